@@ -2,7 +2,7 @@ import { TableClient } from '@azure/data-tables';
 
 import { Reader } from '../src/analytics/read/reader.ts';
 import { Recorder } from '../src/analytics/record/recorder.ts';
-import { DayShards } from '../src/analytics/rows/day-shards.ts';
+import { Days } from '../src/analytics/rows/days.ts';
 import { FORMAT } from '../src/analytics/rows/format.ts';
 import type { Log } from '../src/log.ts';
 import { AzureTable } from '../src/storage/azure-table.ts';
@@ -20,8 +20,8 @@ export const bareClient = (connectionString: string, table: string): TableClient
 
 /** Recorder and reader on one shard of a table, wired as in `main.ts`. */
 const wired = <Own extends Table>(client: TableClient, table: Own) => {
-  const dayShards = new DayShards(table, 1, SILENT);
-  return { client, table, recorder: new Recorder(table, dayShards, SILENT), reader: new Reader(table, dayShards) };
+  const days = new Days(table, 1, SILENT);
+  return { client, table, recorder: new Recorder(table, days, SILENT), reader: new Reader(table, days) };
 };
 
 /** Recorder and reader on the table with this prefix. */

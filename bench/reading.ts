@@ -1,6 +1,6 @@
 import { dayOf, endOfDay } from '../src/analytics/model/day.ts';
-import { cameraKey, shardPartition, TOTAL_KEY } from '../src/analytics/rows/keys.ts';
-import { readFence } from '../src/analytics/rows/stripes.ts';
+import { cameraKey, DAY_KEY, shardPartition } from '../src/analytics/rows/keys.ts';
+import { readSealed } from '../src/analytics/rows/stripes.ts';
 import { countersOn, keptCountersOn } from './counters.ts';
 import { inTurn, p50, ratio, report, type ResultRow, sized } from './measure.ts';
 import type { Stage } from './stage.ts';
@@ -22,7 +22,7 @@ const recorded = async (connectionString: string, prefix: string, cameras: numbe
       for (const request of requests(part, 50)) await recorder.record(request);
     }),
   );
-  const found = await readFence(countersOn(connectionString, prefix).table, PARTITION);
+  const found = await readSealed(countersOn(connectionString, prefix).table, PARTITION);
   // How many there are depends on whom each recorder met.
   if (found?.stripes !== stripes) console.log(`${found?.stripes} stripes in place of ${stripes}`);
 };
@@ -45,7 +45,7 @@ export const readingBench = async (stage: Stage): Promise<void> => {
     const { reader, client } = countersOn(connectionString, prefix);
     const keeping = keptCountersOn(connectionString, prefix);
     for (const [what, key, camera] of [
-      ['day', TOTAL_KEY, undefined],
+      ['day', DAY_KEY, undefined],
       ["a camera's day", cameraKey(CAMERA), CAMERA],
     ] as const) {
       // The first reading learns how many shards and stripes there are.

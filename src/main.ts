@@ -1,6 +1,6 @@
 import { app } from '@azure/functions';
 
-import { DayShards } from './analytics/rows/day-shards.ts';
+import { Days } from './analytics/rows/days.ts';
 import type { Day } from './analytics/model/day.ts';
 import { instantFromMilliseconds, type Instant } from './analytics/model/instant.ts';
 import { Reader } from './analytics/read/reader.ts';
@@ -18,6 +18,7 @@ import { outcomeWebhook } from './calls/providers/webhook.ts';
 import { createPhone } from './calls/phone.ts';
 import { phoneOff } from './calls/run/phone-off.ts';
 import { CALLS_FORMAT } from './calls/store/rows.ts';
+import { analyticsAccuracy } from './http/analytics-accuracy.ts';
 import { analyticsCameras } from './http/analytics-cameras.ts';
 import { analyticsDay, analyticsRange } from './http/analytics.ts';
 import { analyticsLastSeen } from './http/analytics-last-seen.ts';
@@ -56,10 +57,10 @@ const calls = new Table(azureTable(settings.tables, 'calls', credential), { form
 
 // Analytics
 const now = (): Instant => instantFromMilliseconds(Date.now());
-const dayShards = new DayShards(counters, settings.counterShards, appLog);
-const recorder = new Recorder(counters, dayShards, appLog, { knownCategories: settings.detectionCategories });
+const days = new Days(counters, settings.counterShards, appLog);
+const recorder = new Recorder(counters, days, appLog, { configuredCategories: settings.detectionCategories });
 const analytics = {
-  reader: new Reader(counters, dayShards),
+  reader: new Reader(counters, days),
   now,
   categories: settings.detectionCategories,
 };
@@ -94,6 +95,7 @@ const routes: readonly Route[] = [
   ...withTable(analyticsSeries(analytics, settings.windowSeconds)),
   ...withTable(analyticsCameras(analytics)),
   analyticsLastSeen(analytics),
+  ...withTable(analyticsAccuracy(analytics)),
   recordEvents({ recorder, now }),
   deliveryHandshake(),
   notifications(phone),
@@ -138,18 +140,18 @@ const container = async (url: string) =>
 const backup =
   backupContainerUrl === undefined
     ? undefined
-    : { table: counters, shards: dayShards, container: async () => container(backupContainerUrl) };
+    : { table: counters, days, container: async () => container(backupContainerUrl) };
 if (backup !== undefined) timer('BackUpDays', BACKUP_SCHEDULE, async (log) => backUpDays(backup, log));
 if (retentionDays !== undefined) {
   timer('CloseDays', CLOSE_DAYS_SCHEDULE, async (log) => {
     const backUp = backup && (async (day: Day) => backUpClosing(backup, day, log));
-    await closeDays({ table: counters, shards: dayShards, retentionDays, backUp }, log);
+    await closeDays({ table: counters, days, retentionDays, backUp }, log);
   });
 }
 
 // When the app is told to stop, what is under way is finished first.
 app.hook.appTerminate(async () => {
-  await Promise.all([recorder.settled(), phone === 'off' ? undefined : phone.end()]);
+  await Promise.all([recorder.allAnswered(), phone === 'off' ? undefined : phone.end()]);
 });
 
 if (DEBUG) appLog.warn('debug build: test calls can be placed');

@@ -1,26 +1,32 @@
 /**
- * `npm run audit -- --date YYYY-MM-DD`: compares every counter of a UTC day with its event rows. Reads only, except with `--repair`,
- * which puts right what differs. Exit code 0: every counter is right; 1: some differ; 2: the day could not be audited or repaired.
+ * `npm run audit -- --date YYYY-MM-DD`: compares what the service answers about a UTC day with its event rows. Reads only, except with
+ * `--rewrite`, which counts the day anew. Exit code 0: every answer is right; 1: some differ; 2: the day could not be audited or rewritten.
  */
 import { createInterface } from 'node:readline/promises';
 
 import { auditDay } from '../../src/analytics/audit/audit.ts';
-import { demandRepairable, repairDay, stepsOf } from '../../src/analytics/audit/repair.ts';
+import { rewriteDay } from '../../src/analytics/audit/rewrite.ts';
 import { FORMAT } from '../../src/analytics/rows/format.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
 import { azureTable } from '../../src/storage/azure-table.ts';
 import { Table } from '../../src/storage/table.ts';
-import { CommandError, runCommand } from './command-line.ts';
 import { AUDIT, type AuditOptions } from './audit/options.ts';
-import { failureText, firstLines, reportText } from './audit/report.ts';
+import { exitCodeOf, failureText, reportText } from './audit/report.ts';
 import { chosenStorage } from './chosen-storage.ts';
+import { CommandError, runCommand } from './command-line.ts';
+
+/** Enough lines of each list to see what kind of damage there is, before a person is asked. Without `--rewrite` all are printed. */
+const MOST_LINES = 20;
+
+/** Storage may throttle a partition that is read as fast as here. More tries than a request has time for. */
+const READ_TRIES = 10;
 
 let tableName = 'analytics';
 
 /** Whether the person at the terminal agrees. */
 const agrees = async (question: string): Promise<boolean> => {
   if (!process.stdin.isTTY) {
-    throw new CommandError('Nobody can be asked here: add --yes to repair without asking. Nothing was changed.');
+    throw new CommandError('Nobody can be asked here: add --yes to rewrite without asking. Nothing was changed.');
   }
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {
@@ -30,26 +36,30 @@ const agrees = async (question: string): Promise<boolean> => {
   }
 };
 
-/** Audits a day; if it is to be repaired, prints what the repair will do, asks, and does it. @returns the exit code */
-const audit = async ({ date, port, settings, repair, yes }: AuditOptions): Promise<number> => {
+/** Audits a day; if it is to be rewritten, shows what will change, asks, rewrites it, and audits it again. @returns the exit code */
+const audit = async (options: AuditOptions): Promise<number> => {
+  const { date, port, settings, rewrite, shards, yes, 'without-unreadable': withoutUnreadable } = options;
   const storage = await chosenStorage(port, settings);
   tableName = `${storage.prefix}analytics`;
-  const table = new Table(azureTable(storage, 'analytics', lazyCredential()), { format: FORMAT, isCreated: false });
+  const table = new Table(azureTable(storage, 'analytics', lazyCredential()), {
+    format: FORMAT,
+    isCreated: false,
+    tries: READ_TRIES,
+  });
   const audited = await auditDay(table, date);
-  console.log(reportText(audited, tableName, repair));
-  // A repair that was stopped at its very end has put everything right, and still keeps the day from being closed.
-  if (audited.differences.length === 0 && !(repair && audited.isRepairing)) return 0;
-  if (!repair) return 1;
-  if (audited.fittingShards === undefined) demandRepairable(audited);
-  const steps = Array.from(stepsOf(audited), (step) => `  ${step}`);
-  console.log(`\nThe repair will\n${firstLines(steps).join('\n')}`);
-  if (!yes && !(await agrees('Repair? (y/N) '))) {
+  console.log(reportText(audited, tableName, rewrite ? MOST_LINES : Infinity));
+  const isResharded = shards !== undefined && shards !== audited.row?.shards;
+  if (!rewrite || (exitCodeOf(audited) === 0 && !isResharded)) return exitCodeOf(audited);
+  const question =
+    'Rewrite the day? For some seconds its events get 503, and their senders repeat them. Answers go on. (y/N) ';
+  if (!yes && !(await agrees(question))) {
     console.log('Nothing was changed.');
-    return 1;
+    return exitCodeOf(audited);
   }
-  const report = await repairDay(table, audited, { say: (line) => console.log(`  ${line}`) });
-  console.log(`\n${reportText(report, tableName, true)}`);
-  return report.differences.length === 0 ? 0 : 1;
+  await rewriteDay(table, date, { shards, withoutUnreadable, say: (line) => console.log(`  ${line}`) });
+  const after = await auditDay(table, date);
+  console.log(`\n${reportText(after, tableName, MOST_LINES)}`);
+  return exitCodeOf(after);
 };
 
 await runCommand(AUDIT, audit, { exitCode: 2, describe: (error) => failureText(error, tableName) });

@@ -13,15 +13,9 @@ import { z } from 'zod';
 import { type Day, dayOf, endOfDay } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { eventLines, type EventsRead } from '../../src/analytics/retention/day-events.ts';
-import { manifestFrom } from '../../src/analytics/rows/day-shards.ts';
+import { dayRowFrom, type StoredDay } from '../../src/analytics/rows/day-row.ts';
 import { FORMAT } from '../../src/analytics/rows/format.ts';
-import {
-  dayPartition,
-  MINUTES,
-  OPEN_DAYS_PARTITION,
-  SHARDS_KEY,
-  shardPartition,
-} from '../../src/analytics/rows/keys.ts';
+import { DAYS_PARTITION, MINUTES, partitionsOf, shardPartition } from '../../src/analytics/rows/keys.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
 import { azureTable } from '../../src/storage/azure-table.ts';
 import { DamagedRow, DecodeError } from '../../src/storage/errors.ts';
@@ -70,17 +64,17 @@ const daysBetween = (first: Day, last: Day): readonly Day[] => {
   return days;
 };
 
-/** How many shards a day has that can be exported; 0 if it has no events. */
-const shardsOf = async (table: Table, day: Day): Promise<number> => {
-  const row = await table.get(dayPartition(day), SHARDS_KEY);
+/** The row of a day that can be exported; undefined if the day has no events. */
+const rowOf = async (table: Table, day: Day): Promise<StoredDay | undefined> => {
+  const row = await table.get(DAYS_PARTITION, day);
   if (row === undefined) {
-    // A day without events has neither row. One whose manifest is lost must not become an empty backup.
-    if ((await table.get(OPEN_DAYS_PARTITION, day)) === undefined) return 0;
-    throw new CommandError(`The manifest of ${day} is missing: run npm run audit.`);
+    // A day whose row is lost must not become an empty backup.
+    if ((await table.firstPartition(partitionsOf(day))) === undefined) return undefined;
+    throw new CommandError(`The row of ${day} is missing: run npm run audit.`);
   }
-  const { shards, closes } = readable(row, manifestFrom) ?? {};
-  if (shards === undefined) throw new CommandError(`The manifest of ${day} is damaged: run npm run audit.`);
-  if (closes === undefined) return shards;
+  const read = readable(row, dayRowFrom);
+  if (read === undefined) throw new CommandError(`The row of ${day} is damaged: run npm run audit.`);
+  if (read.closes === undefined) return read;
   // There is no backup of it any more.
   throw new CommandError(`${day} is closed, or about to be: its event rows are deleted.`, { exitCode: 1 });
 };
@@ -98,7 +92,7 @@ const readable = <Value>(row: StoredRow, read: (row: StoredRow) => Value): Value
 /** The events of some days as lines, a page of rows at a time; tells what it could not read. */
 async function* linesOf(table: Table, days: readonly Day[], told: Told): AsyncGenerator<string> {
   for (const [index, day] of days.entries()) {
-    const shards = await shardsOf(table, day);
+    const { shards = 0, generation = 0 } = (await rowOf(table, day)) ?? {};
     for (let shard = 0; shard < shards; shard += 1) {
       const onPage = (lastKey: string): void => {
         // Rows come in the order of their minutes: how far the day has come is how far the export has.
@@ -106,10 +100,11 @@ async function* linesOf(table: Table, days: readonly Day[], told: Told): AsyncGe
         const ofDay = (Number(clock[1] ?? 0) * 60 + Number(clock[2] ?? 0)) / MINUTES;
         told.onPart((index + (shard + ofDay) / shards) / days.length);
       };
-      yield* eventLines(table, shardPartition(day, shard), told, onPage);
+      yield* eventLines(table, shardPartition(day, shard, generation), told, onPage);
     }
-    // The day may have been closed while it was read.
-    await shardsOf(table, day);
+    // The day may have been closed, or rewritten, while it was read: then rows may be missing.
+    if ((await rowOf(table, day))?.generation === generation || shards === 0) continue;
+    throw new CommandError(`${day} was rewritten while it was read: run the command again.`);
   }
 }
 

@@ -24,7 +24,7 @@ import { isMissing, replaceFile } from './replace-file.ts';
 import { intoApp } from './restore/into-app.ts';
 import { intoTable } from './restore/into-table.ts';
 import type { Destination } from './restore/destination.ts';
-import { failureText } from './audit/report.ts';
+import { storageFailure } from './chosen-storage.ts';
 import { readTarget } from './send/options.ts';
 import { mergeSettings, readSettingsFile } from './start/local-settings.ts';
 
@@ -230,5 +230,5 @@ const restore = async (options: RestoreOptions): Promise<number> => {
 
 await runCommand(RESTORE, restore, {
   exitCode: 2,
-  describe: (error) => failureText(error, tableName),
+  describe: (error) => storageFailure(error, tableName),
 });

@@ -1,31 +1,42 @@
-"""Hands on what Frigate detects. Needs `pip install paho-mqtt`, and send.py beside it."""
+"""Counts what Frigate detects, and phones RECIPIENTS about its alerts. Needs `pip install paho-mqtt`, and send.py beside it."""
 
 import json, os
 from datetime import datetime, timezone
 import paho.mqtt.client as mqtt
-from send import send
+from send import notify, send
 
 LABELS = {"fire": "fire", "smoke": "smoke"}  # Frigate's labels → categories
+SERVICE = (os.environ["SERVICE_URL"], os.environ.get("FUNCTION_KEY", ""))
+RECIPIENTS = [number for number in os.environ.get("RECIPIENTS", "").split(",") if number]
 
-def on_message(client, _userdata, message):
-    after = json.loads(message.payload)["after"]
+def count(after):
     if after["label"] not in LABELS:
         return
-    taken = datetime.fromtimestamp(after["start_time"], timezone.utc).isoformat()
+    now = datetime.now(timezone.utc)
+    taken = datetime.fromtimestamp(after["start_time"], timezone.utc)
     found = 0 if after["false_positive"] else 1
-    answer = send([{
+    report(send([{
         "specversion": "1.0",
-        "id": f"{after['id']}-{datetime.now(timezone.utc).timestamp()}",
+        "id": f"{after['id']}-{now.timestamp()}",
         "source": "/frigate",
         "type": "CameraEvent.Changed",
-        "time": datetime.now(timezone.utc).isoformat(),
-        "data": {"event_id": after["id"], "camera_id": after["camera"], "ts_utc": taken, "detections": {LABELS[after["label"]]: found}},
-    }], os.environ["SERVICE_URL"], os.environ.get("FUNCTION_KEY", ""))
-    if "errors" in answer:
-        print(answer["errors"])
+        "time": now.isoformat(),
+        "data": {"event_id": after["id"], "camera_id": after["camera"], "ts_utc": taken.isoformat(), "detections": {LABELS[after["label"]]: found}},
+    }], *SERVICE))
 
+def phone(after):
+    if not RECIPIENTS or after["severity"] != "alert" or not LABELS.keys() & set(after["data"]["objects"]):
+        return
+    alert = {"channel": "phone", "alert_type": "ReportOfFire", "recipients": RECIPIENTS, "reference": after["camera"]}
+    report(notify(alert, f"frigate-{after['id']}", *SERVICE))
+
+def report(answer):
+    if "code" in answer:
+        print(answer["detail"])
+
+HANDLERS = {"frigate/events": count, "frigate/reviews": phone}
 client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
-client.on_connect = lambda client, *_: client.subscribe("frigate/events", qos=1)
-client.on_message = on_message
+client.on_connect = lambda client, *_: client.subscribe([(topic, 1) for topic in HANDLERS])
+client.on_message = lambda client, _userdata, message: HANDLERS[message.topic](json.loads(message.payload)["after"])
 client.connect(os.environ.get("MQTT_HOST", "localhost"))
 client.loop_forever()

@@ -1,19 +1,27 @@
-"""Sends CloudEvents to the service until they are answered. Returns the answer, also where some events are wrong."""
+"""Sends CloudEvents, or a notification, to the service until it answers. Returns the answer, also if some events are wrong."""
 
 import http.client, json, time, urllib.error, urllib.request
 
 def send(events, url="http://localhost:7071", key="", pause=5):
     headers = {"content-type": "application/cloudevents-batch+json", "x-functions-key": key}
-    body = json.dumps(events).encode()
+    return _post(f"{url}/api/events", events, headers, pause)
+
+def notify(notification, idempotency_key, url="http://localhost:7071", key="", pause=5):
+    headers = {"content-type": "application/json", "x-functions-key": key, "idempotency-key": idempotency_key}
+    return _post(f"{url}/api/notifications", notification, headers, pause)
+
+def _post(url, value, headers, pause):
+    body = json.dumps(value).encode()
     if len(body) > 4 * 1024 * 1024:
         raise ValueError("more than 4 MiB: send the halves")
     while True:
         wait = pause
         try:
-            request = urllib.request.Request(f"{url}/api/events", body, headers)
+            request = urllib.request.Request(url, body, headers)
             return json.load(urllib.request.urlopen(request, timeout=240))
         except urllib.error.HTTPError as error:
-            if error.code == 400:
+            is_final = error.code == 502 and error.headers.get_content_type() == "application/problem+json"
+            if error.code in (400, 422) or is_final:  # 502: nobody can ever be called
                 return json.load(error)
             if error.code not in (429, 500, 502, 503, 504):
                 raise

@@ -1,4 +1,4 @@
-// What recording throws besides the errors of storage.
+// What recording and reading throw besides the errors of storage.
 
 import { WriteConflict } from '../storage/errors.ts';
 
@@ -7,7 +7,22 @@ export class RecorderUnavailable extends Error {
   override readonly name = 'RecorderUnavailable';
 }
 
-/** A row of a snapshot has a category that the total of the snapshot lacks: another process committed between the reads. */
+/** A rewrite holds the day: for some seconds it takes no changes. Sending again later is safe, and closing it must wait. */
+export class DayHeld extends Error {
+  override readonly name = 'DayHeld';
+}
+
+/** The day is closed: it takes no more changes, because nothing could tell a repeated message any more. */
+export class DayClosed extends Error {
+  override readonly name = 'DayClosed';
+}
+
+/** The day was rewritten: its rows are in another generation, perhaps in another number of shards. Start over there. */
+export class DayMoved extends Error {
+  override readonly name = 'DayMoved';
+}
+
+/** Rows that were read one after the other do not fit together: another process committed between the reads. */
 export class StaleSnapshot extends Error {
   override readonly name = 'StaleSnapshot';
 }

@@ -7,7 +7,7 @@ import type { Period } from '../analytics/model/period.ts';
 import type { Tally } from '../analytics/model/tally.ts';
 import type { Reader } from '../analytics/read/reader.ts';
 import type { CsvRows } from '../csv.ts';
-import { DAY_PATTERN, identifier } from './request-values.ts';
+import { DAY_PATTERN, identifier, wholeNumber } from './request-values.ts';
 import { parameter } from './route/fields.ts';
 
 const count = z.int().min(0);
@@ -28,15 +28,32 @@ export const cameraId = parameter(
   'ridge-04',
 );
 
-/** What a date in a query must be, in words. */
-export const DATE_FORM = 'must be a day that exists, such as 2026-11-21';
-
 /** The query parameter `date`. */
 export const date = parameter(
-  z.string().refine(isDay, DATE_FORM).meta({ format: 'date', pattern: DAY_PATTERN }).optional(),
+  z
+    .string()
+    .refine(isDay, 'must be a day that exists, such as 2026-11-21')
+    .meta({ format: 'date', pattern: DAY_PATTERN })
+    .optional(),
   'A UTC day that exists; today where none is given.',
   '2026-11-21',
 );
+
+/** The most UTC days of one question about days. */
+export const MAX_DAYS = 31;
+
+/** The query parameters that choose UTC days. */
+export const daysParameters = {
+  date: parameter(date, 'A UTC day that exists, the last one of `days`. By default today.', '2026-11-21'),
+  days: parameter(wholeNumber(1, MAX_DAYS, 1), `How many UTC days, 1 to ${MAX_DAYS}: those that end with \`date\`.`, 7),
+};
+
+/** How right the AI was about a category. */
+export const accuracyMembers = {
+  flagged: count.describe('Reviewed events in which the AI flagged the category.'),
+  confirmed: count.describe('Of those, the events with an annotation of the category.'),
+  missed: count.describe('Reviewed events with an annotation of the category that the AI had not flagged.'),
+};
 
 const countsPerCategory = z.record(z.string(), count);
 
@@ -67,16 +84,6 @@ export const countMembers = {
 /** How many cameras were active in a period. */
 export const activeCameras = count.describe('How many distinct cameras sent them.');
 
-/** Counts for an example: two frames of a day. */
-export const EXAMPLE_COUNTS = {
-  total_events: 2,
-  counts_per_category: { fire: 0, smoke: 1, structure: 0 },
-  reviewed_total_events: 1,
-  reviewed_counts_per_category: { fire: 1, smoke: 0, structure: 0 },
-  annotated_total_events: 1,
-  annotated_counts_per_category: { fire: 1, smoke: 0, structure: 0 },
-} as const;
-
 /** A period as answers have it. */
 export const answeredPeriod = ({ start, end }: Period) => ({
   ts_utc_start: formatInstant(start),
@@ -102,35 +109,56 @@ export const answeredCounts = (tally: Tally, always: readonly string[]) => {
   };
 };
 
-/** The counts of one row of a table. */
-type Counts = ReturnType<typeof answeredCounts>;
-
 const TOTALS = ['total_events', 'reviewed_total_events', 'annotated_total_events'] as const;
-const MAPS = ['counts_per_category', 'reviewed_counts_per_category', 'annotated_counts_per_category'] as const;
+const MAPS = [
+  'counts_per_category',
+  'reviewed_counts_per_category',
+  'annotated_counts_per_category',
+  'flagged',
+  'confirmed',
+  'missed',
+] as const;
+
+/** A row of a table: its single facts, and numbers by category. */
+type Row = Readonly<Record<string, string | number | Readonly<Record<string, number>> | undefined>>;
 
 /**
  * A table of counts: a column for each total, and one for each fact and category that any row has.
  *
- * @param before the columns before them
- * @param after the columns after them
+ * @param before the facts before them
+ * @param after the facts after them
  */
-export const countsTable = <Row extends Counts>(
+export const countsTable = (
   rows: readonly Row[],
-  before: Columns<Row>,
-  after: Columns<Row> = {},
+  before: readonly string[],
+  after: readonly string[] = [],
 ): CsvRows => {
-  const categories = [...new Set(rows.flatMap(({ counts_per_category: counts }) => Object.keys(counts)))].sort();
-  const perCategory = MAPS.flatMap((fact) => categories.map((category) => [fact, category] as const));
+  const perCategory = MAPS.flatMap((fact) => {
+    const categories = new Set(rows.flatMap((row) => Object.keys(mapIn(row, fact))));
+    return [...categories].sort().map((category) => ({ fact, category }));
+  });
+  const singles = [...before, ...TOTALS];
   return [
-    [...Object.keys(before), ...TOTALS, ...perCategory.map((column) => column.join('.')), ...Object.keys(after)],
+    [...singles, ...perCategory.map(({ fact, category }) => `${fact}.${category}`), ...after],
     ...rows.map((row) => [
-      ...Object.values(before).map((cellOf) => cellOf(row)),
-      ...TOTALS.map((fact) => row[fact]),
-      ...perCategory.map(([fact, category]) => (Object.hasOwn(row[fact], category) ? (row[fact][category] ?? 0) : 0)),
-      ...Object.values(after).map((cellOf) => cellOf(row)),
+      ...singles.map((fact) => singleIn(row, fact)),
+      ...perCategory.map(({ fact, category }) => numberIn(row, fact, category)),
+      ...after.map((fact) => singleIn(row, fact)),
     ]),
   ];
 };
 
-/** Heads of columns, and what is in their cells. */
-type Columns<Row> = Readonly<Record<string, (row: Row) => string | number>>;
+const mapIn = (row: Row, fact: string): Readonly<Record<string, number>> => {
+  const value = row[fact];
+  return typeof value === 'object' ? value : {};
+};
+
+const numberIn = (row: Row, fact: string, category: string): number => {
+  const map = mapIn(row, fact);
+  return Object.hasOwn(map, category) ? (map[category] ?? 0) : 0;
+};
+
+const singleIn = (row: Row, fact: string): string | number => {
+  const value = row[fact] ?? '';
+  return typeof value === 'object' ? '' : value;
+};

@@ -1,17 +1,19 @@
 import * as z from 'zod';
 
+import { accuracyOf } from '../analytics/model/accuracy.ts';
 import { busiest, type CameraOrder } from '../analytics/model/camera-order.ts';
 import { dayOf } from '../analytics/model/day.ts';
 import { CATEGORY_FORM } from '../analytics/model/identifier.ts';
-import { formatInstant, type Instant } from '../analytics/model/instant.ts';
-import type { CameraActivity } from '../analytics/read/reader.ts';
+import { formatInstant } from '../analytics/model/instant.ts';
+import { withKnownCategories } from '../analytics/model/known-categories.ts';
+import type { Tally } from '../analytics/model/tally.ts';
 import {
+  accuracyMembers,
   type AnalyticsDependencies,
   answeredCounts,
   answeredTime,
   countMembers,
   countsTable,
-  EXAMPLE_COUNTS,
 } from './analytics-answer.ts';
 import { lastSeen, lastSeenTable } from './analytics-last-seen.ts';
 import { camerasOfDays, camerasQuery, LAST_EVENT_AT, nameFilter } from './cameras-of-days.ts';
@@ -37,15 +39,25 @@ const query = z.object({
     'smoke',
   ),
   q: camerasQuery.q,
+  accuracy: parameter(
+    z.enum(['true', 'false'], { error: 'must be true or false' }).default('false'),
+    '`true` adds `flagged`, `confirmed` and `missed` per category to the counts of each camera.',
+    'true',
+  ),
   counts: hidden(z.enum(['true', 'false'], { error: 'must be true or false' }).default('true')),
   limit: camerasQuery.limit,
 });
+
+const perCategory = (figure: z.ZodType<number>) => z.record(z.string(), figure).optional();
 
 const camera = z
   .object({
     camera_id: z.string(),
     last_event_at: answeredTime.optional().describe(LAST_EVENT_AT),
     ...countMembers,
+    flagged: perCategory(accuracyMembers.flagged),
+    confirmed: perCategory(accuracyMembers.confirmed),
+    missed: perCategory(accuracyMembers.missed),
   })
   .meta({ id: 'AnalyticsOfCamera' });
 
@@ -68,23 +80,15 @@ export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependenc
           description:
             'What each of them did. Every configured category is present for every camera, and the one of `order_by`.',
           schema: camerasOfDays(camera).meta({ id: 'AnalyticsCameras' }),
-          examples: {
-            day: {
-              date: '2026-11-21',
-              days: 1,
-              total_cameras: 1,
-              cameras: [{ camera_id: 'ridge-04', last_event_at: '2026-11-21T08:00:00+00:00', ...EXAMPLE_COUNTS }],
-            },
-          },
-          csv: 'camera_id,total_events,last_event_at\r\nridge-04,2,2026-11-21T08:00:00+00:00\r\n',
+          hasTable: true,
         },
       },
       problems: STORAGE_PROBLEMS,
-      handle: async ({ query: { date: day = dayOf(now()), days, order_by, q, counts, limit } }) => {
+      handle: async ({ query: { date: day = dayOf(now()), days, order_by, q, counts, accuracy, limit } }) => {
         const isAsked = nameFilter(q);
         if (counts === 'false') {
-          if (order_by !== undefined)
-            throw badRequest([{ code: 'invalid', field: 'order_by', detail: 'needs the counts' }]);
+          const wrong = order_by !== undefined ? 'order_by' : accuracy === 'true' ? 'accuracy' : undefined;
+          if (wrong !== undefined) throw badRequest([{ code: 'invalid', field: wrong, detail: 'needs the counts' }]);
           const unlistedBody = await lastSeen(reader, { day, days, isAsked, limit });
           return { status: 200, unlistedBody, csv: () => lastSeenTable(unlistedBody) };
         }
@@ -94,27 +98,30 @@ export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependenc
         const lastMinutes = await reader.lastMinutes(day, days, new Set(first.map(({ cameraId }) => cameraId)));
         // A category that no camera has is 0 for each of them, like one that is configured.
         const always = typeof order === 'string' ? categories : [...categories, order.category];
-        const cameras = first.map((one) => cameraAnswer(one, lastMinutes.get(one.cameraId), always));
+        const cameras = first.map(({ cameraId, tally }) => {
+          const at = lastMinutes.get(cameraId);
+          return {
+            camera_id: cameraId,
+            last_event_at: at && formatInstant(at),
+            ...answeredCounts(tally, always),
+            ...(accuracy === 'true' && answeredAccuracy(tally, always)),
+          };
+        });
         return {
           status: 200,
           jsonBody: { date: day, days, total_cameras: found.length, cameras },
-          csv: () =>
-            countsTable(
-              cameras,
-              { camera_id: ({ camera_id }) => camera_id },
-              { last_event_at: ({ last_event_at = '' }) => last_event_at },
-            ),
+          csv: () => countsTable(cameras, ['camera_id'], ['last_event_at']),
         };
       },
     }),
   });
 
-const cameraAnswer = (
-  { cameraId, tally }: CameraActivity,
-  lastMinute: Instant | undefined,
-  known: readonly string[],
-) => ({
-  camera_id: cameraId,
-  last_event_at: lastMinute && formatInstant(lastMinute),
-  ...answeredCounts(tally, known),
-});
+const answeredAccuracy = (tally: Tally, always: readonly string[]) => {
+  const categories = Array.from(
+    withKnownCategories(tally, always).categories,
+    ([category, own]) => [category, accuracyOf(own)] as const,
+  );
+  const figures = (of: keyof typeof accuracyMembers): Record<string, number> =>
+    Object.fromEntries(categories.map(([category, own]) => [category, own[of]]));
+  return { flagged: figures('flagged'), confirmed: figures('confirmed'), missed: figures('missed') };
+};

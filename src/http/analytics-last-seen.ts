@@ -55,14 +55,6 @@ export const analyticsLastSeen = ({ reader, now }: Pick<AnalyticsDependencies, '
               .object({ camera_id: z.string(), last_event_at: answeredTime.describe(LAST_EVENT_AT) })
               .meta({ id: 'LastSeenOfCamera' }),
           ).meta({ id: 'LastSeenOfCameras' }),
-          examples: {
-            day: {
-              date: '2026-11-21',
-              days: 1,
-              total_cameras: 1,
-              cameras: [{ camera_id: 'ridge-04', last_event_at: '2026-11-21T08:00:00+00:00' }],
-            },
-          },
         },
       },
       problems: STORAGE_PROBLEMS,

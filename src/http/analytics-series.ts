@@ -10,7 +10,6 @@ import {
   cameraId,
   countMembers,
   countsTable,
-  EXAMPLE_COUNTS,
   periodMembers,
 } from './analytics-answer.ts';
 import { periodOf, rangeParameters, rangeRule, RANGE_RULES, WHEN_ENDS_ARE_RIGHT } from './range-parameters.ts';
@@ -26,7 +25,7 @@ const parameters = {
   ...rangeParameters,
   step: parameter(
     z.enum(STEPS, `must be ${STEPS.slice(0, -1).join(', ')} or ${STEPS.at(-1)}`).default('hour'),
-    'How long each step is; steps start with the minute, the hour or the day, UTC.',
+    'How long each step is. The first step of a day starts at midnight UTC, and the others follow one after another.',
     'hour',
   ),
   camera_id: cameraId,
@@ -59,7 +58,7 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
     GET: operation({
       operationId: 'getAnalyticsSeries',
       tag: 'analytics',
-      summary: 'What happened in each minute, hour or day of a period',
+      summary: 'What happened in each step of a period',
       description: `${RANGE_RULES} At most ${MAX_STEPS} steps. Adding up the steps gives what \`/api/analytics\` answers for the range.`,
       query: z
         .object(parameters)
@@ -76,22 +75,7 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
         200: {
           description: 'What happened, step by step. Every configured category is present in every step.',
           schema: seriesSchema,
-          examples: {
-            days: {
-              ts_utc_start: '2026-11-21T00:00:00+00:00',
-              ts_utc_end: '2026-11-21T23:59:59.999999+00:00',
-              step: 'day',
-              steps: [
-                {
-                  ts_utc_start: '2026-11-21T00:00:00+00:00',
-                  ts_utc_end: '2026-11-21T23:59:59.999999+00:00',
-                  active_cameras: 2,
-                  ...EXAMPLE_COUNTS,
-                },
-              ],
-            },
-          },
-          csv: 'ts_utc_start,ts_utc_end,active_cameras,total_events\r\n2026-11-21T00:00:00+00:00,2026-11-21T23:59:59.999999+00:00,2,2\r\n',
+          hasTable: true,
         },
       },
       problems: STORAGE_PROBLEMS,
@@ -106,12 +90,7 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
             ...(camera_id !== undefined && { camera_id }),
             steps,
           },
-          csv: () =>
-            countsTable(steps, {
-              ts_utc_start: (step) => step.ts_utc_start,
-              ts_utc_end: (step) => step.ts_utc_end,
-              active_cameras: (step) => step.active_cameras,
-            }),
+          csv: () => countsTable(steps, ['ts_utc_start', 'ts_utc_end', 'active_cameras']),
         };
       },
     }),

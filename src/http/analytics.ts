@@ -10,7 +10,6 @@ import {
   cameraId,
   countMembers,
   date,
-  EXAMPLE_COUNTS,
   periodMembers,
 } from './analytics-answer.ts';
 import { periodOf, rangeParameters, rangeRule, RANGE_RULES, WHEN_ENDS_ARE_RIGHT } from './range-parameters.ts';
@@ -85,15 +84,6 @@ const ANSWERS = {
         ...countMembers,
       })
       .meta({ id: 'Analytics' }),
-    examples: {
-      day: {
-        ts_utc_start: '2026-11-21T00:00:00+00:00',
-        ts_utc_end: '2026-11-21T23:59:59.999999+00:00',
-        active_cameras: 2,
-        active_camera_ids: ['ridge-04', 'ridge-05'],
-        ...EXAMPLE_COUNTS,
-      },
-    },
   },
 } as const satisfies Answers;
 

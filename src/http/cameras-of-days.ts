@@ -1,17 +1,15 @@
 import * as z from 'zod';
 
-import { date } from './analytics-answer.ts';
+import { daysParameters, MAX_DAYS } from './analytics-answer.ts';
 import { identifier, wholeNumber } from './request-values.ts';
 import { parameter } from './route/fields.ts';
 
-const MAX_DAYS = 31;
 const MAX_LIMIT = 5_000;
 const DEFAULT_LIMIT = 50;
 
 /** The query parameters of a list of cameras. */
 export const camerasQuery = {
-  date: parameter(date, 'A UTC day that exists, the last one of `days`. By default today.', '2026-11-21'),
-  days: parameter(wholeNumber(1, MAX_DAYS, 1), `How many UTC days, 1 to ${MAX_DAYS}: those that end with \`date\`.`, 7),
+  ...daysParameters,
   q: parameter(
     identifier.optional(),
     'Only cameras whose id contains this text, in capital or small letters.',

@@ -1,16 +1,7 @@
 import * as z from 'zod';
 
 import type { DashboardPage } from '../dashboard/page-file.ts';
-import { answerHeader } from './route/answers.ts';
 import { operation, type Route, route } from './route/route.ts';
-
-const PAGE_HEADERS = z.object({
-  'Content-Security-Policy': answerHeader(
-    'Content-Security-Policy',
-    z.string(),
-    'Allows the page’s own script and style, by hash.',
-  ),
-});
 
 /**
  * `GET /api/dashboard`: the page to look at. Anybody may have it, because there is no data in it: it asks the other endpoints, with
@@ -36,8 +27,6 @@ export const dashboard = (page: () => Promise<DashboardPage>): Route =>
           description: 'The page. Its query says what it shows.',
           mediaType: 'text/html',
           schema: z.string().meta({ id: 'Page' }),
-          examples: { page: '<!doctype html>…' },
-          headers: PAGE_HEADERS,
         },
       },
       handle: async () => {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { allowHeader, answerHeader } from './route/answers.ts';
+import { allowHeader } from './route/answers.ts';
 import { parameter } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
 
@@ -34,28 +34,17 @@ export const deliveryHandshake = (): Route =>
           description: 'It may.',
           headers: z.object({
             ...allowHeader,
-            'WebHook-Allowed-Origin': answerHeader(
-              'WebHook-Allowed-Origin',
-              z.string().optional(),
-              'Who may deliver: the origin that asked.',
-            ),
-            'WebHook-Allowed-Rate': answerHeader(
-              'WebHook-Allowed-Rate',
-              z.literal('*').optional(),
-              'At any rate; where a rate was asked for.',
-            ),
+            'WebHook-Allowed-Origin': z.string().optional(),
+            'WebHook-Allowed-Rate': z.literal('*').optional(),
           }),
         },
       },
-      handle: ({ headers }) => ({
+      handle: ({ headers: { 'WebHook-Request-Origin': origin, 'WebHook-Request-Rate': rate } }) => ({
         status: 200,
         headers: {
           Allow: 'POST, OPTIONS',
-          'WebHook-Allowed-Origin': headers['WebHook-Request-Origin'],
-          'WebHook-Allowed-Rate':
-            headers['WebHook-Request-Origin'] === undefined || headers['WebHook-Request-Rate'] === undefined
-              ? undefined
-              : '*',
+          'WebHook-Allowed-Origin': origin,
+          'WebHook-Allowed-Rate': origin === undefined || rate === undefined ? undefined : '*',
         },
       }),
     }),

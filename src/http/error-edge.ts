@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponseInit, InvocationContext } from '@azure/functions';
 
-import { RecorderUnavailable } from '../analytics/errors.ts';
+import { DayHeld, RecorderUnavailable } from '../analytics/errors.ts';
 import { invocationLog, type Log } from '../log.ts';
 import { DamagedRow, LaterFormat, StorageTrouble } from '../storage/errors.ts';
 import { Problem, problemResponse } from './problem.ts';
@@ -31,6 +31,11 @@ const problemFor = (error: unknown, log: Log): Problem => {
     log.warn('storage unavailable', { kind: error.name });
     return new Problem('storage_unavailable', { headers: { 'retry-after': RETRY_AFTER_SECONDS } });
   }
+  if (error instanceof DayHeld) {
+    // A rewrite is at work, which lasts some seconds: no alert is due.
+    log.warn('day held');
+    return new Problem('storage_unavailable', { headers: { 'retry-after': RETRY_AFTER_SECONDS } });
+  }
   if (error instanceof DamagedRow) return damagedRowProblem(error, log);
   if (error instanceof LaterFormat) {
     log.error('stored row of a later format', { partition: error.partitionKey, row: error.rowKey });
@@ -46,19 +51,13 @@ const damagedRowProblem = ({ partitionKey, rowKey }: DamagedRow, log: Log): Prob
   log.error('stored row damaged', {
     partition: partitionKey,
     row: rowKey,
-    command: `npm run audit -- --date ${day ?? 'YYYY-MM-DD'}${localPort()}`,
+    command: `npm run audit -- --date ${day ?? 'YYYY-MM-DD'}`,
   });
   // Row keys hold ids of cameras and events: the answer names the day alone.
   const where = day === undefined ? '' : ` of ${day}`;
   return new Problem('damaged_data', {
     detail: `Stored data${where} is damaged. It has been logged with the command that examines it.`,
   });
-};
-
-/** A local run on another port than usual is told apart by it, see `npm start`. */
-const localPort = (): string => {
-  const port = /^localhost:(\d+)$/.exec(process.env['WEBSITE_HOSTNAME'] ?? '')?.[1];
-  return port === undefined || port === '7071' ? '' : ` --port ${port}`;
 };
 
 const MAX_FRAMES = 8;

@@ -88,23 +88,20 @@ const isInGridSchema = (body: unknown): boolean => {
 
 const cloudEventSchema = z.object({ specversion: z.string() });
 
-const EVENT = { event_id: 'f-1029', camera_id: 'ridge-04', ts_utc: '2026-11-21T08:00:00.123456Z' };
-
-const DETECTED = {
+const EVENT = {
   specversion: '1.0',
   id: 'b1f5c1de-6f0c-4a53-9a1a-0b0cf8f6d9c1',
   source: '/ai/worker-3',
   type: CAMERA_EVENT_TYPE,
   time: '2026-11-21T08:00:02.5Z',
-  data: { ...EVENT, detections: { smoke: 1 } },
-};
-
-const REVIEWED = {
-  ...DETECTED,
-  id: '0c9d0c55-8f42-4f0a-8b0a-3a8d3b6f5a77',
-  source: '/review/desk-1',
-  time: '2026-11-21T08:05:40Z',
-  data: { ...EVENT, reviewed: true, annotations: { fire: 1 } },
+  data: {
+    event_id: 'f-1029',
+    camera_id: 'ridge-04',
+    ts_utc: '2026-11-21T08:00:00.123456Z',
+    detections: { smoke: 1 },
+    reviewed: true,
+    annotations: { fire: 1 },
+  },
 };
 
 const batchSchema = z.array(cameraEventSchema).max(MAX_EVENTS).meta({ id: 'CameraEvents' });
@@ -116,8 +113,8 @@ const batchSchema = z.array(cameraEventSchema).max(MAX_EVENTS).meta({ id: 'Camer
 export const EVENTS_CONTENT = {
   'application/json': {
     schema: z.xor([batchSchema, cameraEventSchema]),
-    examples: { batch: [DETECTED, REVIEWED], single: DETECTED },
+    examples: { batch: [EVENT], single: EVENT },
   },
-  [BATCH_TYPE]: { schema: batchSchema, examples: { batch: [DETECTED, REVIEWED] } },
-  [SINGLE_TYPE]: { schema: cameraEventSchema, examples: { single: DETECTED } },
+  [BATCH_TYPE]: { schema: batchSchema, examples: { batch: [EVENT] } },
+  [SINGLE_TYPE]: { schema: cameraEventSchema, examples: { single: EVENT } },
 };

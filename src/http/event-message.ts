@@ -14,7 +14,8 @@ import { CATEGORY_FORM, MAX_COUNT, MAX_ID_LENGTH } from '../analytics/model/iden
 import { hasOffset, parseInstant, type Instant } from '../analytics/model/instant.ts';
 import type { ProblemError } from './problem.ts';
 import { FRAME_TIME_PATTERN, identifier, instant, TIME_PATTERN } from './request-values.ts';
-import { type Fault, fault, faultsOf } from './route/faults.ts';
+import { type Fault, fault, faultsOf, valueAt } from './route/faults.ts';
+import { whenRight } from './route/fields.ts';
 
 const EARLIEST = parseInstant('2000-01-01T00:00:00Z');
 
@@ -24,7 +25,11 @@ const asOfTime = instant(
   { format: 'date-time', pattern: TIME_PATTERN },
   (text) => (hasOffset(text) ? parseInstant(text) : undefined),
 );
-const frameTime = instant('a time such as 2026-11-21T08:00:00.123456Z', { pattern: FRAME_TIME_PATTERN });
+const frameTime = instant('a time such as 2026-11-21T08:00:00.123456Z', { pattern: FRAME_TIME_PATTERN }).superRefine(
+  (at, context) => {
+    if (EARLIEST !== undefined && at < EARLIEST) context.addIssue(fault('too_early', 'is before 2000-01-01'));
+  },
+);
 
 const COUNT = { error: `must be an integer from 0 to ${MAX_COUNT}` };
 
@@ -61,26 +66,35 @@ export const cameraEventSchema = z
       time: asOfTime.describe(
         'As of when the facets are the truth; of each facet the newest wins, and an older one is `superseded`. At most one day ahead of now.',
       ),
-      data: z.strictObject(
-        {
-          event_id: identifier.describe(`Which event; 1 to ${MAX_ID_LENGTH} characters. ${ID_RULE}`),
-          camera_id: identifier.describe(`Which camera; 1 to ${MAX_ID_LENGTH} characters. ${ID_RULE}`),
-          ts_utc: frameTime.describe(
-            'When the frame was taken; UTC if it has no offset. From 2000-01-01 to one day ahead of now, on a day that is not closed. It never changes for an event.',
-          ),
-          detections: counts
-            .optional()
-            .describe(`What the AI flagged, and how often: all of it, as of \`time\`. ${CATEGORIES_RULE}`),
-          reviewed: z
-            .boolean({ error: 'must be true or false' })
-            .optional()
-            .describe('Whether an operator reviewed the event, as of `time`.'),
-          annotations: counts
-            .optional()
-            .describe(`What is annotated, and how often: all of it, as of \`time\`. ${CATEGORIES_RULE}`),
-        },
-        { error: 'must be an object' },
-      ),
+      data: z
+        .strictObject(
+          {
+            event_id: identifier.describe(`Which event; 1 to ${MAX_ID_LENGTH} characters. ${ID_RULE}`),
+            camera_id: identifier.describe(`Which camera; 1 to ${MAX_ID_LENGTH} characters. ${ID_RULE}`),
+            ts_utc: frameTime.describe(
+              'When the frame was taken; UTC if it has no offset. From 2000-01-01 to one day ahead of now, on a day that is not closed. It never changes for an event.',
+            ),
+            detections: counts
+              .optional()
+              .describe(`What the AI flagged, and how often: all of it, as of \`time\`. ${CATEGORIES_RULE}`),
+            reviewed: z
+              .boolean({ error: 'must be true or false' })
+              .optional()
+              .describe('Whether an operator reviewed the event, as of `time`.'),
+            annotations: counts
+              .optional()
+              .describe(`What is annotated, and how often: all of it, as of \`time\`. ${CATEGORIES_RULE}`),
+          },
+          { error: 'must be an object' },
+        )
+        .superRefine(
+          ({ detections = {}, annotations = {} }, context) => {
+            const categories = new Set([...Object.keys(detections), ...Object.keys(annotations)]);
+            if (categories.size <= MAX_CAMERA_CATEGORIES) return;
+            context.addIssue(fault('too_many', `has more than ${MAX_CAMERA_CATEGORIES} categories`));
+          },
+          whenRight('detections', 'annotations'),
+        ),
     },
     { error: 'must be an object: a CloudEvent' },
   )
@@ -117,7 +131,7 @@ export const parseCameraEvent = (element: unknown, now: Instant): ParsedEvent =>
     ...(parsed.success
       ? []
       : faultsOf(parsed.error, element, () => `is unknown: the members of data are ${DATA_MEMBERS}`)),
-    ...rangeFaults(parsed.success ? parsed.data : readableSchema.parse(element), now),
+    ...lateFaults(element, now),
     ...prototypeFaults(element),
   ];
   const about = aboutOf(element);
@@ -151,38 +165,14 @@ const aboutOf = (element: unknown): About => {
   return Object.fromEntries(valid);
 };
 
-const anyCounts = z.record(z.string(), z.unknown()).catch({});
-
-/** As much of a wrong event as can be read: all that is wrong with it is told at once. */
-const readableSchema = z
-  .object({
-    time: asOfTime.optional().catch(undefined),
-    data: z
-      .object({ ts_utc: frameTime.optional().catch(undefined), detections: anyCounts, annotations: anyCounts })
-      .partial()
-      .catch({}),
-  })
-  .partial()
-  .catch({});
-
-const rangeFaults = ({ time, data = {} }: z.output<typeof readableSchema>, now: Instant): readonly Fault[] => {
-  const { ts_utc: ts, detections = {}, annotations = {} } = data;
-  const faults: Fault[] = [];
-  // A clock that is wrong must not freeze a facet for ever.
-  if (time !== undefined && time > now + MICROSECONDS.day) {
-    faults.push({ code: 'too_late', path: ['time'], detail: 'is more than one day ahead of now' });
-  }
-  if (ts !== undefined && EARLIEST !== undefined && ts < EARLIEST) {
-    faults.push({ code: 'too_early', path: ['data', 'ts_utc'], detail: 'is before 2000-01-01' });
-  }
-  if (ts !== undefined && ts > now + MICROSECONDS.day) {
-    faults.push({ code: 'too_late', path: ['data', 'ts_utc'], detail: 'is more than one day ahead of now' });
-  }
-  if (new Set([...Object.keys(detections), ...Object.keys(annotations)]).size > MAX_CAMERA_CATEGORIES) {
-    faults.push({ code: 'too_many', path: ['data'], detail: `has more than ${MAX_CAMERA_CATEGORIES} categories` });
-  }
-  return faults;
-};
+/** A clock that is wrong must not freeze a facet for ever. Told also about an event with other faults. */
+const lateFaults = (element: unknown, now: Instant): readonly Fault[] =>
+  [['time'], ['data', 'ts_utc']].flatMap((path) => {
+    const text = valueAt(element, path);
+    const at = typeof text === 'string' ? parseInstant(text) : undefined;
+    const isLate = at !== undefined && at > now + MICROSECONDS.day;
+    return isLate ? [{ code: 'too_late' as const, path, detail: 'is more than one day ahead of now' }] : [];
+  });
 
 /** zod passes over this key in counts, as it may not be set on an object like any other. */
 const prototypeFaults = (element: unknown): readonly Fault[] => {

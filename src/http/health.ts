@@ -27,7 +27,6 @@ export const health = (table: Pick<Table, 'answers'>, now = () => performance.no
         200: {
           description: 'It does.',
           schema: z.object({ status: z.literal('ok') }).meta({ id: 'Health' }),
-          examples: { ok: { status: 'ok' } },
         },
       },
       problems: ['unhealthy'],

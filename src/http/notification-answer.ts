@@ -74,7 +74,7 @@ export const NOTIFICATION_EXAMPLE: z.input<typeof notificationAnswer> = {
   notification_id: 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de',
   alert_type: 'ConfirmedFire',
   created_at: '2026-11-21T08:00:02.500Z',
-  status: 'in_progress',
+  status: 'completed',
   reached: 1,
   confirmed_by: [],
   recipients: [
@@ -90,22 +90,6 @@ export const NOTIFICATION_EXAMPLE: z.input<typeof notificationAnswer> = {
           outcome: 'heard',
         },
       ],
-    },
-    {
-      recipient: '+1206•••••01',
-      status: 'waiting',
-      attempts: [
-        {
-          call_connection_id: '401f2d00-5d56-4d8a-b1e3-0242ac120003',
-          placed_at: '2026-11-21T08:00:02.655Z',
-          ended_at: '2026-11-21T08:00:09.310Z',
-          outcome: 'busy',
-          code: 486,
-          sub_code: 560486,
-          reason: 'busy',
-        },
-      ],
-      next_attempt_at: '2026-11-21T08:01:09.310Z',
     },
   ],
 };

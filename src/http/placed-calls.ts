@@ -25,31 +25,12 @@ const outcomesSchema = z.array(outcomeSchema).min(1).max(50);
 
 const notificationId = z.string().describe('For `GET /api/notifications/{id}`.');
 
-const ID = 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de';
-const PLACED = {
-  recipient: '+12065550100',
-  status: 'placed',
-  call_connection_id: '401f2d00-5d56-4d8a-b1e3-0242ac120002',
-};
-const WAITING = {
-  recipient: '+12065550101',
-  status: 'waiting',
-  code: 'line',
-  reason: 'no line is free',
-  since: '2026-11-21T08:00:02.500Z',
-};
-const FAILED = { recipient: '+12065550102', status: 'failed', code: 'refused', reason: 'invalid number' };
-
 /** What every request that places calls answers. */
 export const CALLS_ANSWERS = {
   202: {
     description:
       'Written down; somebody is called, or will be. One outcome per recipient, in their order: `waiting` is called as soon as it can be, `failed` never. None stops the others.',
     schema: z.object({ notification_id: notificationId, calls: outcomesSchema }).meta({ id: 'Calls' }),
-    examples: {
-      placed: { notification_id: ID, calls: [PLACED] },
-      'one of each': { notification_id: ID, calls: [PLACED, WAITING, FAILED] },
-    },
   },
 } as const satisfies Answers;
 

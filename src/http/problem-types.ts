@@ -9,117 +9,53 @@ interface ProblemType {
   readonly status: number;
   /** The same for each problem of this type. */
   readonly title: string;
-  /** The `detail` of a problem that has no more to say. */
-  readonly detail: string;
+  /** The `detail` of a problem that has no more to say; by default the title. */
+  readonly detail?: string;
 }
 
 /** The problems, by code. */
 export const PROBLEM_TYPES = {
-  invalid_request: {
-    status: 400,
-    title: 'The request is wrong',
-    detail: 'A parameter, a header or a member of the body is wrong; errors names each of them.',
-  },
-  events_refused: {
-    status: 400,
-    title: 'Some events are wrong',
-    detail: 'Some events are wrong, which errors names; the others are recorded.',
-  },
-  not_cloudevents: {
-    status: 400,
-    title: 'The body holds no CloudEvents',
-    detail: 'The body must be a CloudEvent or an array of CloudEvents.',
-  },
+  invalid_request: { status: 400, title: 'A parameter, a header or a member of the body is wrong: see errors' },
+  events_refused: { status: 400, title: 'Some events are wrong: see errors. The others are recorded' },
+  not_cloudevents: { status: 400, title: 'The body must be a CloudEvent or an array of CloudEvents' },
   event_grid_schema: {
     status: 400,
     title: 'The events are in the schema of Event Grid',
     detail:
       'These events are in the schema of Event Grid. Set the delivery schema of the event subscription to CloudEvents v1.0 (--event-delivery-schema cloudeventschemav1_0).',
   },
-  empty_body: { status: 400, title: 'There is no body', detail: 'The body is empty.' },
-  not_gzip: { status: 400, title: 'The body is not gzip', detail: 'The body is not valid gzip.' },
-  not_utf8: { status: 400, title: 'The body is not UTF-8', detail: 'The body is not valid UTF-8.' },
-  not_json: { status: 400, title: 'The body is not JSON', detail: 'The body is not valid JSON.' },
-  not_authorised: { status: 401, title: 'The token is missing or wrong', detail: 'Not authorised.' },
-  not_found: { status: 404, title: 'There is nothing of this name', detail: 'There is nothing of this name.' },
-  unknown_notification: {
-    status: 404,
-    title: 'There is no such notification',
-    detail: 'There is no notification of this id, or not any more.',
-  },
-  method_not_allowed: {
-    status: 405,
-    title: 'The path does not take this method',
-    detail: 'This path takes other methods.',
-  },
-  length_required: {
-    status: 411,
-    title: 'The length of the body is missing',
-    detail: 'The body came in chunks and did not arrive: send Content-Length.',
-  },
-  body_too_large: { status: 413, title: 'The body is too large', detail: 'The body is too large.' },
-  too_many_events: { status: 413, title: 'There are too many events', detail: 'There are too many events.' },
-  unsupported_encoding: {
-    status: 415,
-    title: 'The encoding is not supported',
-    detail: 'The body has a Content-Encoding other than gzip.',
-  },
-  key_reused: {
-    status: 422,
-    title: 'The Idempotency-Key is taken',
-    detail: 'This Idempotency-Key was used for another request in the last 24 hours.',
-  },
+  empty_body: { status: 400, title: 'The body is empty' },
+  not_gzip: { status: 400, title: 'The body is not valid gzip' },
+  not_utf8: { status: 400, title: 'The body is not valid UTF-8' },
+  not_json: { status: 400, title: 'The body is not valid JSON' },
+  not_authorised: { status: 401, title: 'Not authorised' },
+  not_found: { status: 404, title: 'There is nothing of this name' },
+  unknown_notification: { status: 404, title: 'There is no notification of this id, or not any more' },
+  method_not_allowed: { status: 405, title: 'The path does not take this method' },
+  length_required: { status: 411, title: 'The body came in chunks and did not arrive: send Content-Length' },
+  body_too_large: { status: 413, title: 'The body is too large' },
+  too_many_events: { status: 413, title: 'There are too many events' },
+  unsupported_encoding: { status: 415, title: 'The body has a Content-Encoding other than gzip' },
+  key_reused: { status: 422, title: 'This Idempotency-Key was used for another request in the last 24 hours' },
   waves_too_late: {
     status: 422,
-    title: 'The last wave would come too late',
+    title: 'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES',
     detail: 'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES: fewer waves, or less time between them.',
   },
-  impossible_number: {
-    status: 422,
-    title: 'The number cannot exist',
-    detail: 'No recipient can be called: no number of this country has this length.',
-  },
-  nobody_allowed: {
-    status: 422,
-    title: 'Nobody may be called',
-    detail: 'None of the recipients may be called.',
-  },
-  unexpected: {
-    status: 500,
-    title: 'Something went wrong',
-    detail: 'Something went wrong here. It has been logged.',
-  },
-  damaged_data: {
-    status: 500,
-    title: 'Stored data is damaged',
-    detail: 'Stored data is damaged. It has been logged with the command that examines it.',
-  },
-  later_format: {
-    status: 500,
-    title: 'Stored data is of a later version',
-    detail: 'Stored data has a later format than this version of the service knows.',
-  },
-  nobody_callable: {
-    status: 502,
-    title: 'Nobody can be called',
-    detail: 'None of the calls could be placed; calls has the reasons.',
-  },
-  phone_off: {
-    status: 503,
-    title: 'The phone is off',
-    detail: 'The phone is switched off here (PHONE=off): nobody is called.',
-  },
+  impossible_number: { status: 422, title: 'No recipient has a number that can exist' },
+  nobody_allowed: { status: 422, title: 'None of the recipients may be called' },
+  unexpected: { status: 500, title: 'Something went wrong here. It has been logged' },
+  damaged_data: { status: 500, title: 'Stored data is damaged. It has been logged with the command that examines it' },
+  later_format: { status: 500, title: 'Stored data has a later format than this version of the service knows' },
+  nobody_callable: { status: 502, title: 'None of the calls could be placed: see calls' },
+  phone_off: { status: 503, title: 'The phone is switched off here (PHONE=off): nobody is called' },
   storage_unavailable: {
     status: 503,
-    title: 'Storage is away',
+    title: 'Storage cannot do this now',
     detail: 'Storage cannot do this now. Nothing is lost by sending the same again.',
   },
-  token_not_checked: {
-    status: 503,
-    title: 'The token cannot be checked now',
-    detail: 'Not available now.',
-  },
-  unhealthy: { status: 503, title: 'The service is not well', detail: 'The service cannot work now.' },
+  token_not_checked: { status: 503, title: 'The token cannot be checked now' },
+  unhealthy: { status: 503, title: 'The service cannot work now' },
 } as const satisfies Readonly<Record<string, ProblemType>>;
 
 /** What a problem is, for machines. */
@@ -165,6 +101,12 @@ export const CALL_REASONS = {
   later_wave: 'Waiting: its wave has not begun.',
   redial: 'Waiting: it is called again after `CALL_RETRY_SECONDS`.',
 } as const satisfies Readonly<Record<FailedCode | WaitingCode, string>>;
+
+/** What a problem of a code says if there is no more to say. */
+export const defaultDetail = (code: ProblemCode): string => {
+  const { title, detail = `${title}.` }: ProblemType = PROBLEM_TYPES[code];
+  return detail;
+};
 
 const PAGE = '/api/problems';
 

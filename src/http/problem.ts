@@ -2,7 +2,7 @@ import type { HttpResponseInit } from '@azure/functions';
 import * as z from 'zod';
 
 import { MASKED_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
-import { type FaultCode, PROBLEM_TYPES, type ProblemCode, problemType } from './problem-types.ts';
+import { defaultDetail, type FaultCode, PROBLEM_TYPES, type ProblemCode, problemType } from './problem-types.ts';
 
 const count = z.int().min(0);
 
@@ -31,7 +31,6 @@ export interface ProblemError extends Readonly<z.output<typeof problemError>> {
 const failedCall = z
   .object({
     recipient: z.string().regex(MASKED_NUMBER_PATTERN).describe('The number, masked.'),
-    name: z.string().optional(),
     status: z.literal('failed'),
     code: z.string().regex(CODE_FORM).describe('For machines. New codes may come.'),
     reason: z.string().min(1).describe('In words.'),
@@ -83,24 +82,19 @@ export class Problem extends Error {
   readonly init: ProblemInit;
 
   constructor(code: ProblemCode, init: ProblemInit = {}, options?: ErrorOptions) {
-    super(init.detail ?? PROBLEM_TYPES[code].detail, options);
+    super(init.detail ?? defaultDetail(code), options);
     this.code = code;
     this.init = init;
   }
 }
 
 /** The body of a problem (RFC 9457). */
-export const problemBody = (code: ProblemCode, { detail, errors, extensions }: ProblemInit) => {
-  const known = PROBLEM_TYPES[code];
-  return {
-    type: problemType(code),
-    title: known.title,
-    status: known.status,
-    code,
-    detail: detail ?? known.detail,
-    ...(errors === undefined ? {} : { errors }),
-    ...extensions,
-  };
+export const problemBody = (
+  code: ProblemCode,
+  { detail = defaultDetail(code), errors, extensions }: ProblemInit = {},
+) => {
+  const { title, status } = PROBLEM_TYPES[code];
+  return { type: problemType(code), title, status, code, detail, ...(errors && { errors }), ...extensions };
 };
 
 /** A problem as an answer. */
@@ -125,7 +119,7 @@ export const badRequest = (errors: readonly ProblemError[], element = 'element')
     .slice(0, ERRORS_IN_DETAIL)
     .map(
       ({ index, field, detail }) =>
-        `${index === undefined ? (field ?? 'the request') : `${element} ${index}`} ${detail}`,
+        `${field ?? (index === undefined ? 'the request' : `${element} ${index}`)} ${detail}`,
     );
   const more = errors.length > sentences.length ? [`and ${errors.length - sentences.length} more`] : [];
   return new Problem('invalid_request', { detail: [...sentences, ...more].join('; '), errors });

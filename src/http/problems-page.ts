@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { CALL_REASONS, FAULTS, PROBLEM_TYPES } from './problem-types.ts';
+import { CALL_REASONS, defaultDetail, FAULTS, PROBLEM_CODES, PROBLEM_TYPES } from './problem-types.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 const section = (title: string, about: string, codes: readonly (readonly [code: string, text: string])[]): string =>
@@ -20,10 +20,7 @@ const page = (): string =>
     section(
       'Problems',
       'The <code>code</code> of a problem. Its <code>type</code> leads here.',
-      Object.entries(PROBLEM_TYPES).map(([code, { status, title, detail }]) => [
-        code,
-        `${status}. ${title}.${detail === `${title}.` ? '' : ` ${detail}`}`,
-      ]),
+      PROBLEM_CODES.map((code) => [code, `${PROBLEM_TYPES[code].status}. ${defaultDetail(code)}`]),
     ),
     section('Faults', 'The <code>code</code> of one of the <code>errors</code> of a problem.', Object.entries(FAULTS)),
     section(
@@ -50,7 +47,6 @@ export const problemsPage = (): Route =>
           description: 'A page with an anchor for each code.',
           mediaType: 'text/html',
           schema: z.string().meta({ id: 'CodesPage' }),
-          examples: { page: '<!doctype html>…' },
         },
       },
       handle: () => ({ status: 200, body: page() }),

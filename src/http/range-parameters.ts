@@ -11,10 +11,11 @@ import { parameter, whenRight } from './route/fields.ts';
 const MAX_DAYS = 366n;
 
 /** A time in a query: UTC if it has no offset. A URL's decoder turns the + of an offset into a space. */
-export const parseQueryTime = (text: string): Instant | undefined =>
+const parseQueryTime = (text: string): Instant | undefined =>
   parseInstant(text.replace(/ (?=\d{2}(?::?\d{2})?$)/, '+'));
 
-const time = (which: string, example: string) =>
+/** A time in a query. @param which time it is, in words */
+export const timeParameter = (which: string, example: string) =>
   parameter(
     instant('a time such as 2026-11-21T08:00:00Z', { pattern: UTC_TIME_PATTERN }, parseQueryTime).optional(),
     `${which} ISO 8601 with \`Z\`, an offset, or nothing (then it is UTC); a \`+\` that became a space is understood.`,
@@ -23,8 +24,8 @@ const time = (which: string, example: string) =>
 
 /** The query parameters of a range. */
 export const rangeParameters = {
-  ts_utc_start: time('Start of the range, included.', '2026-11-21T00:00:00Z'),
-  ts_utc_end: time('End of the range, included.', '2026-11-21T23:59:59.999999Z'),
+  ts_utc_start: timeParameter('Start of the range, included.', '2026-11-21T00:00:00Z'),
+  ts_utc_end: timeParameter('End of the range, included.', '2026-11-21T23:59:59.999999Z'),
 };
 
 /** What the description says about them. */

@@ -6,9 +6,9 @@ import type { NotificationBody, Phone as CallsPhone } from '../calls/phone.ts';
 import { NOTIFICATION_EXAMPLE, NOTIFICATION_STATUSES, notificationAnswer } from './notification-answer.ts';
 import { type Phone, PHONE_PROBLEMS, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
-import { parseQueryTime } from './range-parameters.ts';
+import { timeParameter } from './range-parameters.ts';
 import { alertTypeName } from './recipients.ts';
-import { instant, UTC_TIME_PATTERN, visibleText, wholeNumber } from './request-values.ts';
+import { visibleText, wholeNumber } from './request-values.ts';
 import { operation, type Route, route } from './route/route.ts';
 import { jsonBody } from './route/body.ts';
 import { fault } from './route/faults.ts';
@@ -29,7 +29,20 @@ const path = z.object({
   ),
 });
 
-const problems = ['unknown_notification', ...PHONE_PROBLEMS] as const;
+/** What the operations about one notification have in common. */
+const ofOne = {
+  tag: 'calls',
+  path,
+  query: NO_QUERY,
+  answers: {
+    200: {
+      description: 'The notification as it stands then.',
+      schema: notificationAnswer,
+      examples: { notification: NOTIFICATION_EXAMPLE },
+    },
+  },
+  problems: ['unknown_notification', ...PHONE_PROBLEMS],
+} as const;
 
 const oneAnswer = (found: NotificationBody | undefined) => {
   if (found === undefined) throw new Problem('unknown_notification');
@@ -43,21 +56,11 @@ export const readNotification = (phone: Phone<OneNotificationParts>): Route =>
     path: 'notifications/{id}',
     authLevel: 'function',
     GET: operation({
+      ...ofOne,
       operationId: 'getNotification',
-      tag: 'calls',
       summary: 'What became of a notification',
       description: 'Any instance answers the same. Phone numbers are masked. What is not known is left out.',
-      path,
-      query: NO_QUERY,
       conditional: true,
-      answers: {
-        200: {
-          description: 'The notification as it stands.',
-          schema: notificationAnswer,
-          examples: { 'two recipients': NOTIFICATION_EXAMPLE },
-        },
-      },
-      problems,
       handle: async ({ path: { id } }) => oneAnswer(await phoneOr503(phone).read(id)),
     }),
   });
@@ -69,21 +72,11 @@ export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
     path: 'notifications/{id}/stop',
     authLevel: 'function',
     POST: operation({
+      ...ofOne,
       operationId: 'stopNotification',
-      tag: 'calls',
       summary: 'Stop a notification',
       description:
         'A false alarm: who waits or rings is stopped, who is being spoken to hears the message to its end. Stopping twice is one stop; after the end nothing changes.',
-      path,
-      query: NO_QUERY,
-      answers: {
-        200: {
-          description: 'The notification as it stands then.',
-          schema: notificationAnswer,
-          examples: { stopped: { ...NOTIFICATION_EXAMPLE, status: 'stopped' } },
-        },
-      },
-      problems,
       handle: async ({ path: { id }, log }) => oneAnswer(await phoneOr503(phone).stop(id, log)),
     }),
   });
@@ -104,39 +97,16 @@ export const acknowledgeNotification = (phone: Phone<OneNotificationParts>): Rou
     path: 'notifications/{id}/acknowledge',
     authLevel: 'function',
     POST: operation({
+      ...ofOne,
       operationId: 'acknowledgeNotification',
-      tag: 'calls',
       summary: 'Say who has a notification in hand',
       description:
         'It wakes nobody and stops nothing: everybody sees who has seen it. The first one stays; a second is answered with the first.',
-      path,
-      query: NO_QUERY,
       body: jsonBody(acknowledgement, { maxBytes: 4_096, examples: { ana: { by: 'Ana' } } }),
-      answers: {
-        200: {
-          description: 'The notification as it stands then.',
-          schema: notificationAnswer,
-          examples: {
-            acknowledged: {
-              ...NOTIFICATION_EXAMPLE,
-              acknowledged_by: 'Ana',
-              acknowledged_at: '2026-11-21T08:00:40.000Z',
-            },
-          },
-        },
-      },
-      problems,
       handle: async ({ path: { id }, body: { by }, log }) =>
         oneAnswer(await phoneOr503(phone).acknowledge(id, by, log)),
     }),
   });
-
-const createdTime = (which: string, example: string) =>
-  parameter(
-    instant('a time such as 2026-11-21T08:00:00Z', { pattern: UTC_TIME_PATTERN }, parseQueryTime).optional(),
-    `${which} ISO 8601 with \`Z\`, an offset, or nothing (then it is UTC).`,
-    example,
-  );
 
 const listQuery = z
   .object({
@@ -155,7 +125,7 @@ const listQuery = z
     ),
     attention: parameter(
       z.enum(['true', 'false'], 'must be true or false').default('false'),
-      '`true`: all that need somebody’s attention, whatever `limit` says: they run, or ended within 24 hours, were not stopped, and have reached fewer than enough.',
+      '`true`: all that need somebody’s attention, whatever `limit` and `cursor` say: they run, or ended within 24 hours, were not stopped, and have reached fewer than enough.',
       'true',
     ),
     status: parameter(
@@ -165,8 +135,8 @@ const listQuery = z
     ),
     alert_type: parameter(alertTypeName.optional(), 'Only those of this alert type.', 'ConfirmedFire'),
     reference: parameter(visibleText(100).optional(), 'Only those with exactly this reference.', 'ridge-04'),
-    ts_utc_start: createdTime('Only those created then or later.', '2026-11-21T00:00:00Z'),
-    ts_utc_end: createdTime('Only those created then or earlier.', '2026-11-21T23:59:59.999999Z'),
+    ts_utc_start: timeParameter('Only those created then or later.', '2026-11-21T00:00:00Z'),
+    ts_utc_end: timeParameter('Only those created then or earlier.', '2026-11-21T23:59:59.999999Z'),
   })
   .superRefine(
     ({ ts_utc_start: start, ts_utc_end: end }, context) => {
@@ -175,16 +145,6 @@ const listQuery = z
       }
     },
     whenRight('ts_utc_start', 'ts_utc_end'),
-  )
-  .superRefine(
-    ({ attention, cursor }, context) => {
-      if (attention === 'true' && cursor !== undefined) {
-        context.addIssue(
-          fault('invalid', 'is not for attention=true, which answers all of them', { path: ['cursor'] }),
-        );
-      }
-    },
-    whenRight('attention', 'cursor'),
   );
 
 const phoneStanding = z
@@ -239,7 +199,6 @@ export const listNotifications = (phone: Phone<Pick<CallsPhone, 'list' | 'needin
             phone: phoneStanding.optional(),
           })
           .meta({ id: 'Notifications' }),
-        examples: { one: { notifications: [NOTIFICATION_EXAMPLE] } },
       },
     },
     problems: PHONE_PROBLEMS,

@@ -58,7 +58,6 @@ export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
         200: {
           description: 'Everything is stored.',
           schema: z.object(countMembers).meta({ id: 'Recorded' }),
-          examples: { recorded: { recorded: 2, unchanged: 0, superseded: 0 } },
         },
       },
       problems: ['events_refused', 'not_cloudevents', 'event_grid_schema', 'too_many_events', ...STORAGE_PROBLEMS],

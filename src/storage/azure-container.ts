@@ -73,6 +73,10 @@ class AzureContainer implements BackupContainer {
     return size;
   }
 
+  async delete(name: string): Promise<void> {
+    await asking(async () => this.#client.getBlobClient(`${this.#folder}${name}`).deleteIfExists());
+  }
+
   async read(name: string): Promise<AsyncIterable<Buffer>> {
     return asking(async () => {
       const { readableStreamBody } = await this.#client.getBlobClient(`${this.#folder}${name}`).download();

@@ -25,6 +25,9 @@ export interface BackupContainer {
     stop: AbortSignal,
   ): Promise<number>;
 
+  /** Deletes a backup, if it exists. */
+  delete(name: string): Promise<void>;
+
   /** The bytes of a backup. */
   read(name: string): Promise<AsyncIterable<Buffer>>;
 }

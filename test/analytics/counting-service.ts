@@ -1,4 +1,4 @@
-import { auditDay } from '../../src/analytics/audit/audit.ts';
+import { accuracyOf } from '../../src/analytics/model/accuracy.ts';
 import type { Counts, EventMessage, Facet } from '../../src/analytics/model/camera-event.ts';
 import type { Day } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
@@ -6,7 +6,7 @@ import type { Tally } from '../../src/analytics/model/tally.ts';
 import { Reader } from '../../src/analytics/read/reader.ts';
 import type { Outcome } from '../../src/analytics/record/batch.ts';
 import { Recorder, type RecorderOptions } from '../../src/analytics/record/recorder.ts';
-import { DayShards } from '../../src/analytics/rows/day-shards.ts';
+import { Days } from '../../src/analytics/rows/days.ts';
 import type { Log } from '../../src/log.ts';
 import type { Table } from '../../src/storage/table.ts';
 import type { Counted } from '../worlds/counting/counts.ts';
@@ -38,15 +38,15 @@ export const toEventMessage = ({
 /** What counts in one process of the app: its recorder and its readers, with memory of their own. */
 export class CountingService {
   readonly table: Table;
-  readonly shards: DayShards;
+  readonly days: Days;
   readonly recorder: Recorder;
   readonly reader: Reader;
 
   constructor(table: Table, counterShards: number, log: Log, options: RecorderOptions) {
     this.table = table;
-    this.shards = new DayShards(table, counterShards, log);
-    this.recorder = new Recorder(table, this.shards, log, options);
-    this.reader = new Reader(table, this.shards);
+    this.days = new Days(table, counterShards, log);
+    this.recorder = new Recorder(table, this.days, log, options);
+    this.reader = new Reader(table, this.days);
   }
 
   /** Records messages; returns the outcome of each. */
@@ -61,12 +61,22 @@ export class CountingService {
     return { counts: countsIn(tally), cameras: new Set(activeCameras) };
   }
 
-  /** The counters of a day that differ from its event rows. */
-  async differences(day: Day): Promise<readonly string[]> {
-    const report = await auditDay(this.table, day);
-    return report.differences.map(
-      ({ shard, counter, expected, stored }) => `shard ${shard}, ${counter}: ${stored} instead of ${expected}`,
-    );
+  /** How often the AI was right on a day, as `GET /api/analytics/accuracy` counts it. */
+  async accuracy(day: Day, cameraId?: string): Promise<ReadonlyMap<string, number>> {
+    const { tally } = await this.reader.accuracy(day, 1, cameraId);
+    const figures: (readonly [string, number])[] = [
+      ['events', tally.events],
+      ['reviewed', tally.reviewed],
+    ];
+    for (const [category, own] of tally.categories) {
+      const { flagged, confirmed, missed } = accuracyOf(own);
+      figures.push(
+        [`flagged ${category}`, flagged],
+        [`confirmed ${category}`, confirmed],
+        [`missed ${category}`, missed],
+      );
+    }
+    return new Map(figures.filter(([, count]) => count !== 0));
   }
 }
 

@@ -34,6 +34,8 @@ const routes = (bundle: 'debug' | 'release'): readonly string[] => {
 
 const RELEASE_ROUTES = [
   'GET analytics function: AnalyticsRange',
+  'GET analytics/accuracy function: AnalyticsAccuracy',
+  'GET analytics/accuracy.csv function: AnalyticsAccuracyCsv',
   'GET analytics/cameras function: AnalyticsCameras',
   'GET analytics/cameras.csv function: AnalyticsCamerasCsv',
   'GET analytics/cameras/last-seen function: AnalyticsLastSeen',

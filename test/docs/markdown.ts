@@ -96,3 +96,9 @@ export const tableOf = (path: string, heading: string): readonly (readonly strin
   if (rows === undefined) throw new Error(`${path} has no table below the heading ${heading}`);
   return rows;
 };
+
+/** The code blocks of a Markdown file of the repository, in one language. */
+export const codeBlocksOf = (path: string, language: string): readonly string[] =>
+  marked
+    .lexer(readText(path))
+    .flatMap((token) => (token.type === 'code' && token['lang'] === language ? [String(token['text'])] : []));

@@ -23,7 +23,13 @@ const waiting = async ({ waves }: NotificationRequest): Promise<Sent> =>
   Promise.resolve({
     kind: 'sent',
     id: ID,
-    calls: waves.flat().map((recipient) => ({ recipient, status: 'waiting', reason: 'not dialled yet' })),
+    calls: waves.flat().map(({ number: recipient }) => ({
+      recipient,
+      status: 'waiting',
+      code: 'line',
+      reason: 'not dialed yet',
+      since: 0,
+    })),
   });
 
 /** A path that takes a body, in this process, with its description and nothing else to go by. */
@@ -59,7 +65,7 @@ export const describedPaths = async (): Promise<Readonly<Record<'events' | 'noti
   const sending = notifications({
     send: waiting,
     list: async () => Promise.resolve({ found: [], next: undefined }),
-    needingAttention: async () => Promise.resolve([]),
+    needingAttention: async () => Promise.resolve({ notifications: [], phone: { usable: true } }),
   });
   const description = apiDescription(() => [recording, sending]);
   const { body } = await ask(description.handler, '/api/openapi.json');

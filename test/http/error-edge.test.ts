@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { RecorderUnavailable } from '../../src/analytics/errors.ts';
 import { DamagedRow, LaterFormat, StorageTrouble, WriteConflict } from '../../src/storage/errors.ts';
@@ -32,7 +32,7 @@ describe('an error', () => {
     expect(Object.fromEntries(answer.headers)).toEqual({ 'content-type': 'application/problem+json', 'x-more': 'yes' });
     expect(answer.body).toEqual({
       type: '/api/problems#events_refused',
-      title: 'Some events are wrong',
+      title: 'Some events are wrong: see errors. The others are recorded',
       status: 400,
       code: 'events_refused',
       ...said,
@@ -64,17 +64,6 @@ describe('an error', () => {
     expect(lines).toEqual([
       { event: 'stored row damaged', partition, row, command, invocation_id: expect.any(String) },
     ]);
-  });
-
-  it.each([
-    ['localhost:8080', ' --port 8080'],
-    ['localhost:7071', ''],
-    ['func-1.azurewebsites.net', ''],
-  ])('names the command for the local run that it is in: %s', async (hostname, port) => {
-    vi.stubEnv('WEBSITE_HOSTNAME', hostname);
-    onTestFinished(() => void vi.unstubAllEnvs());
-    const { lines } = await answeredAndLogged(new DamagedRow('2026-11-21_00', 'total', SECRET));
-    expect(lines).toMatchObject([{ command: `npm run audit -- --date 2026-11-21${port}` }]);
   });
 
   it('about a row of a later version of the service is a 500 that says so', async () => {

@@ -30,7 +30,7 @@ const handlers = {
   notifications: notifications({
     send,
     list: async () => Promise.resolve({ found: [], next: undefined }),
-    needingAttention: async () => Promise.resolve([]),
+    needingAttention: async () => Promise.resolve({ notifications: [], phone: { usable: true } }),
   }).handler,
   'test-call': testCall({ send, callbackBaseUrl: 'https://tunnel.example.org' }).handler,
 };
@@ -44,6 +44,7 @@ const post = async (path: keyof typeof handlers, body: unknown, query = '', head
 
 const FIRST = '+12065550100';
 const good = { channel: 'phone', alert_type: 'ConfirmedFire', recipients: [FIRST] };
+const callees = (...numbers: readonly string[]) => numbers.map((one) => ({ number: one }));
 const TYPES = 'must be one of Anomaly, PointOfInterest, ReportOfFire, ConfirmedFire, BurnJob, Custom';
 const A_LIST = 'must be an array of phone numbers, or of lists of them';
 const SOMEBODY = 'must name at least one phone number';
@@ -72,6 +73,13 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
       [4, A_NUMBER],
       [5, A_NUMBER],
     ],
+    [{ ...good, recipients: [FIRST, { number: FIRST }] }, ['recipients.1.name', 'must be a string']],
+    ...['', ' ', 'x'.repeat(61)].map((name): [unknown, Fault] => [
+      { ...good, recipients: [{ number: FIRST, name }] },
+      ['recipients.0.name', 'must be 1 to 60 visible characters'],
+    ]),
+    [{ ...good, recipients: [{ number: 'x', name: 'Ana' }] }, ['recipients.0.number', A_NUMBER]],
+    [{ ...good, recipients: [{ number: FIRST, name: 'Ana', sms: true }] }, ['recipients.0.sms', 'is unknown']],
     [{ ...good, recipients: [[FIRST]] }, ['confirm', 'must be true for recipients in waves']],
     [{ ...good, confirm: 'true' }, ['confirm', 'must be true or false']],
     [{ ...good, confirm: true, wave_seconds: 60 }, ['wave_seconds', 'is only for recipients in waves']],
@@ -107,7 +115,7 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
     });
     const repeated = [...numbers.slice(0, 3), ...Array.from({ length: 60 }, () => ` ${numbers[0]} `)];
     await post('notifications', { ...good, recipients: repeated });
-    expect(sent).toMatchObject([{ waves: [numbers.slice(0, 3)] }]);
+    expect(sent).toMatchObject([{ waves: [callees(...numbers.slice(0, 3))] }]);
   });
 
   it('a query parameter, a body that is too large, and malformed keys', async () => {
@@ -143,11 +151,17 @@ describe('POST /api/notifications hands on', () => {
     const recipients = [[FIRST], [' +12065550101 ', FIRST], [FIRST]];
     await post('notifications', { ...good, recipients, confirm: true }, '', { 'idempotency-key': 'a-key' });
     await post('notifications', { ...good, recipients, confirm: true, wave_seconds: 30 });
-    const waves = [[FIRST], ['+12065550101']];
+    const waves = [callees(FIRST), callees('+12065550101')];
     expect(sent).toMatchObject([
       { key: 'a-key', alertType: { name: 'ConfirmedFire' }, waves, confirm: true, waveMs: 120_000 },
       { key: undefined, waves, waveMs: 30_000 },
     ]);
+  });
+
+  it('the name of a recipient, beside numbers without one', async () => {
+    const ana = { number: '+12065550101', name: 'Ana' };
+    await post('notifications', { ...good, recipients: [FIRST, { ...ana, number: ' +12065550101' }, ana.number] });
+    expect(sent).toMatchObject([{ waves: [[{ number: FIRST }, ana]] }]);
   });
 
   it('the place, trimmed, and how many have to confirm', async () => {
@@ -170,16 +184,24 @@ const USED = 'This Idempotency-Key was used for another request in the last 24 h
 
 describe('POST /api/notifications answers', () => {
   const id = newNotificationId(0, '3f0c0000-0000-4000-8000-0000000000e1');
-  const failed = { recipient: number(FIRST), status: 'failed', reason: 'refused (400)' } as const;
+  const why = { code: 'refused', reason: 'refused (400)' } as const;
+  const failed = { recipient: number(FIRST), status: 'failed', ...why } as const;
+  const impossible = { ...failed, code: 'impossible_number' } as const;
   const placed = { recipient: number('+12065550101'), status: 'placed', callId: must(parseCallId('a-call')) } as const;
   const [one, two] = [[failed], [failed, failed]];
   // A problem is logged and passed on.
-  const masked = { ...failed, code: 'refused', recipient: maskPhoneNumber(failed.recipient) };
+  const masked = { ...failed, recipient: maskPhoneNumber(failed.recipient) };
 
   it.each<[Sent, status: number, detail: string, more: object]>([
     [{ kind: 'key of another request' }, 422, USED, {}],
     [{ kind: 'waves too late' }, 422, LATE, {}],
     [{ kind: 'refused', calls: one }, 422, 'None of the recipients may be called.', { calls: [masked] }],
+    [
+      { kind: 'refused', calls: [impossible] },
+      422,
+      'No recipient has a number that can exist.',
+      { calls: [{ ...masked, code: 'impossible_number' }] },
+    ],
     [{ kind: 'sent', id, calls: one }, 502, 'The call could not be placed.', { notification_id: id, calls: [masked] }],
     [
       { kind: 'sent', id, calls: two },
@@ -231,8 +253,8 @@ describe('POST /api/test-call', () => {
     await post('test-call', [FIRST], '?alert_type=BurnJob&confirm=true');
     const callbackBaseUrl = 'https://tunnel.example.org';
     expect(sent).toMatchObject([
-      { alertType: { name: 'Custom' }, waves: [[FIRST]], confirm: false, callbackBaseUrl },
-      { alertType: { name: 'BurnJob' }, waves: [[FIRST]], confirm: true, callbackBaseUrl },
+      { alertType: { name: 'Custom' }, waves: [callees(FIRST)], confirm: false, callbackBaseUrl },
+      { alertType: { name: 'BurnJob' }, waves: [callees(FIRST)], confirm: true, callbackBaseUrl },
     ]);
   });
 });

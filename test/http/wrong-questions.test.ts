@@ -34,7 +34,7 @@ const [START, END] = ['ts_utc_start=2026-11-21T00:00:00Z', 'ts_utc_end=2026-11-2
 const OF_RANGE = 'is unknown: the parameters are ts_utc_start, ts_utc_end, camera_id, active_camera_ids';
 const OF_DAY = 'is unknown: the parameters are date, camera_id, active_camera_ids';
 const OF_SERIES = 'is unknown: the parameters are ts_utc_start, ts_utc_end, step, camera_id';
-const OF_CAMERAS = 'is unknown: the parameters are date, days, order_by, q, counts, limit';
+const OF_CAMERAS = 'is unknown: the parameters are date, days, order_by, q, accuracy, counts, limit';
 const TWICE = 'is given more than once';
 const BOTH = 'is missing: give both ends or neither';
 const A_TIME = 'must be a time such as 2026-11-21T08:00:00Z';
@@ -59,7 +59,11 @@ describe('a wrong question is refused with all that is wrong about it', () => {
     ['/day', `${START}&tz=PST`, ['ts_utc_start', OF_DAY], ['tz', OF_DAY]],
     ['/day', 'date&camera_id=', ['date', 'is empty'], ['camera_id', 'is empty']],
     ['/day', 'date=x&camera_id=%00', ['date', A_DAY], ['camera_id', 'has a control character']],
-    ['/series', `${START}&${END}&step=Hour`, ['step', 'must be minute, hour or day']],
+    [
+      '/series',
+      `${START}&${END}&step=Hour`,
+      ['step', 'must be minute, 5_minutes, 10_minutes, 30_minutes, hour, 3_hours, 6_hours or day'],
+    ],
     ['/series', 'date=2026-11-21', ['date', OF_SERIES]],
     ['/series', 'ts_utc_start=2026-01-01T00:00:00Z&ts_utc_end=2026-03-04T12:00:00Z', ['step', tooMany(1_501)]],
     ['/cameras', 'camera_id=ridge-04&offset=1', ['camera_id', OF_CAMERAS], ['offset', OF_CAMERAS]],

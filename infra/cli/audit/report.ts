@@ -1,68 +1,60 @@
-import type { AuditReport } from '../../../src/analytics/audit/audit.ts';
-import { RepairUnfinished } from '../../../src/analytics/audit/repair.ts';
-import { NotRepairable } from '../../../src/analytics/audit/repair-lease.ts';
-import { AuditUnsettled } from '../../../src/analytics/audit/shard-audit.ts';
+import type { AuditReport, Difference } from '../../../src/analytics/audit/audit.ts';
+import { RewriteAbandoned, RewriteRefused } from '../../../src/analytics/audit/rewrite.ts';
 import { LaterFormat } from '../../../src/storage/errors.ts';
 import { grouped } from '../grouped.ts';
 import { storageFailure } from '../chosen-storage.ts';
 
 const counted = (value: number, one: string): string => `${grouped(value)} ${one}${value === 1 ? '' : 's'}`;
-const shardName = (shard: number | undefined): string =>
-  shard === undefined ? 'day' : `shard ${String(shard).padStart(2, '0')}`;
+
+/** `all cameras, hour 08: total_events 12 → 13`: what the service answers, and what the rows say. */
+const differenceText = ({ counter, facts, damage }: Difference): string =>
+  `  ${counter}: ${damage ?? facts.map(({ fact, answered, counted: own }) => `${fact} ${grouped(answered)} → ${grouped(own)}`).join(', ')}`;
 
 /**
  * The report of an audit as text.
  *
  * @param table the name of the table that was read
- * @param isShort true: of the differences only the first
+ * @param most so many lines of each list at most
  */
-export const reportText = (
-  { day, shards, events, counters, closed, isRepairing, differences, byShard }: AuditReport,
-  table: string,
-  isShort = false,
-): string => {
-  const summary = `${day}, table ${table}: ${counted(shards, 'shard')}, ${counted(events, 'event')}, ${counted(counters, 'counter')} compared.`;
-  const lines = byShard.map((report) =>
+export const reportText = (report: AuditReport, table: string, most = Infinity): string => {
+  const { day, row, closed, events, answers, differences, unreadable, unsettled } = report;
+  const shards = row === undefined ? [] : [counted(row.shards, 'shard')];
+  const rows = closed ? 'samples' : 'event rows';
+  const lists = [
     [
-      `  ${shardName(report.shard)}`,
-      counted(report.events, 'event').padStart(18),
-      counted(report.counters, 'counter').padStart(20),
-      `   ${report.differences.length === 0 ? 'no differences' : counted(report.differences.length, 'difference')}`,
-    ].join(''),
-  );
-  const found = differences.map(({ shard, counter, expected, stored }) =>
+      `${counted(unreadable.length, closed ? 'row' : 'event row')} cannot be decoded:`,
+      unreadable.map(({ row: own, damage }) => `  ${own.partitionKey} ${own.rowKey}: ${damage}`),
+    ],
+    [`${counted(differences.length, 'answer')} will change if the day is rewritten:`, differences.map(differenceText)],
     [
-      `${shardName(shard)}, ${counter}`,
-      `  ${closed ? 'samples' : 'events'} say  ${expected}`,
-      `  stored${closed ? '       ' : '      '}${stored}`,
-    ].join('\n'),
-  );
-  const agrees = closed ? 'Its counters agree with each other.' : 'Every counter agrees with the event rows.';
-  const verdict =
-    differences.length === 0 ? agrees : `${counted(differences.length, 'difference')}. Nothing was changed.`;
+      `${counted(unsettled.length, 'answer')} could not be compared, because events changed all the time. Try again later:`,
+      unsettled.map((counter) => `  ${counter}`),
+    ],
+  ] as const;
   return [
-    summary,
-    ...(isRepairing ? ['A repair is at work, or was stopped: the day does not close until one has finished.'] : []),
+    `${day}, table ${table}: ${[...shards, counted(events, 'event'), `${counted(answers, 'answer')} compared`].join(', ')}.`,
+    ...(row?.hold === undefined ? [] : ['A rewrite of the day is at work, or was stopped.']),
     ...(closed ? ['The day is closed: its event rows are gone, except those of overflowed seconds.'] : []),
+    ...lists.flatMap(([head, lines]) => (lines.length === 0 ? [] : ['', head, ...firstLines(lines, most)])),
     '',
-    ...(lines.length > 0 ? [...lines, ''] : []),
-    ...(isShort ? firstLines(found) : found),
-    ...(found.length > 0 ? [''] : []),
-    verdict,
+    differences.length + unreadable.length > 0
+      ? `${counted(differences.length, 'difference')}. Nothing was changed.`
+      : unsettled.length > 0
+        ? 'No difference was found so far.'
+        : `Every answer agrees with the ${rows}.`,
   ].join('\n');
 };
 
-/** What a repair prints of a list is enough to see what kind of damage there is; `npm run audit` prints all of it. */
-const MOST_LINES = 20;
-
 /** The first lines of a list, and how many more there are. */
-export const firstLines = (lines: readonly string[]): readonly string[] =>
-  lines.length <= MOST_LINES
-    ? lines
-    : [...lines.slice(0, MOST_LINES), `and ${grouped(lines.length - MOST_LINES)} more`];
+const firstLines = (lines: readonly string[], most: number): readonly string[] =>
+  lines.length <= most ? lines : [...lines.slice(0, most), `  and ${grouped(lines.length - most)} more`];
+
+/** 0: every answer is right; 1: some differ; 2: some could not be compared. */
+export const exitCodeOf = ({ differences, unreadable, unsettled }: AuditReport): number =>
+  differences.length + unreadable.length > 0 ? 1 : unsettled.length > 0 ? 2 : 0;
 
 /** The errors whose message is for the operator. */
-const SAID = [AuditUnsettled, LaterFormat, NotRepairable, RepairUnfinished] as const;
+const SAID = [LaterFormat, RewriteRefused, RewriteAbandoned] as const;
 
 /**
  * Why there is no report, as text without values of settings or messages of an SDK.
@@ -75,7 +67,5 @@ export const failureText = (error: unknown, table: string): string | undefined =
     ? sentence(error.message)
     : storageFailure(error, table);
 
-const sentence = (text: string): string => {
-  const capital = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.\n]/.test(capital) ? capital : `${capital}.`;
-};
+const sentence = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.\n]$/.test(text) ? '' : '.'}`;

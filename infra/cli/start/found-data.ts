@@ -1,4 +1,4 @@
-import { openDays } from '../../../src/analytics/rows/open-days.ts';
+import { openDays } from '../../../src/analytics/rows/day-row.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import { lazyCredential } from '../../../src/azure/credential.ts';
 import { NotificationStore } from '../../../src/calls/store/notification-store.ts';

@@ -1,160 +1,279 @@
-import { unlessDamaged } from '../../storage/errors.ts';
+import pLimit from 'p-limit';
+
+import type { Log } from '../../log.ts';
+import { isDamage } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
-import type { Day } from '../model/day.ts';
-import type { Instant } from '../model/instant.ts';
-import { MAX_SHARDS, shardOf } from '../model/shard.ts';
-import { manifestFrom, shardInStorage } from '../rows/day-shards.ts';
-import { dayPartition, OPEN_DAYS_PARTITION, SHARDS_KEY, twoDigits } from '../rows/keys.ts';
-import { CLOSES, openDayFrom, readMoment, storageNow } from '../rows/open-days.ts';
-import { auditShard, settled, type ShardReport } from './shard-audit.ts';
-import type { Difference } from './subtraction.ts';
+import { type Day, endOfDay, MICROSECONDS, minuteOfDay, offsetIn, startOfDay } from '../model/day.ts';
+import { formatInstant, type Instant, instantFrom, instantFromMilliseconds } from '../model/instant.ts';
+import type { Period } from '../model/period.ts';
+import { type Step, stepsOf } from '../model/steps.ts';
+import { NO_COUNT, sumOf, type Tally } from '../model/tally.ts';
+import { Reader } from '../read/reader.ts';
+import { readDayRow, type StoredDay } from '../rows/day-row.ts';
+import { Days } from '../rows/days.ts';
+import { shardPartitionsIn } from '../rows/generations.ts';
+import { type Counted, countedEvents, countedSamples, type UnreadableRow } from './counted-events.ts';
+
+/** What the service answers: the same questions go to its reader and to the events. */
+type Answers = Pick<Reader, 'activity' | 'series' | 'cameras' | 'lastMinutes' | 'accuracy'>;
+/** An answer as its numbers that are not 0, by name. */
+type Facts = ReadonlyMap<string, number>;
+/** A question answers one or more counters, by name. */
+type Question = (answers: Answers) => Promise<ReadonlyMap<string, Facts>>;
+
+/** An answer that is not what the events say. */
+export interface Difference {
+  readonly counter: string;
+  readonly facts: readonly { readonly fact: string; readonly answered: number; readonly counted: number }[];
+  /** Why the service cannot answer; undefined: it answers. */
+  readonly damage: string | undefined;
+}
 
 /** What an audit of a day found. */
-export interface AuditReport extends Pick<ShardReport, 'events' | 'counters'> {
+export interface AuditReport {
   readonly day: Day;
-  /** How many shards the day has; 0: it has no events. */
-  readonly shards: number;
-  /** How many shards the manifest must say, which fits the cameras of each shard; undefined: it does. */
-  readonly fittingShards: number | undefined;
-  /** Whether the day is closed: its event rows are gone, and its counters were compared with its samples. */
+  /** undefined: the day has no events, or its row is lost. */
+  readonly row: StoredDay | undefined;
+  /** Whether the day takes no more changes: its samples were compared in place of its event rows. */
   readonly closed: boolean;
-  /** When the day closes or closed, if that is announced. */
-  readonly closes: Instant | undefined;
-  /** Whether the day is open, and not in the index of open days. */
-  readonly isUnlisted: boolean;
-  /** Whether a repair of the day began and has not finished. */
-  readonly isRepairing: boolean;
-  /** Those of the shards, and of the manifest, which is in no shard. */
-  readonly differences: readonly (Difference & { readonly shard: number | undefined })[];
-  /** Each shard that has rows or should have. */
-  readonly byShard: readonly ShardReport[];
-  /** Cameras that have events in a shard, and belong to another one. */
-  readonly strangers: readonly { readonly shard: number; readonly cameraId: string }[];
+  readonly events: number;
+  /** How many answers were compared. */
+  readonly answers: number;
+  readonly differences: readonly Difference[];
+  /** Event rows, or samples of a closed day, that cannot be decoded. */
+  readonly unreadable: readonly UnreadableRow[];
+  /** Answers whose events changed during every pass: nothing is known of them. */
+  readonly unsettled: readonly string[];
 }
 
-const NO_MANIFEST = 'nothing';
+const PASSES = 6;
+const PARALLEL_QUESTIONS = 6;
+const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const NO_FACTS: Facts = new Map();
+/** A category that no event can have. It counts versions of event rows: equal sums mean the same events. */
+const VERSIONS = ' versions';
 
 /**
- * Audits every counter of a day: what the event rows say, less what is stored. Of a closed day the samples stand for the event rows.
- * Reads only. The day may receive writes meanwhile.
+ * Compares what the service answers about a day with what its event rows say. An answer that differs in two passes in a row, with the same
+ * events in both, is a difference. Reads only; the day may receive writes meanwhile.
  *
- * @throws {AuditUnsettled} if the same rows changed during every try to read them together
  * @throws {StorageTrouble} if storage does not answer: there is no report of a part of a day
  * @throws {TableMissing | LaterFormat}
- * @example const { differences } = await auditDay(table, day); // [] if every counter is right
+ * @example const { differences } = await auditDay(table, day); // [] if every answer is right
  */
-export const auditDay = async (table: Table, day: Day): Promise<AuditReport> =>
-  settled('the manifest of the day', async () => {
-    const before = await readDayState(table, day);
-    let report = await auditIn(table, day, before, before.closed ?? false);
-    if (before.closed === undefined && !accountsForSamples(report)) {
-      const text = before.text === NO_MANIFEST ? NO_MANIFEST : `${before.text}, and not that the day is closed`;
-      report = await auditIn(table, day, { ...before, text }, true);
+export const auditDay = async (table: Table, day: Day): Promise<AuditReport> => {
+  let pass = await auditOnce(table, day);
+  const differences = new Map<string, Difference>();
+  for (let passes = 2; passes <= PASSES && pass.differing.size > 0; passes += 1) {
+    const next = await auditOnce(table, day);
+    for (const [counter, { versions }] of pass.differing) {
+      const again = next.differing.get(counter);
+      if (again?.versions === versions) differences.set(counter, again.difference);
     }
-    // The day's first event came while the day was read, or the day was closed: its event rows may be gone.
-    const after = await readDayState(table, day);
-    return after.closed === before.closed && after.text === before.text ? report : undefined;
-  });
+    for (const counter of differences.keys()) next.differing.delete(counter);
+    pass = next;
+  }
+  const { differing, ...report } = pass;
+  return { ...report, day, differences: [...differences.values()], unsettled: [...differing.keys()] };
+};
 
-/** What the manifest of a day and its row in the index of open days say. */
-interface DayState extends Pick<AuditReport, 'closes' | 'isUnlisted' | 'isRepairing'> {
-  /** What the manifest says, in words. */
-  readonly text: string;
-  readonly shards: number | undefined;
-  /** undefined: neither row tells. */
-  readonly closed: boolean | undefined;
+interface Pass extends Omit<AuditReport, 'day' | 'differences' | 'unsettled'> {
+  readonly differing: Map<string, { readonly difference: Difference; readonly versions: number }>;
 }
 
-const readDayState = async (table: Table, day: Day): Promise<DayState> => {
-  const row = await table.get(dayPartition(day), SHARDS_KEY);
-  const index = await table.get(OPEN_DAYS_PARTITION, day);
-  const shards = row && unlessDamaged(() => manifestFrom(row).shards);
-  const open = index && unlessDamaged(() => openDayFrom(index));
-  // The index says it as well, in case the manifest is lost. A closing that only the index announces has not begun.
-  const own = row && unlessDamaged(() => readMoment(CLOSES, row.properties));
-  const closes = own ?? open?.closes;
-  const isPast = closes !== undefined && closes <= storageNow(table) && (own !== undefined || shards === undefined);
-  const isTold = index !== undefined || own !== undefined;
-  return {
-    text: row === undefined ? NO_MANIFEST : `${shards ?? 'damaged'}`,
-    shards,
-    closed: isTold ? isPast : undefined,
-    closes,
-    isUnlisted: index === undefined,
-    isRepairing: open?.isRepairing === true,
-  };
-};
-
-/** A difference that is in no shard. */
-const ofDay = (counter: string, expected: string, stored: string, step: string) =>
-  ({ shard: undefined, counter, expected, stored, step }) as const;
-
-/** Whether no sample counts more events than there are event rows: so none of those was deleted because the day closed. */
-const accountsForSamples = ({ byShard }: AuditReport): boolean =>
-  byShard.every(({ differences }) =>
-    differences.every(({ left }) => left?.counter.microsecond === undefined || left.tally.events >= 0),
-  );
-
-const auditIn = async (table: Table, day: Day, state: DayState, closed: boolean): Promise<AuditReport> => {
-  const { shards, text, closes, isRepairing } = state;
-  const byShard: ShardReport[] = [];
-  for (let shard = 0; shard < (shards ?? 0); shard += 1) byShard.push(await auditShard(table, day, shard, closed));
-  const known = new Set(byShard.flatMap(({ cameras }) => [...cameras]));
-  // Of a shard that the manifest does not know, readers see nothing: what matters is whether it has events, or the samples of a closed day.
-  for (let from = shards ?? 0; ; from += 1) {
-    const stray = await shardInStorage(table, day, from);
-    if (stray === undefined) break;
-    from = stray;
-    const report = await auditShard(table, day, stray, closed);
-    // Else it is what is left where a repair moved the events to their own shard while the day was open.
-    const isOwn = closed ? !report.cameras.isSubsetOf(known) : report.events > 0;
-    if (isOwn || shards === undefined) byShard.push(report);
+const auditOnce = async (table: Table, day: Day): Promise<Pass> => {
+  const differing: Pass['differing'] = new Map();
+  const note = (difference: Difference, versions = 0) =>
+    void differing.set(difference.counter, { difference, versions });
+  const noteDamage = (counter: string, damage: string) => note({ counter, facts: [], damage });
+  const shards = await shardPartitionsIn(table, day);
+  const { value: row, damage: lost } = await unlessDamage(async () => readDayRow(table, day));
+  if (lost !== undefined) noteDamage('row of the day', lost);
+  else if (row === undefined && shards.length > 0) noteDamage('row of the day', 'it is missing, and the day has rows');
+  if (row === undefined) return { row, closed: false, events: 0, answers: 0, unreadable: [], differing };
+  const closed = row.closes !== undefined && row.closes <= instantFromMilliseconds(Date.now());
+  const counted: Counted[] = [];
+  const unreadable: UnreadableRow[] = [];
+  for (const { partition, generation } of shards) {
+    if (generation !== row.generation) continue;
+    const own = await (closed ? countedSamples : countedEvents)(table, partition, day);
+    counted.push(...own.counted);
+    unreadable.push(...own.unreadable);
   }
-  const fitting = fittingShards(shards, byShard);
-  const isWrong = text !== `${fitting}` && (text !== NO_MANIFEST || byShard.length > 0);
-  const isUnlisted = state.isUnlisted && !closed && byShard.length > 0;
-  const strangers = byShard.flatMap(({ shard, cameras }) =>
-    [...cameras].flatMap((cameraId) => {
-      const own = shards === undefined ? shard : shardOf(cameraId, shards);
-      return own === shard ? [] : [{ shard, cameraId, own }];
-    }),
+  const [reader, fromEvents] = [new Reader(table, new Days(table, 1, SILENT)), answersOf(counted)];
+  let answers = 0;
+  const compare = async (question: Question): Promise<void> => {
+    const expected = await question(fromEvents);
+    const { value: answered = new Map<string, Facts>(), damage } = await unlessDamage(async () => question(reader));
+    for (const counter of new Set([...expected.keys(), ...answered.keys()])) {
+      answers += 1;
+      const [own, other] = [expected.get(counter) ?? NO_FACTS, answered.get(counter) ?? NO_FACTS];
+      const facts = [...new Set([...own.keys(), ...other.keys()])]
+        .map((fact) => ({ fact, answered: other.get(fact) ?? 0, counted: own.get(fact) ?? 0 }))
+        .filter((each) => each.answered !== each.counted && each.fact !== VERSIONS);
+      const difference = { counter, facts: damage === undefined ? facts : [], damage };
+      if (damage !== undefined || facts.length > 0) note(difference, own.get(VERSIONS));
+    }
+  };
+  const limit = pLimit(PARALLEL_QUESTIONS);
+  await Promise.all(questionsAbout(day, counted, closed).map(async (question) => limit(compare, question)));
+  const events = counted.reduce((sum, { tally }) => sum + tally.events, 0);
+  return { row, closed, events, answers, unreadable, differing };
+};
+
+/** What was read, or what is wrong with a row. A row of a later format is damage: the day's row and its event rows have this one. */
+const unlessDamage = async <Value>(
+  read: () => Promise<Value>,
+): Promise<{ readonly value?: Value; readonly damage?: string }> => {
+  try {
+    return { value: await read() };
+  } catch (error) {
+    if (isDamage(error)) return { damage: error.message };
+    throw error;
+  }
+};
+
+const factsOf = (tally: Tally, cameras: Iterable<string> | number = [], withAccuracy = false): Facts => {
+  const facts: [string, number][] = [
+    ['total_events', tally.events],
+    ['reviewed_total_events', tally.reviewed],
+    ['annotated_total_events', tally.annotated],
+  ];
+  if (typeof cameras === 'number') facts.push(['active_cameras', cameras]);
+  else for (const id of cameras) facts.push([`active camera ${id}`, 1]);
+  for (const [category, own] of tally.categories) {
+    if (category === VERSIONS) facts.push([VERSIONS, own.detections]);
+    else {
+      facts.push([`counts_per_category.${category}`, own.detections]);
+      facts.push([`reviewed_counts_per_category.${category}`, own.reviewed]);
+      facts.push([`annotated_counts_per_category.${category}`, own.annotations]);
+      if (withAccuracy) facts.push([`flagged.${category}`, own.flagged], [`confirmed.${category}`, own.confirmed]);
+    }
+  }
+  return new Map(facts.filter(([, value]) => value !== 0));
+};
+
+/** A number that differs, almost surely, for two texts (FNV-1a). */
+const hashOf = (text: string): number => {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash >>> 0;
+};
+
+/** What the events themselves answer. They are of one day, and so is each period. */
+const answersOf = (counted: readonly Counted[]): Answers => {
+  const events = counted.map(({ cameraId, ts, tally, version }) => {
+    const versions = { ...NO_COUNT, detections: hashOf(version) };
+    return { cameraId, ts, tally: { ...tally, categories: new Map([...tally.categories, [VERSIONS, versions]]) } };
+  });
+  const byMinute = (some: typeof events) => Map.groupBy(some, ({ ts }) => minuteOfDay(ts));
+  const all = byMinute(events);
+  const byCamera = new Map(
+    Array.from(
+      Map.groupBy(events, ({ cameraId }) => cameraId),
+      ([id, own]) => [id, byMinute(own)],
+    ),
   );
+  const within = ({ start, end }: Period, cameraId?: string) => {
+    const index = cameraId === undefined ? all : byCamera.get(cameraId);
+    const minutes = Array.from(
+      { length: minuteOfDay(end) - minuteOfDay(start) + 1 },
+      (_, at) => minuteOfDay(start) + at,
+    );
+    const found = minutes.flatMap((minute) => index?.get(minute) ?? []).filter(({ ts }) => start <= ts && ts <= end);
+    return { tally: sumOf(found.map(({ tally }) => tally)), cameras: new Set(found.map((event) => event.cameraId)) };
+  };
   return {
-    day,
-    shards: shards ?? 0,
-    fittingShards: isWrong ? fitting : undefined,
-    events: byShard.reduce((sum, report) => sum + report.events, 0),
-    counters: byShard.reduce((sum, report) => sum + report.counters, 0),
-    closed: closed && byShard.length > 0,
-    closes,
-    isUnlisted,
-    isRepairing,
-    differences: [
-      ...(isWrong ? [ofDay('shards', `${fitting}`, text, `write that the day has ${fitting} shards`)] : []),
-      ...(isUnlisted ? [ofDay('index of open days', 'the day', 'nothing', 'write that the day is open')] : []),
-      ...byShard.flatMap(({ shard, differences }) => differences.map((one) => ({ shard, ...one }))),
-      ...strangers.map(({ shard, cameraId, own }) => ({
-        shard,
-        counter: `shard of camera ${cameraId}`,
-        expected: twoDigits(own),
-        stored: twoDigits(shard),
-        step: `record the events of camera ${cameraId} in its own shard, and set them aside in this one`,
+    activity: async (period, cameraId) => {
+      const { tally, cameras } = within(period, cameraId);
+      return { tally, activeCameras: [...cameras].sort() };
+    },
+    series: async (period, step, cameraId) =>
+      stepsOf(period, step).map((own) => {
+        const { tally, cameras } = within(own, cameraId);
+        return { period: own, tally, activeCameras: cameras.size };
+      }),
+    cameras: async () =>
+      Array.from(byCamera, ([cameraId, own]) => ({
+        cameraId,
+        tally: sumOf([...own.values()].flat().map(({ tally }) => tally)),
       })),
-    ],
-    byShard,
-    strangers,
+    lastMinutes: async () =>
+      new Map(
+        Array.from(byCamera, ([id, own]) => {
+          const [first] = own.get(Math.max(...own.keys())) ?? [];
+          return [
+            id,
+            first === undefined ? instantFrom(0n) : instantFrom(first.ts - offsetIn(first.ts, MICROSECONDS.minute)),
+          ];
+        }),
+      ),
+    accuracy: async () => ({ tally: sumOf(events.map(({ tally }) => tally)), without: [] }),
   };
 };
 
-/** The number of shards that fits the cameras of each shard best: the stored one if it fits as well as any, else the smallest. */
-const fittingShards = (stored: number | undefined, byShard: readonly ShardReport[]): number => {
-  const strangersWith = (count: number): number =>
-    byShard.reduce(
-      (sum, { shard, cameras }) => sum + [...cameras].filter((id) => shardOf(id, count) !== shard).length,
-      0,
-    );
-  if (stored !== undefined && strangersWith(stored) === 0) return stored;
-  const strangers = Array.from({ length: MAX_SHARDS }, (_, index) => strangersWith(index + 1));
-  const fewest = Math.min(...strangers);
-  return stored !== undefined && strangers[stored - 1] === fewest ? stored : strangers.indexOf(fewest) + 1;
+const clockOf = (instant: Instant): string => formatInstant(instant).slice('2026-11-21T'.length, -'+00:00'.length);
+const one =
+  (counter: string, facts: (answers: Answers) => Promise<Facts>): Question =>
+  async (answers) =>
+    new Map([[counter, await facts(answers)]]);
+
+/** All questions of an audit. The samples of a closed day tell nothing about accuracy. */
+const questionsAbout = (day: Day, counted: readonly Counted[], closed: boolean): readonly Question[] => {
+  const whole = { start: startOfDay(day), end: endOfDay(day) };
+  const minutes = [...new Set(counted.map(({ ts }) => minuteOfDay(ts)))].toSorted((first, second) => first - second);
+  const cameras = new Set(counted.map(({ cameraId }) => cameraId));
+  const range = (period: Period, cameraId?: string): Question =>
+    one(`${cameraId ?? 'all cameras'}, ${clockOf(period.start)} to ${clockOf(period.end)}`, async (answers) => {
+      const { tally, activeCameras } = await answers.activity(period, cameraId);
+      return factsOf(tally, activeCameras);
+    });
+  const series =
+    (step: Step, cameraId?: string): Question =>
+    async (answers) =>
+      new Map(
+        (await answers.series(whole, step, cameraId))
+          .map(
+            ({ period, tally, activeCameras }) =>
+              [
+                `${cameraId ?? 'all cameras'}, ${step} ${clockOf(period.start)}`,
+                factsOf(tally, activeCameras),
+              ] as const,
+          )
+          .filter(([, facts]) => facts.size > 0),
+      );
+  // Each minute is cut somewhere. The ranges from cut to cut begin and end within minutes, and together read every sample once.
+  const cuts = minutes.map((minute) =>
+    instantFrom(whole.start + BigInt(minute) * MICROSECONDS.minute + BigInt((minute * 7_919_333) % 59_000_000)),
+  );
+  const parts = [...cuts, whole.end].map((end, index) => {
+    const before = cuts[index - 1];
+    return { start: before === undefined ? whole.start : instantFrom(before + 1n), end };
+  });
+  const minutePeriods = stepsOf(whole, 'minute').filter(({ start }) => minutes.includes(minuteOfDay(start)));
+  return [
+    ...[whole, ...stepsOf(whole, 'hour'), ...minutePeriods, ...parts].map((period) => range(period)),
+    series('minute'),
+    ...Array.from(cameras).flatMap((id) => [
+      range(whole, id),
+      series('hour', id),
+      series('minute', id),
+      ...(cuts[0] === undefined ? [] : [range({ start: cuts[0], end: cuts.at(-1) ?? cuts[0] }, id)]),
+    ]),
+    async (answers) =>
+      new Map(
+        (await answers.cameras(day, 1)).map(({ cameraId, tally }) => [
+          `list of cameras: ${cameraId}`,
+          factsOf(tally, [], !closed),
+        ]),
+      ),
+    async (answers) =>
+      new Map(
+        Array.from(await answers.lastMinutes(day, 1), ([id, at]) => [
+          `last_event_at of ${id}`,
+          new Map([[clockOf(at), 1]]),
+        ]),
+      ),
+    ...(closed ? [] : [one('accuracy', async (answers) => factsOf((await answers.accuracy(day, 1)).tally, [], true))]),
+  ];
 };

@@ -41,11 +41,15 @@ export const contributionOf = (facets: Facets): Tally => {
   const isReviewed = reviewed?.value === true;
   const categories = new Map<string, CategoryTally>();
   for (const category of categoriesOf(facets)) {
+    const detected = detections?.value.get(category) ?? 0;
     const annotated = annotations?.value.get(category) ?? 0;
+    const isFlagged = isReviewed && detected > 0;
     categories.set(category, {
-      detections: detections?.value.get(category) ?? 0,
+      detections: detected,
       reviewed: isReviewed && annotated > 0 ? 1 : 0,
       annotations: annotated,
+      flagged: isFlagged ? 1 : 0,
+      confirmed: isFlagged && annotated > 0 ? 1 : 0,
     });
   }
   const isAnnotated = [...(annotations?.value.values() ?? [])].some((count) => count > 0);

@@ -1,4 +1,4 @@
-import type { Tally } from './tally.ts';
+import { NO_COUNT, type Tally } from './tally.ts';
 
 /**
  * A tally in which every known category is present, with zeros if nothing of it was counted, beside those that were. Sorted.
@@ -10,6 +10,6 @@ export const withKnownCategories = (tally: Tally, known: Iterable<string>): Tall
   categories: new Map(
     [...new Set([...known, ...tally.categories.keys()])]
       .sort()
-      .map((category) => [category, tally.categories.get(category) ?? { detections: 0, reviewed: 0, annotations: 0 }]),
+      .map((category) => [category, tally.categories.get(category) ?? NO_COUNT]),
   ),
 });

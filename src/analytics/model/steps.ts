@@ -2,18 +2,39 @@ import { MICROSECONDS, offsetIn } from './day.ts';
 import { instantFrom } from './instant.ts';
 import type { Period } from './period.ts';
 
-/** The step of a series: a minute, an hour or a day, each from its start in UTC. */
-export const STEPS = ['minute', 'hour', 'day'] as const;
+/** The lengths of the steps of a series, in microseconds. Each divides a day, so that no step is in two days. */
+const LENGTHS = {
+  minute: MICROSECONDS.minute,
+  '5_minutes': 5n * MICROSECONDS.minute,
+  '10_minutes': 10n * MICROSECONDS.minute,
+  '30_minutes': 30n * MICROSECONDS.minute,
+  hour: MICROSECONDS.hour,
+  '3_hours': 3n * MICROSECONDS.hour,
+  '6_hours': 6n * MICROSECONDS.hour,
+  day: MICROSECONDS.day,
+} as const;
+
+/** The steps of a series. The first one of a day starts at midnight UTC. */
+export const STEPS = [
+  'minute',
+  '5_minutes',
+  '10_minutes',
+  '30_minutes',
+  'hour',
+  '3_hours',
+  '6_hours',
+  'day',
+] as const satisfies readonly (keyof typeof LENGTHS)[];
 
 /** One of {@link STEPS}. */
 export type Step = (typeof STEPS)[number];
 
 /** The start of the step that an instant is in, in microseconds since 1970 (UTC). */
-const startOfStep = (instant: bigint, step: Step): bigint => instant - offsetIn(instant, MICROSECONDS[step]);
+const startOfStep = (instant: bigint, step: Step): bigint => instant - offsetIn(instant, LENGTHS[step]);
 
 /** How many steps a period touches. */
 export const countSteps = ({ start, end }: Period, step: Step): number =>
-  Number((startOfStep(end, step) - startOfStep(start, step)) / MICROSECONDS[step]) + 1;
+  Number((startOfStep(end, step) - startOfStep(start, step)) / LENGTHS[step]) + 1;
 
 /**
  * Splits a period into steps: disjoint, in order, covering exactly the period. The first and the last hold only what is in the period.
@@ -22,8 +43,8 @@ export const countSteps = ({ start, end }: Period, step: Step): number =>
  */
 export const stepsOf = ({ start, end }: Period, step: Step): readonly Period[] => {
   const steps: Period[] = [];
-  for (let from: bigint = startOfStep(start, step); from <= end; from += MICROSECONDS[step]) {
-    const last = from + MICROSECONDS[step] - 1n;
+  for (let from: bigint = startOfStep(start, step); from <= end; from += LENGTHS[step]) {
+    const last = from + LENGTHS[step] - 1n;
     steps.push({ start: instantFrom(from < start ? start : from), end: instantFrom(last > end ? end : last) });
   }
   return steps;

@@ -6,8 +6,10 @@ export interface CategoryTally {
   readonly reviewed: number;
   /** Annotations of it. */
   readonly annotations: number;
-  /** What a later version counts, as it was read. */
-  readonly rest?: readonly unknown[];
+  /** Reviewed events in which the AI flagged it. Only tallies of whole days have it; in those of hours and minutes it is 0. */
+  readonly flagged: number;
+  /** Of the flagged events, those with at least one annotation of it. Only in tallies of whole days, like `flagged`. */
+  readonly confirmed: number;
 }
 
 /**
@@ -19,11 +21,10 @@ export interface Tally {
   readonly reviewed: number;
   readonly annotated: number;
   readonly categories: ReadonlyMap<string, CategoryTally>;
-  /** What a later version counts, as it was read. */
-  readonly rest?: Readonly<Record<string, unknown>>;
 }
 
-const NOTHING: CategoryTally = { detections: 0, reviewed: 0, annotations: 0 };
+/** A category of which nothing was counted. */
+export const NO_COUNT: CategoryTally = { detections: 0, reviewed: 0, annotations: 0, flagged: 0, confirmed: 0 };
 
 /** The tally of no events. */
 export const EMPTY_TALLY: Tally = { events: 0, reviewed: 0, annotated: 0, categories: new Map() };
@@ -31,12 +32,13 @@ export const EMPTY_TALLY: Tally = { events: 0, reviewed: 0, annotated: 0, catego
 const combine = (left: Tally, right: Tally, sign: 1 | -1): Tally => {
   const categories = new Map(left.categories);
   for (const [category, more] of right.categories) {
-    const own = categories.get(category) ?? NOTHING;
+    const own = categories.get(category) ?? NO_COUNT;
     categories.set(category, {
       detections: own.detections + sign * more.detections,
       reviewed: own.reviewed + sign * more.reviewed,
       annotations: own.annotations + sign * more.annotations,
-      ...(own.rest && { rest: own.rest }),
+      flagged: own.flagged + sign * more.flagged,
+      confirmed: own.confirmed + sign * more.confirmed,
     });
   }
   return {
@@ -44,7 +46,6 @@ const combine = (left: Tally, right: Tally, sign: 1 | -1): Tally => {
     reviewed: left.reviewed + sign * right.reviewed,
     annotated: left.annotated + sign * right.annotated,
     categories,
-    ...(left.rest && { rest: left.rest }),
   };
 };
 
@@ -75,6 +76,8 @@ export class GrowingTally implements Tally {
       own.detections += more.detections;
       own.reviewed += more.reviewed;
       own.annotations += more.annotations;
+      own.flagged += more.flagged;
+      own.confirmed += more.confirmed;
     }
   }
 }

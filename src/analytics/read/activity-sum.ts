@@ -1,9 +1,9 @@
 import { EMPTY_TALLY, plus, sumOf, type Tally } from '../model/tally.ts';
 import { indexesIn, unionOf } from '../rows/bitset.ts';
-import type { Bucket } from '../rows/hour-rows.ts';
+import type { Bucket } from '../rows/buckets.ts';
 import type { StoredSample } from '../rows/minute-row.ts';
+import { listsTooShort } from '../rows/stripe-row.ts';
 import { ByteReader, TallySum } from '../rows/tally-bytes.ts';
-import { listsTooShort } from '../rows/total-row.ts';
 
 /** The names for the indexes in the rows of a stripe. */
 export interface StripeNames {

@@ -7,13 +7,17 @@ import { piecesOf, type DayPiece, type Period } from '../model/period.ts';
 import { shardOf } from '../model/shard.ts';
 import { stepsOf, type Step } from '../model/steps.ts';
 import { GrowingTally, sumOf, type Tally } from '../model/tally.ts';
-import { CAMERA_DAY_PROPERTIES, cameraDayFrom, camerasIn } from '../rows/camera-row.ts';
-import type { DayShards } from '../rows/day-shards.ts';
-import { shardPartition } from '../rows/keys.ts';
+import { StorageTrouble } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
+import { DayMoved } from '../errors.ts';
+import { CAMERA_DAY_PROPERTIES, cameraDayFrom } from '../rows/camera-row.ts';
+import { ACCURACY, type StoredDay } from '../rows/day-row.ts';
+import type { Days } from '../rows/days.ts';
+import { cameraKey, shardPartition } from '../rows/keys.ts';
+import { camerasIn } from './camera-pages.ts';
+import { demandCurrentStill, readShard, type ReadingSource } from './counter-page.ts';
 import { lastMinutesIn } from './last-minutes.ts';
-import { readPieces, readPiecesOfCamera, type PieceActivity } from './shard-reader.ts';
-import type { ReadingSource } from './shard-reading.ts';
+import { type PieceActivity, readPieces, readPiecesOfCamera } from './range-reader.ts';
 
 /** What happened in a period. */
 export interface Activity {
@@ -36,6 +40,13 @@ export interface CameraActivity {
   readonly tally: Tally;
 }
 
+/** The tally of several days. */
+export interface DaysTally {
+  readonly tally: Tally;
+  /** The days whose counters do not keep the figures that were asked for. */
+  readonly without: readonly Day[];
+}
+
 /** Most reads of one question at a time. */
 const PARALLEL_READS = 24;
 
@@ -45,15 +56,18 @@ const PARALLEL_READS = 24;
  */
 const PARALLEL_QUERIES = 6;
 
+/** How often a question follows a day that is rewritten while it is read. */
+const MOVES = 5;
+
 /** Answers what happened: the sum over disjoint pieces of days and their shards, each event in exactly one of them. */
 export class Reader {
   readonly #table: Table;
-  readonly #shards: DayShards;
+  readonly #days: Days;
   readonly #striped: ReadingSource['striped'] = new LRUCache({ max: 1_000 });
 
-  constructor(table: Table, shards: DayShards) {
+  constructor(table: Table, days: Days) {
     this.#table = table;
-    this.#shards = shards;
+    this.#days = days;
   }
 
   /** What happened in a period, of all cameras or one. @throws {StorageTrouble | DamagedRow} */
@@ -105,27 +119,42 @@ export class Reader {
   async cameras(last: Day, days: number): Promise<readonly CameraActivity[]> {
     const read = pLimit(PARALLEL_QUERIES);
     const sums = new Map<string, GrowingTally>();
-    await Promise.all(daysUntil(last, days).map(async (day) => this.#addCamerasOf(read, day, sums)));
-    return Array.from(sums, ([cameraId, tally]) => ({ cameraId, tally }));
-  }
-
-  /** Reads the tallies of the day alone: the hours and the minutes of a camera are most of its row. */
-  async #addCamerasOf(read: LimitFunction, day: Day, sums: Map<string, GrowingTally>): Promise<void> {
-    const shards = (await read(async () => this.#shards.find(day))) ?? 0;
-    const ofShards = Array.from({ length: shards }, async (_, shard) =>
-      read(async () => {
-        for await (const [cameraId, rows] of camerasIn(
-          this.#table,
-          shardPartition(day, shard),
-          CAMERA_DAY_PROPERTIES,
-        )) {
+    await Promise.all(
+      daysUntil(last, days).map(async (day) => {
+        const ofShards = await this.#onDay(read, day, async (sources) => Promise.all(sources.map(cameraTallies)));
+        for (const [cameraId, tally] of ofShards.flat()) {
           const sum = sums.get(cameraId) ?? new GrowingTally();
           sums.set(cameraId, sum);
-          for (const row of rows) sum.add(cameraDayFrom(row).tally);
+          sum.add(tally);
         }
       }),
     );
-    await Promise.all(ofShards);
+    return Array.from(sums, ([cameraId, tally]) => ({ cameraId, tally }));
+  }
+
+  /**
+   * The tally of the days that end with one, of all cameras or one, with the figures that say how often the AI was right.
+   *
+   * @returns also the days without such figures, which are left out of the tally, oldest first
+   * @throws {StorageTrouble | DamagedRow}
+   */
+  async accuracy(last: Day, days: number, cameraId?: string): Promise<DaysTally> {
+    const read = pLimit(PARALLEL_READS);
+    const without: Day[] = [];
+    const tallies = await Promise.all(
+      daysUntil(last, days).map(async (day) =>
+        this.#onDay(read, day, async (sources, row) => {
+          if (row !== undefined && row.accuracy !== ACCURACY) {
+            without.push(day);
+            return [];
+          }
+          if (cameraId === undefined) return Promise.all(sources.map(tallyOfShard));
+          const source = sources[shardOf(cameraId, sources.length)];
+          return source === undefined ? [] : [await tallyOfCamera(source, cameraId)];
+        }),
+      ),
+    );
+    return { tally: sumOf(tallies.flat()), without: [...new Set(without)].sort() };
   }
 
   /**
@@ -141,8 +170,9 @@ export class Reader {
     for (const day of daysUntil(last, days)) {
       if (found.size === wanted?.size) break;
       const isAsked = (id: string): boolean => !found.has(id) && (wanted?.has(id) ?? true);
-      const sources = await this.#sourcesOf(read, day);
-      const ofShards = await Promise.all(sources.map(async (source) => lastMinutesIn(source, isAsked)));
+      const ofShards = await this.#onDay(read, day, async (sources) =>
+        Promise.all(sources.map(async (source) => lastMinutesIn(source, isAsked))),
+      );
       for (const ofShard of ofShards) {
         for (const [id, minute] of ofShard) {
           found.set(id, instantFrom(startOfDay(day) + BigInt(minute) * MICROSECONDS.minute));
@@ -159,23 +189,70 @@ export class Reader {
     pieces: readonly DayPiece[],
     cameraId: string | undefined,
   ): Promise<readonly (readonly PieceActivity[])[]> {
-    const sources = await this.#sourcesOf(read, day);
-    if (cameraId === undefined) return Promise.all(sources.map(async (source) => readPieces(source, pieces)));
-    const source = sources[shardOf(cameraId, sources.length)];
-    return source === undefined ? [] : [await readPiecesOfCamera(source, pieces, cameraId)];
+    return this.#onDay(read, day, async (sources) => {
+      if (cameraId === undefined) return Promise.all(sources.map(async (source) => readPieces(source, pieces)));
+      const source = sources[shardOf(cameraId, sources.length)];
+      return source === undefined ? [] : [await readPiecesOfCamera(source, pieces, cameraId)];
+    });
   }
 
-  /** What to read the shards of a day from, in their order; none where nothing happened. */
-  async #sourcesOf(read: LimitFunction, day: Day): Promise<readonly ReadingSource[]> {
-    const shards = (await read(async () => this.#shards.find(day))) ?? 0;
-    return Array.from({ length: shards }, (_, shard) => ({
+  /**
+   * What is read from the shards of a day, in their order; there are none if nothing happened. If the day is rewritten meanwhile, all of
+   * it is read again, from the new generation.
+   */
+  async #onDay<Answer>(
+    read: LimitFunction,
+    day: Day,
+    work: (sources: readonly ReadingSource[], row: StoredDay | undefined) => Promise<Answer>,
+  ): Promise<Answer> {
+    for (let moves = 0; ; moves += 1) {
+      const row = await read(async () => this.#days.find(day));
+      try {
+        return await work(row === undefined ? [] : this.#sourcesOf(read, day, row), row);
+      } catch (error) {
+        if (!(error instanceof DayMoved)) throw error;
+        if (moves === MOVES) throw new StorageTrouble(0, { reason: 'day moved', cause: error });
+      }
+    }
+  }
+
+  #sourcesOf(read: LimitFunction, day: Day, row: StoredDay): readonly ReadingSource[] {
+    return Array.from({ length: row.shards }, (_, shard) => ({
       table: this.#table,
-      partition: shardPartition(day, shard),
+      partition: shardPartition(day, shard, row.generation),
       read,
       striped: this.#striped,
+      demandCurrent: async (mark) => {
+        await this.#days.demandCurrent(day, row, mark);
+      },
     }));
   }
 }
+
+/** The day's tally of each camera of a shard. The hours and the minutes of a camera are most of its row, and are not read. */
+const cameraTallies = async (source: ReadingSource): Promise<readonly (readonly [cameraId: string, tally: Tally])[]> => {
+  const { table, partition } = source;
+  const found = await source.read(async () => {
+    const tallies: (readonly [string, Tally])[] = [];
+    for await (const [cameraId, rows] of camerasIn(table, partition, CAMERA_DAY_PROPERTIES)) {
+      tallies.push([cameraId, sumOf(rows.map((row) => cameraDayFrom(row).tally))]);
+    }
+    return tallies;
+  });
+  await demandCurrentStill(source);
+  return found;
+};
+
+const tallyOfShard = async (source: ReadingSource): Promise<Tally> => {
+  const stripes = await readShard(source, [], { tally: true, cameras: false, hours: [] });
+  return sumOf(stripes.map(({ day }) => day.tally));
+};
+
+const tallyOfCamera = async (source: ReadingSource, cameraId: string): Promise<Tally> => {
+  const request = { key: cameraKey(cameraId), select: CAMERA_DAY_PROPERTIES };
+  const stripes = await readShard(source, [request], { tally: false, cameras: false, hours: [] });
+  return sumOf(stripes.flatMap(({ rows }) => Array.from(rows.values(), (row) => cameraDayFrom(row).tally)));
+};
 
 /** The days that end with one, the newest first. The calendar begins with the year 1. */
 const daysUntil = (last: Day, days: number): readonly Day[] =>

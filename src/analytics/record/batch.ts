@@ -52,7 +52,7 @@ export const keyed = (message: EventMessage): KeyedMessage => {
 };
 
 /** A message that waits for its commit. */
-export interface Pending extends KeyedMessage {
+export interface Waiting extends KeyedMessage {
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
   /** Whether its event's row is read before anything is written. A new frame is inserted without that, unless a try failed. */
@@ -62,16 +62,15 @@ export interface Pending extends KeyedMessage {
 }
 
 /** Messages that are committed together. */
-export type Batch = readonly Pending[];
+export type Batch = readonly Waiting[];
 
 /** A new frame comes with detections; a message without them is about an event that is likely to be stored already. */
-export const isFrame = ({ facets }: EventMessage): boolean => facets.detections !== undefined;
+export const hasDetections = ({ facets }: EventMessage): boolean => facets.detections !== undefined;
 
-// An entity group transaction takes 100 operations and 4 MiB. Reserve 7 operations: total, hours, up to 3 camera-list rows (the ids
-// of 100 new cameras of 128 characters fill one text), and the announcement and the fence of a new stripe. Reserve 0.6 MiB for
-// what the SDK adds to the body.
+// An entity group transaction takes 100 operations and 4 MiB. Reserve 3 operations: the stripe's `day` row, and for a new stripe that of
+// stripe 0 and `day sealed`. Reserve 0.6 MiB for what the SDK adds to the body.
 const MAX_OPERATIONS = 100;
-const RESERVED_OPERATIONS = 7;
+const RESERVED_OPERATIONS = 3;
 const MAX_BYTES = 3_400_000;
 const OPERATION_BYTES = 900;
 

@@ -1,34 +1,68 @@
 import { decodingRow } from '../../storage/errors.ts';
-import { ANY_VERSION, type StoringWrite } from '../../storage/row.ts';
+import type { StoringWrite } from '../../storage/row.ts';
 import { StaleSnapshot } from '../errors.ts';
-import { categoriesOf, contributionOf, MAX_CAMERA_CATEGORIES, type Facets } from '../model/camera-event.ts';
+import { categoriesOf, contributionOf, type Facets, MAX_CAMERA_CATEGORIES } from '../model/camera-event.ts';
+import { microsecondOfMinute } from '../model/day.ts';
 import { applyFacets } from '../model/newest-wins.ts';
-import { EMPTY_TALLY, minus, plus } from '../model/tally.ts';
-import { MAX_CAMERAS_PER_SHARD } from '../rows/bitset.ts';
-import { addToCamera, cameraWrite, emptyCameraRow, hoursOf } from '../rows/camera-row.ts';
-import { eventWrite, type EventRow } from '../rows/event-row.ts';
-import { addToBucket, bucketsWrite, NO_BUCKETS } from '../rows/hour-rows.ts';
-import { TOTAL_KEY } from '../rows/keys.ts';
-import { addSamples, minuteRowWrite, NO_SAMPLES } from '../rows/minute-row.ts';
+import { addTo, EMPTY_TALLY, minus, plus, type Tally } from '../model/tally.ts';
+import { addToBucket, type Buckets, bucketValues, NO_BUCKETS } from '../rows/buckets.ts';
+import { addToCamera, type CameraRow, cameraWrite, emptyCameraRow, hoursOf } from '../rows/camera-row.ts';
+import { type EventRow, eventWrite } from '../rows/event-row.ts';
+import { DAY_KEY } from '../rows/keys.ts';
+import { addSamples, type MinuteRow, minuteRowWrite, NO_SAMPLES, type Sample } from '../rows/minute-row.ts';
 import { MAX_TALLY_CATEGORIES } from '../rows/properties.ts';
-import { COMMIT_NUMBER, fenceWrite, inStripe, announcement } from '../rows/stripes.ts';
-import { withCameras, type CameraList, EMPTY_TOTAL, totalWrites, type TotalRow } from '../rows/total-row.ts';
+import { EMPTY_STRIPE, hasRoom, type StripeRow, stripeWrite, withCameras } from '../rows/stripe-row.ts';
+import { inStripe, newStripeWrites, type SealedRow } from '../rows/stripes.ts';
+import { writeOf } from '../../storage/row.ts';
 import { type KeyedMessage, type Outcome, unchangedOutcome } from './batch.ts';
-import { CounterDifferences } from './counter-differences.ts';
-import { ofKind, type ShardRow, type ShardSnapshot } from './known-rows.ts';
 
-/** Writes, and the rows as they are once these are applied. */
-export interface RowsPlan {
-  /** The `total` row of the stripe is first, so that a stale plan fails at once. */
-  readonly writes: readonly StoringWrite[];
-  /** The rows of the first of these writes, in their order; counter rows by their key in stripe 0. */
-  readonly rows: ReadonlyMap<string, ShardRow>;
+/** A counter row of a stripe, by its kind. */
+export type CounterRow =
+  | { readonly kind: 'stripe'; readonly value: StripeRow }
+  | { readonly kind: 'hour'; readonly value: Buckets }
+  | { readonly kind: 'minute'; readonly value: MinuteRow }
+  | { readonly kind: 'camera'; readonly value: CameraRow };
+
+/** A row of a shard. */
+export type ShardRow = CounterRow | { readonly kind: 'event'; readonly value: EventRow };
+
+/** A row with the version that it was read at or written with. */
+export type Versioned<Row extends ShardRow> = Row & { readonly etag: string };
+
+type OfKind<Kind extends ShardRow['kind']> = Versioned<Extract<ShardRow, { readonly kind: Kind }>>;
+
+const isOfKind = <Kind extends ShardRow['kind']>(
+  row: Versioned<ShardRow> | undefined,
+  kind: Kind,
+): row is OfKind<Kind> => row?.kind === kind;
+
+/** A row if it is stored and of a kind. */
+export const ofKind = <Kind extends ShardRow['kind']>(
+  row: Versioned<ShardRow> | undefined,
+  kind: Kind,
+): OfKind<Kind> | undefined => (isOfKind(row, kind) ? row : undefined);
+
+/** What a commit needs of the rows of a shard. */
+export interface Snapshot {
+  readonly partition: string;
+  /** The stripe that the commit writes to. If it has no `day` row, the commit inserts the stripe. */
+  readonly stripe: number;
+  /** The event rows by key, and the counter rows of the stripe by their key in stripe 0. A row that is not in the map is not stored. */
+  readonly rows: ReadonlyMap<string, Versioned<ShardRow>>;
+  /** For a new stripe: the shard's `day sealed` row; undefined: there is none. */
+  readonly sealed: SealedRow | undefined;
+  /** The categories that cameras have in the other stripes, by camera id, if a message may add one. */
+  readonly elsewhere: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** One transaction: the outcome of each message, the writes (none where nothing changes), and the rows once they are applied. */
-export interface CommitPlan extends RowsPlan {
+/** One transaction: the outcome of each message, the writes (none if nothing changes), and the counter rows once they are applied. */
+export interface CommitPlan {
   /** In the order of the messages. */
   readonly outcomes: readonly Outcome[];
+  /** The `day` row of the stripe is first, so that a stale plan fails at once. */
+  readonly writes: readonly StoringWrite[];
+  /** The rows of the first of these writes, in their order, by their key in stripe 0. */
+  readonly counters: ReadonlyMap<string, CounterRow>;
 }
 
 /**
@@ -36,40 +70,60 @@ export interface CommitPlan extends RowsPlan {
  * counters of a stripe, in one transaction. Pure.
  *
  * @param messages in the order of arrival; messages about the same event are folded
- * @param knownCategories the categories that always find room
- * @throws {StaleSnapshot} where the rows of the snapshot do not fit together
+ * @param configuredCategories the categories that always find room
+ * @throws {StaleSnapshot} if the rows of the snapshot do not fit together
  * @throws {DamagedRow}
  */
 export const planCommit = (
-  snapshot: ShardSnapshot,
+  snapshot: Snapshot,
   messages: readonly KeyedMessage[],
-  knownCategories: ReadonlySet<string> = new Set(),
+  configuredCategories: ReadonlySet<string> = new Set(),
 ): CommitPlan => {
-  const draft = new Draft(snapshot, knownCategories);
+  const draft = new Draft(snapshot, configuredCategories);
   const outcomes = messages.map((message) => draft.take(message));
-  const { events, differences } = draft;
-  if (events.size === 0) return { outcomes, writes: [], rows: new Map() };
-  return { outcomes, ...planChanges(snapshot, differences, events) };
+  return draft.events.size === 0 ? { outcomes, writes: [], counters: new Map() } : { outcomes, ...draft.plan() };
 };
+
+/** What is added to an hour or a minute of a stripe. */
+interface BucketDifference {
+  tally: Tally;
+  readonly cameraIds: Set<string>;
+}
+
+type BucketDifferences = Map<number, BucketDifference>;
+
+/** What is added to the row of a camera. */
+interface CameraDifference {
+  readonly cameraId: string;
+  day: Tally;
+  /** By hour of the day, 0 to 23. */
+  readonly hours: Map<number, Tally>;
+  /** By minute of the day, 0 to 1439. */
+  readonly minutes: Map<number, Tally>;
+}
 
 /** Applies messages to their events, and works out the differences that this makes to the counters. */
 class Draft {
   /** The events that changed, by row key. */
   readonly events = new Map<string, EventRow>();
-  readonly differences = new CounterDifferences();
-  readonly #snapshot: ShardSnapshot;
-  readonly #knownCategories: ReadonlySet<string>;
-  readonly #total: TotalRow;
+  readonly #snapshot: Snapshot;
+  readonly #configured: ReadonlySet<string>;
+  readonly #stripe: StripeRow;
   readonly #categories: Set<string>;
   /** The categories of each camera whose events changed. */
   readonly #cameraCategories = new Map<string, Set<string>>();
-  #newCameras = 0;
+  readonly #newCameras: string[] = [];
+  #day = EMPTY_TALLY;
+  readonly #hours: BucketDifferences = new Map();
+  readonly #minutesOfHours = new Map<string, BucketDifferences>();
+  readonly #samples = new Map<string, (Omit<Sample, 'cameraIndex'> & { readonly cameraId: string })[]>();
+  readonly #cameras = new Map<string, CameraDifference>();
 
-  constructor(snapshot: ShardSnapshot, knownCategories: ReadonlySet<string>) {
+  constructor(snapshot: Snapshot, configured: ReadonlySet<string>) {
     this.#snapshot = snapshot;
-    this.#knownCategories = knownCategories;
-    this.#total = ofKind(snapshot.rows.get(TOTAL_KEY), 'total')?.value ?? EMPTY_TOTAL;
-    this.#categories = new Set(this.#total.tally.categories.keys());
+    this.#configured = configured;
+    this.#stripe = ofKind(snapshot.rows.get(DAY_KEY), 'stripe')?.value ?? EMPTY_STRIPE;
+    this.#categories = new Set(this.#stripe.tally.categories.keys());
   }
 
   take(keyed: KeyedMessage): Outcome {
@@ -88,11 +142,11 @@ class Draft {
 
     this.events.set(eventKey, { ts: message.ts, facets });
     const counted = before === undefined ? EMPTY_TALLY : contributionOf(before.facets);
-    this.differences.addEvent(keyed, minus(contributionOf(facets), counted));
+    this.#add(keyed, minus(contributionOf(facets), counted));
     return 'recorded';
   }
 
-  /** Reserves room for the camera and its categories. Where there is none, reserves nothing and returns the reason. */
+  /** Reserves room for the camera and its categories. If there is none, reserves nothing and returns the reason. */
   #reserve({ message: { cameraId }, cameraKey }: KeyedMessage, facets: Facets): string | undefined {
     const ofCamera = this.#cameraCategories.get(cameraId) ?? this.#storedCategories(cameraId, cameraKey);
     const categories = [...categoriesOf(facets)];
@@ -104,12 +158,12 @@ class Draft {
     if (this.#lackRoom(newOfShard, this.#categories, MAX_TALLY_CATEGORIES)) {
       return `the cameras together would have more than ${MAX_TALLY_CATEGORIES} categories in one shard of the day`;
     }
-    const { ids, indexes } = this.#total.cameras;
-    const isNew = !indexes.has(cameraId) && !this.#cameraCategories.has(cameraId);
-    if (isNew && ids.length + this.#newCameras >= MAX_CAMERAS_PER_SHARD) {
-      return `more than ${MAX_CAMERAS_PER_SHARD} cameras would be active in one shard of the day`;
+    if (!this.#stripe.cameras.indexes.has(cameraId) && !this.#cameraCategories.has(cameraId)) {
+      if (!hasRoom(this.#stripe.cameras, [...this.#newCameras, cameraId])) {
+        return 'more cameras would be active than one shard of the day has room for';
+      }
+      this.#newCameras.push(cameraId);
     }
-    if (isNew) this.#newCameras += 1;
     for (const category of newOfCamera) ofCamera.add(category);
     for (const category of newOfShard) this.#categories.add(category);
     this.#cameraCategories.set(cameraId, ofCamera);
@@ -122,106 +176,101 @@ class Draft {
     return new Set([...own, ...(elsewhere.get(cameraId) ?? [])]);
   }
 
-  /** Whether there is no room for categories beside those that are there. The room of all known ones is reserved: they are never refused. */
+  /** Whether categories find no room beside those that are there. Room for all configured ones is reserved: they are never refused. */
   #lackRoom(added: readonly string[], there: ReadonlySet<string>, most: number): boolean {
-    const known = this.#knownCategories;
-    return added.some((category) => !known.has(category)) && new Set([...there, ...added, ...known]).size > most;
+    const configured = this.#configured;
+    return (
+      added.some((category) => !configured.has(category)) && new Set([...there, ...added, ...configured]).size > most
+    );
+  }
+
+  /** Adds the difference that a message makes to every counter of its event. */
+  #add({ message, minute, hour, minuteKey, hourKey, cameraKey }: KeyedMessage, difference: Tally): void {
+    const { ts, cameraId } = message;
+    this.#day = plus(this.#day, difference);
+    const minutes: BucketDifferences = this.#minutesOfHours.get(hourKey) ?? new Map();
+    this.#minutesOfHours.set(hourKey, minutes);
+    addToDifferences(this.#hours, hour, difference, cameraId);
+    addToDifferences(minutes, minute % 60, difference, cameraId);
+    const samples = this.#samples.get(minuteKey) ?? [];
+    samples.push({ microsecond: microsecondOfMinute(ts), cameraId, tally: difference });
+    this.#samples.set(minuteKey, samples);
+    const none = { cameraId, day: EMPTY_TALLY, hours: new Map<number, Tally>(), minutes: new Map<number, Tally>() };
+    const camera = this.#cameras.get(cameraKey) ?? none;
+    this.#cameras.set(cameraKey, camera);
+    camera.day = plus(camera.day, difference);
+    addTo(camera.hours, hour, difference);
+    addTo(camera.minutes, minute, difference);
+  }
+
+  /** The writes, and the counter rows once they are applied. */
+  plan(): Omit<CommitPlan, 'outcomes'> {
+    const { stripe, rows, sealed } = this.#snapshot;
+    const writes: StoringWrite[] = [];
+    const counters = new Map<string, CounterRow>();
+    const change = (write: StoringWrite, row: CounterRow): void => {
+      counters.set(write.rowKey, row);
+      writes.push({ ...write, rowKey: inStripe(write.rowKey, stripe) });
+    };
+    const etagOf = (key: string): string | undefined => rows.get(key)?.etag;
+
+    const tally = plus(this.#stripe.tally, this.#day);
+    const categories = [...tally.categories.keys()];
+    const cameras = withCameras(
+      this.#stripe.cameras,
+      Array.from(this.#cameras.values(), ({ cameraId }) => cameraId),
+    );
+    const indexOf = (cameraId: string): number => {
+      const index = cameras.indexes.get(cameraId);
+      if (index === undefined) throw new RangeError('a camera is not in the camera list');
+      return index;
+    };
+    const addBuckets = (key: string, before: Buckets, differences: BucketDifferences): Buckets =>
+      this.#fitting(key, () => {
+        let after: Buckets | undefined = before;
+        for (const [number, { tally: added, cameraIds }] of differences) {
+          after = after && addToBucket(after, number, added, Array.from(cameraIds, indexOf), categories);
+        }
+        return after;
+      });
+
+    const isStored = rows.has(DAY_KEY);
+    const day = { ...this.#stripe, tally, cameras, hours: addBuckets(DAY_KEY, this.#stripe.hours, this.#hours) };
+    const before = isStored ? this.#stripe : undefined;
+    change(stripeWrite(stripe, etagOf(DAY_KEY), before, day, this.#hours.keys()), { kind: 'stripe', value: day });
+    for (const [key, minutes] of this.#minutesOfHours) {
+      const value = addBuckets(key, ofKind(rows.get(key), 'hour')?.value ?? NO_BUCKETS, minutes);
+      change(writeOf(key, etagOf(key), bucketValues(value, minutes.keys())), { kind: 'hour', value });
+    }
+    for (const [key, differences] of this.#samples) {
+      const samples = differences.map((one) => ({ ...one, cameraIndex: indexOf(one.cameraId) }));
+      const stored = ofKind(rows.get(key), 'minute')?.value ?? NO_SAMPLES;
+      const value = this.#fitting(key, () => addSamples(stored, samples, categories));
+      change(minuteRowWrite(key, etagOf(key), value, samples), { kind: 'minute', value });
+    }
+    for (const [key, difference] of this.#cameras) {
+      const row = ofKind(rows.get(key), 'camera')?.value ?? emptyCameraRow(indexOf(difference.cameraId));
+      const value = this.#fitting(key, () => addToCamera(row, difference));
+      change(cameraWrite(key, etagOf(key), value, hoursOf(difference)), { kind: 'camera', value });
+    }
+    for (const [key, event] of this.events) writes.push(eventWrite(key, etagOf(key), event));
+    if (!isStored) writes.push(...newStripeWrites(stripe, sealed));
+    return { writes, counters };
+  }
+
+  /** A changed row, if the row before and the `day` row of the snapshot fit together. @throws {StaleSnapshot | DamagedRow} */
+  #fitting<Row>(key: string, change: () => Row | undefined): Row {
+    const { partition, stripe } = this.#snapshot;
+    const rowKey = inStripe(key, stripe);
+    const row = decodingRow({ partitionKey: partition, rowKey }, change);
+    if (row === undefined) throw new StaleSnapshot(`${rowKey} is newer than the day row`);
+    return row;
   }
 }
 
-/**
- * What to write to add differences to the counters of a snapshot's stripe, and to store events as they are now. Pure.
- *
- * @param events by row key
- * @throws {StaleSnapshot} where the rows of the snapshot do not fit together
- * @throws {DamagedRow}
- */
-export const planChanges = (
-  snapshot: ShardSnapshot,
-  differences: CounterDifferences,
-  events: ReadonlyMap<string, EventRow> = new Map(),
-): RowsPlan => {
-  const stored = <Kind extends ShardRow['kind']>(key: string, kind: Kind) => ofKind(snapshot.rows.get(key), kind);
-  const before = stored(TOTAL_KEY, 'total')?.value;
-  const known = before ?? EMPTY_TOTAL;
-  const total: TotalRow = {
-    ...known,
-    tally: plus(known.tally, differences.day),
-    cameras: withCameras(known.cameras, differences.cameraIds),
-    commit: known.commit + 1,
-  };
-  const categories = [...total.tally.categories.keys()];
-  const writes: StoringWrite[] = [];
-  const rows = new Map<string, ShardRow>();
-  /** Adds a change of a counter row. The key is that of stripe 0. */
-  const change = (write: StoringWrite, row: ShardRow): void => {
-    rows.set(write.rowKey, row);
-    const properties = { ...write.properties, [COMMIT_NUMBER]: total.commit };
-    writes.push({ ...write, rowKey: inStripe(write.rowKey, snapshot.stripe), properties });
-  };
-  const etagOf = (key: string): string | undefined => {
-    const row = snapshot.rows.get(key);
-    return row?.kind === 'absent' ? undefined : row?.etag;
-  };
-  for (const write of totalWrites(before, total, etagOf)) {
-    change(write, write.rowKey === TOTAL_KEY ? { kind: 'total', value: total } : { kind: 'list' });
-  }
-
-  for (const [key, buckets] of differences.buckets) {
-    let value = stored(key, 'buckets')?.value ?? NO_BUCKETS;
-    for (const [number, { tally, cameras }] of buckets) {
-      const indexes = cameras.map((cameraId) => indexIn(total.cameras, cameraId));
-      value = fitting(snapshot, key, () => addToBucket(value, number, tally, indexes, categories));
-    }
-    if (buckets.size > 0)
-      change(bucketsWrite(key, etagOf(key), value, [...buckets.keys()]), { kind: 'buckets', value });
-  }
-
-  for (const [key, ofRow] of differences.samples) {
-    const added = ofRow.differences.map(({ microsecond, cameraId, tally }) => ({
-      microsecond,
-      cameraIndex: indexIn(total.cameras, cameraId),
-      tally,
-    }));
-    const value = fitting(snapshot, key, () =>
-      addSamples(stored(key, 'samples')?.value ?? NO_SAMPLES, added, categories),
-    );
-    change(minuteRowWrite(key, etagOf(key), value, added), { kind: 'samples', value });
-  }
-
-  for (const [key, difference] of differences.cameras) {
-    const row = stored(key, 'camera')?.value ?? emptyCameraRow(indexIn(total.cameras, difference.cameraId));
-    const value = fitting(snapshot, key, () => addToCamera(row, difference));
-    change(cameraWrite(key, etagOf(key), value, hoursOf(difference)), { kind: 'camera', value });
-  }
-
-  for (const [key, value] of events) {
-    rows.set(key, { kind: 'event', value });
-    writes.push(eventWrite(key, stored(key, 'event')?.etag, value));
-  }
-  return { writes: [...writes, ...(before === undefined ? newStripeWrites(snapshot) : [])], rows };
-};
-
-/** A new stripe announces itself in stripe 0's `total` row, and passes the fence. */
-const newStripeWrites = ({ stripe, fence }: ShardSnapshot): readonly StoringWrite[] => {
-  const stripes = Math.max(fence?.stripes ?? 0, stripe + 1);
-  const fenced = fenceWrite(fence, stripes);
-  if (stripe === 0) return [fenced];
-  // Other writers change other properties of this row all the time. What orders the new stripes is the fence.
-  return [{ kind: 'merge', rowKey: TOTAL_KEY, etag: ANY_VERSION, properties: announcement(stripes) }, fenced];
-};
-
-/** A changed row, where the row before and the total of the snapshot fit together. */
-const fitting = <Row>({ partition, stripe }: ShardSnapshot, key: string, change: () => Row | undefined): Row => {
-  const rowKey = inStripe(key, stripe);
-  const row = decodingRow({ partitionKey: partition, rowKey }, change);
-  if (row === undefined) throw new StaleSnapshot(`${rowKey} is newer than the total`);
-  return row;
-};
-
-/** The index of a camera that is in the list. */
-const indexIn = ({ indexes }: CameraList, cameraId: string): number => {
-  const index = indexes.get(cameraId);
-  if (index === undefined) throw new RangeError('a camera is not in the camera list');
-  return index;
+const addToDifferences = (differences: BucketDifferences, number: number, tally: Tally, cameraId: string): void => {
+  const bucket = differences.get(number) ?? { tally: EMPTY_TALLY, cameraIds: new Set() };
+  bucket.tally = plus(bucket.tally, tally);
+  bucket.cameraIds.add(cameraId);
+  differences.set(number, bucket);
 };

@@ -3,55 +3,58 @@ import pLimit from 'p-limit';
 import type { Log } from '../../log.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
-import { isConflict, RecorderUnavailable } from '../errors.ts';
+import { DayClosed, DayHeld, DayMoved, isConflict, RecorderUnavailable } from '../errors.ts';
 import type { EventMessage } from '../model/camera-event.ts';
-import { dayOf, type Day } from '../model/day.ts';
+import { type Day, dayOf } from '../model/day.ts';
 import { shardOf } from '../model/shard.ts';
-import { DayClosed, type DayShards, type Manifest } from '../rows/day-shards.ts';
+import type { StoredDay } from '../rows/day-row.ts';
+import type { Days } from '../rows/days.ts';
 import { shardPartition } from '../rows/keys.ts';
 import type { Outcome } from './batch.ts';
-import { CLOSED_DAY, CommitSlots, ShardCommitter, type Pause } from './committer.ts';
-import { KnownRows, KnownRowsOfShard } from './known-rows.ts';
-import { ShardWriter } from './shard-writer.ts';
+import { CLOSED_DAY, type Pause, ShardCommitter } from './committer.ts';
+import { RowMemory, ShardWriter } from './shard-writer.ts';
 
-const MAX_WAITING = 50_000;
+/** Most messages that wait in a process. */
+export const MAX_WAITING = 50_000;
 const PARALLEL_CLAIMS = 16;
+const PARALLEL_COMMITS = 32;
 /** Committers that are kept although nothing waits for them. */
 const IDLE_COMMITTERS = 1_000;
+/** How often a message follows a day that is rewritten again and again. */
+const MOVES = 5;
 
 /** How a recorder works. */
 export interface RecorderOptions {
   /** The categories that always find room, whatever others are counted. */
-  readonly knownCategories?: Iterable<string>;
+  readonly configuredCategories?: Iterable<string>;
   readonly pause?: Pause;
 }
 
 /**
  * Records messages about events. Each event is counted exactly once, however often its messages are sent and however many
- * instances run.
- * The way of a message down from here is in the README, under Recording.
+ * instances run. The way of a message down from here is in the README, under Recording.
  *
  * @example
  * const outcomes = await recorder.record(messages); // only after everything is committed
  */
 export class Recorder {
   readonly #table: Table;
-  readonly #shards: DayShards;
+  readonly #days: Days;
   readonly #log: Log;
-  readonly #known = new KnownRows();
-  readonly #slots = new CommitSlots();
-  readonly #knownCategories: ReadonlySet<string>;
+  readonly #memory = new RowMemory();
+  readonly #limit = pLimit(PARALLEL_COMMITS);
+  readonly #configuredCategories: ReadonlySet<string>;
   readonly #pause: Pause | undefined;
   readonly #committers = new Map<string, ShardCommitter>();
   /** Messages that were taken and are not answered yet. */
   #waiting = 0;
   readonly #recordings = new Set<Promise<unknown>>();
 
-  constructor(table: Table, shards: DayShards, log: Log, { knownCategories = [], pause }: RecorderOptions = {}) {
+  constructor(table: Table, days: Days, log: Log, { configuredCategories = [], pause }: RecorderOptions = {}) {
     this.#table = table;
-    this.#shards = shards;
+    this.#days = days;
     this.#log = log;
-    this.#knownCategories = new Set(knownCategories);
+    this.#configuredCategories = new Set(configuredCategories);
     this.#pause = pause;
   }
 
@@ -60,6 +63,7 @@ export class Recorder {
    *
    * @returns the outcome of each, in their order
    * @throws {DamagedRow} if a row that some of them change is damaged
+   * @throws {DayHeld} if the day of some of them is held by a rewrite
    * @throws {RecorderUnavailable} if all errors come from storage that could not take some of them now
    */
   async record(messages: readonly EventMessage[]): Promise<readonly Outcome[]> {
@@ -79,21 +83,19 @@ export class Recorder {
   }
 
   /** Waits until all messages given to the recorder are committed or have failed. */
-  async settled(): Promise<void> {
+  async allAnswered(): Promise<void> {
     while (this.#recordings.size > 0) await Promise.allSettled(this.#recordings);
   }
 
   async #record(messages: readonly EventMessage[]): Promise<readonly Outcome[]> {
-    const claims = new Map<Day, Promise<Manifest>>();
+    const claims = new Map<Day, Promise<StoredDay>>();
     const limit = pLimit(PARALLEL_CLAIMS);
-    const settled = await Promise.allSettled(
-      messages.map(async (message): Promise<Outcome> => {
-        const day = dayOf(message.ts);
-        let claim = claims.get(day);
-        if (claim === undefined) claims.set(day, (claim = limit(async () => this.#shards.claim(day))));
-        return this.#committer(day, await claim, message.cameraId).submit(message);
-      }),
-    );
+    const claimOnce = async (day: Day): Promise<StoredDay> => {
+      const claim = claims.get(day) ?? limit(async () => this.#days.claim(day));
+      claims.set(day, claim);
+      return claim;
+    };
+    const settled = await Promise.allSettled(messages.map(async (message) => this.#recordOne(message, claimOnce)));
     const outcomes: Outcome[] = [];
     const errors: unknown[] = [];
     for (const result of settled) {
@@ -105,10 +107,24 @@ export class Recorder {
     return outcomes;
   }
 
-  /** The one that writes to the shard of a camera. */
-  #committer(day: Day, manifest: Manifest, cameraId: string): ShardCommitter {
-    const partition = shardPartition(day, shardOf(cameraId, manifest.shards));
-    const name = `${partition} of ${manifest.shards}`;
+  /** Records a message in its shard; if the day was rewritten meanwhile, in that of the new generation. */
+  async #recordOne(message: EventMessage, claim: (day: Day) => Promise<StoredDay>): Promise<Outcome> {
+    const day = dayOf(message.ts);
+    let row = await claim(day);
+    for (let moves = 0; ; moves += 1) {
+      try {
+        return await this.#committer(day, row, message.cameraId).submit(message, moves > 0);
+      } catch (error) {
+        if (!(error instanceof DayMoved) || moves === MOVES) throw error;
+        row = await this.#days.claim(day);
+      }
+    }
+  }
+
+  /** The committer of the shard of a camera. */
+  #committer(day: Day, row: StoredDay, cameraId: string): ShardCommitter {
+    const partition = shardPartition(day, shardOf(cameraId, row.shards), row.generation);
+    const name = `${partition} of ${row.shards}`;
     const known = this.#committers.get(name);
     if (known !== undefined) return known;
     // Two that work on one shard would be in one another's way: only idle ones are dropped, those made first.
@@ -118,14 +134,13 @@ export class Recorder {
     }
     const writer = new ShardWriter({
       table: this.#table,
-      day,
-      manifest,
-      manifests: this.#shards,
       partition,
-      known: new KnownRowsOfShard(this.#known),
-      knownCategories: this.#knownCategories,
+      memory: this.#memory,
+      configuredCategories: this.#configuredCategories,
+      demandOpen: async (isFirst) => this.#days.demandOpen(day, row, isFirst),
+      demandWritable: async (mark) => this.#days.demandWritable(day, row, mark),
     });
-    const committer = new ShardCommitter(writer, this.#slots, this.#pause);
+    const committer = new ShardCommitter(writer, { limit: this.#limit, pause: this.#pause });
     this.#committers.set(name, committer);
     return committer;
   }
@@ -134,10 +149,12 @@ export class Recorder {
   #failure(errors: readonly unknown[]): unknown {
     const lasting = errors.find((error) => !isTransient(error));
     if (lasting !== undefined) return lasting;
-    const [cause] = errors;
+    const cause = errors.find((error) => error instanceof DayHeld) ?? errors[0];
+    if (cause instanceof DayHeld) return cause;
     this.#log.error('events not recorded', { kind: cause instanceof Error ? cause.name : typeof cause });
     return new RecorderUnavailable('storage did not take all events', { cause });
   }
 }
 
-const isTransient = (error: unknown): boolean => error instanceof StorageTrouble || isConflict(error);
+const isTransient = (error: unknown): boolean =>
+  error instanceof StorageTrouble || error instanceof DayHeld || error instanceof DayMoved || isConflict(error);

@@ -1,194 +1,376 @@
-import { setImmediate } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import pLimit from 'p-limit';
 
-import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
-import type { StoringWrite } from '../../storage/row.ts';
+import { DamagedRow, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import type { StoredRow } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
 import { StaleSnapshot } from '../errors.ts';
-import { FENCE_KEY, TOTAL_KEY } from '../rows/keys.ts';
-import { areTooLarge, isFrame, type Batch } from './batch.ts';
-import { planChanges, planCommit, type CommitPlan, type RowsPlan } from './commit-plan.ts';
-import type { CounterDifferences } from './counter-differences.ts';
-import { ofKind, type ShardSnapshot } from './known-rows.ts';
-import type { WrittenShard } from './own-stripe.ts';
-import { PENDING, ShardRows, wantedByDifferences, wantedByMessages } from './shard-rows.ts';
+import { categoriesOf } from '../model/camera-event.ts';
+import { type Buckets, bucketsFrom } from '../rows/buckets.ts';
+import { CAMERA_DAY_PROPERTIES, cameraDayFrom, cameraRowFrom } from '../rows/camera-row.ts';
+import { eventRowFrom } from '../rows/event-row.ts';
+import { DAY_KEY, SEALED_KEY } from '../rows/keys.ts';
+import { minuteRowFrom } from '../rows/minute-row.ts';
+import { hasSameCounts, type StripeRow, stripeRowFrom } from '../rows/stripe-row.ts';
+import { inStripe, listStripes, MAX_STRIPES, readStripes, type SealedRow, stateFrom } from '../rows/stripes.ts';
+import { areTooLarge, type Batch, hasDetections } from './batch.ts';
+import {
+  type CommitPlan,
+  type CounterRow,
+  ofKind,
+  planCommit,
+  type ShardRow,
+  type Snapshot,
+  type Versioned,
+} from './commit-plan.ts';
 
-/** What to write, and what that was computed from. */
-interface Planned<Plan extends RowsPlan = RowsPlan> {
-  readonly snapshot: ShardSnapshot;
-  readonly plan: Plan;
+const PARALLEL_READS = 16;
+const MAX_BYTES = 48 * 1_048_576;
+
+const bucketsSize = (buckets: Buckets): number =>
+  [...buckets.values()].reduce((size, { tally, active }) => size + 400 + tally.length + active.length, 0);
+
+/** About how many bytes a row takes in memory. An estimate is enough: it bounds memory, and nothing depends on it. */
+const sizeOf = (row: CounterRow): number => {
+  switch (row.kind) {
+    case 'stripe':
+      return (
+        1_000 + bucketsSize(row.value.hours) + 150 * (row.value.cameras.ids.length + row.value.tally.categories.size)
+      );
+    case 'hour':
+      return 500 + bucketsSize(row.value);
+    case 'minute':
+      return [...row.value.values()].reduce((size, { length }) => size + 250 + length, 500);
+    case 'camera': {
+      const ofHour = 600 + 100 * row.value.tally.categories.size;
+      return [...row.value.hours.values()].reduce((size, { minutes }) => size + ofHour + minutes.length, 1_000);
+    }
+  }
+};
+
+/**
+ * The counter rows that a process last committed or read, of its stripes in all shards, in bounded memory: a steady stream of frames needs no
+ * reads. They may be stale: each write carries the row's version and fails if it is.
+ */
+export class RowMemory {
+  readonly rows = new LRUCache<string, Versioned<CounterRow>>({ maxSize: MAX_BYTES, sizeCalculation: sizeOf });
+  /** The stripe that the process used last, in any shard. On another shard it starts there, so that instances keep apart. */
+  lastStripe = 0;
+  #epochs = 0;
+
+  /** A name under which rows are remembered; a new one forgets those before. */
+  newEpoch(): number {
+    return (this.#epochs += 1);
+  }
 }
 
-/** Makes single tries to commit to one shard: the rows, the plan, one transaction. */
+/** A shard of a day in one generation that is written to. */
+export interface WrittenShard {
+  readonly table: Table;
+  readonly partition: string;
+  readonly memory: RowMemory;
+  /** The categories that always find room. */
+  readonly configuredCategories: ReadonlySet<string>;
+  /**
+   * Demands before a commit that the day takes it, and is still in this generation.
+   *
+   * @param isFirst whether the shard has no commit yet: then storage is asked, because nobody may look for the shard
+   * @throws {DayClosed | DayMoved | StorageTrouble | DamagedRow}
+   */
+  readonly demandOpen: (isFirst: boolean) => Promise<void>;
+  /**
+   * Demands that a commit may rely on rows with this mark.
+   *
+   * @throws {DayHeld | DayMoved | StorageTrouble | DamagedRow}
+   */
+  readonly demandWritable: (mark: number) => Promise<void>;
+  /** The stripe to begin with; it is inserted if the shard has all stripes before it. The one of the last commit by default. */
+  readonly stripe?: number;
+}
+
+/** A stripe whose latest commit is so much older than the newest of its shard is idle: its instance left, or hardly writes. */
+const IDLE_MS = 15_000;
+
+/**
+ * The stripe for a writer that met another one in its own: an idle stripe, one of several at random so that two writers who move
+ * at the same time rarely meet again; else a new one; else, if there can be no more, any other.
+ *
+ * @param written when each stripe was last written, in milliseconds since 1970 by the clock of storage; undefined: it has no row
+ * @param random from 0 to less than 1
+ */
+export const chooseStripe = (
+  written: readonly (number | undefined)[],
+  current: number,
+  random: number = Math.random(),
+): number => {
+  const newest = Math.max(...written.map((time = 0) => time));
+  const others = [...written.keys()].filter((stripe) => stripe !== current && written[stripe] !== undefined);
+  const idle = others.filter((stripe) => newest - (written[stripe] ?? newest) >= IDLE_MS);
+  const free = [...written, undefined].indexOf(undefined);
+  if (idle.length === 0 && free < MAX_STRIPES) return free;
+  const choice = idle.length > 0 ? idle : others;
+  return choice[Math.floor(random * choice.length)] ?? current;
+};
+
+/** A row to read, and how it is decoded. */
+interface Need {
+  readonly key: string;
+  readonly decode: (row: StoredRow) => ShardRow;
+}
+
+type StripeOfWriter = Extract<CounterRow, { readonly kind: 'stripe' }>;
+
+const hourOf = (row: StoredRow): CounterRow => ({ kind: 'hour', value: bucketsFrom(row) });
+const minuteOf = (row: StoredRow): CounterRow => ({ kind: 'minute', value: minuteRowFrom(row) });
+const cameraOf = (row: StoredRow): CounterRow => ({ kind: 'camera', value: cameraRowFrom(row) });
+const eventOf = (row: StoredRow): ShardRow => ({ kind: 'event', value: eventRowFrom(row) });
+
+/**
+ * Makes single tries to commit to one shard: reads the rows that a batch needs, plans, and sends one transaction. It remembers the counter
+ * rows of its own stripe, and forgets after a failed try what must be read again.
+ */
 export class ShardWriter {
   readonly #shard: WrittenShard;
-  readonly #rows: ShardRows;
-  /** The version of the manifest that what is known of the shard belongs to. */
-  #version: string;
-  /** The batch that was planned while the one before it was written. */
-  #ahead: (Planned<CommitPlan> & { readonly batch: Batch }) | undefined;
+  readonly #limit = pLimit(PARALLEL_READS);
+  #stripe: number;
+  #epoch: number;
+  /** The stripe has no row: its first commit inserts it, unless another one changes this `day sealed` row first. */
+  #starts: { readonly sealed: SealedRow | undefined } | undefined;
+  /** Whether a row may be stored although the `day` row does not say so: after a conflict all rows are looked for. */
+  #doubtsAbsence = false;
   /** Frames are repeated, perhaps a whole delivery: reading first is cheaper than one failed transaction after another. */
-  #expectsKnown = false;
+  #expectsStored = false;
 
   constructor(shard: WrittenShard) {
     this.#shard = shard;
-    this.#rows = new ShardRows(shard);
-    this.#version = shard.manifest.version;
-  }
-
-  /** What is known of the shard's rows. */
-  get rows(): Pick<ShardRows, 'storedEvent' | 'neverFit' | 'move'> {
-    return this.#rows;
+    this.#stripe = shard.stripe ?? shard.memory.lastStripe;
+    this.#epoch = shard.memory.newEpoch();
   }
 
   /**
    * One try to commit a batch.
    *
-   * @param following the batch that is committed next, if this one is: it is planned while this one is written
-   * @returns what is committed: nothing is written where nothing changes; undefined: the batch does not fit into one transaction
-   * @throws {DayClosed | WriteConflict | StaleSnapshot | StorageTrouble | RequestRefused | DamagedRow} then nothing is committed, or it is not
-   * known whether it is. What must be read again is forgotten
+   * @returns what is committed: nothing is written if nothing changes; undefined: the batch does not fit into one transaction
+   * @throws {DayClosed | DayHeld | DayMoved | WriteConflict | StaleSnapshot | StorageTrouble | RequestRefused | DamagedRow} then nothing is
+   * committed, or it is not known whether it is
    */
-  async commit(batch: Batch, following?: Batch): Promise<CommitPlan | undefined> {
-    let planned = this.#ahead?.batch === batch ? this.#ahead : undefined;
-    this.#ahead = undefined;
+  async commit(batch: Batch): Promise<CommitPlan | undefined> {
+    const { table, partition, configuredCategories, memory, demandOpen } = this.#shard;
+    let snapshot: Snapshot | undefined;
+    let plan: CommitPlan | undefined;
+    let isSent = false;
     try {
-      planned ??= { batch, ...(await this.#plan(batch)) };
-      const { plan } = planned;
+      snapshot = await this.#snapshot(batch);
+      plan = planCommit(snapshot, batch, configuredCategories);
       if (batch.length > 1 && areTooLarge(plan.writes)) return undefined;
-      if (plan.writes.length === 0) await this.#demandOpen();
-      else await this.#send(planned, batch, following);
+      await demandOpen(snapshot.stripe === 0 && !snapshot.rows.has(DAY_KEY));
+      if (plan.writes.length === 0) return plan;
+      isSent = true;
+      const etags = await table.transact(partition, plan.writes);
+      for (const [index, [key, row]] of [...plan.counters].entries()) {
+        this.#remember(key, { ...row, etag: etags[index] ?? '' });
+      }
+      memory.lastStripe = this.#stripe;
+      this.#starts = undefined;
+      this.#doubtsAbsence = false;
       return plan;
     } catch (error) {
-      throw await this.#recover(batch, error, planned);
+      if (error instanceof StorageTrouble && isSent) for (const waiting of batch) waiting.uncertain = true;
+      throw await this.#recover(batch, error, snapshot, plan);
     }
+  }
+
+  /** The rows that a batch needs, each by its key: that of stripe 0 if it is a counter row. */
+  async #snapshot(batch: Batch): Promise<Snapshot> {
+    const own = await this.#ownStripe();
+    const rows = new Map<string, Versioned<ShardRow>>(own && [[DAY_KEY, own]]);
+    const day = own?.value;
+    // An hour, a minute or a camera that the stripe does not have has no row there: it is written together with the row that says so.
+    const isAbsent = (isNamed: boolean | undefined): boolean => isNamed !== true && !this.#doubtsAbsence;
+    const readAll = this.#expectsStored;
+    const needs = new Map<string, Need>();
+    for (const { message, hour, hourKey, cameraKey, eventKey, readFirst } of batch) {
+      if (!isAbsent(day?.hours.has(hour))) needs.set(hourKey, { key: hourKey, decode: hourOf });
+      if (!isAbsent(day?.cameras.indexes.has(message.cameraId)))
+        needs.set(cameraKey, { key: cameraKey, decode: cameraOf });
+      if (readFirst || readAll) needs.set(eventKey, { key: eventKey, decode: eventOf });
+    }
+    await this.#add(rows, needs);
+    const minutes = new Map<string, Need>();
+    for (const { minute, minuteKey, hourKey } of batch) {
+      const isNamed = ofKind(rows.get(hourKey), 'hour')?.value.has(minute % 60);
+      if (!isAbsent(isNamed)) minutes.set(minuteKey, { key: minuteKey, decode: minuteOf });
+    }
+    await this.#add(rows, minutes);
+    const frames = batch.filter(({ message, eventKey }) => hasDetections(message) && needs.has(eventKey));
+    if (frames.length > 0) this.#expectsStored = frames.some(({ eventKey }) => rows.has(eventKey));
+    return {
+      partition: this.#shard.partition,
+      stripe: this.#stripe,
+      rows,
+      sealed: this.#starts?.sealed,
+      elsewhere: await this.#categoriesElsewhere(batch, rows, day),
+    };
+  }
+
+  /** Adds rows from memory, or reads them; event rows are always read. */
+  async #add(rows: Map<string, Versioned<ShardRow>>, needs: ReadonlyMap<string, Need>): Promise<void> {
+    const missing: Need[] = [];
+    for (const need of needs.values()) {
+      const known = this.#remembered(need.key);
+      if (known === undefined) missing.push(need);
+      else rows.set(need.key, known);
+    }
+    await this.#limit.map(missing, async ({ key, decode }) => {
+      const stored = await this.#get(decode === eventOf ? key : inStripe(key, this.#stripe));
+      if (stored === undefined) return;
+      const row = { ...decode(stored), etag: stored.etag };
+      rows.set(key, row);
+      if (row.kind !== 'event') this.#remember(key, row);
+    });
+  }
+
+  /** The `day` row of the writer's stripe; undefined: the next commit inserts the stripe. @throws {DayHeld | DayMoved | StorageTrouble | DamagedRow} */
+  async #ownStripe(): Promise<Versioned<StripeOfWriter> | undefined> {
+    for (;;) {
+      const known = ofKind(this.#remembered(DAY_KEY), 'stripe');
+      if (known !== undefined || this.#starts !== undefined) return known;
+      const stored = await this.#get(inStripe(DAY_KEY, this.#stripe));
+      if (stored !== undefined) return this.#rememberStripe(stored);
+      const { written, sealed } = await this.#list();
+      const isNext = this.#stripe === written.length && this.#stripe === this.#shard.stripe;
+      if (!isNext) this.#stripe = 0;
+      if (isNext || written.length === 0) this.#starts = { sealed };
+    }
+  }
+
+  async #rememberStripe(stored: StoredRow): Promise<Versioned<StripeOfWriter>> {
+    const row = { kind: 'stripe', value: stripeRowFrom(stored), etag: stored.etag } as const;
+    await this.#shard.demandWritable(row.value.mark);
+    this.#remember(DAY_KEY, row);
+    return row;
   }
 
   /**
-   * Plans to add differences, which no event row tells from others: so they go together with the write of a row that tells.
+   * When each stripe of the shard was last written, and the `day sealed` row.
    *
-   * @throws {StaleSnapshot | StorageTrouble | DamagedRow}
+   * @throws {DayHeld | DayMoved | StorageTrouble}
+   * @throws {DamagedRow} if stripe 0 is missing beside others: it is never made up
    */
-  async planDifferences(differences: CounterDifferences, guard: StoringWrite): Promise<Planned> {
-    const snapshot = await this.#rows.snapshot(wantedByDifferences(differences));
-    const { writes, rows } = planChanges(snapshot, differences);
-    return { snapshot, plan: { writes: [...writes, guard], rows } };
+  async #list(): Promise<{
+    readonly written: readonly (number | undefined)[];
+    readonly sealed: SealedRow | undefined;
+  }> {
+    const { table, partition, demandWritable } = this.#shard;
+    const { stripes, sealed } = await listStripes(table, partition, ['Timestamp']);
+    await demandWritable(Math.max(sealed?.attempt ?? 0, ...Array.from(stripes.values(), (row) => stateFrom(row).mark)));
+    if (!stripes.has(0) && (stripes.size > 0 || (sealed?.stripes ?? 0) > 0)) {
+      throw new DamagedRow(partition, DAY_KEY, 'it is missing, and the shard has stripes');
+    }
+    const written = Array.from({ length: Math.max(-1, ...stripes.keys()) + 1 }, (_, stripe) => {
+      const row = stripes.get(stripe);
+      return row && (Date.parse(String(row.properties['timestamp'])) || 0);
+    });
+    return { written, sealed };
   }
 
   /**
-   * Writes what was planned to add differences.
-   *
-   * @returns the version of the row that tells
-   * @throws {DayClosed | WriteConflict | StaleSnapshot | StorageTrouble | RequestRefused | DamagedRow}
+   * The categories that cameras have in all stripes, by camera id: of those cameras that may get a category which is new to them in this
+   * stripe, and is none of the configured ones.
    */
-  async addDifferences(planned: Planned): Promise<string | undefined> {
-    return (await this.#send(planned)).at(-1);
-  }
-
-  async #plan(batch: Batch, before?: RowsPlan): Promise<Planned<CommitPlan>> {
-    const readAll = this.#expectsKnown;
-    const snapshot = await this.#rows.snapshot(wantedByMessages(batch, readAll), before);
-    const read = batch.filter(({ message, readFirst }) => isFrame(message) && (readFirst || readAll));
-    if (read.length > 0) {
-      this.#expectsKnown = read.some(({ eventKey }) => ofKind(snapshot.rows.get(eventKey), 'event') !== undefined);
-    }
-    return { snapshot, plan: planCommit(snapshot, batch, this.#shard.knownCategories) };
-  }
-
-  /** @returns the new versions of the rows, in the order of the writes */
-  async #send({ snapshot, plan }: Planned, batch: Batch = [], following?: Batch): Promise<readonly string[]> {
-    // Before the first commit of a shard storage itself is asked: nobody may look for the shard.
-    const isFirst = snapshot.fence === undefined && ofKind(snapshot.rows.get(TOTAL_KEY), 'total') === undefined;
-    await this.#demandOpen(isFirst);
-    const answering = Promise.allSettled([this.#shard.table.transact(this.#shard.partition, plan.writes)]);
-    // The request is sent before anything else is computed.
-    await setImmediate();
-    const ahead = following && (await this.#planAhead(following, plan));
-    const [answer] = await answering;
-    if (answer.status === 'rejected') {
-      if (answer.reason instanceof StorageTrouble) for (const pending of batch) pending.uncertain = true;
-      throw answer.reason;
-    }
-    this.#rows.apply(plan, answer.value);
-    this.#ahead = ahead && { ...ahead, plan: withEtags(ahead.plan, plan.writes, answer.value) };
-    return answer.value;
-  }
-
-  /** Plans the next batch as if a plan were applied. An error that lasts is met again in the batch's own turn. */
-  async #planAhead(
+  async #categoriesElsewhere(
     batch: Batch,
-    before: RowsPlan,
-  ): Promise<(Planned<CommitPlan> & { readonly batch: Batch }) | undefined> {
-    try {
-      return { batch, ...(await this.#plan(batch, before)) };
-    } catch {
-      return undefined;
+    rows: ReadonlyMap<string, Versioned<ShardRow>>,
+    day: StripeRow | undefined,
+  ): Promise<Snapshot['elsewhere']> {
+    const { table, partition, configuredCategories } = this.#shard;
+    const found = new Map<string, ReadonlySet<string>>();
+    if (this.#stripe === 0 && (day?.stripes ?? 1) === 1) return found;
+    const asking = new Map<string, string>();
+    for (const { message, cameraKey } of batch) {
+      const own = ofKind(rows.get(cameraKey), 'camera')?.value.tally.categories;
+      const isNew = (one: string): boolean => own?.has(one) !== true && !configuredCategories.has(one);
+      if ([...categoriesOf(message.facets)].some(isNew)) asking.set(cameraKey, message.cameraId);
     }
+    await this.#limit.map([...asking], async ([key, cameraId]) => {
+      const stored = await readStripes(table, partition, key, CAMERA_DAY_PROPERTIES);
+      const ofStripes = Array.from(stored.values(), (row) => [...cameraDayFrom(row).tally.categories.keys()]);
+      found.set(cameraId, new Set(ofStripes.flat()));
+    });
+    return found;
   }
 
   /**
    * After a failed try: finds out what was wrong, and forgets what must be read again.
    *
-   * - At the `total` row of the stripe: only an announcement was added, or another writer is in the stripe, and this one moves.
-   * - At the fence: another stripe appeared, and this writer chooses a stripe again.
+   * - At the `day` row of the stripe: only its state changed, or another writer is in the stripe, and this one moves.
+   * - At `day sealed`: another stripe appeared, or the shard was sealed, and this writer chooses a stripe again.
+   * - Rows do not fit together: another writer is in the stripe, or rows are damaged; this one moves.
    * - At an event row: another instance changed the event.
    * - At any other row: it changed, or it was not expected. Everything is read again, and nothing is taken for absent.
    * - If it is not known where: everything is read again. What was applied already then comes out as no difference.
    *
-   * @param planned undefined: not even the rows could be read
    * @returns the error, or the one that finding out met
    */
-  async #recover(batch: Batch, error: unknown, planned: Planned | undefined): Promise<unknown> {
+  async #recover(
+    batch: Batch,
+    error: unknown,
+    snapshot: Snapshot | undefined,
+    plan: CommitPlan | undefined,
+  ): Promise<unknown> {
     const index = error instanceof WriteConflict ? error.index : undefined;
-    const failed = planned?.plan.writes[index ?? -1]?.rowKey;
+    const failed = index === undefined ? undefined : plan?.writes[index]?.rowKey;
+    this.#starts = undefined;
     try {
-      // A plan begins with the total.
-      if (planned !== undefined && index === 0) {
-        if (!(await this.#rows.isStillAlone(planned.snapshot))) await this.#rows.move();
+      if (index === 0) {
+        await this.#stayOrMove(ofKind(snapshot?.rows.get(DAY_KEY), 'stripe')?.value);
         return error;
       }
-      if (failed === FENCE_KEY) {
-        await this.#rows.move();
+      if (failed === SEALED_KEY || error instanceof StaleSnapshot) {
+        await this.#move();
         return error;
       }
     } catch (met) {
-      return this.#readAgain(batch, met);
+      this.#forget();
+      return met;
     }
-    return this.#readAgain(batch, error, failed);
-  }
-
-  #readAgain(batch: Batch, error: unknown, failed = ''): unknown {
-    const events = batch.map(({ eventKey }) => eventKey);
-    for (const pending of batch) pending.readFirst = true;
-    if (events.includes(failed)) this.#shard.known.forgetEvents(events);
-    else this.#rows.forget(events, error instanceof WriteConflict);
+    for (const waiting of batch) waiting.readFirst = true;
+    if (!batch.some(({ eventKey }) => eventKey === failed)) {
+      this.#forget();
+      this.#doubtsAbsence ||= error instanceof WriteConflict;
+    }
     return error;
   }
 
-  /**
-   * That the day takes changes and has as many shards as before: that changes only by a repair, or if storage was emptied. It is asked after
-   * the rows were read, which may have taken long. If the manifest is another one, what is known of the shard is forgotten.
-   *
-   * @throws {DayClosed | StaleSnapshot | StorageTrouble | DamagedRow}
-   */
-  async #demandOpen(inStorage = false): Promise<void> {
-    const { manifests, day, manifest } = this.#shard;
-    const { shards, version } = await manifests.claim(day, inStorage);
-    if (shards !== manifest.shards) throw new StorageTrouble(0, { reason: 'another manifest' });
-    if (this.#version === version) return;
-    this.#version = version;
-    this.#rows.forgetAll();
-    throw new StaleSnapshot('the manifest changed');
+  /** After a conflict at the stripe's own row: stays if nothing but its state changed, which is then checked; else moves. */
+  async #stayOrMove(before: StripeRow | undefined): Promise<void> {
+    const stored = await this.#get(inStripe(DAY_KEY, this.#stripe));
+    if (stored !== undefined && before !== undefined && hasSameCounts(stored, before))
+      await this.#rememberStripe(stored);
+    else await this.#move();
+  }
+
+  /** Moves to an idle stripe, or to a new one. */
+  async #move(): Promise<void> {
+    this.#forget();
+    const { written, sealed } = await this.#list();
+    this.#stripe = written.length === 0 ? 0 : chooseStripe(written, this.#stripe);
+    if (written[this.#stripe] === undefined) this.#starts = { sealed };
+  }
+
+  #remembered(key: string): Versioned<CounterRow> | undefined {
+    return this.#shard.memory.rows.get(`${this.#epoch}/${key}`);
+  }
+
+  #remember(key: string, row: Versioned<CounterRow>): void {
+    this.#shard.memory.rows.set(`${this.#epoch}/${key}`, row);
+  }
+
+  #forget(): void {
+    this.#epoch = this.#shard.memory.newEpoch();
+  }
+
+  async #get(storedKey: string): Promise<StoredRow | undefined> {
+    return this.#shard.table.get(this.#shard.partition, storedKey);
   }
 }
-
-/** A plan that was made while another one was in flight, with the versions that this one has written. */
-const withEtags = (plan: CommitPlan, written: readonly StoringWrite[], etags: readonly string[]): CommitPlan => {
-  const versions = new Map(written.map(({ rowKey }, index) => [rowKey, etags[index]]));
-  return {
-    ...plan,
-    writes: plan.writes.map((write) =>
-      write.kind !== 'insert' && write.etag === PENDING
-        ? { ...write, etag: versions.get(write.rowKey) ?? PENDING }
-        : write,
-    ),
-  };
-};

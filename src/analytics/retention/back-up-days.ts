@@ -4,21 +4,23 @@ import { createGzip } from 'node:zlib';
 
 import type { Log } from '../../log.ts';
 import type { BackupContainer } from '../../storage/backup-container.ts';
-import { StorageTrouble } from '../../storage/errors.ts';
+import { StorageTrouble, unlessDamaged } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
-import { type Day, dayOf, MICROSECONDS } from '../model/day.ts';
-import { instantFrom, sortableInstant } from '../model/instant.ts';
-import type { DayShards, Manifest } from '../rows/day-shards.ts';
-import { shardPartition, TOTAL_KEY } from '../rows/keys.ts';
-import { openDays, storageNow } from '../rows/open-days.ts';
-import { stripesOf } from '../rows/stripes.ts';
+import { DayMoved } from '../errors.ts';
+import { type Day, dayOf } from '../model/day.ts';
+import { type Instant, instantFromMilliseconds, sortableInstant } from '../model/instant.ts';
+import { openDays, type StoredDay } from '../rows/day-row.ts';
+import type { Days } from '../rows/days.ts';
+import { eventRowFrom } from '../rows/event-row.ts';
+import { ALL_EVENTS, parseEventKey, shardPartition } from '../rows/keys.ts';
+import { listStripes } from '../rows/stripes.ts';
 import { eventLines, type EventsRead } from './day-events.ts';
 
 /** When days are backed up (NCRONTAB): a run in which nothing has changed costs one query a day of the table. */
 export const BACKUP_SCHEDULE = '0 40 */6 * * *';
 
 /** A day is backed up when it ended so long ago: hardly anything comes later, and what does is noticed. */
-const BACKED_UP_AFTER_DAYS = 2n;
+const BACKED_UP_AFTER_MS = 2 * 86_400_000;
 
 /** How long a run works at most: less than the 30 minutes that the host gives it. The next run goes on. */
 const RUN_MS = 20 * 60_000;
@@ -26,37 +28,42 @@ const RUN_MS = 20 * 60_000;
 /** What backing up needs. */
 export interface BackupDependencies {
   readonly table: Table;
-  readonly shards: DayShards;
+  readonly days: Days;
   readonly container: () => Promise<BackupContainer>;
   /** How long a run works at most, in milliseconds. */
   readonly runMs?: number;
 }
 
-/** The name of the backup of a shard of a day. @example backupName('2026-11-20', 0) // '2026-11-20_00.ndjson.gz' */
+/** The name of the backup of a shard of a day. It says no generation: a rewritten day is the same day. @example backupName('2026-11-20', 0) // '2026-11-20_00.ndjson.gz' */
 export const backupName = (day: Day, shard: number): string => `${shardPartition(day, shard)}.ndjson.gz`;
+
+const FEWER = '.fewer.';
+
+/** The name of a backup that has fewer events than an earlier one: it is kept beside that one. */
+const fewerName = (day: Day, shard: number): string => `${shardPartition(day, shard)}${FEWER}ndjson.gz`;
 
 /**
  * Backs up every open day that ended two days ago or earlier, oldest first, if it has changed since its last backup. A run may stop
- * anywhere: the next one goes on with the shards that are missing. A day that fails is logged and holds up no other one.
+ * anywhere: the next one continues with the shards that are missing. A day that fails is logged and holds up no other one.
  */
 export const backUpDays = async (
-  { table, shards, container, runMs = RUN_MS }: BackupDependencies,
+  { table, days, container, runMs = RUN_MS }: BackupDependencies,
   log: Log,
 ): Promise<void> => {
   const stop = AbortSignal.timeout(runMs);
   const blobs = await container();
-  const days = await openDays(table);
-  const first = dayOf(instantFrom(storageNow(table) - BACKED_UP_AFTER_DAYS * MICROSECONDS.day));
+  const open = await openDays(table);
+  const first = dayOf(instantFromMilliseconds(Date.now() - BACKED_UP_AFTER_MS));
   const known = await blobs.list();
   const counted = { days: 0, days_backed_up: 0, days_failed: 0 };
-  for (const day of days.filter((one) => one < first)) {
+  for (const day of open.filter((one) => one < first)) {
     if (stop.aborted) break;
     counted.days += 1;
     try {
-      const manifest = await shards.stored(day);
+      const row = await days.stored(day);
       // A day that closes is backed up when it takes no more changes: see backUpClosing.
-      if (manifest === undefined || manifest.closes !== undefined) continue;
-      if (await backUpShards({ table, blobs, known, log, stop }, day, manifest)) counted.days_backed_up += 1;
+      if (row === undefined || row.closes !== undefined) continue;
+      if (await backUpDay({ table, days, blobs, known, log, stop }, day, row)) counted.days_backed_up += 1;
     } catch (error) {
       counted.days_failed += 1;
       logFailure(error, day, log);
@@ -66,22 +73,22 @@ export const backUpDays = async (
 };
 
 /**
- * Backs up a day that takes no more changes, right before its event rows are deleted. Never again after that: what is left of them is no
+ * Backs up a day that takes no more changes, right before its event rows are deleted. Never again after that: the rows that are left are no
  * backup.
  *
  * @throws what keeps it from being whole, which is logged: the event rows must stay
  */
 export const backUpClosing = async (
-  { table, shards, container, runMs = RUN_MS }: BackupDependencies,
+  { table, days, container, runMs = RUN_MS }: BackupDependencies,
   day: Day,
   log: Log,
 ): Promise<void> => {
   try {
-    const manifest = await shards.stored(day);
-    if (manifest === undefined) return;
+    const row = await days.stored(day);
+    if (row === undefined) return;
     const blobs = await container();
     const known = await blobs.list(day);
-    await backUpShards({ table, blobs, known, log, stop: AbortSignal.timeout(runMs) }, day, manifest);
+    await backUpDay({ table, days, blobs, known, log, stop: AbortSignal.timeout(runMs) }, day, row);
   } catch (error) {
     logFailure(error, day, log);
     throw error;
@@ -95,48 +102,108 @@ const logFailure = (error: unknown, day: Day, log: Log): void => {
 
 interface BackingUp {
   readonly table: Table;
+  readonly days: Days;
   readonly blobs: BackupContainer;
   readonly known: Awaited<ReturnType<BackupContainer['list']>>;
   readonly log: Log;
   readonly stop: AbortSignal;
 }
 
+/** A shard whose backup is out of date. */
+interface ChangedShard {
+  readonly shard: number;
+  readonly partition: string;
+  readonly state: string;
+}
+
 /** @returns whether anything had to be written */
-const backUpShards = async (
-  { table, blobs, known, log, stop }: BackingUp,
-  day: Day,
-  { shards, closes }: Manifest,
-): Promise<boolean> => {
-  const closed = closes === undefined ? '' : sortableInstant(closes);
-  let hasWritten = false;
-  for (let shard = 0; shard < shards; shard += 1) {
-    const partition = shardPartition(day, shard);
-    const name = backupName(day, shard);
-    const earlier = known.get(name);
-    // From then on its event rows may be deleted.
-    if (closed !== '' && earlier?.facts['closed'] === closed) continue;
+const backUpDay = async (backingUp: BackingUp, day: Day, row: StoredDay): Promise<boolean> => {
+  const { table, blobs, known, log } = backingUp;
+  const { shards, generation, closes } = row;
+  const closed = closedFact(closes);
+  const partitions = Array.from({ length: shards }, (_, shard) => shardPartition(day, shard, generation));
+  const changed: ChangedShard[] = [];
+  for (const [shard, partition] of partitions.entries()) {
+    const written = [known.get(backupName(day, shard)), known.get(fewerName(day, shard))];
+    // Once the backup of a closed day is whole, its event rows may be deleted.
+    if (closed !== '' && written.some((one) => one?.facts['closed'] === closed)) continue;
     const state = await stateOf(table, partition);
-    const isSame = earlier?.facts['state'] === state;
-    if (isSame && closed === '') continue;
-    const read: EventsRead = { events: 0, unreadable: [] };
-    const lines = Readable.from(eventLines(table, partition, read));
-    const compressed = lines.pipe(createGzip());
-    lines.on('error', (error) => compressed.destroy(error));
-    const facts = () => ({ state, closed, events: String(read.events), unreadable: String(read.unreadable.length) });
-    const bytes = await blobs.write(name, compressed, facts, earlier?.etag, stop).finally(() => lines.destroy());
-    hasWritten = true;
-    log.info('shard backed up', { day, shard, events: read.events, bytes });
-    if (read.unreadable.length > 0) {
-      log.error('events not backed up', { day, shard, events: read.unreadable.length, first: read.unreadable[0] });
-    }
+    if (closed !== '' || !written.some((one) => one?.facts['state'] === state))
+      changed.push({ shard, partition, state });
   }
-  return hasWritten;
+  const names = [...known.keys()].filter((name) => name.startsWith(`${day}_`));
+  const current = new Set(partitions.map((_, shard) => backupName(day, shard)));
+  const others = names.filter((name) => !current.has(name));
+  if (changed.length === 0 && others.length === 0) return false;
+  const before = names
+    .filter((name) => !name.includes(FEWER))
+    .reduce((sum, name) => sum + Number(known.get(name)?.facts['events'] ?? 0), 0);
+  let events = 0;
+  for (const partition of partitions) events += await countEvents(table, partition);
+  const hasFewer = events < before;
+  if (hasFewer) log.error('backup has fewer events', { day, events, before });
+  for (const one of changed) await backUpShard(backingUp, day, row, one, hasFewer ? fewerName : backupName);
+  // All their events are in other backups now: the day was rewritten with fewer shards, or has all its events again.
+  if (!hasFewer) for (const name of others) await blobs.delete(name);
+  return changed.length > 0;
 };
 
-/** What changes with every commit to a shard: the versions of its totals. */
+const backUpShard = async (
+  { table, days, blobs, known, log, stop }: BackingUp,
+  day: Day,
+  { generation, closes }: StoredDay,
+  { shard, partition, state }: ChangedShard,
+  nameOf: typeof backupName,
+): Promise<void> => {
+  const name = nameOf(day, shard);
+  const read: EventsRead = { events: 0, unreadable: [] };
+  const lines = Readable.from(whileCurrent(days, day, generation, eventLines(table, partition, read)));
+  const compressed = lines.pipe(createGzip());
+  lines.on('error', (error) => compressed.destroy(error));
+  const closed = closedFact(closes);
+  const facts = () => ({ state, closed, events: String(read.events), unreadable: String(read.unreadable.length) });
+  const etag = known.get(name)?.etag;
+  const bytes = await blobs.write(name, compressed, facts, etag, stop).finally(() => lines.destroy());
+  log.info('shard backed up', { day, shard, events: read.events, bytes });
+  if (read.unreadable.length > 0) {
+    log.error('events not backed up', { day, shard, events: read.unreadable.length, first: read.unreadable[0] });
+  }
+};
+
+/** Since when the backed up day takes no changes, as text; empty: it is open. */
+const closedFact = (closes: Instant | undefined): string => (closes === undefined ? '' : sortableInstant(closes));
+
+/**
+ * Lines that were read from a generation of a day, which still counts when the last one was read: otherwise rows may have been deleted
+ * meanwhile.
+ *
+ * @throws {DayMoved} nothing of it is a backup
+ */
+async function* whileCurrent(
+  days: Days,
+  day: Day,
+  generation: number,
+  lines: AsyncIterable<string>,
+): AsyncGenerator<string> {
+  yield* lines;
+  if ((await days.stored(day))?.generation !== generation) throw new DayMoved();
+}
+
+/** The event rows of a shard that can be read, as {@link eventLines} counts them. */
+const countEvents = async (table: Table, partition: string): Promise<number> => {
+  let events = 0;
+  for await (const page of table.pages(partition, ALL_EVENTS)) {
+    for (const row of page) {
+      if (unlessDamaged(() => [parseEventKey(row.rowKey), eventRowFrom(row)]) !== undefined) events += 1;
+    }
+  }
+  return events;
+};
+
+/** What changes with every commit to a shard: the versions of its `day` rows. Each generation has versions of its own. */
 const stateOf = async (table: Table, partition: string): Promise<string> => {
-  const totals = await table.all(partition, stripesOf(TOTAL_KEY), { select: [] });
+  const { stripes } = await listStripes(table, partition);
   const hash = createHash('sha256');
-  for (const { rowKey, etag } of totals) hash.update(`${rowKey} ${etag}\n`);
+  for (const { partitionKey, rowKey, etag } of stripes.values()) hash.update(`${partitionKey} ${rowKey} ${etag}\n`);
   return hash.digest('hex').slice(0, 32);
 };

@@ -14,12 +14,14 @@ import {
 import type { StoredRow } from '../../storage/row.ts';
 import { backoffMs, type Table } from '../../storage/table.ts';
 import { dayOf, microsecondOfMinute, MICROSECONDS, type Day } from '../model/day.ts';
-import { formatInstant, instantFrom } from '../model/instant.ts';
-import { CLOSING_MARGIN, DayInRepair, type DayShards } from '../rows/day-shards.ts';
+import { formatInstant, instantFrom, instantFromMilliseconds } from '../model/instant.ts';
+import { DayHeld } from '../errors.ts';
+import { openDays, type StoredDay } from '../rows/day-row.ts';
+import { CLOSING_MARGIN, type Days, isClockRight } from '../rows/days.ts';
 import { INSTANT_PROPERTIES, instantOf } from '../rows/event-row.ts';
 import { ALL_EVENTS, parseEventKey, parseMinuteKey, rowsBetween, SECONDS_A_ROW, shardPartition } from '../rows/keys.ts';
+import { deleteGenerations } from '../rows/generations.ts';
 import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../rows/minute-row.ts';
-import { openDays, removeOpenDay, storageNow } from '../rows/open-days.ts';
 import { parseStripe } from '../rows/stripes.ts';
 
 /** When days are closed (NCRONTAB): hourly, and not at the full hour, when many other timers run. */
@@ -39,7 +41,7 @@ const TRIES = 6;
 /** What closing days needs. */
 export interface ClosingDependencies {
   readonly table: Table;
-  readonly shards: DayShards;
+  readonly days: Days;
   /** A day is closed when it ended at least so many days ago. */
   readonly retentionDays: number;
   /** Backs up a day that takes no more changes; if that fails, its event rows stay. */
@@ -53,31 +55,38 @@ export interface ClosingDependencies {
 /**
  * Closes the days that are older than the retention, for ever, oldest first, for as long as a run may take: in which steps and why is in
  * the README, under Closed days. Runs may stop anywhere and may run in several processes at once. A day that cannot be closed is logged and
- * left for the next run; it holds up no other one.
+ * left for the next run; it holds up no other one. Does nothing while the clock of this process is wrong.
  *
  * @throws an error that nobody expected, after all days were tried
  */
 export const closeDays = async (
-  { table, shards, retentionDays, backUp, runMs = RUN_MS, pause = async (ms) => setTimeout(ms) }: ClosingDependencies,
+  { table, days, retentionDays, backUp, runMs = RUN_MS, pause = async (ms) => setTimeout(ms) }: ClosingDependencies,
   log: Log,
 ): Promise<void> => {
   const end = performance.now() + runMs;
   const hasTime = (): boolean => performance.now() < end;
   const deleting = { table, limit: pLimit(PARALLEL_REQUESTS), hasTime, pause };
   const unexpected: unknown[] = [];
-  const days = await openDays(table);
-  // By the clock of storage, which has answered: that of this process may be ahead.
-  const firstOpenDay = dayOf(instantFrom(storageNow(table) - BigInt(retentionDays) * MICROSECONDS.day));
-  for (const day of days.filter((one) => one < firstOpenDay)) {
+  const open = await openDays(table);
+  const now = (): bigint => instantFromMilliseconds(Date.now());
+  const firstOpenDay = dayOf(instantFrom(now() - BigInt(retentionDays) * MICROSECONDS.day));
+  for (const day of open.filter((one) => one < firstOpenDay)) {
     if (!hasTime()) break;
+    if (!isClockRight(table)) {
+      log.error('days not closed', { reason: 'clock is off' });
+      break;
+    }
     try {
-      const manifest = await shards.close(day);
-      if (storageNow(table) < manifest.closes + CLOSING_MARGIN) {
-        log.info('day closes', { day, closes: formatInstant(manifest.closes) });
+      const row = await days.close(day);
+      if (row === undefined) continue;
+      if (now() < row.closes + CLOSING_MARGIN) {
+        log.info('day closes', { day, closes: formatInstant(row.closes) });
         continue;
       }
       await backUp?.(day);
-      await deleteDay(deleting, day, manifest.shards, log);
+      // A rewrite that was stopped may have left some.
+      await deleteGenerations(table, day, (generation) => generation !== row.generation);
+      if (await deleteDay(deleting, day, row, log)) await days.noteDeleted(day, row);
     } catch (error) {
       log.error('day not closed', { day, ...fieldsOf(error) });
       if (!EXPECTED.some((kind) => error instanceof kind)) unexpected.push(error);
@@ -93,15 +102,19 @@ interface Deleting extends Required<Pick<ClosingDependencies, 'table' | 'pause'>
   readonly hasTime: () => boolean;
 }
 
-/** Deletes the event rows of a closed day, and takes it out of the index of open days once none is left. */
-const deleteDay = async (deleting: Deleting, day: Day, shards: number, log: Log): Promise<void> => {
+/** Deletes the event rows of a closed day. @returns whether none is left but those that readers need */
+const deleteDay = async (
+  deleting: Deleting,
+  day: Day,
+  { shards, generation }: StoredDay,
+  log: Log,
+): Promise<boolean> => {
   const rows = { event_rows_deleted: 0, event_rows_kept: 0 };
-  const ofShards = await allOf(
-    Array.from({ length: shards }, async (_, shard) => deleteEvents(deleting, shardPartition(day, shard), rows)),
-  );
-  const finished = ofShards.every(Boolean);
-  if (finished) await removeOpenDay(deleting.table, day);
-  log.info(finished ? 'day closed' : 'day is being closed', { day, shards, ...rows });
+  const partitions = Array.from({ length: shards }, (_, shard) => shardPartition(day, shard, generation));
+  const ofShards = await allOf(partitions.map(async (partition) => deleteEvents(deleting, partition, rows)));
+  const isFinished = ofShards.every(Boolean);
+  log.info(isFinished ? 'day closed' : 'day is being closed', { day, shards, ...rows });
+  return isFinished;
 };
 
 /** What all promises give. If some fail, the others are awaited all the same; then the first error is thrown. */
@@ -189,7 +202,7 @@ const overflowedSeconds = async (table: Table, partition: string, hour: number):
   return seconds;
 };
 
-const EXPECTED = [StorageTrouble, WriteConflict, DamagedRow, LaterFormat, DayInRepair] as const;
+const EXPECTED = [StorageTrouble, WriteConflict, DamagedRow, LaterFormat, DayHeld] as const;
 
 const fieldsOf = (error: unknown): LogFields => {
   const kind = error instanceof Error ? error.name : typeof error;

@@ -1,12 +1,10 @@
-import { DamagedRow, DecodeError, decodingRow, unlessDamaged } from '../../storage/errors.ts';
+import { DecodeError, decodingRow } from '../../storage/errors.ts';
 import { type PropertyValue, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
-import type { Table } from '../../storage/table.ts';
 import { hourOfMinute } from '../model/day.ts';
 import { addTo, EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
 import { indexesOf, MAX_CAMERAS_PER_SHARD } from './bitset.ts';
-import { ALL_CAMERAS, cameraKey, parseCameraKey } from './keys.ts';
 import {
-  DAY,
+  DAY_TALLY,
   numberedBytes,
   numberedName,
   readDay,
@@ -15,7 +13,6 @@ import {
   readWhole,
   tallyProperties,
 } from './properties.ts';
-import { parseStripe, readStripes } from './stripes.ts';
 import { ByteReader, ByteWriter, readTally, writeTally } from './tally-bytes.ts';
 
 /** One hour of a camera: its tally, and a tally for each minute (0 to 59) that has events, as {@link minutesOf} reads it. */
@@ -28,7 +25,7 @@ export interface CameraHour {
 
 /** A `camera|ridge-04` row, or what was read of it. */
 export interface CameraRow {
-  /** The camera's index in the shard's camera list. The stored property is named `place`. */
+  /** The camera's index in the shard's camera list. */
   readonly index: number;
   /** Of the day. */
   readonly tally: Tally;
@@ -39,13 +36,13 @@ export interface CameraRow {
 /** The row of a camera that has no events yet. */
 export const emptyCameraRow = (index: number): CameraRow => ({ index, tally: EMPTY_TALLY, hours: new Map() });
 
-const INDEX = 'place';
-const HOUR = 'h';
-const MINUTES = 'm';
+const INDEX = 'camera_index';
+const HOUR = 'hour_';
+const MINUTES = 'minutes_';
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 
 /** The properties that hold the day's tally and the camera's index. */
-export const CAMERA_DAY_PROPERTIES: readonly string[] = [DAY, INDEX];
+export const CAMERA_DAY_PROPERTIES: readonly string[] = [DAY_TALLY, INDEX];
 
 /** The properties that hold the day's tally, the index, the tallies of some hours, and the minutes of some hours. */
 export const cameraProperties = (hours: Iterable<number>, minutesOfHours: Iterable<number>): readonly string[] => [
@@ -88,7 +85,7 @@ export const cameraRowFrom = (row: StoredRow): CameraRow =>
     const minutes = readNumberedBytes(MINUTES, HOURS.length, row.properties);
     const hours = new Map<number, CameraHour>();
     for (const hour of HOURS) {
-      const ofHour = readTallyText(numberedName(HOUR, hour), row.properties);
+      const ofHour = readTallyText(numberedName(HOUR, hour), row.properties, 'hour');
       const ofMinutes = minutes.get(hour) ?? new Uint8Array();
       if (ofHour !== undefined || ofMinutes.length > 0) {
         hours.set(hour, { tally: ofHour ?? EMPTY_TALLY, minutes: ofMinutes });
@@ -96,45 +93,6 @@ export const cameraRowFrom = (row: StoredRow): CameraRow =>
     }
     return { ...cameraDayFrom(row), hours };
   });
-
-/**
- * The rows of each camera of a shard, those in all stripes as of one moment. They are neighbours, so a page has them together. Only the
- * first camera of a later page may have rows before it, of an earlier moment or written since: those are read again together.
- *
- * @param onDamage called for rows that cannot be told apart by their keys, which are left out; by default that is thrown
- * @throws {StorageTrouble | DamagedRow}
- */
-export async function* camerasIn(
-  table: Table,
-  partition: string,
-  select: readonly string[],
-  onDamage: (error: DamagedRow) => void = (error) => {
-    throw error;
-  },
-): AsyncGenerator<readonly [cameraId: string, rows: readonly StoredRow[]]> {
-  const tell = (error: unknown): undefined => {
-    if (!(error instanceof DamagedRow)) throw error;
-    onDamage(error);
-  };
-  const cameraOf = (row: StoredRow): string | undefined =>
-    unlessDamaged(() => decodingRow(row, () => parseCameraKey(parseStripe(row.rowKey).key)), tell);
-  let last: readonly [cameraId: string, rows: readonly StoredRow[]] | undefined;
-  let isLaterPage = false;
-  for await (const page of table.pages(partition, ALL_CAMERAS, { select })) {
-    let mayLackSome = isLaterPage;
-    for (const [cameraId, own] of Map.groupBy(page, cameraOf)) {
-      if (cameraId === undefined) continue;
-      const rows = mayLackSome
-        ? [...((await readStripes(table, partition, cameraKey(cameraId), select).catch(tell))?.values() ?? [])]
-        : own;
-      if (last !== undefined && last[0] !== cameraId) yield last;
-      last = [cameraId, rows];
-      mayLackSome = false;
-    }
-    isLaterPage = true;
-  }
-  if (last !== undefined) yield last;
-}
 
 /** Differences to the counters of a camera. */
 export interface CameraDifference {
@@ -200,12 +158,13 @@ export const cameraWrite = (
 ): StoringWrite => {
   const written = [...hours].filter((hour) => row.hours.has(hour));
   const properties: Record<string, PropertyValue> = {
-    ...tallyProperties(DAY, row.tally),
+    ...tallyProperties(DAY_TALLY, row.tally, 'day'),
     [INDEX]: row.index,
     ...numberedBytes(MINUTES, written, (hour) => row.hours.get(hour)?.minutes),
   };
   for (const hour of written) {
-    Object.assign(properties, tallyProperties(numberedName(HOUR, hour), row.hours.get(hour)?.tally ?? EMPTY_TALLY));
+    const { tally = EMPTY_TALLY } = row.hours.get(hour) ?? {};
+    Object.assign(properties, tallyProperties(numberedName(HOUR, hour), tally, 'hour'));
   }
   return writeOf(rowKey, etag, properties);
 };

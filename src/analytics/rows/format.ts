@@ -1,5 +1,5 @@
 /**
- * The format of the analytics rows that this version writes and knows. Raise it only when the version before would misread what this one
- * writes: properties that it does not know, and members of its JSON, it keeps.
+ * The format of the analytics rows that this version writes and knows. Raise it with every change of what a row holds: a version that does
+ * not know a row's format refuses the row.
  */
-export const FORMAT = 2;
+export const FORMAT = 3;

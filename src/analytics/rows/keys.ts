@@ -27,31 +27,34 @@ export const unescapeId = (text: string): string =>
 /** All keys with a prefix that ends with the separator. */
 const keysUnder = (prefix: `${string}|`): KeyRange => ({ from: prefix, before: `${prefix.slice(0, -1)}}` });
 
-/** The partition of a day's manifest. */
-export const dayPartition = (day: Day): string => day;
+/** The partition of the rows of all days: a row a day, whose key is the day. */
+export const DAYS_PARTITION = 'days';
 
-/** The partition of a shard of a day: `2026-11-21_00`. */
-export const shardPartition = (day: Day, shard: number): string => `${day}_${twoDigits(shard)}`;
+/** A shard of a day in one generation of its rows: `2026-11-21_00`, and `2026-11-21.1_00` once the day was rewritten. */
+export const shardPartition = (day: Day, shard: number, generation = 0): string =>
+  `${day}${generation === 0 ? '' : `.${generation}`}_${twoDigits(shard)}`;
 
-/** The day's manifest: how many shards it has. */
-export const SHARDS_KEY = 'shards';
+/** The partitions of all shards and generations of a day. After the day follows a dot or an underscore. */
+export const partitionsOf = (day: Day): KeyRange => ({ from: `${day}.`, before: `${day}\u0060` });
 
-/** The partition of the days that are not closed: a row a day, whose key is the day. */
-export const OPEN_DAYS_PARTITION = 'open-days';
+/** The generation and the shard in the key of a partition of a day. @throws {DecodeError} */
+export const parseShardPartition = (day: Day, partition: string): { generation: number; shard: number } => {
+  const [, generation = '0', shard = ''] = /^(?:\.([1-9]\d*))?_(\d\d)$/.exec(partition.slice(day.length)) ?? [];
+  if (!partition.startsWith(day) || shard === '')
+    throw new DecodeError('the partition is not one of a shard of the day');
+  return { generation: Number(generation), shard: Number(shard) };
+};
 
-/** The row that only new stripes change. */
-export const FENCE_KEY = 'stripes';
+/**
+ * The row that every new stripe changes. Its key comes after those of all stripes, so one query of `day…` answers it as well. Once the rows
+ * of a generation are deleted it stays, and tells late readers and recorders.
+ */
+export const SEALED_KEY = 'day sealed';
 
 // The rows below are counter rows: they exist once per stripe. The functions and constants name those of stripe 0.
 
-/** The row of the shard's tally for the day. */
-export const TOTAL_KEY = 'total';
-
-/** A row of the list of active cameras; they are numbered from 1. */
-export const camerasKey = (number: number): string => `cameras|${String(number).padStart(4, '0')}`;
-
-/** The row of the shard's day, hour by hour. */
-export const HOURS_KEY = 'hours';
+/** The row of the stripe's day: its tally, its hours, its cameras. */
+export const DAY_KEY = 'day';
 
 /** The row of an hour of the shard (0 to 23), minute by minute. */
 export const hourKey = (hour: number): string => `hour|${twoDigits(hour)}`;
@@ -78,11 +81,8 @@ const minutePrefix = (minute: number): `event|${string}|` => `event|${clockOf(mi
 /** All camera rows. */
 export const ALL_CAMERAS: KeyRange = keysUnder('camera|');
 
-/** All rows of camera lists. */
-export const ALL_CAMERA_LISTS: KeyRange = keysUnder('cameras|');
-
-/** The `hours` rows of all stripes and, right after them, all hour rows. */
-export const HOURS_AND_HOUR_ROWS: KeyRange = { from: HOURS_KEY, before: keysUnder('hour|').before };
+/** All hour rows. */
+export const ALL_HOURS: KeyRange = keysUnder('hour|');
 
 /** All minute rows. */
 export const ALL_MINUTES: KeyRange = keysUnder('minute|');
@@ -108,9 +108,6 @@ export const rowsBetween = (kind: 'minute' | 'event', first: number, end: number
 /** The event rows of a minute of the day (0 to 1439), of all cameras or one. */
 export const eventsOfMinute = (minute: number, cameraId?: string): KeyRange =>
   keysUnder(cameraId === undefined ? minutePrefix(minute) : `${minutePrefix(minute)}${escapeId(cameraId)}|`);
-
-/** The row that each repair of a shard changes, so that no two repairs add the same difference. */
-export const REPAIR_KEY = 'repair';
 
 // The functions below throw a DecodeError where the key is not one of such a row.
 

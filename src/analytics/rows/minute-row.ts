@@ -28,7 +28,7 @@ export const NO_SAMPLES: MinuteRow = new Map();
 /** A second in microseconds. */
 export const SECOND = 1_000_000;
 const SECONDS = 60;
-const SAMPLES = 's';
+const SAMPLES = 'second_';
 
 /**
  * Most bytes of a second: the 30 seconds of a row stay within a third of its 1 MiB. A frame takes 5 to 8 bytes in a shard with few

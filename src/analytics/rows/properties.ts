@@ -78,14 +78,14 @@ export const readObject = (value: unknown): Properties => {
 const isObject = (value: unknown): value is Properties =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-// 250 categories with the longest names and 15-digit counts stay below the 32K characters of a string property.
-const CATEGORIES_A_PROPERTY = 250;
+// 200 categories with the longest names and five counts of 14 digits stay below the 32K characters of a string property.
+const CATEGORIES_A_PROPERTY = 200;
 
 /** Most categories of one tally: the row of an hour stays below 1 MiB. */
-export const MAX_TALLY_CATEGORIES = 3 * CATEGORIES_A_PROPERTY;
+export const MAX_TALLY_CATEGORIES = 750;
 
-// One more: if DETECTION_CATEGORIES changes while a day is full, its new categories find room all the same.
-const MAX_TALLY_PROPERTIES = 4;
+// Room for 64 more: if DETECTION_CATEGORIES changes while a day is full, its new categories find room all the same.
+const MAX_TALLY_PROPERTIES = 5;
 
 /** The properties that may hold a tally: `day`, `day_1`, … */
 export const tallyPropertyNames = (name: string): readonly string[] =>
@@ -93,11 +93,10 @@ export const tallyPropertyNames = (name: string): readonly string[] =>
 
 /**
  * A tally as JSON that a person can read in a storage browser: `{"events":600,"reviewed":12,"annotated":3,
- * "categories":{"smoke":[20,3,2]}}`. The three counts are detections, reviewed events and annotations. Each further property
- * has up to 250 more categories. Categories are only appended, so that each keeps its index. What a later version has added is written again
- * as it was.
+ * "categories":{"smoke":[20,3,2,4,3]}}`. The counts are detections, reviewed events and annotations; in a day's tally also flagged and
+ * confirmed events. Each further property has up to 200 more categories. Categories are only appended, so that each keeps its index.
  */
-export const tallyProperties = (name: string, tally: Tally): Record<string, string> => {
+export const tallyProperties = (name: string, tally: Tally, kind: 'day' | 'hour'): Record<string, string> => {
   const categories = [...tally.categories];
   const properties: Record<string, string> = {};
   for (let first = 0; first === 0 || first < categories.length; first += CATEGORIES_A_PROPERTY) {
@@ -105,12 +104,11 @@ export const tallyProperties = (name: string, tally: Tally): Record<string, stri
     properties[textName(name, first / CATEGORIES_A_PROPERTY)] = JSON.stringify({
       ...(first === 0 && { events: tally.events, reviewed: tally.reviewed, annotated: tally.annotated }),
       categories: Object.fromEntries(
-        own.map(([category, { detections, reviewed, annotations, rest = [] }]) => [
+        own.map(([category, { detections, reviewed, annotations, flagged, confirmed }]) => [
           category,
-          [detections, reviewed, annotations, ...rest],
+          [detections, reviewed, annotations, ...(kind === 'day' ? [flagged, confirmed] : [])],
         ]),
       ),
-      ...(first === 0 && tally.rest),
     });
   }
   return properties;
@@ -122,7 +120,7 @@ const readCount = (value: unknown): number => {
 };
 
 /** The tally under a name in a row; undefined if there is none. */
-export const readTallyText = (name: string, properties: Properties): Tally | undefined => {
+export const readTallyText = (name: string, properties: Properties, kind: 'day' | 'hour'): Tally | undefined => {
   const [head, ...more] = readTexts(name, properties).map(readObject);
   if (head === undefined) return undefined;
   const categories = new Map<string, CategoryTally>();
@@ -130,31 +128,30 @@ export const readTallyText = (name: string, properties: Properties): Tally | und
     if (!isObject(own)) throw new DecodeError('a tally lacks its categories');
     for (const [category, counts] of Object.entries(own)) {
       if (!Array.isArray(counts)) throw new DecodeError('a category lacks its counts');
-      const [detections, reviewed, annotations, ...rest]: readonly unknown[] = counts;
+      const [detections, reviewed, annotations, flagged, confirmed]: readonly unknown[] = counts;
       categories.set(category, {
         detections: readCount(detections),
         reviewed: readCount(reviewed),
         annotations: readCount(annotations),
-        ...(rest.length > 0 && { rest }),
+        flagged: kind === 'day' ? readCount(flagged) : 0,
+        confirmed: kind === 'day' ? readCount(confirmed) : 0,
       });
     }
   }
-  const { events, reviewed, annotated, categories: _read, ...rest } = head;
   return {
-    events: readCount(events),
-    reviewed: readCount(reviewed),
-    annotated: readCount(annotated),
+    events: readCount(head['events']),
+    reviewed: readCount(head['reviewed']),
+    annotated: readCount(head['annotated']),
     categories,
-    ...(Object.keys(rest).length > 0 && { rest }),
   };
 };
 
 /** The property, or the first of those, that the tally of a day is in. */
-export const DAY = 'day';
+export const DAY_TALLY = 'day';
 
-/** The tally of the day, which every row of a total or a camera has. */
+/** The tally of the day, which every row of a stripe or a camera has. */
 export const readDay = (properties: Properties): Tally => {
-  const tally = readTallyText(DAY, properties);
+  const tally = readTallyText(DAY_TALLY, properties, 'day');
   if (tally === undefined) throw new DecodeError('the tally of the day is missing');
   return tally;
 };

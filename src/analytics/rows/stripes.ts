@@ -1,18 +1,27 @@
 import { DecodeError, decodingRow, StorageTrouble } from '../../storage/errors.ts';
-import { type KeyRange, type NewProperties, type StoredRow, type StoringWrite, writeOf } from '../../storage/row.ts';
+import {
+  ANY_VERSION,
+  type KeyRange,
+  type NewProperties,
+  type StoredRow,
+  type StoringWrite,
+  writeOf,
+} from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
-import { FENCE_KEY, TOTAL_KEY, twoDigits } from './keys.ts';
+import { DAY_KEY, SEALED_KEY, twoDigits } from './keys.ts';
 import { readWhole } from './properties.ts';
 
-// The counter rows of a shard exist once per stripe, and a counter is the sum over the stripes: how they are named, counted and read as of
-// one moment.
+// The counter rows of a shard exist once per stripe, and a counter is the sum over the stripes: how they are named, counted and read together.
 
-/** Most stripes of a shard. More instances than that share stripes; a day that has so many writers wants more shards. */
+/** Most stripes of a shard. More instances than that share stripes; a day that has so many writers needs more shards. */
 export const MAX_STRIPES = 64;
 
+/** Greatest number of an attempt to rewrite a day: the SDK sends numbers without a type, and storage takes them for 32 bits. */
+export const MAX_ATTEMPT = 2 ** 31 - 1;
+
 /**
- * The key of a counter row in a stripe: `total`, `total 01`, `total 02`. Why the rows of all stripes are neighbours is in the README, under
- * Stripes: between `camera|cam-1` and `camera|cam-1 01` there is nothing, and `camera|cam-10` comes after both.
+ * The key of a counter row in a stripe: `day`, `day 01`, `day 02`. The rows of all stripes are neighbors: between `camera|cam-1` and
+ * `camera|cam-1 01` there is nothing, and `camera|cam-10` comes after both.
  */
 export const inStripe = (key: string, stripe: number): string => (stripe === 0 ? key : `${key} ${twoDigits(stripe)}`);
 
@@ -22,7 +31,7 @@ export interface RowRequest {
   readonly select: readonly string[];
 }
 
-/** The keys of a counter row in all stripes: `!` is the character after the space. */
+/** The keys of a counter row in all stripes: `!` is the character after the space. Those of `day` include `day sealed`. */
 export const stripesOf = (key: string): KeyRange => ({ from: key, before: `${key}!` });
 
 /** The plain key of a counter row and its stripe. @throws {DecodeError} */
@@ -36,74 +45,127 @@ export const parseStripe = (rowKey: string): { readonly key: string; readonly st
   return { key, stripe };
 };
 
-/**
- * The property of every counter row that says in which commit of its stripe the row was last written. Each commit writes the `total`
- * row of its stripe with the next number, and the same number into every counter row that it touches. So a `total` whose number is
- * not below that of another row cannot be older than it.
- */
-export const COMMIT_NUMBER = 'n';
+/** The property of stripe 0's row, and of `day sealed`, that says how many stripes the shard has. */
+export const STRIPES = 'stripes';
+/** The property that a seal merges into the row of every stripe: the number of the attempt to rewrite the day. */
+export const MARK = 'mark';
+const ATTEMPT = 'attempt';
 
-/** Greatest commit number: the SDK sends numbers without a type, and storage takes them for numbers of 32 bits. */
-export const MAX_COMMIT = 2 ** 31 - 1;
-
-/** The commit in which a counter row was last written; 0: the row is not stored. @throws {DamagedRow} */
-export const commitNumberOf = (row: StoredRow | undefined): number =>
-  row === undefined ? 0 : decodingRow(row, () => readWhole(COMMIT_NUMBER, row.properties, 0, MAX_COMMIT));
-
-const STRIPES = 'stripes';
-
-/** What a `total` row says of its shard, without its tally. */
-export interface ShardState {
-  /** The number of the stripe's latest commit. */
-  readonly commit: number;
+/** What a `day` row says of its shard, beside its counts. */
+export interface StripeState {
   /** How many stripes the shard has, numbered from 0. Only stripe 0's row says it; the others say 1. */
   readonly stripes: number;
+  /** The latest attempt to rewrite the day that sealed the shard; 0: none did. */
+  readonly mark: number;
 }
 
 /** The properties that {@link stateFrom} reads. */
-export const STATE_PROPERTIES: readonly string[] = [COMMIT_NUMBER, STRIPES];
+export const STATE_PROPERTIES: readonly string[] = [STRIPES, MARK];
 
-/** What announces a stripe in stripe 0's `total` row. */
-export const announcement = (stripes: number): NewProperties => ({ [STRIPES]: stripes });
-
-/** The state of a shard, from a `total` row. @throws {DamagedRow} */
-export const stateFrom = (row: StoredRow): ShardState => ({
-  commit: commitNumberOf(row),
-  stripes: decodingRow(row, () => readWhole(STRIPES, { ...announcement(1), ...row.properties }, 1, MAX_STRIPES)),
-});
+/** The state in a `day` row. @throws {DamagedRow} */
+export const stateFrom = (row: StoredRow): StripeState =>
+  decodingRow(row, () => {
+    const properties = { [STRIPES]: 1, [MARK]: 0, ...row.properties };
+    return {
+      stripes: readWhole(STRIPES, properties, 1, MAX_STRIPES),
+      mark: readWhole(MARK, properties, 0, MAX_ATTEMPT),
+    };
+  });
 
 /**
- * The `stripes` row of a shard. The shard's very first commit inserts it, and the first commit of every other stripe changes it
- * at the version that it read. So stripes appear one by one.
+ * The `day sealed` row of a shard. Every commit that inserts a stripe changes it at the version that it read, so stripes appear one by one,
+ * and none appears after a seal.
  */
-export interface Fence {
+export interface SealedRow {
   readonly etag: string;
-  /** How many stripes the shard has, numbered from 0. */
+  /** The latest attempt to rewrite the day that sealed the shard; 0: none did. */
+  readonly attempt: number;
+  /** How many stripes the shard has, or had before its rows were deleted. */
   readonly stripes: number;
 }
 
-/** Reads the fence of a shard; undefined if it has no commit. @throws {StorageTrouble | DamagedRow} */
-export const readFence = async (table: Table, partition: string): Promise<Fence | undefined> => {
-  const row = await table.get(partition, FENCE_KEY);
-  return row && fenceFrom(row);
+/** What a `day sealed` row says. @throws {DamagedRow} */
+export const sealedFrom = (row: StoredRow): SealedRow =>
+  decodingRow(row, () => ({
+    etag: row.etag,
+    attempt: readWhole(ATTEMPT, row.properties, 0, MAX_ATTEMPT),
+    stripes: readWhole(STRIPES, row.properties, 0, MAX_STRIPES),
+  }));
+
+/** Reads the `day sealed` row of a shard; undefined if the shard has no commit and was never sealed. @throws {StorageTrouble | DamagedRow} */
+export const readSealed = async (table: Table, partition: string): Promise<SealedRow | undefined> => {
+  const row = await table.get(partition, SEALED_KEY);
+  return row && sealedFrom(row);
 };
 
-/** What a fence says. @throws {DamagedRow} */
-export const fenceFrom = (row: StoredRow): Fence =>
-  decodingRow(row, () => ({ etag: row.etag, stripes: readWhole(STRIPES, row.properties, 1, MAX_STRIPES) }));
+/** The `day sealed` row of a shard that has no stripe yet, for a seal to insert. */
+export const UNSEALED: NewProperties = { [ATTEMPT]: 0, [STRIPES]: 0 };
 
-/** Writes that the shard has so many stripes. */
-export const fenceWrite = (fence: Fence | undefined, stripes: number): StoringWrite =>
-  writeOf(FENCE_KEY, fence?.etag, { [STRIPES]: stripes });
+/** What a new stripe writes beside its own rows: the number of stripes into `day sealed`, and into stripe 0's row if it is another one. */
+export const newStripeWrites = (stripe: number, sealed: SealedRow | undefined): readonly StoringWrite[] => {
+  const stripes = Math.max(stripe + 1, sealed?.stripes ?? 0);
+  const touch = writeOf(
+    SEALED_KEY,
+    sealed?.etag,
+    sealed === undefined ? { ...UNSEALED, [STRIPES]: stripes } : { [STRIPES]: stripes },
+  );
+  if (stripe === 0) return [touch];
+  // Stripe 0's writer changes other properties of its row all the time. What orders the new stripes is `day sealed`.
+  return [{ kind: 'merge', rowKey: DAY_KEY, etag: ANY_VERSION, properties: { [STRIPES]: stripes } }, touch];
+};
+
+/**
+ * Seals a shard for an attempt to rewrite its day: from this transaction on storage refuses every commit that read the rows before.
+ *
+ * @param stripes the stripes whose rows are stored
+ */
+export const sealWrites = (sealed: SealedRow, stripes: Iterable<number>, attempt: number): readonly StoringWrite[] => [
+  { kind: 'merge', rowKey: SEALED_KEY, etag: sealed.etag, properties: { [ATTEMPT]: attempt } },
+  ...Array.from(stripes, (stripe): StoringWrite => ({
+    kind: 'merge',
+    rowKey: inStripe(DAY_KEY, stripe),
+    etag: ANY_VERSION,
+    properties: { [MARK]: attempt },
+  })),
+];
+
+/** The `day` rows of all stripes of a shard, and its `day sealed` row. */
+export interface ShardRows {
+  readonly stripes: StripeRows;
+  readonly sealed: SealedRow | undefined;
+}
+
+/**
+ * Lists the `day` rows of all stripes of a shard, and then `day sealed`, which comes last.
+ *
+ * @param select the properties to read beside those of {@link stateFrom} and {@link sealedFrom}
+ * @throws {StorageTrouble | DamagedRow}
+ */
+export const listStripes = async (
+  table: Table,
+  partition: string,
+  select: readonly string[] = [],
+): Promise<ShardRows> => {
+  const rows = await table.all(partition, stripesOf(DAY_KEY), { select: [...STATE_PROPERTIES, ATTEMPT, ...select] });
+  const sealed = rows.find(({ rowKey }) => rowKey === SEALED_KEY);
+  return { stripes: byStripe(rows), sealed: sealed && sealedFrom(sealed) };
+};
 
 const PAGE_TRIES = 3;
 const COLLECT_TRIES = 50;
 
-/** The rows of one counter in all stripes, by stripe, as they were at one moment. */
+/** The rows of one counter by stripe. */
 export type StripeRows = ReadonlyMap<number, StoredRow>;
 
+const byStripe = (rows: readonly StoredRow[]): StripeRows =>
+  new Map(
+    rows
+      .filter(({ rowKey }) => rowKey !== SEALED_KEY)
+      .map((row) => [decodingRow(row, () => parseStripe(row.rowKey).stripe), row]),
+  );
+
 /**
- * Reads a counter row in all stripes at one moment. The rows are neighbours, and a page of a query is read together. If storage does not
+ * Reads a counter row in all stripes at one moment. The rows are neighbors, and a page of a query is read together. If storage does not
  * answer them in one page, they are read by their keys until two readings are the same.
  *
  * @param key the row's key in stripe 0
@@ -117,16 +179,13 @@ export const readStripes = async (
 ): Promise<StripeRows> => {
   for (let tries = 0; tries < PAGE_TRIES; tries += 1) {
     const { rows, continuation } = await table.page(partition, stripesOf(key), { select });
-    if (continuation === undefined) {
-      return new Map(rows.map((row) => [decodingRow(row, () => parseStripe(row.rowKey).stripe), row]));
-    }
+    if (continuation === undefined) return byStripe(rows);
   }
   // If two readings in a row have the same versions, no row changed between the end of the first one and the start of the second, and the
   // number of stripes did not either.
   let before: string | undefined;
   for (let tries = 0; tries < COLLECT_TRIES; tries += 1) {
-    const total = await table.get(partition, TOTAL_KEY, { select: STATE_PROPERTIES });
-    const stripes = total === undefined ? 0 : stateFrom(total).stripes;
+    const stripes = (await readSealed(table, partition))?.stripes ?? 0;
     const rows = await Promise.all(
       Array.from({ length: stripes }, async (_, stripe) => table.get(partition, inStripe(key, stripe), { select })),
     );

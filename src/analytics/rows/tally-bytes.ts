@@ -1,5 +1,5 @@
 import { DecodeError } from '../../storage/errors.ts';
-import type { CategoryTally, Tally } from '../model/tally.ts';
+import { type CategoryTally, NO_COUNT, type Tally } from '../model/tally.ts';
 
 // The compact form of counters in binary properties. A count is a varint, seven bits a byte, the low ones first. A day of minutes at the
 // limits (1,440 minutes with 64 categories) fits a row of 1 MiB in this form only.
@@ -172,7 +172,7 @@ export class TallySum {
     for (const [index, category] of categories.entries()) {
       const [detections, reviewed, annotations] = this.#counts.slice(3 * index, 3 * index + 3);
       if (detections === undefined || reviewed === undefined || annotations === undefined) continue;
-      named.set(category, { detections, reviewed, annotations });
+      named.set(category, { ...NO_COUNT, detections, reviewed, annotations });
     }
     return { events: this.#events, reviewed: this.#reviewed, annotated: this.#annotated, categories: named };
   }

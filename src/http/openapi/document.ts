@@ -101,7 +101,7 @@ const describeOperation = (declared: Operation, registered: Route): ZodOpenApiOp
     operationId,
     tags: [tag],
     summary,
-    description: answers[200]?.csv === undefined ? description : `${description}\n${TABLE}`,
+    description: answers[200]?.hasTable === true ? `${description}\n${TABLE}` : description,
     security: [
       ...(registered.authLevel === 'function' ? [{ functionKeyHeader: [] }, { functionKeyQuery: [] }] : []),
       ...(hasCallbackToken === true ? [{ callbackToken: [] }] : []),

@@ -2,14 +2,7 @@ import * as z from 'zod';
 import type { ZodOpenApiResponsesObject } from 'zod-openapi';
 
 import { PROBLEM_CODES, PROBLEM_TYPES, type ProblemCode } from '../problem-types.ts';
-import {
-  PROBLEM_MEDIA_TYPE,
-  PROBLEM_STATUSES,
-  problemBody,
-  type ProblemInit,
-  problemSchema,
-  type ProblemStatus,
-} from '../problem.ts';
+import { PROBLEM_MEDIA_TYPE, PROBLEM_STATUSES, problemBody, problemSchema, type ProblemStatus } from '../problem.ts';
 import { allowHeader, answerHeader, requestIdHeader } from '../route/answers.ts';
 import type { Operation, Route } from '../route/route.ts';
 
@@ -63,45 +56,22 @@ const describeStatus = (status: ProblemStatus, codes: readonly ProblemCode[]) =>
   },
 });
 
-const failed = (code: string, reason: string) => ({
-  calls: [{ recipient: '+1206•••••02', status: 'failed', code, reason }],
-});
-
-const EXAMPLES: Readonly<Partial<Record<ProblemCode, ProblemInit>>> = {
-  invalid_request: {
-    detail: 'date must be a day that exists, such as 2026-11-21',
-    errors: [{ code: 'invalid', field: 'date', detail: 'must be a day that exists, such as 2026-11-21' }],
+const EXAMPLE_ERRORS = [
+  {
+    code: 'empty',
+    index: 1,
+    event_id: 'f-1029',
+    field: 'data.camera_id',
+    pointer: '/1/data/camera_id',
+    detail: 'data.camera_id is empty',
   },
-  events_refused: {
-    detail: '1 of 2 events are wrong; the others are recorded.',
-    errors: [
-      {
-        code: 'empty',
-        index: 1,
-        id: '0c9d0c55-8f42-4f0a-8b0a-3a8d3b6f5a77',
-        event_id: 'f-1029',
-        field: 'data.camera_id',
-        pointer: '/1/data/camera_id',
-        detail: 'data.camera_id is empty',
-      },
-    ],
-    extensions: { recorded: 1, unchanged: 0, superseded: 0 },
-  },
-  impossible_number: {
-    extensions: failed('impossible_number', 'no number of this country has this length'),
-  },
-  nobody_allowed: {
-    extensions: failed('not_allowed', 'this number may not be called: see PHONE_ALLOWED_PREFIXES'),
-  },
-  nobody_callable: {
-    detail: 'The call could not be placed.',
-    extensions: {
-      notification_id: 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de',
-      ...failed('refused', 'number not found'),
-    },
-  },
-};
+] as const;
 
 /** An example of each problem, which the operations refer to by its code. */
 export const problemExamples = (): Readonly<Record<string, { readonly value: unknown }>> =>
-  Object.fromEntries(PROBLEM_CODES.map((code) => [code, { value: problemBody(code, EXAMPLES[code] ?? {}) }]));
+  Object.fromEntries(
+    PROBLEM_CODES.map((code) => [
+      code,
+      { value: problemBody(code, code === 'events_refused' ? { errors: EXAMPLE_ERRORS } : {}) },
+    ]),
+  );

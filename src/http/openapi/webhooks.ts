@@ -5,6 +5,7 @@ import { ALERT_TYPE_NAMES } from '../../calls/model/alert-types.ts';
 import { MASKED_NUMBER_PATTERN } from '../../calls/model/phone-number.ts';
 import { FINAL_STATES } from '../../calls/state/recipient.ts';
 import { NOTIFICATION_EXAMPLE, notificationAnswer } from '../notification-answer.ts';
+import { parameter } from '../route/fields.ts';
 
 const event = <Data extends z.ZodType>(type: string, id: string, data: Data) =>
   z
@@ -57,22 +58,15 @@ export const describeWebhooks = (): NonNullable<ZodOpenApiObject['webhooks']> =>
     ])
     .meta({ id: 'Outcome' });
 
-  const ID = NOTIFICATION_EXAMPLE.notification_id;
   const EXAMPLE = {
     specversion: '1.0',
-    id: `${ID}/acknowledged`,
+    id: `${NOTIFICATION_EXAMPLE.notification_id}/completed`,
     source: '/Wildfire%20Watch/notifications',
-    type: 'Notification.Acknowledged',
-    subject: ID,
+    type: 'Notification.Completed',
+    subject: NOTIFICATION_EXAMPLE.notification_id,
     time: '2026-11-21T08:00:41.000Z',
     datacontenttype: 'application/json',
-    data: {
-      notification_id: ID,
-      alert_type: 'ConfirmedFire',
-      reached: 1,
-      acknowledged_by: 'Ana',
-      acknowledged_at: '2026-11-21T08:00:40.000Z',
-    },
+    data: NOTIFICATION_EXAMPLE,
   };
 
   return {
@@ -82,26 +76,23 @@ export const describeWebhooks = (): NonNullable<ZodOpenApiObject['webhooks']> =>
         tags: ['calls'],
         summary: 'What became of a notification',
         description:
-          'One CloudEvent a request, at least once and in no order, signed as Standard Webhooks says with `OUTCOME_WEBHOOK_SECRET`. Up to 16 are posted at a time; what is not answered with 2xx, or not within 10 seconds together with all that was decided at once, is sent again for 24 hours.',
+          'One CloudEvent a request, at least once and in no order, signed as Standard Webhooks says with `OUTCOME_WEBHOOK_SECRET`. Up to 16 requests run at a time, and a batch has 10 seconds. An event that is not answered with 2xx by then is sent again, for 24 hours.',
         security: [],
         requestParams: {
           header: z.object({
-            'webhook-id': z.string().meta({ param: { description: 'The `id` of the event.', example: EXAMPLE.id } }),
-            'webhook-timestamp': z
-              .string()
-              .meta({ param: { description: 'When it was sent, in seconds since 1970.', example: '1795248041' } }),
-            'webhook-signature': z.string().meta({
-              param: {
-                description: 'Of id, time and body.',
-                example: 'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
-              },
-            }),
+            'webhook-id': parameter(z.string(), 'The `id` of the event.', EXAMPLE.id),
+            'webhook-timestamp': parameter(z.string(), 'When it was sent, in seconds since 1970.', '1795248041'),
+            'webhook-signature': parameter(
+              z.string(),
+              'Of id, time and body.',
+              'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+            ),
           }),
         },
         requestBody: {
           required: true,
           content: {
-            'application/cloudevents+json': { schema: OUTCOME, examples: { acknowledged: { value: EXAMPLE } } },
+            'application/cloudevents+json': { schema: OUTCOME, examples: { completed: { value: EXAMPLE } } },
           },
         },
         responses: {

@@ -13,8 +13,8 @@ export interface Answer {
   readonly headers?: z.ZodObject;
   readonly schema?: z.ZodType;
   readonly mediaType?: string;
-  /** An example of the same answer as a table, see `withTable`; undefined: there is no table. */
-  readonly csv?: string;
+  /** True: the answer is also a table, see `withTable`. */
+  readonly hasTable?: true;
   /** Examples of the body, by name. */
   readonly examples?: Readonly<Record<string, unknown>>;
 }
@@ -26,7 +26,7 @@ export type Answers = Readonly<Record<number, Answer>>;
 export type Given<Of extends Answers> = {
   [Status in keyof Of]: { readonly status: Status } & GivenBody<Of[Status]> &
     GivenHeaders<Of[Status]> &
-    (Of[Status] extends { csv: string } ? { readonly csv: () => CsvRows } : unknown);
+    (Of[Status] extends { hasTable: true } ? { readonly csv: () => CsvRows } : unknown);
 }[keyof Of];
 
 type GivenBody<Of> = Of extends { mediaType: string }

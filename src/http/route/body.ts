@@ -66,10 +66,11 @@ export const jsonBody = <Schema extends z.ZodType>(
   },
 });
 
-/** An element of an array by its index, anything else by its field. */
+/** An element of an array by its index, a member of it by index and field, anything else by its field. */
 const bodyError = ({ code, path, detail }: Fault, index: number | undefined): ProblemError => ({
   code,
-  ...(index === undefined ? { field: fieldOf(path) || 'body' } : { index }),
+  ...(index !== undefined && { index }),
+  ...((index === undefined || typeof path.at(-1) === 'string') && { field: fieldOf(path) || 'body' }),
   pointer: pointerOf(path),
   detail,
 });

@@ -42,10 +42,11 @@ export const faultsOf = (
 
 /** What is wrong inside the alternative that the value is meant as; undefined if it is none of them. */
 const insideOf = ({ errors, path }: z.core.$ZodIssueInvalidUnion) => {
-  const isInside = (one: z.core.$ZodIssue): boolean => one.path.length > 0 || one.code === 'unrecognized_keys';
   const meant = errors.find((issues) => issues.length > 0 && issues.every(isInside));
-  return meant && { issues: meant.map((one) => ({ ...one, path: [...path, ...one.path] })) };
+  return meant && { issues: meant.map((one) => Object.assign(one, { path: [...path, ...one.path] })) };
 };
+
+const isInside = ({ path, code }: z.core.$ZodIssue): boolean => path.length > 0 || code === 'unrecognized_keys';
 
 const isFaultParams = (params: unknown): params is FaultParams =>
   typeof params === 'object' && params !== null && 'code' in params;

@@ -14,8 +14,8 @@ const TABLE = z.string().meta({ id: 'Table' });
  */
 export const withTable = (whole: Route): readonly [Route, Route] => {
   const { name, path, authLevel, GET: json } = whole;
-  const { csv: example, description } = json?.answers[200] ?? {};
-  if (json === undefined || example === undefined) throw new TypeError(`${name} has no table`);
+  const { hasTable, description } = json?.answers[200] ?? {};
+  if (json === undefined || hasTable === undefined) throw new TypeError(`${name} has no table`);
   const declared: RouteDeclaration = {
     name: `${name}Csv`,
     path: `${path}.csv`,
@@ -29,7 +29,6 @@ export const withTable = (whole: Route): readonly [Route, Route] => {
           description: `${description} One row for each; the first line has the names of the columns.`,
           mediaType: 'text/csv',
           schema: TABLE,
-          examples: { table: example },
         },
       },
       handle: async (incoming) => {

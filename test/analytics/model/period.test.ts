@@ -14,7 +14,16 @@ import { piecesOf, type DayPiece } from '../../../src/analytics/model/period.ts'
 import { countSteps, STEPS, stepsOf } from '../../../src/analytics/model/steps.ts';
 import { instants, instantsAtBoundaries, periods } from '../arbitraries.ts';
 
-const LENGTHS = { minute: 60_000_000n, hour: 3_600_000_000n, day: 86_400_000_000n };
+const LENGTHS = {
+  minute: 60_000_000n,
+  '5_minutes': 300_000_000n,
+  '10_minutes': 600_000_000n,
+  '30_minutes': 1_800_000_000n,
+  hour: 3_600_000_000n,
+  '3_hours': 10_800_000_000n,
+  '6_hours': 21_600_000_000n,
+  day: 86_400_000_000n,
+};
 
 const at = (text: string): Instant => instantFrom(parseInstant(text) ?? -(2n ** 70n));
 const FIRST = at('0001-01-01T00:00:00Z');
@@ -95,7 +104,7 @@ describe('the pieces of a period', () => {
 });
 
 describe('the steps of a period', () => {
-  it.each(STEPS)('%ss cover it exactly, in order, each within one of UTC and so one piece of one day', (step) => {
+  it.each(STEPS)('of %s cover it exactly, in order, each within one of UTC and so one piece of one day', (step) => {
     const length = LENGTHS[step];
     const few = periods.filter((period) => countSteps(period, step) <= 1_500);
     const ends = fc.constantFrom({ start: FIRST, end: FIRST }, { start: LAST, end: LAST });

@@ -25,7 +25,7 @@ const { handler } = route({
       200: {
         description: 'The count.',
         schema: z.strictObject({ count: z.number(), filler: z.string() }),
-        csv: 'count\r\n1\r\n',
+        hasTable: true,
       },
     },
     handle: () => {

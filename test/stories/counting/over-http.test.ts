@@ -117,7 +117,7 @@ it('the emitter of the CloudEvents SDK, which sends binary mode if it is not tol
   const { body } = z.looseObject({ body: z.string() }).parse(await inChunks(event));
   expect(JSON.parse(body)).toMatchObject({ code: 'length_required' });
 
-  const [, code = ''] = /```ts\nconst emit = ([^]*?);\n```/.exec(readText('src/http/README.md')) ?? [];
+  const [, code = ''] = /```ts\nconst emit = ([^]*?);\n```/.exec(readText('src/http/clients.md')) ?? [];
   // oxlint-disable-next-line typescript/no-implied-eval -- the code of the page, as it is written
   const made: unknown = new Function('emitterFor', 'url', 'key', `return ${code}`)(emitterFor, watch.app.url, KEY);
   const emit = z.custom<(event: CloudEvent<unknown>) => Promise<void>>().parse(made);

@@ -22,7 +22,9 @@ interface Frame {
 export interface Activity {
   /** What is sent next: news of a frame, something older about it, or a message that was sent before. */
   readonly draw: () => PlainMessage;
-  /** All that was drawn, each message once. */
+  /** Messages that are sent first, those of each second in one request. */
+  readonly crowds: readonly (readonly PlainMessage[])[];
+  /** All that was drawn, each message once, and the crowds. */
   readonly sent: readonly PlainMessage[];
   readonly ask: (chance: Chance) => Question;
   readonly cameras: readonly string[];
@@ -37,7 +39,20 @@ export interface ActivityForm {
   readonly repeats: number;
   /** Whether each message says something that is counted. */
   readonly isTelling: boolean;
+  /** Whether there are more frames in some seconds, each in an hour of its own, than the samples of a second take. */
+  readonly overflows: boolean;
 }
+
+// With so many large counts a second overflows at about fifty frames.
+const CROWD = 56;
+const LARGE = Object.fromEntries(Array.from({ length: 54 }, (_, index) => [`c${index}`, 9_000 + index]));
+
+/** Messages about more frames in one second than its samples take. */
+const crowd = (second: bigint): readonly PlainMessage[] =>
+  Array.from({ length: CROWD }, (_, index) => {
+    const ts = second + BigInt(index) * 12_500n;
+    return { eventId: `x${index}`, cameraId: 'crowded', ts, time: ts, detections: LARGE };
+  });
 
 const CATEGORIES = ['smoke', 'fire', 'fog', 'constructor'] as const;
 
@@ -59,6 +74,9 @@ const facets = (chance: Chance, isTelling: boolean): Pick<PlainMessage, 'detecti
 /** Draws frames, messages about them, and what can be asked about them. */
 export const drawActivity = (chance: Chance, form: ActivityForm): Activity => {
   const cameras = chance.shuffled(CAMERAS).slice(0, chance.wholeBetween(1, 4));
+  const crowds = form.overflows
+    ? [8n, 9n, 17n].map((hour) => crowd((form.days[0] ?? 0n) + hour * HOUR + 15n * MINUTE + 30n * SECOND))
+    : [];
   const minutes = chance.shuffled(MINUTES).slice(0, chance.wholeBetween(1, 3));
   const frames = Array.from({ length: form.frames }, (_, index): Frame => {
     const minute = chance.anyOf(minutes) ?? 0n;
@@ -72,8 +90,9 @@ export const drawActivity = (chance: Chance, form: ActivityForm): Activity => {
         (chance.happens(0.2) ? BigInt(chance.wholeBetween(0, 59_999_999)) : chance.oneOf(SECONDS)),
     };
   });
+  frames.push(...crowds.flatMap((own) => own.slice(0, 2)));
   let messages = 0;
-  const sent: PlainMessage[] = [];
+  const sent: PlainMessage[] = crowds.flat();
   const draw = (): PlainMessage => {
     const again = chance.happens(form.repeats) ? chance.anyOf(sent) : undefined;
     if (again !== undefined) return again;
@@ -113,5 +132,5 @@ export const drawActivity = (chance: Chance, form: ActivityForm): Activity => {
       cameraId: cameraId === undefined ? undefined : frame?.cameraId,
     };
   };
-  return { draw, ask, cameras, sent };
+  return { draw, ask, cameras: form.overflows ? [...cameras, 'crowded'] : cameras, crowds, sent };
 };

@@ -22,10 +22,10 @@ export interface Counted {
   readonly cameras: ReadonlySet<string>;
 }
 
-/** An answer that may say only how many cameras were active. */
+/** An answer that may say only how many cameras were active, or nothing of them. */
 export interface Answer {
   readonly counts: ReadonlyMap<string, number>;
-  readonly cameras: ReadonlySet<string> | number;
+  readonly cameras: ReadonlySet<string> | number | undefined;
 }
 
 /** What an event counts. */
@@ -41,6 +41,22 @@ export const countsOf = ({ detections, reviewed, annotations }: EventState): Rea
     counts.set('annotated', 1);
     counts.set(`annotated ${category}`, count);
     if (isReviewed) counts.set(`reviewed ${category}`, 1);
+  }
+  return counts;
+};
+
+/** What an event counts for the accuracy of the AI. */
+export const accuracyCountsOf = ({ detections, reviewed, annotations }: EventState): ReadonlyMap<string, number> => {
+  const counts = new Map([['events', 1]]);
+  if (reviewed?.value !== true) return counts;
+  counts.set('reviewed', 1);
+  const [flags, found] = [detections?.value ?? {}, annotations?.value ?? {}];
+  for (const category of new Set([...Object.keys(flags), ...Object.keys(found)])) {
+    const [isFlagged, isFound] = [flags, found].map(
+      (own) => (Object.entries(own).find(([name]) => name === category)?.[1] ?? 0) > 0,
+    );
+    if (isFlagged) counts.set(`flagged ${category}`, 1);
+    if (isFound) counts.set(`${isFlagged ? 'confirmed' : 'missed'} ${category}`, 1);
   }
   return counts;
 };
@@ -64,12 +80,13 @@ export const sumOf = (parts: readonly Counted[]): Counted => {
 export const isSame = ({ counts, cameras }: Counted, answer: Answer): boolean =>
   counts.size === answer.counts.size &&
   [...counts].every(([name, count]) => answer.counts.get(name) === count) &&
-  (typeof answer.cameras === 'number'
-    ? cameras.size === answer.cameras
-    : cameras.size === answer.cameras.size && cameras.isSubsetOf(answer.cameras));
+  (answer.cameras === undefined ||
+    (typeof answer.cameras === 'number'
+      ? cameras.size === answer.cameras
+      : cameras.size === answer.cameras.size && cameras.isSubsetOf(answer.cameras)));
 
 /** An answer in words, for the story of a seed. */
 export const told = ({ counts, cameras }: Answer): string => {
   const what = Array.from(counts, ([name, count]) => `${name} ${count}`).sort((one, other) => (one < other ? -1 : 1));
-  return `${what.join(', ') || 'nothing'} of ${typeof cameras === 'number' ? cameras : [...cameras].sort().join(' ')}`;
+  return `${what.join(', ') || 'nothing'} of ${typeof cameras === 'object' ? [...cameras].sort().join(' ') : cameras}`;
 };

@@ -7,12 +7,13 @@ import {
   type PropertyValue,
   type StoredRow,
 } from '../../../src/storage/row.ts';
+import { DAYS_PARTITION } from '../../../src/analytics/rows/keys.ts';
 import type { Chance } from '../chance.ts';
 import type { WatchedTable } from './watched-table.ts';
 
-const COUNTER_ROW = /^(total|cameras\||hours|hour\||minute\||camera\|)/;
+const COUNTER_ROW = /^(day|hour\||minute\||camera\|)/;
 /** Properties of counter rows that are no counters: storage's own, the row's format. */
-const NO_COUNTERS = new Set(['timestamp', 'format', 'stripes']);
+const NO_COUNTERS = new Set(['timestamp', 'format', 'stripes', 'mark', 'attempt']);
 
 /** Deletes, garbles or alters some counter rows of partitions. @returns what was done, a line each */
 export const damageSome = async (
@@ -45,26 +46,10 @@ export const damageSome = async (
   return lines;
 };
 
-/**
- * Deletes the manifest of a day, its row in the index of open days, or both: of a day whose closing has begun only the manifest.
- *
- * @returns what was done, a line each
- */
-export const loseSome = async (
-  table: WatchedTable,
-  day: string,
-  isClosing: boolean,
-  chance: Chance,
-): Promise<readonly string[]> => {
-  const rows = [
-    [day, 'shards'],
-    ['open-days', day],
-  ] as const;
-  const [manifest] = rows;
-  const lost = isClosing ? [manifest] : chance.oneOf([[manifest], [manifest], rows.slice(1), rows]);
-  const there = lost.filter(([partition, key]) => table.rows(partition).some(({ rowKey }) => rowKey === key));
-  for (const [partition, rowKey] of there) await table.tamper(partition, [{ kind: 'delete', rowKey }]);
-  return there.map(([partition, rowKey]) => `${partition} ${rowKey} is lost`);
+/** Deletes the row of a day that has other rows. @returns what was done, a line each */
+export const loseDay = async (table: WatchedTable, day: string): Promise<readonly string[]> => {
+  await table.tamper(DAYS_PARTITION, [{ kind: 'delete', rowKey: day }]);
+  return [`the row of ${day} is lost`];
 };
 
 const changedProperty = (row: StoredRow, chance: Chance): readonly [string, NewProperties[string]] | undefined => {

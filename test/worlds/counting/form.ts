@@ -30,8 +30,13 @@ export interface Form extends Omit<ActivityForm, 'days'> {
   readonly mortality: number;
   /** Whether days are closed. */
   readonly closes: boolean;
-  /** Whether rows are damaged, and put right again. */
+  /** How many operators rewrite a day, at about the same time. */
+  readonly rewrites: number;
+  /** Whether rows are damaged before. */
   readonly damages: boolean;
+  /** That a process is suspended before it sends a transaction, and for how long at most, in milliseconds. */
+  readonly suspensions: number;
+  readonly suspendedMs: number;
   /** How much the clocks of processes are off at most, in milliseconds. */
   readonly clocksOffMs: number;
   /** Whether each process is set to a number of shards of its own. */
@@ -39,6 +44,9 @@ export interface Form extends Omit<ActivityForm, 'days'> {
   /** Whether the table is deleted in the end, and everything is sent again. */
   readonly isMadeAnew: boolean;
 }
+
+/** The clocks of any two instances may differ by so much. */
+const CLOCKS_OFF_MS = 25 * 60_000;
 
 /** When a history begins, in milliseconds since 1970. */
 export const BEGINNING = Date.parse('2026-11-22T10:00:00Z');
@@ -100,8 +108,12 @@ const busyForm = (chance: Chance): Form => ({
   outages: 0,
   mortality: 0,
   closes: false,
+  rewrites: chance.happens(0.2) ? 1 : 0,
   damages: false,
+  suspensions: chance.oneOf([0, 0.02]),
+  suspendedMs: 1_000,
   clocksOffMs: 1_000,
+  overflows: false,
   hasOwnShards: false,
   isMadeAnew: chance.happens(0.1),
 });
@@ -109,7 +121,9 @@ const busyForm = (chance: Chance): Form => ({
 const mixedForm = (chance: Chance): Form => {
   const closes = chance.happens(0.3);
   const isLarge = chance.happens(0.02);
-  const pauseMs = chance.oneOf([0, 20, 100]) + (closes ? chance.oneOf([0, 60_000, 120_000]) : 0);
+  const rewrites = chance.happens(0.3) ? chance.oneOf([1, 1, 2]) : 0;
+  // Between the announcement and the moment from which a day is closed is an hour.
+  const pauseMs = chance.oneOf([0, 20, 100]) + (closes ? chance.oneOf([0, 0.3 * HOUR_MS, 1.5 * HOUR_MS]) : 0);
   return {
     shards: chance.happens(0.7) ? 1 : chance.wholeBetween(2, 3),
     instances: chance.wholeBetween(1, 4),
@@ -130,8 +144,12 @@ const mixedForm = (chance: Chance): Form => {
     outages: chance.happens(0.1) ? 1 : 0,
     mortality: chance.happens(0.4) ? 0.4 : 0,
     closes,
-    damages: chance.happens(0.25),
-    clocksOffMs: chance.oneOf([1_000, 300_000]),
+    rewrites,
+    damages: rewrites > 0 && chance.happens(0.6),
+    suspensions: rewrites > 0 ? chance.oneOf([0, 0.03, 0.1]) : 0,
+    suspendedMs: chance.oneOf([5_000, 300_000]),
+    clocksOffMs: chance.oneOf([1_000, CLOCKS_OFF_MS]),
+    overflows: closes && chance.happens(0.1),
     hasOwnShards: chance.happens(0.3),
     isMadeAnew: chance.happens(0.1),
   };

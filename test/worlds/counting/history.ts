@@ -11,10 +11,10 @@ import { FAIR, UnreliableTable, type Weather } from '../unreliable-table.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { type Activity, drawActivity } from './activity.ts';
 import { type Answer, told } from './counts.ts';
-import { damageSome, loseSome } from './damage.ts';
+import { damageSome, loseDay } from './damage.ts';
 import { BEGINNING, drawForm, type Form, OLD_DAY, TODAY } from './form.ts';
-import { Instance, isDamage, isUnavailable, REFUSED_AS_CLOSED, type Repaired } from './instance.ts';
-import { Truth } from './truth.ts';
+import { Instance, isDamage, isUnavailable, REFUSED_AS_CLOSED, type Rewritten } from './instance.ts';
+import { type Asked, Truth } from './truth.ts';
 import { WatchedTable } from './watched-table.ts';
 
 /** What playing a seed came to. */
@@ -34,9 +34,12 @@ const SEEN = [
   'deaths',
   'stripes',
   'closedDays',
-  'repairs',
-  // Repairs that came too late: the closing was announced. And tables that were made anew.
+  // Days that were rewritten, after damage too, and rewrites that came too late: the closing was announced.
+  'rewrites',
+  'mended',
   'refusals',
+  // Closed days with seconds that had overflowed, and tables that were made anew.
+  'overflowed',
   'anew',
 ] as const;
 
@@ -53,8 +56,10 @@ export const sumOfSeen = (all: readonly Readonly<Seen>[]): Seen => {
     deaths: 0,
     stripes: 0,
     closedDays: 0,
-    repairs: 0,
+    rewrites: 0,
+    mended: 0,
     refusals: 0,
+    overflowed: 0,
     anew: 0,
   };
   for (const seen of all) for (const name of SEEN) sum[name] += seen[name];
@@ -63,11 +68,15 @@ export const sumOfSeen = (all: readonly Readonly<Seen>[]): Seen => {
 
 const DAY_US = 86_400_000_000n;
 const MINUTE_US = 60_000_000n;
-const LONGEST_MS = 4 * 3_600_000;
+const LONGEST_MS = 36 * 3_600_000;
+/** The clock of an instance that closes days is right, as far as it must be. */
+const RIGHT_CLOCK_MS = 290_000;
 const TRIES = 4;
-const ROUNDS = 40;
-/** After so long nobody remembers a manifest, has a transaction under way that relied on it, or takes a day for empty. */
-const FORGOTTEN_MS = 150_000;
+const ROUNDS = 25;
+/** After so long no clock takes the hold of a stopped rewrite for live. */
+const HOLD_EXPIRED_MS = 40 * 60_000;
+/** How often the command that rewrites a day tries a read. */
+const READ_TRIES = 10;
 /** How many commits are looked at as soon as they are made. */
 const WITNESSED = 0.1;
 
@@ -75,25 +84,23 @@ const WITNESSED = 0.1;
 export interface PlayOptions {
   /** Whether its story is wanted. */
   readonly isTold?: boolean;
-  /** Whether rows may be damaged, if the seed says so. */
-  readonly damages?: boolean;
 }
 
-/** Whether rows are damaged and repaired in a seed. */
-export const isDamaged = (seed: number): boolean => drawForm(new Chance(`the world, ${seed}`)).damages;
-
 /** Plays one seed. */
-export const play = (seed: number, { isTold = false, damages = true }: PlayOptions = {}): Promise<Played> =>
+export const play = (seed: number, { isTold = false }: PlayOptions = {}): Promise<Played> =>
   inVirtualTime(BEGINNING, randomFrom(`the service, ${seed}`), isTold, (time) => {
     const chance = new Chance(`the world, ${seed}`);
     const form = drawForm(chance);
     const story = new Story(() => time.now, isTold);
-    return new History(chance, time, story, { ...form, damages: form.damages && damages }).play();
+    return new History(chance, time, story, form).play();
   });
+
+/** Whether a day is rewritten in a seed. */
+export const isRewritten = (seed: number): boolean => drawForm(new Chance(`the world, ${seed}`)).rewrites > 0;
 
 const dayFrom = (start: bigint): Day => dayOf(instantFrom(start));
 
-/** One history: instances that record, read, close, audit and repair, those who use them, and the storage that they share. */
+/** One history: instances that record, read and close, those who use them, and the storage that they share. */
 class History {
   readonly #chance: Chance;
   readonly #time: VirtualTime;
@@ -113,7 +120,7 @@ class History {
   #isClosed = false;
   #isClosing = false;
   #isDamaged = false;
-  /** How often rows were damaged or put right. */
+  /** How often rows were damaged or put right, or the table was made anew. */
   #damages = 0;
   #processes = 0;
   /** How many are still sending messages. */
@@ -130,7 +137,12 @@ class History {
     this.#activity = drawActivity(chance, { ...form, days: this.#days });
     this.#table = new WatchedTable(this.#truth, () => time.now);
     this.#conditions = { weather: form.weather, isOutage: false };
-    this.#witness = new Instance(new Life('witness', 0), this.#table, 1, () => undefined);
+    this.#witness = new Instance({
+      life: new Life('witness', 0),
+      connection: this.#table,
+      shardsOfNewDays: 1,
+      tell: () => undefined,
+    });
     this.#truth.onCommit = () => {
       if (chance.happens(WITNESSED)) void this.#witnessNow();
     };
@@ -138,10 +150,12 @@ class History {
   }
 
   async play(): Promise<Played> {
-    const { instances, closes, damages, outages } = this.#form;
+    const { instances, closes, rewrites, outages } = this.#form;
     for (let count = 0; count < instances; count += 1) this.#spawn(this.#writers, this.#form.writersLatencyMs);
     for (let count = 0; count < 2; count += 1) this.#spawn(this.#readers, this.#form.readersLatencyMs);
+    const { crowds } = this.#activity;
     const using = Promise.all([
+      ...crowds.map(async (messages) => this.#record(this.#any(this.#writers), messages)),
       ...Array.from({ length: this.#form.senders }, async (_, sender) => {
         this.#sending += 1;
         await this.#send(sender);
@@ -149,7 +163,7 @@ class History {
       }),
       ...Array.from({ length: this.#form.askers }, async () => this.#askSome()),
       ...(closes ? [this.#close()] : []),
-      ...(damages ? [this.#damageAndRepair()] : []),
+      ...(rewrites > 0 ? [this.#damageAndRewrite()] : []),
       ...Array.from({ length: outages }, async () => this.#outage()),
     ]);
     await this.#through(using, 'somebody waits for ever');
@@ -177,12 +191,12 @@ class History {
 
   // Processes
 
-  #spawn(among: Instance[], latencyMs: number): Instance {
+  #spawn(among: Instance[], latencyMs: number, clocksOffMs = this.#form.clocksOffMs, readTries?: number): Instance {
     this.#processes += 1;
     const chance = this.#chance;
     // The request to storage that it dies of.
     const fatal = !this.#isCalm && chance.happens(this.#form.mortality) ? Math.ceil(60 * chance.next() ** 2) : Infinity;
-    const { clocksOffMs, hasOwnShards, shards } = this.#form;
+    const { hasOwnShards, shards } = this.#form;
     const life = new Life(`#${this.#processes}`, chance.between(-clocksOffMs, clocksOffMs));
     let requests = 0;
     const connection = new UnreliableTable({
@@ -199,9 +213,15 @@ class History {
         return chance.happens(0.5) ? 'carried out' : 'not carried out';
       },
     });
-    const instance = new Instance(life, connection, hasOwnShards ? chance.wholeBetween(1, 3) : shards, (line) =>
-      this.#story.tell(() => `${life.name} ${line()}`),
-    );
+    const { suspensions, suspendedMs } = this.#form;
+    const instance = new Instance({
+      life,
+      connection,
+      shardsOfNewDays: hasOwnShards ? chance.wholeBetween(1, 3) : shards,
+      readTries,
+      suspendedMs: () => (!this.#isCalm && chance.happens(suspensions) ? chance.between(100, suspendedMs) : 0),
+      tell: (line) => this.#story.tell(() => `${life.name} ${line()}`),
+    });
     among.push(instance);
     this.#story.tell(() => `${life.name} starts`);
     void life.ended.then(async () => {
@@ -209,7 +229,7 @@ class History {
       this.#story.tell(() => `${life.name} dies`);
       await sleep(chance.between(5, 500));
       among.splice(among.indexOf(instance), 1);
-      this.#spawn(among, latencyMs);
+      this.#spawn(among, latencyMs, clocksOffMs, readTries);
     });
     return instance;
   }
@@ -299,11 +319,14 @@ class History {
       [0.6, 'range'],
       [0.15, 'series'],
       [0.15, 'cameras'],
-      [0.015, 'audit'],
+      [0.08, 'accuracy'],
+      [0.02, 'audit'],
     ]);
     const day = dayFrom(chance.anyOf(this.#days) ?? TODAY);
     if (kind === 'series') await this.#askSeries(instance, question);
     else if (kind === 'cameras') await this.#askCameras(instance, day);
+    else if (kind === 'accuracy')
+      await this.#askAccuracy(instance, day, chance.happens(0.5) ? question.cameraId : undefined);
     else if (kind === 'audit') await this.#audit(instance, day);
     else await this.#askRange(instance, question);
   }
@@ -334,16 +357,14 @@ class History {
   }
 
   /** A check of answers to a question that is asked now. */
-  #checking({ life }: Instance): (question: Question, answer: Answer) => void {
+  #checking({ life }: Instance, asked?: Asked): (question: Question, answer: Answer) => void {
     const [since, damages] = [this.#truth.now, this.#damages];
     return (question, answer) => {
       if (this.#isDamagedSince(damages)) return;
       this.#seen.answers += 1;
-      if (this.#truth.allows(question, answer, since)) return;
-      this.#break(
-        () =>
-          `${life.name} answers ${questionText(question)} with ${told(answer)}; it is ${told(this.#truth.answer(question))}`,
-      );
+      if (this.#truth.allows(question, answer, since, asked)) return;
+      const right = this.#truth.answer(question, asked);
+      this.#break(() => `${life.name} answers ${questionText(question)} with ${told(answer)}; it is ${told(right)}`);
     };
   }
 
@@ -354,75 +375,87 @@ class History {
 
   async #audit(instance: Instance, day: Day): Promise<void> {
     const damages = this.#damages;
-    const differences = await this.#of(instance, (one) => one.audit(day), 'does not audit');
-    if (differences === undefined || this.#isDamagedSince(damages)) return;
+    const lines = await this.#of(instance, (one) => one.audit(day), 'does not audit');
+    if (lines === undefined || this.#isDamagedSince(damages)) return;
     this.#seen.answers += 1;
-    for (const difference of differences) this.#break(() => `${instance.life.name} audits ${day}: ${difference}`);
+    for (const line of lines) this.#break(() => `${instance.life.name} audits ${day}: ${line}`);
   }
 
-  // Closing, damage, repair and outages
+  async #askAccuracy(instance: Instance, day: Day, cameraId?: string): Promise<void> {
+    const start = BigInt(Date.parse(day)) * 1_000n;
+    const check = this.#checking(instance, 'accuracy');
+    const counts = await this.#of(instance, (one) => one.accuracy(day, cameraId), 'does not answer');
+    if (counts === undefined) return;
+    check({ start, end: start + DAY_US - 1n, cameraId }, { counts, cameras: undefined });
+  }
+
+  // Closing and outages
 
   async #close(): Promise<void> {
-    await sleep(this.#chance.between(0, 20 * this.#form.pauseMs + 100));
+    await sleep(this.#chance.between(0, 2 * this.#form.pauseMs + 2_000));
     for (let round = 1; round <= ROUNDS && !this.#isClosed; round += 1) {
-      const instances = this.#chance.happens(0.3) ? this.#writers : [this.#any(this.#writers)];
+      // Those whose clocks are wrong do nothing.
+      const others = this.#chance.happens(0.3) ? this.#writers : [this.#any(this.#writers)];
+      const closer = this.#spawn([], this.#form.writersLatencyMs, RIGHT_CLOCK_MS);
       this.#isClosing = true;
       await Promise.all(
-        instances.map(async (instance) => {
+        [closer, ...others].map(async (instance) => {
           this.#story.tell(() => `${instance.life.name} closes days`);
           await this.#of(instance, (one) => one.closeDays(), 'does not close');
           this.#isClosed ||= this.#table.isForgotten(dayFrom(OLD_DAY));
         }),
       );
-      await sleep(this.#chance.oneOf([this.#form.damages ? 50 : 1_000, 100_000, 200_000]));
+      await sleep(this.#chance.oneOf([1_000, 600_000, 3_600_000]));
     }
     this.#seen.closedDays = Number(this.#isClosed);
+    this.#seen.overflowed = Number(this.#isClosed && this.#form.overflows);
   }
 
-  async #damageAndRepair(): Promise<void> {
-    await sleep(this.#chance.between(0, 10 * this.#form.pauseMs + 300));
+  /** Several operators rewrite a day, each until it is done; before that rows are damaged, or the row of the day is lost. */
+  async #damageAndRewrite(): Promise<void> {
+    const { closes, damages, pauseMs, rewrites } = this.#form;
+    await sleep(this.#chance.between(0, 10 * pauseMs + 300));
     // Amid recording, or afterwards.
     if (this.#chance.happens(0.4)) while (this.#sending > 0) await sleep(50);
-    const day = dayFrom(this.#chance.anyOf(this.#form.closes ? [OLD_DAY] : this.#days) ?? TODAY);
-    this.#isDamaged = true;
-    this.#damages += 1;
-    const partitions = this.#table.partitions().filter((name) => name.startsWith(`${day}_`));
-    const lines = this.#chance.happens(0.4)
-      ? await loseSome(this.#table, day, this.#isClosing, this.#chance)
-      : await damageSome(this.#table, partitions, this.#chance);
-    this.#story.tell(() => `damage: ${lines.join('; ')}`);
+    const day = dayFrom(this.#chance.anyOf(closes ? [OLD_DAY] : this.#days) ?? TODAY);
+    const isDamaged = damages && (await this.#damage(day));
     await sleep(this.#chance.oneOf([0, 50, 400]));
-    const repairs = Array.from({ length: this.#chance.happens(0.3) ? 2 : 1 }, async () => this.#repair(day));
-    // Two at once harm nothing, but one may set rows aside after the other one has read them: all is right when both have ended.
-    let repaired = await Promise.all(repairs);
-    // While recorders remember a manifest that is lost, they record on, also in a day that was empty when it was repaired.
-    const isLost = !this.#table.rows(day).some(({ rowKey }) => rowKey === 'shards');
-    if (lines.length > 0 && isLost && !repaired.includes('refused')) {
-      await sleep(FORGOTTEN_MS);
-      repaired = [await this.#repair(day)];
-    }
+    const rewritten = await Promise.all(Array.from({ length: rewrites }, async () => this.#rewrite(day)));
+    if (!isDamaged) return;
     this.#damages += 1;
-    if (repaired.includes('refused')) {
-      // Of a day that closed with its damage nothing is promised.
-      this.#seen.refusals += 1;
-      return;
-    }
+    // Of a day that closed with its damage nothing is promised.
+    if (rewritten.includes('closes') && !rewritten.includes('done')) return;
     this.#isDamaged = false;
+    this.#seen.mended += 1;
     await this.#witnessNow();
-    if (lines.length > 0) this.#seen.repairs += 1;
   }
 
-  async #repair(day: Day): Promise<Repaired | undefined> {
+  /** @returns whether something was damaged */
+  async #damage(day: Day): Promise<boolean> {
+    const partitions = this.#table.partitionsThatCount(day);
+    if (partitions.length === 0 || this.#table.isHeld(day)) return false;
+    this.#isDamaged = true;
+    this.#damages += 1;
+    const lines = this.#chance.happens(0.4)
+      ? await loseDay(this.#table, day)
+      : await damageSome(this.#table, partitions, this.#chance);
+    this.#story.tell(() => `damage: ${lines.join('; ')}`);
+    return true;
+  }
+
+  async #rewrite(day: Day): Promise<Rewritten | undefined> {
     for (let round = 1; round <= ROUNDS; round += 1) {
-      const operator = this.#spawn([], this.#form.writersLatencyMs);
-      this.#story.tell(() => `${operator.life.name} repairs ${day}`);
-      const repaired = await this.#of(operator, (one) => one.repair(day), 'does not repair');
-      this.#story.tell(() => `${operator.life.name} has repaired ${day}: ${repaired}`);
-      if (repaired === 'right') this.#table.noteRepaired(day);
-      if (repaired === 'right' || repaired === 'refused') return repaired;
-      await sleep(this.#chance.between(10, 500));
+      const operator = this.#spawn([], this.#form.writersLatencyMs, RIGHT_CLOCK_MS, READ_TRIES);
+      const shards = this.#chance.happens(0.5) ? this.#chance.wholeBetween(1, 3) : undefined;
+      this.#story.tell(() => `${operator.life.name} rewrites ${day}`);
+      const rewritten = await this.#of(operator, (one) => one.rewrite(day, shards), 'does not rewrite');
+      this.#story.tell(() => `${operator.life.name} rewrote ${day}: ${rewritten}`);
+      if (rewritten === 'closes') this.#seen.refusals += 1;
+      if (rewritten === 'done') this.#seen.rewrites += 1;
+      if (rewritten !== undefined && rewritten !== 'again') return rewritten;
+      await sleep(this.#chance.oneOf([10, 1_000, 100_000]));
     }
-    this.#break(() => `${day} cannot be repaired`);
+    this.#break(() => `${day} cannot be rewritten`);
     return undefined;
   }
 
@@ -452,20 +485,23 @@ class History {
   /** Without faults: what was not acknowledged is sent again, and then every answer is right. */
   async #settle(): Promise<void> {
     if (this.#form.isMadeAnew) await this.#makeAnew();
+    if (this.#form.rewrites > 0) await sleep(HOLD_EXPIRED_MS);
     const fresh = this.#spawn([], 2);
     const { sent } = this.#activity;
     const isRecorded = await this.#record(fresh, sent);
     if (!isRecorded && !this.#isDamaged) this.#break(() => 'what was sent again was not taken');
+    if (this.#form.rewrites > 0 && this.#chance.happens(0.3)) await this.#rewrite(dayFrom(TODAY));
     if (this.#truth.events.some(({ ts }) => ts < TODAY) && !this.#isClosed) {
       await this.#close();
       if (!this.#isClosed && !this.#isDamaged) this.#break(() => 'the old day is not closed');
     }
     for (const start of this.#days) {
       if (this.#chance.happens(0.1)) await this.#audit(fresh, dayFrom(start));
+      await this.#askAccuracy(fresh, dayFrom(start));
       await this.#askCameras(fresh, dayFrom(start));
       await this.#askRange(fresh, { start, end: start + DAY_US - 1n });
     }
-    for (let left = this.#damages > 0 ? 16 : 4; left > 0; left -= 1) {
+    for (let left = this.#form.overflows ? 16 : 4; left > 0; left -= 1) {
       const question = this.#activity.ask(this.#chance);
       await this.#askRange(fresh, question);
       if (left === 1 && this.#chance.happens(0.5)) await this.#askSeries(fresh, question);
@@ -473,8 +509,8 @@ class History {
         await this.#askRange(this.#any(this.#chance.happens(0.5) ? this.#writers : this.#readers), question);
     }
     for (const partition of this.#table.partitions()) {
-      const totals = this.#table.rows(partition).filter(({ rowKey }) => /^total( |$)/.test(rowKey));
-      this.#seen.stripes = Math.max(this.#seen.stripes, totals.length);
+      const stripes = this.#table.rows(partition).filter(({ rowKey }) => /^day( \d|$)/.test(rowKey));
+      this.#seen.stripes = Math.max(this.#seen.stripes, stripes.length);
     }
   }
 }

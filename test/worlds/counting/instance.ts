@@ -1,8 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
-import { repairDay, RepairUnfinished } from '../../../src/analytics/audit/repair.ts';
-import { NotRepairable } from '../../../src/analytics/audit/repair-lease.ts';
-import { AuditUnsettled } from '../../../src/analytics/audit/shard-audit.ts';
-import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
+import { RewriteAbandoned, rewriteDay, RewriteRefused } from '../../../src/analytics/audit/rewrite.ts';
+import { DayHeld, RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import type { Day } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import type { Step } from '../../../src/analytics/model/steps.ts';
@@ -19,13 +19,41 @@ import type { Life } from '../life.ts';
 
 /** Days are closed when they ended so long ago. */
 const RETENTION_DAYS = 1;
-const KNOWN_CATEGORIES = ['fire', 'smoke', 'structure'];
+const CONFIGURED_CATEGORIES = ['fire', 'smoke', 'structure'];
 
 /** What is said of a message whose day is closed. */
 export const REFUSED_AS_CLOSED = `refused: ${CLOSED_DAY.refused}`;
 
-/** What became of a repair: all is right; the day is closed, or about to be; or it must be started again. */
-export type Repaired = 'right' | 'refused' | 'unfinished';
+/** What became of a rewrite: the day is rewritten; it is closed, or about to be; it has no events; or it must be started again. */
+export type Rewritten = 'done' | 'closes' | 'empty' | 'again';
+
+/** How a process of the world is made. */
+export interface InstanceParts {
+  readonly life: Life;
+  readonly connection: TableConnection;
+  readonly shardsOfNewDays: number;
+  /** How long the process is suspended before it sends a transaction, in milliseconds. */
+  readonly suspendedMs?: () => number;
+  /** How often it tries a read; as often as the service does by default. */
+  readonly readTries?: number | undefined;
+  readonly tell: (line: () => string) => void;
+}
+
+/** The table of a process that is suspended now and then: what it sends was computed long ago. */
+class TableOfSuspended extends Table {
+  readonly #suspendedMs: () => number;
+
+  constructor(connection: TableConnection, { suspendedMs = () => 0, readTries }: InstanceParts) {
+    super(connection, { format: FORMAT, ...(readTries !== undefined && { tries: readTries }) });
+    this.#suspendedMs = suspendedMs;
+  }
+
+  override async transact(...args: Parameters<Table['transact']>): Promise<readonly string[]> {
+    const ms = this.#suspendedMs();
+    if (ms > 0) await sleep(ms);
+    return super.transact(...args);
+  }
+}
 
 /** One step of a series. */
 export interface StepAnswer {
@@ -37,19 +65,22 @@ export interface StepAnswer {
 /** A process of the service, with memory of its own. What it is asked is asked in its {@link life}. */
 export class Instance extends CountingService {
   readonly life: Life;
-  readonly #tell: (line: () => string) => void;
   readonly #log: Log;
+  readonly #tell: (line: () => string) => void;
 
-  constructor(life: Life, connection: TableConnection, shardsOfNewDays: number, tell: (line: () => string) => void) {
+  constructor(parts: InstanceParts) {
+    const { life, connection, shardsOfNewDays, tell } = parts;
     const at =
       (level: string): Log['info'] =>
       (event, fields = {}) =>
         tell(() => `${level} ${event} ${JSON.stringify(fields)}`);
     const log = { info: at('info'), warn: at('warn'), error: at('error') };
-    super(new Table(connection, { format: FORMAT }), shardsOfNewDays, log, { knownCategories: KNOWN_CATEGORIES });
+    super(new TableOfSuspended(connection, parts), shardsOfNewDays, log, {
+      configuredCategories: CONFIGURED_CATEGORIES,
+    });
     this.life = life;
-    this.#tell = tell;
     this.#log = log;
+    this.#tell = tell;
   }
 
   /** As `POST /api/events`: what became of each message, in words. */
@@ -76,37 +107,35 @@ export class Instance extends CountingService {
 
   /** As the timer. */
   async closeDays(): Promise<void> {
-    await closeDays({ table: this.table, shards: this.shards, retentionDays: RETENTION_DAYS }, this.#log);
+    await closeDays({ table: this.table, days: this.days, retentionDays: RETENTION_DAYS }, this.#log);
   }
 
-  /** As `npm run audit`. @returns what differs; undefined if the day was written to all the time */
-  async audit(day: Day): Promise<readonly string[] | undefined> {
-    try {
-      return await this.differences(day);
-    } catch (error) {
-      if (error instanceof AuditUnsettled) return undefined;
-      throw error;
-    }
+  /** As `npm run audit`. @returns what differs, a line each */
+  async audit(day: Day): Promise<readonly string[]> {
+    const { differences, unreadable } = await auditDay(this.table, day);
+    return [
+      ...differences.map((difference) => JSON.stringify(difference)),
+      ...unreadable.map(({ row, damage }) => `${row.rowKey}: ${damage}`),
+    ];
   }
 
-  /** As `npm run audit -- --repair`. */
-  async repair(day: Day): Promise<Repaired> {
+  /** As `npm run audit -- --rewrite`. */
+  async rewrite(day: Day, shards: number | undefined): Promise<Rewritten> {
     try {
-      const report = await repairDay(this.table, await auditDay(this.table, day), {
-        say: (line) => this.#tell(() => line),
-      });
-      return report.differences.length === 0 ? 'right' : 'unfinished';
+      await rewriteDay(this.table, day, { shards, say: (line) => this.#tell(() => line) });
+      return 'done';
     } catch (error) {
-      if (error instanceof NotRepairable) return 'refused';
-      if (error instanceof AuditUnsettled || error instanceof RepairUnfinished) return 'unfinished';
-      throw error;
+      if (!(error instanceof RewriteRefused || error instanceof RewriteAbandoned)) throw error;
+      this.#tell(() => error.message);
+      if (error.message.includes('clos')) return 'closes';
+      return error.message.includes('no events') ? 'empty' : 'again';
     }
   }
 }
 
 /** Whether a request may fail with an error because of what storage does; the service answers 503. */
 export const isUnavailable = (error: unknown): boolean =>
-  error instanceof RecorderUnavailable || error instanceof StorageTrouble || error instanceof WriteConflict;
+  [RecorderUnavailable, DayHeld, StorageTrouble, WriteConflict].some((kind) => error instanceof kind);
 
 /** Whether an error says that what is stored is damaged. */
 export const isDamage = (error: unknown): boolean => error instanceof DamagedRow;

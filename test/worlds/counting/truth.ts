@@ -1,18 +1,33 @@
+import { dayOf } from '../../../src/analytics/model/day.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import type { PlainMessage, Question } from '../../analytics/oracle.ts';
-import { type Answer, countsOf, type Counted, type EventState, isSame, type Known, sumOf } from './counts.ts';
+import {
+  accuracyCountsOf,
+  type Answer,
+  countsOf,
+  type Counted,
+  type EventState,
+  isSame,
+  type Known,
+  sumOf,
+} from './counts.ts';
 
 /** What an event was from a moment on. */
 interface Version {
   readonly moment: number;
   readonly state: EventState;
   readonly counted: Counted;
+  readonly accuracy: Counted;
 }
+
+/** What a question asks for: the counts, or how often the AI was right. */
+export type Asked = 'counted' | 'accuracy';
 
 interface KnownEvent {
   readonly cameraId: string;
   readonly ts: bigint;
   /** The partition whose rows count it. */
-  readonly partition: string;
+  partition: string;
   readonly versions: Version[];
 }
 
@@ -63,6 +78,8 @@ export class Truth {
   /** Called after each commit. */
   onCommit: () => void = () => undefined;
   #moment = 0;
+  /** When a day was last rewritten. */
+  #rewritten = 0;
   /** How many questions had too many possible answers to be decided. */
   undecided = 0;
   /** How many questions had several possible answers. */
@@ -100,9 +117,28 @@ export class Truth {
         moment: this.#moment,
         state,
         counted: { counts: countsOf(state), cameras: new Set([cameraId]) },
+        accuracy: { counts: accuracyCountsOf(state), cameras: new Set([cameraId]) },
       });
     }
     this.onCommit();
+  }
+
+  /** The events of a day are counted by other rows from now on: those of these partitions. */
+  rewrite(day: string, moved: readonly CommittedEvent[]): void {
+    this.#moment += 1;
+    this.#rewritten = this.#moment;
+    const names = new Map(moved.map((event) => [nameOf(event), event]));
+    if (names.size < moved.length) this.broken.push(`${day} has an event twice`);
+    for (const [name, event] of this.#events) {
+      const after = names.get(name);
+      names.delete(name);
+      if (dayOf(instantFrom(event.ts)) !== day) continue;
+      const before = event.versions.at(-1)?.state;
+      if (FACETS.some((facet) => before?.[facet]?.time !== after?.state[facet]?.time) || after === undefined) {
+        this.broken.push(`the rewrite of ${day} loses ${name}`);
+      } else event.partition = after.partition;
+    }
+    for (const name of names.keys()) this.broken.push(`the rewrite of ${day} makes ${name} up`);
   }
 
   /** Whether an event has everything that a message says, or something newer; either was sent, or it is broken. */
@@ -120,21 +156,21 @@ export class Truth {
   }
 
   /** The answer to a question by the events as they are now. */
-  answer(question: Question): Counted {
-    return sumOf([...this.#pieces(question).values()].map((events) => at(events, this.#moment)));
+  answer(question: Question, asked: Asked = 'counted'): Counted {
+    return sumOf([...this.#pieces(question).values()].map((events) => at(events, this.#moment, asked)));
   }
 
   /** Whether an answer is right at moments between the one when it was asked and now. */
-  allows(question: Question, answer: Answer, since: number): boolean {
+  allows(question: Question, answer: Answer, since: number, asked: Asked = 'counted'): boolean {
     const settled: Counted[] = [];
     const changing: (readonly Counted[])[] = [];
     let ways = 1;
-    for (const events of this.#pieces(question).values()) {
+    for (const events of this.#pieces(question, since < this.#rewritten).values()) {
       const moments = new Set([since]);
       for (const { versions } of events) {
         for (const { moment } of versions) if (moment > since) moments.add(moment);
       }
-      const seen = [...moments].map((moment) => at(events, moment));
+      const seen = [...moments].map((moment) => at(events, moment, asked));
       ways *= seen.length;
       if (seen.length === 1) settled.push(...seen);
       else changing.push(seen);
@@ -147,13 +183,13 @@ export class Truth {
     return isReachable(sumOf(settled), changing, answer);
   }
 
-  /** The events of a question by the piece that they are counted in. */
-  #pieces({ start, end, cameraId }: Question): ReadonlyMap<string, readonly KnownEvent[]> {
+  /** The events of a question by the piece that they are counted in. Amid a rewrite it is not known with which other cameras. */
+  #pieces({ start, end, cameraId }: Question, isAmidRewrite = false): ReadonlyMap<string, readonly KnownEvent[]> {
     const pieces = new Map<string, KnownEvent[]>();
     for (const event of this.#events.values()) {
       if (event.ts < start || event.ts > end) continue;
       if (cameraId !== undefined && event.cameraId !== cameraId) continue;
-      const name = `${event.partition} ${pieceOf(event.ts, start, end, cameraId)}`;
+      const name = `${isAmidRewrite ? `${event.ts / DAY} ${event.cameraId}` : event.partition} ${pieceOf(event.ts, start, end, cameraId)}`;
       const piece = pieces.get(name);
       if (piece === undefined) pieces.set(name, [event]);
       else piece.push(event);
@@ -190,8 +226,8 @@ const pieceOf = (ts: bigint, start: bigint, end: bigint, cameraId: string | unde
 };
 
 /** What events counted at a moment. */
-const at = (events: readonly KnownEvent[], moment: number): Counted =>
-  sumOf(events.flatMap(({ versions }) => versions.findLast((one) => one.moment <= moment)?.counted ?? []));
+const at = (events: readonly KnownEvent[], moment: number, asked: Asked): Counted =>
+  sumOf(events.flatMap(({ versions }) => versions.findLast((one) => one.moment <= moment)?.[asked] ?? []));
 
 const isReachable = (sum: Counted, changing: readonly (readonly Counted[])[], answer: Answer): boolean => {
   const [next, ...rest] = changing;

@@ -1,6 +1,6 @@
 import { microsecondOfMinute } from '../../../src/analytics/model/day.ts';
 import { eventRowFrom } from '../../../src/analytics/rows/event-row.ts';
-import { OPEN_DAYS_PARTITION, parseEventKey, parseMinuteKey, SECONDS_A_ROW } from '../../../src/analytics/rows/keys.ts';
+import { DAYS_PARTITION, parseEventKey, parseMinuteKey, SECONDS_A_ROW } from '../../../src/analytics/rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../../../src/analytics/rows/minute-row.ts';
 import { parseStripe } from '../../../src/analytics/rows/stripes.ts';
 import { unlessDamaged } from '../../../src/storage/errors.ts';
@@ -15,9 +15,9 @@ export class WatchedTable extends MemoryTable {
   readonly #truth: Truth;
   /** The partitions of which event rows were deleted: nothing can tell a repeat there any more. */
   readonly #forgetful = new Set<string>();
-  /** The days of which a repair has set rows aside and has not finished, and when those close whose closing is announced. */
-  readonly #setAside = new Set<string>();
-  readonly #announced = new Map<string, string>();
+  /** The generation of each day whose rows count, and the generations before it that counted once. */
+  readonly #generations = new Map<string, number>();
+  readonly #replaced = new Set<string>();
   #isWatched = true;
 
   constructor(truth: Truth, now: () => number) {
@@ -25,18 +25,12 @@ export class WatchedTable extends MemoryTable {
     this.#truth = truth;
   }
 
-  /**
-   * Whether a day is closed to the end: the moment that was announced has passed, the day is out of the index, and no event row is left but
-   * for those of seconds that have overflowed, or whose samples are damaged.
-   */
+  /** Whether a day is closed to the end, and no event row is left but for those of seconds that have overflowed. */
   isForgotten(day: string): boolean {
-    const closes = this.#announced.get(day);
     return (
-      closes !== undefined &&
-      Date.parse(closes) <= this.now() &&
-      !this.rows(OPEN_DAYS_PARTITION).some(({ rowKey }) => rowKey === day) &&
+      this.rows(DAYS_PARTITION).some(({ rowKey, properties }) => rowKey === day && properties['deleted'] === true) &&
       this.partitions()
-        .filter((partition) => partition.startsWith(`${day}_`))
+        .filter((partition) => /[._]/.test(partition.charAt(day.length)) && partition.startsWith(day))
         .every((partition) => this.#hasOnlyOverflowed(partition))
     );
   }
@@ -60,14 +54,22 @@ export class WatchedTable extends MemoryTable {
       });
   }
 
-  /** A repair of a day has finished: what was set aside is counted again. */
-  noteRepaired(day: string): void {
-    this.#setAside.delete(day);
-  }
-
   override drop(): void {
     super.drop();
-    for (const known of [this.#forgetful, this.#setAside, this.#announced]) known.clear();
+    for (const known of [this.#forgetful, this.#generations, this.#replaced]) known.clear();
+  }
+
+  /** The partitions whose rows are the counters of a day. */
+  partitionsThatCount(day: string): readonly string[] {
+    const prefix = generationName(day, this.#generations.get(day) ?? 0);
+    return this.partitions().filter((partition) => partition.startsWith(`${prefix}_`));
+  }
+
+  /** Whether a rewrite that is not over has announced itself, or was stopped. */
+  isHeld(day: string): boolean {
+    return this.rows(DAYS_PARTITION).some(
+      ({ rowKey, properties }) => rowKey === day && properties['hold_owner'] !== undefined,
+    );
   }
 
   /** Changes rows from outside, without anybody's knowledge. */
@@ -79,56 +81,71 @@ export class WatchedTable extends MemoryTable {
 
   override async transact(partitionKey: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
     const etags = await super.transact(partitionKey, writes);
-    if (this.#isWatched) this.#watch(partitionKey, writes);
+    if (!this.#isWatched) return etags;
+    if (partitionKey === DAYS_PARTITION) for (const write of writes) this.#watchDay(write);
+    else this.#watch(partitionKey, writes);
     return etags;
   }
 
-  /** What a repair has set aside is counted again before the day closes, or its counts are wrong for ever. */
-  #watchClosing(partition: string, write: RowWrite): void {
-    const [day = '', shard] = partition.split('_');
-    if (shard !== undefined && write.rowKey.startsWith('damaged|')) {
-      this.#setAside.add(day);
-      if (this.#announced.has(day)) this.#truth.broken.push(`rows of ${day} are set aside, and it is about to close`);
-      return;
-    }
-    const closes = write.kind === 'delete' ? undefined : write.properties['closes'];
-    if (partition !== OPEN_DAYS_PARTITION || typeof closes !== 'string') return;
-    this.#announced.set(write.rowKey, closes);
-    if (this.#setAside.has(write.rowKey)) this.#truth.broken.push(`${write.rowKey} closes amid a repair`);
+  /** Whether the rows of another generation count from now on. */
+  #watchDay(write: RowWrite): void {
+    const generation = write.kind === 'delete' ? undefined : write.properties['generation'];
+    const before = this.#generations.get(write.rowKey) ?? 0;
+    if (typeof generation !== 'number' || generation === before) return;
+    this.#replaced.add(generationName(write.rowKey, before));
+    this.#generations.set(write.rowKey, generation);
+    const moved = this.partitionsThatCount(write.rowKey).flatMap((partition) =>
+      this.rows(partition)
+        .filter(({ rowKey }) => rowKey.startsWith(EVENT))
+        .map((row) => committedEvent(partition, row.rowKey, row.properties)),
+    );
+    this.#truth.rewrite(write.rowKey, moved);
   }
 
   #watch(partition: string, writes: readonly RowWrite[]): void {
+    const [generation = ''] = partition.split('_');
+    const [day = '', number = '0'] = generation.split('.');
+    const counts = Number(number) === (this.#generations.get(day) ?? 0);
     const events: CommittedEvent[] = [];
     for (const write of writes) {
-      this.#watchClosing(partition, write);
       if (!write.rowKey.startsWith(EVENT)) continue;
       if (write.kind === 'delete') {
         this.#forgetful.add(partition);
         continue;
       }
+      if (this.#replaced.has(generation)) {
+        this.#truth.broken.push(`${write.rowKey} of ${partition} was written after its day was rewritten`);
+      }
+      // What a rewrite records anew counts from its switch on.
+      if (!counts) continue;
       if (this.#forgetful.has(partition)) {
         this.#truth.broken.push(`${write.rowKey} of ${partition} was written after event rows of its day were deleted`);
       }
-      const { cameraId, eventId } = parseEventKey(write.rowKey);
-      const { ts, facets } = eventRowFrom({
-        partitionKey: partition,
-        rowKey: write.rowKey,
-        etag: '',
-        properties: write.properties,
-      });
-      const { detections, reviewed, annotations } = facets;
-      events.push({
-        partition,
-        cameraId,
-        eventId,
-        ts,
-        state: {
-          ...(detections && { detections: { value: Object.fromEntries(detections.value), time: detections.time } }),
-          ...(reviewed && { reviewed }),
-          ...(annotations && { annotations: { value: Object.fromEntries(annotations.value), time: annotations.time } }),
-        },
-      });
+      events.push(committedEvent(partition, write.rowKey, write.properties));
     }
     if (events.length > 0) this.#truth.commit(events);
   }
 }
+
+const generationName = (day: string, generation: number): string => (generation === 0 ? day : `${day}.${generation}`);
+
+const committedEvent = (
+  partition: string,
+  rowKey: string,
+  properties: Readonly<Record<string, unknown>>,
+): CommittedEvent => {
+  const { cameraId, eventId } = parseEventKey(rowKey);
+  const { ts, facets } = eventRowFrom({ partitionKey: partition, rowKey, etag: '', properties });
+  const { detections, reviewed, annotations } = facets;
+  return {
+    partition,
+    cameraId,
+    eventId,
+    ts,
+    state: {
+      ...(detections && { detections: { value: Object.fromEntries(detections.value), time: detections.time } }),
+      ...(reviewed && { reviewed }),
+      ...(annotations && { annotations: { value: Object.fromEntries(annotations.value), time: annotations.time } }),
+    },
+  };
+};

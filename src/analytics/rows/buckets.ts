@@ -1,5 +1,5 @@
 import { DecodeError, decodingRow } from '../../storage/errors.ts';
-import { type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import type { NewProperties, StoredRow } from '../../storage/row.ts';
 import { EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
 import { indexesOf, packBitset, unpackBitset, withIndexes } from './bitset.ts';
 import { numberedBytes, numberedName, readNumberedBytes } from './properties.ts';
@@ -13,15 +13,15 @@ export interface Bucket {
   readonly active: Uint8Array;
 }
 
-/** The `hours` row, with a bucket for each hour (0 to 23) that has events; or an `hour|08` row, with one for each minute (0 to 59). */
-export type HoursRow = ReadonlyMap<number, Bucket>;
+/** The buckets of a `day` row, one for each hour (0 to 23) that has events; or of an `hour|08` row, one for each minute (0 to 59). */
+export type Buckets = ReadonlyMap<number, Bucket>;
 
 /** A row without buckets. */
-export const NO_BUCKETS: HoursRow = new Map();
+export const NO_BUCKETS: Buckets = new Map();
 
 const MAX_BUCKETS = 60;
-const TALLY = 't';
-const ACTIVE = 'a';
+const TALLY = 'tally_';
+const ACTIVE = 'active_';
 
 /** The properties that hold some buckets. */
 export const bucketProperties = (numbers: readonly number[]): readonly string[] =>
@@ -39,7 +39,7 @@ export const activeFrom = (row: StoredRow): ReadonlyMap<number, Uint8Array> =>
   });
 
 /** The buckets of a row, or those of them that were read. @throws {DamagedRow} */
-export const bucketsFrom = (row: StoredRow): HoursRow =>
+export const bucketsFrom = (row: StoredRow): Buckets =>
   decodingRow(row, () => {
     const tallies = readNumberedBytes(TALLY, MAX_BUCKETS, row.properties);
     const cameras = readNumberedBytes(ACTIVE, MAX_BUCKETS, row.properties);
@@ -55,7 +55,7 @@ export const bucketsFrom = (row: StoredRow): HoursRow =>
 /**
  * The tally of a bucket.
  *
- * @param categories the categories of the shard's `total` row, in order
+ * @param categories the categories of the stripe's `day` row, in order
  * @returns undefined if they lack a category: they were read before the bucket was written
  * @throws {DecodeError}
  */
@@ -71,12 +71,12 @@ export const bucketTally = (bucket: Bucket, categories: readonly string[]): Tall
  * @throws {DecodeError}
  */
 export const addToBucket = (
-  row: HoursRow,
+  row: Buckets,
   number: number,
   difference: Tally,
   cameras: Iterable<number>,
   categories: readonly string[],
-): HoursRow | undefined => {
+): Buckets | undefined => {
   const before = row.get(number);
   const tally = before === undefined ? EMPTY_TALLY : bucketTally(before, categories);
   if (tally === undefined) return undefined;
@@ -86,17 +86,14 @@ export const addToBucket = (
   });
 };
 
-/** Writes some buckets of a row; `etag` undefined: the row is not stored yet. */
-export const bucketsWrite = (
-  rowKey: string,
-  etag: string | undefined,
-  row: HoursRow,
-  numbers: readonly number[],
-): StoringWrite =>
-  writeOf(rowKey, etag, {
-    ...numberedBytes(TALLY, numbers, (number) => row.get(number)?.tally),
-    ...numberedBytes(ACTIVE, numbers, (number) => {
+/** Some buckets of a row, to write. */
+export const bucketValues = (row: Buckets, numbers: Iterable<number>): NewProperties => {
+  const written = [...numbers];
+  return {
+    ...numberedBytes(TALLY, written, (number) => row.get(number)?.tally),
+    ...numberedBytes(ACTIVE, written, (number) => {
       const active = row.get(number)?.active;
       return active && packBitset(active);
     }),
-  });
+  };
+};

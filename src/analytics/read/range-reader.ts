@@ -6,12 +6,12 @@ import type { DayPiece, PartialMinute } from '../model/period.ts';
 import { EMPTY_TALLY, type Tally } from '../model/tally.ts';
 import { cameraProperties, cameraRowFrom, minutesOf } from '../rows/camera-row.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
-import { bucketProperties, bucketsFrom } from '../rows/hour-rows.ts';
-import { cameraKey, eventsOfMinute, hourKey, HOURS_KEY, parseEventKey } from '../rows/keys.ts';
+import { bucketProperties, type Buckets, bucketsFrom } from '../rows/buckets.ts';
+import { cameraKey, DAY_KEY, eventsOfMinute, hourKey, parseEventKey } from '../rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, sampleRows, samplesOf, SECOND, secondOf } from '../rows/minute-row.ts';
-import type { RowRequest } from '../rows/stripes.ts';
+import { inStripe, type RowRequest } from '../rows/stripes.ts';
 import { ActivitySum } from './activity-sum.ts';
-import { namesIn, readShard, type ReadingSource, type StripeReading } from './shard-reading.ts';
+import { demandCurrentStill, namesIn, readShard, type ReadingSource, type StripeReading } from './counter-page.ts';
 
 // Which rows a piece of a period is read from, and what that costs, is in the README, under Reading. All of one event is in one row of a
 // piece, and each row is read as of one moment over all stripes, so no event is ever half visible.
@@ -19,41 +19,45 @@ import { namesIn, readShard, type ReadingSource, type StripeReading } from './sh
 /** What happened in a piece of a day, in one shard. */
 export type PieceActivity = Pick<ActivitySum, 'tally' | 'cameras' | 'countCameras'>;
 
-/** What all cameras of a shard did in disjoint pieces of the day, in their order. @throws {StorageTrouble | DamagedRow} */
+/** What all cameras of a shard did in disjoint pieces of the day, in their order. @throws {DayMoved | StorageTrouble | DamagedRow} */
 export const readPieces = async (
   source: ReadingSource,
   pieces: readonly DayPiece[],
 ): Promise<readonly PieceActivity[]> => {
-  const buckets = bucketRowsOf(pieces);
+  const hours = new Map(pieces.flatMap((piece) => piece.hours.map((hour) => [hour, piece])));
+  const minutes = minutesByRow(pieces);
   const requests = [
-    ...Array.from(buckets, ([key, wanted]) => ({ key, select: bucketProperties([...wanted.keys()]) })),
+    ...Array.from(minutes, ([key, wanted]) => ({ key, select: bucketProperties([...wanted.keys()]) })),
     ...samplesRequests(pieces.flatMap(({ partialMinutes }) => partialMinutes)),
   ];
-  const stripes = await readShard(source, requests, 'cameras');
+  const stripes = await readShard(source, requests, { tally: true, cameras: true, hours: [...hours.keys()] });
   const names = stripes.map(namesIn);
   const sums = new Map(pieces.map((piece) => [piece, new ActivitySum(source.partition, names)]));
-  for (const { stripe, rows } of stripes) {
-    for (const [key, wanted] of buckets) {
+  const addBuckets = (stripe: number, buckets: Buckets, wanted: ReadonlyMap<number, DayPiece>): void => {
+    for (const [number, bucket] of buckets) {
+      const piece = wanted.get(number);
+      if (piece !== undefined) sums.get(piece)?.addBucket(stripe, bucket);
+    }
+  };
+  for (const { stripe, day, rows } of stripes) {
+    decodingRow({ partitionKey: source.partition, rowKey: inStripe(DAY_KEY, stripe) }, () =>
+      addBuckets(stripe, day.hours, hours),
+    );
+    for (const [key, wanted] of minutes) {
       const row = rows.get(key);
-      if (row === undefined) continue;
-      decodingRow(row, () => {
-        for (const [number, bucket] of bucketsFrom(row)) {
-          const piece = wanted.get(number);
-          if (piece !== undefined) sums.get(piece)?.addBucket(stripe, bucket);
-        }
-      });
+      if (row !== undefined) decodingRow(row, () => addBuckets(stripe, bucketsFrom(row), wanted));
     }
   }
   return Promise.all(
     Array.from(sums, async ([piece, sum]): Promise<PieceActivity> => {
-      if (piece.whole) for (const { total } of stripes) if (total) sum.addTally(total.tally, total.cameras.ids);
+      if (piece.whole) for (const { day } of stripes) sum.addTally(day.tally, day.cameras.ids);
       await Promise.all(piece.partialMinutes.map(async (partial) => addSamples(sum, source, stripes, partial)));
       return sum;
     }),
   );
 };
 
-/** What one camera, which is in the shard, did in disjoint pieces of the day. @throws {StorageTrouble | DamagedRow} */
+/** What one camera, which is in the shard, did in disjoint pieces of the day. @throws {DayMoved | StorageTrouble | DamagedRow} */
 export const readPiecesOfCamera = async (
   source: ReadingSource,
   pieces: readonly DayPiece[],
@@ -63,8 +67,10 @@ export const readPiecesOfCamera = async (
   const hoursOfMinutes = new Set(pieces.flatMap(({ minutes }) => minutes.map(hourOfMinute)));
   const request: RowRequest = { key: cameraKey(cameraId), select: cameraProperties(hours, hoursOfMinutes) };
   const sampled = samplesRequests(pieces.flatMap(({ partialMinutes }) => partialMinutes));
-  const stripes = await readShard(source, [request, ...sampled], sampled.length === 0 ? 'state' : 'tally');
-  const rows = stripes.flatMap(({ stripe, rows: own }) => {
+  // A minute row may have samples of a camera whose row came after it was looked for: the list has its index.
+  const detail = { tally: sampled.length > 0, cameras: sampled.length > 0, hours: [] };
+  const stripes = await readShard(source, [request, ...sampled], detail);
+  const rows = stripes.flatMap(({ rows: own }) => {
     const row = own.get(request.key);
     if (row === undefined) return [];
     const camera = cameraRowFrom(row);
@@ -72,15 +78,14 @@ export const readPiecesOfCamera = async (
       row,
       () => new Map(Array.from(hoursOfMinutes, (hour) => [hour, minutesOf(camera, hour)])),
     );
-    return [{ stripe, camera, minutes }];
+    return [{ camera, minutes }];
   });
-  const known = new Map(rows.map(({ stripe, camera }) => [stripe, camera.index]));
-  const indexes = await indexesOf(source, cameraId, stripes, known, sampled);
   return Promise.all(
     pieces.map(async (piece): Promise<PieceActivity> => {
       const sum = new ActivitySum(source.partition, stripes.map(namesIn));
-      const only = { cameraId, indexes };
-      await Promise.all(piece.partialMinutes.map(async (partial) => addSamples(sum, source, stripes, partial, only)));
+      await Promise.all(
+        piece.partialMinutes.map(async (partial) => addSamples(sum, source, stripes, partial, cameraId)),
+      );
       for (const { camera, minutes } of rows) {
         if (piece.whole) sum.addTally(camera.tally);
         for (const hour of piece.hours) sum.addTally(camera.hours.get(hour)?.tally ?? EMPTY_TALLY);
@@ -95,36 +100,15 @@ export const readPiecesOfCamera = async (
   );
 };
 
-/**
- * The camera's index in each stripe, from its row there. A stripe may have samples of a camera without a row: the row came after it
- * was looked for and before the samples were read, or it was damaged and set aside. Then the camera list tells.
- */
-const indexesOf = async (
-  source: ReadingSource,
-  cameraId: string,
-  stripes: readonly StripeReading[],
-  known: ReadonlyMap<number, number>,
-  sampled: readonly RowRequest[],
-): Promise<ReadonlyMap<number, number>> => {
-  const isKnown = stripes.every(({ stripe, rows }) => known.has(stripe) || !sampled.some(({ key }) => rows.has(key)));
-  if (isKnown) return known;
-  const listed = (await readShard(source, [], 'cameras')).flatMap(({ stripe, total }): [number, number][] => {
-    const index = total?.cameras.indexes.get(cameraId);
-    return index === undefined ? [] : [[stripe, index]];
-  });
-  return new Map([...listed, ...known]);
-};
-
-/** The rows of hours and minutes that pieces need, and the piece that each of the buckets wanted belongs to. */
-const bucketRowsOf = (pieces: readonly DayPiece[]): ReadonlyMap<string, ReadonlyMap<number, DayPiece>> => {
+/** The row of each hour whose minutes pieces need, and the piece that each minute of the hour belongs to. */
+const minutesByRow = (pieces: readonly DayPiece[]): ReadonlyMap<string, ReadonlyMap<number, DayPiece>> => {
   const rows = new Map<string, Map<number, DayPiece>>();
-  const want = (key: string, number: number, piece: DayPiece): void => {
-    const wanted = rows.get(key) ?? new Map<number, DayPiece>();
-    rows.set(key, wanted.set(number, piece));
-  };
   for (const piece of pieces) {
-    for (const hour of piece.hours) want(HOURS_KEY, hour, piece);
-    for (const minute of piece.minutes) want(hourKey(hourOfMinute(minute)), minute % 60, piece);
+    for (const minute of piece.minutes) {
+      const key = hourKey(hourOfMinute(minute));
+      const wanted = rows.get(key) ?? new Map<number, DayPiece>();
+      rows.set(key, wanted.set(minute % 60, piece));
+    }
   }
   return rows;
 };
@@ -142,33 +126,35 @@ const samplesRequests = (partialMinutes: readonly PartialMinute[]): readonly Row
  * Adds the samples of a partial minute to a sum, out of the rows that were read. A second that has overflowed in any stripe is read from
  * its event rows, for all stripes: only such seconds, because of a closed day no other event rows are left.
  *
- * @param only one camera, and its index in each stripe; undefined: all cameras
- * @throws {StorageTrouble | DamagedRow}
+ * @param cameraId undefined: all cameras
+ * @throws {DayMoved | StorageTrouble | DamagedRow}
  */
 const addSamples = async (
   sum: ActivitySum,
   source: ReadingSource,
   stripes: readonly StripeReading[],
   partial: PartialMinute,
-  only?: { readonly cameraId: string; readonly indexes: ReadonlyMap<number, number> },
+  cameraId?: string,
 ): Promise<void> => {
   const keys = samplesRequests([partial]).map(({ key }) => key);
-  const minuteRows = stripes.flatMap(({ stripe, rows }) =>
+  const minuteRows = stripes.flatMap(({ stripe, day, rows }) =>
     keys.flatMap((key) => {
       const stored = rows.get(key);
-      return stored === undefined ? [] : [{ stripe, stored, row: minuteRowFrom(stored) }];
+      const only = cameraId === undefined ? undefined : (day.cameras.indexes.get(cameraId) ?? -1);
+      return stored === undefined ? [] : [{ stripe, stored, row: minuteRowFrom(stored), only }];
     }),
   );
   const overflowed = new Set(minuteRows.flatMap(({ row }) => overflowedSecondsOf(row)));
-  for (const { stripe, stored, row } of minuteRows) {
+  for (const { stripe, stored, row, only } of minuteRows) {
     for (const sample of decodingRow(stored, () => samplesOf(row, ...microsecondsOf(partial), overflowed))) {
-      if (only === undefined || sample.cameraIndex === only.indexes.get(stripe)) sum.addSample(stripe, sample);
+      if (only === undefined || sample.cameraIndex === only) sum.addSample(stripe, sample);
     }
   }
   if (overflowed.size === 0) return;
-  for (const { cameraId, tally } of await readEvents(source, partial, overflowed, only?.cameraId)) {
-    sum.addTally(tally, [cameraId]);
+  for (const { cameraId: id, tally } of await readEvents(source, partial, overflowed, cameraId)) {
+    sum.addTally(tally, [id]);
   }
+  await demandCurrentStill(source);
 };
 
 /** What the events in some seconds of a partial minute count. */

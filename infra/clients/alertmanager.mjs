@@ -1,0 +1,39 @@
+/** Phones people about the alerts that Prometheus Alertmanager or Grafana posts to it. Settings: SERVICE_URL, FUNCTION_KEY, HOST, PORT. */
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import { json } from 'node:stream/consumers';
+
+const { SERVICE_URL = 'http://localhost:7071', FUNCTION_KEY = '', HOST = '127.0.0.1', PORT = '9098' } = process.env;
+const ALERT_TYPES = { FireConfirmed: 'ConfirmedFire', SmokeReported: 'ReportOfFire' }; // by `alertname`, else Custom
+const RECIPIENTS = { north: ['+12065550100', '+12065550101'], default: ['+12065550100'] }; // by the label `team`
+
+const phone = async ({ groupKey, groupLabels, alerts }) => {
+  const firing = alerts.filter(({ status }) => status === 'firing');
+  if (firing.length === 0) return 200; // resolved: nobody is phoned
+  const since = Math.min(...firing.map(({ startsAt }) => Date.parse(startsAt)));
+  const key = createHash('sha256').update(`${groupKey} ${since}`).digest('hex');
+  const headers = { 'content-type': 'application/json', 'x-functions-key': FUNCTION_KEY, 'idempotency-key': key };
+  // The labels of a group never change, so the same key comes with the same body.
+  const alert_type = ALERT_TYPES[groupLabels.alertname] ?? 'Custom';
+  const recipients = RECIPIENTS[groupLabels.team] ?? RECIPIENTS.default;
+  const labels = Object.values(groupLabels)
+    .join(', ')
+    .replaceAll(/[<>&\p{C}\p{Z}]+/gu, ' ')
+    .trim();
+  const details = [...(labels || 'alert')].slice(0, 200).join('');
+  const body = { channel: 'phone', alert_type, recipients, details };
+  const answer = await fetch(`${SERVICE_URL}/api/notifications`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) console.error(answer.status, await answer.text());
+  return answer.status; // after a 5xx Alertmanager posts again
+};
+
+createServer((request, response) => {
+  const status = json(request)
+    .then(phone)
+    .catch((error) => (console.error(error), 503));
+  void status.then((code) => response.writeHead(code).end());
+}).listen(PORT, HOST);

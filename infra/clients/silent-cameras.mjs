@@ -1,0 +1,36 @@
+/** Phones people when a camera of the last 7 days falls silent. Run it every few minutes. Settings: SERVICE_URL, FUNCTION_KEY, RECIPIENTS, SILENT_MINUTES. */
+import { createHash } from 'node:crypto';
+
+const {
+  SERVICE_URL = 'http://localhost:7071',
+  FUNCTION_KEY = '',
+  RECIPIENTS = '',
+  SILENT_MINUTES = '30',
+} = process.env;
+const headers = { 'content-type': 'application/json', 'x-functions-key': FUNCTION_KEY };
+
+const listed = await fetch(`${SERVICE_URL}/api/analytics/cameras?counts=false&days=7&limit=5000`, { headers });
+if (!listed.ok) throw new Error(await listed.text());
+const { cameras } = await listed.json();
+const silent = cameras.filter(({ last_event_at }) => Date.now() - Date.parse(last_event_at) > SILENT_MINUTES * 60_000);
+// One call for all of them, and another one when a further camera falls silent: an outage of all must not place a call for each.
+const latest = silent.reduce(
+  (one, other) => (other.last_event_at > (one?.last_event_at ?? '') ? other : one),
+  undefined,
+);
+if (latest !== undefined) {
+  const { camera_id, last_event_at } = latest;
+  const key = createHash('sha256').update(`${camera_id} ${last_event_at}`).digest('hex');
+  const answer = await fetch(`${SERVICE_URL}/api/notifications`, {
+    method: 'POST',
+    headers: { ...headers, 'idempotency-key': key },
+    body: JSON.stringify({
+      channel: 'phone',
+      alert_type: 'Custom',
+      recipients: RECIPIENTS.split(','),
+      details: `Camera ${camera_id.replaceAll(/[<>&\p{C}\p{Z}]+/gu, ' ')} is silent.`,
+    }),
+  });
+  if (!answer.ok) throw new Error(await answer.text());
+}
+console.log(`${silent.length} of ${cameras.length} cameras are silent`);

@@ -1,0 +1,395 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+
+import pLimit from 'p-limit';
+
+import { StorageTrouble, unlessDamaged, WriteConflict } from '../../storage/errors.ts';
+import { type StoredRow, writeOf } from '../../storage/row.ts';
+import { backoffMs, type Table } from '../../storage/table.ts';
+import { DayMoved } from '../errors.ts';
+import { categoriesOf } from '../model/camera-event.ts';
+import type { Day } from '../model/day.ts';
+import { instantFromMilliseconds, parseInstant, sortableInstant } from '../model/instant.ts';
+import { MAX_SHARDS, shardOf } from '../model/shard.ts';
+import { ShardCommitter } from '../record/committer.ts';
+import { RowMemory, ShardWriter } from '../record/shard-writer.ts';
+import { dayRowFrom, newDay, type StoredDay, writeDayRow } from '../rows/day-row.ts';
+import { isClockRight } from '../rows/days.ts';
+import { deleteGenerations, type ShardPartition, shardPartitionsIn } from '../rows/generations.ts';
+import { ALL_EVENTS, DAY_KEY, DAYS_PARTITION, rowsBetween, SEALED_KEY, shardPartition } from '../rows/keys.ts';
+import { MARK, MAX_STRIPES, parseStripe, sealWrites, stripesOf, UNSEALED } from '../rows/stripes.ts';
+import { type Counted, countedEvents, countedSamples, eventPages, type StoredEvent } from './counted-events.ts';
+
+/** The day cannot be rewritten, or not now. Nothing was changed that anybody reads. */
+export class RewriteRefused extends Error {
+  override readonly name = 'RewriteRefused';
+}
+
+/** Another process took the day over. Nothing was changed that anybody reads: the rewrite may be run again. */
+export class RewriteAbandoned extends Error {
+  override readonly name = 'RewriteAbandoned';
+}
+
+/** How a day is rewritten. */
+export interface RewriteOptions {
+  /** How many shards the day gets, 1 to 64; as many as it has by default. */
+  readonly shards?: number | undefined;
+  /** Leaves out event rows that cannot be decoded. They stay as `damaged|…`; otherwise they stop the rewrite. */
+  readonly withoutUnreadable?: boolean;
+  /** Told in a sentence what was done. */
+  readonly say: (line: string) => void;
+}
+
+/** How long others respect the hold of a rewrite that does not renew it, and how often it renews it, in milliseconds. */
+const HOLD_MS = 180_000;
+const RENEW_MS = 30_000;
+
+const TRIES = 20;
+const PARALLEL_READS = 8;
+const HOURS: readonly number[] = Array.from({ length: 24 }, (_, hour) => hour);
+const MANY_EVENTS = 5_000;
+const EVENTS_A_LINE = 10_000;
+
+/**
+ * Rewrites a day: its event rows are recorded anew into partitions of a new generation, and one write to the day's row switches to them.
+ * The day may be read all the time. It takes events but for the seconds from the seal to the switch. Stopped anywhere, it may be run again.
+ *
+ * @returns the day's row
+ * @throws {RewriteRefused | RewriteAbandoned | StorageTrouble | LaterFormat}
+ */
+export const rewriteDay = async (table: Table, day: Day, options: RewriteOptions): Promise<StoredDay> =>
+  new DayRewrite(table, day, options).run();
+
+/** The row of a day, also if it says too little for anybody but a rewrite. */
+interface DayState {
+  /** undefined: the row is lost or damaged. */
+  readonly row: StoredDay | undefined;
+  /** undefined: there is no row. */
+  readonly etag: string | undefined;
+  readonly attempt: number;
+  readonly owner: unknown;
+  readonly isLive: boolean;
+}
+
+class DayRewrite {
+  readonly #table: Table;
+  readonly #day: Day;
+  readonly #options: RewriteOptions;
+  readonly #owner = randomUUID();
+  readonly #renewing = pLimit(1);
+  readonly #committing = pLimit(16);
+  readonly #reading = pLimit(PARALLEL_READS);
+  readonly #committers = new Map<string, ShardCommitter>();
+  /** Every category of the day: each finds room, as it did when it was recorded. */
+  readonly #categories = new Set<string>();
+  /** The versions of the event rows that were recorded anew, by partition and key. */
+  readonly #versions = new Map<string, Map<string, string>>();
+  #renewedAt = 0;
+  #attempt = 0;
+  #shards = 1;
+  #events = 0;
+
+  constructor(table: Table, day: Day, options: RewriteOptions) {
+    this.#table = table;
+    this.#day = day;
+    this.#options = options;
+  }
+
+  async run(): Promise<StoredDay> {
+    const { say } = this.#options;
+    const before = await this.#state();
+    if (!isClockRight(this.#table)) throw new RewriteRefused('the clock of this machine is more than five minutes off');
+    const closed = before.row === undefined ? await this.#restoreClosed() : undefined;
+    if (closed !== undefined) return closed;
+    const row = await this.#announce();
+    say(`attempt ${this.#attempt}: recording the events anew`);
+    try {
+      const { found, partitions } = await this.#partitionsOf(row);
+      this.#shards = this.#options.shards ?? row?.shards ?? found.length;
+      await this.#replay(found);
+      await this.#reading.map(partitions, async (partition) => this.#seal(partition));
+      say('sealed: the day takes no events until the switch');
+      await this.#replay(partitions);
+      // Its event rows may have been deleted meanwhile.
+      const closedMeanwhile = row === undefined ? await this.#restoreClosed() : undefined;
+      if (closedMeanwhile !== undefined) return closedMeanwhile;
+    } catch (error) {
+      // Another rewrite deletes the rows of this attempt, so this one may fail in any way.
+      throw (await this.#release()) ? error : new RewriteAbandoned(TAKEN_OVER, { cause: error });
+    }
+    const switched = await this.#switch();
+    say(`switched to ${this.#shards} ${this.#shards === 1 ? 'shard' : 'shards'}: the day takes events again`);
+    await deleteGenerations(this.#table, this.#day, (generation) => generation < this.#attempt);
+    say('the old rows are deleted');
+    return switched;
+  }
+
+  /** The partitions that have events, and all in which recorders may write some. A lost row leaves open which shards those are. */
+  async #partitionsOf(
+    row: StoredDay | undefined,
+  ): Promise<Readonly<Record<'found' | 'partitions', readonly string[]>>> {
+    const all = await shardPartitionsIn(this.#table, this.#day);
+    const hasEvents = await this.#reading.map(all, async ({ partition, generation }) => {
+      if (row !== undefined) return generation === row.generation;
+      const { rows, continuation } = await this.#table.page(partition, ALL_EVENTS, { select: [], most: 1 });
+      return rows.length > 0 || continuation !== undefined;
+    });
+    const found = all.filter((_, index) => hasEvents[index]);
+    const generations = new Set(row === undefined ? found.map(({ generation }) => generation) : [row.generation]);
+    const shards = Array.from({ length: row?.shards ?? MAX_SHARDS }, (_, shard) => shard);
+    const own = found.map(({ partition }) => partition);
+    const named = [...generations].flatMap((generation) =>
+      shards.map((shard) => shardPartition(this.#day, shard, generation)),
+    );
+    return { found: own, partitions: [...new Set([...own, ...named])] };
+  }
+
+  // The row of the day
+
+  async #state(): Promise<DayState> {
+    const stored = await this.#table.get(DAYS_PARTITION, this.#day);
+    const { attempt, hold_owner: owner, hold_until: text } = stored?.properties ?? {};
+    const until = typeof text === 'string' ? parseInstant(text) : undefined;
+    return {
+      row: stored && unlessDamaged(() => dayRowFrom(stored)),
+      etag: stored?.etag,
+      attempt: wholeOr0(attempt),
+      owner,
+      isLive: until !== undefined && instantFromMilliseconds(Date.now()) < until,
+    };
+  }
+
+  #isMine({ owner, attempt }: DayState): boolean {
+    return owner === this.#owner && attempt === this.#attempt;
+  }
+
+  /** Takes the next number, and the hold. A lost row says nothing else: everybody but a rewrite goes on to refuse the day. */
+  async #announce(): Promise<StoredDay | undefined> {
+    const found = await shardPartitionsIn(this.#table, this.#day);
+    if (found.length === 0) throw new RewriteRefused('the day has no events');
+    this.#attempt = 1 + Math.max(...found.map(({ generation }) => generation), await this.#latestMark(found));
+    let announced: DayState | undefined;
+    await this.#untilDone(async () => {
+      const state = await this.#state();
+      if (this.#isMine(state)) {
+        announced = state;
+        return true;
+      }
+      if (state.row?.closes !== undefined) throw new RewriteRefused('the day is closed, or its closing is announced');
+      if (state.isLive)
+        throw new RewriteRefused('another rewrite of the day is at work; if it was stopped, wait three minutes');
+      this.#attempt = Math.max(this.#attempt, state.attempt + 1);
+      await this.#hold(state);
+      return false;
+    });
+    return announced?.row;
+  }
+
+  async #hold({ row, etag }: DayState): Promise<void> {
+    const until = instantFromMilliseconds(Date.now() + HOLD_MS);
+    this.#renewedAt = performance.now();
+    const [attempt, owner] = [this.#attempt, this.#owner];
+    if (row !== undefined)
+      await writeDayRow(this.#table, this.#day, row.etag, { ...row, attempt, hold: { owner, until } });
+    else {
+      const properties = { attempt, hold_owner: owner, hold_until: sortableInstant(until) };
+      await this.#table.transact(DAYS_PARTITION, [writeOf(this.#day, etag, properties, 'replace')]);
+    }
+  }
+
+  /** @throws {RewriteAbandoned} */
+  async #renew(): Promise<void> {
+    await this.#renewing(async () => {
+      if (performance.now() - this.#renewedAt < RENEW_MS) return;
+      await this.#untilDone(async () => {
+        const state = await this.#state();
+        if (!this.#isMine(state)) throw new RewriteAbandoned(TAKEN_OVER);
+        await this.#hold(state);
+        return true;
+      });
+    });
+  }
+
+  /** Gives the hold up, if storage answers: otherwise it expires. @returns whether no other process took the day over */
+  async #release(): Promise<boolean> {
+    try {
+      const state = await this.#state();
+      if (!this.#isMine(state)) return false;
+      if (state.row === undefined) return true;
+      await writeDayRow(this.#table, this.#day, state.row.etag, { ...state.row, hold: undefined });
+    } catch (error) {
+      if (!(error instanceof WriteConflict || error instanceof StorageTrouble)) throw error;
+    }
+    return true;
+  }
+
+  async #switch(): Promise<StoredDay> {
+    let switched: StoredDay | undefined;
+    await this.#untilDone(async () => {
+      const state = await this.#state();
+      if (state.row?.generation === this.#attempt) switched = state.row;
+      else if (!this.#isMine(state)) throw new RewriteAbandoned(TAKEN_OVER);
+      else {
+        const next = { ...newDay(this.#shards), generation: this.#attempt, attempt: this.#attempt };
+        switched = await writeDayRow(this.#table, this.#day, state.etag, next);
+      }
+      return true;
+    });
+    if (switched === undefined) throw new RangeError('a switch that is done has a row');
+    return switched;
+  }
+
+  /** Tries until a step says that it is done. A conflict, or an answer that never came, is looked into by the next try. */
+  async #untilDone(step: () => Promise<boolean>): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        if (await step()) return;
+      } catch (error) {
+        if (!(error instanceof WriteConflict || error instanceof StorageTrouble) || tries >= TRIES) throw error;
+        await setTimeout(backoffMs(tries, 50, 3_000));
+      }
+    }
+  }
+
+  // Recording anew
+
+  /** Records the events of partitions anew whose rows have changed since they were last recorded. */
+  async #replay(partitions: readonly string[]): Promise<void> {
+    const ranges = partitions.flatMap((partition) =>
+      // While the day is sealed, hours are read at the same time.
+      (this.#versions.get(partition)?.size ?? 0) > MANY_EVENTS
+        ? HOURS.map((hour) => [partition, rowsBetween('event', hour * 60, (hour + 1) * 60)] as const)
+        : [[partition, ALL_EVENTS] as const],
+    );
+    await this.#reading.map(ranges, async ([partition, range]) => {
+      const versions = this.#versions.get(partition) ?? new Map<string, string>();
+      this.#versions.set(partition, versions);
+      for await (const { events, unreadable } of eventPages(this.#table, partition, this.#day, range)) {
+        await this.#renew();
+        for (const { row, damage } of unreadable) await this.#setAside(row, damage);
+        const changed = events.filter(({ rowKey, etag }) => versions.get(rowKey) !== etag);
+        await Promise.all(changed.map(async (event) => this.#record(event)));
+        for (const { rowKey, etag } of changed) versions.set(rowKey, etag);
+      }
+    });
+  }
+
+  /** What a stripe has no room for goes into the next one. */
+  async #record(event: StoredEvent, stripe = 0): Promise<void> {
+    for (const category of categoriesOf(event.facets)) this.#categories.add(category);
+    const outcome = await this.#committer(shardOf(event.cameraId, this.#shards), stripe).submit(event);
+    if (typeof outcome === 'string') {
+      this.#events += 1;
+      if (this.#events % EVENTS_A_LINE === 0) this.#options.say(`${this.#events} events`);
+    } else if (outcome.code === 'too_many' && stripe + 1 < MAX_STRIPES) await this.#record(event, stripe + 1);
+    else throw new RewriteRefused(`event row ${event.rowKey} is not recorded: ${outcome.refused}`);
+  }
+
+  #committer(shard: number, stripe: number): ShardCommitter {
+    const name = `${shard} ${stripe}`;
+    const known = this.#committers.get(name);
+    if (known !== undefined) return known;
+    const writer = new ShardWriter({
+      table: this.#table,
+      partition: shardPartition(this.#day, shard, this.#attempt),
+      memory: new RowMemory(),
+      configuredCategories: this.#categories,
+      demandOpen: async () => undefined,
+      demandWritable: async (mark) => {
+        if (mark > 0) throw new DayMoved();
+      },
+      stripe,
+    });
+    const committer = new ShardCommitter(writer, { limit: this.#committing });
+    this.#committers.set(name, committer);
+    return committer;
+  }
+
+  /** @throws {RewriteRefused} if such rows are not to be left out */
+  async #setAside({ rowKey, properties }: StoredRow, damage: string): Promise<void> {
+    if (this.#options.withoutUnreadable !== true)
+      throw new RewriteRefused(`${damage} (row ${rowKey}). Leave it out with --without-unreadable`);
+    const content = JSON.stringify(properties);
+    const partition = shardPartition(this.#day, 0, this.#attempt);
+    const key = `damaged|${rowKey}`.slice(0, 500);
+    const isNew = await this.#table.insert(partition, key, { content: content.slice(0, 30_000) });
+    if (isNew !== undefined) this.#options.say(`left out ${rowKey}, which held ${content}`);
+  }
+
+  // Sealing
+
+  /** From now on storage refuses every commit into a partition that read its rows before. @throws {RewriteAbandoned} */
+  async #seal(partition: string): Promise<void> {
+    await this.#untilDone(async () => {
+      await this.#renew();
+      // First this row, then the stripes: one that appears later changes it.
+      const sealed = await this.#table.get(partition, SEALED_KEY, { isAnyFormat: true });
+      const attempt = wholeOr0(sealed?.properties['attempt']);
+      if (attempt === this.#attempt) return true;
+      if (attempt > this.#attempt) throw new RewriteAbandoned(TAKEN_OVER);
+      if (sealed === undefined) await this.#table.insert(partition, SEALED_KEY, UNSEALED);
+      else {
+        const rows = await this.#table.all(partition, stripesOf(DAY_KEY), { select: [], isAnyFormat: true });
+        const stripes = rows.flatMap(({ rowKey }) => unlessDamaged(() => [parseStripe(rowKey).stripe]) ?? []);
+        await this.#table.transact(
+          partition,
+          sealWrites({ etag: sealed.etag, attempt, stripes: 0 }, stripes, this.#attempt),
+        );
+      }
+      return false;
+    });
+  }
+
+  /** The latest attempt that any row names. */
+  async #latestMark(found: readonly ShardPartition[]): Promise<number> {
+    let latest = 0;
+    for (const { partition } of found) {
+      const rows = await this.#table.all(partition, stripesOf(DAY_KEY), {
+        select: [MARK, 'attempt'],
+        isAnyFormat: true,
+      });
+      for (const { properties } of rows)
+        latest = Math.max(latest, wholeOr0(properties[MARK]), wholeOr0(properties['attempt']));
+    }
+    return latest;
+  }
+
+  // A closed day whose row is lost
+
+  /** Of a day that was closed, samples count events that have no rows any more. Then its row comes back, and nothing is recorded anew. */
+  async #restoreClosed(): Promise<StoredDay | undefined> {
+    const { etag } = await this.#state();
+    const found = await shardPartitionsIn(this.#table, this.#day);
+    const eventsIn = (counted: readonly Counted[]): ReadonlyMap<bigint, number> => {
+      const sums = new Map<bigint, number>();
+      for (const { ts, tally } of counted) sums.set(ts / 1_000_000n, (sums.get(ts / 1_000_000n) ?? 0) + tally.events);
+      return sums;
+    };
+    const cameras = new Map<number, ReadonlySet<string>>();
+    let closed: number | undefined;
+    for (const { partition, generation, shard } of found) {
+      const { counted: samples, unreadable } = await countedSamples(this.#table, partition, this.#day);
+      const { counted } = await countedEvents(this.#table, partition, this.#day);
+      const events = eventsIn(counted);
+      if (events.size === 0 && unreadable.length > 0)
+        throw new RewriteRefused(`${unreadable[0]?.damage}, and the day may be closed`);
+      if ([...eventsIn(samples)].every(([second, count]) => count <= (events.get(second) ?? 0))) continue;
+      closed = generation;
+      cameras.set(shard, new Set(samples.map(({ cameraId }) => cameraId)));
+    }
+    if (closed === undefined) return undefined;
+    const shards = Array.from({ length: MAX_SHARDS }, (_, index) => index + 1).find((count) =>
+      [...cameras].every(([shard, ids]) => [...ids].every((id) => shardOf(id, count) === shard)),
+    );
+    if (shards === undefined) throw new RewriteRefused('the cameras of its shards fit no number of shards');
+    const closes = instantFromMilliseconds(Date.now());
+    const row = { ...newDay(shards), generation: closed, attempt: await this.#latestMark(found), closes };
+    this.#options.say(`the day was closed: its row is written again, with ${shards} shards`);
+    return writeDayRow(this.#table, this.#day, etag, row);
+  }
+}
+
+const TAKEN_OVER = 'another process took the day over: run the rewrite again';
+
+const wholeOr0 = (value: unknown): number =>
+  typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : 0;

@@ -1,0 +1,24 @@
+import type { CategoryTally } from './tally.ts';
+
+/** How often the AI was right about one category, among the reviewed events. */
+export interface Accuracy {
+  /** Reviewed events in which the AI flagged the category at least once. */
+  readonly flagged: number;
+  /** Of those, the events with at least one annotation of the category. */
+  readonly confirmed: number;
+  /** Reviewed events with an annotation of the category that the AI had not flagged. */
+  readonly missed: number;
+  /** `confirmed` ÷ `flagged`; undefined if nothing was flagged. */
+  readonly precision: number | undefined;
+  /** `confirmed` ÷ (`confirmed` + `missed`); undefined if no reviewed event has an annotation of the category. */
+  readonly recall: number | undefined;
+}
+
+/** The accuracy that the tally of whole days says of a category. */
+export const accuracyOf = ({ flagged, confirmed, reviewed }: CategoryTally): Accuracy => ({
+  flagged,
+  confirmed,
+  missed: reviewed - confirmed,
+  precision: flagged === 0 ? undefined : confirmed / flagged,
+  recall: reviewed === 0 ? undefined : confirmed / reviewed,
+});

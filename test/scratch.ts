@@ -1,0 +1,36 @@
+import { MemoryTable } from './storage/memory-table.ts';
+import { Table } from '../src/storage/table.ts';
+import { FORMAT } from '../src/analytics/rows/format.ts';
+import { Days } from '../src/analytics/rows/days.ts';
+import { Recorder } from '../src/analytics/record/recorder.ts';
+import { Reader } from '../src/analytics/read/reader.ts';
+import { auditDay } from '../src/analytics/audit/audit.ts';
+import { rewriteDay } from '../src/analytics/audit/rewrite.ts';
+import { instantFrom } from '../src/analytics/model/instant.ts';
+import { dayOf } from '../src/analytics/model/day.ts';
+const log = { info: () => undefined, warn: console.log, error: console.log };
+const memory = new MemoryTable();
+const table = () => new Table(memory, { format: FORMAT });
+const START = BigInt(Date.parse('2026-11-20')) * 1000n;
+const day = dayOf(instantFrom(START));
+const days = new Days(table(), 2, log);
+const recorder = new Recorder(table(), days, log, {});
+const N = Number(process.argv[2] ?? 3000);
+const t0 = performance.now();
+for (let at = 0; at < N; at += 1000) {
+  await recorder.record(Array.from({ length: Math.min(1000, N - at) }, (_, i) => ({ eventId: `e${at + i}`, cameraId: `c-${(at + i) % 40}`, ts: instantFrom(START + BigInt(at + i) * (86_400_000_000n / BigInt(N))), facets: { detections: { value: new Map([['smoke', (at + i) % 3]]), time: instantFrom(START) }, reviewed: { value: i % 2 === 0, time: instantFrom(START) }, annotations: { value: new Map([['smoke', i % 5 === 0 ? 1 : 0], ['fire', i % 7 === 0 ? 2 : 0]]), time: instantFrom(START) } } })));
+}
+console.log('recorded', performance.now() - t0);
+const show = async (what: string) => { const t = performance.now(); const r = await auditDay(table(), day); console.log(what, r.events, 'events', r.answers, 'answers', r.differences.length, 'differences', r.unsettled.length, 'unsettled', r.unreadable.length, 'unreadable', JSON.stringify(r.differences.slice(0, 3)), `${(performance.now() - t).toFixed(0)} ms`); };
+await show('undamaged');
+await memory.transact(`${day}_00`, [{ kind: 'delete', rowKey: 'day' }]);
+await show('day row of stripe 0 deleted');
+const t1 = performance.now();
+console.log(await rewriteDay(table(), day, { say: console.log, shards: 3 }), performance.now() - t1);
+await show('rewritten');
+console.log(memory.partitions().map((p) => `${p}: ${memory.rows(p).length}`));
+await memory.transact('days', [{ kind: 'delete', rowKey: day }]);
+await show('day row lost');
+console.log(await rewriteDay(table(), day, { say: console.log }));
+await show('rewritten');
+console.log(memory.partitions().map((p) => `${p}: ${memory.rows(p).length}`).join(', ').slice(0, 600));
