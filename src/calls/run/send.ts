@@ -142,7 +142,7 @@ export class Sending {
     key: string | undefined,
     isFirst: boolean,
   ): Promise<Created> {
-    const { store, clock, policy } = this.#parts;
+    const { store, cases, clock, policy } = this.#parts;
     const use = key === undefined ? undefined : keyUse(key, request);
     const found = isFirst ? undefined : await store.load(id);
     if (found !== undefined) return { kind: 'created', stored: found };
@@ -161,7 +161,9 @@ export class Sending {
     const after = withNews(undefined, claimed.case, this.#parts.destinations, now);
     const isClaimed = claimed.lines !== shared.lines;
     const changed = isClaimed ? { lines: claimed.lines, etag: shared.etag } : undefined;
-    return { kind: 'created', stored: await store.create(after, use && { ...use, etag: used.etag }, changed, now) };
+    const { stored, linesEtag } = await store.create(after, use && { ...use, etag: used.etag }, changed, now);
+    if (changed !== undefined) cases.learn({ lines: changed.lines, etag: linesEtag });
+    return { kind: 'created', stored };
   }
 
   /** A new notification, with the claim of its first call if that is next. */
