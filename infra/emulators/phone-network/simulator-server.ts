@@ -33,6 +33,14 @@ export interface Simulator {
 const KEEP_ALIVE_MS = 130_000;
 const TOPIC_PATH = '/topic/api/events';
 
+/** By hand: what sets the app's set-up wrong, and right again. */
+const SET_UP_FAULTS: ReadonlyMap<string, { readonly setUpFault: SetUpFault | undefined }> = new Map([
+  ['/set-up/401', { setUpFault: 401 }],
+  ['/set-up/403', { setUpFault: 403 }],
+  ['/set-up/number', { setUpFault: 'number' }],
+  ['/set-up/right', { setUpFault: undefined }],
+]);
+
 /** The options of a network, with the defaults of tests: fast, and with as many lines as are asked for. */
 export const networkOptions = ({ pace, ...options }: SimulatorOptions): NetworkOptions => ({
   lines: Infinity,
@@ -68,6 +76,11 @@ export const serveSimulator = async <Call extends PhoneCall, Parts extends Serve
     const { method = '', url: path = '' } = request;
     const found = method === 'GET' ? (path === '/log' ? { status: 200, body: log() } : open?.(path)) : undefined;
     if (found !== undefined) return send(response, found);
+    const fault = method === 'POST' ? SET_UP_FAULTS.get(path) : undefined;
+    if (fault !== undefined) {
+      network.setUpFault = fault.setUpFault;
+      return send(response, { status: 204 });
+    }
     const handled =
       method === 'POST' && path.startsWith(TOPIC_PATH)
         ? topic.handle(request, response, (status, reason) => network.complain(`${method} ${path}`, status, reason))
