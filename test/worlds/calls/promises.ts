@@ -321,13 +321,12 @@ const isWrittenDown = (id: string, { rows }: World): boolean =>
   rows.some(({ properties }) => JSON.stringify(properties).includes(`\\"${id}\\"`));
 
 /**
- * The answer to a request to speak was lost, and nobody heard in time that the message had started; or, without the table, two instances spoke
- * and one of them could not.
+ * A message may be cut: the answer to the request to speak was lost, and nobody heard in time that it had started; the request for a repeat
+ * was lost, which ends the call; or storage was away, and is back.
  */
 const isSpeechUnclear = (call: NetworkCall, world: World): boolean =>
-  (call.isSpeechAnswerLost && (call.startKnownAt ?? Infinity) >= (call.hangUpAskedAt ?? 0)) ||
-  (world.mode.outages > 0 && call.speakRequests > 1) ||
-  (wasWithoutTable(call, world) && wasStopped(call, world));
+  (call.isSpeechAnswerLost && ((call.startKnownAt ?? Infinity) >= (call.hangUpAskedAt ?? 0) || call.speakRequests > 1)) ||
+  wasWithoutTable(call, world);
 
 /** Whether an instance heard of a call and could not use the table. */
 const wasWithoutTable = ({ id }: NetworkCall, { instances }: World): boolean =>
