@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
+import { ALERT_TYPES } from '../src/calls/model/alert-types.ts';
+import { longestTwiml, MOST_TWIML_CHARACTERS } from '../src/calls/providers/twilio/twiml.ts';
+import { callMessage, MAX_DETAILS_CHARACTERS } from '../src/calls/rules/message.ts';
 import { readSettings, SettingsError, settingSchemas } from '../src/settings.ts';
 
 const KEY = 'c2VjcmV0';
@@ -167,6 +170,16 @@ describe('settings', () => {
     }
   });
 
+  it('leave room for the longest message in a call request to Twilio, all of it escaped', () => {
+    const name = '&'.repeat(200);
+    const base = `https://${'a'.repeat(492)}`;
+    const voice = 'x'.repeat(60);
+    expect(() => withSettings({ SERVICE_NAME: name, TWILIO_VOICE: voice })).not.toThrow();
+    const longest = { details: '&'.repeat(MAX_DETAILS_CHARACTERS), confirm: true };
+    const lengths = ALERT_TYPES.map((type) => longestTwiml(callMessage(name, type, longest), base, voice));
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(MOST_TWIML_CHARACTERS);
+  });
+
   it('need nothing of ACS where the phone is off', () => {
     const { phone } = readSettings({ SERVICE_NAME: 'Ridge Watch', TABLES_CONNECTION_STRING: TABLES, PHONE: 'off' });
     expect(phone).toBeUndefined();
@@ -207,6 +220,7 @@ describe('wrong settings stop the app, each named, none printed', () => {
     ['ACS_RESOURCE_ID', [GUID], 'two words'],
     ['ACS_TOKEN_ISSUER', [], 'http://issuer.example.org'],
     ['ACS_TOKEN_KEYS_URL', [], 'file:///etc/keys'],
+    ['CALLBACK_BASE_URL', [`https://${'a'.repeat(492)}`], `https://${'a'.repeat(493)}`, 'https://watch.example.org/&'],
     ['CALLBACK_BASE_URL', ['http://[::1]:7071'], undefined, 'http://watch.example.org', 'http://127.0.0.1.example.org'],
     ['CALLBACK_BASE_URL', [], 'https://watch.example.org/?x=1', 'https://user:secret@watch.example.org'],
     ['TEST_CALLBACK_BASE_URL', [], 'ftp://tunnel.example.org', 'tunnel'],

@@ -75,9 +75,14 @@ const filesIn = async (place: string): Promise<readonly string[]> =>
 const mutantsOf = async (file: string): Promise<readonly Mutant[]> => {
   const source = await readFile(join(ROOT, file), 'utf8');
   const mutants: Mutant[] = [];
+  let typeEndsAt = 0;
   const visitor = new Visitor({
+    // Types are gone when the tests run.
+    TSLiteralType({ end }) {
+      typeEndsAt = end;
+    },
     Literal(node) {
-      if (typeof node.value !== 'number' || node.value === 0) return;
+      if (typeof node.value !== 'number' || node.value === 0 || node.start < typeEndsAt) return;
       const line = source.slice(0, node.start).split('\n').length;
       const text = source.slice(node.start, node.end);
       for (const value of [node.value * 10, node.value / 10]) {
