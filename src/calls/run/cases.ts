@@ -1,3 +1,5 @@
+import pLimit from 'p-limit';
+
 import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { backoffMs } from '../../storage/table.ts';
@@ -47,6 +49,7 @@ interface Decided {
   readonly steps: readonly (Decision & { readonly commands: readonly CallCommand[] })[];
   readonly lines: Lines;
   readonly shared: StoredLines;
+  readonly open: readonly OpenAttempt[];
   /** Names the write. */
   readonly commit: string;
 }
@@ -64,6 +67,8 @@ export class Cases {
   readonly #context: Context;
   readonly #onCommitted: (change: Committed) => void;
   readonly #pending = new Map<NotificationId, Pending[]>();
+  /** Commits of this process that change what all instances share follow one another. */
+  readonly #writingLines = pLimit(1);
   /** What all instances share, as this process read or wrote it last. */
   #shared: StoredLines | undefined;
 
@@ -202,15 +207,28 @@ export class Cases {
       ...one,
       commands: one.commands.filter((command) => wanted.has(nameOf(command))),
     }));
-    return { before, after, steps: own, lines, shared, commit: newId() };
+    return { before, after, steps: own, lines, shared, open, commit: newId() };
   }
 
   async #write(decided: Decided, events: readonly Pending[]): Promise<readonly Done[]> {
-    const { before, after, lines, shared, commit } = decided;
-    const isShared = lines !== shared.lines || events.some(({ from }) => from !== undefined);
-    const own = isShared ? { lines, etag: shared.etag } : undefined;
-    const { stored, linesEtag } = await this.#context.store.commit(before, after, commit, own);
-    if (isShared) this.#shared = { lines, etag: linesEtag };
+    const isClaim = events.some(({ from }) => from !== undefined);
+    if (decided.lines === decided.shared.lines && !isClaim) return this.#commit(decided, undefined, events);
+    return this.#writingLines(async () => {
+      // Another notification's commit of this process came first: decided again at once, without a conflict.
+      const isOutdated = !isClaim && this.#shared !== undefined && this.#shared.etag !== decided.shared.etag;
+      const current = isOutdated ? this.#decideAgain(decided, this.#shared ?? decided.shared, events) : decided;
+      return this.#commit(current, { lines: current.lines, etag: current.shared.etag }, events);
+    });
+  }
+
+  #decideAgain({ before, open, commit }: Decided, shared: StoredLines, events: readonly Pending[]): Decided {
+    return { ...this.#stepAll(before, events, shared, open), commit };
+  }
+
+  async #commit(decided: Decided, shared: StoredLines | undefined, events: readonly Pending[]) {
+    const { before, after, commit } = decided;
+    const { stored, linesEtag } = await this.#context.store.commit(before, after, commit, shared);
+    if (shared !== undefined) this.#shared = { lines: shared.lines, etag: linesEtag };
     return this.#committed(decided, stored, events);
   }
 
