@@ -26,7 +26,7 @@ beforeEach(() => {
 const note = (event: string) => void logged.push(event);
 const log = { info: note, warn: note, error: note };
 const storeOf = () => new NotificationStore(table, randomUUID, () => undefined);
-const create = async (known: NotificationCase) => storeOf().create(known, undefined, undefined, START);
+const create = async (known: NotificationCase) => (await storeOf().create(known, undefined, undefined, START)).stored;
 /** The cleaning up behind a phone that is off, so many milliseconds later. Rows are kept for ten days. */
 const cleanUp = async (later: number): Promise<void> => {
   const clock = { now: () => START + later, after: () => () => undefined };

@@ -35,7 +35,7 @@ beforeEach(() => {
 });
 
 const create = async (at: number, more: Partial<NotificationRequest> = {}, key?: typeof KEY): Promise<StoredCase> =>
-  store.create(newCase(at, more, key), key, undefined, at);
+  (await store.create(newCase(at, more, key), key, undefined, at)).stored;
 const commit = async (before: StoredCase, after: NotificationCase): Promise<StoredCase> =>
   (await store.commit(before, after, randomUUID(), undefined)).stored;
 const end = async (known: StoredCase, state: 'heard' | 'not_reached', now: number): Promise<StoredCase> => {
@@ -138,7 +138,7 @@ describe('a row', () => {
     );
     const list = { tryAt: START, entries };
     const full = { ...known, recipients, outbox: outboxSchema.parse({ topic: list, webhook: list }) };
-    const stored = await store.create(full, KEY, undefined, START);
+    const { stored } = await store.create(full, KEY, undefined, START);
     expect(await another().load(stored.notification.id)).toEqual(stored);
     // Table Storage counts two bytes a character.
     const bytes = Object.values(rowOf(notificationKey(stored.notification.id))).map(
