@@ -4,9 +4,10 @@
  * with 1 if there is one.
  */
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { parseSync, Visitor } from 'vite';
@@ -16,6 +17,9 @@ import { numberOption, runCommand } from '../../infra/cli/command-line.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
+/** Paths of tests, which are run together. */
+type Tests = readonly (readonly string[])[];
+
 /** Where the numbers stand. */
 const PLACES = [
   'src/calls/rules',
@@ -24,17 +28,18 @@ const PLACES = [
   'src/calls/store',
   'src/calls/run',
   'src/calls/providers',
+  'src/calls/phone.ts',
   'src/settings/phone.ts',
   'src/settings/twilio.ts',
 ];
 
-/** What is run, one after the other until one fails: the tests of the file's folder, all unit tests, the world. */
+/** What is run, one after the other until one fails: the tests of the file, those of its folder, all unit tests, the world. */
 const UNITS = ['test/calls', 'test/settings.test.ts'];
 const WORLDS = ['test/worlds/calls'];
-const ownTests = (file: string): readonly string[] => {
-  const [, room = ''] = /^src\/calls\/(\w+)\//.exec(file) ?? [];
-  return room === '' ? ['test/settings.test.ts'] : [`test/calls/${room}`];
-};
+const ownTests = (file: string): Tests =>
+  [file.replace(/\.ts$/, '.test.ts'), dirname(file)]
+    .map((path) => path.replace(/^src/, 'test'))
+    .flatMap((path) => (path.startsWith('test/calls/') && existsSync(join(ROOT, path)) ? [[path]] : []));
 
 /** What the copy needs beside the source. */
 const NEEDED = ['src', 'infra', 'test', 'package.json', 'tsconfig.json', 'host.json', 'local.settings.json.example'];
@@ -52,9 +57,6 @@ const MUTANTS = {
   },
   values: z.object({ of: z.string(), units: z.boolean(), workers: numberOption('workers', 1, 16).default(2) }),
 } as const;
-
-/** Paths of tests, which are run together. */
-type Tests = readonly (readonly string[])[];
 
 /** A number of the source, and what it becomes. */
 interface Mutant {
@@ -132,7 +134,7 @@ const tryMutants = async (mutants: Iterator<Mutant>, tests: Tests): Promise<read
       const path = join(copy, file);
       const source = await readFile(path, 'utf8');
       await writeFile(path, changed);
-      if (await survives(copy, [ownTests(file), ...tests])) {
+      if (await survives(copy, [...ownTests(file), ...tests])) {
         survivors.push(next.value);
         console.log(`${file}:${line}: ${text}: no test fails`);
       }

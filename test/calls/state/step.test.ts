@@ -57,7 +57,7 @@ describe('what all instances share', () => {
 
   it.each<[what: string, events: readonly CaseEvent[], expected: object, before?: Lines]>([
     ['a claim is a call of the day', [claim], { day: { day: '2026-11-21', calls: 1 } }],
-    ['so is a redial', [claim], { day: { calls: 8 } }, { queue: {}, day: { day: '2026-11-21', calls: 7 } }],
+    ['so is a redial', [claim, placed, ended('busy'), { ...claim, attemptId: 'b' }], { day: { calls: 2 } }],
     ['a call that was not placed is none', [claim, notPlaced('capacity')], { day: { calls: 0 } }],
     ['a refusal pauses all', [claim, notPlaced('capacity')], { queue: { pauseUntil: START + 2_000, refused: who } }],
     ['for as long as the line asks', [claim, notPlaced('capacity', 5_000)], { queue: { pauseUntil: START + 6_000 } }],
