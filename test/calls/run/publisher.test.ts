@@ -4,16 +4,14 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import type { OutcomeEvent } from '../../../src/calls/model/outcome-events.ts';
 import type { PhoneLine } from '../../../src/calls/model/phone-line.ts';
-import { createPhone } from '../../../src/calls/phone.ts';
 import { Publisher } from '../../../src/calls/run/publisher.ts';
-import { acknowledged } from '../../../src/calls/state/attention.ts';
 import { stoppedNotification } from '../../../src/calls/state/notification.ts';
 import { withNews } from '../../../src/calls/state/outbox.ts';
 import { NotificationStore, type StoredCase } from '../../../src/calls/store/notification-store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
-import { callees, newCase, POLICY, RULES } from '../new-case.ts';
+import { callees, newCase, POLICY } from '../new-case.ts';
 
 const START = Date.parse('2026-11-21T08:00:00Z');
 const DAY = 24 * 3_600_000;
@@ -110,22 +108,6 @@ describe('what is to be told', () => {
     }
     expect([known.length, logged.at(-1)]).toEqual([1, 'outcomes never published']);
   });
-
-  it('is told together with what came while it was told', async () => {
-    const [known] = await untold();
-    if (known === undefined) throw new Error('nothing is to be told');
-    const types: string[] = [];
-    const { publisher, store } = process(async (events) => {
-      const current = types.length === 0 ? await store.load(known.notification.id) : undefined;
-      types.push(...events.map(({ type }) => type));
-      const news = current && withNews(current, acknowledged(current, 'Ana', now), ['webhook'], now);
-      if (current !== undefined && news !== undefined) await store.commit(current, news, randomUUID(), undefined);
-    });
-    publisher.tell([known], log);
-    await vi.waitUntil(() => types.length === 3);
-    await publisher.end();
-    expect([types.at(-1), await left()]).toEqual(['Notification.Acknowledged', 0]);
-  });
 });
 
 it('a process that ends waits for what is being told, and leaves the rest to others', async () => {
@@ -140,16 +122,4 @@ it('a process that ends waits for what is being told, and leaves the rest to oth
   answer.resolve();
   await ending;
   expect([publish.mock.calls.length, await left()]).toEqual([1, 2]);
-});
-
-it('the timer function does not wait for a destination that hangs', async () => {
-  await untold();
-  const answer = Promise.withResolvers<void>();
-  const publish = vi.fn(async () => answer.promise);
-  const phone = createPhone({ line, table, serviceName: 'Watch', rules: RULES, webhook: { publish }, log, clock });
-  await phone.runDue(log);
-  await vi.waitUntil(() => publish.mock.calls.length > 0);
-  expect(await left()).toBe(1);
-  answer.resolve();
-  await phone.end();
 });

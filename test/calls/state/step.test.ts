@@ -51,35 +51,29 @@ const decided = (
     { case: known, lines },
   );
 
+const used = (calls: number): Lines => ({ queue: {}, day: { day: '2026-11-21', calls } });
+
 describe('what all instances share', () => {
   const PAUSED: Lines = { queue: { pauseUntil: START + 9_000, refusals: 2 }, check: { at: START, reason: 'x' } };
+  const CALM = { pauseUntil: undefined, refusals: undefined };
   const who = whoOf(fire.notification.id, 0);
 
   it.each<[what: string, events: readonly CaseEvent[], expected: object, before?: Lines]>([
     ['a claim is a call of the day', [claim], { day: { day: '2026-11-21', calls: 1 } }],
     ['so is a redial', [claim, placed, ended('busy'), { ...claim, attemptId: 'b' }], { day: { calls: 2 } }],
-    ['a call that was not placed is none', [claim, notPlaced('capacity')], { day: { calls: 0 } }],
-    ['a refusal pauses all', [claim, notPlaced('capacity')], { queue: { pauseUntil: START + 2_000, refused: who } }],
+    ['a call that was not placed is none', [claim, notPlaced('capacity')], used(7), used(7)],
+    ['also by our set-up', [claim, notPlaced('set_up')], used(7), used(7)],
+    [
+      'a refusal pauses all',
+      [claim, notPlaced('capacity')],
+      { queue: { pauseUntil: START + 2_000, refused: who, sureAt: START + 1_000 } },
+    ],
     ['for as long as the line asks', [claim, notPlaced('capacity', 5_000)], { queue: { pauseUntil: START + 6_000 } }],
-    ['a refusal is sure', [claim, notPlaced('capacity')], { queue: { sureAt: START + 1_000 } }],
     ['so does one that did not reach the line', [claim, notPlaced('unreachable')], { queue: { refusals: 1 } }],
-    [
-      'a fault of our set-up',
-      [claim, notPlaced('set_up')],
-      { day: { calls: 0 }, queue: { fault: { until: START + 31_000, reason: 'set_up' } } },
-    ],
-    [
-      'an accepted call ends the pause',
-      [claim, placed],
-      { queue: { pauseUntil: undefined }, check: { at: START + 1_000 } },
-      PAUSED,
-    ],
-    ['so does an answered one', [claim, connected], { queue: { pauseUntil: undefined } }, PAUSED],
-    [
-      'an ended call settles',
-      [claim, placed, ended('busy')],
-      { queue: { ended: [{ at: START + 2_000, isUrgent: true }] } },
-    ],
+    ['a fault of our set-up', [claim, notPlaced('set_up')], { queue: { fault: { until: START + 31_000 } } }],
+    ['an accepted call ends the pause', [claim, placed], { queue: CALM, check: { at: START + 1_000 } }, PAUSED],
+    ['so does an answered one', [claim, connected], { queue: CALM }, PAUSED],
+    ['an ended call settles', [claim, placed, ended('busy')], { queue: { ended: [{ isUrgent: true }] } }],
     [
       'a quick decline is a suspicion',
       [claim, placed, ended('declined')],
@@ -115,8 +109,6 @@ it('an event of an attempt that is not known belongs to another system', () => {
   expect(decided([claim, connected]).isUnknown).toBeUndefined();
 });
 
-const used = (calls: number): Lines => ({ queue: {}, day: { day: '2026-11-21', calls } });
-
 describe('the calls of the day', () => {
   it('do not suffice: the recipient waits until midnight, or its deadline', () => {
     const late = decided([claim], fire, used(100));
@@ -137,19 +129,15 @@ describe('the calls of the day', () => {
   });
 });
 
-it.each<[event: CaseEvent, needs: boolean]>([
-  [notPlaced('capacity'), true],
-  [ended('declined'), true],
-  [ended('busy'), false],
-  [placed, false],
-  [{ kind: 'stop' }, false],
-])('%j needs the open calls of all notifications: %s', (event, needs) => {
-  expect(needsOpenCalls(event)).toBe(needs);
+it('a refusal, and a decline that may be one, need the open calls of all notifications', () => {
+  expect([notPlaced('capacity'), ended('declined')].map(needsOpenCalls)).toEqual([true, true]);
+  const others: readonly CaseEvent[] = [ended('busy'), placed, { kind: 'stop' }];
+  expect(others.some(needsOpenCalls)).toBe(false);
 });
 
 const until = (deadlineMs: number) => termsOf(fire, { ...POLICY, rules: { ...RULES, deadlineMs } }).deadlineAt - START;
 
-it('people are called by the rules of now: a shorter deadline holds for those who wait already, a longer one does not', () => {
+it('a shorter deadline holds for those who wait already, a longer one does not', () => {
   expect([until(60_000), until(7_200_000)]).toEqual([60_000, RULES.deadlineMs]);
 });
 
