@@ -5,7 +5,7 @@ import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
 import { CALLS, LINES_KEY, notificationKey } from '../../../src/calls/store/keys.ts';
 import { StorageTrouble } from '../../../src/storage/errors.ts';
 import { BEGINNING } from './ground.ts';
-import type { Fate } from './modes.ts';
+import type { Fate } from './callees.ts';
 import { MS_PER_CHARACTER, type NetworkCall } from './network.ts';
 import { isLeftLive } from './promises.ts';
 import {

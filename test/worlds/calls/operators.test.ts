@@ -5,7 +5,7 @@ import type { NotificationBody, Phone } from '../../../src/calls/phone.ts';
 import { phoneOff } from '../../../src/calls/run/phone-off.ts';
 import { CALLS } from '../../../src/calls/store/keys.ts';
 import { BEGINNING } from './ground.ts';
-import type { Fate } from './modes.ts';
+import type { Fate } from './callees.ts';
 import { isLeftLive } from './promises.ts';
 import {
   bodyOf,
