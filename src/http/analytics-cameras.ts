@@ -5,7 +5,7 @@ import { busiest, type CameraOrder } from '../analytics/model/camera-order.ts';
 import { dayOf } from '../analytics/model/day.ts';
 import { CATEGORY_FORM } from '../analytics/model/identifier.ts';
 import { formatInstant, type Instant } from '../analytics/model/instant.ts';
-import { withKnownCategories } from '../analytics/model/known-categories.ts';
+import { withConfiguredCategories } from '../analytics/model/configured-categories.ts';
 import type { Tally } from '../analytics/model/tally.ts';
 import type { CameraActivity } from '../analytics/read/reader.ts';
 import {
@@ -199,7 +199,7 @@ const FIGURES = ['flagged', 'confirmed', 'missed'] as const;
 
 const answeredAccuracy = (tally: Tally, known: readonly string[]) => {
   const categories = Array.from(
-    withKnownCategories(tally, known).categories,
+    withConfiguredCategories(tally, known).categories,
     ([category, own]) => [category, accuracyOf(own)] as const,
   );
   const figures = (of: (typeof FIGURES)[number]): Record<string, number> =>
