@@ -8,7 +8,7 @@ import { StorageTrouble } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 import { DayMoved } from '../errors.ts';
 import { type Day, dayOf, MICROSECONDS } from '../model/day.ts';
-import { instantFrom, instantFromMilliseconds, sortableInstant } from '../model/instant.ts';
+import { instantFrom, now, sortableInstant } from '../model/instant.ts';
 import { openDays, type StoredDay } from '../rows/day-row.ts';
 import type { Days } from '../rows/days.ts';
 import { shardPartition } from '../rows/keys.ts';
@@ -47,8 +47,7 @@ export const backUpDays = async (
   const stop = AbortSignal.timeout(runMs);
   const blobs = await container();
   const open = await openDays(table);
-  const now = instantFromMilliseconds(Date.now());
-  const first = dayOf(instantFrom(now - BACKED_UP_AFTER_DAYS * MICROSECONDS.day));
+  const first = dayOf(instantFrom(now() - BACKED_UP_AFTER_DAYS * MICROSECONDS.day));
   const known = await blobs.list();
   const counted = { days: 0, days_backed_up: 0, days_failed: 0 };
   for (const day of open.filter((one) => one < first)) {
