@@ -116,9 +116,9 @@ const withheld = async (table: MemoryTable, messages: readonly PlainMessage[], c
 const twoStripes = async (shards: number): Promise<MemoryTable> => {
   const table = new MemoryTable();
   const process = new CountingProcess(table, shards);
-  await process.record(MESSAGES.slice(0, 1));
-  const other = await withheld(table, MESSAGES.slice(1, 2));
   await process.record([EDIT]);
+  const other = await withheld(table, MESSAGES.slice(1, 2));
+  await process.record(MESSAGES.slice(0, 1));
   await other.send();
   await other.recording;
   await process.record(MESSAGES);
