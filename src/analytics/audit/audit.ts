@@ -258,9 +258,8 @@ const questionsAbout = (day: Day, counted: readonly Counted[], closed: boolean):
     const before = cuts[index - 1];
     return { start: before === undefined ? whole.start : instantFrom(before + 1n), end };
   });
-  const minutePeriods = stepsOf(whole, 'minute').filter(({ start }) => minutes.includes(minuteOfDay(start)));
   return [
-    ...[whole, ...stepsOf(whole, 'hour'), ...minutePeriods, ...parts].map((period) => range(period)),
+    ...[whole, ...stepsOf(whole, 'hour'), ...parts].map((period) => range(period)),
     series('minute'),
     ...[...cameras].flatMap(([id, own]) => {
       // From its first event to its last: both are in minutes of which only a part is asked for.

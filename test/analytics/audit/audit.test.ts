@@ -104,7 +104,6 @@ describe('damage is named, and a rewrite mends it', () => {
     ['camera|ridge-1', 'deleted', 'ridge-1, hour 08:00:00'],
     ['camera|ridge-1', { day: tally(4) }, 'list of cameras: ridge-1'],
     ['camera|ridge-1', { minutes_08: bytes(0) }, 'ridge-1, minute 08:00:00'],
-    ['camera|ridge-1', { camera_index: 2 }, 'ridge-1, 08:00:04.999999 to 08:08:44.999991'],
   ])('%s, %j', async (rowKey, properties, counter) => {
     const table = await recorded();
     await change(table, rowKey, properties);
