@@ -1,11 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
-
 import { describe, expect, it, vi } from 'vitest';
 
 import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import { shardOf } from '../../../src/analytics/model/shard.ts';
 import { CLOSED_DAY, MAX_WAITING_OF_SHARD } from '../../../src/analytics/record/committer.ts';
 import { RowMemory } from '../../../src/analytics/record/shard-writer.ts';
 import { DAYS_PARTITION } from '../../../src/analytics/rows/keys.ts';
@@ -13,7 +10,7 @@ import { DamagedRow, RequestRefused, StorageTrouble } from '../../../src/storage
 import type { NewProperties } from '../../../src/storage/row.ts';
 import { InterposedTable, type TableRequest, type Turn } from '../../storage/interposed-table.ts';
 import { all, CountingProcess, damagedRowOf, DATE, frame, MemoryStorage, SHARD, START } from '../counting.ts';
-import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
+import { DAY, type PlainMessage } from '../oracle.ts';
 
 const SECOND = 1_000_000n;
 
@@ -146,29 +143,6 @@ it('days in trouble hold up no other day', async () => {
   expect(await process.record([frame('a', 'f', healthy)])).toEqual(['recorded']);
   stuck.resolve();
   expect((await Promise.all(waiting)).flat()).toEqual(all(20).map(() => 'recorded'));
-});
-
-it('messages for more shards than a process has committers for are counted once, also if two committers of a shard work at once', async () => {
-  const shards = 64;
-  const storage = new InterposedTable(async ({ kind }) => {
-    if (kind === 'transact') await setImmediate();
-    return undefined;
-  });
-  const cameras = new Map(all(1_000).map((index) => [shardOf(`c-${index}`, shards), `c-${index}`]));
-  const frames = all(17).flatMap((day) =>
-    Array.from(cameras.values(), (cameraId) => frame(cameraId, 'f', START - BigInt(day) * DAY)),
-  );
-  const edits = frames.map((one) => ({ ...one, time: one.time + 1n, detections: { smoke: 3 }, reviewed: true }));
-  // The committer of a shard is dropped before the next message for it comes.
-  const requests = [
-    [...frames, ...edits, ...frames],
-    [...edits, ...frames],
-  ];
-  const process = new CountingProcess(storage, shards);
-  const outcomes = await Promise.all(requests.map(async (messages) => process.record(messages)));
-  expect(new Set(outcomes.flat())).toEqual(new Set(['recorded', 'superseded', 'unchanged']));
-  const question = { start: START - 16n * DAY, end: START + DAY - 1n };
-  expect(await new CountingProcess(storage, shards).answer(question)).toEqual(new Oracle(edits).answer(question));
 });
 
 it('more shards than committers are kept idle are written by one each, so that no process is in its own way', async () => {
