@@ -18,6 +18,7 @@ import {
 import { lastSeen, lastSeenTable } from './analytics-last-seen.ts';
 import { camerasOfDays, camerasQuery, LAST_EVENT_AT, nameFilter } from './cameras-of-days.ts';
 import { badRequest } from './problem.ts';
+import { flag } from './request-values.ts';
 import { STORAGE_PROBLEMS } from './route/answers.ts';
 import { hidden, parameter } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
@@ -40,11 +41,11 @@ const query = z.object({
   ),
   q: camerasQuery.q,
   accuracy: parameter(
-    z.enum(['true', 'false'], { error: 'must be true or false' }).default('false'),
+    flag(false),
     '`true` adds `flagged`, `confirmed` and `missed` per category to the counts of each camera.',
     'true',
   ),
-  counts: hidden(z.enum(['true', 'false'], { error: 'must be true or false' }).default('true')),
+  counts: hidden(flag(true)),
   limit: camerasQuery.limit,
 });
 
@@ -86,8 +87,8 @@ export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependenc
       problems: STORAGE_PROBLEMS,
       handle: async ({ query: { date: day = dayOf(now()), days, order_by, q, counts, accuracy, limit } }) => {
         const isAsked = nameFilter(q);
-        if (counts === 'false') {
-          const wrong = order_by !== undefined ? 'order_by' : accuracy === 'true' ? 'accuracy' : undefined;
+        if (!counts) {
+          const wrong = order_by !== undefined ? 'order_by' : accuracy ? 'accuracy' : undefined;
           if (wrong !== undefined) throw badRequest([{ code: 'invalid', field: wrong, detail: 'needs the counts' }]);
           const unlistedBody = await lastSeen(reader, { day, days, isAsked, limit });
           return { status: 200, unlistedBody, csv: () => lastSeenTable(unlistedBody) };
@@ -104,7 +105,7 @@ export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependenc
             camera_id: cameraId,
             last_event_at: at && formatInstant(at),
             ...answeredCounts(tally, always),
-            ...(accuracy === 'true' && answeredAccuracy(tally, always)),
+            ...(accuracy && answeredAccuracy(tally, always)),
           };
         });
         return {

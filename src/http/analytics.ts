@@ -13,6 +13,7 @@ import {
   periodMembers,
 } from './analytics-answer.ts';
 import { periodOf, rangeParameters, rangeRule, RANGE_RULES, WHEN_ENDS_ARE_RIGHT } from './range-parameters.ts';
+import { flag } from './request-values.ts';
 import { type Answers, STORAGE_PROBLEMS } from './route/answers.ts';
 import { parameter } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
@@ -64,7 +65,7 @@ export const analyticsDay = (dependencies: AnalyticsDependencies): Route =>
 const whichCameras = {
   camera_id: cameraId,
   active_camera_ids: parameter(
-    z.enum(['true', 'false'], 'must be true or false').default('true'),
+    flag(true),
     '`false` leaves `active_camera_ids` out of the answer: there may be over a thousand.',
     'false',
   ),
@@ -89,7 +90,7 @@ const ANSWERS = {
 
 const activity = async (
   period: Period,
-  asked: { readonly camera_id?: string | undefined; readonly active_camera_ids: 'true' | 'false' },
+  asked: { readonly camera_id?: string | undefined; readonly active_camera_ids: boolean },
   { reader, categories }: AnalyticsDependencies,
 ) => {
   const { tally, activeCameras: ids } = await reader.activity(period, asked.camera_id);
@@ -100,7 +101,7 @@ const activity = async (
       ...answeredPeriod(period),
       total_events,
       active_cameras: ids.length,
-      ...(asked.active_camera_ids === 'true' && { active_camera_ids: ids }),
+      ...(asked.active_camera_ids && { active_camera_ids: ids }),
       ...counts,
     },
   };

@@ -35,8 +35,6 @@ export const dashboard = (page: () => Promise<DashboardPage>): Route =>
           status: 200,
           headers: {
             'Content-Security-Policy': contentSecurityPolicy,
-            'X-Content-Type-Options': 'nosniff',
-            'Referrer-Policy': 'no-referrer',
             'Cross-Origin-Opener-Policy': 'same-origin',
           },
           staticBody: { plain, ...rest },

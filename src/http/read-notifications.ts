@@ -1,32 +1,30 @@
 import * as z from 'zod';
 
-import type { Instant } from '../analytics/model/instant.ts';
 import { isNotificationId } from '../calls/model/ids.ts';
 import type { NotificationBody, Phone as CallsPhone } from '../calls/phone.ts';
 import { NOTIFICATION_EXAMPLE, NOTIFICATION_STATUSES, notificationAnswer } from './notification-answer.ts';
 import { type Phone, PHONE_PROBLEMS, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
-import { timeParameter } from './range-parameters.ts';
+import { notReversed, timeParameter, WHEN_ENDS_ARE_RIGHT } from './range-parameters.ts';
 import { alertTypeName } from './recipients.ts';
-import { visibleText, wholeNumber } from './request-values.ts';
+import { flag, visibleText, wholeNumber } from './request-values.ts';
 import { operation, type Route, route } from './route/route.ts';
 import { jsonBody } from './route/body.ts';
-import { fault } from './route/faults.ts';
-import { NO_QUERY, parameter, whenRight } from './route/fields.ts';
+import { NO_QUERY, parameter } from './route/fields.ts';
 
 /** What reads one notification, stops it, or takes it in hand. */
 export type OneNotificationParts = Pick<CallsPhone, 'read' | 'stop' | 'acknowledge'>;
 
+const notificationId = z.string().transform((text, context) => {
+  if (isNotificationId(text)) return text;
+  context.addIssue('must be the next_cursor of an answer');
+  return z.NEVER;
+});
+
+const EXAMPLE_ID = NOTIFICATION_EXAMPLE.notification_id;
+
 const path = z.object({
-  id: parameter(
-    z.string().transform((text, context) => {
-      if (isNotificationId(text)) return text;
-      context.addIssue('is unknown');
-      return z.NEVER;
-    }),
-    'The `notification_id` of the answer to the request.',
-    NOTIFICATION_EXAMPLE.notification_id,
-  ),
+  id: parameter(notificationId, 'The `notification_id` of the answer to the request.', EXAMPLE_ID),
 });
 
 /** What the operations about one notification have in common. */
@@ -112,19 +110,12 @@ const listQuery = z
   .object({
     limit: parameter(wholeNumber(1, 100, 20), 'How many at most, 1 to 100; 20 if it is not given.', 20),
     cursor: parameter(
-      z
-        .string()
-        .transform((text, context) => {
-          if (isNotificationId(text)) return text;
-          context.addIssue(fault('invalid', 'must be the next_cursor of an answer'));
-          return z.NEVER;
-        })
-        .optional(),
-      'The `next_cursor` of the answer before: the list goes on there.',
-      NOTIFICATION_EXAMPLE.notification_id,
+      notificationId.optional(),
+      'The `next_cursor` of the answer before: the list continues there.',
+      EXAMPLE_ID,
     ),
     attention: parameter(
-      z.enum(['true', 'false'], 'must be true or false').default('false'),
+      flag(false),
       '`true`: all that need somebody’s attention, whatever `limit` and `cursor` say: they run, or ended within 24 hours, were not stopped, and have reached fewer than enough.',
       'true',
     ),
@@ -138,14 +129,7 @@ const listQuery = z
     ts_utc_start: timeParameter('Only those created then or later.', '2026-11-21T00:00:00Z'),
     ts_utc_end: timeParameter('Only those created then or earlier.', '2026-11-21T23:59:59.999999Z'),
   })
-  .superRefine(
-    ({ ts_utc_start: start, ts_utc_end: end }, context) => {
-      if (start !== undefined && end !== undefined && start > end) {
-        context.addIssue(fault('reversed', 'is after ts_utc_end', { path: ['ts_utc_start'] }));
-      }
-    },
-    whenRight('ts_utc_start', 'ts_utc_end'),
-  );
+  .superRefine(notReversed, WHEN_ENDS_ARE_RIGHT);
 
 const phoneStanding = z
   .object({
@@ -160,24 +144,23 @@ const phoneStanding = z
 
 const MICROSECONDS = 1_000n;
 
+/** The ends that are asked for, in whole milliseconds since 1970, as ids of notifications have them. */
+const endsOf = ({ ts_utc_start: start, ts_utc_end: end }: z.output<typeof listQuery>) => ({
+  since: start && Math.max(0, Number((start + MICROSECONDS - 1n) / MICROSECONDS)),
+  until: end && Math.max(0, Number(end / MICROSECONDS)),
+});
+
 /** Whether a notification is one of those that are asked for. */
-const matcher = ({
-  status,
-  alert_type,
-  reference,
-  ts_utc_start: start,
-  ts_utc_end: end,
-}: z.output<typeof listQuery>) => {
-  const isIn = (at: bigint): boolean => (start === undefined || at >= start) && (end === undefined || at <= end);
+const matcher = (asked: z.output<typeof listQuery>) => {
+  const { status, alert_type, reference } = asked;
+  const { since = 0, until = Infinity } = endsOf(asked);
   return (body: NotificationBody): boolean =>
     (status === undefined || body.status === status) &&
     (alert_type === undefined || body.alert_type === alert_type) &&
     (reference === undefined || body.reference === reference) &&
-    isIn(BigInt(Date.parse(body.created_at)) * MICROSECONDS);
+    Date.parse(body.created_at) >= since &&
+    Date.parse(body.created_at) <= until;
 };
-
-const millisecondsOf = (instantAsked: Instant | undefined): number | undefined =>
-  instantAsked === undefined ? undefined : Math.max(0, Number(instantAsked / MICROSECONDS));
 
 /** `GET /api/notifications`: notifications, the newest first, or those that need attention. */
 export const listNotifications = (phone: Phone<Pick<CallsPhone, 'list' | 'needingAttention'>>) =>
@@ -205,13 +188,12 @@ export const listNotifications = (phone: Phone<Pick<CallsPhone, 'list' | 'needin
     handle: async ({ query }) => {
       const { list, needingAttention } = phoneOr503(phone);
       const isMeant = matcher(query);
-      if (query.attention === 'true') {
+      if (query.attention) {
         const { notifications: found, phone: standing } = await needingAttention();
         return { status: 200, jsonBody: { notifications: found.filter(isMeant), phone: standing } };
       }
       const { limit: most, cursor: after } = query;
-      const [since, until] = [millisecondsOf(query.ts_utc_start), millisecondsOf(query.ts_utc_end)];
-      const { found, next } = await list({ most, after, since, until, isMeant });
+      const { found, next } = await list({ most, after, ...endsOf(query), isMeant });
       return { status: 200, jsonBody: { notifications: [...found], next_cursor: next } };
     },
   });

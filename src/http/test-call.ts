@@ -4,6 +4,7 @@ import type { Phone as CallsPhone } from '../calls/phone.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer } from './placed-calls.ts';
 import { alertTypeName, alertTypeOf, MAX_RECIPIENTS_BYTES, recipientList } from './recipients.ts';
+import { flag } from './request-values.ts';
 import { jsonBody } from './route/body.ts';
 import { parameter } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
@@ -28,14 +29,7 @@ export const testCall = (
       summary: 'Place test calls (debug builds only)',
       query: z.object({
         alert_type: parameter(alertTypeName.default('Custom'), 'What is said.', 'BurnJob'),
-        confirm: parameter(
-          z
-            .enum(['true', 'false'], { error: 'must be true or false' })
-            .default('false')
-            .transform((text) => text === 'true'),
-          'Whether keys are asked for.',
-          'true',
-        ),
+        confirm: parameter(flag(false), 'Whether keys are asked for.', 'true'),
       }),
       body: jsonBody(recipientList.meta({ id: 'RecipientList' }), {
         maxBytes: MAX_RECIPIENTS_BYTES,

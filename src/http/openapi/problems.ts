@@ -22,9 +22,6 @@ const derivedCodes = (
 ];
 
 const HEADERS: Readonly<Partial<Record<ProblemStatus, z.ZodRawShape>>> = {
-  401: {
-    'WWW-Authenticate': answerHeader('WWW-Authenticate', z.literal('Bearer').optional(), 'How to show who calls.'),
-  },
   405: allowHeader,
   503: {
     'Retry-After': answerHeader(
