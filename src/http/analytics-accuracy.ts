@@ -12,7 +12,7 @@ import {
   MAX_DAYS,
 } from './analytics-answer.ts';
 import { STORAGE_PROBLEMS } from './route/answers.ts';
-import { operation, type Route, route } from './route/route.ts';
+import { get, type Route } from './route/route.ts';
 
 const share = z.number().min(0).max(1).optional();
 
@@ -43,59 +43,55 @@ const accuracySchema = z
 
 /** `GET /api/analytics/accuracy`: how often the AI was right on UTC days, as far as operators reviewed its events. */
 export const analyticsAccuracy = ({ reader, now, categories }: AnalyticsDependencies): Route =>
-  route({
-    name: 'AnalyticsAccuracy',
-    path: 'analytics/accuracy',
+  get('AnalyticsAccuracy', 'analytics/accuracy', {
     authLevel: 'function',
-    GET: operation({
-      operationId: 'getAnalyticsAccuracy',
-      tag: 'analytics',
-      summary: 'How often the AI was right',
-      description:
-        'Compares what the AI flagged with what operators annotated, in reviewed events alone. What nobody reviewed is in neither figure: compare `reviewed_total_events` with `total_events`.',
-      query: z.object({ ...daysParameters, camera_id: cameraId }),
-      conditional: true,
-      answers: {
-        200: {
-          description: 'The figures of each category.',
-          schema: accuracySchema,
-          hasTable: true,
+    operationId: 'getAnalyticsAccuracy',
+    tag: 'analytics',
+    summary: 'How often the AI was right',
+    description:
+      'Compares what the AI flagged with what operators annotated, in reviewed events alone. What nobody reviewed is in neither figure: compare `reviewed_total_events` with `total_events`.',
+    query: z.object({ ...daysParameters, camera_id: cameraId }),
+    conditional: true,
+    answers: {
+      200: {
+        description: 'The figures of each category.',
+        schema: accuracySchema,
+        hasTable: true,
+      },
+    },
+    problems: STORAGE_PROBLEMS,
+    handle: async ({ query: { date: asked, days, camera_id } }) => {
+      const day = asked ?? dayOf(now());
+      const { tally, without } = await reader.accuracy(day, days, camera_id);
+      const figures = Array.from(withKnownCategories(tally, categories).categories, ([category, own]) => {
+        const { precision, recall, ...counted } = accuracyOf(own);
+        return [
+          category,
+          { ...counted, ...(precision !== undefined && { precision }), ...(recall !== undefined && { recall }) },
+        ] as const;
+      });
+      return {
+        status: 200,
+        jsonBody: {
+          date: day,
+          days,
+          ...(camera_id !== undefined && { camera_id }),
+          total_events: tally.events,
+          reviewed_total_events: tally.reviewed,
+          categories: Object.fromEntries(figures),
+          without,
         },
-      },
-      problems: STORAGE_PROBLEMS,
-      handle: async ({ query: { date: asked, days, camera_id } }) => {
-        const day = asked ?? dayOf(now());
-        const { tally, without } = await reader.accuracy(day, days, camera_id);
-        const figures = Array.from(withKnownCategories(tally, categories).categories, ([category, own]) => {
-          const { precision, recall, ...counted } = accuracyOf(own);
-          return [
+        csv: () => [
+          ['category', ...FACTS, 'reviewed_total_events', 'total_events'],
+          ...figures.map(([category, own]) => [
             category,
-            { ...counted, ...(precision !== undefined && { precision }), ...(recall !== undefined && { recall }) },
-          ] as const;
-        });
-        return {
-          status: 200,
-          jsonBody: {
-            date: day,
-            days,
-            ...(camera_id !== undefined && { camera_id }),
-            total_events: tally.events,
-            reviewed_total_events: tally.reviewed,
-            categories: Object.fromEntries(figures),
-            without,
-          },
-          csv: () => [
-            ['category', ...FACTS, 'reviewed_total_events', 'total_events'],
-            ...figures.map(([category, own]) => [
-              category,
-              ...FACTS.map((fact) => own[fact] ?? ''),
-              tally.reviewed,
-              tally.events,
-            ]),
-          ],
-        };
-      },
-    }),
+            ...FACTS.map((fact) => own[fact] ?? ''),
+            tally.reviewed,
+            tally.events,
+          ]),
+        ],
+      };
+    },
   });
 
 const FACTS = ['flagged', 'confirmed', 'missed', 'precision', 'recall'] as const;

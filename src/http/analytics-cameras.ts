@@ -21,7 +21,7 @@ import { badRequest } from './problem.ts';
 import { flag } from './request-values.ts';
 import { STORAGE_PROBLEMS } from './route/answers.ts';
 import { hidden, parameter } from './route/fields.ts';
-import { operation, type Route, route } from './route/route.ts';
+import { get, type Route } from './route/route.ts';
 
 const orderOf = (text: string): CameraOrder =>
   text === 'total_events' || text === 'reviewed_total_events' || text === 'annotated_total_events'
@@ -64,57 +64,53 @@ const camera = z
 
 /** `GET /api/analytics/cameras`: the cameras of one UTC day or several, the busiest over all of them first. */
 export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependencies): Route =>
-  route({
-    name: 'AnalyticsCameras',
-    path: 'analytics/cameras',
+  get('AnalyticsCameras', 'analytics/cameras', {
     authLevel: 'function',
-    GET: operation({
-      operationId: 'getAnalyticsOfCameras',
-      tag: 'analytics',
-      summary: 'The busiest cameras of UTC days',
-      description:
-        'The largest number first, equal ones by id. `counts=false` answers what `/api/analytics/cameras/last-seen` does.',
-      query,
-      conditional: true,
-      answers: {
-        200: {
-          description:
-            'What each of them did. Every configured category is present for every camera, and the one of `order_by`.',
-          schema: camerasOfDays(camera).meta({ id: 'AnalyticsCameras' }),
-          hasTable: true,
-        },
+    operationId: 'getAnalyticsOfCameras',
+    tag: 'analytics',
+    summary: 'The busiest cameras of UTC days',
+    description:
+      'The largest number first, equal ones by id. `counts=false` answers what `/api/analytics/cameras/last-seen` does.',
+    query,
+    conditional: true,
+    answers: {
+      200: {
+        description:
+          'What each of them did. Every configured category is present for every camera, and the one of `order_by`.',
+        schema: camerasOfDays(camera).meta({ id: 'AnalyticsCameras' }),
+        hasTable: true,
       },
-      problems: STORAGE_PROBLEMS,
-      handle: async ({ query: { date: day = dayOf(now()), days, order_by, q, counts, accuracy, limit } }) => {
-        const isAsked = nameFilter(q);
-        if (!counts) {
-          const wrong = order_by !== undefined ? 'order_by' : accuracy ? 'accuracy' : undefined;
-          if (wrong !== undefined) throw badRequest([{ code: 'invalid', field: wrong, detail: 'needs the counts' }]);
-          const unlistedBody = await lastSeen(reader, { day, days, isAsked, limit });
-          return { status: 200, unlistedBody, csv: () => lastSeenTable(unlistedBody) };
-        }
-        const order = orderOf(order_by ?? 'total_events');
-        const found = (await reader.cameras(day, days)).filter(({ cameraId }) => isAsked(cameraId));
-        const first = busiest(found, order, limit);
-        const lastMinutes = await reader.lastMinutes(day, days, new Set(first.map(({ cameraId }) => cameraId)));
-        // A category that no camera has is 0 for each of them, like one that is configured.
-        const always = typeof order === 'string' ? categories : [...categories, order.category];
-        const cameras = first.map(({ cameraId, tally }) => {
-          const at = lastMinutes.get(cameraId);
-          return {
-            camera_id: cameraId,
-            last_event_at: at && formatInstant(at),
-            ...answeredCounts(tally, always),
-            ...(accuracy && answeredAccuracy(tally, always)),
-          };
-        });
+    },
+    problems: STORAGE_PROBLEMS,
+    handle: async ({ query: { date: day = dayOf(now()), days, order_by, q, counts, accuracy, limit } }) => {
+      const isAsked = nameFilter(q);
+      if (!counts) {
+        const wrong = order_by !== undefined ? 'order_by' : accuracy ? 'accuracy' : undefined;
+        if (wrong !== undefined) throw badRequest([{ code: 'invalid', field: wrong, detail: 'needs the counts' }]);
+        const unlistedBody = await lastSeen(reader, { day, days, isAsked, limit });
+        return { status: 200, unlistedBody, csv: () => lastSeenTable(unlistedBody) };
+      }
+      const order = orderOf(order_by ?? 'total_events');
+      const found = (await reader.cameras(day, days)).filter(({ cameraId }) => isAsked(cameraId));
+      const first = busiest(found, order, limit);
+      const lastMinutes = await reader.lastMinutes(day, days, new Set(first.map(({ cameraId }) => cameraId)));
+      // A category that no camera has is 0 for each of them, like one that is configured.
+      const always = typeof order === 'string' ? categories : [...categories, order.category];
+      const cameras = first.map(({ cameraId, tally }) => {
+        const at = lastMinutes.get(cameraId);
         return {
-          status: 200,
-          jsonBody: { date: day, days, total_cameras: found.length, cameras },
-          csv: () => countsTable(cameras, ['camera_id'], ['last_event_at']),
+          camera_id: cameraId,
+          last_event_at: at && formatInstant(at),
+          ...answeredCounts(tally, always),
+          ...(accuracy && answeredAccuracy(tally, always)),
         };
-      },
-    }),
+      });
+      return {
+        status: 200,
+        jsonBody: { date: day, days, total_cameras: found.length, cameras },
+        csv: () => countsTable(cameras, ['camera_id'], ['last_event_at']),
+      };
+    },
   });
 
 const answeredAccuracy = (tally: Tally, always: readonly string[]) => {

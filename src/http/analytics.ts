@@ -16,7 +16,7 @@ import { periodOf, rangeParameters, rangeRule, RANGE_RULES, WHEN_ENDS_ARE_RIGHT 
 import { flag } from './request-values.ts';
 import { type Answers, STORAGE_PROBLEMS } from './route/answers.ts';
 import { parameter } from './route/fields.ts';
-import { operation, type Route, route } from './route/route.ts';
+import { get, type Route } from './route/route.ts';
 
 /**
  * `GET /api/analytics`: what happened in a period, both ends included; without ends, in the window that ends now.
@@ -24,42 +24,34 @@ import { operation, type Route, route } from './route/route.ts';
  * @param windowSeconds the window's length in seconds
  */
 export const analyticsRange = (dependencies: AnalyticsDependencies, windowSeconds: number): Route =>
-  route({
-    name: 'AnalyticsRange',
-    path: 'analytics',
+  get('AnalyticsRange', 'analytics', {
     authLevel: 'function',
-    GET: operation({
-      operationId: 'getAnalytics',
-      tag: 'analytics',
-      summary: 'What happened in a period',
-      description: RANGE_RULES,
-      query: z.object({ ...rangeParameters, ...whichCameras }).superRefine(rangeRule, WHEN_ENDS_ARE_RIGHT),
-      conditional: true,
-      answers: ANSWERS,
-      problems: STORAGE_PROBLEMS,
-      handle: async ({ query }) => activity(periodOf(query, dependencies.now(), windowSeconds), query, dependencies),
-    }),
+    operationId: 'getAnalytics',
+    tag: 'analytics',
+    summary: 'What happened in a period',
+    description: RANGE_RULES,
+    query: z.object({ ...rangeParameters, ...whichCameras }).superRefine(rangeRule, WHEN_ENDS_ARE_RIGHT),
+    conditional: true,
+    answers: ANSWERS,
+    problems: STORAGE_PROBLEMS,
+    handle: async ({ query }) => activity(periodOf(query, dependencies.now(), windowSeconds), query, dependencies),
   });
 
 /** `GET /api/analytics/day`: what happened on a UTC day, today where none is given. */
 export const analyticsDay = (dependencies: AnalyticsDependencies): Route =>
-  route({
-    name: 'AnalyticsDay',
-    path: 'analytics/day',
+  get('AnalyticsDay', 'analytics/day', {
     authLevel: 'function',
-    GET: operation({
-      operationId: 'getAnalyticsOfDay',
-      tag: 'analytics',
-      summary: 'What happened on a UTC day',
-      query: z.object({ date, ...whichCameras }),
-      conditional: true,
-      answers: ANSWERS,
-      problems: STORAGE_PROBLEMS,
-      handle: async ({ query }) => {
-        const day = query.date ?? dayOf(dependencies.now());
-        return activity({ start: startOfDay(day), end: endOfDay(day) }, query, dependencies);
-      },
-    }),
+    operationId: 'getAnalyticsOfDay',
+    tag: 'analytics',
+    summary: 'What happened on a UTC day',
+    query: z.object({ date, ...whichCameras }),
+    conditional: true,
+    answers: ANSWERS,
+    problems: STORAGE_PROBLEMS,
+    handle: async ({ query }) => {
+      const day = query.date ?? dayOf(dependencies.now());
+      return activity({ start: startOfDay(day), end: endOfDay(day) }, query, dependencies);
+    },
   });
 
 const whichCameras = {

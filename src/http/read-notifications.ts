@@ -8,7 +8,7 @@ import { Problem } from './problem.ts';
 import { notReversed, timeParameter, WHEN_ENDS_ARE_RIGHT } from './range-parameters.ts';
 import { alertTypeName } from './recipients.ts';
 import { flag, visibleText, wholeNumber } from './request-values.ts';
-import { operation, type Route, route } from './route/route.ts';
+import { get, operation, post, type Route } from './route/route.ts';
 import { jsonBody } from './route/body.ts';
 import { NO_QUERY, parameter } from './route/fields.ts';
 
@@ -49,34 +49,26 @@ const oneAnswer = (found: NotificationBody | undefined) => {
 
 /** `GET /api/notifications/{id}`: what became of a notification. */
 export const readNotification = (phone: Phone<OneNotificationParts>): Route =>
-  route({
-    name: 'Notification',
-    path: 'notifications/{id}',
+  get('Notification', 'notifications/{id}', {
     authLevel: 'function',
-    GET: operation({
-      ...ofOne,
-      operationId: 'getNotification',
-      summary: 'What became of a notification',
-      description: 'Any instance answers the same. Phone numbers are masked. What is not known is left out.',
-      conditional: true,
-      handle: async ({ path: { id } }) => oneAnswer(await phoneOr503(phone).read(id)),
-    }),
+    ...ofOne,
+    operationId: 'getNotification',
+    summary: 'What became of a notification',
+    description: 'Any instance answers the same. Phone numbers are masked. What is not known is left out.',
+    conditional: true,
+    handle: async ({ path: { id } }) => oneAnswer(await phoneOr503(phone).read(id)),
   });
 
 /** `POST /api/notifications/{id}/stop`: a false alarm. Nobody is called any more; who is being spoken to hears the message to its end. */
 export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
-  route({
-    name: 'StopNotification',
-    path: 'notifications/{id}/stop',
+  post('StopNotification', 'notifications/{id}/stop', {
     authLevel: 'function',
-    POST: operation({
-      ...ofOne,
-      operationId: 'stopNotification',
-      summary: 'Stop a notification',
-      description:
-        'A false alarm: who waits or rings is stopped, who is being spoken to hears the message to its end. Stopping twice is one stop; after the end nothing changes.',
-      handle: async ({ path: { id }, log }) => oneAnswer(await phoneOr503(phone).stop(id, log)),
-    }),
+    ...ofOne,
+    operationId: 'stopNotification',
+    summary: 'Stop a notification',
+    description:
+      'A false alarm: who waits or rings is stopped, who is being spoken to hears the message to its end. Stopping twice is one stop; after the end nothing changes.',
+    handle: async ({ path: { id }, log }) => oneAnswer(await phoneOr503(phone).stop(id, log)),
   });
 
 const acknowledgement = z
@@ -90,20 +82,15 @@ const acknowledgement = z
 
 /** `POST /api/notifications/{id}/acknowledge`: somebody has it in hand. It wakes nobody and stops nothing. */
 export const acknowledgeNotification = (phone: Phone<OneNotificationParts>): Route =>
-  route({
-    name: 'AcknowledgeNotification',
-    path: 'notifications/{id}/acknowledge',
+  post('AcknowledgeNotification', 'notifications/{id}/acknowledge', {
     authLevel: 'function',
-    POST: operation({
-      ...ofOne,
-      operationId: 'acknowledgeNotification',
-      summary: 'Say who has a notification in hand',
-      description:
-        'It wakes nobody and stops nothing: everybody sees who has seen it. The first one stays; a second is answered with the first.',
-      body: jsonBody(acknowledgement, { maxBytes: 4_096, examples: { ana: { by: 'Ana' } } }),
-      handle: async ({ path: { id }, body: { by }, log }) =>
-        oneAnswer(await phoneOr503(phone).acknowledge(id, by, log)),
-    }),
+    ...ofOne,
+    operationId: 'acknowledgeNotification',
+    summary: 'Say who has a notification in hand',
+    description:
+      'It wakes nobody and stops nothing: everybody sees who has seen it. The first one stays; a second is answered with the first.',
+    body: jsonBody(acknowledgement, { maxBytes: 4_096, examples: { ana: { by: 'Ana' } } }),
+    handle: async ({ path: { id }, body: { by }, log }) => oneAnswer(await phoneOr503(phone).acknowledge(id, by, log)),
   });
 
 const listQuery = z

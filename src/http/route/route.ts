@@ -166,6 +166,21 @@ export const route = (declared: RouteDeclaration): Route => {
   };
 };
 
+const single =
+  (method: Method) =>
+  <const Of extends Answers, Path = undefined, Query = 'any', Headers = undefined, Body = undefined>(
+    name: string,
+    path: string,
+    declared: Operation<Of, Path, Query, Headers, Body> & Pick<RouteDeclaration, 'authLevel'>,
+  ): Route =>
+    route({ name, path, authLevel: declared.authLevel, [method]: operation(declared) });
+
+/** A route with `GET` alone. @example get('Health', 'health', { authLevel: 'anonymous', operationId: 'getHealth', … }) */
+export const get = single('GET');
+
+/** A route with `POST` alone. */
+export const post = single('POST');
+
 const withoutBody = ({ status, jsonBody }: HttpResponseInit, headers: Headers): HttpResponseInit => {
   if (jsonBody !== undefined) headers.set('content-type', 'application/json');
   return { ...(status === undefined ? {} : { status }), headers };
