@@ -11,26 +11,23 @@ import { KEYS_AFTER_MS } from '../rules/keys.ts';
 
 const time = z.number();
 
-/** What is being spoken, or was asked to be. */
-const speechSchema = z.object({
-  number: z.literal(SPEECHES),
-  /** When an instance claimed to speak it. */
-  askedAt: time,
-  /** When the line accepted it, or reported its start. */
-  acceptedAt: time.optional(),
-  /** When the request ended without a usable answer. */
-  unclearAt: time.optional(),
-  /** The instance that claimed it first died before the line answered. */
-  isRetried: z.boolean().optional(),
-});
-
 /** A conversation: somebody, or a machine, has answered. */
 const talkSchema = z.object({
   answeredAt: time,
-  speech: speechSchema,
-  /** When the line reported the start of the message. */
+  /** What is being spoken, or was asked to be. */
+  speech: z.object({
+    number: z.literal(SPEECHES),
+    /** When an instance claimed to speak it. */
+    askedAt: time,
+    /** When the line accepted it, or reported its start. */
+    acceptedAt: time.optional(),
+    /** When the request ended without a usable answer. */
+    unclearAt: time.optional(),
+    /** The instance that claimed it first died before the line answered. */
+    isRetried: z.boolean().optional(),
+  }),
+  /** When the line reported the start of the message, and its end. */
   startedAt: time.optional(),
-  /** When the line reported that the whole message was spoken. */
   completedAt: time.optional(),
   /** The message could not be spoken, or not to its end, though nobody hung up. */
   hasFailed: z.boolean().optional(),
@@ -48,18 +45,20 @@ const base = {
   id: z.string(),
   /** The name of the line that places the call. */
   line: z.string(),
-  /** When it was claimed, before anything was sent. */
+  /** When it was claimed, before anything was sent, and how many other calls of this service were open then. */
   claimedAt: time,
-  /** How many other calls of this service were open then. */
   openThen: z.int(),
-  /** All calls that the line has named for it. More than one after a lost answer to a request that was repeated. */
+  /** All calls that the line has named for it: more than one if a repeated request placed a second call. */
   callIds: z.array(callIdSchema).readonly(),
   /** When the line accepted the call. */
   placedAt: time.optional(),
 } as const;
 
-/** Codes and words of an end or a failed request. */
-const why = {
+/** How it ends, or ended. */
+const end = {
+  talk: talkSchema.optional(),
+  /** Why it was hung up before anybody answered. */
+  unanswered: z.enum(['no_answer', 'stopped']).optional(),
   code: z.number().optional(),
   subCode: z.number().optional(),
   reason: z.string().optional(),
@@ -67,52 +66,34 @@ const why = {
 
 /** An attempt as it is stored. */
 export const attemptSchema = z.discriminatedUnion('state', [
-  /** An instance is requesting the call. The line has not said yet whether there is one. */
+  /** An instance is requesting the call. `soughtAt`: it searches the line's list for the call. */
   z.object({
     ...base,
     state: z.literal('claimed'),
-    /** How often the request was sent, and when for the last time. */
     sent: z.int(),
     sentAt: time,
-    /** When to check it if nothing is heard. */
     checkAt: time,
-    /** When an instance claimed to look for its call in the line's list. */
     soughtAt: time.optional(),
     reason: z.string().optional(),
   }),
-  /** The line has accepted the call. */
   z.object({ ...base, state: z.literal('ringing') }),
   /** Its end was reported before anybody answered. The reason may follow in another event. */
   z.object({ ...base, state: z.literal('unexplained'), disconnectedAt: time }),
   z.object({ ...base, state: z.literal('speaking'), talk: talkSchema }),
-  /** An instance has claimed to hang up. */
+  /** An instance has claimed to hang up: first at `since`, for the last time at `at`. */
+  z.object({ ...base, ...end, state: z.literal('hanging_up'), since: time, at: time }),
   z.object({
     ...base,
-    ...why,
-    state: z.literal('hanging_up'),
-    talk: talkSchema.optional(),
-    /** Why, if nobody had answered. */
-    unanswered: z.enum(['no_answer', 'stopped']).optional(),
-    /** When that was claimed first, and for the last time. */
-    since: time,
-    at: time,
-  }),
-  z.object({
-    ...base,
-    ...why,
+    ...end,
     state: z.literal('over'),
-    talk: talkSchema.optional(),
-    unanswered: z.enum(['no_answer', 'stopped']).optional(),
     endedAt: time,
-    /** When the message was last spoken, if that was before `endedAt`. */
+    /** Until when the callee listened. */
     heardUntil: time,
     outcome: z.enum(OUTCOMES),
     /** Of `cut_short`: one whole unit of the message was spoken. */
     hasHeardUnit: z.boolean().optional(),
     /** It costs none of the attempts: it was declined at once, which may be the network's doing. */
     isFree: z.boolean().optional(),
-    /** The line has said why nobody was reached. That stays, whatever it reports later. */
-    isExplained: z.boolean().optional(),
     /** The service hung up. */
     wasHungUp: z.boolean().optional(),
   }),
@@ -124,13 +105,13 @@ export type Attempt = Readonly<z.output<typeof attemptSchema>>;
 /** An attempt in one of its states. */
 export type AttemptIn<State extends Attempt['state']> = Extract<Attempt, { readonly state: State }>;
 
-/** A conversation. */
-export type Talk = Readonly<z.output<typeof talkSchema>>;
-
 /** An attempt whose call may be requested, ringing or answered. */
 export type LiveAttempt = Exclude<Attempt, { readonly state: 'over' }>;
 
-/** What the line may say of attempts, and how it is used. */
+/** A conversation. */
+export type Talk = Readonly<z.output<typeof talkSchema>>;
+
+/** The line that is used now. */
 export interface LineTerms extends Pick<PhoneLine, 'name' | 'isIdempotent'> {
   /** The message goes with the call request: calls speak, answer keys and end by themselves. */
   readonly speaksByItself: boolean;
@@ -138,7 +119,6 @@ export interface LineTerms extends Pick<PhoneLine, 'name' | 'isIdempotent'> {
 
 /** What an attempt depends on. Durations are in milliseconds. */
 export interface CallTerms {
-  /** The line that is used now. */
   readonly line: LineTerms;
   /** Whether a key is asked for. */
   readonly confirm: boolean;
@@ -160,20 +140,16 @@ export type CallReport = Pick<CallEvent, 'callId'> &
 /** What happened to an attempt. */
 export type AttemptEvent =
   | CallReport
-  /** The line accepted the call request. */
+  /** The line accepted the call request; or it did not, or did not say so. */
   | { readonly kind: 'placed'; readonly callId: CallId }
-  /** It did not, or did not say so. */
   | { readonly kind: 'not placed'; readonly result: CallResult }
   /** After a request without an answer, the line knows no call of the attempt. */
   | { readonly kind: 'not found' }
-  /** The line accepted a speech. */
+  /** The line accepted a speech; or it did not, or did not say so. */
   | { readonly kind: 'speech accepted'; readonly speech: SpeechNumber }
-  /** It did not, or did not say so. */
   | { readonly kind: 'not spoken'; readonly speech: SpeechNumber; readonly result: CallResult }
-  /** Keys were waited for long enough. */
-  | { readonly kind: 'no key' }
-  /** The line has hung up. */
-  | { readonly kind: 'hung up' }
+  /** Keys were waited for long enough; or the line has hung up. */
+  | { readonly kind: 'no key' | 'hung up' }
   /** It is time to check, or the recipient was stopped. `mayResend`: no other attempt holds the number. */
   | { readonly kind: 'look'; readonly mayResend: boolean };
 
@@ -201,11 +177,10 @@ export const talkOf = (attempt: Attempt): Talk | undefined => ('talk' in attempt
 /** When a conversation ends at the latest. */
 export const latestEnd = ({ answeredAt }: Talk): number => answeredAt + LONGEST_CALL_MS;
 
+type Durations = Pick<CallTerms, 'ringMs' | 'messageMs'>;
+
 /** When a live attempt must be checked if nothing is heard of it. */
-export const checkAtOf = (
-  attempt: LiveAttempt,
-  { ringMs, messageMs }: Pick<CallTerms, 'ringMs' | 'messageMs'>,
-): number => {
+export const checkAtOf = (attempt: LiveAttempt, { ringMs, messageMs }: Durations): number => {
   switch (attempt.state) {
     case 'claimed':
       return attempt.checkAt;
@@ -228,7 +203,7 @@ const speechOverdueAt = ({ quietSince, speech }: Talk, messageMs: number): numbe
 };
 
 /** Until when a live attempt holds its number and its line, if nothing more is heard of it. */
-export const heldUntil = (attempt: LiveAttempt, terms: Pick<CallTerms, 'ringMs' | 'messageMs'>): number =>
+export const heldUntil = (attempt: LiveAttempt, terms: Durations): number =>
   (attempt.state === 'hanging_up' ? attempt.since : checkAtOf(attempt, terms)) + HELD_AFTER_MS;
 
 /** What the callee answered by a key; undefined if nothing. A 1 wins over a 3, whichever comes first. */

@@ -12,7 +12,7 @@ import type { PhoneRules } from '../rules/policy.ts';
 import { RANG_MS } from '../rules/queue.ts';
 import { acceptedAtOf, type Attempt, checkAtOf, isLive, talkOf } from './attempt.ts';
 import { confirmedBy } from './attention.ts';
-import { abandonedAttempt } from './move-attempt.ts';
+import { abandonedAttempt } from './end-attempt.ts';
 import type { Outbox } from './outbox.ts';
 import {
   answerOf,

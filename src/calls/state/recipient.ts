@@ -17,7 +17,8 @@ import {
   DIAL_LEASE_MS,
   isLive,
 } from './attempt.ts';
-import { moveAttempt, type NotMade, stoppedRinging } from './move-attempt.ts';
+import { stoppedRinging } from './end-attempt.ts';
+import { moveAttempt, type NotMade } from './move-attempt.ts';
 
 // Somebody to be told, and what follows from each attempt: pure functions from a recipient to the next one.
 
