@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { accuracyOf } from '../analytics/model/accuracy.ts';
 import { dayOf } from '../analytics/model/day.ts';
-import { withKnownCategories } from '../analytics/model/known-categories.ts';
+import { withConfiguredCategories } from '../analytics/model/configured-categories.ts';
 import {
   accuracyMembers,
   type AnalyticsDependencies,
@@ -63,7 +63,7 @@ export const analyticsAccuracy = ({ reader, now, categories }: AnalyticsDependen
     handle: async ({ query: { date: asked, days, camera_id } }) => {
       const day = asked ?? dayOf(now());
       const { tally, without } = await reader.accuracy(day, days, camera_id);
-      const figures = Array.from(withKnownCategories(tally, categories).categories, ([category, own]) => {
+      const figures = Array.from(withConfiguredCategories(tally, categories).categories, ([category, own]) => {
         const { precision, recall, ...counted } = accuracyOf(own);
         return [
           category,

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { isDay } from '../analytics/model/day.ts';
 import { formatInstant, type Instant } from '../analytics/model/instant.ts';
-import { withKnownCategories } from '../analytics/model/known-categories.ts';
+import { withConfiguredCategories } from '../analytics/model/configured-categories.ts';
 import type { Period } from '../analytics/model/period.ts';
 import type { Tally } from '../analytics/model/tally.ts';
 import type { Reader } from '../analytics/read/reader.ts';
@@ -96,7 +96,7 @@ export const answeredPeriod = ({ start, end }: Period) => ({
  * @param always categories that are present with 0 where nothing happened
  */
 export const answeredCounts = (tally: Tally, always: readonly string[]) => {
-  const { categories } = withKnownCategories(tally, always);
+  const { categories } = withConfiguredCategories(tally, always);
   const counts = (of: 'detections' | 'reviewed' | 'annotations'): Record<string, number> =>
     Object.fromEntries(Array.from(categories, ([category, own]) => [category, own[of]]));
   return {

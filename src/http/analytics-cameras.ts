@@ -5,7 +5,7 @@ import { busiest, type CameraOrder } from '../analytics/model/camera-order.ts';
 import { dayOf } from '../analytics/model/day.ts';
 import { CATEGORY_FORM } from '../analytics/model/identifier.ts';
 import { formatInstant } from '../analytics/model/instant.ts';
-import { withKnownCategories } from '../analytics/model/known-categories.ts';
+import { withConfiguredCategories } from '../analytics/model/configured-categories.ts';
 import type { Tally } from '../analytics/model/tally.ts';
 import {
   accuracyMembers,
@@ -115,7 +115,7 @@ export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependenc
 
 const answeredAccuracy = (tally: Tally, always: readonly string[]) => {
   const categories = Array.from(
-    withKnownCategories(tally, always).categories,
+    withConfiguredCategories(tally, always).categories,
     ([category, own]) => [category, accuracyOf(own)] as const,
   );
   const figures = (of: keyof typeof accuracyMembers): Record<string, number> =>

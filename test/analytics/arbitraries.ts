@@ -4,7 +4,7 @@ import { MICROSECONDS } from '../../src/analytics/model/day.ts';
 import { idProblem } from '../../src/analytics/model/identifier.ts';
 import { instantFrom, type Instant } from '../../src/analytics/model/instant.ts';
 import type { Period } from '../../src/analytics/model/period.ts';
-import type { Tally } from '../../src/analytics/model/tally.ts';
+import { NO_COUNT, type Tally } from '../../src/analytics/model/tally.ts';
 
 /** The first and the last microsecond of the years 0001 to 9999. */
 export const FIRST = -62_135_596_800_000_000n;
@@ -34,22 +34,29 @@ export const categories: fc.Arbitrary<string> = fc.oneof(
   fc.stringMatching(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/),
 );
 
-/** Tallies with counts from 0 to more than a whole network counts in a day. */
+/** Tallies of hours and minutes, with counts from 0 to more than a whole network counts in a day. */
 export const tallies: fc.Arbitrary<Tally> = tallyOf(fc.integer({ min: 0, max: 2 ** 40 }));
+
+/** Tallies of whole days: with the figures that say how often the AI was right. */
+export const dayTallies: fc.Arbitrary<Tally> = tallyOf(fc.integer({ min: 0, max: 2 ** 40 }), true);
 
 /** The contribution of a frame with two detections of smoke. */
 export const ONE_FRAME: Tally = {
   events: 1,
   reviewed: 0,
   annotated: 0,
-  categories: new Map([['smoke', { detections: 2, reviewed: 0, annotations: 0 }]]),
+  categories: new Map([['smoke', { ...NO_COUNT, detections: 2 }]]),
 };
 
 /** Differences between tallies: counts may be negative. */
 export const differences: fc.Arbitrary<Tally> = tallyOf(fc.integer({ min: -20_000, max: 20_000 }));
 
-function tallyOf(count: fc.Arbitrary<number>): fc.Arbitrary<Tally> {
-  const ofCategory = fc.record({ detections: count, reviewed: count, annotations: count }, { noNullPrototype: true });
+function tallyOf(count: fc.Arbitrary<number>, isOfDay = false): fc.Arbitrary<Tally> {
+  const ofDay = isOfDay ? count : fc.constant(0);
+  const ofCategory = fc.record(
+    { detections: count, reviewed: count, annotations: count, flagged: ofDay, confirmed: ofDay },
+    { noNullPrototype: true },
+  );
   return fc.record(
     {
       events: count,

@@ -68,7 +68,7 @@ export class CountingProcess extends CountingService {
 /** A table in memory that belongs to one test. */
 export class MemoryStorage {
   /** The clock of storage, in milliseconds since 1970. */
-  now = Date.now;
+  now = (): number => Date.now();
   readonly connection = new MemoryTable(() => this.now());
 
   /** A process with empty memory. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 
 import { lazyCredential } from '../../src/azure/credential.ts';
 import { closeDays } from '../../src/analytics/retention/close-days.ts';
@@ -60,7 +60,7 @@ const stage = async (name: string) => {
   const note = (event: string, fields: object = {}): void => void lines.push([event, fields]);
   const log: Log = { info: note, warn: note, error: note };
   const container = async () => azureContainer(url, 'analytics', lazyCredential());
-  const backup = { table: counting.table, shards: counting.shards, container };
+  const backup = { table: counting.table, days: counting.days, container };
   return {
     url,
     counting,
@@ -101,14 +101,14 @@ describe('the backup of days', () => {
     const { counting, backup, backUp, lines, log } = await stage('closing');
     const closing = {
       table: counting.table,
-      shards: counting.shards,
+      days: counting.days,
       retentionDays: 7,
       backUp: async (day: typeof DATE) => backUpClosing(backup, day, log),
     };
     // The container is away: the day stays as it is.
-    const { closes } = await counting.shards.close(DATE);
-    const now = () => Number(closes / 1_000n) + 600_000;
-    Object.defineProperty(counting.table, 'now', { value: now });
+    const { closes = 0n } = (await counting.days.close(DATE)) ?? {};
+    vi.spyOn(Date, 'now').mockReturnValue(Number(closes / 1_000n) + 2 * 3_600_000);
+    Object.defineProperty(counting.table, 'now', { value: Date.now });
     const gone = {
       ...closing,
       backUp: async (day: typeof DATE) => backUpClosing({ ...backup, container: away }, day, log),

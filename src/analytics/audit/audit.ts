@@ -117,6 +117,9 @@ const auditOnce = async (table: Table, day: Day): Promise<Pass> => {
   };
   const limit = pLimit(PARALLEL_QUESTIONS);
   await Promise.all(questionsAbout(day, counted, closed).map(async (question) => limit(compare, question)));
+  // The rows of a generation are deleted once it does not count any more: what was read of them proves nothing.
+  const isMoved = (await readDayRow(table, day))?.generation !== row.generation;
+  if (isMoved) for (const [counter, own] of differing) differing.set(counter, { ...own, versions: NaN });
   const events = counted.reduce((sum, { tally }) => sum + tally.events, 0);
   return { row, closed, events, answers, unreadable, differing };
 };

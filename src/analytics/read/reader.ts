@@ -230,7 +230,9 @@ export class Reader {
 }
 
 /** The day's tally of each camera of a shard. The hours and the minutes of a camera are most of its row, and are not read. */
-const cameraTallies = async (source: ReadingSource): Promise<readonly (readonly [cameraId: string, tally: Tally])[]> => {
+const cameraTallies = async (
+  source: ReadingSource,
+): Promise<readonly (readonly [cameraId: string, tally: Tally])[]> => {
   const { table, partition } = source;
   const found = await source.read(async () => {
     const tallies: (readonly [string, Tally])[] = [];

@@ -320,7 +320,6 @@ export class ShardWriter {
   ): Promise<unknown> {
     const index = error instanceof WriteConflict ? error.index : undefined;
     const failed = index === undefined ? undefined : plan?.writes[index]?.rowKey;
-    this.#starts = undefined;
     try {
       if (index === 0) {
         await this.#stayOrMove(ofKind(snapshot?.rows.get(DAY_KEY), 'stripe')?.value);
@@ -368,6 +367,7 @@ export class ShardWriter {
 
   #forget(): void {
     this.#epoch = this.#shard.memory.newEpoch();
+    this.#starts = undefined;
   }
 
   async #get(storedKey: string): Promise<StoredRow | undefined> {

@@ -41,15 +41,15 @@ describe('the facets of an event', () => {
 describe('the contribution of an event', () => {
   it.each<readonly [Said, readonly number[], Readonly<Record<string, readonly number[]>>]>([
     [{}, [1, 0, 0], {}],
-    [{ detections: { smoke: 3, fire: 0 } }, [1, 0, 0], { smoke: [3, 0, 0], fire: [0, 0, 0] }],
+    [{ detections: { smoke: 3, fire: 0 } }, [1, 0, 0], { smoke: [3, 0, 0, 0, 0], fire: [0, 0, 0, 0, 0] }],
     [{ reviewed: true }, [1, 1, 0], {}],
     [{ reviewed: false }, [1, 0, 0], {}],
-    [{ annotations: { fire: 2 } }, [1, 0, 1], { fire: [0, 0, 2] }],
-    [{ annotations: { fire: 0 }, reviewed: true }, [1, 1, 0], { fire: [0, 0, 0] }],
+    [{ annotations: { fire: 2 } }, [1, 0, 1], { fire: [0, 0, 2, 0, 0] }],
+    [{ annotations: { fire: 0 }, reviewed: true }, [1, 1, 0], { fire: [0, 0, 0, 0, 0] }],
     [
       { detections: { smoke: 4, fire: 1 }, reviewed: true, annotations: { fire: 7, fog: 0, dust: 1 } },
       [1, 1, 1],
-      { smoke: [4, 0, 0], fire: [1, 1, 7], fog: [0, 0, 0], dust: [0, 1, 1] },
+      { smoke: [4, 0, 0, 1, 0], fire: [1, 1, 7, 1, 1], fog: [0, 0, 0, 0, 0], dust: [0, 1, 1, 0, 0] },
     ],
   ])('of %j is %j, and of its categories %j', (said, ofEvents, ofCategories) => {
     const tally = contributionOf(facets(1, said));

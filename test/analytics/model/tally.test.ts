@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
 import { busiest, type CameraOrder } from '../../../src/analytics/model/camera-order.ts';
-import { withKnownCategories } from '../../../src/analytics/model/known-categories.ts';
+import { accuracyOf } from '../../../src/analytics/model/accuracy.ts';
+import { withConfiguredCategories } from '../../../src/analytics/model/configured-categories.ts';
 import { MAX_SHARDS, shardOf } from '../../../src/analytics/model/shard.ts';
-import type { Tally } from '../../../src/analytics/model/tally.ts';
+import { NO_COUNT, type Tally } from '../../../src/analytics/model/tally.ts';
 
 /** A tally with three counts of events, and how often each category was detected. */
 const tallyOf = (
@@ -11,19 +12,36 @@ const tallyOf = (
   detected: Readonly<Record<string, number>>,
 ): Tally => {
   const categories = Object.entries(detected).map(([name, detections]) => {
-    return [name, { detections, reviewed: 9, annotations: 9 }] as const;
+    return [name, { ...NO_COUNT, detections, reviewed: 9, annotations: 9 }] as const;
   });
   return { events, reviewed, annotated, categories: new Map(categories) };
 };
 
-it('a tally has the known categories with 0 beside those that were counted, sorted', () => {
-  const { categories } = withKnownCategories(tallyOf([1], { smoke: 2, fog: 2 }), ['smoke', 'fire']);
+it('a tally has the configured categories with 0 beside those that were counted, sorted', () => {
+  const { categories } = withConfiguredCategories(tallyOf([1], { smoke: 2, fog: 2 }), ['smoke', 'fire']);
   expect(Array.from(categories, ([name, { detections }]) => `${name} ${detections}`)).toEqual([
     'fire 0',
     'fog 2',
     'smoke 2',
   ]);
-  expect(categories.get('fire')).toEqual({ detections: 0, reviewed: 0, annotations: 0 });
+  expect(categories.get('fire')).toEqual(NO_COUNT);
+});
+
+it.each([
+  [
+    { flagged: 4, confirmed: 3, reviewed: 5 },
+    { missed: 2, precision: 0.75, recall: 0.6 },
+  ],
+  [
+    { flagged: 2, confirmed: 0, reviewed: 0 },
+    { missed: 0, precision: 0, recall: undefined },
+  ],
+  [
+    { flagged: 0, confirmed: 0, reviewed: 1 },
+    { missed: 1, precision: undefined, recall: 0 },
+  ],
+])('of the reviewed events %j the AI was as often right as %j', (counts, expected) => {
+  expect(accuracyOf({ ...NO_COUNT, ...counts })).toMatchObject(expected);
 });
 
 it.each<[CameraOrder, string]>([

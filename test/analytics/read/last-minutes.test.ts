@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { packBitset } from '../../../src/analytics/rows/bitset.ts';
-import { TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
+import { DAY_KEY } from '../../../src/analytics/rows/keys.ts';
 import { inStripe } from '../../../src/analytics/rows/stripes.ts';
 import { InterposedTable } from '../../storage/interposed-table.ts';
 import { all, CountingProcess, damagedRowOf, DATE, frame, MemoryStorage, SHARD, START } from '../counting.ts';
@@ -66,8 +66,8 @@ it('the last minutes of cameras that send now cost a few reads by key, however m
     new Set(all(300).map((index) => `ridge-${index}`)),
   );
   expect(found.size).toBe(300);
-  // The manifest, then total, list and hours; and the row of the one hour.
-  expect(requests.filter((kind) => kind !== 'create')).toEqual(all(5).map(() => 'get'));
+  // The row of the day, the stripe's row; the row of the one hour, and the stripe's row again.
+  expect(requests.filter((kind) => kind !== 'create')).toEqual(all(4).map(() => 'get'));
 });
 
 it.each([
@@ -77,7 +77,7 @@ it.each([
   const storage = new InterposedTable();
   const counting = new CountingProcess(storage);
   await counting.record([frame('ridge-0', 'f-0'), frame('ridge-1', 'f-1', START + MINUTE)]);
-  // Who meets another instance in its stripe moves to a new one.
+  // An instance that meets another one in its stripe moves to a new one.
   if (stripe === 1) await new CountingProcess(storage).record([frame('ridge-0', 'other')]);
   const { reader } = new CountingProcess(storage);
   let isBetween = false;
@@ -98,16 +98,16 @@ it.each([
   ];
   expect(await lastMinutes()).toEqual(stripe === 0 ? now : before);
   expect(isBetween).toBe(true);
-  expect(storage.rows(SHARD).some(({ rowKey }) => rowKey === inStripe(TOTAL_KEY, 1))).toBe(stripe === 1);
+  expect(storage.rows(SHARD).some(({ rowKey }) => rowKey === inStripe(DAY_KEY, 1))).toBe(stripe === 1);
   expect(await lastMinutes()).toEqual({ ...now, new: START + 4n * MINUTE });
 });
 
-it('an hour with a camera that the list lacks is damage, and the total is named', async () => {
+it('an hour with a camera that the list lacks is damage, and the row is named', async () => {
   const storage = new InterposedTable();
   await new CountingProcess(storage).record([frame('ridge-0', 'f-0')]);
   const { reader } = new CountingProcess(storage);
   expect((await reader.lastMinutes(DATE, 1)).size).toBe(1);
-  const properties = { a00: packBitset(Uint8Array.of(0b11)) };
-  await storage.transact(SHARD, [{ kind: 'merge', rowKey: 'hours', etag: '*', properties }]);
-  expect(await damagedRowOf(reader.lastMinutes(DATE, 1))).toEqual([SHARD, 'total']);
+  const properties = { active_00: packBitset(Uint8Array.of(0b11)) };
+  await storage.transact(SHARD, [{ kind: 'merge', rowKey: DAY_KEY, etag: '*', properties }]);
+  expect(await damagedRowOf(reader.lastMinutes(DATE, 1))).toEqual([SHARD, DAY_KEY]);
 });

@@ -55,7 +55,7 @@ const RAGGED = 20n * MINUTE + 12_345_678n;
 const RAGGED_DAY = { start: START + RAGGED, end: START + DAY - RAGGED };
 const lasting = (length: bigint): Question => ({ start: START + RAGGED, end: START + RAGGED + length });
 
-describe('however many events and cameras there are, and with a read of the manifest of each day, a question', () => {
+describe('however many events and cameras there are, and with a read of the row of each day, a question', () => {
   let networks: readonly Awaited<ReturnType<typeof recorded>>[] = [];
   beforeAll(async () => {
     networks = [await recorded(network(10, 30n * MINUTE)), await recorded(network(300, MINUTE))];
@@ -63,15 +63,15 @@ describe('however many events and cameras there are, and with a read of the mani
   const cameraId = 'ridge-7';
 
   it.each<readonly [string, number, Asked]>([
-    ['an hour', 8, lasting(HOUR)],
-    ['36 hours', 13, lasting(36n * HOUR)],
+    ['an hour', 7, lasting(HOUR)],
+    ['36 hours', 9, lasting(36n * HOUR)],
     ['36 hours of a camera', 9, { ...lasting(36n * HOUR), cameraId }],
-    ['half a second', 4, lasting(SECOND / 2n)],
-    ['three days of which one is empty', 7, { start: START, end: START + 3n * DAY - 1n }],
+    ['half a second', 3, lasting(SECOND / 2n)],
+    ['three days of which one is empty', 5, { start: START, end: START + 3n * DAY - 1n }],
     ['a whole day of a camera', 3, { ...WHOLE_DAY, cameraId }],
-    ['a day as a step', 3, { ...WHOLE_DAY, step: 'day' }],
-    ['the hours of a ragged day', 10, { ...RAGGED_DAY, step: 'hour' }],
-    ['the minutes of a ragged day', 31, { ...RAGGED_DAY, step: 'minute' }],
+    ['a day as a step', 2, { ...WHOLE_DAY, step: 'day' }],
+    ['the hours of a ragged day', 8, { ...RAGGED_DAY, step: 'hour' }],
+    ['the minutes of a ragged day', 30, { ...RAGGED_DAY, step: 'minute' }],
     ['the minutes of a day of a camera', 3, { ...WHOLE_DAY, cameraId, step: 'minute' }],
     ['the hours of a ragged day of a camera', 7, { ...RAGGED_DAY, cameraId, step: 'hour' }],
   ])('about %s reads %i rows by their keys', async (_, rows, asked) => {
@@ -93,7 +93,12 @@ describe('however many events and cameras there are, and with a read of the mani
       expect(cameras.map(({ cameraId: id, tally }) => `${id}: ${tally.events}`).toSorted()).toEqual(
         [3, 3, 3, 3, 3, 3, 2].map((events, index) => `ridge-${index}: ${events}`),
       );
-      expect(requests).toEqual(['create', 'get', ...all(shards).map(() => ['day', 'place', 'format'])]);
+      const perShard = all(shards);
+      expect(requests).toEqual([
+        ...['create', 'get'],
+        ...perShard.map(() => ['day', 'camera_index', 'format']),
+        ...perShard.map(() => 'get'),
+      ]);
     },
   );
 });
@@ -107,13 +112,15 @@ const bytes = (...values: readonly number[]): Uint8Array => Uint8Array.from(valu
 
 // What damage there can be to each kind of row is tested with the rows; here, that it is met where rows are added up.
 it.each<readonly [string, NewProperties, string, Asked | 'cameras']>([
-  ['total', { day: '{"events":1}' }, 'a day', WHOLE_DAY],
+  ['day', { day: '{"events":1}' }, 'a day', WHOLE_DAY],
   ['camera|ridge-1', { day: 5 }, 'the cameras', 'cameras'],
-  ['hours', { t08: bytes(1) }, 'an hour', LATER_HOUR],
-  ['total', LACKING, 'an hour', LATER_HOUR],
-  ['minute|0801|00', { s00: bytes(1) }, 'half a second', PERIOD],
-  ['camera|ridge-1', { m08: bytes(0) }, 'a minute of a camera', { ...PERIOD, cameraId: 'ridge-1' }],
-  ['total', { active_cameras: 0, cameras: '' }, 'minutes', MINUTES],
+  ['day', { tally_08: bytes(1) }, 'an hour', LATER_HOUR],
+  ['day', LACKING, 'an hour', LATER_HOUR],
+  ['minute|0801|00', { second_00: bytes(1) }, 'half a second', PERIOD],
+  ['camera|ridge-1', { minutes_08: bytes(0) }, 'a minute of a camera', { ...PERIOD, cameraId: 'ridge-1' }],
+  ['day', { cameras: 7 }, 'minutes', MINUTES],
+  ['day', { stripes: 0 }, 'a day', WHOLE_DAY],
+  ['day', { mark: -1 }, 'a day of a camera', { ...WHOLE_DAY, cameraId: 'ridge-1' }],
 ])('with a damaged row %s (%o) %s cannot be answered, and the row is named', async (rowKey, properties, _, asked) => {
   const { storage, oracle } = await recorded(
     [0n, MINUTE].map((into) => frame('ridge-1', `f-${into}`, START + 8n * HOUR + into)),

@@ -1,41 +1,51 @@
 import { describe, expect, it } from 'vitest';
 
 import { MAX_CAMERA_CATEGORIES } from '../../../src/analytics/model/camera-event.ts';
-import { EMPTY_TALLY, type Tally } from '../../../src/analytics/model/tally.ts';
+import { EMPTY_TALLY, NO_COUNT, type Tally } from '../../../src/analytics/model/tally.ts';
 import { keyed } from '../../../src/analytics/record/batch.ts';
-import { planCommit, type CommitPlan } from '../../../src/analytics/record/commit-plan.ts';
-import type { KnownRow, ShardRow, ShardSnapshot } from '../../../src/analytics/record/known-rows.ts';
+import {
+  type CommitPlan,
+  planCommit,
+  type ShardRow,
+  type Snapshot,
+  type Versioned,
+} from '../../../src/analytics/record/commit-plan.ts';
 import { MAX_CAMERAS_PER_SHARD } from '../../../src/analytics/rows/bitset.ts';
 import { emptyCameraRow } from '../../../src/analytics/rows/camera-row.ts';
-import { cameraKey, TOTAL_KEY } from '../../../src/analytics/rows/keys.ts';
+import { cameraKey, DAY_KEY } from '../../../src/analytics/rows/keys.ts';
 import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/properties.ts';
-import { EMPTY_CAMERA_LIST, withCameras, EMPTY_TOTAL, type TotalRow } from '../../../src/analytics/rows/total-row.ts';
+import { EMPTY_STRIPE, NO_CAMERAS, type StripeRow, withCameras } from '../../../src/analytics/rows/stripe-row.ts';
 import { all, SHARD, START } from '../counting.ts';
 import { toEventMessage } from '../counting-service.ts';
 import type { PlainMessage } from '../oracle.ts';
 
 /** A shard with these rows. */
-const withRows = (rows: Iterable<readonly [string, ShardRow]>): ShardSnapshot => ({
+const withRows = (rows: Iterable<readonly [string, ShardRow]>): Snapshot => ({
   partition: SHARD,
   stripe: 0,
-  rows: new Map(Array.from(rows, ([key, row]): [string, KnownRow] => [key, { ...row, etag: 'e' }])),
-  fence: undefined,
+  rows: new Map(Array.from(rows, ([key, row]): [string, Versioned<ShardRow>] => [key, { ...row, etag: 'e' }])),
+  sealed: undefined,
   elsewhere: new Map(),
 });
 const NOTHING = withRows([]);
 
-const KNOWN = new Set(['fire', 'smoke']);
+const CONFIGURED = new Set(['fire', 'smoke']);
 
-const plan = (snapshot: ShardSnapshot, messages: readonly PlainMessage[]): CommitPlan =>
+const plan = (snapshot: Snapshot, messages: readonly PlainMessage[]): CommitPlan =>
   planCommit(
     snapshot,
     messages.map((one) => keyed(toEventMessage(one))),
-    KNOWN,
+    CONFIGURED,
   );
 
-const after = (...messages: readonly PlainMessage[]): ShardSnapshot => withRows(plan(NOTHING, messages).rows);
-const withTotal = (total: Partial<TotalRow>): ShardSnapshot =>
-  withRows([[TOTAL_KEY, { kind: 'total', value: { ...EMPTY_TOTAL, ...total } }]]);
+/** A shard in which one message is recorded. */
+const after = (one: PlainMessage): Snapshot => {
+  const { message, eventKey } = keyed(toEventMessage(one));
+  const event: ShardRow = { kind: 'event', value: { ts: message.ts, facets: message.facets } };
+  return withRows([...plan(NOTHING, [one]).counters, [eventKey, event]]);
+};
+const withStripe = (stripe: Partial<StripeRow>): Snapshot =>
+  withRows([[DAY_KEY, { kind: 'stripe', value: { ...EMPTY_STRIPE, ...stripe } }]]);
 
 const message = (more: Partial<PlainMessage> = {}): PlainMessage => ({
   eventId: 'f-1',
@@ -50,10 +60,10 @@ const named = (count: number, prefix = 'c'): Record<string, number> =>
 
 const tallyOf = (categories: readonly string[]): Tally => ({
   ...EMPTY_TALLY,
-  categories: new Map(categories.map((name) => [name, { detections: 1, reviewed: 0, annotations: 0 }])),
+  categories: new Map(categories.map((name) => [name, { ...NO_COUNT, detections: 1 }])),
 });
 
-it('a transaction writes nothing where nothing is new, folds the messages about one event, and begins with the total', () => {
+it('a transaction writes nothing where nothing is new, folds the messages about one event, and begins with the day row', () => {
   const event = message({ detections: { smoke: 2 } });
   expect(plan(after(event), [event, message({ time: START - 1n, detections: { smoke: 9 } })])).toMatchObject({
     outcomes: ['unchanged', 'superseded'],
@@ -66,8 +76,15 @@ it('a transaction writes nothing where nothing is new, folds the messages about 
     message({ time: START + 2n, annotations: { fire: 1 } }),
   ]);
   expect(folded.outcomes).toEqual(['recorded', 'superseded', 'recorded', 'unchanged']);
-  // The event, and seven counter rows. A total that is not as it was read shows at once that another writer is in the stripe.
-  expect([folded.writes[0]?.rowKey, folded.writes.length]).toEqual(['total', 8]);
+  // A day row that is not as it was read shows at once that another writer is in the stripe. The last one is of a new stripe alone.
+  expect(folded.writes.map(({ rowKey }) => rowKey.split('|')[0])).toEqual([
+    'day',
+    'hour',
+    'minute',
+    'camera',
+    'event',
+    'day sealed',
+  ]);
 });
 
 it.each<readonly [string, Partial<PlainMessage>, string]>([
@@ -85,11 +102,12 @@ it.each<readonly [string, Partial<PlainMessage>, string]>([
 const refused = (said: string) => ({ code: expect.any(String), refused: expect.stringContaining(said) });
 
 describe('a message that can never be recorded', () => {
-  /** With the known ones, which it has not sent yet. */
-  const camera64 = { detections: named(MAX_CAMERA_CATEGORIES - KNOWN.size) };
-  const cameras = all(MAX_CAMERAS_PER_SHARD - 1).map((index) => `k${index}`);
+  /** With the configured ones, which it has not sent yet. */
+  const camera64 = { detections: named(MAX_CAMERA_CATEGORIES - CONFIGURED.size) };
+  const cameras = all(MAX_CAMERAS_PER_SHARD - 1).map((index) => index.toString(36));
+  const longIds = all(1_549).map((index) => String(index).padStart(128, 'k'));
 
-  it.each<readonly [string, ShardSnapshot, readonly Partial<PlainMessage>[], readonly unknown[]]>([
+  it.each<readonly [string, Snapshot, readonly Partial<PlainMessage>[], readonly unknown[]]>([
     [
       'is one whose event was first reported with another time',
       after(message()),
@@ -97,7 +115,7 @@ describe('a message that can never be recorded', () => {
       [refused('data.ts_utc'), 'recorded'],
     ],
     [
-      'has category 65 of a camera in one day, with the known ones',
+      'has category 65 of a camera in one day, with the configured ones',
       after(message(camera64)),
       [{ annotations: { more: 1 } }, { annotations: { c0: 1 } }, { cameraId: 'ridge-05', detections: { more: 1 } }],
       [refused('64 categories'), 'recorded', 'recorded'],
@@ -109,8 +127,8 @@ describe('a message that can never be recorded', () => {
       ['recorded', refused('64 categories'), 'recorded'],
     ],
     [
-      "has a category too many of a shard's day, in which there is room for the known ones",
-      withTotal({ tally: tallyOf(Object.keys(named(MAX_TALLY_CATEGORIES - KNOWN.size - 1))) }),
+      "has a category too many of a shard's day, in which there is room for the configured ones",
+      withStripe({ tally: tallyOf(Object.keys(named(MAX_TALLY_CATEGORIES - CONFIGURED.size - 1))) }),
       [
         { detections: { x: 1 } },
         { cameraId: 'b', detections: { y: 1 } },
@@ -120,12 +138,18 @@ describe('a message that can never be recorded', () => {
     ],
     [
       "is of a camera too many of a shard's day",
-      withTotal({ cameras: withCameras(EMPTY_CAMERA_LIST, cameras) }),
-      [{ cameraId: 'a' }, { cameraId: 'b' }, { cameraId: 'a', eventId: 'f-2' }, { cameraId: 'k5' }],
+      withStripe({ cameras: withCameras(NO_CAMERAS, cameras) }),
+      [{ cameraId: 'NEW' }, { cameraId: 'OTHER' }, { cameraId: 'NEW', eventId: 'f-2' }, { cameraId: '5' }],
       ['recorded', refused('cameras'), 'recorded', 'recorded'],
     ],
     [
-      'has no known category: these are never refused on a camera',
+      'is of a camera for whose id the list has no room',
+      withStripe({ cameras: withCameras(NO_CAMERAS, longIds) }),
+      [{ cameraId: 'n'.repeat(128) }, { cameraId: 'm'.repeat(128) }, { cameraId: longIds[5] ?? '' }],
+      ['recorded', refused('cameras'), 'recorded'],
+    ],
+    [
+      'has no configured category: these are never refused on a camera',
       NOTHING,
       [
         camera64,
@@ -136,23 +160,20 @@ describe('a message that can never be recorded', () => {
       ['recorded', refused('64 categories'), 'recorded', refused('64 categories')],
     ],
     [
-      'has no known category: these are never refused on a camera, also where others took the room before they were known',
+      'has no configured category: these are never refused on a camera, also where others took the room before they were configured',
       withRows([
         [
           cameraKey('ridge-04'),
           { kind: 'camera', value: { ...emptyCameraRow(0), tally: tallyOf(Object.keys(named(64))) } },
         ],
-        [
-          TOTAL_KEY,
-          { kind: 'total', value: { ...EMPTY_TOTAL, cameras: withCameras(EMPTY_CAMERA_LIST, ['ridge-04']) } },
-        ],
+        [DAY_KEY, { kind: 'stripe', value: { ...EMPTY_STRIPE, cameras: withCameras(NO_CAMERAS, ['ridge-04']) } }],
       ]),
       [{ detections: { fire: 1, c0: 1 } }, { eventId: 'f-2', detections: { fire: 1, more: 1 } }],
       ['recorded', refused('64 categories')],
     ],
     [
-      'has no known category: these are never refused in a shard, also where others took the room before they were known',
-      withTotal({ tally: tallyOf(Object.keys(named(MAX_TALLY_CATEGORIES))) }),
+      'has no configured category: these are never refused in a shard, also where others took the room before they were configured',
+      withStripe({ tally: tallyOf(Object.keys(named(MAX_TALLY_CATEGORIES))) }),
       [{ detections: { fire: 1 } }, { eventId: 'f-2', detections: { more: 1 } }],
       ['recorded', refused(`${MAX_TALLY_CATEGORIES} categories`)],
     ],
@@ -161,7 +182,7 @@ describe('a message that can never be recorded', () => {
   });
 
   it('changes no counter', () => {
-    const { writes, rows } = plan(NOTHING, [message({ detections: named(MAX_CAMERA_CATEGORIES + 1) })]);
-    expect([writes, rows.size]).toEqual([[], 0]);
+    const { writes, counters } = plan(NOTHING, [message({ detections: named(MAX_CAMERA_CATEGORIES + 1) })]);
+    expect([writes, counters.size]).toEqual([[], 0]);
   });
 });

@@ -3,23 +3,26 @@ import { describe, expect, it } from 'vitest';
 
 import {
   cameraKey,
-  camerasKey,
+  DAY_KEY,
   eventKey,
   eventsOfMinute,
   hourKey,
-  HOURS_KEY,
   minuteKey,
   parseCameraKey,
   parseEventKey,
   parseHourKey,
   parseMinuteKey,
+  parseShardPartition,
+  partitionsOf,
   rowsBetween,
-  TOTAL_KEY,
+  SEALED_KEY,
+  shardPartition,
 } from '../../../src/analytics/rows/keys.ts';
 import { inStripe, MAX_STRIPES, parseStripe, stripesOf } from '../../../src/analytics/rows/stripes.ts';
 import { DecodeError } from '../../../src/storage/errors.ts';
 import type { KeyRange } from '../../../src/storage/row.ts';
 import { ids } from '../arbitraries.ts';
+import { DATE } from '../counting.ts';
 
 const minutes = fc.oneof(fc.nat(1_439), fc.integer({ min: 598, max: 601 }));
 /** Ids that are much alike, with characters that separate the parts of keys. */
@@ -28,8 +31,7 @@ const anyId = fc.oneof(ids, alike);
 const stripes = fc.nat(MAX_STRIPES - 1);
 
 const counterKeys = fc.oneof(
-  fc.constantFrom(TOTAL_KEY, HOURS_KEY),
-  fc.integer({ min: 1, max: 9_999 }).map(camerasKey),
+  fc.constant(DAY_KEY),
   fc.nat(23).map(hourKey),
   fc.tuple(minutes, fc.nat(59)).map(([minute, second]) => minuteKey(minute, second)),
   anyId.map(cameraKey),
@@ -67,7 +69,7 @@ describe('a key', () => {
     [parseHourKey, 'hour|8,hour|24,hour|08|x,minute|08'],
     [parseMinuteKey, 'minute|0815,minute|2400|00,minute|0860|00,minute|0815|15,minute|0815|60,hour|0815|00'],
     [parseEventKey, 'event|9959|a|b,event|815|a|b,event|0815|a,event|0815|a|b|c,camera|a,event|08:5|a|b'],
-    [parseStripe, 'total 1,total 00,total 64,total 01 02,total x1'],
+    [parseStripe, 'day 1,day 00,day 64,day 01 02,day x1,day sealed'],
   ])('is not read as one of another form: %o, %s', (parse, keys) => {
     for (const key of keys.split(',')) expect(() => parse(key), key).toThrow(DecodeError);
   });
@@ -94,5 +96,28 @@ describe('a range of keys', () => {
       }),
       { numRuns: 500 },
     );
+  });
+
+  it('of a day has the partitions of all its shards and generations, and none of another day', () => {
+    for (const [shard, generation] of [
+      [0, 0],
+      [63, 0],
+      [7, 1],
+      [0, 12],
+    ] as const) {
+      const partition = shardPartition(DATE, shard, generation);
+      expect(parseShardPartition(DATE, partition)).toEqual({ shard, generation });
+      expect(has(partitionsOf(DATE), partition)).toBe(true);
+    }
+    for (const other of ['2026-11-20_00', '2026-11-22.1_00', 'days'])
+      expect(has(partitionsOf(DATE), other)).toBe(false);
+    for (const wrong of ['2026-11-20_00', '2026-11-21', '2026-11-21.0_00', '2026-11-21_0']) {
+      expect(() => parseShardPartition(DATE, wrong)).toThrow(DecodeError);
+    }
+  });
+
+  it('of the day rows ends with the row that tells of a seal', () => {
+    expect(has(stripesOf(DAY_KEY), SEALED_KEY)).toBe(true);
+    expect(inStripe(DAY_KEY, MAX_STRIPES - 1) < SEALED_KEY).toBe(true);
   });
 });

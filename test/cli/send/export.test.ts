@@ -118,14 +118,14 @@ describe('npm run export', () => {
   it.each<[string, (storage: CountingStorage) => Promise<unknown>, string, number]>([
     [
       'a closed day',
-      async (storage) => storage.process().shards.close(DATE),
+      async (storage) => storage.process().days.close(DATE),
       `${DATE} is closed, or about to be: its event rows are deleted.\n`,
       1,
     ],
     [
-      'a day whose manifest is lost, of which an empty file is no backup',
-      async (storage) => storage.client().deleteEntity(DATE, 'shards'),
-      `The manifest of ${DATE} is missing: run npm run audit.\n`,
+      'a day whose row is lost, of which an empty file is no backup',
+      async (storage) => storage.client().deleteEntity('days', DATE),
+      `The row of ${DATE} is missing: run npm run audit.\n`,
       2,
     ],
   ])('refuses %s, and leaves no file', async (_, prepare, complaint, exitCode) => {

@@ -71,6 +71,7 @@ const MINUTE_US = 60_000_000n;
 const LONGEST_MS = 36 * 3_600_000;
 /** The clock of an instance that closes days is right, as far as it must be. */
 const RIGHT_CLOCK_MS = 290_000;
+const WRONG_CLOCK_MS = 6 * 3_600_000;
 const TRIES = 4;
 const ROUNDS = 25;
 /** After so long no clock takes the hold of a stopped rewrite for live. */
@@ -396,7 +397,8 @@ class History {
     for (let round = 1; round <= ROUNDS && !this.#isClosed; round += 1) {
       // Those whose clocks are wrong do nothing.
       const others = this.#chance.happens(0.3) ? this.#writers : [this.#any(this.#writers)];
-      const closer = this.#spawn([], this.#form.writersLatencyMs, RIGHT_CLOCK_MS);
+      const isWrong = this.#chance.happens(0.2);
+      const closer = this.#spawn([], this.#form.writersLatencyMs, isWrong ? WRONG_CLOCK_MS : RIGHT_CLOCK_MS);
       this.#isClosing = true;
       await Promise.all(
         [closer, ...others].map(async (instance) => {

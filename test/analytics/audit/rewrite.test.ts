@@ -1,0 +1,359 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+
+import { auditDay } from '../../../src/analytics/audit/audit.ts';
+import {
+  RewriteAbandoned,
+  rewriteDay,
+  type RewriteOptions,
+  RewriteRefused,
+} from '../../../src/analytics/audit/rewrite.ts';
+import { DayHeld } from '../../../src/analytics/errors.ts';
+import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { DAYS_PARTITION, SEALED_KEY } from '../../../src/analytics/rows/keys.ts';
+import type { TableConnection } from '../../../src/storage/connection.ts';
+import { StorageTrouble } from '../../../src/storage/errors.ts';
+import { Table } from '../../../src/storage/table.ts';
+import { MemoryTable } from '../../storage/memory-table.ts';
+import { CountingProcess, DATE, frame, START, WHOLE_DAY } from '../counting.ts';
+import { Oracle, type PlainMessage } from '../oracle.ts';
+
+const MINUTE = 60_000_000n;
+const MESSAGES: readonly PlainMessage[] = [
+  frame('ridge-1', 'f-1', START + 480n * MINUTE, {
+    time: START + 1n,
+    reviewed: true,
+    annotations: { smoke: 1, fire: 2 },
+  }),
+  frame('ridge-1', 'f-2', START + 480n * MINUTE + 10_500_000n),
+  frame('ridge-2', 'f-3', START + 541n * MINUTE, { detections: { fire: 3 }, reviewed: true }),
+];
+/** Old news of an event: it is counted until the newer ones come. */
+const EDIT = frame('ridge-1', 'f-1', START + 480n * MINUTE, { time: START, detections: { fog: 7 } });
+/** News of an event that is stored, and a new one of a camera that is not. */
+const MORE: readonly PlainMessage[] = [
+  frame('ridge-1', 'f-2', START + 480n * MINUTE + 10_500_000n, { time: START + 999n * MINUTE, detections: { fog: 2 } }),
+  frame('ridge-3', 'f-4', START + 480n * MINUTE),
+];
+/** News of another event, which makes a process that works in the same stripe move. */
+const NEWS = frame('ridge-2', 'f-3', START + 541n * MINUTE, { time: START + 999n * MINUTE, detections: { fog: 5 } });
+const QUESTIONS = [
+  WHOLE_DAY,
+  { start: START + 480n * MINUTE, end: START + 540n * MINUTE - 1n },
+  { start: START + 480n * MINUTE, end: START + 481n * MINUTE - 1n },
+  { start: START + 480n * MINUTE + 1n, end: START + 541n * MINUTE },
+  { ...WHOLE_DAY, cameraId: 'ridge-1' },
+  { start: START + 480n * MINUTE + 1n, end: START + 541n * MINUTE, cameraId: 'ridge-1' },
+];
+
+type Step = (method: string, args: readonly unknown[]) => Promise<void>;
+
+/** The table as one process reaches it. Something is awaited before each request, and perhaps after it. */
+const reachedBy = (table: MemoryTable, before: Step, after: Step = async () => undefined): TableConnection => {
+  const inSteps =
+    <Args extends readonly unknown[], Answer>(method: string, carryOut: (...args: Args) => Promise<Answer>) =>
+    async (...args: Args): Promise<Answer> => {
+      await before(method, args);
+      const answer = await carryOut(...args);
+      await after(method, args);
+      return answer;
+    };
+  return {
+    create: async () => table.create(),
+    now: () => Date.now(),
+    get: inSteps('get', async (...args: Parameters<MemoryTable['get']>) => table.get(...args)),
+    page: inSteps('page', async (...args: Parameters<MemoryTable['page']>) => table.page(...args)),
+    transact: inSteps('transact', async (...args: Parameters<MemoryTable['transact']>) => table.transact(...args)),
+    firstPartition: inSteps('firstPartition', async (...args: Parameters<MemoryTable['firstPartition']>) =>
+      table.firstPartition(...args),
+    ),
+  };
+};
+
+const rewrite = async (connection: TableConnection, options: Partial<RewriteOptions> = {}) =>
+  rewriteDay(new Table(connection, { format: FORMAT }), DATE, { say: () => undefined, ...options });
+
+/** Whether a process takes messages; a day that is held takes none now. */
+const isTaken = async (process: CountingProcess, messages: readonly PlainMessage[]): Promise<boolean> => {
+  try {
+    await process.record(messages);
+    return true;
+  } catch (error) {
+    if (!(error instanceof DayHeld)) throw error;
+    return false;
+  }
+};
+
+/** A gate that processes wait at until it is opened. */
+const gate = () => {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  return { opened: promise, open: () => resolve(undefined) };
+};
+
+/** A process whose transactions wait for one gate after the other before they are sent. */
+const withheld = async (table: MemoryTable, messages: readonly PlainMessage[], count = 1) => {
+  const arrived = Array.from({ length: count }, gate);
+  const released = Array.from({ length: count }, gate);
+  let sent = 0;
+  const step: Step = async (method) => {
+    if (method !== 'transact' || sent === count) return;
+    sent += 1;
+    arrived[sent - 1]?.open();
+    await released[sent - 1]?.opened;
+  };
+  const recording = isTaken(new CountingProcess(reachedBy(table, step)), messages);
+  await arrived[0]?.opened;
+  return {
+    recording,
+    /** Sends the next transaction, and waits until another one is withheld or all is done. */
+    send: async (): Promise<void> => {
+      released[sent - 1]?.open();
+      await Promise.race([recording, arrived[sent]?.opened]);
+    },
+  };
+};
+
+/** A day in two stripes: a process that meets another one in its stripe makes a new one. */
+const seeded = async (shards = 1): Promise<MemoryTable> => {
+  const table = new MemoryTable();
+  const process = new CountingProcess(table, shards);
+  await process.record(MESSAGES.slice(0, 1));
+  const other = await withheld(table, MESSAGES.slice(1, 2));
+  await process.record([EDIT]);
+  await other.send();
+  await other.recording;
+  await process.record(MESSAGES);
+  expect(table.partitions().flatMap((name) => table.rows(name).map(({ rowKey }) => rowKey))).toContain('day 01');
+  return table;
+};
+
+/** Everything is counted once, whoever asks, and all that is left of other generations says that they do not count. */
+const demandRight = async (table: MemoryTable, messages: readonly PlainMessage[]): Promise<void> => {
+  const oracle = new Oracle(messages);
+  const process = new CountingProcess(table);
+  for (const question of QUESTIONS) expect(await process.answer(question)).toEqual(oracle.answer(question));
+  const cameras = await process.reader.cameras(DATE, 1);
+  expect(cameras.map(({ cameraId, tally }) => [cameraId, tally.events]).toSorted()).toEqual(
+    [...new Set(messages.map(({ cameraId }) => cameraId))]
+      .map((cameraId) => [cameraId, oracle.answer({ ...WHOLE_DAY, cameraId }).total_events])
+      .toSorted(),
+  );
+};
+
+const demandNoDifferences = async (table: MemoryTable): Promise<void> =>
+  expect(await auditDay(new CountingProcess(table).table, DATE)).toMatchObject({
+    differences: [],
+    unreadable: [],
+    unsettled: [],
+  });
+
+const demandClean = (table: MemoryTable, generation: number): void => {
+  const others = table
+    .partitions()
+    .filter((name) => name !== DAYS_PARTITION && !name.startsWith(`${DATE}.${generation}_`));
+  expect(others.flatMap((name) => table.rows(name)).filter(({ rowKey }) => rowKey !== SEALED_KEY)).toEqual([]);
+};
+
+/** Rewrites a day once for each of its requests, and has something done before that request. */
+const atEachRequest = async (
+  prepare: (table: MemoryTable) => Promise<(rewriting: { readonly isOver: boolean }) => Promise<void>>,
+  check: (table: MemoryTable, error: unknown) => Promise<void>,
+  shards = 1,
+): Promise<void> => {
+  for (let at = 1, requests = at; requests >= at; at += 1) {
+    const table = await seeded(shards);
+    const interfere = await prepare(table);
+    requests = 0;
+    const rewriting = { isOver: false };
+    const step: Step = async () => {
+      requests += 1;
+      if (requests === at) await interfere(rewriting);
+    };
+    const error: unknown = await rewrite(reachedBy(table, step)).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    rewriting.isOver = true;
+    await check(table, error);
+    vi.useRealTimers();
+  }
+};
+
+const minutesLater = (minutes: number): void => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 60_000 });
+};
+
+afterEach(() => void vi.useRealTimers());
+
+describe('while a day is rewritten, at whatever point,', () => {
+  it('what a new process or an old one takes is counted, and what it refuses may be sent again', async () => {
+    let taken = new Map<PlainMessage, boolean>();
+    await atEachRequest(
+      async (table) => {
+        taken = new Map();
+        const old = new CountingProcess(table);
+        await old.record(MESSAGES);
+        return async () => {
+          for (const [index, process] of [old, new CountingProcess(table)].entries()) {
+            for (const message of MORE.slice(index, index + 1)) taken.set(message, await isTaken(process, [message]));
+          }
+        };
+      },
+      async (table, error) => {
+        expect(error).toBeUndefined();
+        await demandRight(table, [...MESSAGES, ...MORE.filter((message) => taken.get(message) === true)]);
+        demandClean(table, 1);
+        await new CountingProcess(table).record(MORE);
+        await demandRight(table, [...MESSAGES, ...MORE]);
+      },
+    );
+  });
+
+  it.each([
+    ['into its own stripe', false],
+    ['into a new stripe', true],
+  ])('a transaction %s that was computed before is counted or refused', async (_, isNewStripe) => {
+    let recording: Promise<boolean> = Promise.resolve(false);
+    await atEachRequest(
+      async (table) => {
+        const late = await withheld(table, MORE, isNewStripe ? 2 : 1);
+        recording = late.recording;
+        if (isNewStripe) {
+          await new CountingProcess(table).record([NEWS]);
+          await late.send();
+        }
+        return late.send;
+      },
+      async (table, error) => {
+        expect(error).toBeUndefined();
+        await demandRight(table, [...MESSAGES, ...(isNewStripe ? [NEWS] : []), ...((await recording) ? MORE : [])]);
+      },
+    );
+  });
+
+  it.each([1, 2])(
+    'a reader that had begun before answers right, with %i shards',
+    async (shards) => {
+      for (const question of QUESTIONS) {
+        for (const begins of [1, 2]) {
+          let answering: Promise<unknown> = Promise.resolve();
+          await atEachRequest(
+            async (table) => {
+              const released = gate();
+              let requests = 0;
+              const reader = new CountingProcess(
+                reachedBy(table, async () => {
+                  requests += 1;
+                  if (requests > begins) await released.opened;
+                }),
+              );
+              answering = reader.answer(question);
+              return async () => {
+                released.open();
+                expect(await answering).toEqual(new Oracle(MESSAGES).answer(question));
+              };
+            },
+            async (_, error) => expect(error).toBeUndefined(),
+            shards,
+          );
+        }
+      }
+    },
+    120_000,
+  );
+
+  it('an answer that is lost changes nothing', async () => {
+    for (const isCarriedOut of [true, false]) {
+      for (let at = 1, requests = at; requests >= at; at += 1) {
+        const table = await seeded();
+        requests = 0;
+        const before: Step = async () => {
+          requests += 1;
+          if (requests === at && !isCarriedOut) throw new StorageTrouble(0);
+        };
+        const after: Step = async () => {
+          if (requests === at && isCarriedOut) throw new StorageTrouble(0);
+        };
+        await rewrite(reachedBy(table, before, after));
+        await demandRight(table, MESSAGES);
+        demandClean(table, 1);
+      }
+    }
+  });
+
+  it('it is killed: answers stay right, the day takes events after three minutes, and another rewrite ends the work', async () => {
+    for (let at = 1; ; at += 1) {
+      const table = await seeded();
+      let requests = 0;
+      const died = gate();
+      const step: Step = async () => {
+        requests += 1;
+        if (requests < at) return;
+        died.open();
+        await new Promise(() => undefined);
+      };
+      await Promise.race([rewrite(reachedBy(table, step)), died.opened]);
+      if (requests < at) break;
+      await demandRight(table, MESSAGES);
+      minutesLater(3.1);
+      expect(await isTaken(new CountingProcess(table), MORE)).toBe(true);
+      await demandRight(table, [...MESSAGES, ...MORE]);
+      const { generation } = await rewrite(table);
+      await demandRight(table, [...MESSAGES, ...MORE]);
+      demandClean(table, generation);
+      if (at % 10 === 0) await demandNoDifferences(table);
+      vi.useRealTimers();
+    }
+  });
+
+  it('another rewrite is refused while it is at work, and takes over once its hold has expired', async () => {
+    await atEachRequest(
+      async (table) => async () => {
+        if (table.rows(DAYS_PARTITION).some(({ properties }) => properties['hold_owner'] !== undefined)) {
+          await expect(rewrite(table)).rejects.toThrow(RewriteRefused);
+        }
+        minutesLater(3.1);
+        await rewrite(table, { shards: 2 });
+        await new CountingProcess(table).record(MORE);
+      },
+      async (table, error) => {
+        if (error !== undefined) expect(error).toBeInstanceOf(RewriteAbandoned);
+        await demandRight(table, [...MESSAGES, ...MORE]);
+      },
+    );
+  });
+
+  it('its hold has expired, and the day takes events again: then it is abandoned', async () => {
+    let isRecorded = false;
+    await atEachRequest(
+      async (table) => {
+        isRecorded = false;
+        const old = new CountingProcess(table);
+        await old.record(MESSAGES);
+        return async () => {
+          minutesLater(3.1);
+          isRecorded = (await isTaken(old, MORE.slice(0, 1))) && (await isTaken(old, MORE.slice(1)));
+        };
+      },
+      async (table, error) => {
+        if (error !== undefined) expect(error).toBeInstanceOf(RewriteAbandoned);
+        expect(isRecorded).toBe(true);
+        await demandRight(table, [...MESSAGES, ...MORE]);
+      },
+    );
+  });
+
+  it('the day closes only before it is announced, or when it is over', async () => {
+    let closes: unknown;
+    await atEachRequest(
+      async (table) => async () => {
+        closes = await new CountingProcess(table).days.close(DATE).catch((error: unknown) => error);
+      },
+      async (table, error) => {
+        if (error !== undefined)
+          expect(error).toMatchObject({ message: expect.stringContaining('closing is announced') });
+        else if (!(closes instanceof DayHeld)) expect(closes).toMatchObject({ generation: 1 });
+        await demandRight(table, MESSAGES);
+      },
+    );
+  });
+});
