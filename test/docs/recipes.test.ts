@@ -23,6 +23,7 @@ import { ownDirectory } from '../harness/own-directory.ts';
 import { ask } from '../http/asking.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
 import { MemoryTable } from '../storage/memory-table.ts';
+import { isHere } from './is-here.ts';
 import { codeBlocksOf, ROOT } from './markdown.ts';
 
 const run = promisify(execFile);
@@ -257,7 +258,8 @@ class Client:
                 self.on_message(self, None, Message(topic, value))
 `;
 
-it('Frigate: detections are counted, corrected ones too, and an alert with smoke phones once', async () => {
+it('Frigate: detections are counted, corrected ones too, and an alert with smoke phones once', async ({ skip }) => {
+  if (!isHere('python3')) skip('python3 is not on this machine');
   const service = await Service.start();
   const directory = ownDirectory();
   const start_time = Date.now() / 1_000 - 60;
