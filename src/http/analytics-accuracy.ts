@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { accuracyOf } from '../analytics/model/accuracy.ts';
 import { dayOf } from '../analytics/model/day.ts';
 import { withConfiguredCategories } from '../analytics/model/configured-categories.ts';
+import type { Tally } from '../analytics/model/tally.ts';
 import {
   accuracyMembers,
   type AnalyticsDependencies,
@@ -83,15 +84,17 @@ export const analyticsAccuracy = ({ reader, now, categories }: AnalyticsDependen
         },
         csv: () => [
           ['category', ...FACTS, 'reviewed_total_events', 'total_events'],
-          ...figures.map(([category, own]) => [
-            category,
-            ...FACTS.map((fact) => own[fact] ?? ''),
-            tally.reviewed,
-            tally.events,
-          ]),
+          ...figures.map(([category, own]) => rowOf(category, own, tally)),
         ],
       };
     },
   });
 
 const FACTS = ['flagged', 'confirmed', 'missed', 'precision', 'recall'] as const;
+
+const rowOf = (category: string, own: Partial<ReturnType<typeof accuracyOf>>, { reviewed, events }: Tally) => [
+  category,
+  ...FACTS.map((fact) => own[fact] ?? ''),
+  reviewed,
+  events,
+];

@@ -4,9 +4,10 @@ import { accuracyOf } from '../analytics/model/accuracy.ts';
 import { busiest, type CameraOrder } from '../analytics/model/camera-order.ts';
 import { dayOf } from '../analytics/model/day.ts';
 import { CATEGORY_FORM } from '../analytics/model/identifier.ts';
-import { formatInstant } from '../analytics/model/instant.ts';
+import { formatInstant, type Instant } from '../analytics/model/instant.ts';
 import { withConfiguredCategories } from '../analytics/model/configured-categories.ts';
 import type { Tally } from '../analytics/model/tally.ts';
+import type { CameraActivity } from '../analytics/read/reader.ts';
 import {
   accuracyMembers,
   type AnalyticsDependencies,
@@ -96,15 +97,7 @@ export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependenc
       const lastMinutes = await reader.lastMinutes(day, days, new Set(first.map(({ cameraId }) => cameraId)));
       // A category that no camera has is 0 for each of them, like one that is configured.
       const always = typeof order === 'string' ? categories : [...categories, order.category];
-      const cameras = first.map(({ cameraId, tally }) => {
-        const at = lastMinutes.get(cameraId);
-        return {
-          camera_id: cameraId,
-          last_event_at: at && formatInstant(at),
-          ...answeredCounts(tally, always),
-          ...(accuracy && answeredAccuracy(tally, always)),
-        };
-      });
+      const cameras = first.map((one) => cameraAnswer(one, lastMinutes.get(one.cameraId), always, accuracy));
       return {
         status: 200,
         jsonBody: { date: day, days, total_cameras: found.length, cameras },
@@ -112,6 +105,18 @@ export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependenc
       };
     },
   });
+
+const cameraAnswer = (
+  { cameraId, tally }: CameraActivity,
+  lastMinute: Instant | undefined,
+  always: readonly string[],
+  withAccuracy: boolean,
+) => ({
+  camera_id: cameraId,
+  last_event_at: lastMinute && formatInstant(lastMinute),
+  ...answeredCounts(tally, always),
+  ...(withAccuracy && answeredAccuracy(tally, always)),
+});
 
 const answeredAccuracy = (tally: Tally, always: readonly string[]) => {
   const categories = Array.from(

@@ -54,14 +54,7 @@ const describeStatus = (status: ProblemStatus, codes: readonly ProblemCode[]) =>
 });
 
 const EXAMPLE_ERRORS = [
-  {
-    code: 'empty',
-    index: 1,
-    event_id: 'f-1029',
-    field: 'data.camera_id',
-    pointer: '/1/data/camera_id',
-    detail: 'data.camera_id is empty',
-  },
+  { code: 'empty', index: 1, field: 'data.camera_id', pointer: '/1/data/camera_id', detail: 'data.camera_id is empty' },
 ] as const;
 
 /** An example of each problem, which the operations refer to by its code. */
