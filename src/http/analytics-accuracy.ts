@@ -21,7 +21,7 @@ const accuracySchema = z
   .object({
     date: z.string().meta({ format: 'date' }).describe('The last UTC day.'),
     days: z.int().min(1).max(MAX_DAYS).describe('How many UTC days end with it.'),
-    camera_id: z.string().optional().describe('The camera that was asked about, where one was.'),
+    camera_id: z.string().optional().describe('The camera that was asked about, if any.'),
     total_events: countMembers.total_events,
     reviewed_total_events: countMembers.reviewed_total_events,
     categories: z
@@ -30,8 +30,8 @@ const accuracySchema = z
         z
           .object({
             ...accuracyMembers,
-            precision: share.describe('`confirmed` ÷ `flagged`; left out where nothing was flagged.'),
-            recall: share.describe('`confirmed` ÷ (`confirmed` + `missed`); left out where both are 0.'),
+            precision: share.describe('`confirmed` ÷ `flagged`; left out if nothing was flagged.'),
+            recall: share.describe('`confirmed` ÷ (`confirmed` + `missed`); left out if both are 0.'),
           })
           .meta({ id: 'AccuracyOfCategory' }),
       )

@@ -22,11 +22,7 @@ export interface AnalyticsDependencies {
 }
 
 /** The query parameter `camera_id`. */
-export const cameraId = parameter(
-  identifier.optional(),
-  'One camera alone; all cameras where none is given.',
-  'ridge-04',
-);
+export const cameraId = parameter(identifier.optional(), 'One camera. By default all cameras.', 'ridge-04');
 
 /** The query parameter `date`. */
 export const date = parameter(
@@ -35,7 +31,7 @@ export const date = parameter(
     .refine(isDay, 'must be a day that exists, such as 2026-11-21')
     .meta({ format: 'date', pattern: DAY_PATTERN })
     .optional(),
-  'A UTC day that exists; today where none is given.',
+  'A UTC day that exists. By default today.',
   '2026-11-21',
 );
 
@@ -61,7 +57,7 @@ const countsPerCategory = z.record(z.string(), count);
 export const answeredTime = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{6})?\+00:00$/)
-  .describe('UTC; a fraction (microseconds) only where there is one.');
+  .describe('UTC. It has a fraction (microseconds) only if that is not 0.');
 
 /** The ends of a period in an answer. */
 export const periodMembers = {
@@ -93,7 +89,7 @@ export const answeredPeriod = ({ start, end }: Period) => ({
 /**
  * The counts of a tally as answers have them.
  *
- * @param always categories that are present with 0 where nothing happened
+ * @param always categories that are always present, at least with 0
  */
 export const answeredCounts = (tally: Tally, always: readonly string[]) => {
   const { categories } = withConfiguredCategories(tally, always);

@@ -35,7 +35,7 @@ const seriesSchema = z
   .object({
     ...periodMembers,
     step: z.enum(STEPS),
-    camera_id: z.string().optional().describe('The camera that was asked about, where one was.'),
+    camera_id: z.string().optional().describe('The camera that was asked about, if any.'),
     steps: z
       .array(
         z.object({ ...periodMembers, active_cameras: activeCameras, ...countMembers }).meta({ id: 'AnalyticsOfStep' }),

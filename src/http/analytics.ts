@@ -37,7 +37,7 @@ export const analyticsRange = (dependencies: AnalyticsDependencies, windowSecond
     handle: async ({ query }) => activity(periodOf(query, dependencies.now(), windowSeconds), query, dependencies),
   });
 
-/** `GET /api/analytics/day`: what happened on a UTC day, today where none is given. */
+/** `GET /api/analytics/day`: what happened on a UTC day, by default today. */
 export const analyticsDay = (dependencies: AnalyticsDependencies): Route =>
   get('AnalyticsDay', 'analytics/day', {
     authLevel: 'function',
@@ -65,7 +65,7 @@ const whichCameras = {
 
 const ANSWERS = {
   200: {
-    description: 'What happened. Every configured category is present in all three maps, 0 where nothing happened.',
+    description: 'What happened. Every configured category is present in all three maps, at least with 0.',
     schema: z
       .object({
         ...periodMembers,
@@ -73,7 +73,7 @@ const ANSWERS = {
         active_camera_ids: z
           .array(z.string())
           .optional()
-          .describe('Those cameras, sorted; left out where that is asked for.'),
+          .describe('Those cameras, sorted. Left out with `active_camera_ids=false`.'),
         ...countMembers,
       })
       .meta({ id: 'Analytics' }),

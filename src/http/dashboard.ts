@@ -7,7 +7,7 @@ import { get, type Route } from './route/route.ts';
  * `GET /api/dashboard`: the page to look at. Anybody may have it, because there is no data in it: it asks the other endpoints, with
  * the key that the person gives it.
  *
- * @param page rejects where the package has no page
+ * @param page rejects if the package has no page
  */
 export const dashboard = (page: () => Promise<DashboardPage>): Route =>
   get('Dashboard', 'dashboard', {
@@ -15,8 +15,7 @@ export const dashboard = (page: () => Promise<DashboardPage>): Route =>
     operationId: 'getDashboard',
     tag: 'service',
     summary: 'A page to look at',
-    description:
-      'It shows what the other endpoints answer, and asks the person for a function key where they want one.',
+    description: 'It shows what the other endpoints answer, and asks the person for a function key if they want one.',
     query: 'any',
     conditional: 'public',
     answers: {

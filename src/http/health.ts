@@ -34,7 +34,7 @@ export const health = (table: Pick<Table, 'answers'>, now = () => performance.no
   });
 };
 
-/** Whoever asks within a second of a probe gets its answer. */
+/** Every question within a second of a probe gets its answer. */
 const sharedProbe = (probe: () => Promise<boolean>, now: () => number): (() => Promise<boolean>) => {
   let last: { readonly at: number; readonly answer: Promise<boolean> } | undefined;
   return async () => {

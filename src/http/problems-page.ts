@@ -25,7 +25,7 @@ const page = (): string =>
     section('Faults', 'The <code>code</code> of one of the <code>errors</code> of a problem.', Object.entries(FAULTS)),
     section(
       'Calls',
-      'The <code>code</code> of a recipient in <code>calls</code> who is not called, or not yet.',
+      'The <code>code</code> of a recipient in <code>calls</code> that is not called, or not yet.',
       Object.entries(CALL_REASONS),
     ),
     '</body></html>',

@@ -36,7 +36,6 @@ const ofOne = {
     200: {
       description: 'The notification as it stands then.',
       schema: notificationAnswer,
-      examples: { notification: NOTIFICATION_EXAMPLE },
     },
   },
   problems: ['unknown_notification', ...PHONE_PROBLEMS],
@@ -59,7 +58,7 @@ export const readNotification = (phone: Phone<OneNotificationParts>): Route =>
     handle: async ({ path: { id } }) => oneAnswer(await phoneOr503(phone).read(id)),
   });
 
-/** `POST /api/notifications/{id}/stop`: a false alarm. Nobody is called any more; who is being spoken to hears the message to its end. */
+/** `POST /api/notifications/{id}/stop`: a false alarm. Nobody is called any more. A callee who is being spoken to hears the message to its end. */
 export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
   post('StopNotification', 'notifications/{id}/stop', {
     authLevel: 'function',
@@ -67,7 +66,7 @@ export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
     operationId: 'stopNotification',
     summary: 'Stop a notification',
     description:
-      'A false alarm: who waits or rings is stopped, who is being spoken to hears the message to its end. Stopping twice is one stop; after the end nothing changes.',
+      'A false alarm: waiting and ringing recipients are stopped, a callee who is being spoken to hears the message to its end. Stopping twice is one stop; after the end nothing changes.',
     handle: async ({ path: { id }, log }) => oneAnswer(await phoneOr503(phone).stop(id, log)),
   });
 
@@ -88,7 +87,7 @@ export const acknowledgeNotification = (phone: Phone<OneNotificationParts>): Rou
     operationId: 'acknowledgeNotification',
     summary: 'Say who has a notification in hand',
     description:
-      'It wakes nobody and stops nothing: everybody sees who has seen it. The first one stays; a second is answered with the first.',
+      'It wakes nobody and stops nothing: all operators see the name. Acknowledging again replaces name and time.',
     body: jsonBody(acknowledgement, { maxBytes: 4_096, examples: { ana: { by: 'Ana' } } }),
     handle: async ({ path: { id }, body: { by }, log }) => oneAnswer(await phoneOr503(phone).acknowledge(id, by, log)),
   });
@@ -103,7 +102,7 @@ const listQuery = z
     ),
     attention: parameter(
       flag(false),
-      '`true`: all that need somebody’s attention, whatever `limit` and `cursor` say: they run, or ended within 24 hours, were not stopped, and have reached fewer than enough.',
+      '`true`: all that need attention, whatever `limit` and `cursor` say: they run, or ended within 24 hours, were not stopped, and have reached too few.',
       'true',
     ),
     status: parameter(
@@ -156,7 +155,7 @@ export const listNotifications = (phone: Phone<Pick<CallsPhone, 'list' | 'needin
     tag: 'calls',
     summary: 'Notifications, or those that need attention',
     description:
-      'The newest first. Enough is one who has heard the message, one who has confirmed where `confirm` was asked for, or `confirmations_needed` in waves. A question without `attention=true` reads at most 1,000 rows: `next_cursor` says that there may be more, also if few or none are listed.',
+      'The newest first. Waves need `confirmations_needed` confirmations, `confirm` needs one, otherwise one callee must hear the message. Without `attention=true` at most 1,000 rows are read: `next_cursor` says that there may be more, also if few or none are listed.',
     query: listQuery,
     conditional: true,
     answers: {

@@ -146,7 +146,7 @@ const notificationBody: RequestBody<ReturnType<typeof parseNotification>> = {
     'application/json': {
       schema: z.xor([toAll, inWaves]).meta({
         id: 'NotificationRequest',
-        description: 'An alert and who is to be told.',
+        description: 'An alert and its recipients.',
         examples: [ONE],
       }),
       examples: { one: ONE, waves: WAVES },

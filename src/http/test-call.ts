@@ -12,7 +12,7 @@ import { post, type Route } from './route/route.ts';
 /**
  * `POST /api/test-call`, **debug builds only**: the body is a JSON array of phone numbers; calls them as an alert of the type
  * `alert_type` (default `Custom`) would, and answers as `POST /api/notifications` does.
- * Its limits are the same. The events of its calls go to `callbackBaseUrl`, where that is given.
+ * Its limits are the same. The events of its calls go to `callbackBaseUrl`, if that is given.
  *
  * Everything is declared inside the function: a call outside it would keep this module in a release bundle.
  */

@@ -31,7 +31,7 @@ export const ABOUT = {
   ],
 } satisfies Omit<ZodOpenApiObject, 'paths'>;
 
-/** How callers show who they are. */
+/** How callers authenticate. */
 export const SECURITY_SCHEMES = {
   functionKeyHeader: {
     type: 'apiKey',

@@ -139,17 +139,17 @@ const describeAnswers = ({ answers, conditional }: Operation): ZodOpenApiRespons
   return mapValues(all, describeAnswer);
 };
 
-const describeAnswer = ({ description, headers, schema, mediaType = 'application/json', examples = {} }: Answer) => ({
+const describeAnswer = ({ description, headers, schema, mediaType = 'application/json' }: Answer) => ({
   description,
   headers: withRequestId(headers),
-  ...(schema && { content: { [mediaType]: describeContent({ schema, examples }) } }),
+  ...(schema && { content: { [mediaType]: { schema } } }),
 });
 
 const withRequestId = ({ shape }: z.ZodObject = z.object({})) => z.object({ ...shape, ...requestIdHeader });
 
 const describeContent = ({ schema, examples }: DescribedContent) => ({
   schema,
-  ...(Object.keys(examples).length > 0 && { examples: mapValues(examples, (value) => ({ value })) }),
+  examples: mapValues(examples, (value) => ({ value })),
 });
 
 const mapValues = <Value, Mapped>(of: Readonly<Record<string, Value>>, map: (value: Value) => Mapped) =>
