@@ -155,7 +155,9 @@ export class Sending {
     const after = withNews(undefined, claimed.case, this.#context.destinations, now);
     const isClaimed = claimed.lines !== shared.lines;
     const changed = isClaimed ? { lines: claimed.lines, etag: shared.etag } : undefined;
-    return { kind: 'created', stored: await store.create(after, use && { ...use, etag: used.etag }, changed, now) };
+    const { stored, linesEtag } = await store.create(after, use && { ...use, etag: used.etag }, changed, now);
+    if (changed !== undefined) this.#cases.learn({ lines: changed.lines, etag: linesEtag });
+    return { kind: 'created', stored };
   }
 
   /** A new notification, with the claim of its first call if that is next. */

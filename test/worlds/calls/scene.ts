@@ -100,7 +100,7 @@ export const logged = ({ instances }: Pick<World, 'instances'>, event: string): 
 
 /** Lets time pass in small steps, until something is so. */
 export const until = async (world: World, isSo: () => boolean, mostMs = 120_000, stepMs = 20): Promise<void> => {
-  for (const from = world.now; !isSo(); ) {
+  for (const from = world.now; !isSo();) {
     if (world.now - from > mostMs) throw new Error(`not so within ${mostMs} ms`);
     await world.pass(stepMs);
   }
