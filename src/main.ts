@@ -2,7 +2,7 @@ import { app } from '@azure/functions';
 
 import { Days } from './analytics/rows/days.ts';
 import type { Day } from './analytics/model/day.ts';
-import { instantFromMilliseconds, type Instant } from './analytics/model/instant.ts';
+import { now } from './analytics/model/instant.ts';
 import { Reader } from './analytics/read/reader.ts';
 import { Recorder } from './analytics/record/recorder.ts';
 import { backUpClosing, backUpDays, BACKUP_SCHEDULE } from './analytics/retention/back-up-days.ts';
@@ -56,7 +56,6 @@ const counters = new Table(azureTable(settings.tables, 'analytics', credential),
 const calls = new Table(azureTable(settings.tables, 'calls', credential), { format: CALLS_FORMAT });
 
 // Analytics
-const now = (): Instant => instantFromMilliseconds(Date.now());
 const days = new Days(counters, settings.counterShards, appLog);
 const recorder = new Recorder(counters, days, appLog, { configuredCategories: settings.detectionCategories });
 const analytics = {

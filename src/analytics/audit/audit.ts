@@ -1,10 +1,10 @@
 import pLimit from 'p-limit';
 
 import type { Log } from '../../log.ts';
-import { isDamage } from '../../storage/errors.ts';
+import { DecodeError, isDamage, LaterFormat } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 import { type Day, endOfDay, MICROSECONDS, minuteOfDay, offsetIn, startOfDay } from '../model/day.ts';
-import { formatInstant, type Instant, instantFrom, instantFromMilliseconds } from '../model/instant.ts';
+import { formatInstant, type Instant, instantFrom, now } from '../model/instant.ts';
 import type { Period } from '../model/period.ts';
 import { type Step, stepsOf } from '../model/steps.ts';
 import { NO_COUNT, sumOf, type Tally } from '../model/tally.ts';
@@ -91,7 +91,7 @@ const auditOnce = async (table: Table, day: Day): Promise<Pass> => {
   if (lost !== undefined) noteDamage('row of the day', lost);
   else if (row === undefined && shards.length > 0) noteDamage('row of the day', 'it is missing, and the day has rows');
   if (row === undefined) return { row, closed: false, events: 0, answers: 0, unreadable: [], differing };
-  const closed = row.closes !== undefined && row.closes <= instantFromMilliseconds(Date.now());
+  const closed = row.closes !== undefined && row.closes <= now();
   const counted: Counted[] = [];
   const unreadable: UnreadableRow[] = [];
   for (const { partition, generation } of shards) {
@@ -104,7 +104,12 @@ const auditOnce = async (table: Table, day: Day): Promise<Pass> => {
   let answers = 0;
   const compare = async (question: Question): Promise<void> => {
     const expected = await question(fromEvents);
-    const { value: answered = new Map<string, Facts>(), damage } = await unlessDamage(async () => question(reader));
+    const { value: answered = new Map<string, Facts>(), damage } = await unlessDamage(async () =>
+      question(reader).catch((error: unknown) => {
+        // The event rows have a format that is known: so this is damage of a counter row.
+        throw error instanceof LaterFormat ? new DecodeError(error.message) : error;
+      }),
+    );
     for (const counter of new Set([...expected.keys(), ...answered.keys()])) {
       answers += 1;
       const [own, other] = [expected.get(counter) ?? NO_FACTS, answered.get(counter) ?? NO_FACTS];
@@ -124,7 +129,7 @@ const auditOnce = async (table: Table, day: Day): Promise<Pass> => {
   return { row, closed, events, answers, unreadable, differing };
 };
 
-/** What was read, or what is wrong with a row. A row of a later format is damage: the day's row and its event rows have this one. */
+/** What was read, or what is wrong with a row. */
 const unlessDamage = async <Value>(
   read: () => Promise<Value>,
 ): Promise<{ readonly value?: Value; readonly damage?: string }> => {
@@ -225,7 +230,7 @@ const one =
 const questionsAbout = (day: Day, counted: readonly Counted[], closed: boolean): readonly Question[] => {
   const whole = { start: startOfDay(day), end: endOfDay(day) };
   const minutes = [...new Set(counted.map(({ ts }) => minuteOfDay(ts)))].toSorted((first, second) => first - second);
-  const cameras = new Set(counted.map(({ cameraId }) => cameraId));
+  const cameras = Map.groupBy(counted, ({ cameraId }) => cameraId);
   const range = (period: Period, cameraId?: string): Question =>
     one(`${cameraId ?? 'all cameras'}, ${clockOf(period.start)} to ${clockOf(period.end)}`, async (answers) => {
       const { tally, activeCameras } = await answers.activity(period, cameraId);
@@ -257,12 +262,12 @@ const questionsAbout = (day: Day, counted: readonly Counted[], closed: boolean):
   return [
     ...[whole, ...stepsOf(whole, 'hour'), ...minutePeriods, ...parts].map((period) => range(period)),
     series('minute'),
-    ...Array.from(cameras).flatMap((id) => [
-      range(whole, id),
-      series('hour', id),
-      series('minute', id),
-      ...(cuts[0] === undefined ? [] : [range({ start: cuts[0], end: cuts.at(-1) ?? cuts[0] }, id)]),
-    ]),
+    ...[...cameras].flatMap(([id, own]) => {
+      // From its first event to its last: both are in minutes of which only a part is asked for.
+      const instants = own.map(({ ts }) => ts).toSorted((first, second) => (first < second ? -1 : 1));
+      const [start = whole.start, end = whole.end] = [instants[0], instants.at(-1)];
+      return [range(whole, id), series('hour', id), series('minute', id), range({ start, end }, id)];
+    }),
     async (answers) =>
       new Map(
         (await answers.cameras(day, 1)).map(({ cameraId, tally }) => [

@@ -7,9 +7,8 @@ import { StorageTrouble, unlessDamaged, WriteConflict } from '../../storage/erro
 import { type StoredRow, writeOf } from '../../storage/row.ts';
 import { backoffMs, type Table } from '../../storage/table.ts';
 import { DayMoved } from '../errors.ts';
-import { categoriesOf } from '../model/camera-event.ts';
 import type { Day } from '../model/day.ts';
-import { instantFromMilliseconds, parseInstant, sortableInstant } from '../model/instant.ts';
+import { instantFrom, now, parseInstant, sortableInstant } from '../model/instant.ts';
 import { MAX_SHARDS, shardOf } from '../model/shard.ts';
 import { ShardCommitter } from '../record/committer.ts';
 import { RowMemory, ShardWriter } from '../record/shard-writer.ts';
@@ -47,6 +46,7 @@ const RENEW_MS = 30_000;
 const TRIES = 20;
 const PARALLEL_READS = 8;
 const HOURS: readonly number[] = Array.from({ length: 24 }, (_, hour) => hour);
+const DAMAGED_ROWS = { from: 'damaged|', before: 'damaged}' };
 const MANY_EVENTS = 5_000;
 const EVENTS_A_LINE = 10_000;
 
@@ -80,8 +80,6 @@ class DayRewrite {
   readonly #committing = pLimit(16);
   readonly #reading = pLimit(PARALLEL_READS);
   readonly #committers = new Map<string, ShardCommitter>();
-  /** Every category of the day: each finds room, as it did when it was recorded. */
-  readonly #categories = new Set<string>();
   /** The versions of the event rows that were recorded anew, by partition and key. */
   readonly #versions = new Map<string, Map<string, string>>();
   #renewedAt = 0;
@@ -155,7 +153,7 @@ class DayRewrite {
       etag: stored?.etag,
       attempt: wholeOr0(attempt),
       owner,
-      isLive: until !== undefined && instantFromMilliseconds(Date.now()) < until,
+      isLive: until !== undefined && now() < until,
     };
   }
 
@@ -186,7 +184,7 @@ class DayRewrite {
   }
 
   async #hold({ row, etag }: DayState): Promise<void> {
-    const until = instantFromMilliseconds(Date.now() + HOLD_MS);
+    const until = instantFrom(now() + BigInt(HOLD_MS) * 1_000n);
     this.#renewedAt = performance.now();
     const [attempt, owner] = [this.#attempt, this.#owner];
     if (row !== undefined)
@@ -261,6 +259,11 @@ class DayRewrite {
         ? HOURS.map((hour) => [partition, rowsBetween('event', hour * 60, (hour + 1) * 60)] as const)
         : [[partition, ALL_EVENTS] as const],
     );
+    for (const partition of partitions) {
+      for (const { rowKey, properties } of await this.#table.all(partition, DAMAGED_ROWS)) {
+        await this.#keep(rowKey, String(properties['content']));
+      }
+    }
     await this.#reading.map(ranges, async ([partition, range]) => {
       const versions = this.#versions.get(partition) ?? new Map<string, string>();
       this.#versions.set(partition, versions);
@@ -276,7 +279,6 @@ class DayRewrite {
 
   /** What a stripe has no room for goes into the next one. */
   async #record(event: StoredEvent, stripe = 0): Promise<void> {
-    for (const category of categoriesOf(event.facets)) this.#categories.add(category);
     const outcome = await this.#committer(shardOf(event.cameraId, this.#shards), stripe).submit(event);
     if (typeof outcome === 'string') {
       this.#events += 1;
@@ -293,7 +295,7 @@ class DayRewrite {
       table: this.#table,
       partition: shardPartition(this.#day, shard, this.#attempt),
       memory: new RowMemory(),
-      configuredCategories: this.#categories,
+      configuredCategories: new Set(),
       demandOpen: async () => undefined,
       demandWritable: async (mark) => {
         if (mark > 0) throw new DayMoved();
@@ -310,10 +312,15 @@ class DayRewrite {
     if (this.#options.withoutUnreadable !== true)
       throw new RewriteRefused(`${damage} (row ${rowKey}). Leave it out with --without-unreadable`);
     const content = JSON.stringify(properties);
+    if (await this.#keep(`damaged|${rowKey}`, content)) this.#options.say(`left out ${rowKey}, which held ${content}`);
+  }
+
+  /** Keeps a copy of a row that is left out. A key has 512 characters, and a text 32K. @returns whether it is new */
+  async #keep(key: string, content: string): Promise<boolean> {
     const partition = shardPartition(this.#day, 0, this.#attempt);
-    const key = `damaged|${rowKey}`.slice(0, 500);
-    const isNew = await this.#table.insert(partition, key, { content: content.slice(0, 30_000) });
-    if (isNew !== undefined) this.#options.say(`left out ${rowKey}, which held ${content}`);
+    return (
+      (await this.#table.insert(partition, key.slice(0, 500), { content: content.slice(0, 30_000) })) !== undefined
+    );
   }
 
   // Sealing
@@ -382,7 +389,7 @@ class DayRewrite {
       [...cameras].every(([shard, ids]) => [...ids].every((id) => shardOf(id, count) === shard)),
     );
     if (shards === undefined) throw new RewriteRefused('the cameras of its shards fit no number of shards');
-    const closes = instantFromMilliseconds(Date.now());
+    const closes = now();
     const row = { ...newDay(shards), generation: closed, attempt: await this.#latestMark(found), closes };
     this.#options.say(`the day was closed: its row is written again, with ${shards} shards`);
     return writeDayRow(this.#table, this.#day, etag, row);

@@ -20,6 +20,9 @@ export const instantFrom = (microseconds: bigint): Instant => {
 export const instantFromMilliseconds = (milliseconds: number): Instant =>
   instantFrom(BigInt(Math.trunc(milliseconds)) * 1_000n);
 
+/** Now, by the clock of this process. */
+export const now = (): Instant => instantFromMilliseconds(Date.now());
+
 const FORM =
   /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:[0-5]\d:[0-5]\d)(?:\.(\d{1,12}))?(Z|z|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)?$/;
 

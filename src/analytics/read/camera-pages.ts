@@ -4,6 +4,8 @@ import type { Table } from '../../storage/table.ts';
 import { ALL_CAMERAS, cameraKey, parseCameraKey } from '../rows/keys.ts';
 import { parseStripe, readStripes } from '../rows/stripes.ts';
 
+const cameraOf = (row: StoredRow): string => decodingRow(row, () => parseCameraKey(parseStripe(row.rowKey).key));
+
 /**
  * The rows of each camera of a shard, those in all stripes as of one moment. They are neighbors, so a page has them together. Only the
  * first camera of a later page may have rows before it, of an earlier moment or written since: those are read again together.
@@ -15,7 +17,6 @@ export async function* camerasIn(
   partition: string,
   select: readonly string[],
 ): AsyncGenerator<readonly [cameraId: string, rows: readonly StoredRow[]]> {
-  const cameraOf = (row: StoredRow): string => decodingRow(row, () => parseCameraKey(parseStripe(row.rowKey).key));
   let last: readonly [cameraId: string, rows: readonly StoredRow[]] | undefined;
   let isLaterPage = false;
   for await (const page of table.pages(partition, ALL_CAMERAS, { select })) {

@@ -243,7 +243,11 @@ class Draft {
       change(writeOf(key, etagOf(key), bucketValues(value, minutes.keys())), { kind: 'hour', value });
     }
     for (const [key, differences] of this.#samples) {
-      const samples = differences.map((one) => ({ ...one, cameraIndex: indexOf(one.cameraId) }));
+      const samples = differences.map(({ microsecond, cameraId, tally: added }) => ({
+        microsecond,
+        cameraIndex: indexOf(cameraId),
+        tally: added,
+      }));
       const stored = ofKind(rows.get(key), 'minute')?.value ?? NO_SAMPLES;
       const value = this.#fitting(key, () => addSamples(stored, samples, categories));
       change(minuteRowWrite(key, etagOf(key), value, samples), { kind: 'minute', value });

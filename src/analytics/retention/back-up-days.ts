@@ -7,8 +7,8 @@ import type { BackupContainer } from '../../storage/backup-container.ts';
 import { StorageTrouble, unlessDamaged } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 import { DayMoved } from '../errors.ts';
-import { type Day, dayOf } from '../model/day.ts';
-import { type Instant, instantFromMilliseconds, sortableInstant } from '../model/instant.ts';
+import { type Day, dayOf, MICROSECONDS } from '../model/day.ts';
+import { type Instant, instantFrom, now, sortableInstant } from '../model/instant.ts';
 import { openDays, type StoredDay } from '../rows/day-row.ts';
 import type { Days } from '../rows/days.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
@@ -20,7 +20,7 @@ import { eventLines, type EventsRead } from './day-events.ts';
 export const BACKUP_SCHEDULE = '0 40 */6 * * *';
 
 /** A day is backed up when it ended so long ago: hardly anything comes later, and what does is noticed. */
-const BACKED_UP_AFTER_MS = 2 * 86_400_000;
+const BACKED_UP_AFTER_DAYS = 2n;
 
 /** How long a run works at most: less than the 30 minutes that the host gives it. The next run goes on. */
 const RUN_MS = 20 * 60_000;
@@ -53,7 +53,7 @@ export const backUpDays = async (
   const stop = AbortSignal.timeout(runMs);
   const blobs = await container();
   const open = await openDays(table);
-  const first = dayOf(instantFromMilliseconds(Date.now() - BACKED_UP_AFTER_MS));
+  const first = dayOf(instantFrom(now() - BACKED_UP_AFTER_DAYS * MICROSECONDS.day));
   const known = await blobs.list();
   const counted = { days: 0, days_backed_up: 0, days_failed: 0 };
   for (const day of open.filter((one) => one < first)) {

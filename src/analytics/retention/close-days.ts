@@ -14,7 +14,7 @@ import {
 import type { StoredRow } from '../../storage/row.ts';
 import { backoffMs, type Table } from '../../storage/table.ts';
 import { dayOf, microsecondOfMinute, MICROSECONDS, type Day } from '../model/day.ts';
-import { formatInstant, instantFrom, instantFromMilliseconds } from '../model/instant.ts';
+import { formatInstant, instantFrom, now } from '../model/instant.ts';
 import { DayHeld } from '../errors.ts';
 import { openDays, type StoredDay } from '../rows/day-row.ts';
 import { CLOSING_MARGIN, type Days, isClockRight } from '../rows/days.ts';
@@ -68,7 +68,6 @@ export const closeDays = async (
   const deleting = { table, limit: pLimit(PARALLEL_REQUESTS), hasTime, pause };
   const unexpected: unknown[] = [];
   const open = await openDays(table);
-  const now = (): bigint => instantFromMilliseconds(Date.now());
   const firstOpenDay = dayOf(instantFrom(now() - BigInt(retentionDays) * MICROSECONDS.day));
   for (const day of open.filter((one) => one < firstOpenDay)) {
     if (!hasTime()) break;

@@ -5,7 +5,7 @@ import { DamagedRow, StorageTrouble, WriteConflict } from '../../storage/errors.
 import type { Table } from '../../storage/table.ts';
 import { DayClosed, DayHeld, DayMoved } from '../errors.ts';
 import type { Day } from '../model/day.ts';
-import { type Instant, instantFrom, instantFromMilliseconds } from '../model/instant.ts';
+import { type Instant, instantFrom, now } from '../model/instant.ts';
 import { newDay, readDayRow, type StoredDay, writeDayRow } from './day-row.ts';
 import { DAYS_PARTITION, partitionsOf } from './keys.ts';
 
@@ -26,9 +26,6 @@ const TELL_AGAIN_MS = 3_600_000;
 const MOST_CLOCK_OFF_MS = 5 * 60_000;
 
 const TRIES = 4;
-
-/** Now, by the clock of this process. */
-const now = (): Instant => instantFromMilliseconds(Date.now());
 
 /** How far the clock of this process is ahead of the `Date` in the latest answer of storage, in milliseconds. */
 const clockAheadMs = (table: Table): number => Date.now() - table.now();

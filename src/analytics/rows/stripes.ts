@@ -185,7 +185,8 @@ export const readStripes = async (
   // number of stripes did not either.
   let before: string | undefined;
   for (let tries = 0; tries < COLLECT_TRIES; tries += 1) {
-    const stripes = (await readSealed(table, partition))?.stripes ?? 0;
+    const first = await table.get(partition, DAY_KEY, { select: STATE_PROPERTIES });
+    const stripes = first === undefined ? 0 : stateFrom(first).stripes;
     const rows = await Promise.all(
       Array.from({ length: stripes }, async (_, stripe) => table.get(partition, inStripe(key, stripe), { select })),
     );

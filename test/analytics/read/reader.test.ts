@@ -95,7 +95,8 @@ describe('however many events and cameras there are, and with a read of the row 
       );
       const perShard = all(shards);
       expect(requests).toEqual([
-        ...['create', 'get'],
+        'create',
+        'get',
         ...perShard.map(() => ['day', 'camera_index', 'format']),
         ...perShard.map(() => 'get'),
       ]);

@@ -154,19 +154,19 @@ describe('a day that closes', () => {
   });
 });
 
+const opened = async () => {
+  const storage = new MemoryStorage();
+  const { days, table } = storage.process(2);
+  const row = await days.claim(DATE);
+  return { storage, days, table, row };
+};
+const holdFor = (seconds: bigint) => ({ owner: 'x', until: instantFrom(now() + seconds * 1_000_000n) });
+
 // What a seal keeps out of a shard, and at which moments, is played in the world of counting.
 describe('the mark of a seal', () => {
-  const opened = async () => {
-    const storage = new MemoryStorage();
-    const { days, table } = storage.process(2);
-    const row = await days.claim(DATE);
-    return { storage, days, table, row };
-  };
-  const hold = (seconds: bigint) => ({ owner: 'x', until: instantFrom(now() + seconds * 1_000_000n) });
-
   it('of an attempt that is held keeps recorders out, and readers in', async () => {
     const { storage, days, row } = await opened();
-    await change(storage, { attempt: 1, hold: hold(60n) });
+    await change(storage, { attempt: 1, hold: holdFor(60n) });
     await expect(days.demandWritable(DATE, row, 1)).rejects.toThrow(DayHeld);
     expect(await days.demandCurrent(DATE, row, 1)).toMatchObject({ generation: 0 });
     await expect(days.demandWritable(DATE, row, 0), 'a shard that is not sealed yet').resolves.toBeUndefined();
@@ -174,10 +174,10 @@ describe('the mark of a seal', () => {
 
   it('of an attempt whose owner died is void: a recorder removes the hold', async () => {
     const { storage, days, row } = await opened();
-    await change(storage, { attempt: 1, hold: hold(-1n) });
+    await change(storage, { attempt: 1, hold: holdFor(-1n) });
     await days.demandWritable(DATE, row, 1);
     expect(await days.stored(DATE)).toMatchObject({ attempt: 1, generation: 0, hold: undefined });
-    await change(storage, { attempt: 2, hold: hold(60n) });
+    await change(storage, { attempt: 2, hold: holdFor(60n) });
     await expect(days.demandWritable(DATE, row, 1), 'and stays void').resolves.toBeUndefined();
   });
 
