@@ -20,7 +20,7 @@ const phone = async ({ groupKey, groupLabels, alerts }) => {
     .join(', ')
     .replaceAll(/[<>&\p{C}\p{Z}]+/gu, ' ')
     .trim();
-  const details = [...(labels || 'alert')].slice(0, 200).join('');
+  const details = (labels || 'alert').slice(0, 200).replace(/\p{Cs}$/u, '');
   const body = { channel: 'phone', alert_type, recipients, details };
   const answer = await fetch(`${SERVICE_URL}/api/notifications`, {
     method: 'POST',

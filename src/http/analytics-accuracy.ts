@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { accuracyOf } from '../analytics/model/accuracy.ts';
 import { dayOf } from '../analytics/model/day.ts';
 import { withConfiguredCategories } from '../analytics/model/configured-categories.ts';
+import type { Tally } from '../analytics/model/tally.ts';
 import {
   accuracyMembers,
   type AnalyticsDependencies,
@@ -12,7 +13,7 @@ import {
   MAX_DAYS,
 } from './analytics-answer.ts';
 import { STORAGE_PROBLEMS } from './route/answers.ts';
-import { operation, type Route, route } from './route/route.ts';
+import { get, type Route } from './route/route.ts';
 
 const share = z.number().min(0).max(1).optional();
 
@@ -20,7 +21,7 @@ const accuracySchema = z
   .object({
     date: z.string().meta({ format: 'date' }).describe('The last UTC day.'),
     days: z.int().min(1).max(MAX_DAYS).describe('How many UTC days end with it.'),
-    camera_id: z.string().optional().describe('The camera that was asked about, where one was.'),
+    camera_id: z.string().optional().describe('The camera that was asked about, if any.'),
     total_events: countMembers.total_events,
     reviewed_total_events: countMembers.reviewed_total_events,
     categories: z
@@ -29,8 +30,8 @@ const accuracySchema = z
         z
           .object({
             ...accuracyMembers,
-            precision: share.describe('`confirmed` ÷ `flagged`; left out where nothing was flagged.'),
-            recall: share.describe('`confirmed` ÷ (`confirmed` + `missed`); left out where both are 0.'),
+            precision: share.describe('`confirmed` ÷ `flagged`; left out if nothing was flagged.'),
+            recall: share.describe('`confirmed` ÷ (`confirmed` + `missed`); left out if both are 0.'),
           })
           .meta({ id: 'AccuracyOfCategory' }),
       )
@@ -43,59 +44,57 @@ const accuracySchema = z
 
 /** `GET /api/analytics/accuracy`: how often the AI was right on UTC days, as far as operators reviewed its events. */
 export const analyticsAccuracy = ({ reader, now, categories }: AnalyticsDependencies): Route =>
-  route({
-    name: 'AnalyticsAccuracy',
-    path: 'analytics/accuracy',
+  get('AnalyticsAccuracy', 'analytics/accuracy', {
     authLevel: 'function',
-    GET: operation({
-      operationId: 'getAnalyticsAccuracy',
-      tag: 'analytics',
-      summary: 'How often the AI was right',
-      description:
-        'Compares what the AI flagged with what operators annotated, in reviewed events alone. What nobody reviewed is in neither figure: compare `reviewed_total_events` with `total_events`.',
-      query: z.object({ ...daysParameters, camera_id: cameraId }),
-      conditional: true,
-      answers: {
-        200: {
-          description: 'The figures of each category.',
-          schema: accuracySchema,
-          hasTable: true,
+    operationId: 'getAnalyticsAccuracy',
+    tag: 'analytics',
+    summary: 'How often the AI was right',
+    description:
+      'Compares what the AI flagged with what operators annotated, in reviewed events alone. What nobody reviewed is in neither figure: compare `reviewed_total_events` with `total_events`.',
+    query: z.object({ ...daysParameters, camera_id: cameraId }),
+    conditional: true,
+    answers: {
+      200: {
+        description: 'The figures of each category.',
+        schema: accuracySchema,
+        hasTable: true,
+      },
+    },
+    problems: STORAGE_PROBLEMS,
+    handle: async ({ query: { date: asked, days, camera_id } }) => {
+      const day = asked ?? dayOf(now());
+      const { tally, without } = await reader.accuracy(day, days, camera_id);
+      const figures = Array.from(withConfiguredCategories(tally, categories).categories, ([category, own]) => {
+        const { precision, recall, ...counted } = accuracyOf(own);
+        return [
+          category,
+          { ...counted, ...(precision !== undefined && { precision }), ...(recall !== undefined && { recall }) },
+        ] as const;
+      });
+      return {
+        status: 200,
+        jsonBody: {
+          date: day,
+          days,
+          ...(camera_id !== undefined && { camera_id }),
+          total_events: tally.events,
+          reviewed_total_events: tally.reviewed,
+          categories: Object.fromEntries(figures),
+          without,
         },
-      },
-      problems: STORAGE_PROBLEMS,
-      handle: async ({ query: { date: asked, days, camera_id } }) => {
-        const day = asked ?? dayOf(now());
-        const { tally, without } = await reader.accuracy(day, days, camera_id);
-        const figures = Array.from(withConfiguredCategories(tally, categories).categories, ([category, own]) => {
-          const { precision, recall, ...counted } = accuracyOf(own);
-          return [
-            category,
-            { ...counted, ...(precision !== undefined && { precision }), ...(recall !== undefined && { recall }) },
-          ] as const;
-        });
-        return {
-          status: 200,
-          jsonBody: {
-            date: day,
-            days,
-            ...(camera_id !== undefined && { camera_id }),
-            total_events: tally.events,
-            reviewed_total_events: tally.reviewed,
-            categories: Object.fromEntries(figures),
-            without,
-          },
-          csv: () => [
-            ['category', ...FACTS, 'reviewed_total_events', 'total_events'],
-            ...figures.map(([category, own]) => [
-              category,
-              ...FACTS.map((fact) => own[fact] ?? ''),
-              tally.reviewed,
-              tally.events,
-            ]),
-          ],
-        };
-      },
-    }),
+        csv: () => [
+          ['category', ...FACTS, 'reviewed_total_events', 'total_events'],
+          ...figures.map(([category, own]) => rowOf(category, own, tally)),
+        ],
+      };
+    },
   });
 
 const FACTS = ['flagged', 'confirmed', 'missed', 'precision', 'recall'] as const;
+
+const rowOf = (category: string, own: Partial<ReturnType<typeof accuracyOf>>, { reviewed, events }: Tally) => [
+  category,
+  ...FACTS.map((fact) => own[fact] ?? ''),
+  reviewed,
+  events,
+];

@@ -22,11 +22,7 @@ export interface AnalyticsDependencies {
 }
 
 /** The query parameter `camera_id`. */
-export const cameraId = parameter(
-  identifier.optional(),
-  'One camera alone; all cameras where none is given.',
-  'ridge-04',
-);
+export const cameraId = parameter(identifier.optional(), 'One camera. By default all cameras.', 'ridge-04');
 
 /** The query parameter `date`. */
 export const date = parameter(
@@ -35,7 +31,7 @@ export const date = parameter(
     .refine(isDay, 'must be a day that exists, such as 2026-11-21')
     .meta({ format: 'date', pattern: DAY_PATTERN })
     .optional(),
-  'A UTC day that exists; today where none is given.',
+  'A UTC day that exists. By default today.',
   '2026-11-21',
 );
 
@@ -61,7 +57,7 @@ const countsPerCategory = z.record(z.string(), count);
 export const answeredTime = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{6})?\+00:00$/)
-  .describe('UTC; a fraction (microseconds) only where there is one.');
+  .describe('UTC. It has a fraction (microseconds) only if that is not 0.');
 
 /** The ends of a period in an answer. */
 export const periodMembers = {
@@ -93,7 +89,7 @@ export const answeredPeriod = ({ start, end }: Period) => ({
 /**
  * The counts of a tally as answers have them.
  *
- * @param always categories that are present with 0 where nothing happened
+ * @param always categories that are always present, at least with 0
  */
 export const answeredCounts = (tally: Tally, always: readonly string[]) => {
   const { categories } = withConfiguredCategories(tally, always);
@@ -109,17 +105,9 @@ export const answeredCounts = (tally: Tally, always: readonly string[]) => {
   };
 };
 
-const TOTALS = ['total_events', 'reviewed_total_events', 'annotated_total_events'] as const;
-const MAPS = [
-  'counts_per_category',
-  'reviewed_counts_per_category',
-  'annotated_counts_per_category',
-  'flagged',
-  'confirmed',
-  'missed',
-] as const;
+const TOTALS = ['total_events', 'reviewed_total_events', 'annotated_total_events'];
 
-/** A row of a table: its single facts, and numbers by category. */
+/** A row of a table: single facts, and numbers by category. */
 type Row = Readonly<Record<string, string | number | Readonly<Record<string, number>> | undefined>>;
 
 /**
@@ -133,32 +121,18 @@ export const countsTable = (
   before: readonly string[],
   after: readonly string[] = [],
 ): CsvRows => {
-  const perCategory = MAPS.flatMap((fact) => {
-    const categories = new Set(rows.flatMap((row) => Object.keys(mapIn(row, fact))));
-    return [...categories].sort().map((category) => ({ fact, category }));
-  });
-  const singles = [...before, ...TOTALS];
-  return [
-    [...singles, ...perCategory.map(({ fact, category }) => `${fact}.${category}`), ...after],
-    ...rows.map((row) => [
-      ...singles.map((fact) => singleIn(row, fact)),
-      ...perCategory.map(({ fact, category }) => numberIn(row, fact, category)),
-      ...after.map((fact) => singleIn(row, fact)),
-    ]),
-  ];
+  const cells = rows.map(cellsOf);
+  const perCategory = new Set(cells.flatMap((row) => [...row.keys()].filter((head) => head.includes('.'))));
+  const heads = [...before, ...TOTALS, ...[...perCategory].sort(), ...after];
+  return [heads, ...cells.map((row) => heads.map((head) => row.get(head) ?? (perCategory.has(head) ? 0 : '')))];
 };
 
-const mapIn = (row: Row, fact: string): Readonly<Record<string, number>> => {
-  const value = row[fact];
-  return typeof value === 'object' ? value : {};
-};
-
-const numberIn = (row: Row, fact: string, category: string): number => {
-  const map = mapIn(row, fact);
-  return Object.hasOwn(map, category) ? (map[category] ?? 0) : 0;
-};
-
-const singleIn = (row: Row, fact: string): string | number => {
-  const value = row[fact] ?? '';
-  return typeof value === 'object' ? '' : value;
-};
+/** By the heads of their columns; a fact and a category have a dot between them. */
+const cellsOf = (row: Row): ReadonlyMap<string, string | number | undefined> =>
+  new Map(
+    Object.entries(row).flatMap(([fact, value]) =>
+      typeof value === 'object'
+        ? Object.entries(value).map(([category, number]) => [`${fact}.${category}`, number] as const)
+        : [[fact, value] as const],
+    ),
+  );

@@ -4,9 +4,10 @@ import { accuracyOf } from '../analytics/model/accuracy.ts';
 import { busiest, type CameraOrder } from '../analytics/model/camera-order.ts';
 import { dayOf } from '../analytics/model/day.ts';
 import { CATEGORY_FORM } from '../analytics/model/identifier.ts';
-import { formatInstant } from '../analytics/model/instant.ts';
+import { formatInstant, type Instant } from '../analytics/model/instant.ts';
 import { withConfiguredCategories } from '../analytics/model/configured-categories.ts';
 import type { Tally } from '../analytics/model/tally.ts';
+import type { CameraActivity } from '../analytics/read/reader.ts';
 import {
   accuracyMembers,
   type AnalyticsDependencies,
@@ -18,9 +19,10 @@ import {
 import { lastSeen, lastSeenTable } from './analytics-last-seen.ts';
 import { camerasOfDays, camerasQuery, LAST_EVENT_AT, nameFilter } from './cameras-of-days.ts';
 import { badRequest } from './problem.ts';
+import { flag } from './request-values.ts';
 import { STORAGE_PROBLEMS } from './route/answers.ts';
 import { hidden, parameter } from './route/fields.ts';
-import { operation, type Route, route } from './route/route.ts';
+import { get, type Route } from './route/route.ts';
 
 const orderOf = (text: string): CameraOrder =>
   text === 'total_events' || text === 'reviewed_total_events' || text === 'annotated_total_events'
@@ -40,11 +42,11 @@ const query = z.object({
   ),
   q: camerasQuery.q,
   accuracy: parameter(
-    z.enum(['true', 'false'], { error: 'must be true or false' }).default('false'),
+    flag(false),
     '`true` adds `flagged`, `confirmed` and `missed` per category to the counts of each camera.',
     'true',
   ),
-  counts: hidden(z.enum(['true', 'false'], { error: 'must be true or false' }).default('true')),
+  counts: hidden(flag(true)),
   limit: camerasQuery.limit,
 });
 
@@ -63,58 +65,58 @@ const camera = z
 
 /** `GET /api/analytics/cameras`: the cameras of one UTC day or several, the busiest over all of them first. */
 export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependencies): Route =>
-  route({
-    name: 'AnalyticsCameras',
-    path: 'analytics/cameras',
+  get('AnalyticsCameras', 'analytics/cameras', {
     authLevel: 'function',
-    GET: operation({
-      operationId: 'getAnalyticsOfCameras',
-      tag: 'analytics',
-      summary: 'The busiest cameras of UTC days',
-      description:
-        'The largest number first, equal ones by id. `counts=false` answers what `/api/analytics/cameras/last-seen` does.',
-      query,
-      conditional: true,
-      answers: {
-        200: {
-          description:
-            'What each of them did. Every configured category is present for every camera, and the one of `order_by`.',
-          schema: camerasOfDays(camera).meta({ id: 'AnalyticsCameras' }),
-          hasTable: true,
-        },
+    operationId: 'getAnalyticsOfCameras',
+    tag: 'analytics',
+    summary: 'The busiest cameras of UTC days',
+    description:
+      'The largest number first, equal ones by id. `counts=false` answers what `/api/analytics/cameras/last-seen` does.',
+    query,
+    conditional: true,
+    answers: {
+      200: {
+        description:
+          'What each of them did. Every configured category is present for every camera, and the one of `order_by`.',
+        schema: camerasOfDays(camera).meta({ id: 'AnalyticsCameras' }),
+        hasTable: true,
       },
-      problems: STORAGE_PROBLEMS,
-      handle: async ({ query: { date: day = dayOf(now()), days, order_by, q, counts, accuracy, limit } }) => {
-        const isAsked = nameFilter(q);
-        if (counts === 'false') {
-          const wrong = order_by !== undefined ? 'order_by' : accuracy === 'true' ? 'accuracy' : undefined;
-          if (wrong !== undefined) throw badRequest([{ code: 'invalid', field: wrong, detail: 'needs the counts' }]);
-          const unlistedBody = await lastSeen(reader, { day, days, isAsked, limit });
-          return { status: 200, unlistedBody, csv: () => lastSeenTable(unlistedBody) };
-        }
-        const order = orderOf(order_by ?? 'total_events');
-        const found = (await reader.cameras(day, days)).filter(({ cameraId }) => isAsked(cameraId));
-        const first = busiest(found, order, limit);
-        const lastMinutes = await reader.lastMinutes(day, days, new Set(first.map(({ cameraId }) => cameraId)));
-        // A category that no camera has is 0 for each of them, like one that is configured.
-        const always = typeof order === 'string' ? categories : [...categories, order.category];
-        const cameras = first.map(({ cameraId, tally }) => {
-          const at = lastMinutes.get(cameraId);
-          return {
-            camera_id: cameraId,
-            last_event_at: at && formatInstant(at),
-            ...answeredCounts(tally, always),
-            ...(accuracy === 'true' && answeredAccuracy(tally, always)),
-          };
-        });
-        return {
-          status: 200,
-          jsonBody: { date: day, days, total_cameras: found.length, cameras },
-          csv: () => countsTable(cameras, ['camera_id'], ['last_event_at']),
-        };
-      },
-    }),
+    },
+    problems: STORAGE_PROBLEMS,
+    handle: async ({ query: { date: day = dayOf(now()), days, order_by, q, counts, accuracy, limit } }) => {
+      const isAsked = nameFilter(q);
+      if (!counts) {
+        const wrong = order_by !== undefined ? 'order_by' : accuracy ? 'accuracy' : undefined;
+        if (wrong !== undefined) throw badRequest([{ code: 'invalid', field: wrong, detail: 'needs the counts' }]);
+        const unlistedBody = await lastSeen(reader, { day, days, isAsked, limit });
+        return { status: 200, unlistedBody, csv: () => lastSeenTable(unlistedBody) };
+      }
+      const order = orderOf(order_by ?? 'total_events');
+      const found = (await reader.cameras(day, days)).filter(({ cameraId }) => isAsked(cameraId));
+      const first = busiest(found, order, limit);
+      const lastMinutes = await reader.lastMinutes(day, days, new Set(first.map(({ cameraId }) => cameraId)));
+      // A category that no camera has is 0 for each of them, like one that is configured.
+      const always = typeof order === 'string' ? categories : [...categories, order.category];
+      const cameras = first.map((one) => cameraAnswer(one, lastMinutes.get(one.cameraId), always, accuracy));
+      return {
+        status: 200,
+        jsonBody: { date: day, days, total_cameras: found.length, cameras },
+        csv: () => countsTable(cameras, ['camera_id'], ['last_event_at']),
+      };
+    },
   });
+
+const cameraAnswer = (
+  { cameraId, tally }: CameraActivity,
+  lastMinute: Instant | undefined,
+  always: readonly string[],
+  withAccuracy: boolean,
+) => ({
+  camera_id: cameraId,
+  last_event_at: lastMinute && formatInstant(lastMinute),
+  ...answeredCounts(tally, always),
+  ...(withAccuracy && answeredAccuracy(tally, always)),
+});
 
 const answeredAccuracy = (tally: Tally, always: readonly string[]) => {
   const categories = Array.from(

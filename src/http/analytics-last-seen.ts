@@ -7,7 +7,7 @@ import type { CsvRows } from '../csv.ts';
 import { type AnalyticsDependencies, answeredTime } from './analytics-answer.ts';
 import { camerasOfDays, camerasQuery, LAST_EVENT_AT, nameFilter } from './cameras-of-days.ts';
 import { STORAGE_PROBLEMS } from './route/answers.ts';
-import { operation, type Route, route } from './route/route.ts';
+import { get, type Route } from './route/route.ts';
 
 /** Which cameras are asked about. */
 interface AskedCameras {
@@ -36,31 +36,27 @@ export const lastSeenTable = ({ cameras }: Awaited<ReturnType<typeof lastSeen>>)
 
 /** `GET /api/analytics/cameras/last-seen`: which cameras sent frames on one UTC day or several, and when each did last. */
 export const analyticsLastSeen = ({ reader, now }: Pick<AnalyticsDependencies, 'reader' | 'now'>): Route =>
-  route({
-    name: 'AnalyticsLastSeen',
-    path: 'analytics/cameras/last-seen',
+  get('AnalyticsLastSeen', 'analytics/cameras/last-seen', {
     authLevel: 'function',
-    GET: operation({
-      operationId: 'getLastSeenOfCameras',
-      tag: 'analytics',
-      summary: 'When each camera last sent a frame',
-      description: 'The cameras of one or several UTC days, ordered by id, without their counts.',
-      query: z.object(camerasQuery),
-      conditional: true,
-      answers: {
-        200: {
-          description: 'When each of them last sent a frame.',
-          schema: camerasOfDays(
-            z
-              .object({ camera_id: z.string(), last_event_at: answeredTime.describe(LAST_EVENT_AT) })
-              .meta({ id: 'LastSeenOfCamera' }),
-          ).meta({ id: 'LastSeenOfCameras' }),
-        },
+    operationId: 'getLastSeenOfCameras',
+    tag: 'analytics',
+    summary: 'When each camera last sent a frame',
+    description: 'The cameras of one or several UTC days, ordered by id, without their counts.',
+    query: z.object(camerasQuery),
+    conditional: true,
+    answers: {
+      200: {
+        description: 'When each of them last sent a frame.',
+        schema: camerasOfDays(
+          z
+            .object({ camera_id: z.string(), last_event_at: answeredTime.describe(LAST_EVENT_AT) })
+            .meta({ id: 'LastSeenOfCamera' }),
+        ).meta({ id: 'LastSeenOfCameras' }),
       },
-      problems: STORAGE_PROBLEMS,
-      handle: async ({ query: { date, q, ...asked } }) => {
-        const jsonBody = await lastSeen(reader, { day: date ?? dayOf(now()), isAsked: nameFilter(q), ...asked });
-        return { status: 200, jsonBody };
-      },
-    }),
+    },
+    problems: STORAGE_PROBLEMS,
+    handle: async ({ query: { date, q, ...asked } }) => {
+      const jsonBody = await lastSeen(reader, { day: date ?? dayOf(now()), isAsked: nameFilter(q), ...asked });
+      return { status: 200, jsonBody };
+    },
   });

@@ -16,7 +16,7 @@ import { periodOf, rangeParameters, rangeRule, RANGE_RULES, WHEN_ENDS_ARE_RIGHT 
 import { STORAGE_PROBLEMS } from './route/answers.ts';
 import { fault } from './route/faults.ts';
 import { parameter, whenRight } from './route/fields.ts';
-import { operation, type Route, route } from './route/route.ts';
+import { get, type Route } from './route/route.ts';
 
 /** A day of minutes fits, and a year of days; an answer with more would be slow to make and to plot. */
 const MAX_STEPS = 1_500;
@@ -35,7 +35,7 @@ const seriesSchema = z
   .object({
     ...periodMembers,
     step: z.enum(STEPS),
-    camera_id: z.string().optional().describe('The camera that was asked about, where one was.'),
+    camera_id: z.string().optional().describe('The camera that was asked about, if any.'),
     steps: z
       .array(
         z.object({ ...periodMembers, active_cameras: activeCameras, ...countMembers }).meta({ id: 'AnalyticsOfStep' }),
@@ -51,49 +51,45 @@ const seriesSchema = z
  * @param windowSeconds the length of the window that ends now, in seconds
  */
 export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependencies, windowSeconds: number): Route =>
-  route({
-    name: 'AnalyticsSeries',
-    path: 'analytics/series',
+  get('AnalyticsSeries', 'analytics/series', {
     authLevel: 'function',
-    GET: operation({
-      operationId: 'getAnalyticsSeries',
-      tag: 'analytics',
-      summary: 'What happened in each step of a period',
-      description: `${RANGE_RULES} At most ${MAX_STEPS} steps. Adding up the steps gives what \`/api/analytics\` answers for the range.`,
-      query: z
-        .object(parameters)
-        .superRefine(rangeRule, WHEN_ENDS_ARE_RIGHT)
-        .superRefine(
-          ({ step, ...range }, context) => {
-            const count = countSteps(periodOf(range, now(), windowSeconds), step);
-            if (count > MAX_STEPS) context.addIssue(fault('too_many', tooManySteps(count), { path: ['step'] }));
-          },
-          whenRight('ts_utc_start', 'ts_utc_end', 'step'),
-        ),
-      conditional: true,
-      answers: {
-        200: {
-          description: 'What happened, step by step. Every configured category is present in every step.',
-          schema: seriesSchema,
-          hasTable: true,
+    operationId: 'getAnalyticsSeries',
+    tag: 'analytics',
+    summary: 'What happened in each step of a period',
+    description: `${RANGE_RULES} At most ${MAX_STEPS} steps. Adding up the steps gives what \`/api/analytics\` answers for the range.`,
+    query: z
+      .object(parameters)
+      .superRefine(rangeRule, WHEN_ENDS_ARE_RIGHT)
+      .superRefine(
+        ({ step, ...range }, context) => {
+          const count = countSteps(periodOf(range, now(), windowSeconds), step);
+          if (count > MAX_STEPS) context.addIssue(fault('too_many', tooManySteps(count), { path: ['step'] }));
         },
+        whenRight('ts_utc_start', 'ts_utc_end', 'step'),
+      ),
+    conditional: true,
+    answers: {
+      200: {
+        description: 'What happened, step by step. Every configured category is present in every step.',
+        schema: seriesSchema,
+        hasTable: true,
       },
-      problems: STORAGE_PROBLEMS,
-      handle: async ({ query: { step, camera_id, ...range } }) => {
-        const period = periodOf(range, now(), windowSeconds);
-        const steps = (await reader.series(period, step, camera_id)).map((ofStep) => stepAnswer(ofStep, categories));
-        return {
-          status: 200,
-          jsonBody: {
-            ...answeredPeriod(period),
-            step,
-            ...(camera_id !== undefined && { camera_id }),
-            steps,
-          },
-          csv: () => countsTable(steps, ['ts_utc_start', 'ts_utc_end', 'active_cameras']),
-        };
-      },
-    }),
+    },
+    problems: STORAGE_PROBLEMS,
+    handle: async ({ query: { step, camera_id, ...range } }) => {
+      const period = periodOf(range, now(), windowSeconds);
+      const steps = (await reader.series(period, step, camera_id)).map((ofStep) => stepAnswer(ofStep, categories));
+      return {
+        status: 200,
+        jsonBody: {
+          ...answeredPeriod(period),
+          step,
+          ...(camera_id !== undefined && { camera_id }),
+          steps,
+        },
+        csv: () => countsTable(steps, ['ts_utc_start', 'ts_utc_end', 'active_cameras']),
+      };
+    },
   });
 
 const tooManySteps = (count: number): string =>

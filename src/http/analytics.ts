@@ -13,9 +13,10 @@ import {
   periodMembers,
 } from './analytics-answer.ts';
 import { periodOf, rangeParameters, rangeRule, RANGE_RULES, WHEN_ENDS_ARE_RIGHT } from './range-parameters.ts';
+import { flag } from './request-values.ts';
 import { type Answers, STORAGE_PROBLEMS } from './route/answers.ts';
 import { parameter } from './route/fields.ts';
-import { operation, type Route, route } from './route/route.ts';
+import { get, type Route } from './route/route.ts';
 
 /**
  * `GET /api/analytics`: what happened in a period, both ends included; without ends, in the window that ends now.
@@ -23,48 +24,40 @@ import { operation, type Route, route } from './route/route.ts';
  * @param windowSeconds the window's length in seconds
  */
 export const analyticsRange = (dependencies: AnalyticsDependencies, windowSeconds: number): Route =>
-  route({
-    name: 'AnalyticsRange',
-    path: 'analytics',
+  get('AnalyticsRange', 'analytics', {
     authLevel: 'function',
-    GET: operation({
-      operationId: 'getAnalytics',
-      tag: 'analytics',
-      summary: 'What happened in a period',
-      description: RANGE_RULES,
-      query: z.object({ ...rangeParameters, ...whichCameras }).superRefine(rangeRule, WHEN_ENDS_ARE_RIGHT),
-      conditional: true,
-      answers: ANSWERS,
-      problems: STORAGE_PROBLEMS,
-      handle: async ({ query }) => activity(periodOf(query, dependencies.now(), windowSeconds), query, dependencies),
-    }),
+    operationId: 'getAnalytics',
+    tag: 'analytics',
+    summary: 'What happened in a period',
+    description: RANGE_RULES,
+    query: z.object({ ...rangeParameters, ...whichCameras }).superRefine(rangeRule, WHEN_ENDS_ARE_RIGHT),
+    conditional: true,
+    answers: ANSWERS,
+    problems: STORAGE_PROBLEMS,
+    handle: async ({ query }) => activity(periodOf(query, dependencies.now(), windowSeconds), query, dependencies),
   });
 
-/** `GET /api/analytics/day`: what happened on a UTC day, today where none is given. */
+/** `GET /api/analytics/day`: what happened on a UTC day, by default today. */
 export const analyticsDay = (dependencies: AnalyticsDependencies): Route =>
-  route({
-    name: 'AnalyticsDay',
-    path: 'analytics/day',
+  get('AnalyticsDay', 'analytics/day', {
     authLevel: 'function',
-    GET: operation({
-      operationId: 'getAnalyticsOfDay',
-      tag: 'analytics',
-      summary: 'What happened on a UTC day',
-      query: z.object({ date, ...whichCameras }),
-      conditional: true,
-      answers: ANSWERS,
-      problems: STORAGE_PROBLEMS,
-      handle: async ({ query }) => {
-        const day = query.date ?? dayOf(dependencies.now());
-        return activity({ start: startOfDay(day), end: endOfDay(day) }, query, dependencies);
-      },
-    }),
+    operationId: 'getAnalyticsOfDay',
+    tag: 'analytics',
+    summary: 'What happened on a UTC day',
+    query: z.object({ date, ...whichCameras }),
+    conditional: true,
+    answers: ANSWERS,
+    problems: STORAGE_PROBLEMS,
+    handle: async ({ query }) => {
+      const day = query.date ?? dayOf(dependencies.now());
+      return activity({ start: startOfDay(day), end: endOfDay(day) }, query, dependencies);
+    },
   });
 
 const whichCameras = {
   camera_id: cameraId,
   active_camera_ids: parameter(
-    z.enum(['true', 'false'], 'must be true or false').default('true'),
+    flag(true),
     '`false` leaves `active_camera_ids` out of the answer: there may be over a thousand.',
     'false',
   ),
@@ -72,7 +65,7 @@ const whichCameras = {
 
 const ANSWERS = {
   200: {
-    description: 'What happened. Every configured category is present in all three maps, 0 where nothing happened.',
+    description: 'What happened. Every configured category is present in all three maps, at least with 0.',
     schema: z
       .object({
         ...periodMembers,
@@ -80,7 +73,7 @@ const ANSWERS = {
         active_camera_ids: z
           .array(z.string())
           .optional()
-          .describe('Those cameras, sorted; left out where that is asked for.'),
+          .describe('Those cameras, sorted. Left out with `active_camera_ids=false`.'),
         ...countMembers,
       })
       .meta({ id: 'Analytics' }),
@@ -89,7 +82,7 @@ const ANSWERS = {
 
 const activity = async (
   period: Period,
-  asked: { readonly camera_id?: string | undefined; readonly active_camera_ids: 'true' | 'false' },
+  asked: { readonly camera_id?: string | undefined; readonly active_camera_ids: boolean },
   { reader, categories }: AnalyticsDependencies,
 ) => {
   const { tally, activeCameras: ids } = await reader.activity(period, asked.camera_id);
@@ -100,7 +93,7 @@ const activity = async (
       ...answeredPeriod(period),
       total_events,
       active_cameras: ids.length,
-      ...(asked.active_camera_ids === 'true' && { active_camera_ids: ids }),
+      ...(asked.active_camera_ids && { active_camera_ids: ids }),
       ...counts,
     },
   };

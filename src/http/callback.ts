@@ -65,8 +65,7 @@ const CONNECTED = {
   source: 'calling/callConnections/401f2d00-5d56-4d8a-b1e3-0242ac120002',
   type: 'Microsoft.Communication.CallConnected',
   specversion: '1.0',
-  time: '2026-11-21T08:00:02.1590127+00:00',
-  data: { callConnectionId: '401f2d00-5d56-4d8a-b1e3-0242ac120002', resultInformation: { code: 200, subCode: 0 } },
+  data: { callConnectionId: '401f2d00-5d56-4d8a-b1e3-0242ac120002' },
 };
 
 const eventOperation = (alertType: AlertType, phone: Phone<EventParts>) =>

@@ -1,46 +1,39 @@
 import * as z from 'zod';
 
 import type { DashboardPage } from '../dashboard/page-file.ts';
-import { operation, type Route, route } from './route/route.ts';
+import { get, type Route } from './route/route.ts';
 
 /**
  * `GET /api/dashboard`: the page to look at. Anybody may have it, because there is no data in it: it asks the other endpoints, with
  * the key that the person gives it.
  *
- * @param page rejects where the package has no page
+ * @param page rejects if the package has no page
  */
 export const dashboard = (page: () => Promise<DashboardPage>): Route =>
-  route({
-    name: 'Dashboard',
-    path: 'dashboard',
+  get('Dashboard', 'dashboard', {
     authLevel: 'anonymous',
-    GET: operation({
-      operationId: 'getDashboard',
-      tag: 'service',
-      summary: 'A page to look at',
-      description:
-        'It shows what the other endpoints answer, and asks the person for a function key where they want one.',
-      query: 'any',
-      conditional: 'public',
-      answers: {
-        200: {
-          description: 'The page. Its query says what it shows.',
-          mediaType: 'text/html',
-          schema: z.string().meta({ id: 'Page' }),
+    operationId: 'getDashboard',
+    tag: 'service',
+    summary: 'A page to look at',
+    description: 'It shows what the other endpoints answer, and asks the person for a function key if they want one.',
+    query: 'any',
+    conditional: 'public',
+    answers: {
+      200: {
+        description: 'The page. Its query says what it shows.',
+        mediaType: 'text/html',
+        schema: z.string().meta({ id: 'Page' }),
+      },
+    },
+    handle: async () => {
+      const { html: plain, contentSecurityPolicy, ...rest } = await page();
+      return {
+        status: 200,
+        headers: {
+          'Content-Security-Policy': contentSecurityPolicy,
+          'Cross-Origin-Opener-Policy': 'same-origin',
         },
-      },
-      handle: async () => {
-        const { html: plain, contentSecurityPolicy, ...rest } = await page();
-        return {
-          status: 200,
-          headers: {
-            'Content-Security-Policy': contentSecurityPolicy,
-            'X-Content-Type-Options': 'nosniff',
-            'Referrer-Policy': 'no-referrer',
-            'Cross-Origin-Opener-Policy': 'same-origin',
-          },
-          staticBody: { plain, ...rest },
-        };
-      },
-    }),
+        staticBody: { plain, ...rest },
+      };
+    },
   });

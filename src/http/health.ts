@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import type { Table } from '../storage/table.ts';
 import { Problem } from './problem.ts';
-import { operation, type Route, route } from './route/route.ts';
+import { get, type Route } from './route/route.ts';
 
 /** Anybody may ask, as often as they like: storage is asked once in so long, in milliseconds. */
 const ONE_PROBE_A_MS = 1_000;
@@ -14,31 +14,27 @@ const ONE_PROBE_A_MS = 1_000;
  */
 export const health = (table: Pick<Table, 'answers'>, now = () => performance.now()): Route => {
   const storageAnswers = sharedProbe(async () => table.answers(), now);
-  return route({
-    name: 'Health',
-    path: 'health',
+  return get('Health', 'health', {
     authLevel: 'anonymous',
-    GET: operation({
-      operationId: 'getHealth',
-      tag: 'service',
-      summary: 'Whether storage answers',
-      query: 'any',
-      answers: {
-        200: {
-          description: 'It does.',
-          schema: z.object({ status: z.literal('ok') }).meta({ id: 'Health' }),
-        },
+    operationId: 'getHealth',
+    tag: 'service',
+    summary: 'Whether storage answers',
+    query: 'any',
+    answers: {
+      200: {
+        description: 'It does.',
+        schema: z.object({ status: z.literal('ok') }).meta({ id: 'Health' }),
       },
-      problems: ['unhealthy'],
-      handle: async () => {
-        if (await storageAnswers()) return { status: 200, jsonBody: { status: 'ok' } };
-        throw new Problem('unhealthy', { headers: { 'retry-after': '5' } });
-      },
-    }),
+    },
+    problems: ['unhealthy'],
+    handle: async () => {
+      if (await storageAnswers()) return { status: 200, jsonBody: { status: 'ok' } };
+      throw new Problem('unhealthy', { headers: { 'retry-after': '5' } });
+    },
   });
 };
 
-/** Whoever asks within a second of a probe gets its answer. */
+/** Every question within a second of a probe gets its answer. */
 const sharedProbe = (probe: () => Promise<boolean>, now: () => number): (() => Promise<boolean>) => {
   let last: { readonly at: number; readonly answer: Promise<boolean> } | undefined;
   return async () => {

@@ -53,9 +53,11 @@ export const notificationAnswer = z
     reached: z
       .int()
       .min(0)
-      .describe('How many were reached: who has confirmed if `confirm` was asked for, else who has heard the message.'),
+      .describe(
+        'How many were reached: those that confirmed if `confirm` was asked for, else those that heard the message.',
+      ),
     confirmations_needed: z.int().min(1).optional().describe('How many have to confirm; left out without waves.'),
-    confirmed_by: z.array(z.int().min(0)).describe('Who has confirmed, by index in `recipients`.'),
+    confirmed_by: z.array(z.int().min(0)).describe('The recipients that confirmed, by index in `recipients`.'),
     next_wave_at: time
       .optional()
       .describe('When the next wave is called if too few confirm until then; left out if none waits.'),

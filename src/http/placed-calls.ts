@@ -13,24 +13,23 @@ const codeSchema = z.string().describe('Why, for machines: see `/api/problems`. 
 
 const since = z.iso.datetime().describe('Since when they wait, UTC.');
 
-/** What became of the call to one recipient. */
 const outcomeSchema = z.discriminatedUnion('status', [
   z.object({ recipient, status: z.literal('placed'), call_connection_id: z.string().min(1) }),
   z.object({ recipient, status: z.literal('waiting'), code: codeSchema, reason, since }),
   z.object({ recipient, status: z.literal('failed'), code: codeSchema, reason }),
 ]);
 
-/** One outcome per recipient, in the order of the request. */
-const outcomesSchema = z.array(outcomeSchema).min(1).max(50);
-
-const notificationId = z.string().describe('For `GET /api/notifications/{id}`.');
-
 /** What every request that places calls answers. */
 export const CALLS_ANSWERS = {
   202: {
     description:
-      'Written down; somebody is called, or will be. One outcome per recipient, in their order: `waiting` is called as soon as it can be, `failed` never. None stops the others.',
-    schema: z.object({ notification_id: notificationId, calls: outcomesSchema }).meta({ id: 'Calls' }),
+      'Stored; at least one recipient is called, or will be. One outcome for each recipient, in their order: `waiting` is called as soon as possible, `failed` never. None stops the others.',
+    schema: z
+      .object({
+        notification_id: z.string().describe('For `GET /api/notifications/{id}`.'),
+        calls: z.array(outcomeSchema).min(1).max(50),
+      })
+      .meta({ id: 'Calls' }),
   },
 } as const satisfies Answers;
 
@@ -56,7 +55,7 @@ export const callsAnswer = (sent: Sent) => {
     case 'waves too late':
       throw new Problem('waves_too_late');
     case 'refused': {
-      const calls = sent.calls.map(maskedFailure);
+      const calls = sent.calls.flatMap(maskedFailure);
       const areImpossible = calls.every(({ code }) => code === 'impossible_number');
       throw new Problem(areImpossible ? 'impossible_number' : 'nobody_allowed', { extensions: { calls } });
     }
@@ -64,25 +63,17 @@ export const callsAnswer = (sent: Sent) => {
       const calls = sent.calls.map(answerOf);
       const body = { notification_id: sent.id, calls };
       if (calls.some((call) => call.status !== 'failed')) return { status: 202 as const, jsonBody: body };
-      const detail =
-        calls.length === 1 ? 'The call could not be placed.' : `None of the ${calls.length} calls could be placed.`;
-      throw new Problem('nobody_callable', { detail, extensions: { ...body, calls: sent.calls.map(maskedFailure) } });
+      throw new Problem('nobody_callable', { extensions: { ...body, calls: sent.calls.flatMap(maskedFailure) } });
     }
   }
 };
 
 const answerOf = (call: SentCall): z.output<typeof outcomeSchema> => {
-  const { recipient: number, status } = call;
-  if (status === 'placed') return { recipient: number, status, call_connection_id: call.callId };
-  const { code, reason: words } = call;
-  if (status === 'failed') return { recipient: number, status, code, reason: words };
-  return { recipient: number, status, code, reason: words, since: new Date(call.since).toISOString() };
+  if (call.status === 'failed') return call;
+  if (call.status === 'waiting') return { ...call, since: new Date(call.since).toISOString() };
+  return { recipient: call.recipient, status: call.status, call_connection_id: call.callId };
 };
 
 /** A problem is logged and passed on, so the number is masked. */
-const maskedFailure = (call: SentCall): FailedCall => ({
-  recipient: maskPhoneNumber(call.recipient),
-  status: 'failed',
-  code: call.status === 'failed' ? call.code : 'refused',
-  reason: call.status === 'placed' ? 'placed' : call.reason,
-});
+const maskedFailure = ({ recipient: number, ...call }: SentCall): readonly FailedCall[] =>
+  call.status === 'failed' ? [{ recipient: maskPhoneNumber(number), ...call }] : [];

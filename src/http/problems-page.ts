@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { CALL_REASONS, defaultDetail, FAULTS, PROBLEM_CODES, PROBLEM_TYPES } from './problem-types.ts';
-import { operation, type Route, route } from './route/route.ts';
+import { get, type Route } from './route/route.ts';
 
 const section = (title: string, about: string, codes: readonly (readonly [code: string, text: string])[]): string =>
   [
@@ -25,7 +25,7 @@ const page = (): string =>
     section('Faults', 'The <code>code</code> of one of the <code>errors</code> of a problem.', Object.entries(FAULTS)),
     section(
       'Calls',
-      'The <code>code</code> of a recipient in <code>calls</code> who is not called, or not yet.',
+      'The <code>code</code> of a recipient in <code>calls</code> that is not called, or not yet.',
       Object.entries(CALL_REASONS),
     ),
     '</body></html>',
@@ -33,22 +33,18 @@ const page = (): string =>
 
 /** `GET /api/problems`: what the codes of answers mean, for people. Anybody may read it. */
 export const problemsPage = (): Route =>
-  route({
-    name: 'Problems',
-    path: 'problems',
+  get('Problems', 'problems', {
     authLevel: 'anonymous',
-    GET: operation({
-      operationId: 'getProblems',
-      tag: 'service',
-      summary: 'What the codes of answers mean',
-      query: 'any',
-      answers: {
-        200: {
-          description: 'A page with an anchor for each code.',
-          mediaType: 'text/html',
-          schema: z.string().meta({ id: 'CodesPage' }),
-        },
+    operationId: 'getProblems',
+    tag: 'service',
+    summary: 'What the codes of answers mean',
+    query: 'any',
+    answers: {
+      200: {
+        description: 'A page with an anchor for each code.',
+        mediaType: 'text/html',
+        schema: z.string().meta({ id: 'CodesPage' }),
       },
-      handle: () => ({ status: 200, body: page() }),
-    }),
+    },
+    handle: () => ({ status: 200, body: page() }),
   });

@@ -35,17 +35,22 @@ export const RANGE_RULES =
 /** Parameters of a range, parsed. */
 type Range = z.output<z.ZodObject<typeof rangeParameters>>;
 
-/** What the ends of a range must fulfil together: both are given or neither, the start first, not too far apart. */
-export const rangeRule = ({ ts_utc_start: start, ts_utc_end: end }: Range, context: z.RefinementCtx): void => {
-  const wrong = (field: keyof Range, code: FaultCode, detail: string) =>
-    context.addIssue(fault(code, detail, { path: [field] }));
-  if (start === undefined && end !== undefined) wrong('ts_utc_start', 'missing', ONE_END);
-  if (start !== undefined && end === undefined) wrong('ts_utc_end', 'missing', ONE_END);
-  if (start === undefined || end === undefined) return;
-  if (start > end) wrong('ts_utc_start', 'reversed', 'is after ts_utc_end');
-  if (end - start > MAX_DAYS * MICROSECONDS.day) {
-    wrong('ts_utc_end', 'too_late', `is more than ${MAX_DAYS} days after ts_utc_start`);
-  }
+const wrongEnd = (field: keyof Range, code: FaultCode, detail: string) => fault(code, detail, { path: [field] });
+
+/** The start of a range is not after its end. */
+export const notReversed = ({ ts_utc_start: start, ts_utc_end: end }: Range, context: z.RefinementCtx): void => {
+  if (start === undefined || end === undefined || start <= end) return;
+  context.addIssue(wrongEnd('ts_utc_start', 'reversed', 'is after ts_utc_end'));
+};
+
+/** What the ends of a range must fulfill together: both are given or neither, the start first, not too far apart. */
+export const rangeRule = (range: Range, context: z.RefinementCtx): void => {
+  const { ts_utc_start: start, ts_utc_end: end } = range;
+  if (start === undefined && end !== undefined) context.addIssue(wrongEnd('ts_utc_start', 'missing', ONE_END));
+  if (start !== undefined && end === undefined) context.addIssue(wrongEnd('ts_utc_end', 'missing', ONE_END));
+  notReversed(range, context);
+  if (start === undefined || end === undefined || end - start <= MAX_DAYS * MICROSECONDS.day) return;
+  context.addIssue(wrongEnd('ts_utc_end', 'too_late', `is more than ${MAX_DAYS} days after ts_utc_start`));
 };
 
 /** When {@link rangeRule} is asked. */

@@ -1,32 +1,30 @@
 import * as z from 'zod';
 
-import type { Instant } from '../analytics/model/instant.ts';
 import { isNotificationId } from '../calls/model/ids.ts';
 import type { NotificationBody, Phone as CallsPhone } from '../calls/phone.ts';
 import { NOTIFICATION_EXAMPLE, NOTIFICATION_STATUSES, notificationAnswer } from './notification-answer.ts';
 import { type Phone, PHONE_PROBLEMS, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
-import { timeParameter } from './range-parameters.ts';
+import { notReversed, timeParameter, WHEN_ENDS_ARE_RIGHT } from './range-parameters.ts';
 import { alertTypeName } from './recipients.ts';
-import { visibleText, wholeNumber } from './request-values.ts';
-import { operation, type Route, route } from './route/route.ts';
+import { flag, visibleText, wholeNumber } from './request-values.ts';
+import { get, operation, post, type Route } from './route/route.ts';
 import { jsonBody } from './route/body.ts';
-import { fault } from './route/faults.ts';
-import { NO_QUERY, parameter, whenRight } from './route/fields.ts';
+import { NO_QUERY, parameter } from './route/fields.ts';
 
 /** What reads one notification, stops it, or takes it in hand. */
 export type OneNotificationParts = Pick<CallsPhone, 'read' | 'stop' | 'acknowledge'>;
 
+const notificationId = z.string().transform((text, context) => {
+  if (isNotificationId(text)) return text;
+  context.addIssue('must be the next_cursor of an answer');
+  return z.NEVER;
+});
+
+const EXAMPLE_ID = NOTIFICATION_EXAMPLE.notification_id;
+
 const path = z.object({
-  id: parameter(
-    z.string().transform((text, context) => {
-      if (isNotificationId(text)) return text;
-      context.addIssue('is unknown');
-      return z.NEVER;
-    }),
-    'The `notification_id` of the answer to the request.',
-    NOTIFICATION_EXAMPLE.notification_id,
-  ),
+  id: parameter(notificationId, 'The `notification_id` of the answer to the request.', EXAMPLE_ID),
 });
 
 /** What the operations about one notification have in common. */
@@ -38,7 +36,6 @@ const ofOne = {
     200: {
       description: 'The notification as it stands then.',
       schema: notificationAnswer,
-      examples: { notification: NOTIFICATION_EXAMPLE },
     },
   },
   problems: ['unknown_notification', ...PHONE_PROBLEMS],
@@ -51,34 +48,26 @@ const oneAnswer = (found: NotificationBody | undefined) => {
 
 /** `GET /api/notifications/{id}`: what became of a notification. */
 export const readNotification = (phone: Phone<OneNotificationParts>): Route =>
-  route({
-    name: 'Notification',
-    path: 'notifications/{id}',
+  get('Notification', 'notifications/{id}', {
     authLevel: 'function',
-    GET: operation({
-      ...ofOne,
-      operationId: 'getNotification',
-      summary: 'What became of a notification',
-      description: 'Any instance answers the same. Phone numbers are masked. What is not known is left out.',
-      conditional: true,
-      handle: async ({ path: { id } }) => oneAnswer(await phoneOr503(phone).read(id)),
-    }),
+    ...ofOne,
+    operationId: 'getNotification',
+    summary: 'What became of a notification',
+    description: 'Any instance answers the same. Phone numbers are masked. What is not known is left out.',
+    conditional: true,
+    handle: async ({ path: { id } }) => oneAnswer(await phoneOr503(phone).read(id)),
   });
 
-/** `POST /api/notifications/{id}/stop`: a false alarm. Nobody is called any more; who is being spoken to hears the message to its end. */
+/** `POST /api/notifications/{id}/stop`: a false alarm. Nobody is called any more. A callee who is being spoken to hears the message to its end. */
 export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
-  route({
-    name: 'StopNotification',
-    path: 'notifications/{id}/stop',
+  post('StopNotification', 'notifications/{id}/stop', {
     authLevel: 'function',
-    POST: operation({
-      ...ofOne,
-      operationId: 'stopNotification',
-      summary: 'Stop a notification',
-      description:
-        'A false alarm: who waits or rings is stopped, who is being spoken to hears the message to its end. Stopping twice is one stop; after the end nothing changes.',
-      handle: async ({ path: { id }, log }) => oneAnswer(await phoneOr503(phone).stop(id, log)),
-    }),
+    ...ofOne,
+    operationId: 'stopNotification',
+    summary: 'Stop a notification',
+    description:
+      'A false alarm: waiting and ringing recipients are stopped, a callee who is being spoken to hears the message to its end. Stopping twice is one stop; after the end nothing changes.',
+    handle: async ({ path: { id }, log }) => oneAnswer(await phoneOr503(phone).stop(id, log)),
   });
 
 const acknowledgement = z
@@ -92,40 +81,28 @@ const acknowledgement = z
 
 /** `POST /api/notifications/{id}/acknowledge`: somebody has it in hand. It wakes nobody and stops nothing. */
 export const acknowledgeNotification = (phone: Phone<OneNotificationParts>): Route =>
-  route({
-    name: 'AcknowledgeNotification',
-    path: 'notifications/{id}/acknowledge',
+  post('AcknowledgeNotification', 'notifications/{id}/acknowledge', {
     authLevel: 'function',
-    POST: operation({
-      ...ofOne,
-      operationId: 'acknowledgeNotification',
-      summary: 'Say who has a notification in hand',
-      description:
-        'It wakes nobody and stops nothing: everybody sees who has seen it. The first one stays; a second is answered with the first.',
-      body: jsonBody(acknowledgement, { maxBytes: 4_096, examples: { ana: { by: 'Ana' } } }),
-      handle: async ({ path: { id }, body: { by }, log }) =>
-        oneAnswer(await phoneOr503(phone).acknowledge(id, by, log)),
-    }),
+    ...ofOne,
+    operationId: 'acknowledgeNotification',
+    summary: 'Say who has a notification in hand',
+    description:
+      'It wakes nobody and stops nothing: all operators see the name. Acknowledging again replaces name and time.',
+    body: jsonBody(acknowledgement, { maxBytes: 4_096, examples: { ana: { by: 'Ana' } } }),
+    handle: async ({ path: { id }, body: { by }, log }) => oneAnswer(await phoneOr503(phone).acknowledge(id, by, log)),
   });
 
 const listQuery = z
   .object({
     limit: parameter(wholeNumber(1, 100, 20), 'How many at most, 1 to 100; 20 if it is not given.', 20),
     cursor: parameter(
-      z
-        .string()
-        .transform((text, context) => {
-          if (isNotificationId(text)) return text;
-          context.addIssue(fault('invalid', 'must be the next_cursor of an answer'));
-          return z.NEVER;
-        })
-        .optional(),
-      'The `next_cursor` of the answer before: the list goes on there.',
-      NOTIFICATION_EXAMPLE.notification_id,
+      notificationId.optional(),
+      'The `next_cursor` of the answer before: the list continues there.',
+      EXAMPLE_ID,
     ),
     attention: parameter(
-      z.enum(['true', 'false'], 'must be true or false').default('false'),
-      '`true`: all that need somebody’s attention, whatever `limit` and `cursor` say: they run, or ended within 24 hours, were not stopped, and have reached fewer than enough.',
+      flag(false),
+      '`true`: all that need attention, whatever `limit` and `cursor` say: they run, or ended within 24 hours, were not stopped, and have reached too few.',
       'true',
     ),
     status: parameter(
@@ -138,14 +115,7 @@ const listQuery = z
     ts_utc_start: timeParameter('Only those created then or later.', '2026-11-21T00:00:00Z'),
     ts_utc_end: timeParameter('Only those created then or earlier.', '2026-11-21T23:59:59.999999Z'),
   })
-  .superRefine(
-    ({ ts_utc_start: start, ts_utc_end: end }, context) => {
-      if (start !== undefined && end !== undefined && start > end) {
-        context.addIssue(fault('reversed', 'is after ts_utc_end', { path: ['ts_utc_start'] }));
-      }
-    },
-    whenRight('ts_utc_start', 'ts_utc_end'),
-  );
+  .superRefine(notReversed, WHEN_ENDS_ARE_RIGHT);
 
 const phoneStanding = z
   .object({
@@ -160,24 +130,23 @@ const phoneStanding = z
 
 const MICROSECONDS = 1_000n;
 
+/** The ends that are asked for, in whole milliseconds since 1970, as ids of notifications have them. */
+const endsOf = ({ ts_utc_start: start, ts_utc_end: end }: z.output<typeof listQuery>) => ({
+  since: start && Math.max(0, Number((start + MICROSECONDS - 1n) / MICROSECONDS)),
+  until: end && Math.max(0, Number(end / MICROSECONDS)),
+});
+
 /** Whether a notification is one of those that are asked for. */
-const matcher = ({
-  status,
-  alert_type,
-  reference,
-  ts_utc_start: start,
-  ts_utc_end: end,
-}: z.output<typeof listQuery>) => {
-  const isIn = (at: bigint): boolean => (start === undefined || at >= start) && (end === undefined || at <= end);
+const matcher = (asked: z.output<typeof listQuery>) => {
+  const { status, alert_type, reference } = asked;
+  const { since = 0, until = Infinity } = endsOf(asked);
   return (body: NotificationBody): boolean =>
     (status === undefined || body.status === status) &&
     (alert_type === undefined || body.alert_type === alert_type) &&
     (reference === undefined || body.reference === reference) &&
-    isIn(BigInt(Date.parse(body.created_at)) * MICROSECONDS);
+    Date.parse(body.created_at) >= since &&
+    Date.parse(body.created_at) <= until;
 };
-
-const millisecondsOf = (instantAsked: Instant | undefined): number | undefined =>
-  instantAsked === undefined ? undefined : Math.max(0, Number(instantAsked / MICROSECONDS));
 
 /** `GET /api/notifications`: notifications, the newest first, or those that need attention. */
 export const listNotifications = (phone: Phone<Pick<CallsPhone, 'list' | 'needingAttention'>>) =>
@@ -186,7 +155,7 @@ export const listNotifications = (phone: Phone<Pick<CallsPhone, 'list' | 'needin
     tag: 'calls',
     summary: 'Notifications, or those that need attention',
     description:
-      'The newest first. Enough is one who has heard the message, one who has confirmed where `confirm` was asked for, or `confirmations_needed` in waves. A question without `attention=true` reads at most 1,000 rows: `next_cursor` says that there may be more, also if few or none are listed.',
+      'The newest first. Waves need `confirmations_needed` confirmations, `confirm` needs one, otherwise one callee must hear the message. Without `attention=true` at most 1,000 rows are read: `next_cursor` says that there may be more, also if few or none are listed.',
     query: listQuery,
     conditional: true,
     answers: {
@@ -205,13 +174,12 @@ export const listNotifications = (phone: Phone<Pick<CallsPhone, 'list' | 'needin
     handle: async ({ query }) => {
       const { list, needingAttention } = phoneOr503(phone);
       const isMeant = matcher(query);
-      if (query.attention === 'true') {
+      if (query.attention) {
         const { notifications: found, phone: standing } = await needingAttention();
         return { status: 200, jsonBody: { notifications: found.filter(isMeant), phone: standing } };
       }
       const { limit: most, cursor: after } = query;
-      const [since, until] = [millisecondsOf(query.ts_utc_start), millisecondsOf(query.ts_utc_end)];
-      const { found, next } = await list({ most, after, since, until, isMeant });
+      const { found, next } = await list({ most, after, ...endsOf(query), isMeant });
       return { status: 200, jsonBody: { notifications: [...found], next_cursor: next } };
     },
   });

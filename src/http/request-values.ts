@@ -73,6 +73,13 @@ export const spokenText = (most: number) =>
       if (MARKUP.test(text)) context.addIssue(fault('invalid', 'must be plain text without markup'));
     });
 
+/** A switch in a query. */
+export const flag = (fallback: boolean) =>
+  z
+    .enum(['true', 'false'], 'must be true or false')
+    .default(fallback ? 'true' : 'false')
+    .transform((text) => text === 'true');
+
 /**
  * A whole number in a query. The description has it as an integer.
  *

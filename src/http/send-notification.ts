@@ -20,15 +20,10 @@ import { NO_QUERY, whenRight } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 const ONE = { channel: 'phone', alert_type: 'ConfirmedFire', recipients: ['+12065550100'] };
-const SEVERAL = {
-  channel: 'phone',
-  alert_type: 'BurnJob',
-  recipients: ['+12065550100', { number: '+12065550101', name: 'Ana' }],
-};
 const WAVES = {
   channel: 'phone',
   alert_type: 'ConfirmedFire',
-  recipients: [['+12065550100'], ['+12065550101', '+12065550102']],
+  recipients: [[{ number: '+12065550100', name: 'Ana' }], ['+12065550101', '+12065550102']],
   reference: 'ridge-04',
   details: 'Antelope Ridge, camera 4.',
   confirm: true,
@@ -151,10 +146,10 @@ const notificationBody: RequestBody<ReturnType<typeof parseNotification>> = {
     'application/json': {
       schema: z.xor([toAll, inWaves]).meta({
         id: 'NotificationRequest',
-        description: 'An alert and who is to be told.',
+        description: 'An alert and its recipients.',
         examples: [ONE],
       }),
-      examples: { one: ONE, several: SEVERAL, waves: WAVES },
+      examples: { one: ONE, waves: WAVES },
     },
   },
   parse: parseNotification,

@@ -4,51 +4,41 @@ import type { Phone as CallsPhone } from '../calls/phone.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer } from './placed-calls.ts';
 import { alertTypeName, alertTypeOf, MAX_RECIPIENTS_BYTES, recipientList } from './recipients.ts';
+import { flag } from './request-values.ts';
 import { jsonBody } from './route/body.ts';
 import { parameter } from './route/fields.ts';
-import { operation, type Route, route } from './route/route.ts';
+import { post, type Route } from './route/route.ts';
 
 /**
  * `POST /api/test-call`, **debug builds only**: the body is a JSON array of phone numbers; calls them as an alert of the type
  * `alert_type` (default `Custom`) would, and answers as `POST /api/notifications` does.
- * Its limits are the same. The events of its calls go to `callbackBaseUrl`, where that is given.
+ * Its limits are the same. The events of its calls go to `callbackBaseUrl`, if that is given.
  *
  * Everything is declared inside the function: a call outside it would keep this module in a release bundle.
  */
 export const testCall = (
   phone: Phone<Pick<CallsPhone, 'send'> & { readonly callbackBaseUrl: string | undefined }>,
 ): Route =>
-  route({
-    name: 'TestCall',
-    path: 'test-call',
+  post('TestCall', 'test-call', {
     authLevel: 'function',
-    POST: operation({
-      operationId: 'placeTestCall',
-      tag: 'calls',
-      summary: 'Place test calls (debug builds only)',
-      query: z.object({
-        alert_type: parameter(alertTypeName.default('Custom'), 'What is said.', 'BurnJob'),
-        confirm: parameter(
-          z
-            .enum(['true', 'false'], { error: 'must be true or false' })
-            .default('false')
-            .transform((text) => text === 'true'),
-          'Whether keys are asked for.',
-          'true',
-        ),
-      }),
-      body: jsonBody(recipientList.meta({ id: 'RecipientList' }), {
-        maxBytes: MAX_RECIPIENTS_BYTES,
-        examples: { one: ['+12065550100'] },
-        element: 'recipient',
-      }),
-      answers: CALLS_ANSWERS,
-      problems: CALLS_PROBLEMS,
-      handle: async ({ query, body, log }) => {
-        const { send, callbackBaseUrl } = phoneOr503(phone);
-        const { confirm } = query;
-        const request = { alertType: alertTypeOf(query.alert_type), waves: body, confirm, callbackBaseUrl };
-        return callsAnswer(await send(request, undefined, log));
-      },
+    operationId: 'placeTestCall',
+    tag: 'calls',
+    summary: 'Place test calls (debug builds only)',
+    query: z.object({
+      alert_type: parameter(alertTypeName.default('Custom'), 'What is said.', 'BurnJob'),
+      confirm: parameter(flag(false), 'Whether keys are asked for.', 'true'),
     }),
+    body: jsonBody(recipientList.meta({ id: 'RecipientList' }), {
+      maxBytes: MAX_RECIPIENTS_BYTES,
+      examples: { one: ['+12065550100'] },
+      element: 'recipient',
+    }),
+    answers: CALLS_ANSWERS,
+    problems: CALLS_PROBLEMS,
+    handle: async ({ query, body, log }) => {
+      const { send, callbackBaseUrl } = phoneOr503(phone);
+      const { confirm } = query;
+      const request = { alertType: alertTypeOf(query.alert_type), waves: body, confirm, callbackBaseUrl };
+      return callsAnswer(await send(request, undefined, log));
+    },
   });

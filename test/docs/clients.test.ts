@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { copyFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,16 +9,8 @@ import { ownDirectory } from '../harness/own-directory.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
 import { ScriptedService } from '../cli/send/scripted-service.ts';
 import { MAX_EVENTS_BYTES } from '../../src/http/event-batch.ts';
+import { isHere } from './is-here.ts';
 import { ROOT } from './markdown.ts';
-
-const isHere = (program: string): boolean => {
-  try {
-    execFileSync(program, ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 /** The events that each client sends: the second one is wrong. */
 const EVENTS = JSON.stringify([

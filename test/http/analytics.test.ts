@@ -4,10 +4,12 @@ import { z } from 'zod';
 import { instantFrom, parseInstant, type Instant } from '../../src/analytics/model/instant.ts';
 import { analyticsCameras } from '../../src/http/analytics-cameras.ts';
 import { analyticsDay, analyticsRange } from '../../src/http/analytics.ts';
+import { analyticsLastSeen } from '../../src/http/analytics-last-seen.ts';
 import { analyticsSeries } from '../../src/http/analytics-series.ts';
+import { withTable } from '../../src/http/route/table.ts';
 import { all, MemoryStorage } from '../analytics/counting.ts';
 import type { PlainMessage } from '../analytics/oracle.ts';
-import { ask } from './asking.ts';
+import { ask, problemOf } from './asking.ts';
 
 const at = (text: string): Instant => instantFrom(parseInstant(text) ?? 0n);
 const NOW = at('2026-11-21T08:30:00.25Z');
@@ -193,6 +195,11 @@ describe('the cameras of a day', () => {
         Object.fromEntries(Object.entries(last).map(([id, minute]) => [id, `${minute}:00+00:00`])),
       );
     }
+    const seen = analyticsLastSeen({ ...dependencies, now: () => at('2024-02-29T12:00:00Z') }).handler;
+    for (const query of ['', 'date=2024-03-01&days=3&q=e&limit=1']) {
+      const { body } = await ask(seen, `/api/analytics/cameras/last-seen?${query}`);
+      expect(body).toEqual((await list(`counts=false&${query}`)).body);
+    }
     expect((await list('counts=false&limit=1', { accept: 'text/csv' })).body).toBe(
       'camera_id,last_event_at\r\na/1,2024-02-29T00:00:00+00:00\r\n',
     );
@@ -216,12 +223,22 @@ describe('the cameras of a day', () => {
     },
   );
 
-  it('are a table for whoever prefers one', async () => {
+  it('are a table by `Accept`, and always at a path of its own', async () => {
+    const [json, table] = withTable(analyticsCameras({ ...dependencies, now: () => at('2024-02-29T12:00:00Z') }));
+    expect([json.path, table.path]).toEqual(['analytics/cameras', 'analytics/cameras.csv']);
     const { headers, body } = await list('limit=2', { accept: 'text/csv, application/json;q=0.5' });
+    const own = await ask(table.handler, '/api/analytics/cameras.csv?limit=2', { headers: { accept: '*/*' } });
+    expect([own.status, own.body, own.headers.get('content-type')]).toEqual([200, body, 'text/csv; charset=utf-8']);
+    const etag = own.headers.get('etag') ?? '';
+    const again = await ask(table.handler, '/api/analytics/cameras.csv?limit=2', {
+      headers: { 'if-none-match': etag },
+    });
+    expect(again.status).toBe(304);
+    expect(problemOf(await ask(table.handler, '/api/analytics/cameras.csv?limit=0'))).toMatchObject({ status: 400 });
     const [heads, ...rows] = z.string().parse(body).trimEnd().split('\r\n');
     expect(headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(heads).toMatch(
-      /^camera_id,total_events,reviewed_total_events,annotated_total_events,counts_per_category.fire,/,
+      /^camera_id,total_events,reviewed_total_events,annotated_total_events,annotated_counts_per_category.fire,/,
     );
     expect(rows.map((row) => row.split(',').slice(0, 4).join())).toEqual(['b,2,1,1', 'a/1,1,0,0']);
   });

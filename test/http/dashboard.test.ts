@@ -28,9 +28,7 @@ it('GET /api/dashboard answers the page with its policy; it is asked for again e
       'cache-control': 'no-cache',
       etag: '"page"',
       vary: 'Accept-Encoding',
-      'x-content-type-options': 'nosniff',
       'x-request-id': 'unknown',
-      'referrer-policy': 'no-referrer',
       'cross-origin-opener-policy': 'same-origin',
     },
   ]);

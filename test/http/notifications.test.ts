@@ -180,6 +180,7 @@ describe('POST /api/notifications hands on', () => {
 });
 
 const LATE = 'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES: fewer waves, or less time between them.';
+const NONE = 'None of the calls could be placed: see calls.';
 const USED = 'This Idempotency-Key was used for another request in the last 24 hours.';
 
 describe('POST /api/notifications answers', () => {
@@ -202,13 +203,8 @@ describe('POST /api/notifications answers', () => {
       'No recipient has a number that can exist.',
       { calls: [{ ...masked, code: 'impossible_number' }] },
     ],
-    [{ kind: 'sent', id, calls: one }, 502, 'The call could not be placed.', { notification_id: id, calls: [masked] }],
-    [
-      { kind: 'sent', id, calls: two },
-      502,
-      'None of the 2 calls could be placed.',
-      { notification_id: id, calls: [masked, masked] },
-    ],
+    [{ kind: 'sent', id, calls: one }, 502, NONE, { notification_id: id, calls: [masked] }],
+    [{ kind: 'sent', id, calls: two }, 502, NONE, { notification_id: id, calls: [masked, masked] }],
   ])('%j with a %i', async (what, status, detail, more) => {
     answer = what;
     expect(problemOf(await post('notifications', good))).toEqual({ status, detail, ...more });

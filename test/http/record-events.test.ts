@@ -257,8 +257,6 @@ describe('POST /api/events names by index, with what is wrong about it,', () => 
 });
 
 describe('POST /api/events tells machines', () => {
-  const [BATCH, ONE] = ['application/cloudevents-batch+json', 'application/cloudevents+json'];
-
   it('what only the recorder can refuse, and the pointer of an event that is alone', async () => {
     const { post } = open();
     await post(cloudEvent());
@@ -276,8 +274,6 @@ describe('POST /api/events tells machines', () => {
   });
 
   it.each<[string, unknown, string, string]>([
-    ['a list that is said to be one event', [], ONE, 'not_cloudevents'],
-    ['one event that is said to be a batch', cloudEvent(), BATCH, 'not_cloudevents'],
     ['nothing', '', 'application/json', 'empty_body'],
     ['no JSON', '{', 'application/json', 'not_json'],
   ])('that a body is %s', async (_what, body, type, code) => {

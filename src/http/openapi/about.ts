@@ -10,17 +10,15 @@ export const ABOUT = {
     summary:
       'Counts what wildfire cameras, their AI and their operators did, and phones people when a fire is reported.',
     description: [
-      'Errors are `application/problem+json` (RFC 9457); `code` is for machines, and `type` leads to what it means. `HEAD` answers what `GET`',
-      'does, without the body. `OPTIONS` answers 204 with `Allow`. Another method of a known path is a 405; an unknown path is an empty 404 of the Functions host. Every answer forbids sniffing,',
-      'framing and plain http with the headers that are usual for that, and caching, except where it has an ETag: then it may be kept and',
-      'is asked about again with `If-None-Match`.',
-      'A body needs `Content-Length`: one that is sent in chunks does not arrive, and is a 411.',
-      'Within version 1 members, codes, parameters and endpoints are added, and what is accepted grows; nothing that is here is taken away',
-      'or changes its meaning. Clients ignore members and codes that they do not know. What is to go away in version 2 is announced by the',
-      'headers `Deprecation` and `Sunset` (RFC 9745, RFC 8594), which no answer has today.',
-      'An unknown or empty query parameter is a 400 that names it; `code` and `clientId` are the host’s own and tolerated everywhere.',
+      'Errors are `application/problem+json` (RFC 9457): `code` is for machines, and `type` leads to what it means. An unknown or empty query',
+      'parameter is a 400 that names it; `code` and `clientId` belong to the Functions host and are tolerated everywhere. `HEAD` answers what',
+      '`GET` does, without the body; `OPTIONS` answers 204 with `Allow`. Another method of a known path is a 405, an unknown path is an empty',
+      '404 of the Functions host. A body needs `Content-Length`: in chunks it does not arrive, and is a 411. An answer with an `ETag` may be',
+      'kept and is asked about again with `If-None-Match`; any other must not be stored.',
+      'Within version 1, members, codes, parameters and endpoints may be added. Nothing described is removed or changes its meaning. Ignore',
+      'members and codes that you do not know.',
     ].join('\n'),
-    contact: { name: 'Whoever runs this service' },
+    contact: { name: 'The operator of this service' },
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: '/', description: 'Where this description came from.' }],
@@ -28,12 +26,12 @@ export const ABOUT = {
     { name: 'analytics', description: 'How much happened.' },
     { name: 'events', description: 'Recording what happened.' },
     { name: 'calls', description: 'Phoning people.' },
-    { name: 'callbacks', description: 'For Communication Services alone.' },
+    { name: 'callbacks', description: 'For the telephone service alone.' },
     { name: 'service', description: 'About the service itself.' },
   ],
 } satisfies Omit<ZodOpenApiObject, 'paths'>;
 
-/** How callers show who they are. */
+/** How callers authenticate. */
 export const SECURITY_SCHEMES = {
   functionKeyHeader: {
     type: 'apiKey',

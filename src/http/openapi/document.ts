@@ -12,7 +12,7 @@ import { type Answer, requestIdHeader, type StaticBody } from '../route/answers.
 import type { DescribedContent } from '../route/body.ts';
 import { CONDITIONAL, entityTag } from '../route/conditional.ts';
 import { isHidden } from '../route/fields.ts';
-import { METHODS, type Operation, operation, type Route, route } from '../route/route.ts';
+import { get, METHODS, type Operation, type Route } from '../route/route.ts';
 import { ABOUT, SECURITY_SCHEMES } from './about.ts';
 import { describeProblems, problemExamples } from './problems.ts';
 import { describeWebhooks } from './webhooks.ts';
@@ -26,29 +26,25 @@ const INT32_MAX = 2 ** 31 - 1;
  */
 export const apiDescription = (routes: () => readonly Route[]): Route => {
   let made: StaticBody | undefined;
-  return route({
-    name: 'OpenApi',
-    path: 'openapi.json',
+  return get('OpenApi', 'openapi.json', {
     authLevel: 'anonymous',
-    GET: operation({
-      operationId: 'getDescription',
-      tag: 'service',
-      summary: 'This description',
-      query: 'any',
-      conditional: 'public',
-      answers: {
-        200: {
-          description: 'OpenAPI 3.1.',
-          mediaType: 'application/json',
-          schema: z.looseObject({ openapi: z.string(), info: z.looseObject({}), paths: z.looseObject({}) }),
-        },
+    operationId: 'getDescription',
+    tag: 'service',
+    summary: 'This description',
+    query: 'any',
+    conditional: 'public',
+    answers: {
+      200: {
+        description: 'OpenAPI 3.1.',
+        mediaType: 'application/json',
+        schema: z.looseObject({ openapi: z.string(), info: z.looseObject({}), paths: z.looseObject({}) }),
       },
-      handle: () => {
-        // Made, and compressed, when first asked for: most instances never are, and none should start later for it.
-        made ??= staticBody(JSON.stringify(describeApi(routes())));
-        return { status: 200, staticBody: made };
-      },
-    }),
+    },
+    handle: () => {
+      // Made, and compressed, when first asked for: most instances never are, and none should start later for it.
+      made ??= staticBody(JSON.stringify(describeApi(routes())));
+      return { status: 200, staticBody: made };
+    },
   });
 };
 
@@ -143,17 +139,17 @@ const describeAnswers = ({ answers, conditional }: Operation): ZodOpenApiRespons
   return mapValues(all, describeAnswer);
 };
 
-const describeAnswer = ({ description, headers, schema, mediaType = 'application/json', examples = {} }: Answer) => ({
+const describeAnswer = ({ description, headers, schema, mediaType = 'application/json' }: Answer) => ({
   description,
   headers: withRequestId(headers),
-  ...(schema && { content: { [mediaType]: describeContent({ schema, examples }) } }),
+  ...(schema && { content: { [mediaType]: { schema } } }),
 });
 
 const withRequestId = ({ shape }: z.ZodObject = z.object({})) => z.object({ ...shape, ...requestIdHeader });
 
 const describeContent = ({ schema, examples }: DescribedContent) => ({
   schema,
-  ...(Object.keys(examples).length > 0 && { examples: mapValues(examples, (value) => ({ value })) }),
+  examples: mapValues(examples, (value) => ({ value })),
 });
 
 const mapValues = <Value, Mapped>(of: Readonly<Record<string, Value>>, map: (value: Value) => Mapped) =>

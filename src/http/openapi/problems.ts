@@ -22,9 +22,6 @@ const derivedCodes = (
 ];
 
 const HEADERS: Readonly<Partial<Record<ProblemStatus, z.ZodRawShape>>> = {
-  401: {
-    'WWW-Authenticate': answerHeader('WWW-Authenticate', z.literal('Bearer').optional(), 'How to show who calls.'),
-  },
   405: allowHeader,
   503: {
     'Retry-After': answerHeader(
@@ -57,14 +54,7 @@ const describeStatus = (status: ProblemStatus, codes: readonly ProblemCode[]) =>
 });
 
 const EXAMPLE_ERRORS = [
-  {
-    code: 'empty',
-    index: 1,
-    event_id: 'f-1029',
-    field: 'data.camera_id',
-    pointer: '/1/data/camera_id',
-    detail: 'data.camera_id is empty',
-  },
+  { code: 'empty', index: 1, field: 'data.camera_id', pointer: '/1/data/camera_id', detail: 'data.camera_id is empty' },
 ] as const;
 
 /** An example of each problem, which the operations refer to by its code. */

@@ -96,8 +96,8 @@ export const describeWebhooks = (): NonNullable<ZodOpenApiObject['webhooks']> =>
           },
         },
         responses: {
-          '2XX': { description: 'The event is taken.' },
-          '4XX': { description: 'It is not, and is sent again.' },
+          '2XX': { description: 'Accepted.' },
+          '4XX': { description: 'Refused: the event is sent again.' },
         },
       },
     },

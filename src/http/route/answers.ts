@@ -15,8 +15,6 @@ export interface Answer {
   readonly mediaType?: string;
   /** True: the answer is also a table, see `withTable`. */
   readonly hasTable?: true;
-  /** Examples of the body, by name. */
-  readonly examples?: Readonly<Record<string, unknown>>;
 }
 
 /** The answers of an operation by status; problems are not among them. */

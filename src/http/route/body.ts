@@ -19,7 +19,7 @@ export interface RequestBody<Value> {
    * JSON value, or the parameters of a form (each once) → what the handler gets.
    *
    * @param headers those of the request
-   * @throws {Problem} where it is not what it should be
+   * @throws {Problem} if the body is wrong
    */
   readonly parse: (json: unknown, headers: BodyHeaders) => Value;
 }
@@ -87,8 +87,8 @@ const indexIn = (json: unknown, path: readonly PropertyKey[]): number | undefine
 /**
  * The value in a request's body: JSON, or the parameters of a form.
  *
- * @throws {Problem} 411 where a chunked one did not arrive; 413 where it is larger; 415 for an encoding other than gzip; 400 where it is missing, is not
- *   UTF-8 or not JSON, and where a form has a parameter twice
+ * @throws {Problem} 411 if it came in chunks and did not arrive; 413 if it is larger; 415 for an encoding other than gzip; 400 if it is missing, is not
+ *   UTF-8 or not JSON, and if a form has a parameter twice
  */
 export const readBody = async (
   request: HttpRequest,

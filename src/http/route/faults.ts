@@ -62,7 +62,7 @@ const codeOf = (issue: z.core.$ZodIssue, value: unknown): FaultCode => {
     : 'invalid';
 };
 
-/** The value at the end of a path; undefined where there is none. */
+/** The value at the end of a path; undefined if there is none. */
 export const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>(
     (at, step) =>

@@ -86,7 +86,7 @@ export const readHeaders = <Schema extends z.ZodObject>(request: HttpRequest, sc
 /**
  * The parameters of the path.
  *
- * @throws {Problem} 404 where one is malformed: nothing has such a name
+ * @throws {Problem} 404 if one is malformed: nothing has such a name
  */
 export const readPath = <Schema extends z.ZodObject>(request: HttpRequest, schema: Schema): z.output<Schema> => {
   const parsed = schema.safeParse(request.params);

@@ -14,7 +14,7 @@ import { readHeaders, readPath, readQuery } from './fields.ts';
 /** The methods that operations are declared for. `HEAD` follows from `GET`. */
 export type Method = 'GET' | 'POST' | 'OPTIONS';
 
-/** What an operation's handler gets, all of it parsed; undefined where the operation declares none. */
+/** What an operation's handler gets, all of it parsed; undefined if the operation declares none. */
 export interface Incoming<Path, Query, Headers, Body> {
   readonly path: Path;
   readonly query: Query;
@@ -25,7 +25,7 @@ export interface Incoming<Path, Query, Headers, Body> {
   readonly log: Log;
 }
 
-/** What a schema makes of fields; undefined where no schema is declared. */
+/** What a schema makes of fields; undefined if no schema is declared. */
 type Parsed<Fields> = Fields extends z.ZodObject ? z.output<Fields> : unknown extends Fields ? unknown : undefined;
 
 /** What any handler gives back. */
@@ -92,7 +92,7 @@ export interface Operation<
  *   tag: 'service',
  *   summary: 'Whether storage answers',
  *   query: 'any',
- *   answers: { 200: { description: 'It does.', schema: healthSchema, examples: { ok: { status: 'ok' } } } },
+ *   answers: { 200: { description: 'It does.', schema: healthSchema } },
  *   handle: () => ({ status: 200, jsonBody: { status: 'ok' } }),
  * })
  */
@@ -165,6 +165,21 @@ export const route = (declared: RouteDeclaration): Route => {
     },
   };
 };
+
+const single =
+  (method: Method) =>
+  <const Of extends Answers, Path = undefined, Query = 'any', Headers = undefined, Body = undefined>(
+    name: string,
+    path: string,
+    declared: Operation<Of, Path, Query, Headers, Body> & Pick<RouteDeclaration, 'authLevel'>,
+  ): Route =>
+    route({ name, path, authLevel: declared.authLevel, [method]: operation(declared) });
+
+/** A route with `GET` alone. @example get('Health', 'health', { authLevel: 'anonymous', operationId: 'getHealth', … }) */
+export const get = single('GET');
+
+/** A route with `POST` alone. */
+export const post = single('POST');
 
 const withoutBody = ({ status, jsonBody }: HttpResponseInit, headers: Headers): HttpResponseInit => {
   if (jsonBody !== undefined) headers.set('content-type', 'application/json');
