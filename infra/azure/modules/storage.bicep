@@ -120,7 +120,7 @@ resource deadLetters 'Microsoft.Storage/storageAccounts/blobServices/containers@
   properties: { publicAccess: 'None' }
 }
 
-// A blob for each day and shard, written by the app's timer BackUpDays; npm run restore reads them.
+// A blob for each day and shard, written by the app's timer BackUpDays; npm run send -- --backup reads them.
 resource backups 'Microsoft.Storage/storageAccounts/blobServices/containers@2024-01-01' = {
   parent: blobService
   name: 'backups'
@@ -178,7 +178,7 @@ resource operatorReadsTables 'Microsoft.Authorization/roleAssignments@2022-04-01
   }
 }
 
-// For npm run restore.
+// For npm run send -- --backup.
 resource operatorReadsBackups 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!empty(operatorPrincipalId)) {
   name: guid(resourceGroup().id, operatorPrincipalId, storageBlobDataReader)
   properties: {

@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 import { settingSchemas } from '../../../src/settings.ts';
 import { CommandError } from '../command-line.ts';
-import { isMissing } from '../replace-file.ts';
+import { isMissing } from '../move-file.ts';
 import type { AcsSimulator } from '../../emulators/acs-simulator/simulator.ts';
 import type { TwilioSimulator } from '../../emulators/twilio-simulator/simulator.ts';
 
