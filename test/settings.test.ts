@@ -70,6 +70,7 @@ describe('settings', () => {
         ringMs: 60_000,
         topic: undefined,
       },
+      phoneLacks: [],
       sweep: { sweepSchedule: '*/30 * * * * *', retentionMs: 90 * DAY_MS },
     });
   });
