@@ -20,8 +20,9 @@ import { phoneOff } from './calls/run/phone-off.ts';
 import { CALLS_FORMAT } from './calls/store/rows.ts';
 import { analyticsCameras } from './http/analytics-cameras.ts';
 import { analyticsDay, analyticsRange } from './http/analytics.ts';
+import { analyticsLastSeen } from './http/analytics-last-seen.ts';
 import { analyticsSeries } from './http/analytics-series.ts';
-import { callback, RefusalLog } from './http/callback.ts';
+import { callback } from './http/callback.ts';
 import { dashboard } from './http/dashboard.ts';
 import { deliveryHandshake } from './http/delivery-handshake.ts';
 import { logUnexpected } from './http/error-edge.ts';
@@ -29,9 +30,9 @@ import { health } from './http/health.ts';
 import { apiDescription } from './http/openapi/document.ts';
 import { recordEvents } from './http/record-events.ts';
 import { problemsPage } from './http/problems-page.ts';
+import { RefusalLog } from './http/refusal-log.ts';
 import type { Route } from './http/route/route.ts';
-import { answerOf } from './http/notification-answer.ts';
-import { instructionCallback } from './http/instruction-callback.ts';
+import { withTable } from './http/route/table.ts';
 import { acknowledgeNotification, readNotification, stopNotification } from './http/read-notifications.ts';
 import { notifications } from './http/send-notification.ts';
 import { testCall } from './http/test-call.ts';
@@ -77,7 +78,6 @@ const startPhone = (own: PhoneSettings) => {
     rules: own,
     topic,
     webhook,
-    bodyOf: answerOf,
     log: appLog,
   });
   return { ...parts, ...callbacks, refusals: new RefusalLog() };
@@ -91,8 +91,9 @@ app.timer('Sweep', { schedule: sweepSchedule, handler: async (_, context) => swe
 const routes: readonly Route[] = [
   analyticsRange(analytics, settings.windowSeconds),
   analyticsDay(analytics),
-  analyticsSeries(analytics, settings.windowSeconds),
-  analyticsCameras(analytics),
+  ...withTable(analyticsSeries(analytics, settings.windowSeconds)),
+  ...withTable(analyticsCameras(analytics)),
+  analyticsLastSeen(analytics),
   recordEvents({ recorder, now }),
   deliveryHandshake(),
   notifications(phone),
@@ -102,11 +103,7 @@ const routes: readonly Route[] = [
   ...(DEBUG
     ? [testCall(phone === 'off' ? phone : { ...phone, callbackBaseUrl: settings.phone?.testCallbackBaseUrl })]
     : []),
-  ...ALERT_TYPES.map((alertType) =>
-    phone !== 'off' && 'instructions' in phone
-      ? instructionCallback(alertType, phone, phone.instructions.signatureHeader)
-      : callback(alertType, phone),
-  ),
+  ...ALERT_TYPES.map((alertType) => callback(alertType, phone)),
   dashboard(dashboardPage(__dirname)),
   health(counters),
   apiDescription(() => routes),

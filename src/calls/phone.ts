@@ -3,33 +3,36 @@ import { randomUUID } from 'node:crypto';
 import pLimit from 'p-limit';
 
 import type { Log } from '../log.ts';
-import { LaterFormat, type RowKeys } from '../storage/errors.ts';
+import { LaterFormat, type RowKeys, StorageTrouble } from '../storage/errors.ts';
 import type { Table } from '../storage/table.ts';
-import { Alarm } from './run/alarm.ts';
 import type { AlertType } from './model/alert-types.ts';
+import type { AttemptRef } from './model/call-context.ts';
 import type { CallEvent } from './model/call-event.ts';
-import { errorKind } from './run/call-log.ts';
-import { type Clock, systemClock } from './model/clock.ts';
-import { Cases } from './run/cases.ts';
-import { Driver } from './run/driver.ts';
-import { DueWork } from './run/due.ts';
+import { type Clock, sleepBy, systemClock } from './model/clock.ts';
 import type { NotificationId } from './model/ids.ts';
 import type { NotificationRequest, Sent, SentCall } from './model/notification-request.ts';
 import { DESTINATIONS, type OutcomeTopic } from './model/outcome-events.ts';
-import type { PhoneLine } from './model/phone-line.ts';
-import { LineRequests } from './run/line-requests.ts';
-import { Publisher, type PublisherParts } from './run/publisher.ts';
+import type { CallMessage, PhoneLine } from './model/phone-line.ts';
+import { callMessage } from './rules/message.ts';
 import type { PhoneRules } from './rules/policy.ts';
+import { errorKind, logNotDone } from './run/call-log.ts';
+import { Cases, type Committed } from './run/cases.ts';
+import { Driver } from './run/driver.ts';
+import { DueWork } from './run/due.ts';
+import { LineRequests } from './run/line-requests.ts';
+import { watchProvider } from './run/provider-watch.ts';
+import { Publisher } from './run/publisher.ts';
+import { RowlessCalls } from './run/rowless-calls.ts';
 import { Sending } from './run/send.ts';
 import { whyTheyWait } from './run/waits.ts';
-import { parseOpenKey, type NotificationsQuery } from './store/keys.ts';
-import { type Listed, NotificationStore } from './store/notification-store.ts';
 import type { NotificationCase } from './state/notification.ts';
-import { isForeign } from './state/foreign-call.ts';
-import { type AttemptView, type NotificationView, type RecipientView, viewOf } from './state/view.ts';
+import type { Policy } from './state/step.ts';
+import { bodyOf, isoTime, type NotificationBody } from './state/view.ts';
+import type { NotificationsQuery } from './store/keys.ts';
+import { isUnreadable, type Listed, NotificationStore } from './store/notification-store.ts';
 
 export type { Listed };
-export type { AttemptView, NotificationRequest, NotificationView, PhoneRules, RecipientView, Sent, SentCall };
+export type { NotificationBody, NotificationRequest, PhoneRules, Sent, SentCall };
 
 /** What the phone is made of. */
 export interface PhoneParts {
@@ -39,11 +42,9 @@ export interface PhoneParts {
   /** Spoken in the message. */
   readonly serviceName: string;
   readonly rules: PhoneRules;
-  /** Where outcomes are published; those that are undefined are none. */
+  /** Where outcomes are published; undefined: not there. */
   readonly topic?: OutcomeTopic | undefined;
   readonly webhook?: OutcomeTopic | undefined;
-  /** A notification as `GET` answers it, for the topic; by default as it is read here. */
-  readonly bodyOf?: PublisherParts['bodyOf'] | undefined;
   /** For what happens outside any request. */
   readonly log: Log;
   /** By default the clock of this machine. */
@@ -57,138 +58,235 @@ export interface PhoneParts {
 /** Which notifications are listed. */
 export interface ListQuery extends NotificationsQuery {
   readonly most: number;
-  readonly isMeant: (view: NotificationView) => boolean;
+  readonly isMeant: (body: NotificationBody) => boolean;
+}
+
+/** Whether calls can be placed, as far as the last check and the last calls say. */
+export interface PhoneStanding {
+  readonly usable: boolean;
+  /** Since when they cannot, ISO 8601, and why. */
+  readonly since?: string | undefined;
+  readonly reason?: string | undefined;
 }
 
 /** What endpoints and the timer function use of the phone. */
 export interface Phone {
   /**
-   * Writes a notification down and dials its recipients. A request whose key was used for the same within 24 hours finds that
-   * notification as it stands, and phones nobody anew.
+   * Stores a notification and dials its recipients. A request whose key was used for the same within 24 hours finds that notification as
+   * it stands, and phones nobody anew.
    *
    * @param key the caller's `Idempotency-Key`
-   * @throws {StorageTrouble} nothing is dialled; the same request may be sent again
+   * @throws {StorageTrouble} nothing is dialed; the same request may be sent again
    */
   readonly send: (request: NotificationRequest, key: string | undefined, log: Log) => Promise<Sent>;
 
   /** A notification as it stands; undefined if there is none. @throws {StorageTrouble} */
-  readonly read: (id: NotificationId) => Promise<NotificationView | undefined>;
+  readonly read: (id: NotificationId) => Promise<NotificationBody | undefined>;
+
+  /** Notifications as they stand, newest first: those that are meant, of about a thousand rows. @throws {StorageTrouble} */
+  readonly list: (query: ListQuery) => Promise<Listed<NotificationBody>>;
 
   /**
-   * Notifications as they stand, the newest first: those that are meant, of about a thousand rows.
+   * All notifications that run or ended within a day, were not stopped and have reached too few; and whether calls can be placed.
    *
    * @throws {StorageTrouble}
    */
-  readonly list: (query: ListQuery) => Promise<Listed<NotificationView>>;
-
-  /** All notifications that run or ended within a day, were not stopped and have reached too few. @throws {StorageTrouble} */
-  readonly needingAttention: () => Promise<readonly NotificationView[]>;
+  readonly needingAttention: () => Promise<{
+    readonly notifications: readonly NotificationBody[];
+    readonly phone: PhoneStanding;
+  }>;
 
   /**
-   * Somebody has a notification in hand: that wakes nobody and stops nothing, and the first stays. Answers it as it stands then; undefined if
-   * there is none. @throws {StorageTrouble}
+   * Somebody has a notification in hand. That wakes nobody and stops nothing. Answers it as it stands then; undefined if there is none.
+   *
+   * @throws {StorageTrouble}
    */
-  readonly acknowledge: (id: NotificationId, by: string, log: Log) => Promise<NotificationView | undefined>;
+  readonly acknowledge: (id: NotificationId, by: string, log: Log) => Promise<NotificationBody | undefined>;
 
-  /** Stops a notification: nobody is dialled any more. Answers it as it stands then; undefined if there is none. @throws {StorageTrouble} */
-  readonly stop: (id: NotificationId, log: Log) => Promise<NotificationView | undefined>;
+  /** Stops a notification: nobody is dialed any more. Answers it as it stands then; undefined if there is none. @throws {StorageTrouble} */
+  readonly stop: (id: NotificationId, log: Log) => Promise<NotificationBody | undefined>;
 
   /**
-   * Does what a callback's events ask for: those of one call in order. Never throws; without the table, speaks and hangs up all the same.
+   * Does what a callback's events ask for: those of one call in order. Never throws.
    *
    * @param alertType that of the callback path; a known call is spoken to in the words of its own notification
+   * @returns false if storage could not be used for one of them
    */
-  readonly handle: (events: readonly CallEvent[], alertType: AlertType, log: Log) => Promise<void>;
+  readonly handle: (events: readonly CallEvent[], alertType: AlertType, log: Log) => Promise<boolean>;
 
-  /** Does what is due now, in this process once at a time. Never throws. */
+  /** What the call of an attempt says; that of the alert type if its notification is not known, or cannot be read. */
+  readonly messageOf: (attempt: AttemptRef | undefined, alertType: AlertType) => Promise<CallMessage>;
+
+  /** Does what is due now. Never throws. */
   readonly runDue: (log: Log) => Promise<void>;
 
   /** Before the process ends: fulfils when nothing is under way. */
   readonly end: () => Promise<void>;
 }
 
-// A real callback has one event. More are handled too, within bounds: the sender may be anyone.
+/** A real callback has one event. More are handled too, within bounds: the sender may be anyone. */
 const CALLS_AT_A_TIME = 8;
 const NO_MORE_EVENTS_AFTER_MS = 60_000;
-/** Puts the parts of this folder together. */
+/** What expired is deleted so often by each process. */
+const EXPIRY_EVERY_MS = 3_600_000;
+/** Everything that is to be told is looked for when a process starts, and so often. */
+const WHOLE_EVERY_MS = 24 * 3_600_000;
+/** Each process does what is due so often, whatever starts it beside. */
+const RUNS_EVERY_MS = 60_000;
+
+/** Puts the parts of this folder together, and looks for what is due from now on. */
 export const createPhone = (parts: PhoneParts): Phone => {
   const { line, table, serviceName, rules, log: ownLog } = parts;
   const { clock = systemClock, random = Math.random, newId = randomUUID } = parts;
-  const { bodyOf = (view: NotificationView) => ({ ...view }) } = parts;
-  const { callsPerDay, retentionMs } = rules;
-  const destinations = DESTINATIONS.filter((to) => parts[to] !== undefined);
-  const tell = ({ partitionKey: partition, rowKey }: RowKeys, error: Error): void => {
-    // That of an open call holds the hash of a number.
-    const row = parseOpenKey(rowKey) === undefined ? rowKey : 'open call';
-    const isLater = error instanceof LaterFormat;
-    if (isLater) ownLog.error('stored row of a later format', { partition, row });
-    else ownLog.error('stored row damaged', { partition, row });
+  const tell = ({ partitionKey: partition, rowKey: row }: RowKeys, error: Error): void =>
+    ownLog.error(error instanceof LaterFormat ? 'stored row of a later format' : 'stored row damaged', {
+      partition,
+      row,
+    });
+  const store = new NotificationStore(table, newId, tell);
+  const { name, isIdempotent, callsPerSecond } = line;
+  const policy: Policy = {
+    rules,
+    serviceName,
+    line: { name, isIdempotent, callsPerSecond, speaksByItself: line.media === undefined },
   };
-  const store = new NotificationStore({ table, callsPerDay, retentionMs, destinations, newId, tell });
-  const alarm = new Alarm(clock);
-  const policy = { rules, serviceName, line };
-  const shared = { store, policy, clock, random, newId };
-  const cases = new Cases({ ...shared, alarm });
-  const requests = new LineRequests({ line, serviceName, clock, log: ownLog });
-  const driver = new Driver({ line: requests, cases, store, policy, clock, log: ownLog });
-  const publishers = DESTINATIONS.map(
-    (to) => new Publisher({ to, topic: parts[to], store, clock, bodyOf, recall: (id) => cases.recall(id) }),
-  );
-  const due = new DueWork({ ...shared, cases, driver, alarm, publishers, log: ownLog });
-  alarm.onRing(() => {
-    void due.look(ownLog);
+  const publishers = DESTINATIONS.flatMap((to) => {
+    const topic = parts[to];
+    return topic === undefined ? [] : new Publisher({ to, topic, store, clock, newId });
   });
-  const sending = new Sending({ ...shared, cases, driver, due });
-  const view = async (known: NotificationCase): Promise<NotificationView> =>
-    viewOf(known, clock.now(), await whyTheyWait(known, store, clock.now()));
+  const destinations = DESTINATIONS.filter((to) => parts[to] !== undefined);
+  const onCommitted = (change: Committed): void => {
+    due.note(change);
+    for (const publisher of publishers) publisher.tellNews(change.stored, change.before, ownLog);
+  };
+  const cases = new Cases({ store, policy, destinations, clock, random, newId, onCommitted });
+  const requests = new LineRequests({ line, serviceName, clock });
+  const rowless = new RowlessCalls(line);
+  const driver = new Driver({ requests, rowless, cases, store, serviceName, clock, log: ownLog });
+  const due = new DueWork({ store, cases, driver, policy, clock, random, newId, log: ownLog });
+  const sending = new Sending({ store, cases, driver, due, policy, destinations, onCommitted, clock, random, newId });
+  const body = async (known: NotificationCase): Promise<NotificationBody> =>
+    bodyOf(known, clock.now(), await whyTheyWait(known, store, cases, clock.now()));
+  let expiredAt = -Infinity;
+  let wholeAt = -Infinity;
+  let isEnded = false;
+
+  /** What is due beside calls. @throws {StorageTrouble} */
+  const keepHouse = async (log: Log): Promise<void> => {
+    const now = clock.now();
+    if (publishers.length > 0) {
+      const isWhole = now - wholeAt >= WHOLE_EVERY_MS;
+      const untold = await store.untold(now, isWhole);
+      if (isWhole) wholeAt = now;
+      for (const publisher of publishers) publisher.tellDue(untold, log);
+    }
+    await watchProvider({ line, store, clock }, log);
+    if (now - expiredAt >= EXPIRY_EVERY_MS) {
+      await store.deleteBefore(now - rules.retentionMs);
+      expiredAt = now;
+    }
+  };
+
+  const run = async (log: Log): Promise<void> => {
+    await due.look(log);
+    try {
+      await keepHouse(log);
+    } catch (error) {
+      logNotDone(error, {}, log);
+    }
+  };
+
+  const runAgainAndAgain = async (): Promise<void> => {
+    for (; !isEnded; await sleepBy(clock, RUNS_EVERY_MS)) await run(ownLog);
+  };
+  clock.after(0, () => void runAgainAndAgain());
 
   return {
     send: async (request, key, log) => sending.send(request, key, log),
     read: async (id) => {
-      const known = isForeign(id) ? undefined : await store.load(id);
-      return known && view(known);
+      const known = await store.load(id);
+      return known && body(known);
     },
     list: async ({ isMeant, ...query }) => {
       const now = clock.now();
-      const { found, next } = await store.list(query, (known) => isMeant(viewOf(known, now)));
-      return { found: found.map((known) => viewOf(known, now)), next };
+      const { found, next } = await store.list(query, (known) => isMeant(bodyOf(known, now)));
+      return { found: found.map((known) => bodyOf(known, now)), next };
     },
     needingAttention: async () => {
       const now = clock.now();
-      return (await store.needingAttention(now)).map((known) => viewOf(known, now));
+      const [found, { lines }] = await Promise.all([store.needingAttention(now), store.lines()]);
+      return { notifications: found.map((known) => bodyOf(known, now)), phone: standingOf(lines, now) };
     },
     acknowledge: async (id, by, log) => {
-      const done = isForeign(id) ? undefined : await cases.take(id, undefined, { kind: 'acknowledge', by }, log);
-      if (done === undefined) return undefined;
-      log.info('notification acknowledged', { notification_id: id });
-      return view(done.stored);
+      const done = await cases.take(id, { kind: 'acknowledge', by }, log);
+      return done && body(done.stored);
     },
     stop: async (id, log) => {
-      const known = isForeign(id) ? undefined : await driver.stop(id, log);
-      return known && view(known);
+      const known = await driver.stop(id, log);
+      return known && body(known);
     },
     handle: async (events, alertType, log) => {
       const end = clock.now() + NO_MORE_EVENTS_AFTER_MS;
       const byCall = Map.groupBy(events, ({ callId }) => callId);
       let left = 0;
+      let isStored = true;
       await pLimit(CALLS_AT_A_TIME).map(byCall.values(), async (ofOneCall) => {
         for (const event of ofOneCall) {
           if (clock.now() >= end) left += 1;
-          else await handleSafely(driver, event, alertType, log);
+          else isStored = (await handleSafely(driver, event, alertType, log)) && isStored;
         }
       });
       if (left > 0) log.error('callback events left', { events: left, reason: 'no time left' });
+      return isStored;
     },
-    runDue: async (log) => due.run(log),
-    end: async () => due.end(),
+    messageOf: async (attempt, alertType) => {
+      const known = attempt && (await loadReadable(store, attempt.notificationId));
+      return known === undefined ? callMessage(serviceName, alertType) : requests.messageOf(known);
+    },
+    runDue: async (log) => {
+      await run(log);
+      await due.settled();
+    },
+    end: async () => {
+      isEnded = true;
+      await due.end();
+      await Promise.all(publishers.map(async (publisher) => publisher.end()));
+    },
   };
 };
 
 /** A failure does not stop the other events. */
-const handleSafely = async (driver: Driver, event: CallEvent, alertType: AlertType, log: Log): Promise<void> => {
+const handleSafely = async (driver: Driver, event: CallEvent, alertType: AlertType, log: Log): Promise<boolean> => {
   try {
-    await driver.handle(event, alertType, log);
+    return await driver.handle(event, alertType, log);
   } catch (error) {
     log.error('unexpected error', { call_id: event.callId, event_kind: event.kind, kind: errorKind(error) });
+    return false;
   }
+};
+
+const loadReadable = async (store: NotificationStore, id: NotificationId): Promise<NotificationCase | undefined> => {
+  try {
+    return store.recall(id) ?? (await store.load(id));
+  } catch (error) {
+    if (isUnreadable(error) || error instanceof StorageTrouble) return undefined;
+    throw error;
+  }
+};
+
+/** The last check counts, and a fault that the last call met. */
+const standingOf = (
+  { check, queue }: Awaited<ReturnType<NotificationStore['lines']>>['lines'],
+  now: number,
+): PhoneStanding => {
+  if (check?.reason !== undefined)
+    return { usable: false, since: isoTime(check.since ?? check.at), reason: check.reason };
+  const { fault } = queue;
+  return fault !== undefined && now < fault.until
+    ? {
+        usable: false,
+        since: isoTime(fault.toldAt),
+        reason: fault.reason ?? 'the phone service does not accept this app',
+      }
+    : { usable: true };
 };

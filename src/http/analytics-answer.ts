@@ -6,9 +6,8 @@ import { withKnownCategories } from '../analytics/model/known-categories.ts';
 import type { Period } from '../analytics/model/period.ts';
 import type { Tally } from '../analytics/model/tally.ts';
 import type { Reader } from '../analytics/read/reader.ts';
-import type { FaultCode } from './problem-types.ts';
+import type { CsvRows } from '../csv.ts';
 import { DAY_PATTERN, identifier } from './request-values.ts';
-import { type ProblemAnswers, STORAGE_PROBLEMS } from './route/answers.ts';
 import { parameter } from './route/fields.ts';
 
 const count = z.int().min(0);
@@ -78,21 +77,6 @@ export const EXAMPLE_COUNTS = {
   annotated_counts_per_category: { fire: 1, smoke: 0, structure: 0 },
 } as const;
 
-/**
- * The problems of an analytics endpoint.
- *
- * @param field the wrong parameter of the example
- */
-export const queryProblems = (field: string, detail: string, code: FaultCode = 'invalid'): ProblemAnswers => ({
-  400: {
-    codes: ['invalid_request'],
-    description: 'A parameter is wrong, unknown, empty or given twice.',
-    detail: `${field} ${detail}`,
-    errors: [{ code, field, detail }],
-  },
-  ...STORAGE_PROBLEMS,
-});
-
 /** A period as answers have it. */
 export const answeredPeriod = ({ start, end }: Period) => ({
   ts_utc_start: formatInstant(start),
@@ -118,33 +102,35 @@ export const answeredCounts = (tally: Tally, always: readonly string[]) => {
   };
 };
 
+/** The counts of one row of a table. */
+type Counts = ReturnType<typeof answeredCounts>;
+
+const TOTALS = ['total_events', 'reviewed_total_events', 'annotated_total_events'] as const;
+const MAPS = ['counts_per_category', 'reviewed_counts_per_category', 'annotated_counts_per_category'] as const;
+
 /**
- * The columns of a table of counts, one for each total and for each category that any row has: their heads, and whole rows from the
- * cells that come before them.
+ * A table of counts: a column for each total, and one for each fact and category that any row has.
  *
- * @param all the counts of every row
+ * @param before the columns before them
+ * @param after the columns after them
  */
-export const countColumns = (all: readonly ReturnType<typeof answeredCounts>[]) => {
-  const categories = [...new Set(all.flatMap((counts) => Object.keys(counts.counts_per_category)))].sort();
-  const heads = COUNT_FACTS.flatMap((fact) =>
-    fact.endsWith('_per_category') ? categories.map((category) => `${fact}.${category}`) : [fact],
-  );
-  const rowOf = (before: readonly (string | number)[], counts: ReturnType<typeof answeredCounts>) =>
-    before.concat(
-      COUNT_FACTS.flatMap((fact) => {
-        const value = counts[fact];
-        if (typeof value === 'number') return [value];
-        return categories.map((category) => (Object.hasOwn(value, category) ? (value[category] ?? 0) : 0));
-      }),
-    );
-  return { heads, rowOf };
+export const countsTable = <Row extends Counts>(
+  rows: readonly Row[],
+  before: Columns<Row>,
+  after: Columns<Row> = {},
+): CsvRows => {
+  const categories = [...new Set(rows.flatMap(({ counts_per_category: counts }) => Object.keys(counts)))].sort();
+  const perCategory = MAPS.flatMap((fact) => categories.map((category) => [fact, category] as const));
+  return [
+    [...Object.keys(before), ...TOTALS, ...perCategory.map((column) => column.join('.')), ...Object.keys(after)],
+    ...rows.map((row) => [
+      ...Object.values(before).map((cellOf) => cellOf(row)),
+      ...TOTALS.map((fact) => row[fact]),
+      ...perCategory.map(([fact, category]) => (Object.hasOwn(row[fact], category) ? (row[fact][category] ?? 0) : 0)),
+      ...Object.values(after).map((cellOf) => cellOf(row)),
+    ]),
+  ];
 };
 
-const COUNT_FACTS = [
-  'total_events',
-  'reviewed_total_events',
-  'annotated_total_events',
-  'counts_per_category',
-  'reviewed_counts_per_category',
-  'annotated_counts_per_category',
-] as const;
+/** Heads of columns, and what is in their cells. */
+type Columns<Row> = Readonly<Record<string, (row: Row) => string | number>>;

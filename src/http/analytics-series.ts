@@ -8,13 +8,13 @@ import {
   answeredCounts,
   answeredPeriod,
   cameraId,
-  countColumns,
   countMembers,
+  countsTable,
   EXAMPLE_COUNTS,
   periodMembers,
-  queryProblems,
 } from './analytics-answer.ts';
 import { periodOf, rangeParameters, rangeRule, RANGE_RULES, WHEN_ENDS_ARE_RIGHT } from './range-parameters.ts';
+import { STORAGE_PROBLEMS } from './route/answers.ts';
 import { fault } from './route/faults.ts';
 import { parameter, whenRight } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
@@ -33,15 +33,13 @@ const parameters = {
 };
 
 const seriesSchema = z
-  .strictObject({
+  .object({
     ...periodMembers,
     step: z.enum(STEPS),
     camera_id: z.string().optional().describe('The camera that was asked about, where one was.'),
     steps: z
       .array(
-        z
-          .strictObject({ ...periodMembers, active_cameras: activeCameras, ...countMembers })
-          .meta({ id: 'AnalyticsOfStep' }),
+        z.object({ ...periodMembers, active_cameras: activeCameras, ...countMembers }).meta({ id: 'AnalyticsOfStep' }),
       )
       .max(MAX_STEPS)
       .describe('In order, empty ones included. The first and the last hold only what is in the range.'),
@@ -96,7 +94,7 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
           csv: 'ts_utc_start,ts_utc_end,active_cameras,total_events\r\n2026-11-21T00:00:00+00:00,2026-11-21T23:59:59.999999+00:00,2,2\r\n',
         },
       },
-      problems: queryProblems('step', tooManySteps(44_640), 'too_many'),
+      problems: STORAGE_PROBLEMS,
       handle: async ({ query: { step, camera_id, ...range } }) => {
         const period = periodOf(range, now(), windowSeconds);
         const steps = (await reader.series(period, step, camera_id)).map((ofStep) => stepAnswer(ofStep, categories));
@@ -108,13 +106,12 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
             ...(camera_id !== undefined && { camera_id }),
             steps,
           },
-          csv: () => {
-            const { heads, rowOf } = countColumns(steps);
-            return [
-              ['ts_utc_start', 'ts_utc_end', 'active_cameras', ...heads],
-              ...steps.map((one) => rowOf([one.ts_utc_start, one.ts_utc_end, one.active_cameras], one)),
-            ];
-          },
+          csv: () =>
+            countsTable(steps, {
+              ts_utc_start: (step) => step.ts_utc_start,
+              ts_utc_end: (step) => step.ts_utc_end,
+              active_cameras: (step) => step.active_cameras,
+            }),
         };
       },
     }),

@@ -10,13 +10,11 @@ import {
   cameraId,
   countMembers,
   date,
-  DATE_FORM,
   EXAMPLE_COUNTS,
   periodMembers,
-  queryProblems,
 } from './analytics-answer.ts';
 import { periodOf, rangeParameters, rangeRule, RANGE_RULES, WHEN_ENDS_ARE_RIGHT } from './range-parameters.ts';
-import type { Answers } from './route/answers.ts';
+import { type Answers, STORAGE_PROBLEMS } from './route/answers.ts';
 import { parameter } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
 
@@ -38,7 +36,7 @@ export const analyticsRange = (dependencies: AnalyticsDependencies, windowSecond
       query: z.object({ ...rangeParameters, ...whichCameras }).superRefine(rangeRule, WHEN_ENDS_ARE_RIGHT),
       conditional: true,
       answers: ANSWERS,
-      problems: queryProblems('ts_utc_end', 'is missing: give both ends or neither', 'missing'),
+      problems: STORAGE_PROBLEMS,
       handle: async ({ query }) => activity(periodOf(query, dependencies.now(), windowSeconds), query, dependencies),
     }),
   });
@@ -56,7 +54,7 @@ export const analyticsDay = (dependencies: AnalyticsDependencies): Route =>
       query: z.object({ date, ...whichCameras }),
       conditional: true,
       answers: ANSWERS,
-      problems: queryProblems('date', DATE_FORM),
+      problems: STORAGE_PROBLEMS,
       handle: async ({ query }) => {
         const day = query.date ?? dayOf(dependencies.now());
         return activity({ start: startOfDay(day), end: endOfDay(day) }, query, dependencies);
@@ -77,7 +75,7 @@ const ANSWERS = {
   200: {
     description: 'What happened. Every configured category is present in all three maps, 0 where nothing happened.',
     schema: z
-      .strictObject({
+      .object({
         ...periodMembers,
         active_cameras: activeCameras,
         active_camera_ids: z

@@ -1,16 +1,54 @@
 import * as z from 'zod';
 
 import type { AlertType } from '../calls/model/alert-types.ts';
-import type { CallEvents, EventCallbacks } from '../calls/providers/callbacks.ts';
 import type { Phone as CallsPhone } from '../calls/phone.ts';
+import type {
+  CallbackHandler,
+  CallEvents,
+  EventCallbacks,
+  InstructionCallbacks,
+} from '../calls/providers/callbacks.ts';
 import type { Log } from '../log.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
-import { RETRY_AFTER } from './route/answers.ts';
+import type { Refusal, RefusalLog } from './refusal-log.ts';
 import { operation, type Route, route } from './route/route.ts';
 
-/** The most a callback's body may have, in bytes. ACS's have about one KiB, and anybody may make this service hold so much for each request. */
-const MAX_CALLBACK_BYTES = 1024 * 1024;
+/** What every callback path needs. */
+interface CommonParts extends Pick<CallsPhone, 'handle' | 'messageOf'> {
+  readonly refusals: RefusalLog;
+}
+type EventParts = CommonParts & EventCallbacks;
+type InstructionParts = CommonParts & { readonly instructions: InstructionCallbacks };
+
+/** What answers the callbacks of the telephone service: it posts events in JSON, or forms that ask what the call does next. */
+export type CallbackParts = EventParts | InstructionParts;
+
+/**
+ * The callback of one alert type: the telephone service reports here what becomes of a call. 401 without its token or signature, 503 if that
+ * cannot be checked now, 413 and 400 for a malformed body, else 200 after everything that the events ask for was done or has failed for good.
+ */
+export const callback = (alertType: AlertType, phone: Phone<CallbackParts>): Route =>
+  route({
+    name: alertType.callbackPath,
+    path: alertType.callbackPath,
+    authLevel: 'anonymous',
+    POST:
+      phone !== 'off' && 'instructions' in phone
+        ? instructionOperation(alertType, phone)
+        : eventOperation(alertType, phone),
+  });
+
+const about = ({ name, callbackPath, phrase }: AlertType) => ({
+  operationId: `on${callbackPath}`,
+  tag: 'callbacks' as const,
+  summary: `What becomes of a call about ${name}`,
+  description: `The telephone service reports here. When somebody answers, the message is spoken: “${phrase}”`,
+  query: 'any' as const,
+});
+
+/** The most a body of events may have, in bytes. ACS's have about one KiB, and anybody may make this service hold so much for each request. */
+const MAX_EVENTS_BYTES = 1024 * 1024;
 
 /** ACS sends one event a request. A request with many is not from ACS and must not cost much. */
 const MAX_EVENTS = 10_000;
@@ -18,15 +56,10 @@ const MAX_EVENTS = 10_000;
 /** The most wrong elements that an answer names. */
 const MAX_ERRORS = 50;
 
-/** What answers callbacks. */
-export interface CallbackParts extends Pick<CallsPhone, 'handle'>, EventCallbacks {
-  readonly refusals: RefusalLog;
-}
-
 const text = z.string().min(1);
 
-/** What ACS sends, for the description. The events themselves are checked one by one by `parseCallEvents`. */
-const callbackSchema = z
+/** What ACS sends, for the description: `parseEvents` checks one event after the other. */
+const eventsSchema = z
   .array(
     z.looseObject({
       id: text,
@@ -44,8 +77,8 @@ const callbackSchema = z
     }),
   )
   .meta({
-    id: 'Callback',
-    description: 'CloudEvents 1.0 of Communication Services. Of `data` only what is named here is looked at.',
+    id: 'CallbackEvents',
+    description: 'CloudEvents 1.0 of Communication Services. Of `data` only the named members are read.',
   });
 
 const CONNECTED = {
@@ -57,89 +90,53 @@ const CONNECTED = {
   data: { callConnectionId: '401f2d00-5d56-4d8a-b1e3-0242ac120002', resultInformation: { code: 200, subCode: 0 } },
 };
 
-/**
- * The callback of one alert type: ACS reports here what becomes of a call. 401 without a token of ACS, 503 where that cannot be
- * told now, 413 and 400 for a body that is no array of CloudEvents, else 200, after everything that the events ask for was done
- * or has failed for good.
- */
-export const callback = (alertType: AlertType, phone: Phone<CallbackParts>): Route =>
-  route({
-    name: alertType.callbackPath,
-    path: alertType.callbackPath,
-    authLevel: 'anonymous',
-    POST: operation({
-      operationId: `on${alertType.callbackPath}`,
-      tag: 'callbacks',
-      summary: `What becomes of a call about ${alertType.name}`,
-      description: `Communication Services reports here. When the call connects, the message is spoken: “${alertType.phrase}”`,
-      demand: async (headers, log) => demandToken(phoneOr503(phone), headers.get('authorization'), log),
-      hasCallbackToken: true,
-      query: 'any',
-      body: {
-        maxBytes: MAX_CALLBACK_BYTES,
-        content: { 'application/json': { schema: callbackSchema, examples: { connected: [CONNECTED] } } },
-        parse: parseArray,
-      },
-      answers: { 200: { description: 'Taken note of; also where the event is unknown, late or a repeat.' } },
-      problems: {
-        400: {
-          codes: ['not_cloudevents', 'empty_body', 'not_gzip', 'not_utf8', 'not_json'],
-          description: 'Not an array of CloudEvents.',
-          detail: '1 of 1 elements are not CloudEvents.',
-          errors: [
-            {
-              code: 'invalid',
-              index: 0,
-              pointer: '/0',
-              detail: 'is not a CloudEvent 1.0: id, source, type and specversion "1.0" are required',
-            },
-          ],
-        },
-        401: {
-          codes: ['not_authorised'],
-          description: 'The token of Communication Services is missing or wrong. Only where `ACS_RESOURCE_ID` is set.',
-          headers: z.object({ 'WWW-Authenticate': z.literal('Bearer').meta({ header: { id: 'WWW-Authenticate' } }) }),
-        },
-        503: {
-          codes: ['token_not_checked', 'phone_off'],
-          description: 'Whether the token is good cannot be told now, or the phone is switched off (`PHONE=off`).',
-          headers: RETRY_AFTER.partial(),
-        },
-      },
-      handle: async ({ body, log }) => {
-        const { handle, parseEvents } = phoneOr503(phone);
-        const parsed = await parseEvents(body);
-        if (!('events' in parsed)) {
-          throw new Problem('not_cloudevents', {
-            detail: `${parsed.length} of ${body.length} elements are not CloudEvents.`,
-            errors: parsed
-              .slice(0, MAX_ERRORS)
-              .map(({ index, detail }) => ({ code: 'invalid', index, pointer: `/${index}`, detail })),
-          });
-        }
-        logIgnored(parsed, alertType, log);
-        await handle(parsed.events, alertType, log);
-        return { status: 200 };
-      },
-    }),
+const eventOperation = (alertType: AlertType, phone: Phone<EventParts>) =>
+  operation({
+    ...about(alertType),
+    demand: async (headers, log) => demandToken(phoneOr503(phone), headers.get('authorization'), log),
+    hasCallbackToken: true,
+    body: {
+      maxBytes: MAX_EVENTS_BYTES,
+      content: { 'application/json': { schema: eventsSchema, examples: { connected: [CONNECTED] } } },
+      parse: parseArray,
+    },
+    answers: { 200: { description: 'Accepted, also if the event is unknown, late or a repeat.' } },
+    problems: ['not_cloudevents', 'too_many_events', 'not_authorised', 'token_not_checked', 'phone_off'],
+    handle: async ({ body, log }) => {
+      const { handle, parseEvents } = phoneOr503(phone);
+      const parsed = await parseEvents(body);
+      if (!('events' in parsed)) {
+        throw new Problem('not_cloudevents', {
+          detail: `${parsed.length} of ${body.length} elements are not CloudEvents.`,
+          errors: parsed
+            .slice(0, MAX_ERRORS)
+            .map(({ index, detail }) => ({ code: 'invalid', index, pointer: `/${index}`, detail })),
+        });
+      }
+      logIgnored(parsed, alertType, log);
+      await handle(parsed.events, alertType, log);
+      return { status: 200 };
+    },
   });
 
-const demandToken = async (
-  { verifyToken, refusals }: CallbackParts,
-  authorization: string | null,
-  log: Log,
-): Promise<void> => {
-  switch (await verifyToken?.(authorization)) {
+const BEARER = { 'www-authenticate': 'Bearer' };
+
+const demandToken = async (parts: EventParts, authorization: string | null, log: Log): Promise<void> => {
+  switch (await parts.verifyToken?.(authorization)) {
     case undefined:
     case 'valid':
       return;
     case 'invalid':
-      refusals.note(authorization === null ? 'no token' : 'token not valid', log);
-      throw new Problem('not_authorised', { headers: { 'www-authenticate': 'Bearer' } });
+      return refuse(parts, authorization === null ? 'no token' : 'token not valid', log, BEARER);
     case 'unknown':
-      refusals.note('keys unreachable', log);
+      parts.refusals.note('keys unreachable', log);
       throw new Problem('token_not_checked', { headers: { 'retry-after': '2' } });
   }
+};
+
+const refuse = ({ refusals }: CommonParts, reason: Refusal, log: Log, headers = {}): never => {
+  refusals.note(reason, log);
+  throw new Problem('not_authorised', { headers });
 };
 
 const parseArray = (body: unknown): readonly unknown[] => {
@@ -158,26 +155,50 @@ const logIgnored = ({ otherKinds, malformedIds }: CallEvents, { name }: AlertTyp
   if (malformedIds > 0) log.warn('callback events without a call id', { alert_type: name, events: malformedIds });
 };
 
-/** Why a callback was refused. */
-export type Refusal = 'no token' | 'token not valid' | 'keys unreachable';
+/** A callback's form has about one KiB, and anybody may make this service hold so much for each request. */
+const MAX_FORM_BYTES = 64 * 1024;
 
-// Anybody may post to the callback paths: one line for many refusals.
-const ONE_LINE_A_MS = 10_000;
+const formSchema = z
+  .record(z.string(), z.string())
+  .meta({ id: 'CallbackForm', description: 'The parameters that the telephone service posts.' });
 
-/**
- * A log line for refused callbacks: with a wrong `ACS_RESOURCE_ID` every callback is refused, and nothing else would tell. Of each
- * reason one line in ten seconds at most, with how many there were.
- */
-export class RefusalLog {
-  readonly #unsaid = new Map<Refusal, { count: number; saidAt: number }>();
+const FORM = { CallSid: 'CA0123456789abcdef0123456789abcdef', CallStatus: 'in-progress', To: '+12065550100' };
 
-  /** Takes down a refusal. */
-  note(reason: Refusal, log: Log): void {
-    const known = this.#unsaid.get(reason) ?? { count: 0, saidAt: -Infinity };
-    const now = performance.now();
-    const count = known.count + 1;
-    const isTime = now - known.saidAt >= ONE_LINE_A_MS;
-    this.#unsaid.set(reason, isTime ? { count: 0, saidAt: now } : { count, saidAt: known.saidAt });
-    if (isTime) log.warn('callback refused', { reason, refused: count });
-  }
-}
+const instructionOperation = (alertType: AlertType, phone: InstructionParts) => {
+  const { handle, messageOf, instructions } = phone;
+  const { signatureHeader } = instructions;
+  return operation({
+    ...about(alertType),
+    demand: (headers, log) => {
+      if ((headers.get(signatureHeader) ?? '') === '') refuse(phone, 'no token', log);
+    },
+    headers: z.object({
+      [signatureHeader]: z.string().optional().meta({ description: 'The signature of the telephone service.' }),
+    }),
+    body: {
+      maxBytes: MAX_FORM_BYTES,
+      format: 'form',
+      content: { 'application/x-www-form-urlencoded': { schema: formSchema, examples: { answered: FORM } } },
+      parse: (form) => formSchema.parse(form),
+    },
+    answers: {
+      200: {
+        description: 'What the call does next; nothing if the callback only reports something.',
+        mediaType: 'text/xml',
+        schema: z.string(),
+      },
+    },
+    problems: ['not_authorised'],
+    handle: async ({ headers, body: form, search, log }) => {
+      const request = { path: `api/${alertType.callbackPath}`, search, form };
+      const base = await instructions.baseOf(request, headers[signatureHeader] ?? '');
+      if (base === undefined) return refuse(phone, 'token not valid', log);
+      const handler: CallbackHandler = {
+        handle: async (events) => handle(events, alertType, log),
+        messageOf: async (attempt) => messageOf(attempt, alertType),
+      };
+      const body = await instructions.answer(request, base, handler, log);
+      return { status: 200, body };
+    },
+  });
+};

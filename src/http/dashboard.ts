@@ -2,10 +2,9 @@ import * as z from 'zod';
 
 import type { DashboardPage } from '../dashboard/page-file.ts';
 import { answerHeader } from './route/answers.ts';
-import { KEPT_ANSWER_HEADERS, KEPT_REQUEST_HEADERS, keptAnswer } from './route/kept.ts';
 import { operation, type Route, route } from './route/route.ts';
 
-const PAGE_HEADERS = KEPT_ANSWER_HEADERS.extend({
+const PAGE_HEADERS = z.object({
   'Content-Security-Policy': answerHeader(
     'Content-Security-Policy',
     z.string(),
@@ -31,7 +30,7 @@ export const dashboard = (page: () => Promise<DashboardPage>): Route =>
       description:
         'It shows what the other endpoints answer, and asks the person for a function key where they want one.',
       query: 'any',
-      headers: KEPT_REQUEST_HEADERS,
+      conditional: 'public',
       answers: {
         200: {
           description: 'The page. Its query says what it shows.',
@@ -40,21 +39,18 @@ export const dashboard = (page: () => Promise<DashboardPage>): Route =>
           examples: { page: '<!doctype html>…' },
           headers: PAGE_HEADERS,
         },
-        304: { description: 'The caller has this page already.', headers: PAGE_HEADERS },
       },
-      handle: async ({ headers: asked }) => {
-        const { html, contentSecurityPolicy, ...kept } = await page();
-        const { headers, ...answer } = keptAnswer({ plain: html, ...kept }, asked);
+      handle: async () => {
+        const { html: plain, contentSecurityPolicy, ...rest } = await page();
         return {
-          ...answer,
+          status: 200,
           headers: {
-            ...headers,
             'Content-Security-Policy': contentSecurityPolicy,
             'X-Content-Type-Options': 'nosniff',
             'Referrer-Policy': 'no-referrer',
             'Cross-Origin-Opener-Policy': 'same-origin',
-            'content-type': answer.status === 200 ? 'text/html; charset=utf-8' : undefined,
           },
+          staticBody: { plain, ...rest },
         };
       },
     }),

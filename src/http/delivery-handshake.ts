@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { answerHeader } from './route/answers.ts';
+import { allowHeader, answerHeader } from './route/answers.ts';
 import { parameter } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
 
@@ -19,7 +19,7 @@ export const deliveryHandshake = (): Route =>
       tag: 'events',
       summary: 'The CloudEvents webhook handshake',
       description:
-        'Event Grid asks before it delivers; anybody may ask. Whoever has a function key may deliver, at any rate.',
+        'Event Grid asks before it delivers; anybody may ask. A sender with a function key may deliver, at any rate.',
       query: 'any',
       headers: z.object({
         'WebHook-Request-Origin': parameter(
@@ -33,7 +33,7 @@ export const deliveryHandshake = (): Route =>
         200: {
           description: 'It may.',
           headers: z.object({
-            Allow: answerHeader('Allow', z.string(), 'What may be done here.'),
+            ...allowHeader,
             'WebHook-Allowed-Origin': answerHeader(
               'WebHook-Allowed-Origin',
               z.string().optional(),
@@ -45,14 +45,6 @@ export const deliveryHandshake = (): Route =>
               'At any rate; where a rate was asked for.',
             ),
           }),
-        },
-      },
-      problems: {
-        400: {
-          codes: ['invalid_request'],
-          description: 'The header that says who asks is empty.',
-          detail: 'WebHook-Request-Origin is empty',
-          errors: [{ code: 'empty', field: 'WebHook-Request-Origin', detail: 'is empty' }],
         },
       },
       handle: ({ headers }) => ({

@@ -3,7 +3,6 @@ import type { HttpRequest, HttpResponseInit, InvocationContext } from '@azure/fu
 import { RecorderUnavailable } from '../analytics/errors.ts';
 import { invocationLog, type Log } from '../log.ts';
 import { DamagedRow, LaterFormat, StorageTrouble } from '../storage/errors.ts';
-import { sourceFrames } from '../source-frames.ts';
 import { Problem, problemResponse } from './problem.ts';
 
 /** Seconds after which to try again when storage could not. */
@@ -64,8 +63,10 @@ const localPort = (): string => {
 
 const MAX_FRAMES = 8;
 
-/** Logs an error that nobody expected: its kind and its place in the sources, without its message: an SDK's may hold keys or phone numbers. */
+/** Logs an error that nobody expected: its kind and its frames, without its message: an SDK's may hold keys or phone numbers. */
 export const logUnexpected = (error: unknown, log: Log): void => {
   const { name: kind, stack = '' } = error instanceof Error ? error : { name: typeof error };
-  log.error('unexpected error', { kind, at: sourceFrames(stack, MAX_FRAMES).join(' < ') || undefined });
+  const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
+  const at = frames.slice(0, MAX_FRAMES).map((line) => line.trim());
+  log.error('unexpected error', { kind, at: at.join(' < ') || undefined });
 };

@@ -3,26 +3,18 @@ import * as z from 'zod';
 import { CAMERA_EVENT_TYPE } from '../analytics/model/camera-event.ts';
 import { cameraEventSchema } from './event-message.ts';
 import { Problem } from './problem.ts';
+import type { BodyHeaders } from './route/body.ts';
 
 /** The most bytes a request may have. */
 export const MAX_EVENTS_BYTES = 4 * 1_048_576;
 /** The most events a request may have. */
 export const MAX_EVENTS = 5_000;
 
-/** The sentence about a batch with too many events. */
-export const tooManyDetail = (events: number): string =>
-  `There are ${events} events; a request takes ${MAX_EVENTS} at most.`;
-
 /** What a request holds: the elements of a batch, a CloudEvent of its own, or one whose attributes are headers. */
 export interface SentEvents {
   readonly form: 'batch' | 'single' | 'binary';
   /** None of which has been looked at yet. */
   readonly elements: readonly unknown[];
-}
-
-/** The headers of a request. */
-interface RequestHeaders {
-  get(name: string): string | null;
 }
 
 /**
@@ -32,7 +24,7 @@ interface RequestHeaders {
  *
  * @throws {Problem} 400 if the body is none of them; 413 if there are too many
  */
-export const eventsIn = (body: unknown, headers: RequestHeaders): SentEvents => {
+export const eventsIn = (body: unknown, headers: BodyHeaders): SentEvents => {
   const mediaType = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
   if (headers.get('aeg-event-type') !== null && isInGridSchema(body)) throw new Problem('event_grid_schema');
   if (!mediaType.startsWith('application/cloudevents') && isBinary(headers)) {
@@ -51,7 +43,11 @@ export const eventsIn = (body: unknown, headers: RequestHeaders): SentEvents => 
   }
   if (typeof body !== 'object' || body === null) throw new Problem('not_cloudevents');
   if (!Array.isArray(body)) return { form: 'single', elements: [body] };
-  if (body.length > MAX_EVENTS) throw new Problem('too_many_events', { detail: tooManyDetail(body.length) });
+  if (body.length > MAX_EVENTS) {
+    throw new Problem('too_many_events', {
+      detail: `There are ${body.length} events; a request takes ${MAX_EVENTS} at most.`,
+    });
+  }
   return { form: 'batch', elements: body };
 };
 
@@ -61,10 +57,10 @@ const BATCH_TYPE = 'application/cloudevents-batch+json';
 /** The attributes that are looked at; their headers have the prefix `ce-`. */
 const ATTRIBUTES = ['specversion', 'id', 'source', 'type', 'time'] as const;
 
-const isBinary = (headers: RequestHeaders): boolean =>
+const isBinary = (headers: BodyHeaders): boolean =>
   ATTRIBUTES.some((attribute) => headers.get(`ce-${attribute}`) !== null);
 
-const attributesIn = (headers: RequestHeaders): Readonly<Record<string, string>> =>
+const attributesIn = (headers: BodyHeaders): Readonly<Record<string, string>> =>
   Object.fromEntries(
     ATTRIBUTES.flatMap((attribute) => {
       const value = headers.get(`ce-${attribute}`);
@@ -113,12 +109,15 @@ const REVIEWED = {
 
 const batchSchema = z.array(cameraEventSchema).max(MAX_EVENTS).meta({ id: 'CameraEvents' });
 
-/** What may be sent, by media type, for the description; the binary mode stands there in words. */
+/**
+ * What may be sent, by media type, for the description; the binary mode stands there in words. `application/json` comes first, because it has
+ * both forms and some client generators look at the first media type alone.
+ */
 export const EVENTS_CONTENT = {
-  [BATCH_TYPE]: { schema: batchSchema, examples: { batch: [DETECTED, REVIEWED] } },
-  [SINGLE_TYPE]: { schema: cameraEventSchema, examples: { single: DETECTED } },
   'application/json': {
     schema: z.xor([batchSchema, cameraEventSchema]),
     examples: { batch: [DETECTED, REVIEWED], single: DETECTED },
   },
+  [BATCH_TYPE]: { schema: batchSchema, examples: { batch: [DETECTED, REVIEWED] } },
+  [SINGLE_TYPE]: { schema: cameraEventSchema, examples: { single: DETECTED } },
 };

@@ -114,7 +114,9 @@ const MOST_FAULTS = 20;
 export const parseCameraEvent = (element: unknown, now: Instant): ParsedEvent => {
   const parsed = cameraEventSchema.safeParse(element);
   const faults = [
-    ...(parsed.success ? [] : faultsOf(parsed.error, element, `is unknown: the members of data are ${DATA_MEMBERS}`)),
+    ...(parsed.success
+      ? []
+      : faultsOf(parsed.error, element, () => `is unknown: the members of data are ${DATA_MEMBERS}`)),
     ...rangeFaults(parsed.success ? parsed.data : readableSchema.parse(element), now),
     ...prototypeFaults(element),
   ];

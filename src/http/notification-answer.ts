@@ -3,17 +3,13 @@ import * as z from 'zod';
 import { ALERT_TYPE_NAMES } from '../calls/model/alert-types.ts';
 import { OUTCOMES } from '../calls/model/outcome.ts';
 import { MASKED_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
-import {
-  type AttemptView,
-  type NotificationView,
-  RECIPIENT_STATUSES,
-  type RecipientView,
-} from '../calls/state/view.ts';
+import { WAITING_CODES } from '../calls/model/notification-request.ts';
+import { RECIPIENT_STATUSES } from '../calls/state/view.ts';
 
 const time = z.iso.datetime().meta({ description: 'UTC.', examples: ['2026-11-21T08:00:02.500Z'] });
 
 const attemptSchema = z
-  .strictObject({
+  .object({
     call_connection_id: z.string().min(1).optional(),
     placed_at: time.optional(),
     ended_at: time.optional(),
@@ -24,16 +20,22 @@ const attemptSchema = z
   })
   .meta({ description: 'One attempt to reach the recipient. What is not known is left out.' });
 
-const recipientSchema = z.strictObject({
+const recipientSchema = z.object({
   recipient: z.string().regex(MASKED_NUMBER_PATTERN).describe('The number, masked.'),
+  name: z.string().optional().describe('As the request gave it.'),
   status: z.enum(RECIPIENT_STATUSES),
   wave: z.int().min(1).optional().describe('From 1; left out without waves.'),
   attempts: z.array(attemptSchema),
   next_attempt_at: time.optional(),
   answered_at: time.optional().describe('When somebody, or a machine, answered first.'),
   confirmed_at: time.optional(),
-  reason: z.string().min(1).optional().describe('Of one who waits: for what, in words.'),
-  since: time.optional().describe('Since when they wait.'),
+  code: z.enum(WAITING_CODES).optional().describe('Of a waiting recipient: for what. See `/api/problems`.'),
+  reason: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Of a waiting recipient: for what, in words; after a call of its own, why that failed.'),
+  since: time.optional().describe('Since when the recipient waits.'),
 });
 
 /** What becomes of a notification. */
@@ -41,7 +43,7 @@ export const NOTIFICATION_STATUSES = ['in_progress', 'completed', 'stopped'] as 
 
 /** A notification as it stands. */
 export const notificationAnswer = z
-  .strictObject({
+  .object({
     notification_id: z.string(),
     alert_type: z.enum(ALERT_TYPE_NAMES),
     reference: z.string().optional(),
@@ -59,6 +61,10 @@ export const notificationAnswer = z
       .describe('When the next wave is called if too few confirm until then; left out if none waits.'),
     acknowledged_by: z.string().optional().describe('Who has it in hand.'),
     acknowledged_at: time.optional(),
+    worsened_since_acknowledged: z
+      .literal(true)
+      .optional()
+      .describe('After it was acknowledged, more recipients were not reached, or it ended with too few confirmations.'),
     recipients: z.array(recipientSchema).describe('In the order of the request.'),
   })
   .meta({ id: 'NotificationState', description: 'What became of a notification.' });
@@ -103,46 +109,3 @@ export const NOTIFICATION_EXAMPLE: z.input<typeof notificationAnswer> = {
     },
   ],
 };
-
-/** A notification as it stands → the body of an answer. */
-export const answerOf = (view: NotificationView): z.input<typeof notificationAnswer> => ({
-  notification_id: view.id,
-  alert_type: view.alertType,
-  reference: view.reference,
-  details: view.details,
-  created_at: isoTime(view.createdAt),
-  confirmations_needed: view.confirmationsNeeded,
-  status: view.status,
-  reached: view.reached,
-  confirmed_by: [...view.confirmedBy],
-  next_wave_at: optionalTime(view.nextWaveAt),
-  acknowledged_by: view.acknowledgedBy,
-  acknowledged_at: optionalTime(view.acknowledgedAt),
-  recipients: view.recipients.map(recipientOf),
-});
-
-const recipientOf = ({ recipient, status, wave, attempts, ...rest }: RecipientView) => ({
-  recipient,
-  status,
-  wave,
-  attempts: attempts.map(attemptOf),
-  next_attempt_at: optionalTime(rest.nextAttemptAt),
-  answered_at: optionalTime(rest.answeredAt),
-  confirmed_at: optionalTime(rest.confirmedAt),
-  reason: rest.reason,
-  since: optionalTime(rest.since),
-});
-
-const attemptOf = ({ callId, placedAt, endedAt, outcome, code, subCode, reason }: AttemptView) => ({
-  call_connection_id: callId,
-  placed_at: optionalTime(placedAt),
-  ended_at: optionalTime(endedAt),
-  outcome,
-  code,
-  sub_code: subCode,
-  reason,
-});
-
-const optionalTime = (at: number | undefined): string | undefined => (at === undefined ? undefined : isoTime(at));
-
-const isoTime = (at: number): string => new Date(at).toISOString();

@@ -1,14 +1,8 @@
 import { Problem } from './problem.ts';
-import { RETRY_AFTER, type ProblemAnswers } from './route/answers.ts';
+import type { ProblemCode } from './problem-types.ts';
 
-/** The problem of every endpoint of calls where the phone is off. */
-export const PHONE_PROBLEMS = {
-  503: {
-    codes: ['phone_off', 'storage_unavailable'],
-    description: 'The phone is switched off (`PHONE=off`), or storage cannot do this now.',
-    headers: RETRY_AFTER.partial(),
-  },
-} as const satisfies ProblemAnswers;
+/** The problems of every endpoint of calls. */
+export const PHONE_PROBLEMS = ['phone_off', 'storage_unavailable'] as const satisfies readonly ProblemCode[];
 
 /** What an endpoint of calls needs, where the phone is on. */
 export type Phone<Parts> = Parts | 'off';

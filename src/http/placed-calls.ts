@@ -1,12 +1,11 @@
 import * as z from 'zod';
 
 import type { Sent, SentCall } from '../calls/phone.ts';
-import { MASKED_NUMBER_PATTERN, maskPhoneNumber, PHONE_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
-import { reasonCode } from '../calls/rules/reason-code.ts';
+import { maskPhoneNumber, PHONE_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
 import { PHONE_PROBLEMS } from './phone-off.ts';
-import { Problem } from './problem.ts';
-import { NOT_A_NUMBER } from './recipients.ts';
-import { type Answers, type ProblemAnswers, problemMembers } from './route/answers.ts';
+import { type FailedCall, Problem } from './problem.ts';
+import type { ProblemCode } from './problem-types.ts';
+import type { Answers } from './route/answers.ts';
 
 const recipient = z.string().regex(PHONE_NUMBER_PATTERN);
 const reason = z.string().min(1).describe('In words.');
@@ -16,26 +15,13 @@ const since = z.iso.datetime().describe('Since when they wait, UTC.');
 
 /** What became of the call to one recipient. */
 const outcomeSchema = z.discriminatedUnion('status', [
-  z.strictObject({ recipient, status: z.literal('placed'), call_connection_id: z.string().min(1) }),
-  z.strictObject({ recipient, status: z.literal('waiting'), code: codeSchema, reason, since: since.optional() }),
-  z.strictObject({ recipient, status: z.literal('failed'), code: codeSchema, reason }),
+  z.object({ recipient, status: z.literal('placed'), call_connection_id: z.string().min(1) }),
+  z.object({ recipient, status: z.literal('waiting'), code: codeSchema, reason, since }),
+  z.object({ recipient, status: z.literal('failed'), code: codeSchema, reason }),
 ]);
 
 /** One outcome per recipient, in the order of the request. */
 const outcomesSchema = z.array(outcomeSchema).min(1).max(50);
-
-/** In a problem, which is logged and passed on, the numbers are masked. */
-const failuresSchema = z
-  .array(
-    z.strictObject({
-      recipient: z.string().regex(MASKED_NUMBER_PATTERN),
-      status: z.literal('failed'),
-      code: codeSchema,
-      reason,
-    }),
-  )
-  .min(1)
-  .max(50);
 
 const notificationId = z.string().describe('For `GET /api/notifications/{id}`.');
 
@@ -48,7 +34,7 @@ const PLACED = {
 const WAITING = {
   recipient: '+12065550101',
   status: 'waiting',
-  code: 'no_line',
+  code: 'line',
   reason: 'no line is free',
   since: '2026-11-21T08:00:02.500Z',
 };
@@ -59,7 +45,7 @@ export const CALLS_ANSWERS = {
   202: {
     description:
       'Written down; somebody is called, or will be. One outcome per recipient, in their order: `waiting` is called as soon as it can be, `failed` never. None stops the others.',
-    schema: z.strictObject({ notification_id: notificationId, calls: outcomesSchema }).meta({ id: 'Calls' }),
+    schema: z.object({ notification_id: notificationId, calls: outcomesSchema }).meta({ id: 'Calls' }),
     examples: {
       placed: { notification_id: ID, calls: [PLACED] },
       'one of each': { notification_id: ID, calls: [PLACED, WAITING, FAILED] },
@@ -67,46 +53,20 @@ export const CALLS_ANSWERS = {
   },
 } as const satisfies Answers;
 
-const NOT_CALLED = {
-  recipient: '+4420•••••••50',
-  status: 'failed',
-  code: 'not_allowed',
-  reason: 'this number may not be called: see PHONE_ALLOWED_PREFIXES',
-};
-
-const problemOfCalls = z
-  .strictObject({ ...problemMembers, notification_id: notificationId.optional(), calls: failuresSchema.optional() })
-  .meta({ id: 'CallsProblem' });
-
 /** The problems of every request that places calls. */
-export const CALLS_PROBLEMS = {
-  400: {
-    codes: ['invalid_request', 'empty_body', 'not_gzip', 'not_utf8', 'not_json'],
-    description: 'The request is wrong. A wrong phone number is named by its index. Nobody was called.',
-    detail: `recipient 1 ${NOT_A_NUMBER}`,
-    errors: [{ code: 'invalid', index: 1, pointer: '/recipients/1', detail: NOT_A_NUMBER }],
-  },
-  422: {
-    codes: ['nobody_allowed', 'key_reused', 'waves_too_late'],
-    description:
-      'Nobody was called: none of the recipients may be (`PHONE_ALLOWED_PREFIXES`, `CALLS_PER_DAY`), the `Idempotency-Key` belongs to another request, or the last wave would begin after the deadline.',
-    schema: problemOfCalls,
-    extensions: { calls: [NOT_CALLED] },
-  },
-  502: {
-    codes: ['nobody_callable'],
-    description: 'Nobody can be called; `calls` says why.',
-    schema: problemOfCalls,
-    detail: 'The call could not be placed.',
-    extensions: { notification_id: ID, calls: [{ ...FAILED, recipient: '+1206•••••02' }] },
-  },
+export const CALLS_PROBLEMS = [
+  'impossible_number',
+  'nobody_allowed',
+  'key_reused',
+  'waves_too_late',
+  'nobody_callable',
   ...PHONE_PROBLEMS,
-} as const satisfies ProblemAnswers;
+] as const satisfies readonly ProblemCode[];
 
 /**
  * The answer to a request that places calls.
  *
- * @throws {Problem} 502 with the same outcomes if nobody can be called; 422 if our own policy, the key or the waves forbid it
+ * @throws {Problem} 502 with the same outcomes if nobody can be called; 422 if the numbers, our own policy, the key or the waves forbid it
  */
 export const callsAnswer = (sent: Sent) => {
   switch (sent.kind) {
@@ -114,8 +74,11 @@ export const callsAnswer = (sent: Sent) => {
       throw new Problem('key_reused');
     case 'waves too late':
       throw new Problem('waves_too_late');
-    case 'refused':
-      throw new Problem('nobody_allowed', { extensions: { calls: sent.calls.map(maskedFailure) } });
+    case 'refused': {
+      const calls = sent.calls.map(maskedFailure);
+      const areImpossible = calls.every(({ code }) => code === 'impossible_number');
+      throw new Problem(areImpossible ? 'impossible_number' : 'nobody_allowed', { extensions: { calls } });
+    }
     case 'sent': {
       const calls = sent.calls.map(answerOf);
       const body = { notification_id: sent.id, calls };
@@ -130,15 +93,15 @@ export const callsAnswer = (sent: Sent) => {
 const answerOf = (call: SentCall): z.output<typeof outcomeSchema> => {
   const { recipient: number, status } = call;
   if (status === 'placed') return { recipient: number, status, call_connection_id: call.callId };
-  const why = { code: reasonCode(call.reason, status), reason: call.reason };
-  if (status === 'failed') return { recipient: number, status, ...why };
-  const at = call.since === undefined ? undefined : new Date(call.since).toISOString();
-  return { recipient: number, status, ...why, ...(at === undefined ? {} : { since: at }) };
+  const { code, reason: words } = call;
+  if (status === 'failed') return { recipient: number, status, code, reason: words };
+  return { recipient: number, status, code, reason: words, since: new Date(call.since).toISOString() };
 };
 
-const maskedFailure = (call: SentCall): z.output<typeof failuresSchema>[number] => ({
+/** A problem is logged and passed on, so the number is masked. */
+const maskedFailure = (call: SentCall): FailedCall => ({
   recipient: maskPhoneNumber(call.recipient),
   status: 'failed',
-  code: call.status === 'placed' ? 'refused' : reasonCode(call.reason, 'failed'),
+  code: call.status === 'failed' ? call.code : 'refused',
   reason: call.status === 'placed' ? 'placed' : call.reason,
 });

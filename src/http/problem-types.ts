@@ -1,4 +1,4 @@
-import type { ReasonCode } from '../calls/rules/reason-code.ts';
+import type { FailedCode, WaitingCode } from '../calls/model/notification-request.ts';
 
 /**
  * Every `code` that an answer may have, for machines; a person reads `detail` and `reason`. Within 1.x codes are added, none is renamed or
@@ -74,6 +74,11 @@ export const PROBLEM_TYPES = {
     title: 'The last wave would come too late',
     detail: 'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES: fewer waves, or less time between them.',
   },
+  impossible_number: {
+    status: 422,
+    title: 'The number cannot exist',
+    detail: 'No recipient can be called: no number of this country has this length.',
+  },
   nobody_allowed: {
     status: 422,
     title: 'Nobody may be called',
@@ -120,6 +125,11 @@ export const PROBLEM_TYPES = {
 /** What a problem is, for machines. */
 export type ProblemCode = keyof typeof PROBLEM_TYPES;
 
+const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(PROBLEM_TYPES, code);
+
+/** All of them. */
+export const PROBLEM_CODES: readonly ProblemCode[] = Object.keys(PROBLEM_TYPES).filter(isProblemCode);
+
 /** What is wrong with a parameter, a header, a member of the body or an event, by code. */
 export const FAULTS = {
   unknown: 'There is no parameter or member of this name.',
@@ -136,8 +146,6 @@ export const FAULTS = {
   day_closed: 'The day of the event is closed: its counts are final.',
   changed_time: 'This event of this camera was first reported with another `ts_utc`.',
   not_storable: 'Storage does not take the event in this form.',
-  waves_need_confirm: 'Recipients in waves need `confirm`.',
-  only_with_waves: 'The member is for recipients in waves alone.',
 } as const satisfies Readonly<Record<string, string>>;
 
 /** What is wrong with one thing, for machines. */
@@ -147,14 +155,16 @@ export type FaultCode = keyof typeof FAULTS;
 export const CALL_REASONS = {
   impossible_number: 'Failed: no number of this country has this length.',
   not_allowed: 'Failed: `PHONE_ALLOWED_PREFIXES` does not allow this number.',
-  day_limit: 'Failed: the calls of this UTC day are used up (`CALLS_PER_DAY`).',
   refused: 'Failed: the telephone network or the phone service refuses this number, or the notification is over.',
-  number_busy: 'Waiting: another call of this service to the same number is under way.',
-  urgent_first: 'Waiting: urgent calls come first.',
-  no_line: 'Waiting: no line is free.',
-  about_to_be_dialled: 'Waiting: the next to be dialled.',
-  delayed: 'Waiting: the phone service could not place the call yet; it is tried again.',
-} as const satisfies Readonly<Record<ReasonCode, string>>;
+  day_limit:
+    'The calls of this UTC day are used up (`CALLS_PER_DAY`): failed if they were when the request came, else waiting for the next day.',
+  line: 'Waiting: no line is free (`CALLS_AT_ONCE`), or the call is being placed.',
+  number: 'Waiting: another call of this service to the same number is under way.',
+  pause: 'Waiting: the phone service had no capacity, or asked for a pause.',
+  set_up: 'Waiting: the phone service does not accept this app. An operator has been told.',
+  later_wave: 'Waiting: its wave has not begun.',
+  redial: 'Waiting: it is called again after `CALL_RETRY_SECONDS`.',
+} as const satisfies Readonly<Record<FailedCode | WaitingCode, string>>;
 
 const PAGE = '/api/problems';
 

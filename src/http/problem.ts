@@ -1,32 +1,69 @@
 import type { HttpResponseInit } from '@azure/functions';
+import * as z from 'zod';
 
+import { MASKED_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
 import { type FaultCode, PROBLEM_TYPES, type ProblemCode, problemType } from './problem-types.ts';
 
-/**
- * One of several things that are wrong: a parameter, a header, a member of the body, or an element of the body's array. What is not known
- * is left out.
- */
-export interface ProblemError {
+const count = z.int().min(0);
+
+const CODE_FORM = /^[a-z][a-z0-9_]*$/;
+
+const problemError = z
+  .object({
+    code: z.string().regex(CODE_FORM).describe('For machines. New codes may come.'),
+    field: z.string().optional().describe('The parameter, the header, or the path of members in the body.'),
+    pointer: z.string().optional().describe('The place in the body: a JSON Pointer (RFC 6901).'),
+    index: count
+      .optional()
+      .describe('The index in an array of events or recipients; recipients in waves are counted through.'),
+    id: z.string().optional().describe('The id of the CloudEvent, if it can be read.'),
+    event_id: z.string().optional().describe('The event that the element is about, if it can be read.'),
+    camera_id: z.string().optional().describe('Its camera, if it can be read.'),
+    detail: z.string(),
+  })
+  .meta({ id: 'ProblemError' });
+
+/** One of several things that are wrong. */
+export interface ProblemError extends Readonly<z.output<typeof problemError>> {
   readonly code: FaultCode;
-  /** The parameter, the header, or the members on the way to what is wrong: `data.camera_id`. */
-  readonly field?: string;
-  /** Where it is in the body, as a JSON Pointer (RFC 6901). */
-  readonly pointer?: string;
-  /** Of an array of events or recipients; recipients in waves are counted through. */
-  readonly index?: number;
-  /** Of the CloudEvent. */
-  readonly id?: string;
-  readonly event_id?: string;
-  readonly camera_id?: string;
-  readonly detail: string;
 }
+
+const failedCall = z
+  .object({
+    recipient: z.string().regex(MASKED_NUMBER_PATTERN).describe('The number, masked.'),
+    name: z.string().optional(),
+    status: z.literal('failed'),
+    code: z.string().regex(CODE_FORM).describe('For machines. New codes may come.'),
+    reason: z.string().min(1).describe('In words.'),
+  })
+  .meta({ id: 'FailedCall' });
+
+/** A recipient who cannot be called. A problem is logged and passed on, so the number is masked. */
+export type FailedCall = Readonly<z.output<typeof failedCall>>;
+
+/** A problem (RFC 9457). Members that only some codes have are optional. */
+export const problemSchema = z
+  .object({
+    type: z.string().meta({ format: 'uri-reference' }).describe('The anchor of the code on the page of codes.'),
+    title: z.string(),
+    status: z.int().min(400).max(599),
+    code: z.string().regex(CODE_FORM).describe('For machines; `type` leads to what it means. New codes may come.'),
+    detail: z.string().describe('For a person to read and act on.'),
+    errors: z.array(problemError).optional().describe('Every single thing that is wrong.'),
+    recorded: count.optional().describe('With `events_refused`: the events of which something new was stored.'),
+    unchanged: count.optional().describe('With `events_refused`: the events that changed nothing.'),
+    superseded: count.optional().describe('With `events_refused`: those of the unchanged ones that were too old.'),
+    notification_id: z.string().optional().describe('With `nobody_callable`.'),
+    calls: z.array(failedCall).optional().describe('Why each recipient is not called.'),
+  })
+  .meta({ id: 'Problem' });
 
 /** What a problem says besides its code. */
 export interface ProblemInit {
   /** For the caller to read and act on; never a stack, a key, a phone number or an SDK's message. By default that of the code. */
   readonly detail?: string;
   readonly errors?: readonly ProblemError[];
-  /** Further members of the body, as RFC 9457 allows. */
+  /** Members that only problems of this code have, as RFC 9457 allows. */
   readonly extensions?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -53,6 +53,6 @@ export const problemsPage = (): Route =>
           examples: { page: '<!doctype html>…' },
         },
       },
-      handle: () => ({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' }, body: page() }),
+      handle: () => ({ status: 200, body: page() }),
     }),
   });

@@ -2,14 +2,13 @@ import * as z from 'zod';
 
 import type { Instant } from '../analytics/model/instant.ts';
 import { isNotificationId } from '../calls/model/ids.ts';
-import type { NotificationView, Phone as CallsPhone } from '../calls/phone.ts';
-import { answerOf, NOTIFICATION_EXAMPLE, NOTIFICATION_STATUSES, notificationAnswer } from './notification-answer.ts';
+import type { NotificationBody, Phone as CallsPhone } from '../calls/phone.ts';
+import { NOTIFICATION_EXAMPLE, NOTIFICATION_STATUSES, notificationAnswer } from './notification-answer.ts';
 import { type Phone, PHONE_PROBLEMS, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { parseQueryTime } from './range-parameters.ts';
 import { alertTypeName } from './recipients.ts';
 import { instant, UTC_TIME_PATTERN, visibleText, wholeNumber } from './request-values.ts';
-import type { ProblemAnswers } from './route/answers.ts';
 import { operation, type Route, route } from './route/route.ts';
 import { jsonBody } from './route/body.ts';
 import { fault } from './route/faults.ts';
@@ -30,24 +29,11 @@ const path = z.object({
   ),
 });
 
-/** What an endpoint without query parameters answers to one. */
-const NO_PARAMETERS: ProblemAnswers = {
-  400: {
-    codes: ['invalid_request'],
-    description: 'There are no query parameters.',
-    detail: 'limit is unknown: there are no parameters here',
-    errors: [{ code: 'unknown', field: 'limit', detail: 'is unknown: there are no parameters here' }],
-  },
-};
+const problems = ['unknown_notification', ...PHONE_PROBLEMS] as const;
 
-const problems: ProblemAnswers = {
-  404: { codes: ['unknown_notification', 'not_found'], description: 'Unknown.' },
-  ...PHONE_PROBLEMS,
-};
-
-const oneAnswer = (found: NotificationView | undefined) => {
+const oneAnswer = (found: NotificationBody | undefined) => {
   if (found === undefined) throw new Problem('unknown_notification');
-  return { status: 200 as const, jsonBody: answerOf(found) };
+  return { status: 200 as const, jsonBody: found };
 };
 
 /** `GET /api/notifications/{id}`: what became of a notification. */
@@ -71,7 +57,7 @@ export const readNotification = (phone: Phone<OneNotificationParts>): Route =>
           examples: { 'two recipients': NOTIFICATION_EXAMPLE },
         },
       },
-      problems: { ...NO_PARAMETERS, ...problems },
+      problems,
       handle: async ({ path: { id } }) => oneAnswer(await phoneOr503(phone).read(id)),
     }),
   });
@@ -97,7 +83,7 @@ export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
           examples: { stopped: { ...NOTIFICATION_EXAMPLE, status: 'stopped' } },
         },
       },
-      problems: { ...NO_PARAMETERS, ...problems },
+      problems,
       handle: async ({ path: { id }, log }) => oneAnswer(await phoneOr503(phone).stop(id, log)),
     }),
   });
@@ -139,15 +125,7 @@ export const acknowledgeNotification = (phone: Phone<OneNotificationParts>): Rou
           },
         },
       },
-      problems: {
-        400: {
-          codes: ['invalid_request', 'empty_body', 'not_gzip', 'not_utf8', 'not_json'],
-          description: 'The body is wrong.',
-          detail: 'by must be 1 to 60 visible characters',
-          errors: [{ code: 'empty', field: 'by', pointer: '/by', detail: 'must be 1 to 60 visible characters' }],
-        },
-        ...problems,
-      },
+      problems,
       handle: async ({ path: { id }, body: { by }, log }) =>
         oneAnswer(await phoneOr503(phone).acknowledge(id, by, log)),
     }),
@@ -209,6 +187,17 @@ const listQuery = z
     whenRight('attention', 'cursor'),
   );
 
+const phoneStanding = z
+  .object({
+    usable: z.boolean(),
+    since: z.iso.datetime().optional().describe('Since when it is not.'),
+    reason: z.string().optional().describe('Why it is not, in words.'),
+  })
+  .meta({
+    description:
+      'With `attention=true`: whether calls can be placed, by the last check of the provider and the last calls.',
+  });
+
 const MICROSECONDS = 1_000n;
 
 /** Whether a notification is one of those that are asked for. */
@@ -220,11 +209,11 @@ const matcher = ({
   ts_utc_end: end,
 }: z.output<typeof listQuery>) => {
   const isIn = (at: bigint): boolean => (start === undefined || at >= start) && (end === undefined || at <= end);
-  return (view: NotificationView): boolean =>
-    (status === undefined || view.status === status) &&
-    (alert_type === undefined || view.alertType === alert_type) &&
-    (reference === undefined || view.reference === reference) &&
-    isIn(BigInt(view.createdAt) * MICROSECONDS);
+  return (body: NotificationBody): boolean =>
+    (status === undefined || body.status === status) &&
+    (alert_type === undefined || body.alert_type === alert_type) &&
+    (reference === undefined || body.reference === reference) &&
+    isIn(BigInt(Date.parse(body.created_at)) * MICROSECONDS);
 };
 
 const millisecondsOf = (instantAsked: Instant | undefined): number | undefined =>
@@ -244,33 +233,26 @@ export const listNotifications = (phone: Phone<Pick<CallsPhone, 'list' | 'needin
       200: {
         description: 'Each as it stands.',
         schema: z
-          .strictObject({
+          .object({
             notifications: z.array(notificationAnswer),
             next_cursor: z.string().optional().describe('The list may go on: ask again with it as `cursor`.'),
+            phone: phoneStanding.optional(),
           })
           .meta({ id: 'Notifications' }),
         examples: { one: { notifications: [NOTIFICATION_EXAMPLE] } },
       },
     },
-    problems: {
-      400: {
-        codes: ['invalid_request'],
-        description: 'The query is wrong.',
-        detail: 'limit must be a whole number from 1 to 100',
-        errors: [{ code: 'out_of_range', field: 'limit', detail: 'must be a whole number from 1 to 100' }],
-      },
-      ...PHONE_PROBLEMS,
-    },
+    problems: PHONE_PROBLEMS,
     handle: async ({ query }) => {
       const { list, needingAttention } = phoneOr503(phone);
       const isMeant = matcher(query);
       if (query.attention === 'true') {
-        const found = (await needingAttention()).filter(isMeant);
-        return { status: 200, jsonBody: { notifications: found.map(answerOf) } };
+        const { notifications: found, phone: standing } = await needingAttention();
+        return { status: 200, jsonBody: { notifications: found.filter(isMeant), phone: standing } };
       }
       const { limit: most, cursor: after } = query;
       const [since, until] = [millisecondsOf(query.ts_utc_start), millisecondsOf(query.ts_utc_end)];
       const { found, next } = await list({ most, after, since, until, isMeant });
-      return { status: 200, jsonBody: { notifications: found.map(answerOf), next_cursor: next } };
+      return { status: 200, jsonBody: { notifications: [...found], next_cursor: next } };
     },
   });

@@ -8,19 +8,23 @@ import { listNotifications } from './read-notifications.ts';
 import {
   alertTypeName,
   alertTypeOf,
-  describedRecipients,
-  describedWaves,
   MAX_RECIPIENTS,
   MAX_RECIPIENTS_BYTES,
-  wavesSchema,
+  recipientList,
+  recipientWaves,
 } from './recipients.ts';
 import { spokenText, visibleText } from './request-values.ts';
-import { jsonBody } from './route/body.ts';
+import { type BodyHeaders, jsonBody, type RequestBody } from './route/body.ts';
 import { fault } from './route/faults.ts';
 import { NO_QUERY, whenRight } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 const ONE = { channel: 'phone', alert_type: 'ConfirmedFire', recipients: ['+12065550100'] };
+const SEVERAL = {
+  channel: 'phone',
+  alert_type: 'BurnJob',
+  recipients: ['+12065550100', { number: '+12065550101', name: 'Ana' }],
+};
 const WAVES = {
   channel: 'phone',
   alert_type: 'ConfirmedFire',
@@ -31,12 +35,13 @@ const WAVES = {
   wave_seconds: 120,
   confirmations_needed: 2,
 };
-const SEVERAL = { channel: 'phone', alert_type: 'BurnJob', recipients: ['+12065550100', '+12065550101'] };
 
+const DEFAULT_WAVE_SECONDS = 120;
 const WAVE_SECONDS = 'must be a whole number from 30 to 3600';
 const NEEDED = 'must be a whole number from 1 to the number of recipients';
-const WITH_CONFIRM = 'must be true for recipients in waves';
-const DEFAULT_WAVE_SECONDS = 120;
+const OBJECT = { error: 'must be an object with channel, alert_type and recipients' };
+const KEYS =
+  'Whether the callee has to press a key: 1 confirms, 2 repeats the message, 3 says that they cannot go. A callee who presses neither 1 nor 3 is called again.';
 
 const members = {
   channel: z
@@ -47,96 +52,113 @@ const members = {
     .optional()
     .meta({
       description:
-        'Shown in the state and on the page, never spoken: a camera, a link. Not for what only few may see. Without control and format characters, and not of spaces alone.',
+        'Shown in the state and on the page, never spoken: a camera, a link. It is not secret. Visible characters, not spaces alone.',
       examples: ['ridge-04'],
     }),
   details: spokenText(MAX_DETAILS_CHARACTERS)
     .optional()
     .meta({
       description:
-        "The place: spoken after the alert's sentence, each time that it is said, and shown in the state and on the page. Plain text of one line, without markup.",
+        "The place. Spoken after the alert's sentence, each time that it is said, and shown in the state and on the page. Plain text of one line, without markup.",
       examples: ['Antelope Ridge, camera 4.'],
     }),
 };
 
-const confirm = z
-  .boolean({ error: 'must be true or false' })
-  .optional()
+const toAll = z
+  .strictObject(
+    {
+      ...members,
+      recipients: recipientList,
+      confirm: z
+        .boolean({ error: 'must be true or false' })
+        .optional()
+        .meta({ description: KEYS, examples: [true] }),
+    },
+    OBJECT,
+  )
   .meta({
-    description:
-      'Whether the callee has to press a key: 1 confirms, 2 repeats the message, 3 says that they cannot go. Who presses neither 1 nor 3 is called again.',
-    examples: [true],
+    id: 'NotificationToAll',
+    minProperties: 3,
+    description: 'All recipients are called at once.',
+    examples: [ONE],
   });
 
-const waveMembers = {
-  wave_seconds: z
-    .int({ error: WAVE_SECONDS })
-    .min(30, WAVE_SECONDS)
-    .max(3_600, WAVE_SECONDS)
-    .optional()
-    .meta({
-      description: 'Time from one wave to the next, in seconds; 120 by default.',
-      examples: [120],
-    }),
-  confirmations_needed: z
-    .int({ error: NEEDED })
-    .min(1, NEEDED)
-    .max(MAX_RECIPIENTS, NEEDED)
-    .optional()
-    .meta({
-      description: 'How many have to confirm until the rest is stopped: 1 to the number of recipients; 1 by default.',
-      examples: [2],
-    }),
-};
-
-const notificationSchema = z
+const inWaves = z
   .strictObject(
-    { ...members, recipients: wavesSchema, confirm, ...waveMembers },
-    { error: 'must be an object with channel, alert_type and recipients' },
+    {
+      ...members,
+      recipients: recipientWaves,
+      confirm: z.literal(true, { error: 'must be true for recipients in waves' }).meta({ description: KEYS }),
+      wave_seconds: z
+        .int({ error: WAVE_SECONDS })
+        .min(30, WAVE_SECONDS)
+        .max(3_600, WAVE_SECONDS)
+        // No `default`: generated types would demand the member.
+        .optional()
+        .meta({ description: 'The time from one wave to the next, in seconds. By default 120.', examples: [120] }),
+      confirmations_needed: z
+        .int({ error: NEEDED })
+        .min(1, NEEDED)
+        .max(MAX_RECIPIENTS, NEEDED)
+        .optional()
+        .meta({
+          description: 'How many confirmations stop the rest: 1 to the number of recipients. By default 1.',
+          examples: [2],
+        }),
+    },
+    OBJECT,
   )
   .superRefine(
-    ({ recipients: { waves, areWaves }, confirm: isConfirmed, ...given }, context) => {
-      if (areWaves && isConfirmed !== true) {
-        context.addIssue(fault('waves_need_confirm', WITH_CONFIRM, { path: ['confirm'] }));
-      }
-      if (areWaves) {
-        const { confirmations_needed: needed } = given;
-        if (typeof needed !== 'number' || needed <= waves.flat().length) return;
-        context.addIssue(fault('out_of_range', NEEDED, { path: ['confirmations_needed'] }));
-        return;
-      }
-      for (const name of Object.keys(waveMembers)) {
-        if (!Object.hasOwn(given, name)) continue;
-        context.addIssue(fault('only_with_waves', 'is only for recipients in waves', { path: [name] }));
-      }
+    ({ recipients, confirmations_needed: needed = 1 }, context) => {
+      if (needed <= recipients.flat().length) return;
+      context.addIssue(fault('out_of_range', NEEDED, { path: ['confirmations_needed'] }));
     },
-    whenRight('recipients', 'confirm'),
-  );
+    whenRight('recipients', 'confirmations_needed'),
+  )
+  .meta({
+    id: 'NotificationInWaves',
+    minProperties: 4,
+    description: 'One wave after another, until enough have confirmed.',
+    examples: [WAVES],
+  });
 
-/** What {@link notificationSchema} takes, as the description shows it: a flat list, or waves with all that is for waves alone. */
-const describedNotification = z
-  .xor([
-    z.strictObject({ ...members, recipients: describedRecipients, confirm }).meta({
-      id: 'NotificationToAll',
-      minProperties: 3,
-      description: 'All recipients are called at once.',
-      examples: [ONE],
-    }),
-    z
-      .strictObject({
-        ...members,
-        recipients: describedWaves,
-        confirm: z.literal(true).meta({ description: 'Waves need a key to be pressed.', examples: [true] }),
-        ...waveMembers,
-      })
-      .meta({
-        id: 'NotificationInWaves',
-        minProperties: 4,
-        description: 'One wave after another, until enough have confirmed.',
-        examples: [WAVES],
+const options = { maxBytes: MAX_RECIPIENTS_BYTES, examples: {}, element: 'recipient' };
+const toAllBody = jsonBody(toAll, {
+  ...options,
+  unknownDetail: (name) => (name in inWaves.shape ? 'is only for recipients in waves' : 'is unknown'),
+});
+const inWavesBody = jsonBody(inWaves, options);
+
+const areWaves = (json: unknown): boolean =>
+  typeof json === 'object' &&
+  json !== null &&
+  'recipients' in json &&
+  Array.isArray(json.recipients) &&
+  json.recipients.some(Array.isArray);
+
+const NO_WAVES = { waveMs: undefined, confirmations_needed: undefined };
+
+/** Either of two forms. The recipients tell which one is meant, so that a 400 names what is wrong with that one. */
+const parseNotification = (json: unknown, headers: BodyHeaders) => {
+  if (!areWaves(json)) return { ...toAllBody.parse(json, headers), ...NO_WAVES };
+  const { wave_seconds: seconds = DEFAULT_WAVE_SECONDS, ...asked } = inWavesBody.parse(json, headers);
+  return { ...asked, waveMs: seconds * 1_000 };
+};
+
+const notificationBody: RequestBody<ReturnType<typeof parseNotification>> = {
+  maxBytes: MAX_RECIPIENTS_BYTES,
+  content: {
+    'application/json': {
+      schema: z.xor([toAll, inWaves]).meta({
+        id: 'NotificationRequest',
+        description: 'An alert and who is to be told.',
+        examples: [ONE],
       }),
-  ])
-  .meta({ id: 'Notification', description: 'An alert and who is to be told.', examples: [ONE] });
+      examples: { one: ONE, several: SEVERAL, waves: WAVES },
+    },
+  },
+  parse: parseNotification,
+};
 
 const idempotencyKey = z
   .string()
@@ -151,7 +173,7 @@ const idempotencyKey = z
   });
 
 /**
- * `POST /api/notifications`: writes the notification down, calls every recipient and answers what became of each, 202; 502 where nobody
+ * `POST /api/notifications`: stores the notification, calls every recipient and answers what became of each, 202; 502 if nobody
  * can be called. With an `Idempotency-Key`, the same request again within 24 hours finds the same notification and calls nobody anew;
  * the key with another request is a 422. `GET` lists the newest.
  */
@@ -166,27 +188,21 @@ export const notifications = (phone: Phone<Pick<CallsPhone, 'send' | 'list' | 'n
       tag: 'calls',
       summary: 'Phone people',
       description:
-        'Calls every recipient as soon as a line is free. When somebody answers, the message of the alert type is spoken, and the call is hung up. Who is busy or does not answer is called again.',
+        'Calls every recipient as soon as a line is free. When somebody answers, the message of the alert type is spoken, and the call is hung up. A recipient who is busy or does not answer is called again.',
       query: NO_QUERY,
       headers: z.object({ 'Idempotency-Key': idempotencyKey }),
-      body: jsonBody(notificationSchema, {
-        described: describedNotification,
-        maxBytes: MAX_RECIPIENTS_BYTES,
-        examples: { one: ONE, several: SEVERAL, waves: WAVES },
-        element: 'recipient',
-      }),
+      body: notificationBody,
       answers: CALLS_ANSWERS,
       problems: CALLS_PROBLEMS,
       handle: async ({ headers: { 'Idempotency-Key': key }, body, log }) => {
-        const { waves, areWaves } = body.recipients;
         const request = {
           alertType: alertTypeOf(body.alert_type),
-          waves,
+          waves: body.recipients,
           reference: body.reference,
           details: body.details?.trim(),
           confirm: body.confirm,
+          waveMs: body.waveMs,
           confirmationsNeeded: body.confirmations_needed,
-          waveMs: areWaves ? (body.wave_seconds ?? DEFAULT_WAVE_SECONDS) * 1_000 : undefined,
         };
         return callsAnswer(await phoneOr503(phone).send(request, key, log));
       },

@@ -3,13 +3,7 @@ import * as z from 'zod';
 import type { Phone as CallsPhone } from '../calls/phone.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer } from './placed-calls.ts';
-import {
-  alertTypeName,
-  alertTypeOf,
-  describedRecipients,
-  MAX_RECIPIENTS_BYTES,
-  recipientsSchema,
-} from './recipients.ts';
+import { alertTypeName, alertTypeOf, MAX_RECIPIENTS_BYTES, recipientList } from './recipients.ts';
 import { jsonBody } from './route/body.ts';
 import { parameter } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
@@ -43,18 +37,17 @@ export const testCall = (
           'true',
         ),
       }),
-      body: jsonBody(recipientsSchema, {
-        described: describedRecipients.meta({ id: 'PhoneNumbers' }),
+      body: jsonBody(recipientList.meta({ id: 'RecipientList' }), {
         maxBytes: MAX_RECIPIENTS_BYTES,
         examples: { one: ['+12065550100'] },
         element: 'recipient',
       }),
       answers: CALLS_ANSWERS,
       problems: CALLS_PROBLEMS,
-      handle: async ({ query, body: recipients, log }) => {
+      handle: async ({ query, body, log }) => {
         const { send, callbackBaseUrl } = phoneOr503(phone);
         const { confirm } = query;
-        const request = { alertType: alertTypeOf(query.alert_type), waves: [recipients], confirm, callbackBaseUrl };
+        const request = { alertType: alertTypeOf(query.alert_type), waves: body, confirm, callbackBaseUrl };
         return callsAnswer(await send(request, undefined, log));
       },
     }),

@@ -42,6 +42,7 @@ export const phoneSchemas = {
   CALL_RING_SECONDS: wholeNumber(15, 110).prefault('60'),
   PHONE_ALLOWED_PREFIXES: numberPrefixes.optional(),
   CALLS_PER_DAY: wholeNumber(1, 100_000).prefault('1000'),
+  CALLS_AT_ONCE: wholeNumber(1, 100).prefault('2'),
   EVENT_TOPIC_ENDPOINT: httpsOrLoopbackUrl.optional(),
   EVENT_TOPIC_KEY: text.regex(/^\S{1,500}$/, 'must be the access key of the topic').optional(),
   OUTCOME_WEBHOOK_URL: httpsOrLoopbackUrl.optional(),
@@ -88,6 +89,8 @@ export interface CallingSettings extends SweepSettings {
   /** How the numbers that may be called begin; undefined: all of them. */
   readonly allowedPrefixes: readonly string[] | undefined;
   readonly callsPerDay: number;
+  /** How many calls are open at once, over all instances. */
+  readonly callsAtOnce: number;
   /** How long a phone rings before the line is hung up, in milliseconds. */
   readonly ringMs: number;
   /** Where outcomes are published; undefined: nowhere. */
@@ -173,6 +176,7 @@ export const phoneSettings = (
     deadlineMs: value.NOTIFICATION_DEADLINE_MINUTES * 60_000,
     allowedPrefixes: value.PHONE_ALLOWED_PREFIXES,
     callsPerDay: value.CALLS_PER_DAY,
+    callsAtOnce: value.CALLS_AT_ONCE,
     ringMs: value.CALL_RING_SECONDS * 1_000,
     topic:
       value.EVENT_TOPIC_ENDPOINT === undefined

@@ -15,12 +15,12 @@ export const twilioSchemas = {
   TWILIO_API_KEY_SID: sid('SK').optional(),
   TWILIO_API_KEY_SECRET: secret.optional(),
   TWILIO_AUTH_TOKEN: secret.optional(),
+  TWILIO_SECONDARY_AUTH_TOKEN: secret.optional(),
   TWILIO_SOURCE_PHONE_NUMBER: phoneNumber.optional(),
   TWILIO_CALLS_PER_SECOND: wholeNumber(1, 100).prefault('1'),
   TWILIO_VOICE: text
     .regex(/^[A-Za-z][\w.-]{0,59}$/, 'must be the name of a voice, as Polly.Joanna')
     .prefault('Polly.Joanna'),
-  TWILIO_MACHINE_DETECTION: text.regex(/^(on|off)$/, 'must be on or off').prefault('off'),
   TWILIO_API_BASE_URL: baseUrl.prefault('https://api.twilio.com'),
 } as const;
 
@@ -50,14 +50,12 @@ export interface TwilioSettings {
   readonly accountSid: string;
   readonly apiKeySid: string;
   readonly apiKeySecret: string;
-  /** Signs callbacks. */
-  readonly authToken: string;
+  /** Sign callbacks: the second one while tokens are rotated. */
+  readonly authTokens: readonly string[];
   readonly source: PhoneNumber;
   /** How many calls the account may start a second. */
   readonly callsPerSecond: number;
   readonly voice: string;
-  /** Whether Twilio finds out if a machine has answered. */
-  readonly detectsMachines: boolean;
   /** Without a slash at its end. */
   readonly apiBaseUrl: string;
 }
@@ -65,7 +63,8 @@ export interface TwilioSettings {
 /** The settings of Twilio; undefined where one is missing that {@link twilioProblems} names. */
 export const twilioSettings = (value: z.output<z.ZodObject<typeof twilioSchemas>>): TwilioSettings | undefined => {
   const { TWILIO_ACCOUNT_SID: accountSid, TWILIO_API_KEY_SID: apiKeySid, TWILIO_API_KEY_SECRET: apiKeySecret } = value;
-  const { TWILIO_AUTH_TOKEN: authToken, TWILIO_SOURCE_PHONE_NUMBER: number } = value;
+  const { TWILIO_AUTH_TOKEN: authToken, TWILIO_SECONDARY_AUTH_TOKEN: second } = value;
+  const { TWILIO_SOURCE_PHONE_NUMBER: number } = value;
   const source = parsePhoneNumber(number ?? '');
   if (accountSid === undefined || apiKeySid === undefined || apiKeySecret === undefined) return undefined;
   if (authToken === undefined || source === undefined) return undefined;
@@ -73,11 +72,10 @@ export const twilioSettings = (value: z.output<z.ZodObject<typeof twilioSchemas>
     accountSid,
     apiKeySid,
     apiKeySecret,
-    authToken,
+    authTokens: [authToken, ...(second === undefined ? [] : [second])],
     source,
     callsPerSecond: value.TWILIO_CALLS_PER_SECOND,
     voice: value.TWILIO_VOICE,
-    detectsMachines: value.TWILIO_MACHINE_DETECTION === 'on',
     apiBaseUrl: value.TWILIO_API_BASE_URL,
   };
 };

@@ -35,8 +35,11 @@ const routes = (bundle: 'debug' | 'release'): readonly string[] => {
 const RELEASE_ROUTES = [
   'GET analytics function: AnalyticsRange',
   'GET analytics/cameras function: AnalyticsCameras',
+  'GET analytics/cameras.csv function: AnalyticsCamerasCsv',
+  'GET analytics/cameras/last-seen function: AnalyticsLastSeen',
   'GET analytics/day function: AnalyticsDay',
   'GET analytics/series function: AnalyticsSeries',
+  'GET analytics/series.csv function: AnalyticsSeriesCsv',
   'GET dashboard anonymous: Dashboard',
   'GET health anonymous: Health',
   'GET notifications/{id} function: Notification',

@@ -4,7 +4,8 @@ import { parseCallEvents } from '../../src/calls/providers/acs/call-events.ts';
 import { ALERT_TYPES } from '../../src/calls/model/alert-types.ts';
 import type { CallEvent } from '../../src/calls/model/call-event.ts';
 import type { TokenVerdict } from '../../src/calls/providers/callbacks.ts';
-import { callback, RefusalLog } from '../../src/http/callback.ts';
+import { callback } from '../../src/http/callback.ts';
+import { RefusalLog } from '../../src/http/refusal-log.ts';
 import { ask, problemOf } from './asking.ts';
 
 const event = (data: unknown, more: object = {}) => ({

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { Validator } from '@seriousme/openapi-schema-validator';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -39,10 +38,7 @@ describe.each(['release', 'debug'] as const)('the description of a %s build', (b
   const { description, functions } = loaded[build];
   const text = JSON.stringify(description);
 
-  it('is accepted by a validator of OpenAPI 3.1, and a linter with all of its recommended rules finds nothing', async () => {
-    const validator = new Validator();
-    expect(await validator.validate(structuredClone(description))).toEqual({ valid: true, errors: undefined });
-    expect(validator.version).toBe('3.1');
+  it('is OpenAPI 3.1, and a linter with all of its recommended rules finds nothing', async () => {
     const config = await createConfig({ extends: ['recommended-strict'] });
     const found = await lintFromString({ source: text, config });
     expect(found.map(({ ruleId, location }) => `${ruleId} ${location[0]?.pointer}`)).toEqual([]);

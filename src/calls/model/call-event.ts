@@ -2,40 +2,50 @@ import type { AttemptRef } from './call-context.ts';
 import type { CallId } from './ids.ts';
 import type { SpeechNumber } from './speech.ts';
 
-/** The codes of a call's end or of a failed request, as the line reports them. */
-export interface ResultCodes {
+/**
+ * How a call, or a request about one, failed.
+ * - `no_answer`, `busy`, `declined`: as the telephone network says;
+ * - `refused`: calling this number again is useless: it does not exist, or takes no calls;
+ * - `capacity`: surely not done: throttled, or no line is free;
+ * - `unreachable`: surely not done: the provider could not be reached;
+ * - `set_up`: surely not done: our credential, permission, resource, number or monthly limit;
+ * - `forbidden`: the callee's network refuses us, or our number may not call: one call alone does not tell;
+ * - `no_speech`: speech is not available: the callee would hear nothing;
+ * - `rejected`: surely not done, for a reason that is not known;
+ * - `unanswered`: no usable answer to a request: it may have been done;
+ * - `gone`: the call does not exist (any more).
+ */
+export type Failure =
+  | 'no_answer'
+  | 'busy'
+  | 'declined'
+  | 'refused'
+  | 'capacity'
+  | 'unreachable'
+  | 'set_up'
+  | 'forbidden'
+  | 'no_speech'
+  | 'rejected'
+  | 'unanswered'
+  | 'gone';
+
+/** How a call ended, or how a request failed: the line's codes and what they mean. */
+export interface CallResult {
+  /** Undefined if nothing failed, or if the codes have no known meaning. */
+  readonly failure?: Failure | undefined;
   /** Like an HTTP or SIP status. */
   readonly code?: number | undefined;
   /** The line's own, more precise code. */
   readonly subCode?: number | undefined;
-}
-
-/**
- * What codes mean for reaching a person.
- * - `declined`: by the callee, or the telephone network had no line for it: the codes are the same;
- * - `refused`: calling this number again is of no use: it does not exist, or does not take this call;
- * - `no_line`: no line was free;
- * - `forbidden`: by the callee's network, or our caller may not call at all: one call alone does not tell;
- * - `set_up`: our credential, permission, number or month's limit: nobody can be called until that is mended;
- * - `no_speech`: speech is not available: whoever answers hears nothing.
- */
-export type ResultMeaning =
-  'no_answer' | 'busy' | 'declined' | 'refused' | 'no_line' | 'forbidden' | 'set_up' | 'no_speech';
-
-/** Codes with their meaning. */
-export interface CallResult extends ResultCodes {
-  /** In words; undefined where it is not known or nothing went wrong. */
+  /** In words, safe to log and to answer. */
   readonly reason?: string | undefined;
-  /** Undefined where it is none of these. */
-  readonly meaning?: ResultMeaning | undefined;
-  /** What an operator is to look at, in words; undefined where there is nothing. */
-  readonly lookAt?: string | undefined;
-  /** Of a request: how long the line asked to wait, in milliseconds, and whether it could not even be reached. */
+  /** How long the line asked to wait, in milliseconds. */
   readonly waitMs?: number | undefined;
-  readonly isUnreachable?: boolean | undefined;
+  /** What an operator should check, in words. */
+  readonly operatorHint?: string | undefined;
 }
 
-/** What an event reports. `ringing`: there is a call, nothing more; `tone received`: the callee has pressed a key; `tone failed`: keys cannot be heard. */
+/** What an event reports. `ringing`: the call exists; `tone received`: the callee pressed a key; `tone failed`: keys cannot be heard. */
 export type CallEventKind =
   | 'ringing'
   | 'connected'
@@ -48,11 +58,11 @@ export type CallEventKind =
   | 'disconnected'
   | 'create failed';
 
-/** A key that the callee has pressed. */
+/** A key that the callee pressed. */
 export interface PressedKey {
   /** `0` to `9`, `*` or `#`. */
   readonly key: string;
-  /** Its place among the keys of the call: a key that is reported again has the same one. */
+  /** Its position among the keys of the call. A key that is reported twice has the same one. */
   readonly sequence: number;
 }
 
@@ -61,16 +71,12 @@ export interface CallEvent {
   readonly kind: CallEventKind;
   readonly callId: CallId;
   readonly result: CallResult;
-  /** The attempt that the request named from which the event comes; undefined if the context is missing or in another form. */
+  /** The attempt that placed the call; undefined if the event names none, or in another form. */
   readonly attempt: AttemptRef | undefined;
-  /** Of events about what is spoken: which speech. Undefined: the message. */
+  /** Of events about speech: which speech. Undefined: the message. */
   readonly speech?: SpeechNumber | undefined;
-  /** Of `tone received`; undefined if it is none that a telephone has. */
+  /** Of `tone received`; undefined if no telephone has such a key. */
   readonly key?: PressedKey | undefined;
-  /** Of `connected`: a machine has answered, as far as the line can tell. */
-  readonly isMachine?: boolean | undefined;
   /** Of `disconnected`: how long the call was connected, in milliseconds, if the line says. */
   readonly connectedMs?: number | undefined;
-  /** The line waits for what the call is to do now: there is always something, also if nothing has changed. */
-  readonly isAwaiting?: boolean | undefined;
 }

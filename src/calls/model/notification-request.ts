@@ -2,11 +2,18 @@ import type { AlertType } from './alert-types.ts';
 import type { CallId, NotificationId } from './ids.ts';
 import type { PhoneNumber } from './phone-number.ts';
 
+/** Somebody to be phoned. */
+export interface Callee {
+  readonly number: PhoneNumber;
+  /** Shown beside the number, never spoken. */
+  readonly name?: string | undefined;
+}
+
 /** What a notification request asks for. Two requests that ask for the same are the same request. */
 export interface NotificationRequest {
   readonly alertType: AlertType;
   /** In waves; without waves there is one. All numbers are distinct. */
-  readonly waves: readonly (readonly PhoneNumber[])[];
+  readonly waves: readonly (readonly Callee[])[];
   /** Shown, never spoken. */
   readonly reference?: string | undefined;
   /** Spoken in the message: the place. */
@@ -27,21 +34,31 @@ export interface NotificationRequest {
 /** What became of a notification request. */
 export type Sent =
   | { readonly kind: 'sent'; readonly id: NotificationId; readonly calls: readonly SentCall[] }
-  /** Our own policy refuses all recipients: the allowed prefixes, or the day's limit. Nothing was written down. */
+  /** No recipient may be called: impossible numbers, the allowed prefixes, or the day's limit. Nothing was stored. */
   | { readonly kind: 'refused'; readonly calls: readonly SentCall[] }
   /** The last wave would begin after the deadline. */
   | { readonly kind: 'waves too late' }
   /** The key was used before, for another request. */
   | { readonly kind: 'key of another request' };
 
+/** Why a recipient waits. */
+export const WAITING_CODES = ['line', 'number', 'pause', 'set_up', 'later_wave', 'redial', 'day_limit'] as const;
+
+/** Why a recipient waits. */
+export type WaitingCode = (typeof WAITING_CODES)[number];
+
+/** Why a recipient is never called. */
+export type FailedCode = 'impossible_number' | 'not_allowed' | 'day_limit' | 'refused';
+
 /** What became of one recipient within the request, in the order of the request. */
 export type SentCall =
   | { readonly recipient: PhoneNumber; readonly status: 'placed'; readonly callId: CallId }
-  | { readonly recipient: PhoneNumber; readonly status: 'failed'; readonly reason: string }
+  | { readonly recipient: PhoneNumber; readonly status: 'failed'; readonly code: FailedCode; readonly reason: string }
   | {
       readonly recipient: PhoneNumber;
       readonly status: 'waiting';
+      readonly code: WaitingCode;
       readonly reason: string;
       /** Since when, in milliseconds since 1970. */
-      readonly since?: number | undefined;
+      readonly since: number;
     };

@@ -7,6 +7,7 @@
  * - `cut_short`: it surely started, and the callee hung up, or its end was not reported;
  * - `no_answer`, `busy`, `declined`: as the telephone network says;
  * - `refused`: calling this number is of no use, or the line or our own rules refuse to call it;
+ * - `stopped`: it rang, and was hung up by a stop, by enough confirmations, or because another call reached the callee;
  * - `unknown`: nothing was surely spoken, for another reason or for none that is known.
  */
 export const OUTCOMES = [
@@ -19,17 +20,9 @@ export const OUTCOMES = [
   'busy',
   'declined',
   'refused',
+  'stopped',
   'unknown',
 ] as const;
 
 /** What became of an attempt. */
 export type Outcome = (typeof OUTCOMES)[number];
-
-/**
- * Why no attempt was made after all: it is not kept among the attempts. `made_way`: it only rang, and was hung up because an urgent call needed
- * its line or its number.
- */
-export const NOT_MADE = ['no_line', 'set_up', 'made_way'] as const;
-
-/** Why no attempt was made after all. */
-export type NotMade = (typeof NOT_MADE)[number];

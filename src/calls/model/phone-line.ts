@@ -1,73 +1,82 @@
 import type { AlertType } from './alert-types.ts';
 import type { AttemptRef, SpeechRef } from './call-context.ts';
-import type { ResultCodes } from './call-event.ts';
+import type { CallResult, Failure } from './call-event.ts';
 import type { CallId } from './ids.ts';
 import type { PhoneNumber } from './phone-number.ts';
 
-/**
- * A line to the telephone network. The one implementation must be replaceable: the numbers that it calls from retire on 30 September 2028.
- * Every method ends within its bounds and throws nothing but {@link PhoneLineError}.
- */
+/** A line to the telephone network. Each method ends within {@link LONGEST_REQUEST_MS} and throws nothing but {@link PhoneLineError}. */
 export interface PhoneLine {
-  /** A short word that is kept with every attempt: an attempt of another line than the present one cannot go on. */
+  /** A short word, stored with each attempt: an attempt of another line than the present one cannot continue. */
   readonly name: string;
-  /** Whether the same call request again places no second call. Where it may, nothing is sent again before {@link PhoneLine.find} has looked. */
+  /** Whether repeating a call request places no second call. If it may, {@link PhoneLine.find} is asked before a request is repeated. */
   readonly isIdempotent: boolean;
-  /** Whether a line that is not free always says so by a code of its own: then a decline is always the callee's. */
-  readonly refusesSurely: boolean;
-  /** How many calls the account may start a second; undefined: as many as there are lines. */
+  /** How many calls the account may start a second; undefined: no such limit. */
   readonly callsPerSecond?: number | undefined;
+  /** Speaks into connected calls. Undefined: the message goes with the call request, and the call itself speaks, answers keys and ends. */
+  readonly media?: CallMedia | undefined;
 
   /**
-   * Places a call, within {@link LONGEST_REQUEST_MS}. What becomes of it is posted to the alert type's callback path,
-   * {@link LONGEST_RINGING_MS} later at the latest where nobody answers. The same request again places no second call if
-   * the line is idempotent.
+   * Places a call. Its events are posted to the alert type's callback path. An unanswered call rings for
+   * {@link LONGEST_RINGING_MS} at most.
    */
   call(request: CallRequest): Promise<CallId>;
 
-  /**
-   * The calls to a number that the line knows since a time, the oldest first, within {@link LONGEST_REQUEST_MS}. Only of a line that is not
-   * idempotent.
-   *
-   * @param since in milliseconds since 1970
-   */
+  /** The calls to a number that were created since a time (milliseconds since 1970), oldest first. Only of a line that is not idempotent. */
   find?(number: PhoneNumber, since: number): Promise<readonly CallId[]>;
 
   /**
-   * Starts to speak a text into a connected call, within {@link LONGEST_REQUEST_MS}. Repeated only where the first request surely had no
-   * effect, so that nobody hears the text twice. A speech after the message ends what is being spoken.
+   * Ends a call for everyone. Succeeds if the call is over already.
    *
-   * @param speech comes back with the events about the speech; undefined: the message of a call that another system placed
-   * @param hasKeys whether keys are listened for meanwhile
-   * @returns `started` if it is being spoken now: no event says so then
+   * @param isAnswered whether the callee is known to have answered; if not, a line may leave a call in peace that was answered meanwhile
    */
-  speak(callId: CallId, text: string, speech?: SpeechRef, hasKeys?: boolean): Promise<'started' | undefined>;
+  hangUp(callId: CallId, isAnswered: boolean): Promise<void>;
 
   /**
-   * Starts to listen for keys that the callee presses, beside what is spoken and after it, within {@link LONGEST_REQUEST_MS}. Asked once a
-   * call, with the message.
+   * Checks, without calling anybody, that calls can be placed.
+   *
+   * @throws {PhoneLineError} `set_up` if credential, permission or number are surely refused; other failures say nothing
+   */
+  check(): Promise<void>;
+}
+
+/** What is asked of a connected call whose message does not go with the call request. */
+export interface CallMedia {
+  /**
+   * Starts to speak a text. Repeated only if the first request surely had no effect, so that nobody hears the text twice. A speech after
+   * the message ends what is being spoken.
+   *
+   * @param speech comes back with the events about the speech; undefined: a call that another system placed
+   */
+  speak(callId: CallId, text: string, speech?: SpeechRef): Promise<void>;
+
+  /**
+   * Starts to listen for keys, during and after speech. Asked once a call.
    *
    * @param attempt comes back with the events about keys
    */
   listen(callId: CallId, number: PhoneNumber, attempt: AttemptRef): Promise<void>;
-
-  /** Nothing is spoken any more, and keys are still waited for. Only of a line that must be told what to do then. */
-  waitForKeys?(callId: CallId): Promise<void>;
-
-  /** Ends a call for everyone, ringing or answered, within {@link LONGEST_REQUEST_MS}. Succeeds if the call has ended already. */
-  hangUp(callId: CallId): Promise<void>;
 }
 
 /** A request to call somebody. */
 export interface CallRequest {
   readonly number: PhoneNumber;
   readonly alertType: AlertType;
-  /** Comes back with every event of the call. Its id makes the request one request, however often it is sent. */
+  /** What the call says if the message goes with the request. */
+  readonly message: CallMessage;
+  /** Comes back with every event of the call. Its id identifies the request, however often it is sent. */
   readonly attempt: AttemptRef;
   /** When the request was first sent, in milliseconds since 1970. */
   readonly firstSentAt: number;
   /** The base of the callback paths, without a slash at its end; undefined: the line's own. */
   readonly callbackBaseUrl?: string | undefined;
+}
+
+/** What a callee hears. */
+export interface CallMessage {
+  /** Spoken three times; with the menu of keys if there are keys. Ends with a space. */
+  readonly unit: string;
+  /** Whether the callee is asked to press a key. */
+  readonly hasKeys: boolean;
 }
 
 /** How long a callee's phone rings at most, in milliseconds. */
@@ -76,47 +85,16 @@ export const LONGEST_RINGING_MS = 115_000;
 /** How long a request to the line takes at most, retries and waiting included, in milliseconds. */
 export const LONGEST_REQUEST_MS = 15_000;
 
-/**
- * How a request to the line failed.
- * - `throttled`: surely not done now; no line is free, or the line asks to slow down;
- * - `not sent`: surely not done: the line could not be reached;
- * - `set-up`: surely not done: our credential, permission, resource or month's limit. Passes when somebody has mended it;
- * - `forbidden`: surely not done: the callee's network refuses us, or our caller may not call at all;
- * - `no speech`: surely not done: speech is not available. Passes when somebody has mended it;
- * - `rejected`: surely not done, and it is not known why: asking again may help;
- * - `refused`: surely not done, and calling this number again is of no use;
- * - `unanswered`: no usable answer; it may have been done;
- * - `gone`: the call does not exist (any more).
- */
-export type PhoneLineFailure =
-  'throttled' | 'not sent' | 'set-up' | 'forbidden' | 'no speech' | 'rejected' | 'refused' | 'unanswered' | 'gone';
-
 /** A failed request to the line. Holds nothing of the request, and of the answer its codes alone. */
 export class PhoneLineError extends Error {
   override readonly name = 'PhoneLineError';
-  readonly failure: PhoneLineFailure;
-  /** In words, safe to log and to answer. */
-  readonly reason: string;
-  /** The HTTP status of the line's answer. */
-  readonly code: number | undefined;
-  /** The line's own error code. */
-  readonly subCode: number | undefined;
-  /** How long a throttled line asked to wait, in milliseconds. */
-  readonly waitMs: number | undefined;
-  /** What an operator is to look at, in words. */
-  readonly lookAt: string | undefined;
+  readonly result: FailedRequest;
 
-  constructor(
-    failure: PhoneLineFailure,
-    reason: string,
-    codes: ResultCodes & { readonly waitMs?: number | undefined; readonly lookAt?: string | undefined } = {},
-  ) {
-    super(reason);
-    this.failure = failure;
-    this.reason = reason;
-    this.code = codes.code;
-    this.subCode = codes.subCode;
-    this.waitMs = codes.waitMs;
-    this.lookAt = codes.lookAt;
+  constructor(result: FailedRequest) {
+    super(result.reason);
+    this.result = result;
   }
 }
+
+/** How a request failed. */
+export type FailedRequest = CallResult & { readonly failure: Failure; readonly reason: string };

@@ -1,7 +1,21 @@
 import type { Log } from '../../log.ts';
+import type { AttemptRef } from '../model/call-context.ts';
 import type { CallEvent } from '../model/call-event.ts';
+import type { CallMessage } from '../model/phone-line.ts';
 
 // The port of the callback paths: what their endpoint needs from the line that posts there.
+
+/** What handles the events of callbacks. */
+export interface CallbackHandler {
+  /** Does what the events ask for. Never throws. False: storage could not be used, so nothing was written. */
+  handle(events: readonly CallEvent[]): Promise<boolean>;
+
+  /**
+   * What the call of an attempt says. If the attempt cannot be read, or is undefined because another system placed the call, that is the
+   * message of the callback path's alert type. Never throws.
+   */
+  messageOf(attempt: AttemptRef | undefined): Promise<CallMessage>;
+}
 
 /** The events of one callback. */
 export interface CallEvents {
@@ -19,9 +33,6 @@ export interface MalformedEvent {
   readonly detail: string;
 }
 
-/** The array in a callback's body → its events, or all its malformed elements. */
-export type ParseCallEvents = (batch: readonly unknown[]) => Promise<CallEvents | readonly MalformedEvent[]>;
-
 /** `unknown`: the sender's public keys could not be fetched, so the token could not be verified. */
 export type TokenVerdict = 'valid' | 'invalid' | 'unknown';
 
@@ -30,7 +41,8 @@ export type VerifyToken = (authorization: string | null) => Promise<TokenVerdict
 
 /** The callbacks of a line that reports events in JSON. */
 export interface EventCallbacks {
-  readonly parseEvents: ParseCallEvents;
+  /** The array in a callback's body → its events, or all its malformed elements. */
+  readonly parseEvents: (batch: readonly unknown[]) => CallEvents | readonly MalformedEvent[];
   /** Undefined: callbacks are not verified; anyone who knows the address is believed. */
   readonly verifyToken: VerifyToken | undefined;
 }
@@ -44,24 +56,18 @@ export interface InstructionRequest {
   readonly form: Readonly<Record<string, string>>;
 }
 
-/** The callbacks of a line that asks by them what its calls are to do: the answer is the instruction. */
+/** The callbacks of a line whose calls ask by them what to do: the answer is the instruction. */
 export interface InstructionCallbacks {
-  /** The header that says that the line has sent it. */
+  /** The header that holds the line's signature. */
   readonly signatureHeader: string;
 
-  /** The base of our addresses that the line has sent it to; undefined where the line has not. */
+  /** The base of our addresses that the line posted to; undefined: the signature is wrong. */
   baseOf(request: InstructionRequest, signature: string): Promise<string | undefined>;
 
   /**
-   * Hands on what a callback reports, and answers it with what the call is to do, in the line's own language (XML).
+   * Hands on what a callback reports, and answers what the call does next, in the line's own language (XML).
    *
    * @param base of the addresses of the requests that follow
-   * @param handle does what an event asks for
    */
-  answer(
-    request: InstructionRequest,
-    base: string,
-    handle: (events: readonly CallEvent[]) => Promise<void>,
-    log: Log,
-  ): Promise<string>;
+  answer(request: InstructionRequest, base: string, phone: CallbackHandler, log: Log): Promise<string>;
 }

@@ -5,19 +5,29 @@ import { lazily } from '../../azure/lazily.ts';
 import type { Log } from '../../log.ts';
 import type { PhoneLine } from '../model/phone-line.ts';
 import { type AcsLineOptions, AcsPhoneLine, connectToAcs } from './acs/acs-phone-line.ts';
-import { parseCallEvents } from './acs/call-events.ts';
 import { createTokenVerifier, type TokenRules } from './acs/callback-token.ts';
+import { parseCallEvents } from './acs/call-events.ts';
 import type { EventCallbacks, InstructionCallbacks } from './callbacks.ts';
-import { type ConnectOptions, connectToTwilio, type TwilioOptions } from './twilio/connect.ts';
+import { type TwilioAccount, TwilioApi } from './twilio/twilio-api.ts';
+import { type TwilioCallbackOptions, TwilioCallbacks } from './twilio/twilio-callbacks.ts';
+import { type TwilioLineOptions, TwilioPhoneLine } from './twilio/twilio-phone-line.ts';
+
+/** What is the same for every provider. */
+interface CommonOptions extends Pick<TwilioLineOptions, 'callbackBaseUrl' | 'ringMs'> {
+  /** Debug builds: the base for test calls; undefined: the usual one. */
+  readonly testCallbackBaseUrl: string | undefined;
+}
+
+/** How Twilio is reached and how it calls. */
+export type TwilioOptions = TwilioAccount &
+  Omit<TwilioLineOptions, keyof CommonOptions> &
+  Pick<TwilioCallbackOptions, 'authTokens'>;
 
 /** How the one provider that is configured is reached, and how it calls. */
-export type ProviderOptions = ConnectOptions &
-  (
-    | (Omit<AcsLineOptions, 'callbackBaseUrl'> & TokenRules & { readonly connection: Connection })
-    | { readonly twilio: TwilioOptions }
-  );
+export type ProviderOptions = CommonOptions &
+  ((AcsLineOptions & TokenRules & { readonly connection: Connection }) | { readonly twilio: TwilioOptions });
 
-/** Who places the calls: the line, and what understands the callbacks about them. */
+/** What places the calls, and what understands the callbacks about them. */
 export interface Provider {
   readonly line: PhoneLine;
   readonly callbacks: EventCallbacks | { readonly instructions: InstructionCallbacks };
@@ -30,11 +40,20 @@ export interface Provider {
  */
 export const connectToProvider = (options: ProviderOptions, credential: TokenCredential, log: Log): Provider => {
   if ('twilio' in options) {
-    const { line, instructions } = connectToTwilio(options.twilio, options);
-    return { line, callbacks: { instructions } };
+    const { twilio, callbackBaseUrl, testCallbackBaseUrl } = options;
+    const baseUrls = [callbackBaseUrl, ...(testCallbackBaseUrl === undefined ? [] : [testCallbackBaseUrl])];
+    return {
+      line: new TwilioPhoneLine(new TwilioApi(twilio), { ...options, ...twilio }),
+      callbacks: { instructions: new TwilioCallbacks({ ...twilio, baseUrls }) },
+    };
   }
-  const client = lazily(() => connectToAcs(options.connection, credential));
   const verifyToken = createTokenVerifier(options);
   if (verifyToken === undefined) log.warn('callbacks are not verified', { missing: 'ACS_RESOURCE_ID' });
-  return { line: new AcsPhoneLine(client, options), callbacks: { parseEvents: parseCallEvents, verifyToken } };
+  return {
+    line: new AcsPhoneLine(
+      lazily(() => connectToAcs(options.connection, credential)),
+      options,
+    ),
+    callbacks: { parseEvents: parseCallEvents, verifyToken },
+  };
 };

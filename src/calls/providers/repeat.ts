@@ -1,24 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { PhoneLineError, PhoneLineFailure } from '../model/phone-line.ts';
+import type { Failure } from '../model/call-event.ts';
+import type { PhoneLineError } from '../model/phone-line.ts';
 
 /** Limits of one request to a line, in milliseconds. */
 export interface Bounds {
-  /** For the answer to one attempt. */
-  readonly attemptMs: number;
-  /** For all attempts and the waiting between them. */
+  /** For the answer to one try. */
+  readonly tryMs: number;
+  /** For all tries and the pauses between them. */
   readonly withinMs: number;
-  /** How many attempts may fail. Throttled ones do not count. */
-  readonly attempts: number;
+  /** How many tries may fail. Those that meet a limit of capacity do not count. */
+  readonly tries: number;
 }
 
 const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 2_000;
 // If the line does not say how long to wait.
-const FIRST_THROTTLE_PAUSE_MS = 1_000;
-const LONGEST_FLOOR_MS = 2_000;
+const FIRST_CAPACITY_PAUSE_MS = 1_000;
 
-/** After these a request that may be done twice is sent again. */
-export const SAFE_TO_REPEAT: ReadonlySet<PhoneLineFailure> = new Set(['throttled', 'not sent', 'unanswered']);
+/** After these, a request that may be carried out twice is sent again. */
+export const SAFE_TO_REPEAT: ReadonlySet<Failure> = new Set(['capacity', 'unreachable', 'unanswered']);
 
 /**
  * Sends a request until it is answered, fails in a way that may not be repeated, or reaches its bounds.
@@ -27,29 +28,30 @@ export const SAFE_TO_REPEAT: ReadonlySet<PhoneLineFailure> = new Set(['throttled
  * @param judge what `send` threw → how that failed
  */
 export const sendRepeatedly = async <Answer>(
-  repeated: ReadonlySet<PhoneLineFailure>,
-  { attemptMs, withinMs, attempts }: Bounds,
+  repeated: ReadonlySet<Failure>,
+  { tryMs, withinMs, tries }: Bounds,
   judge: (error: unknown) => PhoneLineError,
   send: (abortSignal: AbortSignal) => Promise<Answer>,
 ): Promise<Answer> => {
   const end = performance.now() + withinMs;
   let unclear: PhoneLineError | undefined;
-  for (let sent = 0, throttled = 0; ;) {
+  for (let failed = 0, refused = 0; ;) {
     const left = end - performance.now();
     try {
-      return await send(AbortSignal.timeout(Math.max(1, Math.ceil(Math.min(attemptMs, left)))));
+      return await send(AbortSignal.timeout(Math.max(1, Math.ceil(Math.min(tryMs, left)))));
     } catch (error) {
-      const failed = judge(error);
-      const { failure, waitMs } = failed;
-      if (failure === 'throttled') throttled += 1;
-      else sent += 1;
-      if (failure === 'unanswered') unclear = failed;
-      const floorMs = Math.min(LONGEST_FLOOR_MS, FIRST_PAUSE_MS * 2 ** (sent + throttled - 1)) * (0.5 + Math.random());
-      const throttledMs = failure === 'throttled' ? (waitMs ?? FIRST_THROTTLE_PAUSE_MS * throttled) : 0;
-      const pauseMs = Math.max(floorMs, throttledMs);
-      const isLast = sent >= attempts || performance.now() + pauseMs >= end;
-      // An earlier request of these may have been done, whatever this one was answered; but a call that is gone is gone.
-      if (isLast || !repeated.has(failure)) throw failure === 'gone' ? failed : (unclear ?? failed);
+      const judged = judge(error);
+      const { failure, waitMs } = judged.result;
+      if (failure === 'capacity') refused += 1;
+      else failed += 1;
+      if (failure === 'unanswered') unclear = judged;
+      const jitter = 0.5 + Math.random();
+      const backOffMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failed + refused - 1)) * jitter;
+      const askedMs = failure === 'capacity' ? (waitMs ?? FIRST_CAPACITY_PAUSE_MS * refused) : 0;
+      const pauseMs = Math.max(backOffMs, askedMs);
+      const isLast = failed >= tries || performance.now() + pauseMs >= end;
+      // An earlier try may have been carried out, whatever this one was answered. A call that is gone is gone all the same.
+      if (isLast || !repeated.has(failure)) throw failure === 'gone' ? judged : (unclear ?? judged);
       await sleep(pauseMs);
     }
   }

@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import { lazily } from '../../azure/lazily.ts';
 import { LONGEST_PUBLISHING_MS, type OutcomeEvent, type OutcomeTopic } from '../model/outcome-events.ts';
 
-/** Who is told of outcomes, and how it knows that they come from here. */
+/** A receiver of outcomes, and the key by which it verifies them. */
 export interface WebhookTarget {
   readonly url: string;
   /** `whsec_` and the key in Base64. */
@@ -16,15 +16,18 @@ const AT_A_TIME = 16;
 /** Thrown if the receiver does not take an event. */
 export class WebhookRefused extends Error {
   override readonly name = 'WebhookRefused';
+  /** What it answered: any HTTP status but 2xx. */
+  readonly status: number;
 
   constructor(status: number) {
     super(`the receiver of the webhook answers ${status}`);
+    this.status = status;
   }
 }
 
 /**
- * Posts outcomes to any address: one CloudEvent (structured mode) a request, signed as Standard Webhooks says. What is not answered with 2xx is
- * sent again later, with the same id and time.
+ * Posts outcomes to any address: one CloudEvent (structured mode) a request, signed as Standard Webhooks says. Any answer but 2xx, a redirect
+ * too, is a failure: the event is sent again later, with the same id and time.
  *
  * @param source of the events
  */

@@ -1,21 +1,33 @@
-/** Why somebody is not called. */
+/** Why a recipient is not called today. */
 export const CALLS_USED_UP = 'the calls of this UTC day are used up: see CALLS_PER_DAY';
 
-// Anomalies of a bad day must not use up the calls that a fire needs.
+/** Anomalies of a bad day must not use up the calls that a fire needs. */
 const KEPT_FOR_URGENT = 0.2;
 
-/**
- * How many calls of a UTC day are left.
- *
- * @param used how many of the day's calls are counted already
- */
-export const callsLeft = (used: number, callsPerDay: number, isUrgent: boolean): number =>
-  Math.max(0, (isUrgent ? callsPerDay : callsPerDay - Math.floor(callsPerDay * KEPT_FOR_URGENT)) - used);
+/** The calls of a UTC day, as they are counted. Each claim is one. */
+export interface DayCalls {
+  /** As `2026-11-21`. */
+  readonly day: string;
+  readonly calls: number;
+}
+
+/** How many calls are left of the UTC day of `now`. */
+export const callsLeft = (used: DayCalls | undefined, callsPerDay: number, isUrgent: boolean, now: number): number => {
+  const most = isUrgent ? callsPerDay : callsPerDay - Math.floor(callsPerDay * KEPT_FOR_URGENT);
+  return Math.max(0, most - callsOf(used, now));
+};
+
+const callsOf = (used: DayCalls | undefined, now: number): number => (used?.day === dayOf(now) ? used.calls : 0);
+
+/** The calls of the day with one more, or with one less: the claimed call was refused. */
+export const counted = (used: DayCalls | undefined, calls: 1 | -1, now: number): DayCalls => ({
+  day: dayOf(now),
+  calls: Math.max(0, callsOf(used, now) + calls),
+});
 
 const DAY_MS = 86_400_000;
 
-/** The UTC day of a time in milliseconds since 1970, as `2026-11-21`. */
-export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
-/** When its UTC day ends, in milliseconds since 1970. */
+/** When the UTC day of a time ends, in milliseconds since 1970. */
 export const endOfDay = (at: number): number => (Math.floor(at / DAY_MS) + 1) * DAY_MS;

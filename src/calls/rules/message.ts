@@ -1,8 +1,9 @@
 import type { AlertType } from '../model/alert-types.ts';
-import { isMessage, type SpeechNumber, THANKED } from '../model/speech.ts';
+import type { CallMessage } from '../model/phone-line.ts';
+import { type SpeechNumber, THANKED, UNDERSTOOD } from '../model/speech.ts';
 
-/** The first seconds of a call are easily missed. */
-const REPETITIONS = 3;
+/** How often the unit is spoken: the first seconds of a call are easily missed. */
+export const REPETITIONS = 3;
 
 /**
  * The longest text that the line speaks. The settings bound `SERVICE_NAME`, and requests their details, so that no message comes near it.
@@ -21,16 +22,18 @@ export interface MessageTerms {
 }
 
 /**
- * What the callee hears: the message unit three times and, where keys are asked for, the menu after each.
+ * What a callee hears: the unit, and the menu after it if keys are asked for. The whole of it is spoken three times.
  *
- * @example
- * spokenMessage('Ridge Watch', ConfirmedFire)
- *   // "You've received a new Alert from Ridge Watch. Confirmed fire has been reported. You've received …"
- * spokenMessage('Ridge Watch', ConfirmedFire, { confirm: true, details: 'Antelope Ridge, camera 4' })
- *   // "… Confirmed fire has been reported. Antelope Ridge, camera 4. Press 1 to confirm, 2 to hear it again, …"
+ * @example callMessage('Ridge Watch', ConfirmedFire, { confirm: true, details: 'Antelope Ridge, camera 4' })
+ *   // { unit: "… Confirmed fire has been reported. Antelope Ridge, camera 4. Press 1 to confirm, …", hasKeys: true }
  */
-export const spokenMessage = (serviceName: string, alertType: AlertType, terms: MessageTerms = {}): string =>
-  `${messageUnit(serviceName, alertType, terms)}${terms.confirm === true ? MENU : ''}`.repeat(REPETITIONS);
+export const callMessage = (serviceName: string, alertType: AlertType, terms: MessageTerms = {}): CallMessage => {
+  const hasKeys = terms.confirm === true;
+  return { unit: `${messageUnit(serviceName, alertType, terms)}${hasKeys ? MENU : ''}`, hasKeys };
+};
+
+/** The whole message as one text. */
+export const spokenMessage = ({ unit }: CallMessage): string => unit.repeat(REPETITIONS);
 
 /** What is said once, and repeated; without the menu. Ends with a space. */
 export const messageUnit = (serviceName: string, alertType: AlertType, { details }: MessageTerms = {}): string =>
@@ -41,11 +44,13 @@ const MENU = 'Press 1 to confirm, 2 to hear it again, 3 if you cannot go. ';
 // Without a full stop the voice runs on into the menu.
 const sentenceOf = (details: string): string => `${details}${/[.!?…]$/.test(details) ? '' : '.'} `;
 
-/** What is said in a speech of a call. @param message what {@link spokenMessage} says */
-export const spokenText = (speech: SpeechNumber, message: string): string => {
-  if (isMessage(speech)) return message;
-  return speech === THANKED ? 'Confirmed. Thank you.' : 'Understood. Thank you.';
-};
+/** What is said to a callee who has confirmed, or cannot go. */
+export const goodbyeText = (speech: typeof THANKED | typeof UNDERSTOOD): string =>
+  speech === THANKED ? 'Confirmed. Thank you.' : 'Understood. Thank you.';
+
+/** What is said in a speech of a call. */
+export const spokenText = (speech: SpeechNumber, message: CallMessage): string =>
+  speech === THANKED || speech === UNDERSTOOD ? goodbyeText(speech) : spokenMessage(message);
 
 // Neural en-US voices speak about 15 characters a second. Allow half that speed, and more for digits and signs, which are read
 // out as words.

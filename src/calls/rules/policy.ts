@@ -14,6 +14,8 @@ export interface PhoneRules {
   readonly allowedPrefixes: readonly string[] | undefined;
   /** Of a UTC day; a fifth of them is kept for urgent alert types. */
   readonly callsPerDay: number;
+  /** How many calls are open at once, over all instances. */
+  readonly callsAtOnce: number;
   /** How long rows about calls are kept. */
   readonly retentionMs: number;
 }

@@ -1,186 +1,264 @@
-import { BELIEVED_MS, isProven, type LineState, linesOf, type OpenCall, PROVEN_AFTER_MS, startsAt } from './lines.ts';
+import * as z from 'zod';
 
-/** Somebody who waits to be dialled. Times are in milliseconds since 1970. */
+// Who gets the next line: one rule for all recipients that wait, over all instances. Times are in milliseconds since 1970.
+
+/** A recipient that waits to be dialed. */
 export interface Queued {
-  /** The hash of the number. */
+  /** Names the recipient: never the number, because the state of the lines outlives it. */
+  readonly who: string;
   readonly number: string;
   readonly isUrgent: boolean;
   /** In the request. */
   readonly position: number;
-  /** Since when: kept through refusals. */
+  /** Since when; anew after a refusal. */
   readonly queuedAt: number;
-  /** Not dialled before. */
+  /** Not dialed before. */
   readonly dueAt: number;
-  /** The last call request found no line. */
-  readonly hadNoLine?: boolean | undefined;
-  /** How many calls were declined without costing an attempt. */
-  readonly refusals?: number | undefined;
-  /** Why it waits, in words, as far as its own calls tell. */
-  readonly reason?: string | undefined;
 }
 
+/** A call of this service that is requested, ringing, speaking or hanging up. */
+export interface OpenCall {
+  readonly who: string;
+  readonly number: string;
+  readonly isUrgent: boolean;
+  readonly claimedAt: number;
+  /** When the line accepted it. */
+  readonly acceptedAt?: number | undefined;
+  /** When somebody answered. */
+  readonly answeredAt?: number | undefined;
+  /** Hanging up was asked for. */
+  readonly isEnding: boolean;
+  /** Until when it holds its number and its line, if nothing more is heard of it. */
+  readonly heldUntil: number;
+}
+
+/** A call that has ended. */
+export type EndedCall = Pick<OpenCall, 'isUrgent' | 'claimedAt' | 'acceptedAt' | 'answeredAt'>;
+
+/** How many calls may be open and started. */
+export interface LineLimits {
+  /** `CALLS_AT_ONCE`: open calls, over all instances. */
+  readonly callsAtOnce: number;
+  /** How many calls the account may start a second; undefined: no limit. */
+  readonly callsPerSecond?: number | undefined;
+}
+
+/** What all instances know of the lines, as it is stored. */
+export const queueStateSchema = z.object({
+  /** Nobody is dialed before, and how many refusals in a row led to that. */
+  pauseUntil: z.number().optional(),
+  refusals: z.int().optional(),
+  /** The recipient that was refused last. */
+  refused: z.string().optional(),
+  /** When a call was refused last for a definite want of capacity. */
+  sureAt: z.number().optional(),
+  /** Recipients whose calls seem to have found no line, how many calls stayed open then, and when that was last. */
+  suspects: z
+    .array(z.object({ who: z.string(), stayed: z.int() }))
+    .readonly()
+    .optional(),
+  suspectAt: z.number().optional(),
+  /** Fewer calls than `CALLS_AT_ONCE` for a while. */
+  limit: z.object({ calls: z.int(), until: z.number() }).optional(),
+  /** Calls that ended a moment ago. */
+  ended: z
+    .array(z.object({ at: z.number(), isUrgent: z.boolean() }))
+    .readonly()
+    .optional(),
+  /** A fault of the configuration: nobody is dialed before `until`. The operator was told at `toldAt`. */
+  fault: z.object({ until: z.number(), toldAt: z.number(), reason: z.string().optional() }).optional(),
+  /** When the next call may start, if the account may start only so many a second. */
+  nextAt: z.number().optional(),
+});
+
+/** What all instances know of the lines. */
+export type QueueState = Readonly<z.output<typeof queueStateSchema>>;
+
+/** A phone that rang for so long had a line, and its owner has heard it. A quicker decline may be the network's. */
+export const RANG_MS = 6_000;
+/** Networks release a line so late: an ended call still counts as open. */
+export const SETTLES_MS = 1_500;
+/** Pauses after one, two, three … refusals in a row. */
+export const PAUSES_MS = [1_000, 2_000, 4_000, 8_000, 15_000] as const;
+/** A line may ask for a longer pause, up to this. */
+export const LONGEST_ASKED_MS = 60_000;
+/** So many different recipients that are refused in a row show that there are fewer lines than configured. */
+export const SUSPECTS = 3;
+/** Refusals further apart are not in a row. */
+export const SUSPECT_FOR_MS = 60_000;
+/** How long the lower number of calls holds. */
+export const LIMITED_FOR_MS = 600_000;
+/** For so long after a definite refusal a network is expected to report the next one as such. */
+export const SURE_FOR_MS = 3_600_000;
+/** How many quick declines of a recipient cost no attempt. */
+export const FREE_DECLINES = 2;
+/** Pause after a fault of the configuration. */
+export const FAULT_PAUSE_MS = 30_000;
+/** How often the operator is told of it. */
+export const FAULT_TOLD_EVERY_MS = 600_000;
+/** Several calls may be claimed in one look: nobody waits for a timer's turn. */
+const START_TOLERANCE_MS = 200;
+
 /** What is to be done about the queue now. */
-export type Next<Person, Call> =
-  /** `isProbe`: to find out whether there is one line more; `takesOver`: a call that holds the number and is held to be over. */
-  | { readonly kind: 'dial'; readonly who: Person; readonly isProbe: boolean; readonly takesOver: Call | undefined }
-  /** It makes way for an urgent call. */
-  | { readonly kind: 'hang up'; readonly call: Call }
-  /** Nothing, until something happens or until then. */
+export type Next<Person> =
+  | { readonly kind: 'dial'; readonly who: Person }
+  /** Nothing until an event, or until then. */
   | { readonly kind: 'wait'; readonly until: number | undefined };
 
-/** A request without an answer leaves the window after so long, and counts as an open call. */
-export const ANSWERED_WITHIN_MS = 2_000;
-/** Call requests without an answer, at most. */
-export const WIDEST = 8;
-/** A call holds back no urgent one to its number so long after it was asked to hang up, or after its own look was due. */
-export const RELEASED_AFTER_MS = 10_000;
-/** A second call makes way for urgent ones so long after the first was asked to. */
-export const ANOTHER_WAY_AFTER_MS = 5_000;
-/** So long after the line accepted an urgent call nobody else gets one: lines that decline a call too many do it after accepting it. */
-export const LINE_SURE_AFTER_MS = 2_000;
-/** Nobody serves more often to find out whether there is one line more, at the risk of a free decline. */
-export const MOST_PROBES = 3;
-
-/** Whether a call makes way for an urgent one: it only rings. */
-export const onlyRings = ({ acceptedAt, connectedAt, isUrgent }: OpenCall): boolean =>
-  acceptedAt !== undefined && connectedAt === undefined && !isUrgent;
-
-const releasedAt = ({ hangUpAt = Infinity, lookAt = Infinity }: OpenCall): number =>
-  Math.min(hangUpAt, lookAt) + RELEASED_AFTER_MS;
-
-/** Urgent ones first; one person of each notification before the second of any; then who has waited longest. */
+/** Urgent first; then one recipient of each notification before the second of any; then by waiting time. */
 const byTurn = (one: Queued, other: Queued): number =>
   Number(other.isUrgent) - Number(one.isUrgent) || one.position - other.position || one.queuedAt - other.queuedAt;
 
-const holds = (call: OpenCall | undefined, one: Queued, now: number): call is OpenCall =>
-  call !== undefined && !(one.isUrgent && releasedAt(call) <= now);
+/** How many calls may be open now. */
+export const callsAllowed = ({ limit }: QueueState, { callsAtOnce }: LineLimits, now: number): number =>
+  limit !== undefined && now < limit.until ? Math.min(callsAtOnce, limit.calls) : callsAtOnce;
 
-/** When an urgent call has surely got its line, or surely not, if nothing more is heard of it. */
-const lineSureAt = (call: OpenCall, { known, sureAt = -Infinity }: LineState, now: number): number => {
-  const { acceptedAt, sentAt, connectedAt, isUrgent } = call;
-  if (!isUrgent || connectedAt !== undefined) return now;
-  if (acceptedAt === undefined) return sentAt + ANSWERED_WITHIN_MS;
-  if (now - sureAt < BELIEVED_MS) return now;
-  return acceptedAt + (known === undefined ? LINE_SURE_AFTER_MS : PROVEN_AFTER_MS);
-};
-
-/** Who waits for a line, and whose call holds whose number. */
-const waitingIn = (queue: readonly Queued[], open: readonly OpenCall[], line: LineState, now: number) => {
-  const holders = new Map(open.map((call) => [call.number, call]));
-  const isHeld = (one: Queued): boolean => holds(holders.get(one.number), one, now);
-  const isUrgentWaiting = queue.some((one) => isWaiting(one, now) && one.isUrgent && !isHeld(one));
-  // Nobody else gets a line until then.
-  const othersAt = isUrgentWaiting ? Infinity : Math.max(now, ...open.map((call) => lineSureAt(call, line, now)));
-  return { isHeld, othersAt };
-};
-
-/** Whether somebody could be dialled now, as far as it is up to them. */
-export const isWaiting = ({ dueAt, hadNoLine }: Queued, now: number): boolean => dueAt <= now || hadNoLine === true;
-
-/** Until when only urgent ones are tried, because our set-up or our speech does not work. */
-const faultyUntil = ({ fault, silence }: LineState): number => Math.max(fault?.until ?? 0, silence?.until ?? 0);
+/** Nobody is dialed before. */
+const pausedUntil = ({ pauseUntil = 0, fault }: QueueState): number => Math.max(pauseUntil, fault?.until ?? 0);
 
 /**
- * Whom to dial now, which ringing call to hang up, or until when to wait: the one rule for everybody who waits.
+ * Whom to dial now, or until when to wait.
  *
- * - While an urgent one waits for a line, nobody else gets one; one that waits only for its own number holds back nobody.
- * - One call at a time to a number. An urgent one takes the number, or the line, of a call that is not urgent and only rings.
- * - The head alone, then twice as many as were accepted since the last refusal.
- * - As many as there are lines; one more is tried from time to time, by turns with somebody else than who was refused last.
- * - Not more a second than the account may start.
+ * - At most `callsAtOnce` calls are open. Alerts that are not urgent leave one line free, if there are two or more.
+ * - A number has one open call at a time. A recipient that waits for its number blocks no other.
+ * - The recipient that was refused last lets one other of equal urgency go first.
  */
-export const next = <Person extends Queued, Call extends OpenCall>(
+export const next = <Person extends Queued>(
   queue: readonly Person[],
-  open: readonly Call[],
-  line: LineState,
+  open: readonly OpenCall[],
+  line: QueueState,
+  limits: LineLimits,
   now: number,
-): Next<Person, Call> => {
-  const { isHeld, othersAt } = waitingIn(queue, open, line, now);
-  const isHeldBack = othersAt > now || now < faultyUntil(line);
-  const holderOf = (one: Person): Call | undefined => open.find(({ number }) => number === one.number);
-  const inOrder = queue.filter((one) => isWaiting(one, now) && (one.isUrgent || !isHeldBack)).sort(byTurn);
-  const requested = open.filter(
-    ({ acceptedAt, sentAt }) => acceptedAt === undefined && now - sentAt < ANSWERED_WITHIN_MS,
-  );
-  const answeredAt = Math.min(...requested.map(({ sentAt }) => sentAt)) + ANSWERED_WITHIN_MS;
-  const isFull = open.length >= linesOf(line, open, now);
-  const wakeAt = isHeldBack && queue.some(({ isUrgent }) => !isUrgent) ? [Math.max(othersAt, faultyUntil(line))] : [];
-  const wait = (...until: readonly number[]): Next<Person, Call> => {
-    const earliest = Math.min(...wakeAt, ...until);
+): Next<Person> => {
+  const held = open.filter(({ heldUntil }) => now < heldUntil);
+  const inUse = new Set(held.map(({ number }) => number));
+  const due = queue.filter(({ dueAt }) => dueAt <= now);
+  const settling = (line.ended ?? []).filter(({ at }) => now < at + SETTLES_MS);
+  const later = queue.flatMap(({ dueAt }) => (dueAt > now ? dueAt : []));
+  const wait = (...until: readonly number[]): Next<Person> => {
+    const earliest = Math.min(...later, ...until);
     return { kind: 'wait', until: Number.isFinite(earliest) ? earliest : undefined };
   };
-  for (const one of inOrder) {
-    const holder = holderOf(one);
-    if (holds(holder, one, now)) {
-      if (!one.isUrgent) continue;
-      if (onlyRings(holder) && holder.hangUpAt === undefined) return { kind: 'hang up', call: holder };
-      // Another instance may learn that it rings.
-      wakeAt.push(holder.acceptedAt === undefined ? now + ANSWERED_WITHIN_MS : releasedAt(holder));
-      continue;
-    }
-    const ringing = one.isUrgent && isFull ? open.filter(onlyRings) : [];
-    const askedAt = Math.max(...ringing.map(({ hangUpAt = -Infinity }) => hangUpAt));
-    if (now < askedAt + ANOTHER_WAY_AFTER_MS) return wait(askedAt + ANOTHER_WAY_AFTER_MS);
-    const youngest = ringing.filter(({ hangUpAt }) => hangUpAt === undefined).sort((a, b) => b.sentAt - a.sentAt)[0];
-    if (youngest !== undefined) return { kind: 'hang up', call: youngest };
-    if (one.dueAt > now) {
-      wakeAt.push(one.dueAt);
-      continue;
-    }
-    if (now < startsAt(line)) return wait(startsAt(line));
-    if (requested.length >= windowOf(open, line)) return wait(answeredAt);
-    if (!isFull) return { kind: 'dial', who: one, isProbe: false, takesOver: holder };
-    if (requested.length > 0) return wait(answeredAt);
-    const { probeAt = 0 } = line;
-    if (now < probeAt) return wait(probeAt);
-    const probes = inOrder.filter(
-      (other) => other.dueAt <= now && !isHeld(other) && (open.length === 0 || (other.refusals ?? 0) < MOST_PROBES),
-    );
-    // One callee who is always refused keeps nobody of equal rank waiting and, where no call is open, nobody of the same urgency: nobody else's
-    // end would wake them.
-    const isPeer = ({ isUrgent, position }: Person): boolean =>
-      isUrgent === probes[0]?.isUrgent && (open.length === 0 || position === probes[0].position);
-    const probe = probes.find((other) => isPeer(other) && other.number !== line.refused) ?? probes[0];
-    return probe === undefined
-      ? wait(provenAt(open, now))
-      : { kind: 'dial', who: probe, isProbe: true, takesOver: holderOf(probe) };
-  }
-  return wait();
+  const inTurn = afterRefused(due.filter(({ number }) => !inUse.has(number)).sort(byTurn), line.refused);
+  const releases = due.length === 0 ? [] : held.map(({ heldUntil }) => heldUntil);
+  if (inTurn.length === 0) return wait(...releases);
+  const startsAt = Math.max(pausedUntil(line), (line.nextAt ?? 0) - START_TOLERANCE_MS);
+  if (now < startsAt) return wait(startsAt);
+  const most = callsAllowed(line, limits, now);
+  const taken = [...held, ...settling];
+  const takenByOthers = taken.filter(({ isUrgent }) => !isUrgent).length;
+  const who =
+    taken.length < most ? inTurn.find(({ isUrgent }) => isUrgent || takenByOthers < Math.max(1, most - 1)) : undefined;
+  if (who !== undefined) return { kind: 'dial', who };
+  const limitEnds = line.limit !== undefined && now < line.limit.until ? [line.limit.until] : [];
+  return wait(...releases, ...settling.map(({ at }) => at + SETTLES_MS), ...limitEnds);
 };
 
-/** How many requests may be without an answer: twice the calls that were accepted since the last refusal and are still open. */
-const windowOf = (open: readonly OpenCall[], { refusedAt = -Infinity }: LineState): number =>
-  Math.min(WIDEST, Math.max(1, 2 * open.filter(({ acceptedAt = -Infinity }) => acceptedAt > refusedAt).length));
+const afterRefused = <Person extends Queued>(
+  inTurn: readonly Person[],
+  refused: string | undefined,
+): readonly Person[] => {
+  const [first, second, ...rest] = inTurn;
+  const isPassed = first?.who === refused && second !== undefined && second.isUrgent === first?.isUrgent;
+  return isPassed && first !== undefined ? [second, first, ...rest] : inTurn;
+};
 
-/** When the next call will have proved that it has a line. */
-export const provenAt = (open: readonly OpenCall[], now: number): number =>
-  Math.min(
-    ...open.flatMap((call) =>
-      call.acceptedAt === undefined || isProven(call, now) ? [] : call.acceptedAt + PROVEN_AFTER_MS,
-    ),
-  );
-
-/** Why somebody waits. */
-export const NUMBER_BUSY = 'another call to this number is under way';
-/** Why somebody waits. */
-export const URGENT_FIRST = 'urgent calls wait for a line';
-/** Why somebody waits. */
-export const NO_LINE = 'no line is free';
-/** Why somebody waits. */
-export const ABOUT_TO_BE_DIALLED = 'is about to be dialled';
-
-/** Why somebody waits, in words. */
-export const whyWaiting = (
+/** Why a recipient waits whose number could be dialed now. */
+export const waitsFor = (
   one: Queued,
-  queue: readonly Queued[],
   open: readonly OpenCall[],
-  line: LineState,
+  line: QueueState,
   now: number,
-): string => {
-  const { isHeld, othersAt } = waitingIn(queue, open, line, now);
-  if (isHeld(one)) return NUMBER_BUSY;
-  if (!one.isUrgent && othersAt > now) return URGENT_FIRST;
-  if (!one.isUrgent && now < (line.fault?.until ?? 0)) return line.fault?.reason ?? 'our set-up';
-  if (!one.isUrgent && now < (line.silence?.until ?? 0)) return line.silence?.reason ?? 'speech is not available';
-  return one.reason ?? (open.length >= linesOf(line, open, now) ? NO_LINE : ABOUT_TO_BE_DIALLED);
+): 'redial' | 'number' | 'set_up' | 'pause' | 'line' => {
+  if (one.dueAt > now) return 'redial';
+  if (open.some(({ who, number, heldUntil }) => who !== one.who && number === one.number && now < heldUntil))
+    return 'number';
+  if (now < (line.fault?.until ?? 0)) return 'set_up';
+  return now < (line.pauseUntil ?? 0) ? 'pause' : 'line';
+};
+
+/** The lines after a claim. */
+export const afterClaim = (line: QueueState, { callsPerSecond }: LineLimits, now: number): QueueState => ({
+  ...line,
+  refused: undefined,
+  nextAt: callsPerSecond === undefined ? undefined : Math.max(now, line.nextAt ?? 0) + 1_000 / callsPerSecond,
+});
+
+/** The lines after the line accepted a call: the pause is over. The same object if nothing changed. */
+export const afterAccepted = (line: QueueState): QueueState =>
+  line.pauseUntil === undefined && line.refusals === undefined
+    ? line
+    : { ...line, pauseUntil: undefined, refusals: undefined };
+
+/** The lines after an accepted call ended: the pause is over, and its line is free a moment later. */
+export const afterEnd = (line: QueueState, call: EndedCall, now: number): QueueState => ({
+  ...afterAccepted(line),
+  ended: [...(line.ended ?? []).filter(({ at }) => now < at + SETTLES_MS), { at: now, isUrgent: call.isUrgent }],
+  ...(clearsSuspects(call, line, now) ? { suspects: undefined, suspectAt: undefined } : {}),
+});
+
+/** Whether a call that was claimed after the last suspicion surely had a line. */
+const clearsSuspects = (
+  { claimedAt, acceptedAt, answeredAt }: EndedCall,
+  { suspectAt = Infinity }: QueueState,
+  now: number,
+): boolean =>
+  claimedAt > suspectAt && (answeredAt !== undefined || (acceptedAt !== undefined && now - acceptedAt >= RANG_MS));
+
+/** A refused call request. */
+export interface Refusal {
+  readonly who: string;
+  /** Refused for want of capacity. Otherwise the line could not even be reached, which tells nothing of how it refuses. */
+  readonly isSure: boolean;
+  /** How long the line asked to wait, in milliseconds. */
+  readonly waitMs?: number | undefined;
+}
+
+/** The lines after a call request was refused. @param open the other open calls */
+export const afterRefusal = (
+  line: QueueState,
+  { who, isSure, waitMs = 0 }: Refusal,
+  open: readonly OpenCall[],
+  now: number,
+): QueueState => {
+  const refusals = (line.refusals ?? 0) + 1;
+  const pauseMs = PAUSES_MS[Math.min(refusals, PAUSES_MS.length) - 1] ?? 0;
+  const pauseUntil = now + Math.max(pauseMs, Math.min(LONGEST_ASKED_MS, waitMs));
+  const paused = { ...line, refusals, pauseUntil, refused: who };
+  return isSure ? suspecting({ ...paused, sureAt: now }, who, open, now) : paused;
+};
+
+/** A call that the callee, or the network, declined. */
+export interface Declined {
+  readonly acceptedAt: number;
+  readonly endedAt: number;
+  /** How many other calls were open when it was claimed. */
+  readonly openThen: number;
+}
+
+/** Whether a decline may be the network's: it has the codes of a callee who declines. */
+export const isQuickDecline = ({ acceptedAt, endedAt, openThen }: Declined): boolean =>
+  endedAt - acceptedAt < RANG_MS && openThen > 0;
+
+/** The lines after a quick decline. A network that reports its refusals lately is not suspected. @param open the other open calls */
+export const afterQuickDecline = (line: QueueState, who: string, open: readonly OpenCall[], now: number): QueueState =>
+  now - (line.sureAt ?? -Infinity) < SURE_FOR_MS ? line : suspecting(line, who, open, now);
+
+/** When enough recipients in a row found no line, no more calls are open than stayed open then. */
+const suspecting = (line: QueueState, who: string, open: readonly OpenCall[], now: number): QueueState => {
+  const isInRow =
+    now - (line.suspectAt ?? -Infinity) <= SUSPECT_FOR_MS && !open.some((call) => clearsSuspects(call, line, now));
+  const stayed = open.filter(({ acceptedAt, isEnding }) => acceptedAt !== undefined && !isEnding).length;
+  const before = isInRow ? (line.suspects ?? []).filter((one) => one.who !== who) : [];
+  const suspects = [...before, { who, stayed }];
+  if (suspects.length < SUSPECTS || stayed === 0) return { ...line, suspects, suspectAt: now };
+  const calls = line.limit !== undefined && now < line.limit.until ? Math.min(line.limit.calls, stayed) : stayed;
+  return { ...line, suspects: undefined, suspectAt: now, limit: { calls, until: now + LIMITED_FOR_MS } };
+};
+
+/** The lines after a fault of the configuration. Nobody is dialed for a while; `toldAt` changes if the operator must be told. */
+export const afterFault = (line: QueueState, reason: string | undefined, now: number): QueueState => {
+  const { toldAt = -Infinity } = line.fault ?? {};
+  const isToTell = now - toldAt >= FAULT_TOLD_EVERY_MS;
+  return { ...line, fault: { until: now + FAULT_PAUSE_MS, toldAt: isToTell ? now : toldAt, reason } };
 };

@@ -1,7 +1,8 @@
-import type { NotMade, Outcome } from '../model/outcome.ts';
+import type { Outcome } from '../model/outcome.ts';
 import type { PhoneRules } from './policy.ts';
+import { RANG_MS } from './queue.ts';
 
-/** How long a person is tried. */
+/** How long a recipient is tried. */
 export interface RedialTerms extends Pick<PhoneRules, 'attempts' | 'retryMs'> {
   /** Whether a key is asked for. */
   readonly confirm: boolean;
@@ -9,17 +10,19 @@ export interface RedialTerms extends Pick<PhoneRules, 'attempts' | 'retryMs'> {
   readonly deadlineAt: number;
 }
 
-/** An attempt as redialling sees it. */
+/** An attempt that is over, as redialing sees it. Times are in milliseconds since 1970. */
 export interface PastAttempt {
-  /** Undefined while it lasts. */
-  readonly outcome?: Outcome | NotMade | undefined;
+  readonly outcome: Outcome;
   /** Of `cut_short`: one whole unit of the message was spoken. */
   readonly hasHeardUnit?: boolean | undefined;
-  /** In milliseconds since 1970. */
-  readonly endedAt?: number | undefined;
+  /** When the line accepted the call. */
+  readonly acceptedAt: number;
+  readonly endedAt: number;
+  /** It costs none of the attempts. */
+  readonly isFree?: boolean | undefined;
 }
 
-// Lines taken and a callee who declines have the same codes; so has a network that refuses once.
+/** So many declines of a phone that rang long enough are final. */
 const MOST_DECLINED = 2;
 
 /** What follows an attempt. */
@@ -28,7 +31,7 @@ export type AfterAttempt =
   /** `at`: in milliseconds since 1970. */
   | { readonly kind: 'dial again'; readonly at: number };
 
-/** What follows when all attempts so far are over: who was reached in any of them, however late that became known, is not called again. */
+/** What follows when all attempts so far are over. A callee who was reached in any of them, however late that became known, is not called again. */
 export const afterAttempts = (
   attempts: readonly PastAttempt[],
   { attempts: most, retryMs, confirm, deadlineAt }: RedialTerms,
@@ -39,12 +42,20 @@ export const afterAttempts = (
   if (attempts.some(({ outcome }) => outcome === 'cannot_go')) return { kind: 'final', state: 'cannot_go' };
   const last = attempts.at(-1);
   if (last?.outcome === 'refused') return { kind: 'final', state: 'failed' };
-  const declined = attempts.filter(({ outcome }) => outcome === 'declined').length;
+  const declined = attempts.filter(isFirmDecline).length;
+  const used = attempts.filter(({ isFree }) => isFree !== true).length;
   const at = (last?.endedAt ?? 0) + retryMs;
-  const isGivenUp = declined >= MOST_DECLINED || attempts.length >= most || at >= deadlineAt;
+  const isGivenUp = declined >= MOST_DECLINED || used >= most || at >= deadlineAt;
   return isGivenUp ? { kind: 'final', state: 'not_reached' } : { kind: 'dial again', at };
 };
 
-/** Whether the attempt has reached a person: one who heard the message or its first unit or, if keys were asked for, pressed 1. */
-export const hasReached = ({ outcome, hasHeardUnit }: PastAttempt, confirm: boolean): boolean =>
+/** Whether an attempt has reached a person: the callee heard the message or its first unit or, if keys were asked for, pressed 1. */
+export const hasReached = (
+  { outcome, hasHeardUnit }: Pick<PastAttempt, 'outcome' | 'hasHeardUnit'>,
+  confirm: boolean,
+): boolean =>
   confirm ? outcome === 'confirmed' : outcome === 'heard' || (outcome === 'cut_short' && hasHeardUnit === true);
+
+/** Whether the callee declined: a quicker end may be the network's. */
+const isFirmDecline = ({ outcome, acceptedAt, endedAt }: PastAttempt): boolean =>
+  outcome === 'declined' && endedAt - acceptedAt >= RANG_MS;

@@ -1,48 +1,40 @@
 import type { Log } from '../../log.ts';
-import { errorKind } from './call-log.ts';
 import type { Clock } from '../model/clock.ts';
-import type { NotificationCase } from '../state/notification.ts';
 import type { NotificationId } from '../model/ids.ts';
+import { type Destination, type OutcomeEvent, type OutcomeTopic } from '../model/outcome-events.ts';
+import { bodyOf } from '../state/view.ts';
+import type { NotificationCase } from '../state/notification.ts';
 import {
-  type Destination,
-  LONGEST_PUBLISHING_MS,
-  type OutcomeEvent,
-  type OutcomeTopic,
-} from '../model/outcome-events.ts';
-import { maskPhoneNumber } from '../model/phone-number.ts';
-import { FINAL_STATES, finalWord, isFinal } from '../state/recipient.ts';
-import type { NotificationStore } from '../store/notification-store.ts';
-import type { Due } from '../store/snapshot.ts';
-import { viewOf } from '../state/view.ts';
+  claimedOutbox,
+  dueEntries,
+  expiredEntries,
+  type Outbox,
+  type OutboxEntry,
+  putOff,
+  withoutEntries,
+} from '../state/outbox.ts';
+import { isTrouble, isUnreadable, type NotificationStore, type StoredCase } from '../store/notification-store.ts';
+import { WriteConflict } from '../../storage/errors.ts';
+import { errorKind } from './call-log.ts';
 
 /** Where the outcomes for one destination are found, and where they go. */
 export interface PublisherParts {
-  /** Which destination this is; its own entries are published, and nothing of another's holds them up. */
   readonly to: Destination;
-  /** Undefined: there is none (any more). What is due for it is dropped when its time is over. */
-  readonly topic: OutcomeTopic | undefined;
+  readonly topic: OutcomeTopic;
   readonly store: NotificationStore;
   readonly clock: Clock;
-  /** What this process wrote last, if it remembers. */
-  readonly recall: (id: NotificationId) => NotificationCase | undefined;
-  /** A notification as `GET` answers it: the data of `Notification.Completed`. */
-  readonly bodyOf: (view: ReturnType<typeof viewOf>) => Readonly<Record<string, unknown>>;
+  readonly newId: () => string;
 }
 
-type PublishDue = Due & { readonly kind: 'publish' };
-
-const TRIED_FOR_MS = 24 * 3_600_000;
-// Longer than publishing takes: nobody else publishes it meanwhile, and if this process dies, another does after this time.
-const CLAIMED_FOR_MS = 3 * LONGEST_PUBLISHING_MS;
-const FIRST_PAUSE_MS = 10_000;
-const LONGEST_PAUSE_MS = 600_000;
+const TRIES = 10;
 
 /**
- * Tells others what became of people. What is to be published is due from the transaction that decided it, until the topic has taken it.
- * Never on the way of a call: a topic that hangs delays nobody.
+ * Tells others what became of recipients. What is to be told stands in the row of the notification, from the commit that decided it until the
+ * destination has taken it. Never on the way of a call: a destination that hangs delays nobody.
  */
 export class Publisher {
   readonly #parts: PublisherParts;
+  readonly #waiting = new Map<NotificationId, readonly OutboxEntry[] | undefined>();
   #running: Promise<void> | undefined;
   #isEnding = false;
 
@@ -50,134 +42,148 @@ export class Publisher {
     this.#parts = parts;
   }
 
-  /** Publishes what is due, in this process once at a time. Does not wait for it. */
-  run(due: readonly Due[], log: Log): void {
-    const batches = due.filter(
-      (entry): entry is PublishDue => entry.kind === 'publish' && (entry.to ?? 'topic') === this.#parts.to,
-    );
-    if (batches.length === 0 || this.#running !== undefined || this.#isEnding) return;
-    this.#running = this.#publishAll(batches, log).finally(() => {
-      this.#running = undefined;
-    });
+  /** This process has committed something new, and has claimed to tell it. Does not wait for it. */
+  tellNews({ notification, outbox }: StoredCase, before: NotificationCase, log: Log): void {
+    const entries = outbox[this.#parts.to]?.entries ?? [];
+    const known = new Set((before.outbox[this.#parts.to]?.entries ?? []).map((entry) => JSON.stringify(entry)));
+    // What is older waits for its own time, and takes the new along.
+    if (entries.length > 0 && known.size === 0) this.#enqueue(notification.id, entries, log);
   }
 
-  /** Fulfils when the batch under way is done. The others are left to whoever looks next: a topic that hangs holds up no end of the process. */
+  /** Tells what is due. Does not wait for it. */
+  tellDue(untold: readonly StoredCase[], log: Log): void {
+    for (const { notification, outbox } of untold) {
+      const isDue = dueEntries(outbox, this.#parts.to, this.#parts.clock.now()).length > 0;
+      if (isDue && !this.#waiting.has(notification.id)) this.#enqueue(notification.id, undefined, log);
+    }
+  }
+
+  /** Fulfils when what is being told is done. The rest is found again: a destination that hangs delays no end of a process. */
   async end(): Promise<void> {
     this.#isEnding = true;
     await this.#running;
   }
 
-  async #publishAll(batches: readonly PublishDue[], log: Log): Promise<void> {
-    for (const due of batches) {
-      if (this.#isEnding) return;
+  /** @param claimed what this process has claimed to tell; undefined: it has to be claimed */
+  #enqueue(id: NotificationId, claimed: readonly OutboxEntry[] | undefined, log: Log): void {
+    this.#waiting.set(id, claimed);
+    this.#running ??= this.#workOff(log).finally(() => {
+      this.#running = undefined;
+    });
+  }
+
+  async #workOff(log: Log): Promise<void> {
+    for (let [first] = this.#waiting; first !== undefined && !this.#isEnding; [first] = this.#waiting) {
+      const [id, claimed] = first;
+      this.#waiting.delete(id);
+      const fields = { to: this.#parts.to, notification_id: id };
       try {
-        await this.#publish(due, log);
+        const entries = claimed ?? (await this.#claim(id));
+        if (entries.length > 0) await this.#tell(id, entries, fields, log);
       } catch (error) {
-        const { to } = this.#parts;
-        log.warn('outcomes not published', { to, notification_id: due.notificationId, kind: errorKind(error) });
+        log.warn('outcomes not published', { ...fields, kind: errorKind(error) });
       }
     }
   }
 
-  async #publish(due: PublishDue, log: Log): Promise<void> {
+  /** @returns what is due and now this instance's to tell */
+  async #claim(id: NotificationId): Promise<readonly OutboxEntry[]> {
+    const { to, clock } = this.#parts;
+    let entries: readonly OutboxEntry[] = [];
+    await this.#change(id, (outbox) => {
+      entries = dueEntries(outbox, to, clock.now());
+      return entries.length === 0 ? outbox : claimedOutbox(outbox, to, clock.now());
+    });
+    return entries;
+  }
+
+  async #tell(id: NotificationId, entries: readonly OutboxEntry[], fields: object, log: Log): Promise<void> {
     const { to, topic, store, clock } = this.#parts;
-    const fields = { to, notification_id: due.notificationId };
-    const triedMs = () => clock.now() - (due.firstAt ?? due.at);
-    if (topic === undefined) {
-      if (triedMs() >= TRIED_FOR_MS) await store.drop(due);
+    const known = store.recall(id) ?? (await store.load(id));
+    if (known === undefined) return;
+    try {
+      await topic.publish(eventsOf(known, entries, clock.now()));
+    } catch (error) {
+      log.warn('outcomes not published', { ...fields, kind: errorKind(error), status: statusOf(error) });
+      await this.#putOff(id, fields, log);
       return;
     }
-    const claimed = await store.moveEntry(due, clock.now() + CLAIMED_FOR_MS);
-    if (claimed === undefined) return;
-    try {
-      const events = await this.#eventsOf(claimed);
-      if (events.length > 0) await topic.publish(events);
-      log.info('outcomes published', { ...fields, events: events.length });
-    } catch (error) {
-      if (triedMs() < TRIED_FOR_MS) {
-        // Twice as long as before: the time since the first try tells how often.
-        const pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, triedMs()));
-        await store.moveEntry(claimed, clock.now() + pauseMs);
-        throw error;
-      }
-      log.error('outcomes never published', { ...fields, kind: errorKind(error) });
-    }
-    await store.drop(claimed);
+    log.info('outcomes published', { ...fields, events: entries.length });
+    const stored = await this.#change(id, (outbox) => withoutEntries(outbox, to, entries));
+    if (stored !== undefined && dueEntries(stored.outbox, to, clock.now()).length > 0) this.#waiting.set(id, undefined);
   }
 
-  async #eventsOf({
-    notificationId,
-    indexes = '',
-    words = '',
-    isCompleted,
-    end,
-    isAcknowledged,
-    at,
-    firstAt = at,
-  }: PublishDue): Promise<readonly OutcomeEvent[]> {
-    const recipients = indexes === '' ? [] : indexes.split(',').map(Number);
-    const told = words.split(',');
-    const remembered = this.#parts.recall(notificationId);
-    // What is remembered may be older than what is to be published.
-    const isNewEnough = recipients.every((index) => {
-      const recipient = remembered?.recipients[index];
-      return recipient !== undefined && isFinal(recipient);
+  /** The destination did not take it: what was tried for a day is dropped. */
+  async #putOff(id: NotificationId, fields: object, log: Log): Promise<void> {
+    const { to, clock } = this.#parts;
+    const now = clock.now();
+    let dropped: readonly OutboxEntry[] = [];
+    await this.#change(id, (outbox) => {
+      dropped = expiredEntries(outbox, to, now);
+      return putOff(withoutEntries(outbox, to, dropped), to, now);
     });
-    const isOverThere = isCompleted !== true || isOver(remembered);
-    const isSeenThere = isAcknowledged !== true || remembered?.notification.acknowledgedAt !== undefined;
-    const known = isNewEnough && isOverThere && isSeenThere ? remembered : await this.#parts.store.load(notificationId);
-    if (known === undefined) return [];
-    const view = viewOf(known, this.#parts.clock.now());
-    const { alertType, reference, details, reached, confirmationsNeeded } = view;
-    const about = {
-      notification_id: notificationId,
-      alert_type: alertType,
-      ...(reference === undefined ? {} : { reference }),
-      ...(details === undefined ? {} : { details }),
-      reached,
-      ...(confirmationsNeeded === undefined ? {} : { confirmations_needed: confirmationsNeeded }),
-    };
-    const common = { subject: notificationId, time: firstAt };
-    return [
-      ...recipients.flatMap((index, position): readonly OutcomeEvent[] => {
-        const recipient = known.recipients[index];
-        // A row may say something else by now, which has an entry of its own.
-        const status = FINAL_STATES.find((word) => word === told[position]) ?? (recipient && finalWord(recipient));
-        if (recipient?.number === undefined || status === undefined) return [];
-        const { attempts } = recipient;
-        const wave = known.notification.waveMs === undefined ? undefined : recipient.wave;
-        const masked = maskPhoneNumber(recipient.number);
-        const data = { ...about, recipient: masked, index, wave, status, attempts: attempts.length };
-        return [{ ...common, id: `${notificationId}/${index}/${status}`, type: 'Notification.RecipientFinal', data }];
-      }),
-      ...(isAcknowledged === true
-        ? [
-            {
-              ...common,
-              id: `${notificationId}/acknowledged`,
-              type: 'Notification.Acknowledged',
-              data: {
-                ...about,
-                acknowledged_by: view.acknowledgedBy,
-                acknowledged_at: view.acknowledgedAt && new Date(view.acknowledgedAt).toISOString(),
-              },
-            } as const,
-          ]
-        : []),
-      ...(isCompleted === true
-        ? [
-            {
-              ...common,
-              // A stop is told at once; its end, with what became of who was being spoken to, is told as well.
-              id: `${notificationId}/${end ?? (known.notification.completedAt === undefined ? 'stopped' : 'completed')}`,
-              type: 'Notification.Completed',
-              data: this.#parts.bodyOf(view),
-            } as const,
-          ]
-        : []),
-    ];
+    if (dropped.length > 0) log.error('outcomes never published', { ...fields, events: dropped.length });
+  }
+
+  /** Changes the outbox of a notification alone. @returns what is stored then; undefined if nothing can be changed */
+  async #change(id: NotificationId, change: (outbox: Outbox) => Outbox): Promise<StoredCase | undefined> {
+    const { store, newId } = this.#parts;
+    for (let tried = 1; tried <= TRIES; tried += 1) {
+      try {
+        const known = store.recall(id) ?? (await store.load(id));
+        if (known === undefined) return undefined;
+        const outbox = change(known.outbox);
+        if (outbox === known.outbox) return known;
+        return (await store.commit(known, { ...known, outbox }, newId(), undefined)).stored;
+      } catch (error) {
+        store.forget(id);
+        if (isUnreadable(error)) return undefined;
+        if (!(error instanceof WriteConflict) && !(isTrouble(error) && tried < TRIES / 2)) throw error;
+      }
+    }
+    return undefined;
   }
 }
 
-const isOver = (known: NotificationCase | undefined): boolean =>
-  known?.notification.completedAt !== undefined || known?.notification.stoppedAt !== undefined;
+/** The HTTP status that a destination answered; undefined if the error has none. Its message may hold addresses and keys. */
+const statusOf = (error: unknown): number | undefined =>
+  error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : undefined;
+
+/** What is told of a notification, as events. */
+const eventsOf = (known: NotificationCase, entries: readonly OutboxEntry[], now: number): readonly OutcomeEvent[] => {
+  const body = bodyOf(known, now);
+  const { notification_id: id, alert_type, reference, details, reached, confirmations_needed } = body;
+  const about = definedOf({ notification_id: id, alert_type, reference, details, reached, confirmations_needed });
+  return entries.map((entry): OutcomeEvent => {
+    const common = { subject: id, time: entry.at };
+    switch (entry.kind) {
+      case 'recipient': {
+        const { index, status } = entry;
+        const one = body.recipients[index];
+        const attempts = known.recipients[index]?.attempts.length;
+        const data = definedOf({
+          ...about,
+          recipient: one?.recipient,
+          name: one?.name,
+          index,
+          wave: one?.wave,
+          status,
+          attempts,
+        });
+        return { ...common, id: `${id}/${index}/${status}`, type: 'Notification.RecipientFinal', data };
+      }
+      case 'acknowledged': {
+        const { times, by, at } = entry;
+        const suffix = times === 1 ? '' : `/${times}`;
+        const data = { ...about, acknowledged_by: by, acknowledged_at: new Date(at).toISOString() };
+        return { ...common, id: `${id}/acknowledged${suffix}`, type: 'Notification.Acknowledged', data };
+      }
+      case 'stopped':
+      case 'completed':
+        return { ...common, id: `${id}/${entry.kind}`, type: 'Notification.Completed', data: { ...body } };
+    }
+  });
+};
+
+const definedOf = (values: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));

@@ -1,20 +1,24 @@
 import { StorageTrouble } from '../../storage/errors.ts';
-import { isWaiting, whyWaiting } from '../rules/queue.ts';
+import type { WaitingCode } from '../model/notification-request.ts';
+import { waitsFor } from '../rules/queue.ts';
+import { queueOf } from '../state/lines.ts';
 import type { NotificationCase } from '../state/notification.ts';
 import type { NotificationStore } from '../store/notification-store.ts';
-import { queueOf } from '../store/snapshot.ts';
+import type { Cases } from './cases.ts';
 
-/** Why those of a notification wait who could be dialled now, by their index, from the queue as it is now. Empty without the table. */
+/** Why recipients of a notification wait that could be dialed now, by index, from all that is open now. Empty while storage cannot be used. */
 export const whyTheyWait = async (
   known: NotificationCase,
   store: NotificationStore,
+  cases: Cases,
   now: number,
-): Promise<ReadonlyMap<number, string>> => {
-  const own = queueOf(known).filter((one) => isWaiting(one, now));
+): Promise<ReadonlyMap<number, WaitingCode>> => {
+  const own = queueOf(known).filter(({ dueAt }) => dueAt <= now);
   if (own.length === 0) return new Map();
   try {
-    const { queue, open, line } = await store.look(now);
-    return new Map(own.map((one) => [one.index, whyWaiting(one, queue, open, line, now)]));
+    const snapshot = await store.look(now);
+    const open = cases.openCalls(snapshot);
+    return new Map(own.map((one) => [one.index, waitsFor(one, open, snapshot.lines.queue, now)]));
   } catch (error) {
     if (error instanceof StorageTrouble) return new Map();
     throw error;

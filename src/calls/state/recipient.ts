@@ -1,27 +1,26 @@
 import * as z from 'zod';
 
+import { isMaskedNumber, numberSchema } from '../model/phone-number.ts';
+import { NOT_CALLABLE, whyNotCallable } from '../rules/callable-number.ts';
+import { CALLS_USED_UP } from '../rules/day-limit.ts';
+import type { PhoneRules } from '../rules/policy.ts';
+import { FREE_DECLINES, isQuickDecline } from '../rules/queue.ts';
+import { afterAttempts, hasReached, type RedialTerms } from '../rules/redial.ts';
 import {
+  acceptedAtOf,
   answerBy,
-  type Command,
   type Attempt,
   type AttemptEvent,
+  type AttemptIn,
   attemptSchema,
   type CallTerms,
+  DIAL_LEASE_MS,
   isLive,
-  isPast,
-  lookAtOf,
-  FIRST_LINE,
 } from './attempt.ts';
-import { moveAttempt, stoppedRinging } from './move-attempt.ts';
-import { NOT_MADE } from '../model/outcome.ts';
-import { isMaskedNumber, numberSchema } from '../model/phone-number.ts';
-import { extensible, json, time, wholeNumber } from '../model/stored.ts';
-import { isAllowed, NOT_ALLOWED } from '../rules/allowed-prefixes.ts';
-import type { PhoneRules } from '../rules/policy.ts';
-import { afterAttempts, hasReached, type RedialTerms } from '../rules/redial.ts';
-import { SET_UP_RETRY_MS } from '../rules/whose-fault.ts';
+import { stoppedRinging } from './end-attempt.ts';
+import { moveAttempt, type NotMade } from './move-attempt.ts';
 
-// Somebody to be told, and what follows each attempt: pure functions from a recipient to the next one and what must be done.
+// Somebody to be told, and what follows from each attempt: pure functions from a recipient to the next one.
 
 /** How reaching a recipient can end. */
 export const FINAL_STATES = [
@@ -42,324 +41,252 @@ export const FINAL_STATES = [
 /** How reaching a recipient has ended. */
 export type FinalState = (typeof FINAL_STATES)[number];
 
-/** How far reaching a recipient has come. */
-export const RECIPIENT_STATES = [
-  /** In a wave whose time has not come. */
-  'later',
-  /** To be dialled, at `dueAt` or as soon as a line is free. */
-  'waiting',
-  /** An attempt is under way. */
-  'calling',
-  ...FINAL_STATES,
-] as const;
-
-/** How far reaching a recipient has come. */
-export type RecipientState = (typeof RECIPIENT_STATES)[number];
+const common = {
+  /** Whole until the notification is over. */
+  number: numberSchema,
+  /** Shown beside the number, never spoken. */
+  name: z.string().optional(),
+  /** From 1. */
+  wave: z.int(),
+  /** In the order of their claims. Requests that placed no call for want of capacity are not kept. */
+  attempts: z.array(attemptSchema).readonly(),
+  /** Nobody is to dial it any more. A message that is being spoken goes on. */
+  isStopped: z.boolean().optional(),
+} as const;
 
 /** A recipient as it is stored. */
-export const recipientSchema = extensible({
-  state: z.enum(RECIPIENT_STATES),
-  /** Whole until the notification is completed; undefined: another system has placed the call. */
-  number: numberSchema.optional(),
-  /** From 1. */
-  wave: wholeNumber,
-  /** In the order of their claims. Calls that had no line are not kept. */
-  attempts: json(z.array(attemptSchema).readonly()),
-  /** When this recipient must be looked at, or not before which it is dialled. */
-  dueAt: time.optional(),
-  /** Nothing of its own is due: the notification is, when the claims of its first calls run out. Versions before wrote that. */
-  isCovered: z.boolean().optional(),
-  /** Waits for its first call, with one entry for all of its notification or wave. */
-  isGrouped: z.boolean().optional(),
-  /** Since when it waits to be dialled: its place in the queue, kept through refusals. */
-  queuedAt: time,
-  /** Whether the next call is counted among the day's calls already. */
-  isCounted: z.boolean().optional(),
-  /** Nobody is to dial it any more; what is being spoken goes on. */
-  isStopped: z.boolean().optional(),
-  /** The final state in which somebody answered after all. Whoever asks was told that it is final: it stays until the next one. */
-  toldFinal: z.enum(FINAL_STATES).optional(),
-  /** How often a call was declined without costing an attempt: where a line seemed free, and in all. */
-  noLine: wholeNumber.optional(),
-  refusals: z.int().optional(),
-  /** The last call request found no line. */
-  hadNoLine: z.boolean().optional(),
-  /** The last call that made way for an urgent one: late events of it are not of a foreign call. */
-  madeWay: z.string().optional(),
-  /** Why it waits. */
-  reason: z.string().optional(),
-});
+export const recipientSchema = z.discriminatedUnion('state', [
+  /** In a wave that has not begun. */
+  z.object({ ...common, state: z.literal('later') }),
+  /** To be dialed, at `dueAt` or as soon as a line is free. Times are in milliseconds since 1970. */
+  z.object({
+    ...common,
+    state: z.literal('waiting'),
+    dueAt: z.number(),
+    /** Its place in the queue. */
+    queuedAt: z.number(),
+    /** It waits for the next UTC day, because the calls of this one are used up. */
+    isOverDayLimit: z.boolean().optional(),
+    /** Why its last call request placed no call, in words. */
+    reason: z.string().optional(),
+  }),
+  /** An attempt is under way. */
+  z.object({ ...common, state: z.literal('calling') }),
+  z.object({ ...common, state: z.enum(FINAL_STATES) }),
+]);
 
-/** Somebody to be told, and what was done to that end. Times are in milliseconds since 1970. */
-export interface Recipient extends Readonly<z.output<typeof recipientSchema>> {
-  /** Its row cannot be read: it stays as it is, and counts as not reached. */
-  readonly isUnreadable?: boolean | undefined;
-}
+/** Somebody to be told, and what was done to that end. */
+export type Recipient = Readonly<z.output<typeof recipientSchema>>;
 
-/** What reaching a recipient goes by. */
+/** A recipient that waits to be dialed. */
+export type WaitingRecipient = Extract<Recipient, { readonly state: 'waiting' }>;
+
+/** What reaching a recipient depends on. */
 export interface ReachTerms extends RedialTerms, Omit<CallTerms, 'isStopped'>, Pick<PhoneRules, 'allowedPrefixes'> {}
 
 /** A recipient after an event; the same object if nothing changed. */
 export interface RecipientChange {
   readonly next: Recipient;
-  /** What must be done now, and for which attempt. */
-  readonly commands: readonly { readonly command: Command; readonly attemptId: string }[];
-  /** No later state of the recipient needs the step: the table need not be asked. */
-  readonly isPast?: boolean;
+  /** The call request placed no call. */
+  readonly notMade?: NotMade | undefined;
 }
 
-const FINAL: ReadonlySet<RecipientState> = new Set(FINAL_STATES);
+const FINAL: ReadonlySet<string> = new Set(FINAL_STATES);
 
-/** Whether nothing more will be done about a recipient. */
+/** Whether nothing more will be done to reach a recipient. A late call may still improve its state. */
 export const isFinal = (recipient: Recipient): recipient is Recipient & { readonly state: FinalState } =>
   FINAL.has(recipient.state);
-
-/** The final state that whoever asks is told; undefined while reaching a recipient goes on. */
-export const finalWord = (recipient: Recipient): FinalState | undefined =>
-  isFinal(recipient) ? recipient.state : recipient.toldFinal;
 
 /** The attempt of that id; undefined if there is none (any more). */
 export const attemptOf = ({ attempts }: Recipient, attemptId: string): Attempt | undefined =>
   attempts.find(({ id }) => id === attemptId);
 
-/** The step that is none. */
-export const unchanged = (recipient: Recipient): RecipientChange => ({ next: recipient, commands: [] });
+/** What a recipient answered by a key, in any of its calls; undefined if nothing. */
+export const answerOf = ({ attempts }: Pick<Recipient, 'attempts'>): ReturnType<typeof answerBy> => {
+  const answers = new Set(attempts.map(answerBy));
+  return answers.has('confirmed') ? 'confirmed' : answers.has('cannot_go') ? 'cannot_go' : undefined;
+};
 
-/** Nobody is to ring any more who was reached by another call, or has said there that they cannot go. */
-const callTerms = (
-  terms: ReachTerms,
-  { isStopped = false, attempts }: Pick<Recipient, 'isStopped' | 'attempts'>,
-): CallTerms => ({
+const commonOf = ({ number, name, wave, attempts, isStopped }: Recipient) => ({
+  number,
+  name,
+  wave,
+  attempts,
+  isStopped,
+});
+
+/** A recipient for whom nothing more is done. */
+export const final = (recipient: Recipient, state: FinalState): Recipient => ({ ...commonOf(recipient), state });
+
+/** A callee who was reached by another call, or answered there that they cannot go, is not to ring any more. */
+const callTerms = (terms: ReachTerms, { isStopped = false, attempts }: Recipient): CallTerms => ({
   ...terms,
   isStopped: isStopped || attempts.some((attempt) => isDoneBy(attempt, terms)),
 });
 
 const isDoneBy = (attempt: Attempt, { confirm }: ReachTerms): boolean =>
-  hasReached(attempt, confirm) || (confirm && answerBy(attempt) !== undefined);
+  (attempt.state === 'over' && hasReached(attempt, confirm)) || (confirm && answerBy(attempt) !== undefined);
 
-/**
- * Something happened to an attempt.
- *
- * @param redialAt if a callee who declined is taken for a line that was not free: not dialled before
- */
+/** Something happened to an attempt. */
 export const afterEvent = (
   recipient: Recipient,
   attemptId: string,
   event: AttemptEvent,
   terms: ReachTerms,
   now: number,
-  redialAt?: number,
 ): RecipientChange => {
   const attempt = attemptOf(recipient, attemptId);
-  if (attempt === undefined) return unchanged(recipient);
-  const { next, command } = moveAttempt(attempt, event, callTerms(terms, recipient), now);
-  const known = { isPast: isPast(attempt, event) };
-  const commands = command === undefined ? [] : [{ command, attemptId }];
-  // A line that waits is told what to do also if nothing has changed.
-  if (next === attempt) return { ...known, next: recipient, commands };
-  const moved = recipient.attempts.map((one) => (one === attempt ? next : one));
-  // Late news of an earlier call: the next one need not be answered.
-  const isDone = isDoneBy(next, terms);
-  const attempts = moved.map((one) => (isDone && one !== next ? stoppedRinging(one, now) : one));
-  return {
-    ...known,
-    next: concluded({ ...recipient, attempts }, terms, now, redialAt),
-    commands,
-  };
-};
-
-/** It is time to look at a recipient, or it was stopped. */
-export const looked = (recipient: Recipient, terms: ReachTerms, now: number): RecipientChange => {
-  let next = recipient;
-  const commands: RecipientChange['commands'][number][] = [];
-  for (const { id } of recipient.attempts) {
-    const step = afterEvent(next, id, { kind: 'look' }, terms, now);
-    next = step.next;
-    commands.push(...step.commands);
+  if (attempt === undefined) return { next: recipient };
+  const moved = moveAttempt(attempt, event, callTerms(terms, recipient), now);
+  if (moved === attempt) return { next: recipient };
+  if (moved.state === 'not made') {
+    const attempts = recipient.attempts.filter((one) => one !== attempt);
+    return { next: notMade({ ...recipient, attempts }, moved, terms, now), notMade: moved };
   }
-  return { next, commands };
+  const next = withFreeDecline(moved, recipient.attempts);
+  const isDone = isDoneBy(next, terms);
+  // Late news of an earlier call: the next one need not be answered.
+  const attempts = recipient.attempts.map((one) => (one === attempt ? next : isDone ? stoppedRinging(one, now) : one));
+  return { next: concluded({ ...recipient, attempts }, terms, now) };
 };
 
-/** How a call is claimed. */
-export interface Claim extends Pick<Attempt, 'beside' | 'isProbe'> {
-  readonly attemptId: string;
-}
-
-/**
- * Late news of the call that made way. It was an attempt after all if somebody heard the message there, or answered: they were spoken to without
- * the table before it was hung up.
- */
-export const afterMadeWay = (
-  recipient: Recipient,
-  event: AttemptEvent,
-  terms: ReachTerms,
-  now: number,
-): RecipientChange => {
-  const { madeWay: id = '', attempts } = recipient;
-  const isHeard = event.kind === 'tone received' || event.kind === 'play completed';
-  if (!isHeard) return { ...unchanged(recipient), isPast: true };
-  const { callId } = event;
-  const hungUp = { state: 'over', speakingAt: now, hangingUpSince: now, hangingUpAt: now, endedAt: now } as const;
-  const attempt: Attempt = { id, callId, claimedAt: now, ...hungUp, outcome: 'unknown' };
-  const known = { ...recipient, attempts: [attempt, ...attempts], madeWay: undefined };
-  const change = afterEvent(known, id, event, terms, now);
-  return change.next === known ? { ...unchanged(recipient), isPast: true } : change;
+/** The first quick declines of a recipient cost no attempt. */
+const withFreeDecline = (attempt: Attempt, others: readonly Attempt[]): Attempt => {
+  if (attempt.state !== 'over' || attempt.outcome !== 'declined' || attempt.isFree !== undefined) return attempt;
+  const free = others.filter((one) => one.state === 'over' && one.isFree === true).length;
+  const isFree = free < FREE_DECLINES && isQuickDecline({ ...attempt, acceptedAt: startOf(attempt) });
+  return isFree ? { ...attempt, isFree } : attempt;
 };
 
-/** Claims to dial a recipient who waits. Nobody is dialled after the deadline, nor who may not be called any more. */
+/** When a call that is over began to ring, as far as that is known. */
+const startOf = (attempt: AttemptIn<'over'>): number => acceptedAtOf(attempt) ?? attempt.claimedAt;
+
+/** It is time to check a recipient, or it was stopped. @param mayResend whether a call request of it may be sent again */
+export const looked = (recipient: Recipient, mayResend: boolean, terms: ReachTerms, now: number): Recipient => {
+  const checked = recipient.attempts.reduce<Recipient>(
+    (known, { id }) => afterEvent(known, id, { kind: 'look', mayResend }, terms, now).next,
+    recipient,
+  );
+  return checked.state === 'waiting' && now >= terms.deadlineAt ? givenUp(checked, now) : checked;
+};
+
+/** A claim to dial a recipient that waits. Nobody is dialed after the deadline, nor if the number may not be called any more. */
 export const claimed = (
   recipient: Recipient,
-  { attemptId, beside, isProbe }: Claim,
+  { attemptId, openThen }: { readonly attemptId: string; readonly openThen: number },
   terms: ReachTerms,
   now: number,
-): RecipientChange => {
-  if (recipient.state !== 'waiting') return unchanged(recipient);
-  if (now >= terms.deadlineAt) return unchanged(givenUp(recipient, now));
-  const { number } = recipient;
-  if (number !== undefined && !isMaskedNumber(number) && !isAllowed(number, terms.allowedPrefixes)) {
-    return unchanged(refused(recipient, NOT_ALLOWED, now));
-  }
-  const attempt: Attempt = {
-    id: attemptId,
-    line: terms.line.name === FIRST_LINE ? undefined : terms.line.name,
-    state: 'claimed',
-    claimedAt: now,
-    holdsNumber: true,
-    beside,
-    isProbe,
-  };
-  const attempts = [...recipient.attempts, attempt];
-  return {
-    next: concluded({ ...recipient, attempts, isCounted: true, reason: undefined }, terms, now),
-    commands: [{ command: 'dial', attemptId }],
-  };
+): Recipient => {
+  if (recipient.state !== 'waiting' || isMaskedNumber(recipient.number)) return recipient;
+  if (now >= terms.deadlineAt) return givenUp(recipient, now);
+  const why = whyNotCallable(recipient.number, terms.allowedPrefixes);
+  if (why !== undefined) return refused(recipient, NOT_CALLABLE[why], now);
+  const attempt = newAttempt(attemptId, openThen, terms, now);
+  return { ...commonOf(recipient), state: 'calling', attempts: [...recipient.attempts, attempt] };
 };
 
-/** Our own rules say that somebody is not called: an attempt without a call tells why. */
-export const refused = (recipient: Recipient, reason: string, now: number): Recipient =>
-  final({ ...recipient, attempts: [...recipient.attempts, refusal(reason, now)] }, 'failed');
+const newAttempt = (id: string, openThen: number, { line }: ReachTerms, now: number): AttemptIn<'claimed'> => ({
+  id,
+  line: line.name,
+  state: 'claimed',
+  claimedAt: now,
+  openThen,
+  callIds: [],
+  sent: 1,
+  sentAt: now,
+  checkAt: now + DIAL_LEASE_MS,
+});
 
-/** An attempt that tells why somebody is not called at all. */
-const refusal = (reason: string, now: number): Attempt => ({
+/** A recipient that is never called. An attempt without a call says why. */
+export const refused = (recipient: Recipient, reason: string, now: number): Recipient =>
+  final({ ...recipient, attempts: [...recipient.attempts, withoutCall('refused', reason, now)] }, 'failed');
+
+const withoutCall = (outcome: 'refused' | 'unknown', reason: string, now: number): AttemptIn<'over'> => ({
   id: 'no call',
+  line: '',
   state: 'over',
   claimedAt: now,
+  openThen: 0,
+  callIds: [],
   endedAt: now,
-  outcome: 'refused',
+  heardUntil: now,
+  outcome,
   reason,
 });
 
-/** No time is left. An attempt without a call tells why, if nothing else does. */
+/** No time is left. An attempt without a call says why, if no attempt does. */
 const givenUp = (recipient: Recipient, now: number): Recipient => {
-  const reason = recipient.reason ?? 'no time left';
-  const why: Attempt = { ...refusal(reason, now), outcome: 'unknown' };
-  const isExplained = recipient.attempts.length > 0 && recipient.reason === undefined;
-  return final(isExplained ? recipient : { ...recipient, attempts: [...recipient.attempts, why] }, 'not_reached');
+  const { attempts } = recipient;
+  const own = recipient.state === 'waiting' ? (recipient.reason ?? dayLimitReason(recipient)) : undefined;
+  if (attempts.length > 0 && own === undefined) return final(recipient, 'not_reached');
+  const why = withoutCall('unknown', own ?? 'no time left', now);
+  return final({ ...recipient, attempts: [...attempts, why] }, 'not_reached');
 };
 
-/** The day's calls are used up: nothing is dialled before `until`. */
-export const postponed = (
-  recipient: Recipient,
-  until: number,
-  reason: string,
-  { deadlineAt }: ReachTerms,
-): Recipient =>
+const dayLimitReason = ({ isOverDayLimit }: WaitingRecipient): string | undefined =>
+  isOverDayLimit === true ? CALLS_USED_UP : undefined;
+
+/** The calls of the day are used up: nobody is dialed before `until`. */
+export const postponed = (recipient: Recipient, until: number, { deadlineAt }: ReachTerms): Recipient =>
   recipient.state === 'waiting'
-    ? { ...recipient, dueAt: Math.min(until, deadlineAt), isGrouped: undefined, hadNoLine: undefined, reason }
+    ? { ...recipient, dueAt: Math.min(until, deadlineAt), isOverDayLimit: true, reason: undefined }
     : recipient;
+
+/** A recipient that waits to be dialed from now on. */
+export const waiting = (recipient: Recipient, dueAt: number, reason?: string): Recipient => ({
+  ...commonOf(recipient),
+  state: 'waiting',
+  dueAt,
+  queuedAt: dueAt,
+  reason,
+});
 
 /** The time of its wave has come. */
 export const opened = (recipient: Recipient, now: number): Recipient =>
-  recipient.state === 'later'
-    ? { ...recipient, state: 'waiting', dueAt: now, queuedAt: now, isGrouped: true }
-    : recipient;
+  recipient.state === 'later' ? waiting(recipient, now) : recipient;
 
 /** The time of its wave comes too late. */
 export const neverOpened = (recipient: Recipient, now: number): Recipient =>
   recipient.state === 'later' ? givenUp(recipient, now) : recipient;
 
-/**
- * Nobody is to dial it any more: who waits is done with; who rings is hung up; who is spoken to hears it to the end. When it is looked at
- * stays as it was: the notification sees to the hang-ups, so that those of 50 people fit one transaction.
- */
+/** Nobody is to dial it any more: a waiting recipient is done with, a ringing call is hung up, a message that is spoken goes on. */
 export const stopped = (recipient: Recipient, now: number): Recipient => {
-  if (recipient.isStopped === true || recipient.isUnreadable === true) return recipient;
+  if (recipient.isStopped === true) return recipient;
   const attempts = recipient.attempts.map((attempt) => stoppedRinging(attempt, now));
   const next = { ...recipient, isStopped: true, attempts };
-  // Also who was given up: somebody may answer after all.
-  return isFinal(recipient) || recipient.state === 'calling' ? next : final(next, finalWord(recipient) ?? 'stopped');
+  return isFinal(recipient) || recipient.state === 'calling' ? next : final(next, 'stopped');
 };
 
-/** The number is not needed any more. */
-export const final = (recipient: Recipient, state: RecipientState): Recipient => ({
-  ...recipient,
-  state,
-  dueAt: undefined,
-  isCovered: undefined,
-  isGrouped: undefined,
-  isCounted: undefined,
-  toldFinal: undefined,
-  hadNoLine: undefined,
-  reason: undefined,
-});
+/** No call was placed, for a reason that passes: it costs no attempt. */
+const notMade = (recipient: Recipient, { result }: NotMade, terms: ReachTerms, now: number): Recipient => {
+  const isOver = isFinal(recipient) || recipient.isStopped === true || recipient.attempts.some(isLive);
+  return isOver ? concluded(recipient, terms, now) : waiting(recipient, now, result.reason);
+};
 
-/** What follows from the attempts. Late news about one that was over may change what was decided before. */
-const concluded = (recipient: Recipient, terms: ReachTerms, now: number, redialAt?: number): Recipient => {
-  const notMade = isFinal(recipient) ? undefined : recipient.attempts.find(isNotMade);
-  // Where nothing more will be done, it was an attempt all the same.
-  const attempts = recipient.attempts.flatMap((attempt) =>
-    isNotMade(attempt) ? (isFinal(recipient) ? { ...attempt, outcome: 'unknown' as const } : []) : attempt,
+/** What follows from the attempts. A final state only improves. */
+const concluded = (recipient: Recipient, terms: ReachTerms, now: number): Recipient => {
+  const past = recipient.attempts.flatMap((attempt) =>
+    attempt.state === 'over' ? { ...attempt, acceptedAt: startOf(attempt) } : [],
   );
-  const madeWay = notMade?.outcome === 'made_way' ? notMade.id : recipient.madeWay;
-  const next: Recipient = { ...recipient, attempts, madeWay, isCovered: undefined, isGrouped: undefined };
-  const lookAt = attempts.flatMap((attempt) => lookAtOf(attempt, callTerms(terms, recipient)) ?? []);
-  if (attempts.some(isLive)) {
-    const toldFinal = finalWord(recipient);
-    return { ...next, state: 'calling', toldFinal, dueAt: Math.min(...lookAt), reason: undefined };
-  }
-  const follows = afterAttempts(attempts, terms);
+  const follows = afterAttempts(past, terms);
   const end = follows.kind === 'final' ? follows.state : undefined;
-  if (end === 'heard' || end === 'confirmed' || end === 'cannot_go') return final(next, end);
-  if (recipient.isStopped === true) return final(next, finalWord(recipient) ?? 'stopped');
-  if (notMade !== undefined) return waitingAgain(next, notMade, now, redialAt);
-  if (isFinal(recipient)) return recipient.state === 'not_reached' && end === 'failed' ? final(next, end) : next;
-  const isNumberKnown = next.number !== undefined && !isMaskedNumber(next.number);
-  if (follows.kind === 'final' || !isNumberKnown) return final(next, end ?? 'not_reached');
-  // Never in the past: one with a wrong time must not be found again and again.
-  const dueAt = Math.max(follows.at, now);
-  return {
-    ...next,
-    state: 'waiting',
-    dueAt,
-    queuedAt: dueAt,
-    isCounted: undefined,
-    hadNoLine: undefined,
-    reason: undefined,
-  };
+  if (isFinal(recipient))
+    return end !== undefined && isBetter(end, recipient.state) ? final(recipient, end) : recipient;
+  if (recipient.attempts.some(isLive)) return { ...commonOf(recipient), state: 'calling' };
+  if (end !== undefined && isBetter(end, 'stopped')) return final(recipient, end);
+  if (recipient.isStopped === true) return final(recipient, 'stopped');
+  if (follows.kind === 'final' || isMaskedNumber(recipient.number)) return final(recipient, end ?? 'not_reached');
+  // Never in the past: a wrong time must not be found due again and again.
+  return waiting(recipient, Math.max(follows.at, now));
 };
 
-const WITHOUT_CALL: ReadonlySet<string | undefined> = new Set(NOT_MADE);
-
-const isNotMade = ({ outcome }: Attempt): boolean => WITHOUT_CALL.has(outcome);
-
-/** No attempt was made after all: it keeps its place. A call that may have rung counts among the day's; the next one is counted anew. */
-const waitingAgain = (
-  recipient: Recipient,
-  { outcome, reason, isProbe }: Attempt,
-  now: number,
-  redialAt: number | undefined,
-): Recipient => {
-  const { queuedAt, noLine = 0, refusals = 0 } = recipient;
-  const waiting: Recipient = { ...recipient, state: 'waiting', dueAt: queuedAt, isCounted: true, reason };
-  if (outcome === 'set_up') return { ...waiting, dueAt: now + SET_UP_RETRY_MS, hadNoLine: undefined };
-  if (outcome === 'made_way') return { ...waiting, isCounted: undefined };
-  if (redialAt === undefined) return { ...waiting, hadNoLine: true };
-  return {
-    ...waiting,
-    dueAt: redialAt,
-    isCounted: undefined,
-    hadNoLine: true,
-    noLine: isProbe === true ? noLine : noLine + 1,
-    refusals: refusals + 1,
-  };
+const RANK: Readonly<Record<FinalState, number>> = {
+  confirmed: 2,
+  heard: 2,
+  cannot_go: 1,
+  not_reached: 0,
+  failed: 0,
+  stopped: 0,
 };
+
+const isBetter = (end: FinalState, than: FinalState): boolean => RANK[end] > RANK[than];

@@ -1,104 +1,105 @@
 import * as z from 'zod';
 
 import { DamagedRow } from '../../storage/errors.ts';
-import { copiedProperties, FORMAT_PROPERTY, type NewProperties, type StoredRow } from '../../storage/row.ts';
-import { notificationIdSchema } from '../model/ids.ts';
-import { DESTINATIONS } from '../model/outcome-events.ts';
-import { extensible, json, time, wholeNumber } from '../model/stored.ts';
-import { lineStateSchema } from '../rules/lines.ts';
-import { notificationSchema } from '../state/notification.ts';
+import type { NewProperties, StoredRow } from '../../storage/row.ts';
+import { type NotificationId, notificationIdSchema } from '../model/ids.ts';
+import { isShort } from '../state/attention.ts';
+import { type Lines, linesSchema } from '../state/lines.ts';
+import { isUnderWay, type NotificationCase, notificationSchema } from '../state/notification.ts';
+import { isEmpty, outboxSchema } from '../state/outbox.ts';
 import { recipientSchema } from '../state/recipient.ts';
 
+/** The format of the rows that this version writes. A later version raises it if this one would misread what it writes. */
+export const CALLS_FORMAT = 3;
+
+/** The marks that queries filter by: texts, `yes` or `no`. */
+export type Mark = 'live' | 'told' | 'short';
+
+const about = 'about';
+const outbox = 'outbox';
+
+/** The property of a recipient. @example recipientProperty(3) // 'r03' */
+const recipientProperty = (index: number): string => `r${String(index).padStart(2, '0')}`;
+
+/** The marks of a notification: whether anything can still happen, whether all is told, and whether it has reached too few. */
+const marksOf = (known: NotificationCase): Readonly<Record<Mark, string>> => ({
+  live: isUnderWay(known) ? 'yes' : 'no',
+  told: isEmpty(known.outbox) ? 'yes' : 'no',
+  short: isShort(known) ? 'yes' : 'no',
+});
+
 /**
- * The format of the rows that this version writes. Raise it only when the version before would misread what this one writes: a row of a
- * later format is left alone.
+ * The properties of a notification's row that differ from what is stored: one JSON text for the notification and one for each recipient.
+ *
+ * @param before undefined: nothing is stored
+ * @param commit names this write, so that an instance whose answer was lost knows its own
  */
-export const CALLS_FORMAT = 2;
-
-const idempotencySchema = extensible({
-  notificationId: notificationIdSchema,
-  fingerprint: z.string(),
-  createdAt: time,
+export const changedProperties = (
+  before: NotificationCase | undefined,
+  after: NotificationCase,
+  commit: string,
+): NewProperties => ({
+  ...(after.notification === before?.notification ? {} : { [about]: JSON.stringify(after.notification) }),
+  ...(after.outbox === before?.outbox ? {} : { [outbox]: JSON.stringify(after.outbox) }),
+  ...Object.fromEntries(
+    after.recipients.flatMap((recipient, index) =>
+      recipient === before?.recipients[index] ? [] : [[recipientProperty(index), JSON.stringify(recipient)]],
+    ),
+  ),
+  ...marksOf(after),
+  recipients: after.recipients.length,
+  commit,
 });
 
-const daySchema = extensible({ calls: wholeNumber });
+/** A stored notification. @throws {DamagedRow} */
+export const parseCase = (row: StoredRow, id: NotificationId): NotificationCase & { readonly commit: string } => {
+  const count = valueOf(row, 'recipients', z.int().min(0).max(99), row.properties['recipients']);
+  const notification = jsonOf(row, about, notificationSchema);
+  if (notification.id !== id) throw new DamagedRow(row.partitionKey, row.rowKey, 'wrong: id');
+  return {
+    notification,
+    recipients: Array.from({ length: count }, (_, index) => jsonOf(row, recipientProperty(index), recipientSchema)),
+    outbox: jsonOf(row, outbox, outboxSchema),
+    commit: valueOf(row, 'commit', z.string(), row.properties['commit']),
+  };
+};
 
-const lineSchema = extensible({ lines: json(lineStateSchema) });
+/** The properties of the row of the lines. Its mark lets the query that reads what is live find it. */
+export const linesProperties = (lines: Lines): NewProperties => ({ lines: JSON.stringify(lines), live: 'yes' });
 
-const openSchema = extensible({
-  notificationId: notificationIdSchema,
-  index: z.int(),
-  attemptId: z.string(),
-  isUrgent: z.boolean(),
-  claimedAt: time,
-  acceptedAt: time.optional(),
-  connectedAt: time.optional(),
-  hangUpAt: time.optional(),
-  lookAt: time.optional(),
-});
+/** What all instances share. @throws {DamagedRow} */
+export const parseLines = (row: StoredRow): Lines => jsonOf(row, 'lines', linesSchema);
 
-const dueSchema = extensible({
-  /** Of those who wait for their first call: the index and the hash of the number of each. */
-  people: json(z.array(z.tuple([z.int(), z.string()], z.unknown()))).optional(),
-  /** Nobody of them is dialled before: a stop or a confirmation is being written. */
-  heldBackUntil: time.optional(),
-  /** Of one who waits again. */
-  number: z.string().optional(),
-  queuedAt: time.optional(),
-  refusals: z.int().optional(),
-  hadNoLine: z.boolean().optional(),
-  indexes: z.string().optional(),
-  /** Of each index, what is told of them. Entries of versions before leave it to the row. */
-  words: z.string().optional(),
-  isCompleted: z.boolean().optional(),
-  /** What is told by `isCompleted`. */
-  end: z.enum(['stopped', 'completed']).optional(),
-  isAcknowledged: z.boolean().optional(),
-  to: z.enum(DESTINATIONS).optional(),
-  firstAt: time.optional(),
-});
+const keySchema = z.object({ notificationId: notificationIdSchema, fingerprint: z.string(), createdAt: z.number() });
 
-/** What a key was used for. */
-export type IdempotencyRow = z.output<typeof idempotencySchema>;
+/** What an `Idempotency-Key` was used for, and when, in milliseconds since 1970. */
+export type IdempotencyRow = z.output<typeof keySchema>;
 
-/** What the row of an open call holds beside the hash of its number. */
-export type OpenProperties = z.output<typeof openSchema>;
+/** What an `Idempotency-Key` was used for. @throws {DamagedRow} */
+export const parseKey = (row: StoredRow): IdempotencyRow => jsonOf(row, 'use', keySchema);
 
-/** What an entry about something due holds beside its key. */
-export type DueProperties = z.output<typeof dueSchema>;
+/** The properties of the row of an `Idempotency-Key`. */
+export const keyProperties = (use: IdempotencyRow): NewProperties => ({ use: JSON.stringify(use) });
 
-/** How one kind of row is read and written. */
-const rowsOf = <Schema extends z.ZodType<unknown, NewProperties>>(schema: Schema) => ({
-  /** @throws {DamagedRow} */
-  parse: (row: StoredRow): z.output<Schema> => {
-    const { partitionKey, rowKey } = row;
-    // Each write has the format of its own version.
-    const { [FORMAT_PROPERTY]: _format, ...properties } = copiedProperties(row);
-    const parsed = schema.safeParse(properties);
-    if (parsed.success) return parsed.data;
-    const wrong = parsed.error.issues.map(({ path }) => path.join('.')).join();
-    throw new DamagedRow(partitionKey, rowKey, `wrong: ${wrong}`);
-  },
-  propertiesOf: (value: z.output<Schema>): NewProperties => schema.encode(value),
-});
+const jsonOf = <Schema extends z.ZodType>(row: StoredRow, property: string, schema: Schema): z.output<Schema> => {
+  const text = valueOf(row, property, z.string(), row.properties[property]);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new DamagedRow(row.partitionKey, row.rowKey, `wrong: ${property}`);
+  }
+  return valueOf(row, property, schema, value);
+};
 
-/** A notification's own row. */
-export const notificationRows = rowsOf(notificationSchema);
-
-/** A recipient's, with its attempts. */
-export const recipientRows = rowsOf(recipientSchema);
-
-/** What an `Idempotency-Key` was used for. */
-export const idempotencyRows = rowsOf(idempotencySchema);
-
-/** How many calls of a day are spoken for. */
-export const dayRows = rowsOf(daySchema);
-
-/** What is known of the lines. */
-export const lineRows = rowsOf(lineSchema);
-
-/** An open call. */
-export const openRows = rowsOf(openSchema);
-
-/** What an entry about something due holds. */
-export const dueRows = rowsOf(dueSchema);
+const valueOf = <Schema extends z.ZodType>(
+  { partitionKey, rowKey }: StoredRow,
+  property: string,
+  schema: Schema,
+  value: unknown,
+): z.output<Schema> => {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const wrong = parsed.error.issues.map(({ path }) => [property, ...path].join('.')).join();
+  throw new DamagedRow(partitionKey, rowKey, `wrong: ${wrong}`);
+};

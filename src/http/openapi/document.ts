@@ -8,20 +8,13 @@ import {
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
 
-import { PROBLEM_MEDIA_TYPE, PROBLEM_STATUSES, problemBody } from '../problem.ts';
-import {
-  ALLOW,
-  type Answer,
-  type ProblemAnswer,
-  type ProblemAnswers,
-  problemSchema,
-  requestIdHeader,
-} from '../route/answers.ts';
+import { type Answer, requestIdHeader, type StaticBody } from '../route/answers.ts';
+import type { DescribedContent } from '../route/body.ts';
 import { CONDITIONAL, entityTag } from '../route/conditional.ts';
-import { type DescribedContent, encodingDetail, tooLargeDetail } from '../route/body.ts';
-import { KEPT_ANSWER_HEADERS, KEPT_REQUEST_HEADERS, keptAnswer, type KeptBody } from '../route/kept.ts';
-import { METHODS, type Operation, operation, otherMethodDetail, type Route, route } from '../route/route.ts';
+import { isHidden } from '../route/fields.ts';
+import { METHODS, type Operation, operation, type Route, route } from '../route/route.ts';
 import { ABOUT, SECURITY_SCHEMES } from './about.ts';
+import { describeProblems, problemExamples } from './problems.ts';
 import { describeWebhooks } from './webhooks.ts';
 
 const INT32_MAX = 2 ** 31 - 1;
@@ -32,7 +25,7 @@ const INT32_MAX = 2 ** 31 - 1;
  * @param routes all routes of this build
  */
 export const apiDescription = (routes: () => readonly Route[]): Route => {
-  let kept: KeptBody | undefined;
+  let made: StaticBody | undefined;
   return route({
     name: 'OpenApi',
     path: 'openapi.json',
@@ -42,26 +35,24 @@ export const apiDescription = (routes: () => readonly Route[]): Route => {
       tag: 'service',
       summary: 'This description',
       query: 'any',
-      headers: KEPT_REQUEST_HEADERS,
+      conditional: 'public',
       answers: {
         200: {
           description: 'OpenAPI 3.1.',
           mediaType: 'application/json',
           schema: z.looseObject({ openapi: z.string(), info: z.looseObject({}), paths: z.looseObject({}) }),
-          headers: KEPT_ANSWER_HEADERS,
         },
-        304: { description: 'The caller has this description already.', headers: KEPT_ANSWER_HEADERS },
       },
-      handle: ({ headers }) => {
+      handle: () => {
         // Made, and compressed, when first asked for: most instances never are, and none should start later for it.
-        kept ??= keep(JSON.stringify(describeApi(routes())));
-        return keptAnswer(kept, headers);
+        made ??= staticBody(JSON.stringify(describeApi(routes())));
+        return { status: 200, staticBody: made };
       },
     }),
   });
 };
 
-const keep = (text: string): KeptBody => ({
+const staticBody = (text: string): StaticBody => ({
   etag: entityTag(text),
   plain: Buffer.from(text),
   gzipped: gzipSync(text, { level: constants.Z_BEST_COMPRESSION }),
@@ -77,7 +68,7 @@ const describeApi = (routes: readonly Route[]) =>
       ...ABOUT,
       paths: describePaths(routes),
       webhooks: describeWebhooks(),
-      components: { securitySchemes: SECURITY_SCHEMES },
+      components: { securitySchemes: SECURITY_SCHEMES, examples: problemExamples() },
     },
     {
       override: ({ jsonSchema, io }) => {
@@ -104,111 +95,58 @@ const describePaths = (routes: readonly Route[]): ZodOpenApiPathsObject => {
   return paths;
 };
 
-const describeOperation = (declared: Operation, { authLevel, ...registered }: Route): ZodOpenApiOperationObject => {
-  const { operationId, tag, summary, description, body, hasCallbackToken } = declared;
+const describeOperation = (declared: Operation, registered: Route): ZodOpenApiOperationObject => {
+  const { operationId, tag, summary, description = `${summary}.`, body, hasCallbackToken, answers } = declared;
   return {
     operationId,
     tags: [tag],
     summary,
-    description: description ?? `${summary}.`,
+    description: answers[200]?.csv === undefined ? description : `${description}\n${TABLE}`,
     security: [
-      ...(authLevel === 'function' ? [{ functionKeyHeader: [] }, { functionKeyQuery: [] }] : []),
+      ...(registered.authLevel === 'function' ? [{ functionKeyHeader: [] }, { functionKeyQuery: [] }] : []),
       ...(hasCallbackToken === true ? [{ callbackToken: [] }] : []),
     ],
     ...describeParameters(declared),
     ...(body && { requestBody: { required: true, content: mapValues(body.content, describeContent) } }),
     responses: {
-      ...(authLevel === 'function' && { 401: KEY_REFUSED }),
+      ...(registered.authLevel === 'function' && { 401: KEY_REFUSED }),
       ...describeAnswers(declared),
-      ...describeProblems({ ...derivedProblems(declared, registered), ...declared.problems }),
+      ...describeProblems(declared, registered),
     },
   };
 };
 
 const describeParameters = (declared: Operation): Pick<ZodOpenApiOperationObject, 'requestParams'> => {
-  const { path, query, headers = declared.conditional === true ? CONDITIONAL.requestHeaders : undefined } = declared;
-  const given = { ...(path && { path }), ...(query !== 'any' && { query }), ...(headers && { header: headers }) };
+  const { path, query, headers = declared.conditional && CONDITIONAL.requestHeaders } = declared;
+  const given = {
+    ...(path && { path }),
+    ...(query !== 'any' && { query: withoutHidden(query) }),
+    ...(headers && { header: headers }),
+  };
   const isEmpty = Object.values(given).every(({ shape }) => Object.keys(shape).length === 0);
   return isEmpty ? {} : { requestParams: given };
 };
 
+const withoutHidden = ({ shape }: z.ZodObject) =>
+  z.object(Object.fromEntries(Object.entries(shape).filter(([, schema]) => !isHidden(schema))));
+
+const TABLE = 'The same as a table: `Accept: text/csv`, or this path with `.csv`.';
+
 /** Answered by the Functions host, before any code of this service runs. */
 const KEY_REFUSED = { description: 'The function key is missing or wrong. Empty: the Functions host answers this.' };
 
-/** What follows from the rest of the declaration. */
-const derivedProblems = (
-  { body }: Operation,
-  { methods, allowed }: Pick<Route, 'methods' | 'allowed'>,
-): ProblemAnswers => ({
-  ...(methods.length > allowed.length && {
-    405: {
-      codes: ['method_not_allowed'],
-      description: 'Another method.',
-      headers: ALLOW,
-      detail: otherMethodDetail(allowed),
-    },
-  }),
-  ...(body && {
-    411: { codes: ['length_required'], description: 'The body was sent in chunks, without Content-Length.' },
-    413: { codes: ['body_too_large'], description: 'The body is too large.', detail: tooLargeDetail(body.maxBytes) },
-    415: {
-      codes: ['unsupported_encoding'],
-      description: 'The body has an encoding that is not taken.',
-      detail: encodingDetail('br'),
-    },
-  }),
-  500: {
-    codes: ['unexpected'],
-    description: 'Something unforeseen went wrong. It has been logged; the answer says nothing of it.',
-  },
-});
-
 const describeAnswers = ({ answers, conditional }: Operation): ZodOpenApiResponsesObject => {
-  const described = mapValues(answers, describeAnswer);
-  if (conditional !== true) return described;
-  const headers = withRequestId(CONDITIONAL.answerHeaders);
-  return {
-    ...described,
-    200: { ...described[200], description: answers[200]?.description ?? '', headers },
-    304: { description: CONDITIONAL.notModified, headers },
-  };
+  const { 200: answer } = answers;
+  if (conditional === undefined || answer === undefined) return mapValues(answers, describeAnswer);
+  const headers = z.object({ ...answer.headers?.shape, ...CONDITIONAL.answerHeaders });
+  const all = { ...answers, 200: { ...answer, headers }, 304: { description: CONDITIONAL.notModified, headers } };
+  return mapValues(all, describeAnswer);
 };
 
-const describeAnswer = ({
-  description,
-  headers,
-  schema,
-  mediaType = 'application/json',
-  csv,
-  examples = {},
-}: Answer) => ({
+const describeAnswer = ({ description, headers, schema, mediaType = 'application/json', examples = {} }: Answer) => ({
   description,
   headers: withRequestId(headers),
-  ...(schema && {
-    content: {
-      [mediaType]: describeContent({ schema, examples }),
-      ...(csv !== undefined && { 'text/csv': describeContent({ schema: z.string(), examples: { table: csv } }) }),
-    },
-  }),
-});
-
-const describeProblems = (problems: ProblemAnswers): ZodOpenApiResponsesObject =>
-  Object.fromEntries(
-    PROBLEM_STATUSES.flatMap((status) => {
-      const problem = problems[status];
-      return problem === undefined ? [] : [[String(status), describeProblem(problem)]];
-    }),
-  );
-
-const describeProblem = ({ codes, description, headers, schema, ...example }: ProblemAnswer) => ({
-  description: `${description} Codes: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
-  headers: withRequestId(headers),
-  content: {
-    [PROBLEM_MEDIA_TYPE]: describeContent({
-      schema: schema ?? problemSchema,
-      examples: { problem: problemBody(codes[0], example) },
-    }),
-  },
+  ...(schema && { content: { [mediaType]: describeContent({ schema, examples }) } }),
 });
 
 const withRequestId = ({ shape }: z.ZodObject = z.object({})) => z.object({ ...shape, ...requestIdHeader });

@@ -5,7 +5,7 @@ import type { HttpRequest } from '@azure/functions';
 import type * as z from 'zod';
 
 import { badRequest, Problem, type ProblemError, quotable } from '../problem.ts';
-import { type Fault, faultsOf, fieldOf, pointerOf } from './faults.ts';
+import { type Fault, faultsOf, fieldOf, pointerOf, valueAt } from './faults.ts';
 
 /** A request's body: what the description says of it, and how it is read. */
 export interface RequestBody<Value> {
@@ -21,8 +21,11 @@ export interface RequestBody<Value> {
    * @param headers those of the request
    * @throws {Problem} where it is not what it should be
    */
-  readonly parse: (json: unknown, headers: Pick<HttpRequest['headers'], 'get'>) => Value;
+  readonly parse: (json: unknown, headers: BodyHeaders) => Value;
 }
+
+/** The headers of a request with a body. */
+export type BodyHeaders = Pick<HttpRequest['headers'], 'get'>;
 
 /** The schema of a body, and examples by name. */
 export interface DescribedContent {
@@ -35,10 +38,10 @@ export interface JsonBodyOptions {
   /** The most it may have, in bytes. */
   readonly maxBytes: number;
   readonly examples: Readonly<Record<string, unknown>>;
-  /** What the description shows, if the schema that checks cannot say all that it demands; by default that schema. */
-  readonly described?: z.ZodType;
   /** What an array in the body holds, for sentences about one of its elements. */
   readonly element?: string;
+  /** The sentence about a member that the schema does not have. */
+  readonly unknownDetail?: (name: string) => string;
 }
 
 /**
@@ -48,36 +51,37 @@ export interface JsonBodyOptions {
  */
 export const jsonBody = <Schema extends z.ZodType>(
   schema: Schema,
-  { maxBytes, examples, described = schema, element }: JsonBodyOptions,
+  { maxBytes, examples, element, unknownDetail }: JsonBodyOptions,
 ): RequestBody<z.output<Schema>> => ({
   maxBytes,
-  content: { 'application/json': { schema: described, examples } },
+  content: { 'application/json': { schema, examples } },
   parse: (json) => {
     const parsed = schema.safeParse(json);
-    if (!parsed.success) throw badRequest(faultsOf(parsed.error, json).map(bodyError), element);
-    return parsed.data;
+    if (parsed.success) return parsed.data;
+    const faults = faultsOf(parsed.error, json, unknownDetail);
+    throw badRequest(
+      faults.map((one) => bodyError(one, indexIn(json, one.path))),
+      element,
+    );
   },
 });
 
 /** An element of an array by its index, anything else by its field. */
-const bodyError = ({
-  code,
-  path,
-  detail,
-  index = path.length === 1 ? path.find((step) => typeof step === 'number') : undefined,
-}: Fault): ProblemError => ({
+const bodyError = ({ code, path, detail }: Fault, index: number | undefined): ProblemError => ({
   code,
   ...(index === undefined ? { field: fieldOf(path) || 'body' } : { index }),
   pointer: pointerOf(path),
   detail,
 });
 
-/** The sentence about a body that is too large. */
-export const tooLargeDetail = (maxBytes: number): string => `The body is larger than ${maxBytes} bytes.`;
-
-/** The sentence about an encoding of a body that is not taken. */
-export const encodingDetail = (encoding: string): string =>
-  `The body has the Content-Encoding ${quotable(encoding)}; only gzip is taken, or none.`;
+/** Where in an array something is wrong, with arrays inside it counted through; undefined if no element is wrong. */
+const indexIn = (json: unknown, path: readonly PropertyKey[]): number | undefined => {
+  const depth = path.findIndex((step) => typeof step === 'number');
+  const [outer, inner] = path.slice(depth);
+  const list = valueAt(json, path.slice(0, depth));
+  if (typeof outer !== 'number' || !Array.isArray(list) || Array.isArray(valueAt(json, path))) return undefined;
+  return list.slice(0, outer).flat().length + (typeof inner === 'number' ? inner : 0);
+};
 
 /**
  * The value in a request's body: JSON, or the parameters of a form.
@@ -93,15 +97,14 @@ export const readBody = async (
   return format === 'form' ? parseForm(text) : parseJson(text);
 };
 
-/** The JSON value in a request's body, as {@link readBody}. @param maxBytes the most the body may have, in bytes; of a compressed one before and after */
-export const readJson = async (request: HttpRequest, maxBytes: number): Promise<unknown> =>
-  readBody(request, { maxBytes });
+const tooLarge = (maxBytes: number, cause?: unknown): Problem =>
+  new Problem('body_too_large', { detail: `The body is larger than ${maxBytes} bytes.` }, { cause });
 
 const readText = async (request: HttpRequest, maxBytes: number): Promise<string> => {
   const isZipped = isGzip(request.headers.get('content-encoding'));
   // Whole already: the Functions host reads it before any code of this service runs.
   const sent = Buffer.from(await request.arrayBuffer());
-  if (sent.byteLength > maxBytes) throw new Problem('body_too_large', { detail: tooLargeDetail(maxBytes) });
+  if (sent.byteLength > maxBytes) throw tooLarge(maxBytes);
   if (sent.byteLength === 0) {
     // The host reads a body only if its length is announced.
     if (request.headers.has('transfer-encoding')) throw new Problem('length_required');
@@ -122,7 +125,10 @@ const isGzip = (encoding: string | null): boolean => {
   const name = encoding?.trim().toLowerCase() ?? '';
   if (name === '' || name === 'identity') return false;
   if (name === 'gzip' || name === 'x-gzip') return true;
-  throw new Problem('unsupported_encoding', { detail: encodingDetail(name), headers: { 'accept-encoding': 'gzip' } });
+  throw new Problem('unsupported_encoding', {
+    detail: `The body has the Content-Encoding ${quotable(name)}; only gzip is taken, or none.`,
+    headers: { 'accept-encoding': 'gzip' },
+  });
 };
 
 const unzip = promisify(gunzip);
@@ -131,8 +137,7 @@ const unzipped = async (bytes: Buffer, maxBytes: number): Promise<Buffer> => {
   try {
     return await unzip(bytes, { maxOutputLength: maxBytes });
   } catch (error) {
-    if (error instanceof RangeError)
-      throw new Problem('body_too_large', { detail: tooLargeDetail(maxBytes) }, { cause: error });
+    if (error instanceof RangeError) throw tooLarge(maxBytes, error);
     throw new Problem('not_gzip', {}, { cause: error });
   }
 };

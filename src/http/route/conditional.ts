@@ -6,18 +6,19 @@ import type { HttpRequest, HttpResponseInit } from '@azure/functions';
 import * as z from 'zod';
 
 import { type CsvRows, csvText } from '../../csv.ts';
-import { answerHeader } from './answers.ts';
+import { answerHeader, type StaticBody } from './answers.ts';
 import { parameter } from './fields.ts';
 
 /** The strong tag of a body. */
-export const entityTag = (body: string): string => `"${createHash('sha256').update(body).digest('base64url')}"`;
+export const entityTag = (body: string | Uint8Array): string =>
+  `"${createHash('sha256').update(body).digest('base64url')}"`;
 
 /**
  * Whether the caller has the answer already, by its `If-None-Match`: `*`, or a list of tags, compared weakly (RFC 9110, 13.1.2).
  *
- * @param ifNoneMatch null or undefined where the request has none
+ * @param ifNoneMatch null if the request has none
  */
-export const isKnown = (ifNoneMatch: string | null | undefined, tag: string): boolean => {
+export const isKnown = (ifNoneMatch: string | null, tag: string): boolean => {
   const text = ifNoneMatch?.trim() ?? '';
   if (text === '*') return true;
   // A tag may contain commas: the list cannot be split at them.
@@ -25,20 +26,14 @@ export const isKnown = (ifNoneMatch: string | null | undefined, tag: string): bo
   return known.includes(tag);
 };
 
-/** An answer that may be kept, and is asked about again every time. It belongs to whoever has the key. */
-const REVALIDATED = 'private, no-cache';
-
 /** Whether a caller takes a compressed answer, by its `Accept-Encoding`. */
-export const acceptsGzip = (acceptEncoding: string | null | undefined): boolean =>
+export const acceptsGzip = (acceptEncoding: string | null): boolean =>
   /\bgzip\b(?!\s*;\s*q=0(?:\.0+)?\s*(?:,|$))/i.test(acceptEncoding ?? '');
-
-/** The tag of the compressed form: another encoding is another representation. */
-export const gzippedTag = (tag: string): string => tag.replace(/"$/, '-gzip"');
 
 /** Shorter bodies are sent as they are. */
 const WORTH_GZIP = 1_024;
 
-/** Whether a caller prefers `text/csv` to JSON, by its `Accept`: with equal weights, whichever it names first. */
+/** Whether a caller prefers `text/csv` to JSON, by its `Accept`: with equal weights, the one that it names first. */
 const prefersCsv = (accept: string | null): boolean => {
   const weights = new Map(
     (accept ?? '').split(',').map((range) => {
@@ -54,36 +49,60 @@ const prefersCsv = (accept: string | null): boolean => {
 
 /** What a conditional operation gives back. */
 interface ConditionalReply {
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
   readonly jsonBody?: unknown;
-  /** The same as a table, for a caller who prefers that. */
+  readonly body?: string | Uint8Array | undefined;
+  readonly staticBody?: StaticBody | undefined;
+  /** The same as a table, for a caller who prefers `text/csv`. */
   readonly csv?: (() => CsvRows) | undefined;
 }
 
-/** The answer in the form that the caller accepts, or the news that the caller has it already. */
+/**
+ * The answer in the form that the caller accepts, or a 304 for a caller who has it already.
+ *
+ * @param contentType of the body
+ * @param isPublic whether caches that many callers share may store it
+ */
 export const conditionalAnswer = async (
-  { jsonBody, csv }: ConditionalReply,
+  { jsonBody, body, staticBody, csv, headers }: ConditionalReply,
   { headers: asked }: HttpRequest,
+  contentType = 'application/json',
+  isPublic = false,
 ): Promise<HttpResponseInit> => {
-  const asCsv = csv !== undefined && prefersCsv(asked.get('accept'));
-  const body = asCsv ? csvText(csv()) : JSON.stringify(jsonBody);
-  const zipped = body.length >= WORTH_GZIP && acceptsGzip(asked.get('accept-encoding'));
-  const tag = zipped ? gzippedTag(entityTag(body)) : entityTag(body);
-  const headers = {
+  const isTable = csv !== undefined && prefersCsv(asked.get('accept'));
+  const { etag, plain, gzipped } = inBothForms(
+    staticBody ?? body ?? (isTable ? csvText(csv()) : JSON.stringify(jsonBody)),
+  );
+  const isZipped = gzipped !== undefined && acceptsGzip(asked.get('accept-encoding'));
+  // Another encoding is another representation.
+  const tag = isZipped ? etag.replace(/"$/, '-gzip"') : etag;
+  const all = {
+    ...headers,
     ETag: tag,
-    'Cache-Control': REVALIDATED,
+    'Cache-Control': isPublic ? 'no-cache' : 'private, no-cache',
     Vary: csv === undefined ? 'Accept-Encoding' : 'Accept, Accept-Encoding',
   };
-  if (isKnown(asked.get('if-none-match'), tag)) return { status: 304, headers };
-  return {
-    status: 200,
-    headers: {
-      ...headers,
-      'content-type': asCsv ? 'text/csv; charset=utf-8' : 'application/json',
-      ...(zipped && { 'Content-Encoding': 'gzip' }),
-    },
-    body: zipped ? await promisify(gzip)(body) : body,
+  if (isKnown(asked.get('if-none-match'), tag)) return { status: 304, headers: definedHeaders(all) };
+  const ofBody = {
+    'content-type': isTable ? CSV_CONTENT : contentType,
+    'Content-Encoding': isZipped ? 'gzip' : undefined,
   };
+  return { status: 200, headers: definedHeaders({ ...all, ...ofBody }), body: isZipped ? await gzipped() : plain };
 };
+
+const CSV_CONTENT = 'text/csv; charset=utf-8';
+
+const inBothForms = (body: string | Uint8Array | StaticBody) => {
+  if (typeof body === 'object' && 'etag' in body) return { ...body, gzipped: () => body.gzipped };
+  const gzipped = body.length < WORTH_GZIP ? undefined : async () => promisify(gzip)(body);
+  return { etag: entityTag(body), plain: body, gzipped };
+};
+
+/** Headers without those that have no value. */
+export const definedHeaders = (
+  headers: Readonly<Record<string, string | undefined>> = {},
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 
 /** What the description says about conditional operations. */
 export const CONDITIONAL = {
@@ -94,14 +113,18 @@ export const CONDITIONAL = {
       '"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"',
     ),
   }),
-  answerHeaders: z.object({
-    ETag: answerHeader('ETag', z.string().regex(/^"[\w-]+"$/), 'Changes with the body, and only with it.'),
+  answerHeaders: {
+    ETag: answerHeader(
+      'ETag',
+      z.string().regex(/^"[\w-]+"$/),
+      'Changes with the body and its encoding, and only with them.',
+    ),
     'Cache-Control': answerHeader(
       'Cache-Control',
-      z.literal(REVALIDATED),
-      'Keep it, and ask each time whether it has changed.',
+      z.enum(['no-cache', 'private, no-cache']),
+      'Keep the answer, and ask each time whether it has changed.',
     ),
-    Vary: answerHeader('VaryOfAnswer', z.string(), 'Answered in the form and the encoding that are accepted.'),
-  }),
-  notModified: 'The caller has this answer already: what happened has not changed.',
+    Vary: answerHeader('Vary', z.string(), 'Answered in the form and the encoding that are accepted.'),
+  },
+  notModified: 'The caller has this answer already.',
 } as const;

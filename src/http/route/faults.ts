@@ -9,33 +9,43 @@ export interface Fault {
   /** From the value as a whole to what is wrong. */
   readonly path: readonly PropertyKey[];
   readonly detail: string;
-  /** Of an array that is nested: the position that counts all of them through. */
-  readonly index?: number;
 }
 
 /** What {@link fault} hands from a schema's own rule to the answer. */
 interface FaultParams {
   readonly code: FaultCode;
-  readonly index?: number;
 }
 
 /** An issue of a schema's own rule, with its code. @example context.addIssue(fault('too_long', 'is longer than 128 characters')) */
-export const fault = (code: FaultCode, message: string, where: { path?: PropertyKey[]; index?: number } = {}) => {
-  const { path, ...more } = where;
-  const params: FaultParams = { code, ...more };
-  return { code: 'custom' as const, message, params: { ...params }, ...(path !== undefined && { path }) };
+export const fault = (code: FaultCode, message: string, where: { path?: PropertyKey[] } = {}) => {
+  const params: FaultParams = { code };
+  return { code: 'custom' as const, message, params: { ...params }, ...where };
 };
 
 /** What a schema found wrong with a value; each unknown member is a fault of its own. */
-export const faultsOf = ({ issues }: z.ZodError, value: unknown, unknownDetail = 'is unknown'): readonly Fault[] =>
+export const faultsOf = (
+  { issues }: { readonly issues: readonly z.core.$ZodIssue[] },
+  value: unknown,
+  unknownDetail = (_name: string) => 'is unknown',
+): readonly Fault[] =>
   issues.flatMap((issue): readonly Fault[] => {
     const { path, message: detail } = issue;
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ code: 'unknown', path: [...path, key], detail: unknownDetail }));
+      return issue.keys.map((key) => ({ code: 'unknown', path: [...path, key], detail: unknownDetail(key) }));
     }
     if (issue.code === 'custom' && isFaultParams(issue.params)) return [{ ...issue.params, path, detail }];
-    return [{ code: codeOf(issue, value), path, detail }];
+    const inside = issue.code === 'invalid_union' ? insideOf(issue) : undefined;
+    return inside === undefined
+      ? [{ code: codeOf(issue, value), path, detail }]
+      : faultsOf(inside, value, unknownDetail);
   });
+
+/** What is wrong inside the alternative that the value is meant as; undefined if it is none of them. */
+const insideOf = ({ errors, path }: z.core.$ZodIssueInvalidUnion) => {
+  const isInside = (one: z.core.$ZodIssue): boolean => one.path.length > 0 || one.code === 'unrecognized_keys';
+  const meant = errors.find((issues) => issues.length > 0 && issues.every(isInside));
+  return meant && { issues: meant.map((one) => ({ ...one, path: [...path, ...one.path] })) };
+};
 
 const isFaultParams = (params: unknown): params is FaultParams =>
   typeof params === 'object' && params !== null && 'code' in params;
@@ -52,7 +62,7 @@ const codeOf = (issue: z.core.$ZodIssue, value: unknown): FaultCode => {
 };
 
 /** The value at the end of a path; undefined where there is none. */
-const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+export const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>(
     (at, step) =>
       typeof at === 'object' && at !== null && Object.hasOwn(at, step) ? Reflect.get(at, step) : undefined,

@@ -11,6 +11,12 @@ const HOST_PARAMETERS: ReadonlySet<string> = new Set(['code', 'clientid']);
 export const parameter = <Schema extends z.ZodType>(schema: Schema, description: string, example: unknown): Schema =>
   schema.meta({ param: { description, example } });
 
+/** A parameter that is taken, and stands in the description in words alone: it changes the form of the answer. */
+export const hidden = <Schema extends z.ZodType>(schema: Schema): Schema => schema.meta({ isHidden: true });
+
+/** Whether a parameter is {@link hidden}. */
+export const isHidden = (schema: z.core.$ZodType): boolean => z.globalRegistry.get(schema)?.['isHidden'] === true;
+
 /** An endpoint without query parameters. */
 export const NO_QUERY = z.object({});
 

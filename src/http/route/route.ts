@@ -5,9 +5,10 @@ import type { CsvRows } from '../../csv.ts';
 import { invocationLog, type Log } from '../../log.ts';
 import { answeringErrors } from '../error-edge.ts';
 import { Problem } from '../problem.ts';
-import { type Answers, type Given, type ProblemAnswers, REQUEST_ID } from './answers.ts';
+import type { ProblemCode } from '../problem-types.ts';
+import { type Answers, type Given, REQUEST_ID, type StaticBody } from './answers.ts';
 import { readBody, type RequestBody } from './body.ts';
-import { conditionalAnswer } from './conditional.ts';
+import { conditionalAnswer, definedHeaders } from './conditional.ts';
 import { readHeaders, readPath, readQuery } from './fields.ts';
 
 /** The methods that operations are declared for. `HEAD` follows from `GET`. */
@@ -33,7 +34,11 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string | undefined>>;
   /** The body as text or bytes; its media type is the declared one. */
   readonly body?: string | Uint8Array;
+  /** Of a conditional answer: the body, if it was made before. */
+  readonly staticBody?: StaticBody;
   readonly jsonBody?: unknown;
+  /** In place of `jsonBody`: one that the description has in words alone, because a hidden parameter asked for it. */
+  readonly unlistedBody?: unknown;
   /** Of a conditional answer: the same as a table, for a caller who prefers that. */
   readonly csv?: () => CsvRows;
 }
@@ -57,8 +62,8 @@ export interface Operation<
   readonly query: Query & (z.ZodObject | 'any');
   readonly headers?: Headers & z.ZodObject;
   readonly body?: RequestBody<Body>;
-  /** True: a 200 with a JSON body has an ETag, and is a 304 for a caller who has it already. */
-  readonly conditional?: boolean;
+  /** With it, a 200 has an ETag, and is a 304 for a caller who has it already. `public`: caches that many share may store it. */
+  readonly conditional?: true | 'public';
   /**
    * Refuses a request by its headers, before anything else of it is read.
    *
@@ -68,8 +73,8 @@ export interface Operation<
   /** True: what is demanded is the bearer token of a callback, for the description. */
   readonly hasCallbackToken?: boolean;
   readonly answers: Of;
-  /** Besides those that the description derives: 401 for a function key, 411, 413 and 415 for a body, 500 for all. */
-  readonly problems?: ProblemAnswers;
+  /** Besides those that follow from the rest of the declaration, such as `invalid_request` or `not_json`. */
+  readonly problems?: readonly ProblemCode[];
   // A method, not a property: TypeScript then takes an operation with narrower types where any operation is asked for.
   handle(
     this: void,
@@ -129,9 +134,6 @@ export const METHODS: readonly Method[] = ['GET', 'POST', 'OPTIONS'];
 /** A route is registered for these as well, to refuse them with a problem. Not one of `OPTIONS` alone: another function has its path. */
 const REFUSED: readonly HttpMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** The sentence about a method that a path does not take. */
-export const otherMethodDetail = (allowed: readonly string[]): string => `This path takes ${allowed.join(', ')}.`;
-
 /** Declares a route. `HEAD` answers what `GET` does, without the body; `OPTIONS` says which methods there are. */
 export const route = (declared: RouteDeclaration): Route => {
   const { optionsAreElsewhere = false } = declared;
@@ -146,7 +148,7 @@ export const route = (declared: RouteDeclaration): Route => {
     const operationHere = method && declared[method];
     if (operationHere !== undefined) return respond(operationHere, request, context);
     if (method === 'OPTIONS') return { status: 204, headers: { allow } };
-    throw new Problem('method_not_allowed', { detail: otherMethodDetail(allowed), headers: { allow } });
+    throw new Problem('method_not_allowed', { detail: `This path takes ${allow}.`, headers: { allow } });
   });
   return {
     ...declared,
@@ -176,7 +178,7 @@ const respond = async (
 ): Promise<HttpResponseInit> => {
   const log = invocationLog(context);
   await demand?.(request.headers, log);
-  const reply = await handle({
+  const { unlistedBody, ...reply } = await handle({
     path: path && readPath(request, path),
     query: query === 'any' ? undefined : readQuery(request, query),
     headers: headers && readHeaders(request, headers),
@@ -184,17 +186,11 @@ const respond = async (
     search: /\?[^#]*/.exec(request.url)?.[0] ?? '',
     log,
   });
-  if (conditional === true && reply.status === 200) {
-    return conditionalAnswer(reply, request);
-  }
   const mediaType = answers[reply.status]?.mediaType;
-  return {
-    ...reply,
-    headers: {
-      ...(mediaType === undefined ? {} : { 'content-type': mediaType }),
-      ...Object.fromEntries(
-        Object.entries(reply.headers ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-      ),
-    },
-  };
+  const contentType = mediaType?.startsWith('text/') === true ? `${mediaType}; charset=utf-8` : mediaType;
+  if (conditional !== undefined && reply.status === 200) {
+    const jsonBody = unlistedBody ?? reply.jsonBody;
+    return conditionalAnswer({ ...reply, jsonBody }, request, contentType, conditional === 'public');
+  }
+  return { ...reply, headers: definedHeaders({ 'content-type': contentType, ...reply.headers }) };
 };

@@ -1,8 +1,22 @@
 import { expect, it, onTestFinished } from 'vitest';
 
-import { outcomeWebhook } from '../../../src/calls/providers/webhook.ts';
+import { outcomeWebhook, WebhookRefused } from '../../../src/calls/providers/webhook.ts';
 import { LoopbackServer } from '../../harness/loopback-server.ts';
 import { until } from '../../harness/until.ts';
+
+const secret = `whsec_${Buffer.from('a key of this test, 32 bytes long').toString('base64')}`;
+
+const webhookTo = ({ port }: LoopbackServer) =>
+  outcomeWebhook({ url: `http://127.0.0.1:${port}/outcomes`, secret }, '/watch/notifications');
+
+const eventsOf = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    id: `fire/${index}/stopped`,
+    type: 'Notification.RecipientFinal' as const,
+    subject: 'fire',
+    time: 0,
+    data: {},
+  }));
 
 it('posts a batch sixteen events at a time: a receiver may take two seconds for each of fifty people who are stopped', async () => {
   const waiting: (() => void)[] = [];
@@ -13,20 +27,36 @@ it('posts a batch sixteen events at a time: a receiver may take two seconds for 
     waiting.push(() => response.end());
   });
   onTestFinished(async () => receiver.stop());
-  const secret = `whsec_${Buffer.from('a key of this test, 32 bytes long').toString('base64')}`;
-  const webhook = outcomeWebhook({ url: `http://127.0.0.1:${receiver.port}/outcomes`, secret }, '/watch/notifications');
-  const events = Array.from({ length: 51 }, (_, index) => ({
-    id: `fire/${index}/stopped`,
-    type: 'Notification.RecipientFinal' as const,
-    subject: 'fire',
-    time: 0,
-    data: {},
-  }));
-  const published = webhook.publish(events);
+  const published = webhookTo(receiver).publish(eventsOf(51));
   for (const expected of [16, 32, 48, 51]) {
     await until(() => received >= expected, `${expected} events are posted`);
     expect(received).toBe(expected);
     for (const answer of waiting.splice(0)) answer();
   }
   await published;
+});
+
+it.each([
+  [200, true],
+  [204, true],
+  [301, false],
+  [304, false],
+  [307, false],
+  [404, false],
+  [500, false],
+])('an event that is answered %i is delivered: %s; a redirect is not followed', async (status, isDelivered) => {
+  const paths: unknown[] = [];
+  const receiver = await LoopbackServer.start((request, response) => {
+    request.resume();
+    paths.push(request.url);
+    response.writeHead(paths.length > 1 ? 200 : status, { location: '/elsewhere' }).end();
+  });
+  onTestFinished(async () => receiver.stop());
+  const published = await webhookTo(receiver)
+    .publish(eventsOf(1))
+    .catch((error: unknown) => error);
+  expect(published instanceof WebhookRefused ? [published.status, published.message] : published).toEqual(
+    isDelivered ? undefined : [status, expect.stringContaining(String(status))],
+  );
+  expect(paths).toEqual(['/outcomes']);
 });

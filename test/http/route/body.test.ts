@@ -3,7 +3,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { HttpRequest } from '@azure/functions';
 import { describe, expect, it } from 'vitest';
 
-import { readJson } from '../../../src/http/route/body.ts';
+import { readBody } from '../../../src/http/route/body.ts';
 import { PROBLEM_TYPES } from '../../../src/http/problem-types.ts';
 import { Problem } from '../../../src/http/problem.ts';
 
@@ -11,7 +11,9 @@ type Body = Uint8Array | string;
 
 const read = async (body: Body, headers: Record<string, string> = {}): Promise<unknown> => {
   const given = typeof body === 'string' ? { string: body } : { bytes: body };
-  return readJson(new HttpRequest({ method: 'POST', url: 'http://localhost/api/x', headers, body: given }), 64);
+  return readBody(new HttpRequest({ method: 'POST', url: 'http://localhost/api/x', headers, body: given }), {
+    maxBytes: 64,
+  });
 };
 
 const refusal = async (body: Body, headers?: Record<string, string>): Promise<[number, string]> => {

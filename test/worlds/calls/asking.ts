@@ -18,7 +18,7 @@ export const to = (
 ): NotificationRequest => {
   const type = findAlertType(alertType);
   if (type === undefined) throw new Error(`no alert type ${alertType}`);
-  return { alertType: type, waves, ...more };
+  return { alertType: type, waves: waves.map((wave) => wave.map((number) => ({ number }))), ...more };
 };
 
 /** The status of each recipient, in the order of the request. */

@@ -6,7 +6,6 @@ import { Life } from '../life.ts';
 import { UnreliableTable } from '../unreliable-table.ts';
 import { runIn } from '../virtual-time.ts';
 import { type Ground, SERVICE_NAME } from './ground.ts';
-import { LaterMarks, LaterVersion } from './later-version.ts';
 import type { TelephoneNetwork } from './network.ts';
 import { unreliableTopic } from './topic.ts';
 import { UnreliableLine } from './unreliable-line.ts';
@@ -42,8 +41,6 @@ export class Instances {
   #timer: NodeJS.Timeout | undefined;
   /** What all instances logged, in that order. */
   readonly logs: LogLine[] = [];
-  /** What instances of a later version have added to rows. */
-  readonly laterMarks = new LaterMarks();
 
   constructor(ground: Ground, network: TelephoneNetwork) {
     this.#ground = ground;
@@ -62,7 +59,7 @@ export class Instances {
   /** Starts so many instances, and their timer function. */
   start(count: number): void {
     for (let started = 0; started < count; started += 1) this.#spawn();
-    this.#timer = setInterval(() => this.#sweepSome(), SWEEP_MS);
+    if (this.#ground.mode.timerNeverRuns !== true) this.#timer = setInterval(() => this.#sweepSome(), SWEEP_MS);
   }
 
   /** Ends all instances, and starts none any more. */
@@ -80,7 +77,7 @@ export class Instances {
     const log = this.#logOf(life);
     const parts = {
       line: new UnreliableLine(this.#ground, this.#network, life),
-      table: this.#tableOf(life, mode.hasLaterVersion === true && this.#all.length % 2 === 1),
+      table: this.#tableOf(life),
       ...Object.fromEntries(mode.destinations.map((to) => [to, unreliableTopic(to, this.#ground, life)])),
     };
     const phone = runIn(life, () => createPhone({ ...parts, serviceName: SERVICE_NAME, log, rules }));
@@ -92,9 +89,8 @@ export class Instances {
     });
   }
 
-  #tableOf(life: Life, isLater: boolean): Table {
-    const { table: shared, chance, conditions, mode } = this.#ground;
-    const table = isLater ? new LaterVersion(shared, this.laterMarks) : shared;
+  #tableOf(life: Life): Table {
+    const { table, chance, conditions, mode } = this.#ground;
     const unreliable = new UnreliableTable({
       table,
       life,

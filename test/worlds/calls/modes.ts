@@ -59,8 +59,6 @@ export interface Mode extends Omit<PhoneRules, 'allowedPrefixes' | 'retentionMs'
   readonly setUpFaults: number;
   /** Where outcomes are published. */
   readonly destinations: readonly Destination[];
-  /** Every second instance is of a later version, which writes more than this one knows. */
-  readonly hasLaterVersion?: boolean;
   /** That the topic does not take a batch, or its answer is lost. */
   readonly topicFaults: number;
   /** Untrue events that a stranger posts. */
@@ -78,6 +76,8 @@ export interface Mode extends Omit<PhoneRules, 'allowedPrefixes' | 'retentionMs'
   /** How long a request to storage, and its answer, is under way at most, in milliseconds; 20 by default. */
   readonly tableLatencyMs?: number | undefined;
   readonly lines: number;
+  /** The timer function stopped with a deployment. */
+  readonly timerNeverRuns?: boolean;
   readonly instances: number;
   readonly mostRecipients: number;
 }
@@ -141,6 +141,7 @@ const USUAL: Mode = {
   deadlineMs: 600_000,
   ringMs: 60_000,
   callsPerDay: 1_000,
+  callsAtOnce: 2,
   mostRecipients: 6,
 };
 
@@ -209,25 +210,17 @@ export const MODES: readonly Mode[] = [
   {
     ...USUAL,
     ...NO_FAULTS,
-    name: 'taken lines are 603',
+    name: 'more calls than lines, which are 603',
+    callsAtOnce: 4,
     whenLinesAreTaken: '603',
     mostRecipients: 10,
-    // A line that says so when it is full is believed for an hour.
-    fates: PEOPLE.filter(([, fate]) => fate !== 'no line'),
   },
-  { ...USUAL, name: 'taken lines are 8530', whenLinesAreTaken: '8530' },
+  { ...USUAL, name: 'more calls than lines, which are 8530', callsAtOnce: 4, whenLinesAreTaken: '8530' },
+  { ...USUAL, name: 'more calls than lines, which are 429', callsAtOnce: 4 },
+  { ...USUAL, name: 'the timer function never runs', timerNeverRuns: true },
   { ...USUAL, ...NO_FAULTS, name: 'our set-up is wrong', setUpFaults: 2 },
   { ...USUAL, ...NO_FAULTS, name: 'strangers', forgeries: 4, foreignCalls: 4 },
   { ...USUAL, name: 'one attempt, one minute', attempts: 1, retryMs: 5_000, deadlineMs: 60_000 },
   { ...USUAL, name: 'ten attempts', attempts: 10, retryMs: 5_000 },
-  {
-    ...USUAL,
-    name: 'beside a later version',
-    hasLaterVersion: true,
-    tableFaults: 0.03,
-    deathsAtRequests: 0.02,
-    confirms: 0.4,
-    fates: PEOPLE_WHO_PRESS,
-  },
   { ...USUAL, name: 'few calls a day', callsPerDay: 9, retryMs: 5_000 },
 ];

@@ -1,6 +1,6 @@
-import { meaningOfResult } from '../../../src/calls/providers/acs/result-meaning.ts';
+import { resultOf } from '../../../src/calls/providers/acs/codes.ts';
 import type { AttemptRef, SpeechRef } from '../../../src/calls/model/call-context.ts';
-import type { CallEvent, CallEventKind, PressedKey, ResultCodes } from '../../../src/calls/model/call-event.ts';
+import type { CallEvent, CallEventKind, CallResult, PressedKey } from '../../../src/calls/model/call-event.ts';
 import { type CallId, parseCallId } from '../../../src/calls/model/ids.ts';
 import { type CallRequest, PhoneLineError } from '../../../src/calls/model/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
@@ -12,6 +12,8 @@ import type { Fate } from './modes.ts';
 export const MS_PER_CHARACTER = 65;
 /** How long after the request the message starts at the latest, in milliseconds. */
 export const SPEAKS_WITHIN_MS = 600;
+
+type ResultCodes = Pick<CallResult, 'code' | 'subCode'>;
 
 const UNREACHED: Readonly<
   Partial<Record<Fate, { readonly codes: ResultCodes; readonly ringsMs: readonly [number, number] }>>
@@ -117,7 +119,8 @@ export interface NetworkCall {
 
 const DONE = { code: 200, subCode: 0 };
 
-const gone = (): PhoneLineError => new PhoneLineError('gone', 'call not found', { code: 404, subCode: 8_522 });
+const gone = (): PhoneLineError =>
+  new PhoneLineError({ failure: 'gone', reason: 'call not found', code: 404, subCode: 8_522 });
 
 /** A telephone network with few lines. It does what it is asked at once and without faults; the callees differ. */
 export class TelephoneNetwork {
@@ -159,7 +162,7 @@ export class TelephoneNetwork {
     if (known !== undefined) return known.id;
     const isTurnedAway = this.#taken >= lines;
     if (isTurnedAway && whenLinesAreTaken === '429') {
-      throw new PhoneLineError('throttled', 'throttled', { code: 429 });
+      throw new PhoneLineError({ failure: 'capacity', reason: 'throttled', code: 429 });
     }
     const earlier = this.calls.filter((call) => call.request?.number === request.number && call.fate !== 'turned away');
     const fate = isTurnedAway ? 'turned away' : this.#fateOf(request.number, earlier.length);
@@ -247,7 +250,7 @@ export class TelephoneNetwork {
   listen(callId: CallId, number: PhoneNumber, ref: AttemptRef): void {
     const call = this.#up(callId);
     if (call.request !== undefined && call.request.number !== number) {
-      throw new PhoneLineError('refused', 'another number', { code: 400, subCode: 8_500 });
+      throw new PhoneLineError({ failure: 'refused', reason: 'another number', code: 400, subCode: 8_500 });
     }
     call.listening = ref;
   }
@@ -292,7 +295,8 @@ export class TelephoneNetwork {
   #up(callId: CallId): NetworkCall {
     const call = this.find(callId);
     if (call.state === 'ended') throw gone();
-    if (call.state === 'ringing') throw new PhoneLineError('refused', 'not answered', { code: 400, subCode: 8_501 });
+    if (call.state === 'ringing')
+      throw new PhoneLineError({ failure: 'refused', reason: 'not answered', code: 400, subCode: 8_501 });
     return call;
   }
 
@@ -390,7 +394,6 @@ export class TelephoneNetwork {
     more: Pick<CallEvent, 'key'> = {},
   ): void {
     const speech = ref !== undefined && 'speech' in ref ? { speech: ref.speech } : {};
-    const result = { ...codes, ...meaningOfResult(codes) };
-    this.#tell(call, { kind, callId: call.id, result, attempt: ref, ...speech, ...more });
+    this.#tell(call, { kind, callId: call.id, result: resultOf(codes), attempt: ref, ...speech, ...more });
   }
 }

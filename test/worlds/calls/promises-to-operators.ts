@@ -1,7 +1,7 @@
 import type { Destination } from '../../../src/calls/model/outcome-events.ts';
 import { FINAL_STATES } from '../../../src/calls/state/recipient.ts';
-import type { NotificationView } from '../../../src/calls/state/view.ts';
-import { idOf, type SentRequest } from './senders.ts';
+import type { NotificationBody } from '../../../src/calls/state/view.ts';
+import { idOf, numbersOf, type SentRequest } from './senders.ts';
 import { those, WHOLE_NUMBER } from './those.ts';
 import type { World } from './world.ts';
 
@@ -37,7 +37,7 @@ const brokenEventsFor = (to: Destination, world: World): readonly string[] => {
     const idsOf = (type: (typeof published)[number]['type']) =>
       new Set(published.filter((event) => event.subject === id && event.type === type).map((event) => event.id));
     const [finals, completed] = [idsOf('Notification.RecipientFinal'), idsOf('Notification.Completed')];
-    const people = sent.request.waves.flat().length;
+    const people = numbersOf(sent.request).length;
     if (finals.size < people)
       broken.push(`${finals.size} of ${people} recipients of ${sent.key} were published to the ${to}`);
     // Who turns out to have heard after all is published again.
@@ -49,27 +49,27 @@ const brokenEventsFor = (to: Destination, world: World): readonly string[] => {
   return broken;
 };
 
-/** The first who has a notification in hand stays, and everybody is told of them and of nobody else. */
+/** The last operator that acknowledged a notification has it in hand, and each that had it was told. */
 export const brokenAcknowledgements = (
   { key, acknowledgements }: SentRequest,
-  { id, acknowledgedBy }: NotificationView,
+  { notification_id: id, acknowledged_by: acknowledgedBy }: NotificationBody,
   { mode, published }: World,
 ): readonly string[] => {
-  const answers = acknowledgements.flatMap(({ answers: own }) => own);
   const asked: readonly unknown[] = acknowledgements.map(({ by }) => by);
-  const isInHand = acknowledgedBy !== undefined;
   const told = mode.destinations.flatMap((to) => {
     const own = published.filter((event) => event.to === to && event.type === 'Notification.Acknowledged');
     const names = new Set(own.filter(({ subject }) => subject === id).map(({ data }) => data['acknowledged_by']));
-    const isRight = isInHand ? names.size === 1 && names.has(acknowledgedBy) : names.size === 0;
-    return isRight ? [] : [`the ${to} is told that ${[...names].join()} has ${key} in hand, not ${acknowledgedBy}`];
+    const isRight = acknowledgedBy === undefined ? names.size === 0 : names.has(acknowledgedBy);
+    const strange = [...names].filter((name) => !asked.includes(name));
+    return isRight && strange.length === 0 ? [] : [`the ${to} is told that ${[...names].join()} has ${key} in hand`];
   });
-  const others = answers.filter((by) => by !== acknowledgedBy);
   return [
     ...told,
     ...those([
-      others.length > 0 && `${others.join()} has ${key} in hand, and then ${acknowledgedBy}`,
-      isInHand && !asked.includes(acknowledgedBy) && `${acknowledgedBy} never had ${key} in hand`,
+      acknowledgedBy !== undefined && !asked.includes(acknowledgedBy) && `${acknowledgedBy} never had ${key} in hand`,
+      asked.length > 0 && acknowledgedBy === undefined && `nobody has ${key} in hand`,
+      acknowledgements.some(({ by, answers }) => answers.some((answer) => answer !== by)) &&
+        `${key} was answered with another name`,
       acknowledgements.some(({ answers: own }) => own.length === 0) && `${key} could not be acknowledged`,
     ]),
   ];
@@ -77,13 +77,14 @@ export const brokenAcknowledgements = (
 
 /** Whatever has reached too few, and was not stopped, is asked about, and nothing else. */
 export const brokenAttention = async (world: World): Promise<readonly string[]> => {
-  const asked = new Set((await world.needingAttention()).map(({ id }) => id));
+  const asked = new Set((await world.needingAttention()).map((body) => body.notification_id));
   const broken: string[] = [];
   for (const sent of world.senders.sent) {
     const view = await world.viewOf(sent);
     if (view === undefined) continue;
-    const isMeant = view.status !== 'stopped' && view.reached < (view.confirmationsNeeded ?? 1);
-    if (asked.has(view.id) !== isMeant) broken.push(`${sent.key} ${isMeant ? 'needs attention' : 'needs none'}`);
+    const isMeant = view.status !== 'stopped' && view.reached < (view.confirmations_needed ?? 1);
+    if (asked.has(view.notification_id) !== isMeant)
+      broken.push(`${sent.key} ${isMeant ? 'needs attention' : 'needs none'}`);
   }
   return broken;
 };

@@ -1,14 +1,15 @@
 import { isUrgent } from '../../../src/calls/model/alert-types.ts';
 import { isMessage, MESSAGE } from '../../../src/calls/model/speech.ts';
-import { MOST_REFUSALS } from '../../../src/calls/rules/lines.ts';
-import { spokenMessage, spokenText } from '../../../src/calls/rules/message.ts';
-import { LINE_KEY } from '../../../src/calls/store/keys.ts';
-import type { AttemptView, NotificationView, RecipientView } from '../../../src/calls/state/view.ts';
+import { FREE_DECLINES } from '../../../src/calls/rules/queue.ts';
+import { callMessage, spokenText } from '../../../src/calls/rules/message.ts';
+import type { AttemptBody, NotificationBody, RecipientBody } from '../../../src/calls/state/view.ts';
+import { LINES_KEY } from '../../../src/calls/store/keys.ts';
+import type { StoredRow } from '../../../src/storage/row.ts';
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { BEGINNING, SERVICE_NAME } from './ground.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
 import { brokenAcknowledgements, brokenAttention, brokenEvents } from './promises-to-operators.ts';
-import { idOf, type SentRequest } from './senders.ts';
+import { idOf, numbersOf, type SentRequest } from './senders.ts';
 import { those, WHOLE_NUMBER } from './those.ts';
 import type { World } from './world.ts';
 
@@ -16,8 +17,6 @@ import type { World } from './world.ts';
 const LONGEST_SILENCE_MS = 240_000;
 // No call lasts longer.
 const LONGEST_CALL_MS = 300_000;
-// Until all instances know of what was reported to one, if storage has no faults.
-const KNOWN_WITHIN_MS = 500;
 // Clocks differ by that.
 const CLOCKS_MS = 2_000;
 // The service waits five seconds for the reason of an end, by the clocks of two instances; after that it says that it does not know.
@@ -58,7 +57,7 @@ const mostHeard = (world: World): number => (isMuchUnknown(world) ? world.mode.a
 /** In such a world a key that waits for storage may be lost with its process. */
 const isKeyLost = ({ mode }: World): boolean => (mode.outages > 0 || mode.tableFaults > 0) && mode.deathsAtRequests > 0;
 
-const brokenToSender = (sent: SentRequest, view: NotificationView | undefined, world: World): readonly string[] => {
+const brokenToSender = (sent: SentRequest, view: NotificationBody | undefined, world: World): readonly string[] => {
   const { request, key, answers, answersToAnother } = sent;
   const [first] = answers;
   if (first === undefined) return [`${key} was never answered`];
@@ -70,19 +69,19 @@ const brokenToSender = (sent: SentRequest, view: NotificationView | undefined, w
     broken.push(`another request with ${key} was taken`);
   }
   if (first.kind !== 'sent') {
-    const isForbidden = request.waves.flat().every((number) => !number.startsWith('+1'));
+    const isForbidden = numbersOf(request).every((number) => !number.startsWith('+1'));
     const isLimited = world.mode.callsPerDay < 1_000;
     return first.kind === 'refused' && (isForbidden || isLimited) ? broken : [...broken, `${key}: ${first.kind}`];
   }
   if (view === undefined) return [...broken, `${key} was taken and is unknown`];
   if (view.status === 'in_progress') broken.push(`${key} is not over: ${JSON.stringify(view)}`);
-  const numbers = request.waves.flat();
+  const numbers = numbersOf(request);
   if (view.recipients.length !== numbers.length) return [...broken, `recipients are missing: ${JSON.stringify(view)}`];
   broken.push(...brokenCount(sent, view, world), ...brokenAcknowledgements(sent, view, world));
   for (const [index, recipient] of view.recipients.entries()) {
     const number = numbers[index];
     const calls = world.network.calls.filter((call) => call.request?.number === number);
-    for (const what of brokenToRecipient(recipient, calls, sent, { id: view.id, index }, world)) {
+    for (const what of brokenToRecipient(recipient, calls, sent, { id: view.notification_id, index }, world)) {
       broken.push(`${what}: ${describe(recipient, calls)}`);
     }
   }
@@ -92,12 +91,12 @@ const brokenToSender = (sent: SentRequest, view: NotificationView | undefined, w
 /** How many have confirmed is told, and too few are an error in the log. */
 const brokenCount = (
   { request, stop }: SentRequest,
-  view: NotificationView,
+  view: NotificationBody,
   { instances, mode }: World,
 ): readonly string[] => {
   const confirmed = view.recipients.filter(({ status }) => status === 'confirmed').length;
   const told = instances.logs.some(
-    ({ event, fields }) => event === 'notification not confirmed' && fields['notification_id'] === view.id,
+    ({ event, fields }) => event === 'notification not confirmed' && fields['notification_id'] === view.notification_id,
   );
   const isConfirmed = confirmed >= (request.confirmationsNeeded ?? 1);
   const confirm = request.confirm === true;
@@ -116,7 +115,7 @@ const brokenCount = (
   ]);
 };
 
-const describe = ({ recipient, status, attempts }: RecipientView, calls: readonly NetworkCall[]): string => {
+const describe = ({ recipient, status, attempts }: RecipientBody, calls: readonly NetworkCall[]): string => {
   const told = calls.map(({ id, fate, speeches, keys }) => {
     const parts = speeches.map(
       ({ number, isWhole, cutBy }) => `${number} ${isWhole ? 'whole' : `cut by ${cutBy ?? 'nobody'}`}`,
@@ -130,7 +129,7 @@ const describe = ({ recipient, status, attempts }: RecipientView, calls: readonl
 const COSTS_NOTHING: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up', 'declines', 'declines by 603']);
 
 const brokenToRecipient = (
-  { recipient, status, attempts }: RecipientView,
+  { recipient, status, attempts }: RecipientBody,
   calls: readonly NetworkCall[],
   { request, stop }: SentRequest,
   at: { readonly id: string; readonly index: number },
@@ -143,12 +142,12 @@ const brokenToRecipient = (
   const isTaken = (key: string) =>
     !isKeyLost(world) && keys.some((one) => one.key === key && one.takenAt !== undefined);
   const isForged = calls.some((call) => call.isForged);
-  const rang = calls.filter((call) => !COSTS_NOTHING.has(call.fate) && !madeWay(call, world));
+  const rang = calls.filter((call) => !COSTS_NOTHING.has(call.fate));
   const outcomes = new Set(attempts.map(({ outcome }) => outcome));
   const confirm = request.confirm === true;
-  const isForbidden = request.waves
-    .flat()
-    .some((number) => maskPhoneNumber(number) === recipient && !number.startsWith('+1'));
+  const isForbidden = numbersOf(request).some(
+    (number) => maskPhoneNumber(number) === recipient && !number.startsWith('+1'),
+  );
   const isHeard = outcomes.has('heard') || attempts.some((attempt) => heardUnit(attempt, world));
   const isMissed = status === 'not_reached';
   return [
@@ -164,7 +163,7 @@ const brokenToRecipient = (
       isTaken('1') && status !== 'confirmed' && 'a 1 was reported in vain',
       isTaken('3') && !isPressed('1') && !isForged && status !== 'cannot_go' && 'a 3 was reported in vain',
       status === 'cannot_go' && !isPressed('3') && 'cannot go, and no 3 was pressed',
-      attempts.length > mode.attempts && 'more attempts than allowed',
+      usedBy(attempts) > mode.attempts && 'more attempts than allowed',
       rang.length > mode.attempts && mode.outages === 0 && 'called too often',
       isMissed && !isGivenUpWell(attempts, at, world) && 'given up too early',
       status === 'failed' && !isForbidden && !isHopeless(calls, world) && 'failed, though it could be reached',
@@ -173,23 +172,9 @@ const brokenToRecipient = (
   ];
 };
 
-/** It was hung up for an urgent call: it only rang, as far as was known. */
-const madeWay = ({ request }: NetworkCall, { table }: World): boolean =>
-  request !== undefined && table.madeWay.has(request.attempt.attemptId);
-
-/** When the service decided to hang it up for an urgent call; it may have been over by then, and that not written down. */
-const madeWayAt = ({ request, placedAt }: NetworkCall, { instances, network }: World): number | undefined => {
-  const later = network.calls.filter((one) => one.request?.number === request?.number && one.placedAt > placedAt);
-  const until = Math.min(...later.map((one) => one.placedAt));
-  return instances.logs.find(
-    ({ event, fields, at }) =>
-      event === 'call makes way' &&
-      fields['notification_id'] === request?.attempt.notificationId &&
-      fields['recipient_index'] === request?.attempt.index &&
-      at > placedAt &&
-      at < until,
-  )?.at;
-};
+/** The first two quick declines cost no attempt; from outside they may be any two. */
+const usedBy = (attempts: readonly AttemptBody[]): number =>
+  attempts.length - Math.min(FREE_DECLINES, attempts.filter(({ outcome }) => outcome === 'declined').length);
 
 /** A number that does not exist, a policy, or the day's limit. */
 const isHopeless = (calls: readonly NetworkCall[], { mode }: World): boolean =>
@@ -197,7 +182,7 @@ const isHopeless = (calls: readonly NetworkCall[], { mode }: World): boolean =>
 
 /** All attempts were made, somebody declined twice, or there was no time for another attempt. */
 const isGivenUpWell = (
-  attempts: readonly AttemptView[],
+  attempts: readonly AttemptBody[],
   { id, index }: { readonly id: string; readonly index: number },
   { mode, instances }: World,
 ): boolean => {
@@ -212,29 +197,15 @@ const isGivenUpWell = (
   return attempts.length >= mode.attempts || declined >= 2 || hasNoTime || told.length === 0;
 };
 
-/** A phone that has rung so long may have been declined; clocks that differ are taken off. */
-const RANG_AFTER_MS = 6_000 - CLOCKS_MS;
-const NO_ATTEMPT: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up']);
-/**
- * After so many times without a line it counts as declined: otherwise a person who declines would be called for ever. And so it does if no
- * other call was open any more when its end was reported, or if that was reported so late that it may have rung.
- */
-const isTakenForDeclined = (own: NetworkCall, { network }: World): boolean => {
-  const { id, request, reasonKnownAt = 0 } = own;
-  const isOpen = ({ placedAt, endedAt = Infinity }: NetworkCall) => placedAt < reasonKnownAt && endedAt > reasonKnownAt;
-  return (
-    network.calls.filter((call) => call.request?.number === request?.number && COSTS_NOTHING.has(call.fate)).length >
-      MOST_REFUSALS ||
-    reasonKnownAt > (own.endedAt ?? 0) + RANG_AFTER_MS ||
-    !network.calls.some((call) => call.id !== id && isOpen(call))
-  );
-};
+const NO_ATTEMPT: ReadonlySet<string> = new Set(['no line', 'set-up']);
+/** A network without a free line has the codes of a callee who declines. */
+const DECLINED: ReadonlySet<string> = new Set(['declines', 'declines by 603', 'declines at once', 'turned away']);
 
 const TOLD: ReadonlySet<string> = new Set(['busy', 'declines', 'wrong number', 'no answer']);
 
 /** An attempt says what became of its call. */
-const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): readonly string[] => {
-  const { outcome, callId } = attempt;
+const brokenAttempt = (attempt: AttemptBody, confirm: boolean, world: World): readonly string[] => {
+  const { outcome, call_connection_id: callId } = attempt;
   const call = world.network.calls.find(({ id }) => id === callId);
   if (outcome === undefined) return ['an attempt without an outcome'];
   if (call === undefined) return outcome === 'unknown' || outcome === 'refused' ? [] : [`${outcome} without a call`];
@@ -264,19 +235,15 @@ const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): re
       return isSure && spokenMs >= wholeMs ? wrong(outcome) : [];
     }
     case 'no_answer':
-      return fate === 'no answer' ||
-        fate === 'rings out' ||
-        endedBy === 'service' ||
-        isMuchUnknown(world) ||
-        wasStopped(call, world)
+      return fate === 'no answer' || fate === 'rings out' || endedBy === 'service' || isMuchUnknown(world)
         ? []
         : wrong(outcome);
+    case 'stopped':
+      return endedBy === 'service' || isMuchUnknown(world) ? [] : wrong(outcome);
     case 'busy':
       return fate === 'busy' ? [] : wrong(outcome);
     case 'declined':
-      return fate === 'declines' || fate === 'declines by 603' || isReasonLate || isTakenForDeclined(call, world)
-        ? []
-        : wrong(outcome);
+      return DECLINED.has(fate) ? [] : wrong(outcome);
     case 'refused':
       return fate === 'wrong number' ? [] : wrong(outcome);
     case 'unknown': {
@@ -288,12 +255,15 @@ const brokenAttempt = (attempt: AttemptView, confirm: boolean, world: World): re
 };
 
 /** Whether a unit was spoken before somebody hung up; or the service heard of the end much too late to tell. */
-const heardUnit = ({ outcome, callId, endedAt: knownAt = 0 }: AttemptView, { network }: World): boolean =>
+const heardUnit = (
+  { outcome, call_connection_id: callId, ended_at: endedAt }: AttemptBody,
+  { network }: World,
+): boolean =>
   outcome === 'cut_short' &&
   network.calls.some(
     ({ id, speeches, endedAt: over = 0 }) =>
       id === callId &&
-      (knownAt - over > CLOCKS_MS ||
+      (Date.parse(endedAt ?? '1970-01-01') - over > CLOCKS_MS ||
         speeches.some(
           ({ number, text, startedAt = Infinity, endedAt = 0 }) =>
             number === MESSAGE && endedAt - startedAt >= (text.length / 3) * MS_PER_CHARACTER,
@@ -305,13 +275,12 @@ const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
   const { mode, now } = world;
   // If events get lost, nobody can end a call of which no true event came, and whose id, in the answer, was lost before it was written down.
   const isLost = (isForged === true || isKnown !== true) && !isWrittenDown(id, world);
-  if (mode.eventLoss > 0 && (isLost || request === undefined)) return [];
-  // Without the table one process remembers a call of another system. If the request to speak is lost, and that process dies, nothing ever follows.
-  const isForgotten = mode.outages > 0 && mode.deathsAtRequests > 0 && call.isSpeechAnswerLost;
-  if (request === undefined && isForgotten) return [];
+  if (mode.eventLoss > 0 && isLost) return [];
+  // Nothing is stored of a call of another system: if a request about it, its answer or its process is lost, nothing follows.
+  if (request === undefined && (mode.lineFaults > 0 || mode.deathsAtRequests > 0)) return [];
   const broken: string[] = [];
   if (state !== 'ended') broken.push(`${id} was never ended`);
-  const expected = request && spokenMessage(SERVICE_NAME, request.alertType, requestOf(call, world));
+  const expected = request && callMessage(SERVICE_NAME, request.alertType, requestOf(call, world));
   // Without the table nobody knows more than the callback path says.
   for (const { number, text } of wasWithoutTable(call, world) ? [] : speeches) {
     if (expected !== undefined && text !== spokenText(number, expected)) broken.push(`${id} was told: ${text}`);
@@ -337,14 +306,7 @@ const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
     if (lastsMs > LONGEST_CALL_MS && mode.outages === 0 && mode.eventLoss === 0)
       broken.push(`${id} took ${lastsMs} ms`);
     if (silentMs > LONGEST_SILENCE_MS) broken.push(`${id} was silent for ${silentMs} ms`);
-    if (
-      isAllKnown(world) &&
-      fate === 'listens' &&
-      !isHeard &&
-      !isForged &&
-      !wasStopped(call, world) &&
-      (madeWayAt(call, world) ?? Infinity) >= (call.answerKnownAt ?? Infinity) + KNOWN_WITHIN_MS
-    ) {
+    if (isAllKnown(world) && fate === 'listens' && !isHeard && !isForged && !wasStopped(call, world)) {
       broken.push(`${id} was answered and not spoken to`);
     }
   } else if (request !== undefined && endedAt !== undefined && isAllKnown(world)) {
@@ -356,7 +318,7 @@ const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
 };
 
 const isWrittenDown = (id: string, { rows }: World): boolean =>
-  rows.some(({ properties }) => String(properties['attempts']).includes(`"callId":"${id}"`));
+  rows.some(({ properties }) => JSON.stringify(properties).includes(`\\"${id}\\"`));
 
 /**
  * The answer to a request to speak was lost, and nobody heard in time that the message had started; or, without the table, two instances spoke
@@ -365,7 +327,7 @@ const isWrittenDown = (id: string, { rows }: World): boolean =>
 const isSpeechUnclear = (call: NetworkCall, world: World): boolean =>
   (call.isSpeechAnswerLost && (call.startKnownAt ?? Infinity) >= (call.hangUpAskedAt ?? 0)) ||
   (world.mode.outages > 0 && call.speakRequests > 1) ||
-  (wasWithoutTable(call, world) && (wasStopped(call, world) || madeWayAt(call, world) !== undefined));
+  (wasWithoutTable(call, world) && wasStopped(call, world));
 
 /** Whether an instance heard of a call and could not use the table. */
 const wasWithoutTable = ({ id }: NetworkCall, { instances }: World): boolean =>
@@ -398,7 +360,7 @@ const brokenInDialling = (world: World): readonly string[] => {
     }
     const createdAt = createdAtOf(notificationId);
     if (at > createdAt + mode.deadlineMs + CLOCKS_MS) broken.push(`${number} was dialled after the deadline`);
-    const wave = sent.request.waves.findIndex((numbers) => numbers.includes(number));
+    const wave = sent.request.waves.findIndex((wave) => wave.some((callee) => callee.number === number));
     const waited = wave - wavesOver(sent, wave, claim.at, world);
     // By the clock of the instance that took the request, and by those of two that open waves.
     if (claim.at < createdAt + waited * (sent.request.waveMs ?? 0) - 1.5 * CLOCKS_MS) {
@@ -428,7 +390,7 @@ const wavesOver = ({ request }: SentRequest, wave: number, at: number, { dialled
     request.waves
       .slice(0, index + 1)
       .flat()
-      .filter((number) => reachable.has(number)).length < (request.confirmationsNeeded ?? 1);
+      .filter(({ number }) => reachable.has(number)).length < (request.confirmationsNeeded ?? 1);
   return request.waves.slice(0, Math.max(0, wave)).filter((_, index) => isOver(index)).length;
 };
 
@@ -453,15 +415,15 @@ const brokenDays = ({ mode, network }: World): readonly string[] =>
     ]);
   });
 
-/** Something is still to be done, or an open call still holds its number; what is kept for its time, and what is known of the lines, stays. */
-export const isLeftDue = (rowKey: string): boolean =>
-  rowKey.startsWith('due|') && rowKey !== LINE_KEY && !/\|(?:expired_|remind\|)/.test(rowKey);
+/** Something may still happen to a notification, or is to be told of it. */
+export const isLeftLive = ({ rowKey, properties }: StoredRow): boolean =>
+  rowKey !== LINES_KEY && (properties['live'] === 'yes' || properties['told'] === 'no');
 
 const brokenRows = ({ rows }: World): readonly string[] =>
-  rows.flatMap(({ rowKey, properties }) =>
+  rows.flatMap((row) =>
     those([
-      WHOLE_NUMBER.test(JSON.stringify(properties)) && `${rowKey} has a whole number`,
-      isLeftDue(rowKey) && `${rowKey} is left due`,
+      WHOLE_NUMBER.test(JSON.stringify(row.properties)) && `${row.rowKey} has a whole number`,
+      isLeftLive(row) && `${row.rowKey} is left live`,
     ]),
   );
 

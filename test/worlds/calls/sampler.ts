@@ -1,6 +1,6 @@
-import type { NotificationView, RecipientView } from '../../../src/calls/state/view.ts';
+import type { NotificationBody, RecipientBody } from '../../../src/calls/state/view.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
-import { idOf } from './senders.ts';
+import { idOf, numbersOf } from './senders.ts';
 import type { World } from './world.ts';
 
 const EVERY_MS = 10_000;
@@ -10,13 +10,13 @@ const WAITS_AT_MOST_MS = 200_000;
 const UNCLEAR_MS = 160_000;
 const NOT_FINAL = new Set(['waiting', 'ringing', 'speaking']);
 
-const isFinal = ({ status }: RecipientView): boolean => !NOT_FINAL.has(status);
+const isFinal = ({ status }: RecipientBody): boolean => !NOT_FINAL.has(status);
 
 /** Looks at all notifications again and again, and collects what may not be, a line each. */
 export class Sampler {
   readonly broken: string[] = [];
   readonly #world: World;
-  readonly #last = new Map<string, NotificationView>();
+  readonly #last = new Map<string, NotificationBody>();
   /** Since when somebody could have been called. */
   readonly #idleSince = new Map<string, number>();
 
@@ -41,7 +41,7 @@ export class Sampler {
         continue;
       }
       this.#last.set(id, view);
-      const numbers = sent.request.waves.flat();
+      const numbers = numbersOf(sent.request);
       for (const [index, recipient] of view.recipients.entries()) {
         const earlier = before?.recipients[index];
         if (earlier !== undefined && isFinal(earlier) && !isFinal(recipient)) {
@@ -56,7 +56,7 @@ export class Sampler {
   #demandProgress(
     key: string,
     number: PhoneNumber | undefined,
-    { recipient, status, nextAttemptAt = 0 }: RecipientView,
+    { recipient, status, next_attempt_at: nextAt }: RecipientBody,
   ): void {
     const { mode, now, network, conditions } = this.#world;
     const open = network.calls.filter(({ state, request }) => state !== 'ended' && request !== undefined).length;
@@ -64,9 +64,9 @@ export class Sampler {
       status === 'waiting' &&
       // Of a call request without an answer nobody knows whether it rings.
       !this.#wasDialled(number) &&
-      nextAttemptAt <= now &&
-      // Somebody who declines beside one other call may have had no line: then one line is taken for all there are.
-      open < (mode.lines > 1 ? mode.lines - 1 : 1) &&
+      Date.parse(nextAt ?? '1970-01-01') <= now &&
+      // One line is kept for urgent calls, and fewer may be used for a while if calls seem to find none.
+      open < 1 &&
       !conditions.isOutage &&
       !conditions.isSetUpWrong &&
       mode.callsPerDay >= 1_000;

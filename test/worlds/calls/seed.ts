@@ -1,4 +1,4 @@
-import { brokenPromises, isLeftDue } from './promises.ts';
+import { brokenPromises, isLeftLive } from './promises.ts';
 import { Sampler } from './sampler.ts';
 import type { Mode } from './modes.ts';
 import { inWorld, type World } from './world.ts';
@@ -37,15 +37,14 @@ export const playSeed = (seed: number, mode: Mode, isTold = false): Promise<Play
     const calmUntil = world.now + CALM_MS;
     while (world.now < calmUntil && !isOver(world)) await world.pass(60_000);
     await world.pass(AFTERWARDS_MS);
-    const lost = world.instances.laterMarks.lost(world.rows);
-    return { broken: [...sampler.broken, ...(await brokenPromises(world)), ...lost], story: world.story.text };
+    return { broken: [...sampler.broken, ...(await brokenPromises(world))], story: world.story.text };
   });
 
 /** Nothing is due any more, and no line is open. */
 const isOver = ({ rows, network, senders }: World): boolean =>
   network.calls.every(({ state }) => state === 'ended') &&
   senders.sent.every(({ answers }) => answers.length > 0) &&
-  rows.every(({ rowKey }) => !isLeftDue(rowKey));
+  rows.every((row) => !isLeftLive(row));
 
 /** A ringing call is reported to be spoken to, or over; or a key to have been pressed. */
 const forgeOne = ({ network, chance }: World): void => {

@@ -78,7 +78,7 @@ export class Senders {
     const acknowledgement: SentRequest['acknowledgements'][number] = { by, answers: [] };
     sent.acknowledgements.push(acknowledgement);
     this.#withAny(`acknowledge ${sent.key} by ${by}`, async ({ phone, log }) => {
-      acknowledgement.answers.push((await phone.acknowledge(id, by, log))?.acknowledgedBy);
+      acknowledgement.answers.push((await phone.acknowledge(id, by, log))?.acknowledged_by);
     });
   }
 
@@ -158,6 +158,10 @@ export class Senders {
   }
 }
 
+/** The numbers of a request, in its order. */
+export const numbersOf = ({ waves }: NotificationRequest): readonly PhoneNumber[] =>
+  waves.flat().map(({ number }) => number);
+
 /** A number that belongs to nobody. @param request keeps the numbers of two requests apart */
 export const someNumber = (request: number, index: number): PhoneNumber =>
   phoneNumber(`+1206${5_550_000 + request * 1_000 + index}`);
@@ -175,11 +179,13 @@ const someRequest = (index: number, { mode, chance }: Ground): NotificationReque
   const alertType = chance.anyOf(ALERT_TYPES) ?? ALERT_TYPES[0];
   const confirm = chance.happens(mode.confirms);
   const details = chance.happens(0.3) ? { details: `Ridge ${index}, camera 4` } : {};
-  if (!confirm || !chance.happens(mode.confirms)) return { alertType, waves: [numbers], confirm, ...details };
-  const waves: PhoneNumber[][] = [];
+  if (!confirm || !chance.happens(mode.confirms)) {
+    return { alertType, waves: [numbers.map((number) => ({ number }))], confirm, ...details };
+  }
+  const waves: { readonly number: PhoneNumber }[][] = [];
   for (const number of numbers) {
     if (waves.length === 0 || chance.happens(0.5)) waves.push([]);
-    waves.at(-1)?.push(number);
+    waves.at(-1)?.push({ number });
   }
   const waveMs = chance.wholeBetween(30, 90) * 1_000;
   const needed = chance.happens(0.5) ? { confirmationsNeeded: chance.wholeBetween(1, numbers.length) } : {};

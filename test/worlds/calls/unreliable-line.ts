@@ -15,7 +15,6 @@ import type { TelephoneNetwork } from './network.ts';
 export class UnreliableLine implements PhoneLine {
   readonly name = 'acs';
   readonly isIdempotent = true;
-  readonly refusesSurely = false;
   readonly #ground: Ground;
   readonly #network: TelephoneNetwork;
   readonly #life: Life;
@@ -29,16 +28,23 @@ export class UnreliableLine implements PhoneLine {
   call(request: CallRequest): Promise<CallId> {
     return this.#ask('call', request, () => {
       if (!this.#ground.conditions.isSetUpWrong) return this.#network.call(request);
-      throw new PhoneLineError('set-up', 'no permission', { code: 403, subCode: 7_504 });
+      throw new PhoneLineError({ failure: 'set_up', reason: 'no permission', code: 403, subCode: 7_504 });
     });
   }
 
-  async speak(callId: CallId, text: string, ref?: SpeechRef): Promise<undefined> {
-    await this.#ask('speak', callId, () => this.#network.speak(callId, text, ref));
-  }
+  readonly media = {
+    speak: (callId: CallId, text: string, ref?: SpeechRef): Promise<void> =>
+      this.#ask('speak', callId, () => this.#network.speak(callId, text, ref)),
+    listen: (callId: CallId, number: PhoneNumber, ref: AttemptRef): Promise<void> =>
+      this.#ask('listen', callId, () => this.#network.listen(callId, number, ref)),
+  };
 
-  listen(callId: CallId, number: PhoneNumber, ref: AttemptRef): Promise<void> {
-    return this.#ask('listen', callId, () => this.#network.listen(callId, number, ref));
+  /** Calls nobody: it shows only whether our credential is right. */
+  check(): Promise<void> {
+    return this.#ask('check', undefined, () => {
+      if (this.#ground.conditions.isSetUpWrong)
+        throw new PhoneLineError({ failure: 'set_up', reason: 'no permission' });
+    });
   }
 
   hangUp(callId: CallId): Promise<void> {
@@ -46,8 +52,8 @@ export class UnreliableLine implements PhoneLine {
   }
 
   #ask<Answer>(
-    kind: 'call' | 'speak' | 'listen' | 'hang up',
-    about: CallRequest | CallId,
+    kind: 'call' | 'speak' | 'listen' | 'hang up' | 'check',
+    about: CallRequest | CallId | undefined,
     carryOut: () => Answer,
   ): Promise<Answer> {
     const { chance, conditions, story, dialled, now } = this.#ground;
@@ -74,14 +80,18 @@ export class UnreliableLine implements PhoneLine {
       lost: fault === 'request' || fault === 'answer' ? fault : undefined,
       told: {
         afterMs: chance.between(5, LONGEST_REQUEST_MS - 100),
-        error: new PhoneLineError('unanswered', 'no answer'),
+        error: new PhoneLineError({ failure: 'unanswered', reason: 'no answer' }),
       },
     };
     return this.#life.request(travel, async () => {
-      if (fault === 'unreachable') throw new PhoneLineError('not sent', 'unreachable');
+      if (fault === 'unreachable') throw new PhoneLineError({ failure: 'unreachable', reason: 'unreachable' });
       // A hang-up is repeated until it is taken.
       if (fault === 'rejected') {
-        throw new PhoneLineError(kind === 'hang up' ? 'not sent' : 'throttled', 'slow down', { code: 429 });
+        throw new PhoneLineError({
+          failure: kind === 'hang up' ? 'unreachable' : 'capacity',
+          reason: 'slow down',
+          code: 429,
+        });
       }
       return carryOut();
     });

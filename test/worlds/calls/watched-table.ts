@@ -16,8 +16,6 @@ export class WatchedTable extends MemoryTable {
   readonly #now: () => number;
   readonly #attempts = new Map<string, Commit>();
   readonly #rows = new Map<string, Commit>();
-  /** The attempts that made way for an urgent call. */
-  readonly madeWay = new Set<unknown>();
   #commits = 0;
   /** Called after each commit, before anything else happens. */
   watch: (commit: Commit, rowKeys: readonly string[]) => Promise<void> = async () => undefined;
@@ -48,7 +46,6 @@ export class WatchedTable extends MemoryTable {
     const commit = this.last;
     for (const write of writes) {
       if (write.kind === 'delete') continue;
-      this.madeWay.add(write.properties['madeWay']);
       if (write.kind === 'insert') this.#rows.set(write.rowKey, commit);
       for (const [id] of JSON.stringify(write.properties).matchAll(UUID)) {
         if (!this.#attempts.has(id)) this.#attempts.set(id, commit);

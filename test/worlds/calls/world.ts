@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import type { NotificationId } from '../../../src/calls/model/ids.ts';
-import type { NotificationView } from '../../../src/calls/phone.ts';
+import type { NotificationBody } from '../../../src/calls/phone.ts';
 import { NotificationStore } from '../../../src/calls/store/notification-store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
-import { viewOf } from '../../../src/calls/state/view.ts';
+import { bodyOf } from '../../../src/calls/state/view.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
@@ -50,8 +50,7 @@ export class World extends Ground {
     this.network = new TelephoneNetwork(this, fateOf ?? byChance, post);
     this.instances = new Instances(this, this.network);
     this.senders = new Senders(this, this.instances);
-    const parts = { ...this.rules, table: this.faultlessTable, destinations: [], newId: randomUUID };
-    this.#store = new NotificationStore(parts);
+    this.#store = new NotificationStore(this.faultlessTable, randomUUID, () => undefined);
     this.table.watch = (commit, rowKeys) => this.#watch(commit, rowKeys);
   }
 
@@ -66,18 +65,18 @@ export class World extends Ground {
   }
 
   /** A notification as the table has it, whatever instances could read now. */
-  async view(id: NotificationId): Promise<NotificationView | undefined> {
+  async view(id: NotificationId): Promise<NotificationBody | undefined> {
     const known = await this.#store.load(id);
-    return known && viewOf(known, this.now);
+    return known && bodyOf(known, this.now);
   }
 
   /** What has reached too few, as the table has it. */
-  async needingAttention(): Promise<readonly NotificationView[]> {
-    return (await this.#store.needingAttention(this.now)).map((known) => viewOf(known, this.now));
+  async needingAttention(): Promise<readonly NotificationBody[]> {
+    return (await this.#store.needingAttention(this.now)).map((known) => bodyOf(known, this.now));
   }
 
   /** What became of a request, as the table has it. */
-  async viewOf(sent: SentRequest): Promise<NotificationView | undefined> {
+  async viewOf(sent: SentRequest): Promise<NotificationBody | undefined> {
     const id = idOf(sent);
     return id === undefined ? undefined : this.view(id);
   }

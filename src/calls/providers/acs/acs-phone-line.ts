@@ -4,26 +4,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   CallAutomationClient,
   type CallAutomationClientOptions,
-  type CallInvite,
+  type CallConnection,
   type TextSource,
   VoiceKind,
 } from '@azure/communication-call-automation';
 import type { TokenCredential } from '@azure/identity';
 
 import type { Connection } from '../../../azure/connection.ts';
-import { callFailure, judgeAcsError } from './acs-failure.ts';
-import { type Bounds, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
-import { type AttemptRef, formatCallContext, formatSpeechContext, type SpeechRef } from '../../model/call-context.ts';
+import { formatCallContext, formatSpeechContext } from '../../model/call-context.ts';
+import type { Failure } from '../../model/call-event.ts';
 import { type CallId, parseCallId } from '../../model/ids.ts';
 import {
+  type CallMedia,
   type CallRequest,
   LONGEST_REQUEST_MS,
   type PhoneLine,
   PhoneLineError,
-  type PhoneLineFailure,
 } from '../../model/phone-line.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
 import { MESSAGE } from '../../model/speech.ts';
+import { type Bounds, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
+import { failedCallRequest, failedRequest } from './codes.ts';
 
 /** A client of ACS Call Automation without the SDK's retries, which have no deadline and would speak a message twice. */
 export const connectToAcs = (connection: Connection, credential: TokenCredential): CallAutomationClient => {
@@ -50,12 +51,17 @@ const listenDeadline: AdditionalPolicy['policy'] = {
   },
 };
 
-const CALL: Bounds = { attemptMs: 4_500, withinMs: LONGEST_REQUEST_MS, attempts: 3 };
-// Without an answer it is not repeated, so one attempt may take longer.
-const SPEAK: Bounds = { attemptMs: 10_000, withinMs: LONGEST_REQUEST_MS, attempts: 3 };
+const CALL: Bounds = { tryMs: 4_500, withinMs: LONGEST_REQUEST_MS, tries: 3 };
+// Without an answer it is not repeated, so one try may take longer.
+const SPEAK: Bounds = { tryMs: 10_000, withinMs: LONGEST_REQUEST_MS, tries: 3 };
 // The policy above ends each of them.
-const LISTEN: Bounds = { attemptMs: LISTEN_MS, withinMs: LONGEST_REQUEST_MS, attempts: 2 };
-const HANG_UP: Bounds = { attemptMs: 4_000, withinMs: LONGEST_REQUEST_MS, attempts: 4 };
+const LISTEN: Bounds = { tryMs: LISTEN_MS, withinMs: LONGEST_REQUEST_MS, tries: 2 };
+const HANG_UP: Bounds = { tryMs: 4_000, withinMs: LONGEST_REQUEST_MS, tries: 4 };
+const CHECK: Bounds = { tryMs: 5_000, withinMs: LONGEST_REQUEST_MS, tries: 2 };
+
+const SURELY_NOT_DONE: ReadonlySet<Failure> = new Set(['capacity', 'unreachable']);
+// After a limit of capacity, the queue decides when to ask again.
+const CALL_REPEATED: ReadonlySet<Failure> = new Set(['unanswered', 'unreachable']);
 
 /** Who calls: an ACS number, or a Teams resource account (Teams Phone extensibility). */
 export type Caller = { readonly phoneNumber: PhoneNumber } | { readonly teamsResourceAccountId: string };
@@ -76,106 +82,111 @@ export interface AcsLineOptions {
 export class AcsPhoneLine implements PhoneLine {
   readonly name = 'acs';
   readonly isIdempotent = true;
-  readonly refusesSurely = false;
+  readonly media: CallMedia;
   readonly #client: () => CallAutomationClient;
   readonly #options: AcsLineOptions;
 
   constructor(client: () => CallAutomationClient, options: AcsLineOptions) {
     this.#client = client;
     this.#options = options;
+    this.media = acsMedia((callId) => client().getCallConnection(callId));
   }
 
-  async call({ number, alertType, attempt: ref, firstSentAt, callbackBaseUrl }: CallRequest): Promise<CallId> {
-    const { caller, cognitiveServicesEndpoint } = this.#options;
-    const requestOptions = repeatable(ref.attemptId, firstSentAt);
-    const ask = (abortSignal: AbortSignal) =>
-      this.#client().createCall(
-        inviteTo(number, caller),
-        `${callbackBaseUrl ?? this.#options.callbackBaseUrl}/api/${alertType.callbackPath}`,
-        {
-          operationContext: formatCallContext(ref),
-          callIntelligenceOptions: { cognitiveServicesEndpoint },
-          ...('teamsResourceAccountId' in caller
-            ? { teamsAppSource: { teamsAppId: caller.teamsResourceAccountId } }
-            : {}),
-          abortSignal,
-          requestOptions,
-        },
-      );
-    // Throttled: whoever asked knows better when to ask again.
-    const { callConnectionProperties } = await attempt(MAY_HAVE_FAILED, CALL, ask).catch(throwOfCall);
-    const callId = parseCallId(callConnectionProperties.callConnectionId);
-    if (callId === undefined) throw new PhoneLineError('unanswered', 'unexpected answer');
-    return callId;
-  }
-
-  async speak(callId: CallId, text: string, ref?: SpeechRef): Promise<undefined> {
-    const source: TextSource = { kind: 'textSource', text, sourceLocale: 'en-US', voiceKind: VoiceKind.Female };
-    const media = this.#client().getCallConnection(callId).getCallMedia();
+  async call({ number, alertType, attempt, firstSentAt, callbackBaseUrl }: CallRequest): Promise<CallId> {
+    const { caller, cognitiveServicesEndpoint, callbackBaseUrl: ownBaseUrl } = this.#options;
+    const [invite, teams] =
+      'phoneNumber' in caller
+        ? [{ sourceCallIdNumber: { phoneNumber: caller.phoneNumber } }, {}]
+        : [{}, { teamsAppSource: { teamsAppId: caller.teamsResourceAccountId } }];
     const options = {
-      loop: false,
-      ...(ref === undefined ? {} : { operationContext: formatSpeechContext(ref) }),
-      // Otherwise it would be spoken after what is being spoken.
-      ...(ref === undefined || ref.speech === MESSAGE ? {} : { interruptCallMediaOperation: true }),
+      operationContext: formatCallContext(attempt),
+      callIntelligenceOptions: { cognitiveServicesEndpoint },
+      ...teams,
+      requestOptions: repeatable(attempt.attemptId, firstSentAt),
     };
-    const speak = async () =>
-      attempt(HAD_NO_EFFECT, SPEAK, (abortSignal) => media.playToAll([source], { ...options, abortSignal })).catch(
-        throwGone,
-      );
-    try {
-      await speak();
-    } catch (error) {
-      const subCode = error instanceof PhoneLineError ? error.subCode : undefined;
-      if (subCode === undefined || !NOT_IN_THAT_STATE.has(subCode)) throw error;
-      await sleep(STATE_PAUSE_MS);
-      await speak();
-    }
-  }
-
-  async listen(callId: CallId, number: PhoneNumber, ref: AttemptRef): Promise<void> {
-    const media = this.#client().getCallConnection(callId).getCallMedia();
-    const callee = { phoneNumber: number };
-    const operationContext = formatCallContext(ref);
-    await attempt(HAD_NO_EFFECT, LISTEN, async () =>
-      media.startContinuousDtmfRecognition(callee, { operationContext }),
-    );
+    const { callConnectionProperties } = await sent(CALL_REPEATED, CALL, async (abortSignal) =>
+      this.#client().createCall(
+        { targetParticipant: { phoneNumber: number }, ...invite },
+        `${callbackBaseUrl ?? ownBaseUrl}/api/${alertType.callbackPath}`,
+        { ...options, abortSignal },
+      ),
+    ).catch((error: unknown) => {
+      throw error instanceof PhoneLineError ? new PhoneLineError(failedCallRequest(error.result)) : error;
+    });
+    const callId = parseCallId(callConnectionProperties.callConnectionId);
+    if (callId === undefined) throw new PhoneLineError({ failure: 'unanswered', reason: 'unexpected answer' });
+    return callId;
   }
 
   async hangUp(callId: CallId): Promise<void> {
     const connection = this.#client().getCallConnection(callId);
     const requestOptions = repeatable(randomUUID(), Date.now());
     try {
-      await attempt(SAFE_TO_REPEAT, HANG_UP, (abortSignal) => connection.hangUp(true, { abortSignal, requestOptions }));
+      await sent(SAFE_TO_REPEAT, HANG_UP, async (abortSignal) =>
+        connection.hangUp(true, { abortSignal, requestOptions }),
+      );
     } catch (error) {
-      // 404/8522 and the like: an earlier hang-up, or the callee, has ended the call.
-      if (!(error instanceof PhoneLineError) || !isOver(error)) throw error;
+      // An earlier hang-up, or the callee, has ended the call.
+      const { failure, subCode } = resultOfError(error);
+      if (failure !== 'gone' && !HUNG_UP.has(subCode)) throw error;
+    }
+  }
+
+  async check(): Promise<void> {
+    const nobodysCall = this.#client().getCallConnection(randomUUID());
+    try {
+      await sent(SAFE_TO_REPEAT, CHECK, async (abortSignal) =>
+        nobodysCall.getCallConnectionProperties({ abortSignal }),
+      );
+    } catch (error) {
+      const result = resultOfError(error);
+      if (result.failure === 'gone') return;
+      throw result.failure === 'forbidden' ? new PhoneLineError({ ...result, failure: 'set_up' }) : error;
     }
   }
 }
 
-/** Sub-codes of a request about a call that is over, and of one that is over or not in that state (yet). */
-const CALL_IS_OVER: ReadonlySet<number> = new Set([8_522, 8_528]);
-const NOT_IN_THAT_STATE: ReadonlySet<number> = new Set([8_500, 8_585]);
+/** Sub-codes of a request about a call that is over; of one that is over or not in that state (yet); and of a hang-up that needs no more. */
+const CALL_IS_OVER: ReadonlySet<number | undefined> = new Set([8_522, 8_528]);
+const NOT_IN_THAT_STATE: ReadonlySet<number | undefined> = new Set([8_500, 8_585]);
 const HUNG_UP: ReadonlySet<number | undefined> = new Set([8_501, 8_522, 8_528, 8_585]);
+/** Until a call that has just connected can be spoken to. */
 const STATE_PAUSE_MS = 500;
 
-const isOver = ({ failure, code, subCode }: PhoneLineError): boolean =>
-  failure === 'gone' || code === 410 || HUNG_UP.has(subCode);
-
-// Some of these are answered 400, not 404.
-const throwGone = (error: unknown): never => {
-  const subCode = error instanceof PhoneLineError ? error.subCode : undefined;
-  if (subCode === undefined || !CALL_IS_OVER.has(subCode)) throw error;
-  throw new PhoneLineError('gone', 'call not found', { subCode });
-};
-
-const throwOfCall = (error: unknown): never => {
-  throw error instanceof PhoneLineError ? callFailure(error) : error;
-};
-
-const inviteTo = (number: PhoneNumber, caller: Caller): CallInvite => ({
-  targetParticipant: { phoneNumber: number },
-  ...('phoneNumber' in caller ? { sourceCallIdNumber: { phoneNumber: caller.phoneNumber } } : {}),
+const acsMedia = (connectionOf: (callId: CallId) => CallConnection): CallMedia => ({
+  speak: async (callId, text, speech) => {
+    const source: TextSource = { kind: 'textSource', text, sourceLocale: 'en-US', voiceKind: VoiceKind.Female };
+    const options = {
+      loop: false,
+      ...(speech === undefined ? {} : { operationContext: formatSpeechContext(speech) }),
+      // Otherwise it would be spoken after what is being spoken.
+      ...(speech === undefined || speech.speech === MESSAGE ? {} : { interruptCallMediaOperation: true }),
+    };
+    const speak = async () =>
+      sent(SURELY_NOT_DONE, SPEAK, async (abortSignal) =>
+        connectionOf(callId)
+          .getCallMedia()
+          .playToAll([source], { ...options, abortSignal }),
+      );
+    try {
+      await speak().catch(async (error: unknown) => {
+        if (!NOT_IN_THAT_STATE.has(resultOfError(error).subCode)) throw error;
+        await sleep(STATE_PAUSE_MS);
+        return speak();
+      });
+    } catch (error) {
+      // Some of these are answered 400, not 404.
+      const result = resultOfError(error);
+      throw CALL_IS_OVER.has(result.subCode) ? new PhoneLineError({ ...result, failure: 'gone' }) : error;
+    }
+  },
+  listen: async (callId, number, attempt) => {
+    const media = connectionOf(callId).getCallMedia();
+    const operationContext = formatCallContext(attempt);
+    await sent(SURELY_NOT_DONE, LISTEN, async () =>
+      media.startContinuousDtmfRecognition({ phoneNumber: number }, { operationContext }),
+    );
+  },
 });
 
 // Replaces the SDK's own headers: it makes a new repeatability id for every request.
@@ -186,11 +197,14 @@ const repeatable = (id: string, firstSentAt: number) => ({
   },
 });
 
-const HAD_NO_EFFECT: ReadonlySet<PhoneLineFailure> = new Set(['throttled', 'not sent']);
-const MAY_HAVE_FAILED: ReadonlySet<PhoneLineFailure> = new Set(['unanswered', 'not sent']);
-
-const attempt = async <Answer>(
-  repeated: ReadonlySet<PhoneLineFailure>,
+const sent = async <Answer>(
+  repeated: ReadonlySet<Failure>,
   bounds: Bounds,
   send: (abortSignal: AbortSignal) => Promise<Answer>,
-): Promise<Answer> => sendRepeatedly(repeated, bounds, (error) => judgeAcsError(error, Date.now()), send);
+): Promise<Answer> => sendRepeatedly(repeated, bounds, (error) => failedRequest(error, Date.now()), send);
+
+/** @throws the error itself, if it is not a failed request */
+const resultOfError = (error: unknown): PhoneLineError['result'] => {
+  if (error instanceof PhoneLineError) return error.result;
+  throw error;
+};

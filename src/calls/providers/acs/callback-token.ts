@@ -1,4 +1,4 @@
-import { createLocalJWKSet, createRemoteJWKSet, errors, jwtVerify, type JWTVerifyGetKey } from 'jose';
+import { createRemoteJWKSet, errors, jwtVerify, type JWTVerifyGetKey } from 'jose';
 
 import type { VerifyToken } from '../callbacks.ts';
 
@@ -11,13 +11,15 @@ export interface TokenRules {
   readonly tokenKeysUrl: string;
 }
 
-const KEYS_CACHED_MS = 3_600_000;
-// A token with an unknown key id has the keys fetched again, at most this often: anybody can make up key ids.
-const KEYS_COOL_DOWN_MS = 30_000;
-// A callee hears silence meanwhile.
-const KEYS_DEADLINE_MS = 3_000;
-// While they cannot be fetched again: yesterday's keys still verify.
+/** Fetched keys are used so long if newer ones cannot be fetched: an outage of the key server makes no callback unusable. */
 const KEYS_USED_MS = 48 * 3_600_000;
+/** Older keys are fetched again before they are used. */
+const KEYS_FRESH_MS = 3_600_000;
+/** Between two fetches, because of age or because of an unknown key id: anybody can make up key ids. */
+const KEYS_COOL_DOWN_MS = 30_000;
+/** For a fetch that a callback waits for: the callee hears silence meanwhile. */
+const KEYS_DEADLINE_MS = 3_000;
+/** How much the clocks may differ. */
 const LEEWAY_SECONDS = 30;
 
 /** The keys could not be fetched. */
@@ -26,8 +28,7 @@ class KeysUnavailable extends Error {
 }
 
 /**
- * Verifies the signed token that ACS puts on every callback. Create it once: it caches the keys, which the first token has fetched
- * for all callbacks.
+ * Verifies the signed token that ACS puts on every callback. Create it once: it caches the keys.
  *
  * @returns undefined without a resource id: tokens cannot be verified
  * @example
@@ -36,18 +37,12 @@ class KeysUnavailable extends Error {
  */
 export const createTokenVerifier = ({ resourceId, tokenIssuer, tokenKeysUrl }: TokenRules): VerifyToken | undefined => {
   if (resourceId === undefined) return undefined;
-  const keys = survivingOutages(
-    createRemoteJWKSet(new URL(tokenKeysUrl), {
-      cacheMaxAge: KEYS_CACHED_MS,
-      cooldownDuration: KEYS_COOL_DOWN_MS,
-      timeoutDuration: KEYS_DEADLINE_MS,
-    }),
-  );
+  const keyOf = publicKeys(tokenKeysUrl);
   return async (authorization) => {
     const token = /^Bearer +([\w-]+\.[\w-]+\.[\w-]+) *$/i.exec(authorization ?? '')?.[1];
     if (token === undefined) return 'invalid';
     try {
-      await jwtVerify(token, keys, {
+      await jwtVerify(token, keyOf, {
         issuer: tokenIssuer,
         audience: resourceId,
         algorithms: ['RS256'],
@@ -64,42 +59,33 @@ export const createTokenVerifier = ({ resourceId, tokenIssuer, tokenKeysUrl }: T
   };
 };
 
-/**
- * The keys, and while they cannot be fetched those fetched before: an outage of the key endpoint must not make callbacks unusable whose
- * keys are known. A key that is not among them cannot be verified then.
- */
-const survivingOutages = (fetched: ReturnType<typeof createRemoteJWKSet>): JWTVerifyGetKey => {
-  let freshAt = -Infinity;
-  let failedAt = -Infinity;
-  return async (header, token) => {
+const publicKeys = (url: string): JWTVerifyGetKey => {
+  const keys = createRemoteJWKSet(new URL(url), {
+    cacheMaxAge: KEYS_USED_MS,
+    cooldownDuration: KEYS_COOL_DOWN_MS,
+    timeoutDuration: KEYS_DEADLINE_MS,
+  });
+  let refreshAt = 0;
+  const refresh = async (): Promise<void> => {
     const now = Date.now();
-    const earlier = now - freshAt < KEYS_USED_MS ? fetched.jwks() : undefined;
-    const known = earlier && createLocalJWKSet(earlier);
-    if (known !== undefined && !fetched.fresh && now - failedAt < KEYS_COOL_DOWN_MS) {
-      return unlessMissing(known(header, token));
-    }
+    const areThere = keys.jwks() !== undefined;
+    if (areThere && now < refreshAt) return;
+    refreshAt = now + (areThere ? KEYS_COOL_DOWN_MS : KEYS_FRESH_MS);
+    // jose fetches the first ones itself.
+    if (!areThere) return;
+    await keys.reload().then(
+      () => (refreshAt = now + KEYS_FRESH_MS),
+      () => undefined,
+    );
+  };
+  return async (header, token) => {
+    await refresh();
     try {
-      const key = await fetched(header, token);
-      freshAt = now;
-      return key;
+      return await keys(header, token);
     } catch (error) {
       // These two mean that the token is wrong. All others mean that the keys could not be fetched.
       if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) throw error;
-      failedAt = now;
-      if (known !== undefined) return unlessMissing(known(header, token));
       throw new KeysUnavailable('The keys of callback tokens could not be fetched.', { cause: error });
     }
   };
-};
-
-/** @throws {KeysUnavailable} where the key is not among those known: it may be a new one */
-const unlessMissing = async <Key>(looked: Promise<Key>): Promise<Key> => {
-  try {
-    return await looked;
-  } catch (error) {
-    if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-    throw new KeysUnavailable('The key of this callback token is not known, and the keys cannot be fetched.', {
-      cause: error,
-    });
-  }
 };

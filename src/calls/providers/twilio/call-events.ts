@@ -1,53 +1,52 @@
-import type { CallEvent, CallResult, ResultCodes } from '../../model/call-event.ts';
+import type { CallEvent } from '../../model/call-event.ts';
 import { parseCallId } from '../../model/ids.ts';
 import type { Address } from './addresses.ts';
-import { meaningOfEnd } from './result-meaning.ts';
+import { resultOfEnd } from './codes.ts';
 
 /** The parameters of a callback. */
 export type Form = Readonly<Record<string, string>>;
 
-/** Reported by `CallStatus` when a call is over. */
-const FAILED: ReadonlySet<string> = new Set(['busy', 'no-answer', 'failed', 'canceled']);
+/** Whether a callback only reports the status of a call, also one of another system. */
+export const isStatus = (form: Form, { occasion }: Address): boolean =>
+  occasion === 'status' || form['CallbackSource'] === 'call-progress-events';
 
 // A row stores integers of 32 bits. Real codes are far smaller.
 const wholeNumber = (text: string | undefined): number | undefined =>
   text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 
-/**
- * A callback → the event that it reports; undefined where it has no well-formed call id, `other` where it reports nothing that is used here.
- *
- * Twilio asks for instructions when somebody has answered, when a key was pressed, and when what was to be said is over; and it tells the status of the
- * call, in any order and perhaps twice.
- */
-export const readCallEvent = (form: Form, address: Address): CallEvent | 'other' | undefined => {
+/** A callback → the event that it reports; undefined if it has no well-formed call id, `other` if it reports nothing that is used here. */
+export const callEvent = (form: Form, address: Address): CallEvent | 'other' | undefined => {
   const callId = parseCallId(form['CallSid']);
   if (callId === undefined || !/^CA[0-9A-Fa-f]{32}$/.test(callId)) return undefined;
-  const { attempt, occasion, speech, step } = address;
+  const { attempt, speech, keys } = address;
   const about = { callId, attempt, result: {} };
-  const status = form['CallStatus'] ?? '';
-  if (occasion === 'status' || form['CallbackSource'] === 'call-progress-events') {
+  if (isStatus(form, address)) {
     const codes = { code: wholeNumber(form['SipResponseCode']), subCode: wholeNumber(form['ErrorCode']) };
-    if (status === 'completed') {
-      const seconds = wholeNumber(form['CallDuration']);
-      const connectedMs = seconds === undefined ? undefined : seconds * 1_000;
-      return { ...about, kind: 'disconnected', result: withoutOk(codes), connectedMs };
+    const status = form['CallStatus'] ?? '';
+    switch (status) {
+      case 'initiated':
+      case 'ringing':
+        return { ...about, kind: 'ringing' };
+      case 'in-progress':
+        return { ...about, kind: 'connected' };
+      case 'completed': {
+        const seconds = wholeNumber(form['CallDuration']);
+        const connectedMs = seconds === undefined ? undefined : seconds * 1_000;
+        // 200 is the network's word for a call that was established.
+        const code = codes.code === 200 ? undefined : codes.code;
+        return { ...about, kind: 'disconnected', result: { ...codes, code }, connectedMs };
+      }
+      case 'busy':
+      case 'no-answer':
+      case 'failed':
+      case 'canceled':
+        return { ...about, kind: 'create failed', result: resultOfEnd(status, codes) };
+      default:
+        return 'other';
     }
-    if (FAILED.has(status)) return { ...about, kind: 'create failed', result: endOf(status, codes) };
-    return status === 'initiated' || status === 'ringing' ? { ...about, kind: 'ringing' } : 'other';
   }
-  const awaiting = { ...about, isAwaiting: true };
   const key = form['Digits'] ?? '';
-  // Only the first key counts: more cannot have been asked for.
-  if (key !== '') return { ...awaiting, kind: 'tone received', key: { key: key.slice(0, 1), sequence: step } };
-  if (occasion === 'end') return { ...awaiting, kind: 'play completed', speech };
-  return { ...awaiting, kind: 'connected', isMachine: /^(machine|fax)/.test(form['AnsweredBy'] ?? '') };
+  // No more than one key was asked for.
+  if (key !== '') return { ...about, kind: 'tone received', key: { key: key.slice(0, 1), sequence: keys } };
+  return address.occasion === 'end' ? { ...about, kind: 'play completed', speech } : 'other';
 };
-
-const endOf = (status: string, codes: ResultCodes): CallResult => ({
-  ...codes,
-  reason: status,
-  ...meaningOfEnd(status, codes),
-});
-
-/** 200 is the network's word for a call that was established. */
-const withoutOk = ({ code, subCode }: ResultCodes): CallResult => ({ code: code === 200 ? undefined : code, subCode });

@@ -1,10 +1,11 @@
 import * as z from 'zod';
 
 import { readSdkError } from '../../../azure/sdk-error.ts';
+import type { Failure } from '../../model/call-event.ts';
 import { type CallId, parseCallId } from '../../model/ids.ts';
-import { PhoneLineError, type PhoneLineFailure } from '../../model/phone-line.ts';
+import { type FailedRequest, PhoneLineError } from '../../model/phone-line.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
-import { meaningOfError } from './result-meaning.ts';
+import { meaningOfError } from './codes.ts';
 
 /** Whose calls, and the key that may place them. */
 export interface TwilioAccount {
@@ -28,36 +29,38 @@ export interface SentRequest {
 }
 
 /** A call as Twilio knows it. */
-export interface KnownCall {
+export interface ListedCall {
   readonly callId: CallId;
-  readonly status: string;
   /** In milliseconds since 1970; whole seconds. */
   readonly createdAt: number;
 }
 
-const callSchema = z.object({
-  sid: z.string().transform((text, context): CallId => {
-    const callId = parseCallId(text);
-    if (callId !== undefined) return callId;
-    context.addIssue('not a call id');
-    return z.NEVER;
-  }),
-  status: z.string(),
-  date_created: z.string().nullish(),
+const callSchema = z
+  .object({
+    sid: z.string().transform((text, context): CallId => {
+      const callId = parseCallId(text);
+      if (callId !== undefined) return callId;
+      context.addIssue('not a call id');
+      return z.NEVER;
+    }),
+    date_created: z.string().nullish(),
+  })
+  .transform(({ sid, date_created: created }): ListedCall => ({
+    callId: sid,
+    createdAt: Date.parse(created ?? '') || 0,
+  }));
+const callsSchema = z.object({ calls: z.array(callSchema) });
+const numbersSchema = z.object({
+  incoming_phone_numbers: z.array(
+    z.object({ phone_number: z.string(), capabilities: z.object({ voice: z.boolean().optional() }) }),
+  ),
 });
-const listSchema = z.object({ calls: z.array(callSchema) });
 const errorSchema = z.object({ code: z.int32().optional().catch(undefined) }).catch({});
 
-const knownCall = ({ sid, status, date_created: created }: z.output<typeof callSchema>): KnownCall => ({
-  callId: sid,
-  status,
-  createdAt: Date.parse(created ?? '') || 0,
-});
-
-/** More calls to one number since a request than that are not ours to find. */
+/** There are never more calls to one number since a request. */
 const LISTED = 50;
 
-/** The requests to Twilio's API that are needed here: create a call, change one, list those to a number. */
+/** The requests to Twilio's API that are needed here. Each throws {@link PhoneLineError} alone. */
 export class TwilioApi {
   readonly #account: TwilioAccount;
   readonly #send: Send;
@@ -67,20 +70,29 @@ export class TwilioApi {
     this.#send = send;
   }
 
-  /** @throws {PhoneLineError} */
-  async create(form: URLSearchParams, signal: AbortSignal): Promise<KnownCall> {
-    return knownCall(await this.#ask('POST', '/Calls.json', form, callSchema, signal));
+  /** Creates a call. */
+  async create(form: URLSearchParams, signal: AbortSignal): Promise<CallId> {
+    return (await this.#ask('POST', '/Calls.json', form, callSchema, signal)).callId;
   }
 
-  /** @throws {PhoneLineError} `gone` where the call is over */
-  async change(callId: CallId, form: URLSearchParams, signal: AbortSignal): Promise<KnownCall> {
-    return knownCall(await this.#ask('POST', `/Calls/${callId}.json`, form, callSchema, signal));
+  /** Ends a call that is not over. */
+  async end(callId: CallId, status: 'canceled' | 'completed', signal: AbortSignal): Promise<void> {
+    await this.#ask('POST', `/Calls/${callId}.json`, new URLSearchParams({ Status: status }), callSchema, signal);
   }
 
-  /** Calls to a number, the newest first. Queued ones are among them: they have no start time yet, so it is not asked for. @throws {PhoneLineError} */
-  async list(to: PhoneNumber, signal: AbortSignal): Promise<readonly KnownCall[]> {
+  /** Calls to a number, the newest first. Queued ones are among them: they have no start time yet, so it is not asked for. */
+  async list(to: PhoneNumber, signal: AbortSignal): Promise<readonly ListedCall[]> {
     const query = new URLSearchParams({ To: to, PageSize: String(LISTED) });
-    return (await this.#ask('GET', '/Calls.json', query, listSchema, signal)).calls.map(knownCall);
+    return (await this.#ask('GET', '/Calls.json', query, callsSchema, signal)).calls;
+  }
+
+  /** Whether a number is one of the account's, and can call. */
+  async canCallFrom(number: PhoneNumber, signal: AbortSignal): Promise<boolean> {
+    const query = new URLSearchParams({ PhoneNumber: number });
+    const found = await this.#ask('GET', '/IncomingPhoneNumbers.json', query, numbersSchema, signal);
+    return found.incoming_phone_numbers.some(
+      ({ phone_number: own, capabilities }) => own === number && capabilities.voice === true,
+    );
   }
 
   async #ask<Schema extends z.ZodType>(
@@ -91,65 +103,66 @@ export class TwilioApi {
     signal: AbortSignal,
   ): Promise<z.output<Schema>> {
     const { accountSid, apiKeySid, apiKeySecret, apiBaseUrl } = this.#account;
-    const url = `${apiBaseUrl}/2010-04-01/Accounts/${accountSid}${path}${method === 'GET' ? `?${values.toString()}` : ''}`;
-    const authorization = `Basic ${Buffer.from(`${apiKeySid}:${apiKeySecret}`).toString('base64')}`;
-    let status: number;
-    let headers: Headers;
+    const isPost = method === 'POST';
+    const url = `${apiBaseUrl}/2010-04-01/Accounts/${accountSid}${path}${isPost ? '' : `?${values.toString()}`}`;
+    const login = Buffer.from(`${apiKeySid}:${apiKeySecret}`).toString('base64');
+    let response: Awaited<ReturnType<Send>>;
     let body: unknown;
     try {
-      const response = await this.#send(url, {
+      response = await this.#send(url, {
         method,
         headers: {
-          authorization,
+          authorization: `Basic ${login}`,
           accept: 'application/json',
-          ...(method === 'POST' ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
+          ...(isPost ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
         },
-        ...(method === 'POST' ? { body: values.toString() } : {}),
+        ...(isPost ? { body: values.toString() } : {}),
         signal,
       });
-      ({ status, headers } = response);
+      const { status } = response;
       body = await response.json().catch((error: unknown) => {
         if (status < 400) throw error;
       });
     } catch (error) {
-      throw withoutAnswer(error);
+      throw new PhoneLineError(withoutAnswer(error));
     }
-    if (status >= 400) throw refused(status, errorSchema.parse(body ?? {}).code, headers);
+    if (response.status >= 400) {
+      throw new PhoneLineError(refused(response.status, errorSchema.parse(body ?? {}).code, response.headers));
+    }
     const { data, success } = answer.safeParse(body);
-    if (!success) throw new PhoneLineError('unanswered', 'unexpected answer', { code: status });
-    return data;
+    if (success) return data;
+    throw new PhoneLineError({ failure: 'unanswered', reason: 'unexpected answer', code: response.status });
   }
 }
 
-/** What `fetch` threw holds the address alone, but that has the account's id: nothing of it is kept. */
-const withoutAnswer = (error: unknown): PhoneLineError => {
+/** `fetch` throws an error with the address, which has the account's id: nothing of it is kept. */
+const withoutAnswer = (error: unknown): FailedRequest => {
   const cause = error instanceof TypeError && error.cause !== undefined ? error.cause : error;
   const { unanswered } = readSdkError(cause);
-  if (unanswered === 'not connected') return new PhoneLineError('not sent', 'unreachable');
-  return new PhoneLineError('unanswered', unanswered === 'deadline' ? 'no answer in time' : 'connection lost');
-};
-
-const retryAfterMs = (headers: Headers): number | undefined => {
-  const value = headers.get('retry-after') ?? '';
-  return /^\d{1,6}$/.test(value) ? Number(value) * 1_000 : undefined;
+  if (unanswered === 'not connected') return { failure: 'unreachable', reason: 'unreachable' };
+  return { failure: 'unanswered', reason: unanswered === 'deadline' ? 'no answer in time' : 'connection lost' };
 };
 
 /** An error's message repeats the number that was called: only its codes are read. */
-const refused = (status: number, subCode: number | undefined, headers: Headers): PhoneLineError => {
-  const { meaning, reason } = meaningOfError(subCode);
-  const codes = { code: status, subCode, waitMs: retryAfterMs(headers) };
-  const fail = (failure: PhoneLineFailure, words: string): PhoneLineError =>
-    new PhoneLineError(failure, reason ?? words, codes);
-  if (subCode === CALL_IS_OVER) return fail('gone', 'the call is over');
-  if (meaning === 'no_line' || status === 429) return fail('throttled', 'throttled');
-  if (meaning === 'refused') return fail('refused', 'refused');
-  if (meaning === 'set_up' || status === 401) {
-    return fail('set-up', 'the phone service does not accept this app');
-  }
-  if (status === 403) return fail('forbidden', 'forbidden');
-  if (status === 404 || status === 410) return fail('gone', 'not found');
-  if (status >= 500 || status === 408) return fail('unanswered', `answered ${status}`);
-  return fail('rejected', `rejected (${status})`);
+const refused = (status: number, subCode: number | undefined, headers: Headers): FailedRequest => {
+  const seconds = headers.get('retry-after') ?? '';
+  const waitMs = /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1_000 : undefined;
+  const { failure, reason } = meaningOfError(subCode);
+  const ofStatus = failureOfStatus(status);
+  return {
+    code: status,
+    subCode,
+    waitMs,
+    failure: failure ?? ofStatus.failure,
+    reason: reason ?? ofStatus.reason,
+  };
 };
 
-const CALL_IS_OVER = 21_220;
+const failureOfStatus = (status: number): { readonly failure: Failure; readonly reason: string } => {
+  if (status === 429) return { failure: 'capacity', reason: 'throttled' };
+  if (status === 401) return { failure: 'set_up', reason: 'the phone service does not accept this app' };
+  if (status === 403) return { failure: 'forbidden', reason: 'forbidden' };
+  if (status === 404 || status === 410) return { failure: 'gone', reason: 'not found' };
+  if (status === 408 || status >= 500) return { failure: 'unanswered', reason: `answered ${status}` };
+  return { failure: 'rejected', reason: `rejected (${status})` };
+};

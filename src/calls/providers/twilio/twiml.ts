@@ -1,75 +1,103 @@
-import type { VoiceResponse } from './package.ts';
+import { ALERT_TYPES } from '../../model/alert-types.ts';
+import type { AttemptRef } from '../../model/call-context.ts';
+import { newNotificationId } from '../../model/ids.ts';
+import type { CallMessage } from '../../model/phone-line.ts';
+import { KEYS_AFTER_MS } from '../../rules/keys.ts';
+import { REPETITIONS } from '../../rules/message.ts';
+import { addressOf } from './addresses.ts';
 
-/** How a text is spoken. */
-export interface Voice {
-  /** One of Twilio's, such as `Polly.Joanna`. */
-  readonly voice: string;
+/** What a call does next, and how the call ends. */
+export interface Instruction {
+  /** What is said; undefined: nothing. */
+  readonly say?: string | undefined;
+  /** How often it is said: once by default. */
+  readonly times?: number;
+  /** Where a key is posted; undefined: the call does not listen. A key ends what is being said. */
+  readonly keys?: string | undefined;
+  /** How long the call listens after the last word, in whole seconds. */
+  readonly listenSeconds?: number;
+  /** Where the end of all this is posted; undefined: the call hangs up. */
+  readonly end?: string | undefined;
 }
 
-/** What a call is to do now. */
-export type Instruction =
-  /** Speaks; with `keys` the first key ends it. Afterwards `end` is asked. */
-  | { readonly kind: 'speak'; readonly text: string; readonly keys: string | undefined; readonly end: string }
-  /** Says nothing and listens for keys so long, in whole seconds; then `end` is asked. */
-  | { readonly kind: 'listen'; readonly seconds: number; readonly keys: string; readonly end: string }
-  /** Asks again after a second. */
-  | { readonly kind: 'ask again'; readonly address: string }
-  | { readonly kind: 'hang up' }
-  /** To a callback that asks for nothing. */
-  | { readonly kind: 'nothing' };
+/** Keys count for so long after the last word of a message, in seconds. */
+export const KEYS_AFTER_SECONDS = Math.round(KEYS_AFTER_MS / 1_000);
 
-/** Keys after the last word: what follows it waits longer. */
-const KEYS_AFTER_SECONDS = 1;
+/** Twilio takes no longer instructions in a call request (error 32018), in characters. */
+export const MOST_TWIML_CHARACTERS = 4_000;
 
-// Characters that no XML can hold.
+/** Characters that no XML can hold. */
 const NOT_XML = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
+const ENTITIES: ReadonlyMap<string, string> = new Map([
+  ['&', '&amp;'],
+  ['<', '&lt;'],
+  ['>', '&gt;'],
+]);
+
+const escaped = (text: string): string =>
+  text
+    .toWellFormed()
+    .replaceAll(NOT_XML, ' ')
+    .replaceAll(/[&<>]/g, (character) => ENTITIES.get(character) ?? '');
+
+const attribute = (text: string): string => escaped(text).replaceAll('"', '&quot;');
 
 /**
- * An instruction as TwiML.
+ * An instruction as TwiML. Twilio's package could write it too, but only once it is loaded, which takes a fifth of the app's start.
  *
- * @param Response the class of Twilio's package, which is loaded when it is needed
+ * @param voice one of Twilio's, such as `Polly.Joanna`
  */
-export const twimlOf = (Response: typeof VoiceResponse, instruction: Instruction, { voice }: Voice): string => {
-  const response = new Response();
-  const gather = (action: string, timeout: number) =>
-    // Without `finishOnKey` a # would ask nothing.
-    response.gather({ input: ['dtmf'], numDigits: 1, finishOnKey: '', timeout, action, method: 'POST' });
-  switch (instruction.kind) {
-    case 'speak': {
-      const { text, keys, end } = instruction;
-      const speaker = keys === undefined ? response : gather(keys, KEYS_AFTER_SECONDS);
-      speaker.say({ voice: voiceOf(voice), language: 'en-US' }, text.toWellFormed().replaceAll(NOT_XML, ' '));
-      response.redirect({ method: 'POST' }, end);
-      break;
-    }
-    case 'listen':
-      gather(instruction.keys, instruction.seconds);
-      response.redirect({ method: 'POST' }, instruction.end);
-      break;
-    case 'ask again':
-      response.pause({ length: 1 });
-      response.redirect({ method: 'POST' }, instruction.address);
-      break;
-    case 'hang up':
-      response.hangup();
-      break;
-    case 'nothing':
-      break;
-  }
-  return response.toString();
+export const twimlOf = ({ say, times = 1, keys, listenSeconds, end }: Instruction, voice: string): string => {
+  const loop = times === 1 ? '' : ` loop="${times}"`;
+  const said =
+    say === undefined ? '' : `<Say voice="${attribute(voice)}" language="en-US"${loop}>${escaped(say)}</Say>`;
+  // Without `finishOnKey` the key # would post nothing.
+  const heard =
+    keys === undefined
+      ? said
+      : `<Gather input="dtmf" numDigits="1" finishOnKey="" timeout="${listenSeconds ?? KEYS_AFTER_SECONDS}" method="POST" action="${attribute(keys)}">${said}</Gather>`;
+  const last = end === undefined ? '<Hangup/>' : `<Redirect method="POST">${escaped(end)}</Redirect>`;
+  return `<?xml version="1.0" encoding="UTF-8"?><Response>${heard}${last}</Response>`;
 };
 
-type SayVoice =
-  NonNullable<Parameters<InstanceType<typeof VoiceResponse>['say']>[0]> extends infer Given
-    ? Given extends { voice?: infer Name }
-      ? NonNullable<Name>
-      : never
-    : never;
+/** The answer to a request that asks for nothing. */
+export const NOTHING = '<?xml version="1.0" encoding="UTF-8"?><Response/>';
 
-// The package's list of voices ends with the day it was published; the setting may name a newer one.
-const isVoice = (name: string): name is SayVoice => /^[\w.-]+$/.test(name);
+/**
+ * What a call says from the beginning: the message, and afterwards a report of its end.
+ *
+ * @param path that of the callback, with its base
+ */
+export const messageTwiml = (
+  { unit, hasKeys }: CallMessage,
+  path: string,
+  at: Omit<Parameters<typeof addressOf>[1], 'occasion'>,
+  voice: string,
+): string =>
+  twimlOf(
+    {
+      say: unit,
+      times: REPETITIONS,
+      keys: hasKeys ? addressOf(path, { ...at, occasion: 'key' }) : undefined,
+      end: addressOf(path, { ...at, occasion: 'end' }),
+    },
+    voice,
+  );
 
-const voiceOf = (name: string): SayVoice => {
-  if (!isVoice(name)) throw new RangeError('not a voice');
-  return name;
-};
+/**
+ * How long the instructions of a call request become, in characters: more than {@link MOST_TWIML_CHARACTERS} are refused by Twilio, and nobody
+ * would be called.
+ *
+ * @param message the longest that the service may have to say
+ * @param callbackBaseUrl without a slash at its end
+ */
+export const longestTwiml = (message: CallMessage, callbackBaseUrl: string, voice: string): number =>
+  Math.max(
+    ...ALERT_TYPES.map(
+      ({ callbackPath }) =>
+        messageTwiml(message, `${callbackBaseUrl}/api/${callbackPath}`, { attempt: ANY }, voice).length,
+    ),
+  );
+
+/** All attempts of the last recipients are as long as this one. */
+const ANY: AttemptRef = { notificationId: newNotificationId(0, '0'.repeat(32)), index: 49, attemptId: '0'.repeat(36) };

@@ -2,75 +2,113 @@ import { text } from 'node:stream/consumers';
 
 import { expect, it, onTestFinished } from 'vitest';
 
+import { findAlertType } from '../../../../src/calls/model/alert-types.ts';
+import { isNotificationId, parseCallId } from '../../../../src/calls/model/ids.ts';
+import { PhoneLineError } from '../../../../src/calls/model/phone-line.ts';
+import { parsePhoneNumber } from '../../../../src/calls/model/phone-number.ts';
 import { AcsPhoneLine, connectToAcs } from '../../../../src/calls/providers/acs/acs-phone-line.ts';
-import { parseCallId, isNotificationId } from '../../../../src/calls/model/ids.ts';
 import { LoopbackServer } from '../../../harness/loopback-server.ts';
 
-const credential = { getToken: () => Promise.resolve(null) };
-
-const lineTo = ({ port }: LoopbackServer): AcsPhoneLine => {
-  const connectionString = `endpoint=http://127.0.0.1:${port}/;accesskey=dGVzdA==`;
-  const client = connectToAcs({ connectionString }, credential);
-  const caller = { teamsResourceAccountId: 'an-account' };
-  return new AcsPhoneLine(() => client, { caller, cognitiveServicesEndpoint: '', callbackBaseUrl: '' });
+const must = <Value>(value: Value | undefined): Value => {
+  if (value === undefined) throw new RangeError('missing');
+  return value;
+};
+const callId = must(parseCallId('a-call'));
+const number = must(parsePhoneNumber('+12065550100'));
+const ID = 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de';
+const notificationId = must(isNotificationId(ID) ? ID : undefined);
+const attempt = { notificationId, index: 3, attemptId: 'an-attempt' };
+const request = {
+  number,
+  alertType: must(findAlertType('ConfirmedFire')),
+  message: { unit: '', hasKeys: false },
+  attempt,
+  firstSentAt: Date.parse('2026-11-21T08:00:00Z'),
 };
 
-/** A refusal by ACS. */
-type Refusal = readonly [status: number, code?: string];
+/** What a request is answered with: a status, and ACS's code, or a wait in seconds. */
+type Answer = readonly [status: number, code?: string, retryAfter?: string];
 
-/** What comes of a request about a call, if it is refused so at first. */
-const asked = async (what: 'speak' | 'hangUp', refusals: readonly Refusal[]): Promise<unknown> => {
-  const left = [...refusals];
-  const server = await LoopbackServer.start((request, response) => {
-    const [status, code] = left.shift() ?? [what === 'speak' ? 202 : 204];
-    request.resume();
-    response.writeHead(status, { 'content-type': 'application/json' });
-    response.end(code === undefined ? '' : JSON.stringify({ error: { code, message: 'a message' } }));
-  });
-  onTestFinished(() => server.stop());
-  const callId = parseCallId('a-call');
-  if (callId === undefined) throw new Error('malformed');
-  const line = lineTo(server);
-  return line[what](callId, 'a text').then(
-    () => ({ isDone: true, left }),
-    (error: unknown) => error,
-  );
-};
-
-it.each([
-  [0, 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de/3/an-attempt', undefined],
-  [1, 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de/3/an-attempt/1', true],
-  [9, 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de/3/an-attempt/9', true],
-] as const)('speech %i has the context %s; all but the message interrupt: %s', async (speech, context, interrupts) => {
-  const bodies: unknown[] = [];
-  const server = await LoopbackServer.start((request, response) => {
-    void text(request).then((body) => {
-      bodies.push(JSON.parse(body));
-      response.writeHead(202).end();
+/** A line whose requests are answered so, one after the other, and what it sent. */
+const lineWith = async (...answers: readonly Answer[]) => {
+  const sent: { readonly asked: string; readonly id: unknown; readonly body: string }[] = [];
+  const server = await LoopbackServer.start((incoming, response) => {
+    void text(incoming).then((body) => {
+      const [status, code, retryAfter] = answers[sent.length] ?? [500];
+      const path = (incoming.url ?? '').replace(/\?.*/, '').replace('/calling/callConnections', '');
+      sent.push({ asked: `${incoming.method} ${path}`, id: incoming.headers['repeatability-request-id'], body });
+      const wait = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
+      response.writeHead(status, { 'content-type': 'application/json', ...wait });
+      if (status === 201) response.end(JSON.stringify({ callConnectionId: code }));
+      else response.end(code === undefined ? '' : JSON.stringify({ error: { code, message: 'a message' } }));
     });
   });
   onTestFinished(() => server.stop());
-  const callId = parseCallId('a-call');
-  const notificationId = 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de';
-  if (callId === undefined || !isNotificationId(notificationId)) throw new Error('malformed');
-  await lineTo(server).speak(callId, 'a text', { notificationId, index: 3, attemptId: 'an-attempt', speech });
-  const interruption = interrupts === undefined ? {} : { interruptCallMediaOperation: interrupts };
-  expect(bodies).toEqual([
-    {
-      playSources: [expect.anything()],
-      playTo: [],
-      playOptions: { loop: false },
-      operationContext: context,
-      ...interruption,
-    },
-  ]);
+  const connectionString = `endpoint=http://127.0.0.1:${server.port}/;accesskey=dGVzdA==`;
+  const client = connectToAcs({ connectionString }, { getToken: () => Promise.resolve(null) });
+  const caller = { teamsResourceAccountId: 'an-account' };
+  const options = { caller, cognitiveServicesEndpoint: '', callbackBaseUrl: 'https://watch.example' };
+  return { line: new AcsPhoneLine(() => client, options), sent };
+};
+
+/** `done`, or how the request failed. */
+const outcomeOf = async (doing: Promise<unknown>): Promise<unknown> =>
+  doing.then(
+    () => 'done',
+    (error: unknown) => (error instanceof PhoneLineError ? error.result : error),
+  );
+
+it('sends a call request again with the same id, until it is answered', async () => {
+  const { line, sent } = await lineWith([500], [201, 'the-call']);
+  expect(await line.call({ ...request, callbackBaseUrl: 'https://test.example' })).toBe('the-call');
+  expect(sent.map(({ id }) => id)).toEqual(['an-attempt', 'an-attempt']);
+  expect(JSON.parse(sent[0]?.body ?? '')).toMatchObject({
+    callbackUri: 'https://test.example/api/ConfirmedFireCallback',
+    operationContext: `${ID}/3/an-attempt`,
+    teamsAppSource: { appId: 'an-account' },
+  });
 });
 
-const DONE = { isDone: true, left: [] };
+it.each<[readonly Answer[], object]>([
+  // The queue decides when to ask again.
+  [[[429, 'TooManyRequests', '7']], { failure: 'capacity', waitMs: 7_000 }],
+  [[[500], [500], [500]], { failure: 'unanswered' }],
+  // An earlier try may have placed the call.
+  [[[500], [403, '7504']], { failure: 'unanswered' }],
+  [[[404]], { failure: 'set_up' }],
+  [[[201, '..']], { failure: 'unanswered' }],
+])('a call request that is answered %j fails: %j', async (answers, failed) => {
+  const { line, sent } = await lineWith(...answers);
+  expect(await outcomeOf(line.call(request))).toMatchObject(failed);
+  expect(sent).toHaveLength(answers.length);
+});
 
-it.each<['speak' | 'hangUp', Refusal[], object]>([
+it.each([
+  [0, `${ID}/3/an-attempt`, undefined],
+  [1, `${ID}/3/an-attempt/1`, true],
+  [9, `${ID}/3/an-attempt/9`, true],
+] as const)('speech %i has the context %s; all but the message interrupt: %s', async (speech, context, interrupts) => {
+  const { line, sent } = await lineWith([202]);
+  await line.media.speak(callId, 'a text', { ...attempt, speech });
+  expect(JSON.parse(sent[0]?.body ?? '')).toEqual({
+    playSources: [expect.anything()],
+    playTo: [],
+    playOptions: { loop: false },
+    operationContext: context,
+    ...(interrupts === undefined ? {} : { interruptCallMediaOperation: interrupts }),
+  });
+});
+
+const SPEECH_REFUSED = {
+  failure: 'no_speech',
+  reason: 'speech refused',
+  operatorHint: expect.stringContaining('Cognitive Services User'),
+};
+
+it.each<['speak' | 'listen' | 'hangUp' | 'check', readonly Answer[], unknown]>([
   // Not in the right state: half a second later it is.
-  ['speak', [[400, '8585']], DONE],
+  ['speak', [[400, '8585'], [202]], 'done'],
+  ['speak', [[400, '8500'], [202]], 'done'],
   ['speak', [[400, '8528']], { failure: 'gone', subCode: 8_528 }],
   [
     'speak',
@@ -82,17 +120,39 @@ it.each<['speak' | 'hangUp', Refusal[], object]>([
   ],
   [
     'speak',
-    [[429], [400, '8565']],
-    { failure: 'no speech', reason: 'speech refused', lookAt: expect.stringContaining('Cognitive Services User') },
+    [
+      [429, 'TooManyRequests', '0'],
+      [400, '8565'],
+    ],
+    SPEECH_REFUSED,
   ],
   // It may be spoken already: never twice.
   ['speak', [[500]], { failure: 'unanswered', reason: 'answered 500' }],
-  ['hangUp', [[404, '8522']], DONE],
-  ['hangUp', [[400, '8501']], DONE],
-  ['hangUp', [[400, '8585']], DONE],
-  ['hangUp', [[410]], DONE],
-  ['hangUp', [[500], [500]], DONE],
-  ['hangUp', [[400]], { failure: 'refused' }],
-])('a request to %s that is refused with %j: %o', async (what, refusals, expected) => {
-  expect(await asked(what, refusals)).toMatchObject(expected);
+  ['listen', [[429, 'TooManyRequests', '0'], [200]], 'done'],
+  ['listen', [[500]], { failure: 'unanswered' }],
+  ['hangUp', [[404, '8522']], 'done'],
+  ['hangUp', [[400, '8501']], 'done'],
+  ['hangUp', [[400, '8528']], 'done'],
+  ['hangUp', [[400, '8585']], 'done'],
+  ['hangUp', [[410]], 'done'],
+  ['hangUp', [[500], [500], [500], [204]], 'done'],
+  ['hangUp', [[400]], { failure: 'rejected' }],
+  // Nobody has this call: ACS knows us.
+  ['check', [[404, '8522']], 'done'],
+  ['check', [[401]], { failure: 'set_up' }],
+  ['check', [[403]], { failure: 'set_up' }],
+  ['check', [[500], [500]], { failure: 'unanswered' }],
+])('a request to %s that is answered %j: %j', async (what, answers, expected) => {
+  const { line, sent } = await lineWith(...answers);
+  const requests = {
+    speak: () => line.media.speak(callId, 'a text'),
+    listen: () => line.media.listen(callId, number, attempt),
+    hangUp: () => line.hangUp(callId),
+    check: () => line.check(),
+  };
+  const outcome = await outcomeOf(requests[what]());
+  if (expected === 'done') expect(outcome).toBe('done');
+  else expect(outcome).toMatchObject({ ...Object(expected) });
+  expect(sent).toHaveLength(answers.length);
+  if (what === 'check') expect(sent[0]?.asked).toMatch(/^GET \/[0-9a-f-]{36}$/);
 });

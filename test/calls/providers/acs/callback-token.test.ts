@@ -104,35 +104,59 @@ it.each<[string, RequestListener]>([
   expect(await verify(`Bearer ${await signer.sign()}`)).toBe('unknown');
 });
 
-const hours = (count: number) => vi.setSystemTime(Date.now() + count * 3_600_000);
+/** The key server answers with these keys, or with 503 while it is down. */
+const changingServer = async (keySet: JSONWebKeySet) => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const state = { keySet, isDown: false };
+  const { verify, fetches } = await keyServer((_, response) => {
+    if (state.isDown) response.writeHead(503).end();
+    else response.end(JSON.stringify(state.keySet));
+  });
+  const later = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1_000);
+  return { verify, fetches, later, state };
+};
+
+const HOUR = 3_600;
+
+it('fetches the keys again after an hour: a withdrawn key verifies nothing any more', async () => {
+  const signer = await createTokenSigner(ISSUER, RESOURCE_ID);
+  const next = await createTokenSigner(ISSUER, RESOURCE_ID);
+  const { verify, fetches, later, state } = await changingServer(signer.keySet);
+  expect(await verify(`Bearer ${await signer.sign()}`)).toBe('valid');
+  state.keySet = next.keySet;
+  later(HOUR - 1);
+  expect([await verify(`Bearer ${await signer.sign()}`), fetches()]).toEqual(['valid', 1]);
+  later(1);
+  expect([await verify(`Bearer ${await signer.sign()}`), fetches()]).toEqual(['invalid', 2]);
+  expect([await verify(`Bearer ${await next.sign()}`), fetches()]).toEqual(['valid', 2]);
+});
 
 it('verifies with the keys of yesterday while new ones cannot be fetched, and not with those of last week', async () => {
-  vi.useFakeTimers({ toFake: ['Date'] });
-  onTestFinished(() => {
-    vi.useRealTimers();
-  });
   const signer = await createTokenSigner(ISSUER, RESOURCE_ID);
   const stranger = await createTokenSigner(ISSUER, RESOURCE_ID);
-  let isDown = false;
-  const { verify, fetches } = await keyServer((_, response) => {
-    if (isDown) response.writeHead(503).end();
-    else response.end(JSON.stringify(signer.keySet));
-  });
+  const { verify, fetches, later, state } = await changingServer(signer.keySet);
   expect(await verify(`Bearer ${await signer.sign()}`)).toBe('valid');
-  isDown = true;
-  hours(24);
-  expect(await verify(`Bearer ${await signer.sign()}`)).toBe('valid');
-  expect(await verify(`Bearer ${await signer.sign()}`)).toBe('valid');
-  // One try, and no other for a while: a callee would hear silence during each.
-  expect(fetches()).toBe(2);
+  state.isDown = true;
+  later(24 * HOUR);
+  // One try, and no other for 30 s: a callee would hear silence during each.
+  for (const [seconds, tries] of [
+    [0, 2],
+    [29, 2],
+    [1, 3],
+  ] as const) {
+    later(seconds);
+    expect([await verify(`Bearer ${await signer.sign()}`), fetches()]).toEqual(['valid', tries]);
+  }
   // The key may be a new one.
   expect(await verify(`Bearer ${await stranger.sign()}`)).toBe('unknown');
   // A wrong token is wrong, outage or not.
   expect(await verify(`Bearer ${await signer.sign({ audience: 'another' })}`)).toBe('invalid');
-  hours(25);
+  later(23.9 * HOUR);
+  expect(await verify(`Bearer ${await signer.sign()}`)).toBe('valid');
+  later(0.2 * HOUR);
   expect(await verify(`Bearer ${await signer.sign()}`)).toBe('unknown');
-  isDown = false;
-  hours(1);
+  state.isDown = false;
   expect(await verify(`Bearer ${await signer.sign()}`)).toBe('valid');
 });
 

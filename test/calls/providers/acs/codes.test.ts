@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { callFailure, judgeAcsError } from '../../../../src/calls/providers/acs/acs-failure.ts';
-import { meaningOfResult } from '../../../../src/calls/providers/acs/result-meaning.ts';
+import { failedCallRequest, failedRequest, resultOf } from '../../../../src/calls/providers/acs/codes.ts';
 
 const NOW = Date.parse('2026-11-21T08:00:00Z');
 
@@ -20,30 +19,30 @@ const waiting = (statusCode: number, header: string, value: string) =>
 const failed = (name: string, code?: string) => Object.assign(new Error('a message'), { name, code });
 
 it.each([
-  ['429 with seconds', waiting(429, 'retry-after', '7'), { failure: 'throttled', waitMs: 7_000 }],
+  ['429 with seconds', waiting(429, 'retry-after', '7'), { failure: 'capacity', waitMs: 7_000 }],
   ['429 with a date', waiting(429, 'retry-after', 'Sat, 21 Nov 2026 08:00:03 GMT'), { waitMs: 3_000 }],
-  ['429 with milliseconds', waiting(429, 'retry-after-ms', '250'), { failure: 'throttled', waitMs: 250 }],
-  ['429 that does not say', answered(429), { failure: 'throttled', waitMs: undefined, reason: 'throttled' }],
-  ['8529', answered(400, '8529'), { failure: 'set-up', reason: "the month's limit of calls is reached" }],
-  ['503 with a wait', waiting(503, 'retry-after', '1'), { failure: 'throttled', waitMs: 1_000 }],
+  ['429 with milliseconds', waiting(429, 'retry-after-ms', '250'), { failure: 'capacity', waitMs: 250 }],
+  ['429 that does not say', answered(429), { failure: 'capacity', waitMs: undefined, reason: 'throttled' }],
+  ['8529', answered(400, '8529'), { failure: 'set_up', reason: "the month's limit of calls is reached" }],
+  ['503 with a wait', waiting(503, 'retry-after', '1'), { failure: 'capacity', waitMs: 1_000 }],
   ['503 alone', answered(503), { failure: 'unanswered', code: 503 }],
   ['500', answered(500), { failure: 'unanswered', code: 500 }],
   ['504', answered(504), { failure: 'unanswered', code: 504 }],
   ['408', answered(408), { failure: 'unanswered', code: 408 }],
   ['a success that cannot be read', answered(201), { failure: 'unanswered', reason: 'unexpected answer' }],
   ['404/8522', answered(404, '8522'), { failure: 'gone', subCode: 8_522, reason: 'call not found' }],
-  ['400', answered(400, 'BadRequest'), { failure: 'refused', code: 400, reason: 'refused (400)' }],
-  ['401', answered(401), { failure: 'set-up', reason: 'the phone service does not accept this app' }],
-  ['404/511404', answered(404, '511404'), { failure: 'set-up', subCode: 511_404 }],
+  ['400', answered(400, 'BadRequest'), { failure: 'rejected', code: 400, reason: 'rejected (400)' }],
+  ['401', answered(401), { failure: 'set_up', reason: 'the phone service does not accept this app' }],
+  ['404/511404', answered(404, '511404'), { failure: 'set_up', subCode: 511_404 }],
   ['403 with another 85xx', answered(403, '8599'), { failure: 'forbidden', subCode: 8_599 }],
   ['403 alone', answered(403), { failure: 'forbidden' }],
   ['403/560403', answered(403, '560403'), { failure: 'forbidden' }],
-  ['403/7504', answered(403, '7504'), { failure: 'set-up' }],
-  ['403/8516', answered(403, '8516'), { failure: 'throttled' }],
+  ['403/7504', answered(403, '7504'), { failure: 'set_up' }],
+  ['403/8516', answered(403, '8516'), { failure: 'capacity' }],
   ['410', answered(410), { failure: 'gone', code: 410 }],
-  ['nobody listens', failed('RestError', 'ECONNREFUSED'), { failure: 'not sent', reason: 'unreachable' }],
-  ['no such host', failed('RestError', 'ENOTFOUND'), { failure: 'not sent', reason: 'unreachable' }],
-  ['no token', failed('CredentialUnavailableError'), { failure: 'not sent' }],
+  ['nobody listens', failed('RestError', 'ECONNREFUSED'), { failure: 'unreachable', reason: 'unreachable' }],
+  ['no such host', failed('RestError', 'ENOTFOUND'), { failure: 'unreachable', reason: 'unreachable' }],
+  ['no token', failed('CredentialUnavailableError'), { failure: 'unreachable' }],
   ['broken connection', failed('RestError', 'ECONNRESET'), { failure: 'unanswered', reason: 'connection lost' }],
   ['deadline', failed('AbortError'), { failure: 'unanswered', reason: 'no answer in time' }],
   // createCall throws a bare string where a 201 carries no id.
@@ -56,31 +55,30 @@ it.each([
   ['null', null, { failure: 'unanswered' }],
   ['an object of strange parts', { statusCode: 'x', code: 7, name: {}, response: 'none' }, { failure: 'unanswered' }],
 ])('a failed request: %s', (_, error, expected) => {
-  const failure = judgeAcsError(error, NOW);
-  expect(failure).toMatchObject(expected);
+  const failure = failedRequest(error, NOW);
+  expect(failure.result).toMatchObject(expected);
   // Nothing of the SDK's message: it may hold keys and phone numbers.
-  const { message, reason, stack } = failure;
-  expect([message, reason, stack].join()).not.toMatch(/\+1206|secret/);
+  expect(JSON.stringify([failure.result, failure.message, failure.stack])).not.toMatch(/\+1206|secret/);
 });
 
 const FORBIDDEN = 'forbidden by the callee, or our number may not call';
 
 it.each([
   [400, undefined, 'rejected'],
-  [400, '8567', 'set-up'],
+  [400, '8567', 'set_up'],
   [400, '560484', 'refused'],
-  [404, undefined, 'set-up'],
+  [404, undefined, 'set_up'],
   [405, undefined, 'rejected'],
   [409, undefined, 'unanswered'],
   [412, undefined, 'rejected'],
   [415, undefined, 'rejected'],
   [422, undefined, 'rejected'],
   [403, undefined, 'forbidden'],
-  [401, undefined, 'set-up'],
-  [429, undefined, 'throttled'],
+  [401, undefined, 'set_up'],
+  [429, undefined, 'capacity'],
   [503, undefined, 'unanswered'],
 ])('a call request that is answered %s/%s is %s', (status, code, failure) => {
-  expect(callFailure(judgeAcsError(answered(status, code), NOW)).failure).toBe(failure);
+  expect(failedCallRequest(failedRequest(answered(status, code), NOW).result).failure).toBe(failure);
 });
 
 it.each([
@@ -88,7 +86,7 @@ it.each([
   [480, 1, 'no answer', 'no_answer'],
   [487, 10_024, 'declined', 'declined'],
   [603, undefined, 'declined', 'declined'],
-  [487, undefined, 'cancelled', undefined],
+  [487, undefined, 'canceled', undefined],
   [486, undefined, 'busy', 'busy'],
   [486, 0, 'busy', 'busy'],
   [487, 10_004, 'no answer', 'no_answer'],
@@ -104,10 +102,10 @@ it.each([
   [404, 511_404, 'the Communication Services resource is not set up', 'set_up'],
   [404, undefined, 'number not found', 'refused'],
   [484, 560_484, 'invalid number', 'refused'],
-  [429, undefined, 'throttled', 'no_line'],
-  [403, 8_516, 'throttled', 'no_line'],
+  [429, undefined, 'throttled', 'capacity'],
+  [403, 8_516, 'throttled', 'capacity'],
   [403, 8_529, "the month's limit of calls is reached", 'set_up'],
-  [403, 8_530, 'no line is free', 'no_line'],
+  [403, 8_530, 'no line is free', 'capacity'],
   [400, 8_535, 'speech in a bad format', undefined],
   [400, 8_536, 'speech could not be downloaded', undefined],
   [400, 8_565, 'speech refused', 'no_speech'],
@@ -115,7 +113,7 @@ it.each([
   [200, 0, undefined, undefined],
   [undefined, undefined, undefined, undefined],
   [500, 999_999, undefined, undefined],
-])('a call that ends with %s/%s: %s', (code, subCode, reason, meaning) => {
-  const found = meaningOfResult({ code, subCode });
-  expect([found.reason, found.meaning]).toEqual([reason, meaning]);
+])('a call that ends with %s/%s: %s', (code, subCode, reason, failure) => {
+  const found = resultOf({ code, subCode });
+  expect([found.reason, found.failure]).toEqual([reason, failure]);
 });

@@ -1,0 +1,36 @@
+import * as z from 'zod';
+
+// Whether the provider would place calls is checked without calling anybody. Times are in milliseconds since 1970.
+
+/** The last check of the provider, as it is stored. */
+export const providerCheckSchema = z.object({
+  at: z.number(),
+  /** Why calls surely cannot be placed; undefined: nothing is known against it. */
+  reason: z.string().optional(),
+  /** Since when that is so. */
+  since: z.number().optional(),
+});
+
+/** The last check of the provider. */
+export type ProviderCheck = Readonly<z.output<typeof providerCheckSchema>>;
+
+/** How often the provider is checked, and how often while it refuses. */
+const CHECKED_EVERY_MS = 3_600_000;
+const CHECKED_AGAIN_MS = 60_000;
+
+/** When the provider must be checked. */
+export const checkDueAt = (check: ProviderCheck | undefined): number => {
+  if (check === undefined) return 0;
+  return check.at + (check.reason === undefined ? CHECKED_EVERY_MS : CHECKED_AGAIN_MS);
+};
+
+/** The check after one. @param refusal why the provider surely refuses; undefined: it does not, or it is not known */
+export const afterCheck = (
+  check: ProviderCheck | undefined,
+  refusal: string | undefined,
+  now: number,
+): ProviderCheck => (refusal === undefined ? { at: now } : { at: now, reason: refusal, since: check?.since ?? now });
+
+/** The provider accepted a call: it is usable. The same object if that is known. */
+export const afterAcceptedCall = (check: ProviderCheck | undefined, now: number): ProviderCheck | undefined =>
+  check?.reason === undefined ? check : { at: now };

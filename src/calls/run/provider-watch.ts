@@ -1,0 +1,44 @@
+import type { Log } from '../../log.ts';
+import { WriteConflict } from '../../storage/errors.ts';
+import type { Clock } from '../model/clock.ts';
+import type { PhoneLine } from '../model/phone-line.ts';
+import { afterCheck, checkDueAt } from '../rules/provider-check.ts';
+import type { NotificationStore } from '../store/notification-store.ts';
+import { resultFields } from './call-log.ts';
+import { resultOf } from './line-requests.ts';
+
+/** What checking the provider needs. */
+export interface ProviderWatchParts {
+  readonly line: PhoneLine;
+  readonly store: NotificationStore;
+  readonly clock: Clock;
+}
+
+/** Checks the provider without calling anybody, if the last check of any instance is too old. @throws {StorageTrouble} */
+export const watchProvider = async ({ line, store, clock }: ProviderWatchParts, log: Log): Promise<void> => {
+  const { lines, etag } = await store.lines();
+  if (clock.now() < checkDueAt(lines.check)) return;
+  const refusal = await refusalOf(line, log);
+  try {
+    await store.writeLines({ lines: { ...lines, check: afterCheck(lines.check, refusal, clock.now()) }, etag });
+  } catch (error) {
+    // A call was claimed, or another instance has checked, meanwhile: the next look finds what is left.
+    if (!(error instanceof WriteConflict)) throw error;
+  }
+};
+
+/** Why the provider surely refuses calls; undefined if it does not, or if that is not known. */
+const refusalOf = async (line: PhoneLine, log: Log): Promise<string | undefined> => {
+  try {
+    await line.check();
+    return undefined;
+  } catch (error) {
+    const result = resultOf(error);
+    if (result.failure !== 'set_up') {
+      log.warn('phone service not checked', resultFields(result));
+      return undefined;
+    }
+    log.error('phone service not usable', resultFields(result));
+    return result.reason ?? 'the phone service does not accept this app';
+  }
+};

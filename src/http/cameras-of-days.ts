@@ -1,0 +1,46 @@
+import * as z from 'zod';
+
+import { date } from './analytics-answer.ts';
+import { identifier, wholeNumber } from './request-values.ts';
+import { parameter } from './route/fields.ts';
+
+const MAX_DAYS = 31;
+const MAX_LIMIT = 5_000;
+const DEFAULT_LIMIT = 50;
+
+/** The query parameters of a list of cameras. */
+export const camerasQuery = {
+  date: parameter(date, 'A UTC day that exists, the last one of `days`. By default today.', '2026-11-21'),
+  days: parameter(wholeNumber(1, MAX_DAYS, 1), `How many UTC days, 1 to ${MAX_DAYS}: those that end with \`date\`.`, 7),
+  q: parameter(
+    identifier.optional(),
+    'Only cameras whose id contains this text, in capital or small letters.',
+    'ridge',
+  ),
+  limit: parameter(
+    wholeNumber(1, MAX_LIMIT, DEFAULT_LIMIT),
+    `How many cameras at most, 1 to ${MAX_LIMIT}. By default ${DEFAULT_LIMIT}.`,
+    10,
+  ),
+};
+
+/** Whether the id of a camera contains the text of the parameter `q`. */
+export const nameFilter =
+  (q = '') =>
+  (cameraId: string): boolean =>
+    cameraId.toLowerCase().includes(q.toLowerCase());
+
+/** What the time of a camera's last frame is. */
+export const LAST_EVENT_AT = 'The start of the last minute with a frame, on these days.';
+
+/** A list of cameras. @param camera what stands about each */
+export const camerasOfDays = <Camera extends z.ZodObject>(camera: Camera) =>
+  z.object({
+    date: z.string().meta({ format: 'date' }).describe('The last UTC day.'),
+    days: z.int().min(1).max(MAX_DAYS).describe('How many UTC days end with it.'),
+    total_cameras: z
+      .int()
+      .min(0)
+      .describe('How many cameras sent events on these days; with `q`, only those that it finds.'),
+    cameras: z.array(camera).describe('At most `limit`.'),
+  });

@@ -1,0 +1,25 @@
+import type { Log } from '../log.ts';
+
+/** Why a callback was refused. */
+export type Refusal = 'no token' | 'token not valid' | 'keys unreachable';
+
+// Anybody may post to the callback paths: one line for many refusals.
+const ONE_LINE_A_MS = 10_000;
+
+/**
+ * A log line for refused callbacks: with a wrong `ACS_RESOURCE_ID` every callback is refused, and nothing else would tell. For each
+ * reason one line in ten seconds at most, with the number of refusals.
+ */
+export class RefusalLog {
+  readonly #unsaid = new Map<Refusal, { count: number; saidAt: number }>();
+
+  /** Counts a refusal, and logs it if it is time. */
+  note(reason: Refusal, log: Log): void {
+    const known = this.#unsaid.get(reason) ?? { count: 0, saidAt: -Infinity };
+    const now = performance.now();
+    const count = known.count + 1;
+    const isTime = now - known.saidAt >= ONE_LINE_A_MS;
+    this.#unsaid.set(reason, isTime ? { count: 0, saidAt: now } : { count, saidAt: known.saidAt });
+    if (isTime) log.warn('callback refused', { reason, refused: count });
+  }
+}

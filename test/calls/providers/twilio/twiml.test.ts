@@ -1,0 +1,41 @@
+import twilio from 'twilio';
+import { expect, it } from 'vitest';
+
+import { alertTypeOf } from '../../../../src/calls/model/alert-types.ts';
+import { longestTwiml, MOST_TWIML_CHARACTERS, twimlOf } from '../../../../src/calls/providers/twilio/twiml.ts';
+import { MAX_DETAILS_CHARACTERS, messageUnit } from '../../../../src/calls/rules/message.ts';
+
+const VOICE = 'Polly.Joanna';
+const HOSTILE = `<Say>"Fire" & 'smoke'</Say>\u0007 \uD800 🔥 `;
+const ADDRESS = 'https://watch.example/api/Callback?attempt=a/1/b&on=key#ct=2000&rt=5000';
+
+it("is what Twilio's own package writes", () => {
+  const expected = new twilio.twiml.VoiceResponse();
+  expected
+    .gather({ input: ['dtmf'], numDigits: 1, finishOnKey: '', timeout: 8, method: 'POST', action: ADDRESS })
+    .say({ voice: VOICE, language: 'en-US', loop: 3 }, HOSTILE.replace('\u0007', ' ').replace('\uD800', '\uFFFD'));
+  expected.redirect({ method: 'POST' }, ADDRESS);
+  expect(twimlOf({ say: HOSTILE, times: 3, keys: ADDRESS, end: ADDRESS }, VOICE)).toBe(expected.toString());
+
+  const last = new twilio.twiml.VoiceResponse();
+  last.say({ voice: VOICE, language: 'en-US' }, 'Goodbye.');
+  last.hangup();
+  expect(twimlOf({ say: 'Goodbye.' }, VOICE)).toBe(last.toString());
+});
+
+it('listens for 8 s after the last word, unless it is told otherwise', () => {
+  expect(twimlOf({ keys: ADDRESS }, VOICE)).toContain(' timeout="8" ');
+  expect(twimlOf({ keys: ADDRESS, listenSeconds: 1 }, VOICE)).toContain(' timeout="1" ');
+});
+
+it('fits into a call request with the longest name and details, all of it escaped, and not with any address', () => {
+  const [name, details] = ['&'.repeat(200), '&'.repeat(MAX_DETAILS_CHARACTERS)];
+  const menu = 'Press 1 to confirm, 2 to hear it again, 3 if you cannot go. ';
+  const unit = messageUnit(name, alertTypeOf('PointOfInterest'), { details }) + menu;
+  const lengthAt = (base: string): number =>
+    longestTwiml({ unit, hasKeys: true }, base, 'Google.en-US-Chirp3-HD-Aoede');
+  expect(lengthAt(`https://${'a'.repeat(500)}.example`)).toBeLessThanOrEqual(MOST_TWIML_CHARACTERS);
+  expect(lengthAt(`https://${'a'.repeat(900)}.example`)).toBeGreaterThan(MOST_TWIML_CHARACTERS);
+  // Each character of a base counts twice: there are two addresses.
+  expect(lengthAt('https://aa.example') - lengthAt('https://a.example')).toBe(2);
+});
