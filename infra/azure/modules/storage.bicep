@@ -18,7 +18,7 @@ param operatorPrincipalId string
 param operatorPrincipalType string
 
 @description('True: they may write them as well.')
-param operatorMayRepair bool
+param operatorMayRewrite bool
 
 @description('True: reached only through private endpoints.')
 param isPrivate bool
@@ -189,7 +189,7 @@ resource operatorReadsBackups 'Microsoft.Authorization/roleAssignments@2022-04-0
 }
 
 // A deployment removes no role: README.md (Audit) says how to take this one away again.
-resource operatorRepairsTables 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (operatorMayRepair && !empty(operatorPrincipalId)) {
+resource operatorRewritesTables 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (operatorMayRewrite && !empty(operatorPrincipalId)) {
   name: guid(resourceGroup().id, operatorPrincipalId, storageTableDataContributor)
   properties: {
     roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', storageTableDataContributor)
