@@ -60,7 +60,7 @@ const parameters = [...read('main.bicep').matchAll(/((?:^@.*\n(?:^ .*\n|^\]\)\n)
 const wrong = parameters.flatMap(({ name, type, decorators }) => {
   const value = given(name);
   if (value === '') return [];
-  const [ofForm] = [IN_JSON, FORMS[name]].filter((form) => form !== undefined && !form[0].test(value));
+  const ofForm = [IN_JSON, FORMS[name]].find((form) => form !== undefined && !form[0].test(value));
   const detail = ofForm?.[1] ?? settingFault(name, value) ?? declaredFault(type, decorators, value);
   return detail === undefined ? [] : [`${name}: ${detail}`];
 });

@@ -80,7 +80,6 @@ const send = async (options: SendOptions): Promise<number> => {
       giveUpAfterMs: options['give-up-after'] * 1_000,
       batch: options.batch,
       requests: options.requests,
-      rejected: options.rejected,
       resumesAt: positionIn(options.from),
       stop,
       note: (text) => progress.note(text),

@@ -41,13 +41,12 @@ const values = z
     to: dayOption.optional(),
     backup: z.boolean(),
     check: z.boolean(),
-    rejected: textOption('--rejected needs a file of its own.'),
     settings: textOption('--settings needs a file.'),
     'give-up-after': numberOption('give-up-after', 1, MOST_GIVE_UP_SECONDS),
     batch: numberOption('batch', 1, MAX_EVENTS),
     requests: numberOption('requests', 1, MOST_REQUESTS),
   })
-  .superRefine(({ positionals: files, rejected, backup, from, to }, context) => {
+  .superRefine(({ positionals: files, backup, from, to }, context) => {
     if (backup && files.length > 0) context.addIssue('--backup takes days, and no FILE.');
     if (!backup && files.length === 0) context.addIssue('FILE is missing.');
     if (!backup && to !== undefined) context.addIssue('--to goes with --backup.');
@@ -61,9 +60,6 @@ const values = z
     if (position !== undefined && !backup && !files.includes(position.name)) {
       context.addIssue(`--from names ${position.name}, which is none of the files.`);
     }
-    if (rejected === undefined) return;
-    if (backup || files.length > 1) context.addIssue('--rejected is for one FILE only.');
-    if (files.includes(rejected)) context.addIssue('--rejected needs a file of its own.');
   });
 
 /** What `npm run send` was asked for; its help says what each option means. */
@@ -73,7 +69,8 @@ export type SendOptions = z.infer<typeof values>;
 export const SEND: Command<SendOptions> = {
   help: `npm run send -- FILE… [options]
 npm run send -- --backup [--from YYYY-MM-DD] [--to YYYY-MM-DD] [options]
-  Sends camera events to POST /api/events of the service. Sending anything again is safe: it changes nothing.
+  Sends camera events to POST /api/events of the service. Sending anything again is safe: it changes nothing. Events that the service
+  refuses go into FILE.rejected.ndjson.
 
   FILE                    CloudEvents as NDJSON or as a JSON array; dead letters of Event Grid as they are; gzip as well;
                           - for standard input
@@ -83,7 +80,6 @@ npm run send -- --backup [--from YYYY-MM-DD] [--to YYYY-MM-DD] [options]
   --url URL               the service; http://localhost:7071 by default
   --key-file FILE         holds the function key; without it the environment variable FUNCTION_KEY is used, if it is set
   --check                 sends nothing: says which events the service would refuse
-  --rejected FILE         where events go that the service refuses; FILE.rejected.ndjson by default
   --settings FILE         with --backup: a settings file; local.settings.json by default, if it exists
   --give-up-after SECONDS how long a request may fail before the sending stops; 600 by default
   --batch N               most events in a request, 1 to ${MAX_EVENTS}; 1000 by default
@@ -100,7 +96,6 @@ is written. 3: it was stopped, or the service could not be reached, before the e
     to: { type: 'string' },
     backup: { type: 'boolean', default: false },
     check: { type: 'boolean', default: false },
-    rejected: { type: 'string' },
     settings: { type: 'string' },
     'give-up-after': { type: 'string', default: '600' },
     batch: { type: 'string', default: '1000' },

@@ -23,10 +23,10 @@ export const mustTakeRejected = async (path: string): Promise<void> => {
     })
     .catch((error: unknown) => {
       if (isMissing(error)) return '';
-      throw new CommandError(`${path} cannot be written. Name another file with --rejected.`, { cause: error });
+      throw new CommandError(`${path} cannot be written.`, { cause: error });
     });
   if (begin !== '' && begin !== LINE_BEGINS) {
-    throw new CommandError(`${path} exists and holds no rejected events. Name another file with --rejected.`);
+    throw new CommandError(`${path} exists and holds no rejected events. Rename it.`);
   }
 };
 

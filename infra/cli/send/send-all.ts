@@ -30,8 +30,6 @@ export interface SendingAll extends Sending {
   readonly batch: number;
   /** Most requests in flight. */
   readonly requests: number;
-  /** The file for rejected events; undefined: one beside each source. */
-  readonly rejected: string | undefined;
   /** Where the sending resumes; undefined: at the beginning of the first source. */
   readonly resumesAt: Position | undefined;
   /** Is told after each batch that the service has answered. */
@@ -39,6 +37,9 @@ export interface SendingAll extends Sending {
   /** Is told how a day's count compares with its backups. */
   readonly onCompared: (text: string) => void;
 }
+
+/** Beside the source, or in the working directory. */
+const rejectedPathOf = ({ name }: Source): string => `${name === STDIN ? 'stdin' : name}.rejected.ndjson`;
 
 /**
  * Sends the sources one after the other. After the last backup of a day it compares the day's count.
@@ -48,8 +49,6 @@ export interface SendingAll extends Sending {
  * @throws {CommandError} if a source cannot be sent to its end; `sent` says where to resume
  */
 export const sendAll = async (sources: readonly Source[], sent: Sent, sending: SendingAll): Promise<boolean> => {
-  const rejectedPathOf = ({ name }: Source): string =>
-    sending.rejected ?? `${name === STDIN ? 'stdin' : name}.rejected.ndjson`;
   const first = sending.resumesAt === undefined ? 0 : sources.findIndex(({ name }) => name === sending.resumesAt?.name);
   if (first < 0) throw new CommandError(`There is no ${sending.resumesAt?.name} among what is sent.`);
   const rest = sources.slice(first);

@@ -53,15 +53,16 @@ describe('npm run send', () => {
     const service = await ScriptedService.start();
     const cwd = ownDirectory();
     const precious = '{"precious":true}';
-    await writeFile(join(cwd, 'precious.json'), precious);
+    await writeFile(join(cwd, 'a.ndjson.rejected.ndjson'), precious);
+    await writeFile(join(cwd, 'b.ndjson'), event('f-0'));
     await writeFile(join(cwd, 'a.ndjson'), event('f-0'));
     await writeFile(join(cwd, 'utf16.json'), `\uFEFF${event('f-0')}`, 'utf16le');
     const cases: readonly (readonly [readonly string[], string])[] = [
-      [['a.ndjson', 'missing.json'], 'missing.json cannot be read.'],
-      [['a.ndjson', '.'], 'is a directory'],
+      [['b.ndjson', 'missing.json'], 'missing.json cannot be read.'],
+      [['b.ndjson', '.'], 'is a directory'],
       [['utf16.json'], 'is UTF-16'],
-      [['a.ndjson', '--rejected', 'precious.json'], 'precious.json exists and holds no rejected events'],
-      [['a.ndjson', '--key-file', 'missing.key'], 'The key file missing.key cannot be read.'],
+      [['a.ndjson'], 'a.ndjson.rejected.ndjson exists and holds no rejected events'],
+      [['b.ndjson', '--key-file', 'missing.key'], 'The key file missing.key cannot be read.'],
     ];
     const runs = cases.map(async ([args, complaint]) => {
       const { code, said } = await run('send', [...args, '--url', service.url], { cwd });
@@ -70,7 +71,7 @@ describe('npm run send', () => {
     });
     await Promise.all(runs);
     expect(service.requests).toBe(0);
-    expect(await readFile(join(cwd, 'precious.json'), 'utf8')).toBe(precious);
+    expect(await readFile(join(cwd, 'a.ndjson.rejected.ndjson'), 'utf8')).toBe(precious);
   });
 });
 

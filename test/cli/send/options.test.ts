@@ -7,8 +7,6 @@ it.each([
   [[], 'FILE is missing.'],
   [['a', 'a'], 'A FILE is named twice.'],
   [['a', '--batch', '0'], '--batch must be a whole number from 1 to 5000.'],
-  [['a', 'b', '--rejected', 'r'], '--rejected is for one FILE only.'],
-  [['a', '--rejected', 'a'], '--rejected needs a file of its own.'],
   [['a', '--key', 'secret'], '--key'],
   [['a', '--from', '2026-11-01'], '--from needs FILE:ITEM'],
   [['a', '--from', 'b:1'], '--from names b, which is none of the files.'],

@@ -54,7 +54,6 @@ const send = async (
   const error = await sendAll([await fileSource(file)], sent, {
     batch,
     requests,
-    rejected: undefined,
     resumesAt: positionIn(from),
     target: { url, key: undefined },
     sleep,
