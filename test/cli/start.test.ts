@@ -45,7 +45,9 @@ describe.concurrent('runs side by side', () => {
     async (test) => {
       const dataDir = ownDirectory(test);
       const port = await freePort();
-      const first = npmStart(test, ['--port', `${port}`, '--data', dataDir, '--lines', '1', '--verify-callbacks']);
+      const args = ['--port', `${port}`, '--data', dataDir, '--lines', '1', '--verify-callbacks'];
+      // More than the simulated phone has: the service is refused.
+      const first = npmStart(test, args, { CALLS_AT_ONCE: '3' });
       await first.untilReady();
       const refused = startProgram(
         process.execPath,

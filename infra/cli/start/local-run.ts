@@ -86,6 +86,9 @@ interface Part {
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const HOST_MAIN = fileURLToPath(new URL('../functions-host.ts', import.meta.url));
 
+/** The most that the setting CALLS_AT_ONCE takes. */
+const MOST_CALLS_AT_ONCE = 100;
+
 /** Most that the wait for health may take, in milliseconds. */
 const HEALTH_MILLISECONDS = 20_000;
 
@@ -142,6 +145,7 @@ export const startLocalRun = async (
       given,
       localDefaults(port, azurite?.connectionString, acs, verifiesCallbacks),
       twilio === undefined ? {} : twilioDefaults(twilio),
+      simulator === undefined ? {} : { CALLS_AT_ONCE: String(Math.min(lines, MOST_CALLS_AT_ONCE)) },
     );
     await writeRunNote(port, { simulatorUrl: simulator?.url, tables: azurite && tablesSettings(azurite, settings) });
     started(await startHost(port, bundlePath, settings, print));
