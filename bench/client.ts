@@ -2,30 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { EventMessage } from '../src/analytics/model/camera-event.ts';
 import { dayOf, MICROSECONDS, startOfDay } from '../src/analytics/model/day.ts';
-import { formatInstant, type Instant, instantFrom, instantFromMilliseconds } from '../src/analytics/model/instant.ts';
+import { type Instant, instantFrom, instantFromMilliseconds } from '../src/analytics/model/instant.ts';
 import { cloudEventOf } from './workload.ts';
 
 /** The start of yesterday: no event is too far ahead, and the day does not change under way. */
 export const yesterday = (): Instant =>
   startOfDay(dayOf(instantFrom(instantFromMilliseconds(Date.now()) - MICROSECONDS.day)));
 
-/** The query for the activity from one instant to another. */
-export const rangeQuery = (start: bigint, end: bigint): string =>
-  new URLSearchParams({
-    ts_utc_start: formatInstant(instantFrom(start)),
-    ts_utc_end: formatInstant(instantFrom(end)),
-  }).toString();
-
-/** Sends a request that must be answered as it should; its whole body is waited for. @throws {Error} with what was answered instead */
-export const ask = async (
-  url: string,
-  init: RequestInit = {},
-  status = 200,
-): Promise<{ tag: string; bytes: number }> => {
+/** Sends a request that must be answered with this status. @throws {Error} with what was answered instead */
+export const ask = async (url: string, init: RequestInit = {}, status = 200): Promise<void> => {
   const answer = await fetch(url, init);
   const body = await answer.text();
   if (answer.status !== status) throw new Error(`${url} answered ${answer.status}: ${body}`);
-  return { tag: answer.headers.get('etag') ?? '', bytes: Buffer.byteLength(body) };
 };
 
 /** Records some frames by one request. */
@@ -60,14 +48,4 @@ export const openLoop = async <Value>(
     sent.push(send(index).then((value) => ({ ms: performance.now() - start - due, lateMs, value })));
   }
   return Promise.all(sent);
-};
-
-/** Sends so many times, evenly over the seconds; how long each took from when it was due, in milliseconds. */
-export const evenly = async (
-  times: number,
-  seconds: number,
-  send: (index: number) => Promise<unknown>,
-): Promise<number[]> => {
-  const due = Array.from({ length: times }, (_, index) => (index * seconds * 1_000) / times);
-  return (await openLoop(due, send)).map(({ ms }) => ms);
 };

@@ -1,3 +1,5 @@
+import { CommandError } from '../infra/cli/command-line.ts';
+
 /**
  * The size of a measurement: all of it, or next to nothing if a benchmark only has to show that it still works (`BENCH_TINY=1`, which its
  * test sets). Figures of a tiny run mean nothing.
@@ -17,7 +19,7 @@ export const timed = async (run: () => Promise<unknown>): Promise<number> => {
   return performance.now() - start;
 };
 
-/** Several things measured in turn, so that whatever else the machine does hits all alike. Milliseconds of each, in their order. */
+/** Several things measured in turn, so that other load on the machine hits all alike. Milliseconds of each, in their order. */
 export const inTurn = async (times: number, ...runs: readonly (() => Promise<unknown>)[]): Promise<number[][]> => {
   const measured = runs.map((): number[] => []);
   for (let round = 0; round < times; round += 1) {
@@ -36,14 +38,6 @@ export const p50 = (measurements: readonly number[]): number => rounded(percenti
 export const ratio = (measurements: readonly number[], baseline: readonly number[]): number =>
   rounded(percentile(measurements, 0.5) / percentile(baseline, 0.5));
 
-/** The columns of a result table about how long requests took. */
-export const latencies = (measurements: readonly number[]) => ({
-  'p50, ms': rounded(percentile(measurements, 0.5), 1),
-  'p95, ms': rounded(percentile(measurements, 0.95), 1),
-  'p99, ms': rounded(percentile(measurements, 0.99), 1),
-  'longest, ms': rounded(Math.max(...measurements), 1),
-});
-
 /** One line of a result table. */
 export type ResultRow = Readonly<Record<string, string | number>>;
 
@@ -51,4 +45,12 @@ export type ResultRow = Readonly<Record<string, string | number>>;
 export const report = (heading: string, rows: readonly ResultRow[]): void => {
   console.log(`\n${heading}`);
   console.table(rows);
+};
+
+/** @throws {CommandError} if a figure is beyond its bound; a tiny run has none */
+export const demandAtMost = (what: string, figure: number, bound: number): void => {
+  const isIn = sized(figure, 0) <= bound;
+  const text = `${what}: ${figure}, at most ${bound}`;
+  console.log(text);
+  if (!isIn) throw new CommandError(`Beyond its bound. ${text}`);
 };

@@ -3,9 +3,6 @@ import { expect, it } from 'vitest';
 import { memoryBench } from './memory.ts';
 import { Stage } from './stage.ts';
 
-it.skipIf(process.platform !== 'linux')(
-  'an instance that remembers as much as it may, and forgets the rest, takes less than 450 MB',
-  async () => {
-    expect(await Stage.run(memoryBench)).toBeLessThan(450_000_000 / 1_048_576);
-  },
-);
+it.skipIf(process.platform !== 'linux')('an instance stays within its bound of memory', async () => {
+  await expect(Stage.run(memoryBench)).resolves.toBeUndefined();
+});

@@ -24,14 +24,6 @@ export interface Served {
   readonly pid: number;
 }
 
-/** How an instance is served. */
-export interface ServeOptions {
-  /** Default: false: no timer function runs, so that all that the app does is what it is asked to do. */
-  readonly runsSchedules?: boolean;
-  /** Gets every line that the app prints. */
-  readonly onLine?: (line: string) => void;
-}
-
 /** The paths of the release bundle, and of the host as one file: tsx would take as much memory and time as the service. */
 interface Built {
   readonly bundle: string;
@@ -87,38 +79,26 @@ export class Stage {
     return acs;
   }
 
-  /** Serves the release bundle on a free port; `environment` is added to what every start needs. */
-  async serve(
-    connectionString: string,
-    environment: Readonly<Record<string, string>> = {},
-    options: ServeOptions = {},
-  ): Promise<Served> {
+  /** Serves the release bundle on a free port. No timer function runs. `environment` is added to what every start needs. */
+  async serve(connectionString: string, environment: Readonly<Record<string, string>> = {}): Promise<Served> {
     const built = await Stage.built();
     const given = { TABLES_CONNECTION_STRING: connectionString, ...environment };
-    return onFreePort(async (port) => this.#serveOn(port, built, given, options));
+    return onFreePort(async (port) => this.#serveOn(port, built, given));
   }
 
   async #serveOn(
     port: number,
     { bundle, host }: Built,
     environment: Readonly<Record<string, string>>,
-    { runsSchedules = false, onLine }: ServeOptions,
   ): Promise<Served> {
     const url = `http://127.0.0.1:${port}`;
     const service = await ServiceProcess.start({
       name: 'The app',
-      args: [
-        host,
-        `--bundle=${bundle}`,
-        `--host-json=${HOST_JSON}`,
-        `--port=${port}`,
-        ...(runsSchedules ? [] : ['--no-schedules']),
-      ],
+      args: [host, `--bundle=${bundle}`, `--host-json=${HOST_JSON}`, `--port=${port}`, '--no-schedules'],
       environment: { ...PHONE, CALLBACK_BASE_URL: url, ...environment },
       ready: /^Functions host ready/,
-      ...(onLine !== undefined && { onLine }),
     });
-    // At once: what it still has to do does not disturb the next measurement.
+    // At once: work that it still has to do must not disturb the next measurement.
     this.#ends.push(async () => {
       service.kill();
       await service.exited;

@@ -37,6 +37,7 @@ const settingsOf = (
   value: z.output<typeof environmentSchema>,
   tables: Connection,
   phone: PhoneSettings | undefined,
+  lacking: readonly string[],
 ) => ({
   /** Spoken in the message. */
   serviceName: value.SERVICE_NAME,
@@ -53,6 +54,8 @@ const settingsOf = (
   tables: { connection: tables, prefix: value.TABLES_PREFIX ?? '' },
   /** Undefined: the phone is off. */
   phone,
+  /** If the phone is off: the names of the settings that it lacks. */
+  phoneLacks: phone === undefined ? lacking : [],
   /** The timer that finds due calls and, with the phone off, cleans up behind it. */
   sweep: sweepSettings(value),
 });
@@ -84,5 +87,6 @@ export const readSettings = (environment: Readonly<Record<string, string | undef
       ...missing,
     ]);
   }
-  return settingsOf(parsed.data, tables, phoneSettings(given, parsed.data));
+  const lacking = phoneProblems({ ...given, PHONE: 'on' }).map(({ setting }) => setting);
+  return settingsOf(parsed.data, tables, phoneSettings(given, parsed.data), lacking);
 };

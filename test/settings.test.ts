@@ -75,6 +75,7 @@ describe('settings', () => {
         topic: undefined,
         webhook: undefined,
       },
+      phoneLacks: [],
       sweep: { sweepSchedule: '*/30 * * * * *', retentionMs: 90 * DAY_MS },
     });
   });

@@ -57,9 +57,9 @@ param twilioCallsPerSecond int = 1
 @description('With Twilio: the voice.')
 param twilioVoice string = 'Polly.Joanna'
 
-@allowed(['on', 'off'])
-@description('With Twilio: whether it finds out if a machine has answered, which it charges for.')
-param twilioMachineDetection string = 'off'
+@allowed(['true', 'false'])
+@description('With Twilio: true while the auth token is rotated. The app then also takes the secret twilio-secondary-auth-token.')
+param twilioTokenRotation string = 'false'
 
 @minValue(1)
 @maxValue(10)
@@ -88,6 +88,11 @@ param phoneAllowedPrefixes string = ''
 @maxValue(100000)
 @description('Calls a UTC day at most, as a small team needs them: a stolen key must not phone the world.')
 param callsPerDay int = 100
+
+@minValue(1)
+@maxValue(100)
+@description('Calls that are open at once, over all instances: what the number of ACS, the Teams account or Twilio allows.')
+param callsAtOnce int = 2
 
 @description('When the timer looks for calls that are due, NCRONTAB.')
 param sweepSchedule string = '*/30 * * * * *'
@@ -189,8 +194,8 @@ param operatorPrincipalId string = ''
 param operatorPrincipalType string = 'Group'
 
 @allowed(['true', 'false'])
-@description('true: they may write them as well, for npm run audit -- --repair.')
-param operatorMayRepair string = 'false'
+@description('true: they may write them as well, for npm run audit -- --rewrite.')
+param operatorMayRewrite string = 'false'
 
 var token = toLower(uniqueString(subscription().id, environmentName, location))
 var groupName = 'rg-${environmentName}'
@@ -244,7 +249,7 @@ module storage 'modules/storage.bicep' = {
     appPrincipalId: identity.outputs.principalId
     operatorPrincipalId: operatorPrincipalId
     operatorPrincipalType: operatorPrincipalType
-    operatorMayRepair: operatorMayRepair == 'true'
+    operatorMayRewrite: operatorMayRewrite == 'true'
     isPrivate: vnetEnabled == 'true'
     deleteLock: deleteLock == 'true'
     workspaceId: monitoring.outputs.workspaceId
@@ -360,20 +365,21 @@ module app 'modules/app.bicep' = {
     acsSourcePhoneNumber: usesCommunication ? acsSourcePhoneNumber : ''
     acsTeamsResourceAccountId: usesCommunication ? acsTeamsResourceAccountId : ''
     acsCognitiveServicesEndpoint: usesCommunication ? speech!.outputs.endpoint : ''
-    phoneProvider: isTwilio ? 'twilio' : ''
+    phoneProvider: isTwilio ? 'twilio' : usesCommunication ? 'acs' : ''
     twilioAccountSid: isTwilio ? twilioAccountSid : ''
     twilioApiSid: isTwilio ? twilioApiSid : ''
     twilioVaultUri: isTwilio ? vault!.outputs.uri : ''
     twilioSourcePhoneNumber: isTwilio ? twilioSourcePhoneNumber : ''
     twilioCallsPerSecond: twilioCallsPerSecond
     twilioVoice: twilioVoice
-    twilioMachineDetection: twilioMachineDetection
+    twilioTokenRotation: twilioTokenRotation == 'true'
     callAttempts: callAttempts
     callRetrySeconds: callRetrySeconds
     callRingSeconds: callRingSeconds
     notificationDeadlineMinutes: notificationDeadlineMinutes
     phoneAllowedPrefixes: phoneAllowedPrefixes
     callsPerDay: callsPerDay
+    callsAtOnce: callsAtOnce
     sweepSchedule: sweepSchedule
     callRetentionDays: callRetentionDays
     eventTopicEndpoint: outcomeTopic == 'true' ? outcomes!.outputs.endpoint : ''

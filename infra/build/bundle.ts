@@ -36,24 +36,6 @@ const apart: Plugin = {
 /** The service's composition root. */
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-// Its table of countries takes a twentieth of the app's start, and only numbers that are to be called need it. What asks is synchronous, so
-// that `import()` cannot be used.
-const NUMBERS = 'libphonenumber-js/min';
-
-/** Loads the rules of phone numbers with the first number that is judged. */
-const numbersWithFirstUse: Plugin = {
-  name: 'numbers with first use',
-  setup: (hooks) => {
-    hooks.onResolve({ filter: new RegExp(`^${NUMBERS}$`) }, ({ kind }) =>
-      kind === 'import-statement' ? { path: NUMBERS, namespace: 'first-use' } : undefined,
-    );
-    hooks.onLoad({ filter: /./, namespace: 'first-use' }, () => ({
-      contents: `export const validatePhoneNumberLength = (number) => require('${NUMBERS}').validatePhoneNumberLength(number);`,
-      resolveDir: dirname(MAIN),
-    }));
-  },
-};
-
 /**
  * Makes the one CommonJS file that Azure loads. A CommonJS bundle loads in a fifth of the time of unbundled ECMAScript modules. Names
  * stay as they are, so that a stack trace can be read; the source map is without the sources, which a stack trace does not need.
@@ -83,7 +65,7 @@ const bundleAll = async (folder: string, files: Readonly<Record<string, string>>
     lineLimit: 160,
     // The Functions worker provides it.
     external: ['@azure/functions-core'],
-    plugins: [apart, numbersWithFirstUse],
+    plugins: [apart],
     logLevel: 'warning',
   });
 };

@@ -25,7 +25,7 @@ import { CommandError, dayOption, portOption, runCommand, textOption } from './c
 import { chosenStorage, storageFailure } from './chosen-storage.ts';
 import { grouped } from './grouped.ts';
 import { Progress } from './progress.ts';
-import { moveOnto } from './replace-file.ts';
+import { moveOnto } from './move-file.ts';
 
 const values = z
   .object({

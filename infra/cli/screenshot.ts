@@ -1,40 +1,48 @@
 /**
- * `npm run screenshot`: takes a picture of the dashboard of a running service, as a person sees it. Without options, the picture in
- * the README: `npm start`, `npm run demo` and then this. A local run has people phoned by its simulator first: no picture without them.
+ * Takes the picture of the page that stands in the README: run `npm start`, `npm run demo`, and then `node --import tsx infra/cli/screenshot.ts
+ * [URL]`. The simulated phone of that run calls some people first.
  */
-import { z } from 'zod';
+import { setTimeout as delay } from 'node:timers/promises';
 
-import { dayOption, numberOption, runCommand, urlOption } from './command-line.ts';
-import { takePicture } from './screenshot/picture.ts';
+import type { Page } from 'playwright-core';
 
-const DAY_MILLISECONDS = 86_400_000;
+import { launchBrowser } from './screenshot/browser.ts';
+import { placeDemoAlerts } from './screenshot/demo-alerts.ts';
+import { simulatorOf } from './start/run-directory.ts';
 
-const SCREENSHOT = {
-  help: `npm run screenshot -- [--url URL] [--date YYYY-MM-DD] [--out FILE] [--theme light|dark] [--width N] [--height N]
-  Takes a picture of the dashboard of a running service, PNG. Where that is a local run with a simulated phone, some people are
-  phoned first, once a day, so that there are notifications to see, and the newest one is open.
-  --url URL          the service, without /api; http://localhost:7071 by default
-  --date YYYY-MM-DD  the UTC day to show; yesterday by default, which npm run demo fills
-  --out FILE         where the picture goes; src/dashboard/screenshot.png by default, the one in the README
-  --theme THEME      light or dark; light by default
-  --width N          of the window, 320 to 3840 pixels; 1600 by default
-  --height N         of the picture, 320 to 20000 pixels; the whole page by default`,
-  options: {
-    url: { type: 'string', default: 'http://localhost:7071' },
-    date: { type: 'string', default: new Date(Date.now() - DAY_MILLISECONDS).toISOString().slice(0, 10) },
-    out: { type: 'string', default: 'src/dashboard/screenshot.png' },
-    theme: { type: 'string', default: 'light' },
-    width: { type: 'string', default: '1600' },
-    height: { type: 'string' },
-  },
-  values: z.object({
-    url: urlOption,
-    date: dayOption,
-    out: z.string().min(1, '--out needs a file.'),
-    theme: z.enum(['light', 'dark'], { error: ({ input }) => `${String(input)} is no theme: light or dark.` }),
-    width: numberOption('width', 320, 3_840),
-    height: numberOption('height', 320, 20_000).optional(),
-  }),
-} as const;
+const DAY_MS = 86_400_000;
+const PAGE_MS = 30_000;
+const FILE = 'src/dashboard/screenshot.png';
 
-await runCommand(SCREENSHOT, takePicture);
+/** Waits until every part of the page shows an answer. */
+const settled = async (page: Page): Promise<void> => {
+  const end = performance.now() + PAGE_MS;
+  const isSettled = async (): Promise<boolean> =>
+    (await page.getByText(/^Updated \d+ /).count()) > 0 && (await page.locator('[aria-busy=true]').count()) === 0;
+  while (!(await isSettled())) {
+    if (performance.now() > end) throw new Error(`The page has open questions after ${PAGE_MS / 1_000} s.`);
+    await delay(100);
+  }
+};
+
+const url = new URL(process.argv[2] ?? 'http://localhost:7071');
+// No real phone may ring for a picture.
+if ((await simulatorOf(url)) === undefined) throw new Error(`${url.href} is no local run with a simulated phone.`);
+await placeDemoAlerts(url.origin);
+const browser = await launchBrowser();
+try {
+  const viewport = { width: 1_600, height: 812 };
+  const page = await browser.newPage({ locale: 'en-US', timezoneId: 'America/Los_Angeles', viewport });
+  const yesterday = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
+  await page.goto(`${url.origin}/api/dashboard?date=${yesterday}&tz=utc`);
+  await settled(page);
+  await page.locator('.notification').first().click();
+  await settled(page);
+  // The picture shows neither the pointer nor the focus, and begins at the head of the page.
+  await page.mouse.move(0, 0);
+  await page.evaluate('document.activeElement.blur(); scrollTo(0, 0)');
+  await page.screenshot({ path: FILE, fullPage: true, animations: 'disabled' });
+  console.log(FILE);
+} finally {
+  await browser.close();
+}

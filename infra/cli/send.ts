@@ -1,40 +1,25 @@
 /**
- * `npm run send -- FILE…`: sends files of camera events to the service, whatever their size, and goes on where it was stopped.
- * infra/cli/send/README.md tells how to use it.
+ * `npm run send -- FILE…`: sends files of camera events, or backups, to the service, whatever their size. infra/cli/send/README.md tells how to
+ * use it.
  */
-import { access, constants, stat } from 'node:fs/promises';
-
 import { instantFromMilliseconds } from '../../src/analytics/model/instant.ts';
 import { parseCameraEvent } from '../../src/http/event-message.ts';
 import { fieldOf } from '../../src/http/route/faults.ts';
+import { storageFailure } from './chosen-storage.ts';
 import { CommandError, runCommand } from './command-line.ts';
-import { watchForStop } from './stop-request.ts';
 import { grouped } from './grouped.ts';
 import { Progress } from './progress.ts';
-import { Account } from './send/done.ts';
-import { openInput } from './send/items.ts';
-import { EXIT, readTarget, SEND, type SendOptions, STDIN, stoppedError } from './send/options.ts';
-import { sendFile } from './send/send-file.ts';
-
-const HOW_TO_GO_ON = 'The same command goes on from here; standard input begins again, which is safe.';
-
-const mustBeReadable = async (name: string): Promise<void> => {
-  if (name === STDIN) return;
-  const isDirectory = await access(name, constants.R_OK).then(
-    async () => (await stat(name)).isDirectory(),
-    (error: unknown) => {
-      throw new CommandError(`${name} cannot be read.`, { cause: error });
-    },
-  );
-  if (isDirectory) throw new CommandError(`${name} is a directory; name the files in it.`);
-};
+import { EXIT, positionIn, readTarget, SEND, type SendOptions, stoppedError } from './send/options.ts';
+import { nothingSent, type Sent, sendAll } from './send/send-all.ts';
+import { backupSources, fileSource, type Source } from './send/source.ts';
+import { watchForStop } from './stop-request.ts';
 
 /** Is aborted at the first request to stop; a second one ends the process. */
 const stopSignal = (progress: Progress): AbortSignal => {
   const stop = new AbortController();
   const { asked, insisted } = watchForStop();
   void asked.then(() => {
-    progress.note('Stopping: what is in flight is finished. Ctrl-C again stops at once.');
+    progress.note('Stopping after the requests in flight. Ctrl-C again stops at once.');
     stop.abort(stoppedError('Stopped.'));
   });
   void insisted.then(() => {
@@ -44,19 +29,25 @@ const stopSignal = (progress: Progress): AbortSignal => {
   return stop.signal;
 };
 
-/** Looks at every event as the service would, and sends nothing. What only the service knows, such as which days are closed, is not looked at. */
-const check = async (files: readonly string[], stop: AbortSignal): Promise<number> => {
+/** The sources that are named. */
+const sourcesOf = async ({ positionals, backup, from, to, settings }: SendOptions): Promise<readonly Source[]> =>
+  backup
+    ? backupSources(positionIn(from) === undefined ? from : undefined, to, settings)
+    : Promise.all(positionals.map(fileSource));
+
+/** Looks at every event as the service would, and sends nothing. It does not know which days are closed. */
+const check = async (sources: readonly Source[], stop: AbortSignal): Promise<number> => {
   const now = instantFromMilliseconds(Date.now());
   let [good, wrong] = [0, 0];
-  for (const name of files) {
-    const { items } = await openInput(name, stop);
+  for (const source of sources) {
+    const { items } = await source.open(stop);
     for await (const { line, index, text, fault } of items) {
       const parsed = fault === undefined ? parseCameraEvent(JSON.parse(text), now) : undefined;
       if (parsed !== undefined && 'message' in parsed) good += 1;
       else {
         wrong += 1;
         const faults = parsed?.faults.map(({ path, detail }) => `${fieldOf(path)} ${detail}`.trim()).join('; ');
-        console.log(`${name}:${line}${index === undefined ? '' : `[${index}]`} ${faults ?? fault}`);
+        console.log(`${source.name}:${line}${index === undefined ? '' : `[${index}]`} ${faults ?? fault}`);
       }
     }
   }
@@ -64,75 +55,51 @@ const check = async (files: readonly string[], stop: AbortSignal): Promise<numbe
   return wrong === 0 ? EXIT.recorded : EXIT.rejected;
 };
 
+const summary = ({ counts, rejectedFiles }: Sent, milliseconds: number): string =>
+  [
+    `recorded   ${grouped(counts.recorded)}`,
+    `unchanged  ${grouped(counts.unchanged)}`,
+    `rejected   ${grouped(counts.rejected)}${rejectedFiles.size > 0 ? `, in ${[...rejectedFiles].join(', ')}` : ''}`,
+    `time       ${(milliseconds / 1_000).toFixed(1)} s`,
+  ].join('\n');
+
 const send = async (options: SendOptions): Promise<number> => {
-  const names = options.positionals;
-  for (const name of names) await mustBeReadable(name);
-  const progress = new Progress(names.length === 1 ? (names[0] ?? '') : `${names.length} files`, 'events');
+  // Whatever is wrong with a source is found before anything is sent.
+  const sources = await sourcesOf(options);
+  const progress = new Progress('send', 'events');
   const stop = stopSignal(progress);
-  if (options.check) return check(names, stop);
+  if (options.check) return check(sources, stop);
 
   const started = performance.now();
   const target = await readTarget(options.url, options['key-file'], process.env);
-  // What is wrong with any of them is found before anything is sent.
-  const accounts: Account[] = [];
-  for (const name of names) {
-    const rejected = options.rejected ?? `${name === STDIN ? 'stdin' : name}.rejected.ndjson`;
-    accounts.push(await Account.open(name, target.url, rejected));
-  }
-  const sending = {
-    target,
-    giveUpAfterMs: options['give-up-after'] * 1_000,
-    batch: options.batch,
-    requests: options.requests,
-    stop,
-    note: (text: string): void => progress.note(text),
-  };
-  const sum = (of: 'items' | 'recorded' | 'unchanged' | 'rejected' | 'size'): number =>
-    accounts.reduce((total, { done }) => total + done[of], 0);
-  const before = sum('items');
-  const size = sum('size');
+  const sent = nothingSent();
+  let isRight: boolean;
   try {
-    let sizeBefore = 0;
-    for (const account of accounts) {
-      const { items, size: ownSize } = account.done;
-      if (items > 0) progress.note(`${account.name}: ${items} events are done by an earlier run.`);
-      const onProgress = (part: number | undefined): void => {
-        progress.update({
-          // Of standard input nobody knows how long it is, and so nothing about the whole.
-          part: part === undefined || names.includes(STDIN) ? undefined : (sizeBefore + part * ownSize) / size,
-          count: sum('items') - before,
-          text: sum('rejected') === 0 ? '' : `${grouped(sum('rejected'))} rejected`,
-        });
-      };
-      await sendFile({ ...sending, account, onProgress });
-      sizeBefore += ownSize;
-    }
+    isRight = await sendAll(sources, sent, {
+      target,
+      giveUpAfterMs: options['give-up-after'] * 1_000,
+      batch: options.batch,
+      requests: options.requests,
+      resumesAt: positionIn(options.from),
+      stop,
+      note: (text) => progress.note(text),
+      onAnswered: (advance) => progress.update(advance),
+      onCompared: (text) => {
+        progress.end();
+        console.log(text);
+      },
+    });
+  } catch (error) {
+    const isStop = error instanceof CommandError && error.exitCode === EXIT.stopped;
+    if (!isStop && !isSystemError(error)) throw error;
+    throw stoppedError(`${error.message}\nThe same command with --from ${sent.position} resumes here.`, error);
   } finally {
     progress.end();
-    const paths = accounts.flatMap(({ done, rejectedPath }) => (done.rejected > 0 ? [rejectedPath] : []));
-    console.log(
-      [
-        `recorded   ${grouped(sum('recorded'))}`,
-        `unchanged  ${grouped(sum('unchanged'))}`,
-        `rejected   ${grouped(sum('rejected'))}${paths.length > 0 ? `, in ${paths.join(', ')}` : ''}`,
-        `time       ${((performance.now() - started) / 1_000).toFixed(1)} s`,
-      ].join('\n'),
-    );
+    console.log(summary(sent, performance.now() - started));
   }
-  for (const account of accounts) await account.close();
-  return sum('rejected') > 0 ? EXIT.rejected : EXIT.recorded;
+  return sent.counts.rejected > 0 || !isRight ? EXIT.rejected : EXIT.recorded;
 };
 
 const isSystemError = (error: unknown): error is Error => error instanceof Error && 'syscall' in error;
 
-const sendOrStop = async (options: SendOptions): Promise<number> => {
-  try {
-    return await send(options);
-  } catch (error) {
-    const isStop = error instanceof CommandError && error.exitCode === EXIT.stopped;
-    if (!isStop && !isSystemError(error)) throw error;
-    throw stoppedError(`${error.message}\n${HOW_TO_GO_ON}`, error);
-  }
-};
-
-await runCommand(SEND, sendOrStop, { exitCode: EXIT.usage });
+await runCommand(SEND, send, { exitCode: EXIT.usage, describe: (error) => storageFailure(error, 'analytics') });

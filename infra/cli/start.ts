@@ -7,14 +7,15 @@ import { z } from 'zod';
 import { type Command, numberOption, portOption, runCommand, textOption } from './command-line.ts';
 import { announcement } from './start/announcement.ts';
 import { type LocalRun, type LocalRunOptions, startLocalRun } from './start/local-run.ts';
+import { jsonLine, readableLine } from './start/readable-line.ts';
 import { watchForStop } from './stop-request.ts';
 
 /** ACS gives a new number two calls at a time. */
 const LINES = '2';
 
-const START: Command<LocalRunOptions> = {
+const START: Command<LocalRunOptions & { readonly json: boolean }> = {
   help: `npm start -- [--port N] [--data DIR] [--settings FILE] [--phone acs|twilio]
-    [--lines N] [--verify-callbacks]
+    [--lines N] [--verify-callbacks] [--json]
   Runs the whole service on this machine. Ctrl-C stops everything.
   --port N            the port that serves the functions, 1 to 65535; 7071 by default
   --data DIR          keeps the tables there between runs; in memory by default. For some 100,000 events: a year
@@ -22,7 +23,8 @@ const START: Command<LocalRunOptions> = {
   --settings FILE     settings as in local.settings.json, which is the default where it exists
   --phone PROVIDER    whose simulator takes the calls: acs, which is the default, or twilio
   --lines N           how many calls the simulated phone takes at a time, 1 to 9999; ${LINES} by default
-  --verify-callbacks  accepts callbacks only with the simulator's token; without it, anybody may post them`,
+  --verify-callbacks  accepts callbacks only with the simulator's token; without it, anybody may post them
+  --json              prints the log of the service as it is, a JSON object a line`,
   options: {
     port: { type: 'string', default: '7071' },
     data: { type: 'string' },
@@ -30,6 +32,7 @@ const START: Command<LocalRunOptions> = {
     phone: { type: 'string', default: 'acs' },
     lines: { type: 'string', default: LINES },
     'verify-callbacks': { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
   },
   values: z.object({
     port: portOption,
@@ -38,10 +41,11 @@ const START: Command<LocalRunOptions> = {
     phone: z.enum(['acs', 'twilio'], '--phone needs acs or twilio.'),
     lines: numberOption('lines', 1, 9_999),
     'verify-callbacks': z.boolean(),
+    json: z.boolean(),
   }),
 };
 
-const start = async (options: LocalRunOptions): Promise<number> => {
+const start = async ({ json, ...options }: LocalRunOptions & { readonly json: boolean }): Promise<number> => {
   const stop = watchForStop();
   let run: LocalRun | undefined;
   // Before everything has started, the processes that have are ended by the loss of this one.
@@ -51,7 +55,10 @@ const start = async (options: LocalRunOptions): Promise<number> => {
   });
 
   console.log('Starting …');
-  run = await startLocalRun(options, process.env, (line) => console.log(line));
+  run = await startLocalRun(options, process.env, (line, isWrong = false) => {
+    const printed = json ? jsonLine(line) : readableLine(line, isWrong, new Date());
+    if (printed !== undefined) console.log(printed);
+  });
   console.log(announcement(run, options, process.uptime()));
 
   const reason = await Promise.race([stop.asked, run.partLost]);

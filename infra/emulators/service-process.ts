@@ -15,8 +15,8 @@ export interface ServiceStart {
   readonly cwd?: string;
   /** Matches the line of its output that says it is ready. */
   readonly ready: RegExp;
-  /** Gets every line it prints, the first one included. */
-  readonly onLine?: (line: string) => void;
+  /** Gets every line it prints, the first one included, and whether it came on stderr. */
+  readonly onLine?: (line: string, isOnStderr: boolean) => void;
 }
 
 /** Most a service may take from its start to its ready line. */
@@ -62,8 +62,8 @@ export class ServiceProcess {
     const firstLines: string[] = [];
     let isReady = false;
     const ready = new Promise<'ready'>((resolve) => {
-      service.#readLines((line) => {
-        start.onLine?.(line);
+      service.#readLines((line, isOnStderr) => {
+        start.onLine?.(line, isOnStderr);
         if (isReady) return;
         firstLines.push(line);
         isReady = start.ready.test(line);
@@ -111,9 +111,10 @@ export class ServiceProcess {
     return reason;
   }
 
-  #readLines(onLine: (line: string) => void): void {
-    for (const input of [this.#child.stdout, this.#child.stderr]) {
-      if (input !== null) createInterface({ input }).on('line', onLine);
+  #readLines(onLine: (line: string, isOnStderr: boolean) => void): void {
+    const { stdout, stderr } = this.#child;
+    for (const input of [stdout, stderr]) {
+      if (input !== null) createInterface({ input }).on('line', (line) => onLine(line, input === stderr));
     }
   }
 }

@@ -5,8 +5,10 @@ import { expect, it } from 'vitest';
 
 import { storageFrom } from '../../infra/cli/chosen-storage.ts';
 import {
+  isOnThisMachine,
   localDefaults,
   mergeSettings,
+  misspelt,
   readSettingsFile,
   unknownNames,
   withoutLocalParts,
@@ -56,10 +58,36 @@ it('a settings file gives its Values; one that is missing or wrong is named in t
   await expect(readSettingsFile(path)).rejects.toThrow('own.json does not exist.');
   await writeFile(path, '{ "IsEncrypted": false, "Values": { "SERVICE_NAME": "A" }, "Host": { "CORS": "*" } }');
   expect(await readSettingsFile(path)).toEqual({ SERVICE_NAME: 'A' });
-  for (const wrong of ['{ "Values": ', '{ "Values": { "COUNTER_SHARDS": 4 } }']) {
+  for (const [wrong, complaint] of [
+    ['{ "Values":\n{ "A": "secret" "B": "c" }', 'own.json is not valid JSON: line 2, column 17.'],
+    ['{ "Values": ', 'own.json is not valid JSON: line 1, column 13.'],
+    ['{ "Values": { "COUNTER_SHARDS": 4 } }', 'with strings only. Wrong: Values.COUNTER_SHARDS.'],
+  ] as const) {
     await writeFile(path, wrong);
-    await expect(readSettingsFile(path)).rejects.toThrow(`${path} is not a settings file`);
+    await expect(readSettingsFile(path)).rejects.toThrow(complaint);
+    await expect(readSettingsFile(path)).rejects.not.toThrow('secret');
   }
+});
+
+it.each([
+  ['DETECTION_CATEGORY', 'DETECTION_CATEGORIES'],
+  ['PHONES', 'PHONE'],
+  ['COUNTER_SHARD', 'COUNTER_SHARDS'],
+  ['service_name', 'SERVICE_NAME'],
+])('a name in the environment that looks like a misspelt setting is told: %s', (name, meant) => {
+  const environment = { [name]: 'x', SERVICE_NAME: 'A', HOME: '/', PATH: '/bin', CALLS: '1', LANGUAGE: 'en' };
+  expect(misspelt(environment)).toEqual([{ name, meant }]);
+});
+
+it.each([
+  [{ TABLES_ENDPOINT: 'https://a.table.core.windows.net' }, false],
+  [{ TABLES_CONNECTION_STRING: 'DefaultEndpointsProtocol=https;AccountName=a;AccountKey=YQ==' }, false],
+  [{ TABLES_CONNECTION_STRING: 'AccountName=a;TableEndpoint=https://127.0.0.1.a.example/' }, false],
+  [{ TABLES_CONNECTION_STRING: 'AccountName=a;TableEndpoint=http://127.0.0.1:10002/a' }, true],
+  [{ TABLES_CONNECTION_STRING: 'UseDevelopmentStorage=true' }, true],
+  [{}, true],
+])('%j: the tables are on this machine: %s', (settings, expected) => {
+  expect(isOnThisMachine(settings)).toBe(expected);
 });
 
 it('a settings file may have settings of the Functions host; a name that nobody knows is told', () => {

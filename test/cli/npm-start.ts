@@ -21,18 +21,24 @@ export const bareEnvironment = (): NodeJS.ProcessEnv =>
     ),
   );
 
-/** Runs `npm start -- …` in a process group of its own, as a terminal does. It ends with the test. */
+/** Runs `npm start -- …` in a process group of its own, as a terminal does, or by npx. It ends with the test. */
 export const npmStart = (
   { onTestFinished }: TestContext,
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  isByNpx = false,
 ) => {
-  const child = spawn('npm', ['start', '--', '--settings', NO_SETTINGS, ...args], {
-    cwd: ROOT,
-    env: { ...bareEnvironment(), ...environment },
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const command = ['start', '--', '--settings', NO_SETTINGS, ...args];
+  const child = spawn(
+    'npm',
+    isByNpx ? ['exec', '-c', `npm ls --depth=0 > /dev/null; npm ${command.join(' ')}`] : command,
+    {
+      cwd: ROOT,
+      env: { ...bareEnvironment(), ...environment },
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   const chunks: string[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => chunks.push(text));
   const output = (): string => chunks.join('');

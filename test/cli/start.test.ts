@@ -1,8 +1,10 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { describe, expect, inject, it } from 'vitest';
 
-import { announcement } from '../../infra/cli/start/announcement.ts';
+import { announcement, demoCommand } from '../../infra/cli/start/announcement.ts';
 import { chosenStorage } from '../../infra/cli/chosen-storage.ts';
 import { believableDay } from '../../infra/cli/demo/day.ts';
 import { demo } from '../../infra/cli/demo/steps.ts';
@@ -39,11 +41,13 @@ const options = { settings: NO_SETTINGS, lines: 2, 'verify-callbacks': false };
 // They wait for calls most of the time. Windows has no process groups to send Ctrl-C to.
 describe.concurrent('runs side by side', () => {
   it.skipIf(process.platform === 'win32')(
-    'npm start runs the whole service with what its options say; Ctrl-C and SIGTERM to npm alone leave nothing; --data keeps the tables',
+    'npm start runs the whole service with what its options say; Ctrl-C and SIGTERM to npx alone leave nothing; --data keeps the tables',
     async (test) => {
       const dataDir = ownDirectory(test);
       const port = await freePort();
-      const first = npmStart(test, ['--port', `${port}`, '--data', dataDir, '--lines', '1', '--verify-callbacks']);
+      const args = ['--port', `${port}`, '--data', dataDir, '--lines', '1', '--verify-callbacks'];
+      // More than the simulated phone has: the service is refused.
+      const first = npmStart(test, args, { CALLS_AT_ONCE: '3' });
       await first.untilReady();
       const refused = startProgram(
         process.execPath,
@@ -68,7 +72,7 @@ describe.concurrent('runs side by side', () => {
       // What the last process wrote may arrive after its end.
       await until(() => first.output().includes('Everything has stopped.'), 'it says so');
 
-      const second = npmStart(test, ['--port', `${port}`, '--data', dataDir], { PHONE: 'off' });
+      const second = npmStart(test, ['--port', `${port}`, '--data', dataDir], { PHONE: 'off' }, true);
       await second.untilReady();
       expect(second.output()).toContain('phone   off (PHONE=off): nobody is phoned');
       expect(await dayOf(port, '2026-03-14')).toMatchObject({ total_events: 1, counts_per_category: { smoke: 2 } });
@@ -110,7 +114,6 @@ describe.concurrent('runs side by side', () => {
     const words = [...state.matchAll(/"(?:status|outcome)": "(\w+)"/g)].map(([, word]) => word);
     expect(words.join(' ')).toMatch(/^completed not_reached no_answer confirmed confirmed stopped\b/);
     expect(told).toContain('ContinuousDtmfRecognitionToneReceived → 200');
-    expect(told).toContain('"type": "Notification.RecipientFinal"');
 
     // So the audit finds the run's storage by its port.
     const connection = { connectionString: run.azurite?.connectionString };
@@ -133,15 +136,53 @@ describe.concurrent('runs side by side', () => {
   });
 });
 
+/** Starts a local run on a folder. */
+const startingOn = async (data: string) =>
+  startLocalRun({ ...options, port: await freePort(), data }, bareEnvironment(), () => undefined, {
+    bundle: inject('bundles').debug,
+  });
+
 describe('a local run', () => {
   it('says which real services it uses', () => {
     const settings = { TABLES_ENDPOINT: 'https://a.example', ACS_CONNECTION_STRING: 'endpoint=https://b.example' };
     const parts = { azurite: undefined, simulator: undefined, partLost: Promise.resolve(''), kill: () => undefined };
-    const run = { ...parts, url: 'http://localhost:7071', settings, warnings: ['Mind.'], stop: async () => undefined };
+    const run = {
+      ...parts,
+      url: 'http://localhost:7071',
+      settings,
+      settingsFile: 'own.json',
+      warnings: ['Mind.'],
+      stop: async () => undefined,
+    };
     const said = announcement(run, { ...options, port: 7071 }, 1);
     expect(said).toContain('tables  the storage that TABLES_ENDPOINT names');
     expect(said).toContain('phone   the ACS that ACS_CONNECTION_STRING names: real calls');
+    expect(said).toContain('settings from the environment and own.json');
     expect(said).toContain('Warning: Mind.');
+  });
+
+  it.each([
+    ['/usr/bin/node', 'npm run demo'],
+    ['/root/.npm/_npx/38/node_modules/node/bin/node', 'npx -y -p node@24 -c "npm run demo"'],
+  ])('run by %s, prints a demo command that works in another terminal', (node, command) => {
+    expect(demoCommand('npm run demo', node)).toBe(command);
+  });
+
+  it('refuses a folder that another run has, or that cannot be written, at once', async () => {
+    const data = ownDirectory();
+    await writeFile(join(data, 'npm-start.pid'), `${process.ppid}`);
+    await expect(startingOn(data)).rejects.toThrow(`--data ${data} is in use by the process ${process.ppid}.`);
+    await expect(startingOn(join(data, 'npm-start.pid', 'x'))).rejects.toThrow('cannot be written (ENOTDIR).');
+  });
+
+  it.runIf(process.platform === 'linux')('refuses at once a folder in which nothing can be made', async () => {
+    await expect(startingOn('/proc/x')).rejects.toThrow('--data /proc/x cannot be written (ENOENT).');
+  });
+
+  it('refuses a real table together with a simulated phone', async () => {
+    const environment = { ...bareEnvironment(), TABLES_ENDPOINT: 'https://a.table.core.windows.net' };
+    const starting = startLocalRun({ ...options, port: await freePort() }, environment, () => undefined);
+    await expect(starting).rejects.toThrow(/^The tables belong to a real service.* Set PHONE=off/);
   });
 
   it('does not start if calls were real and nobody would hear anything', async () => {

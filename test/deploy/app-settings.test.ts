@@ -43,13 +43,15 @@ describe('the settings that are deployed', () => {
   });
 
   it('name the secrets of Twilio by references to the key vault, and nothing of ACS then', () => {
-    for (const name of ['TWILIO_API_KEY_SECRET', 'TWILIO_AUTH_TOKEN']) {
+    for (const name of ['TWILIO_API_KEY_SECRET', 'TWILIO_AUTH_TOKEN', 'TWILIO_SECONDARY_AUTH_TOKEN']) {
       expect(valueAt(appSettings, 'properties', name)?.text).toMatch(
         /'@Microsoft\.KeyVault\(SecretUri=\$\{twilioVaultUri\}secrets\//,
       );
     }
     const { variables, text } = bicepFile('main.bicep');
     expect(variables.get('hasCaller')?.text).toContain('!empty(twilioSourcePhoneNumber)');
+    // The app gets the endpoint of ACS beside it: the provider is always named.
+    expect(text).toContain("phoneProvider: isTwilio ? 'twilio' : usesCommunication ? 'acs' : ''");
     expect(text).toContain("acsSourcePhoneNumber: usesCommunication ? acsSourcePhoneNumber : ''");
   });
 

@@ -148,8 +148,14 @@ const pathOf = (node: Node): readonly string[] | undefined => {
 /** The folder of the Bicep files, with a slash at its end. */
 export const BICEP_FOLDER = new URL('../../infra/azure/', import.meta.url);
 
+const parsed = new Map<string, BicepFile>();
+
 /** The Bicep file with this path below {@link BICEP_FOLDER}. */
-export const bicepFile = (path: string): BicepFile => readBicep(readFileSync(new URL(path, BICEP_FOLDER), 'utf8'));
+export const bicepFile = (path: string): BicepFile => {
+  const file = parsed.get(path) ?? readBicep(readFileSync(new URL(path, BICEP_FOLDER), 'utf8'));
+  parsed.set(path, file);
+  return file;
+};
 
 /** All Bicep files of the project by their path below {@link BICEP_FOLDER}. */
 export const bicepFiles = (): ReadonlyMap<string, BicepFile> =>

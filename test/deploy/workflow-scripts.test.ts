@@ -28,7 +28,7 @@ const runScript = async (
 };
 
 /** Deploys to an app that answers one health question after the other with these statuses, and the last one from then on. */
-const deploy = async (statuses: readonly number[], { digest = '', az = 'exit 0', seconds = 600 } = {}) => {
+const deploy = async (statuses: readonly number[], { digest = '', az = 'exit 0' } = {}) => {
   let questions = 0;
   const server = await LoopbackServer.start((request, response) => {
     const isHealth = request.url === '/api/health';
@@ -46,7 +46,7 @@ const deploy = async (statuses: readonly number[], { digest = '', az = 'exit 0',
       SERVICE_API_URL: `http://127.0.0.1:${server.port}`,
       RELEASE: 'v1.2.3',
       ENVIRONMENT: 'staging',
-      DEPLOY_SECONDS: `${seconds}`,
+      DEPLOY_SECONDS: '600',
       HEALTH_PAUSE_SECONDS: '0.01',
     },
     { 'package.zip': 'a package', 'package.zip.sha256': `${digest || actual}  package.zip\n` },
@@ -80,17 +80,11 @@ describe.skipIf(process.platform === 'win32')('the script that deploys', () => {
     expect(await deploy([200], { digest: '0'.repeat(64) })).toMatchObject({ code: 1, asked: [] });
   });
 
-  it.each([
-    ['exit 1', 600],
-    ['sleep 60', 1],
-  ])(
-    'says how to roll back, and does not ask the old version for its health where az does: %s',
-    async (az, seconds) => {
-      const { code, printed, questions } = await deploy([200], { az, seconds });
-      expect(printed).toContain(HOW_TO_ROLL_BACK);
-      expect([code, questions]).toEqual([1, 0]);
-    },
-  );
+  it('says how to roll back, and does not ask the old version for its health if az fails', async () => {
+    const { code, printed, questions } = await deploy([200], { az: 'exit 1' });
+    expect(printed).toContain(HOW_TO_ROLL_BACK);
+    expect([code, questions]).toEqual([1, 0]);
+  });
 });
 
 const fetchRelease = async (release: string, verifies: string, attested = 'true') =>

@@ -108,14 +108,11 @@ describe('the workflows', () => {
   it.each([
     ['ci.yml', 'bash .ci/run', 'echo ${{ github.head_ref }}', /untrusted/],
     ['ci.yml', 'npm test', 'npm run tests', /^job two-commands: there is no npm script tests$/m],
-    ['ci.yml', 'bash .ci/run', 'bash .ci/runs', /^job linux: there is no \.ci\/runs$/m],
     ['ci.yml', / # v7\.0\.1/, '', /is not pinned by commit, with its version$/m],
-    ['ci.yml', 'timeout-minutes: 45', 'continue-on-error: true', /^job linux: has no timeout$/m],
     ['ci.yml', 'permissions: {}', 'permissions: write-all', /^permissions of the workflow are not \{\}$/m],
     ['ci.yml', '    environment: preview\n', '', /^job what-if: may sign in to Azure without an environment$/m],
     ['deploy.yml', 'github.token', 'secrets.TOKEN', /^secrets\. is used/m],
     ['deploy.yml', 'group: deploy-production', 'group: deploy', /^job production: its concurrency is not /m],
-    ['ci.yml', '${{ vars.AZURE_LOCATION }}', '${{ toJSON(vars) }}', /^toJSON\(vars\): /m],
   ])('%s with %s replaced by %s is objected to', async (name, good, bad, complaint) => {
     const spoilt = textOf(name).replace(good, bad);
     expect(spoilt).not.toBe(textOf(name));

@@ -9,11 +9,10 @@ import { startAzurite } from '../../infra/emulators/azurite.ts';
 import { demandCleanLogs } from './app-logs.ts';
 import { buildCommands } from './built-command.ts';
 
-/** The scripts that many tests start, in infra. That they run with tsx as well is tested by `npm start` and `npm run screenshot`. */
+/** The scripts that many tests start, in infra. That they run with tsx as well is tested by `npm start`. */
 const COMMANDS = {
   send: 'cli/send.ts',
   export: 'cli/export.ts',
-  restore: 'cli/restore.ts',
   audit: 'cli/audit.ts',
   host: 'cli/functions-host.ts',
 } as const;
@@ -53,7 +52,6 @@ export const setup = async (project: TestProject): Promise<() => Promise<void>> 
     return {
       send: built('send'),
       export: built('export'),
-      restore: built('restore'),
       audit: built('audit'),
       host: built('host'),
     };

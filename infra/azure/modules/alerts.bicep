@@ -22,7 +22,7 @@ param alertWebhook string
 @description('Alert when no event was recorded for so long, ISO 8601, or never.')
 param alertWhenQuietFor string
 
-@description('Whether the app places calls, and so has the timer Sweep.')
+@description('Whether the app places calls.')
 param isPhoneOn bool
 
 @description('Whether old days are closed, and so there is the timer CloseDays.')
@@ -327,7 +327,7 @@ traces
 traces
 | extend line = parse_json(message)
 | extend event = tostring(line.event), code = toint(line.code), reason = tostring(line.reason)
-| where event in ("message not played", "speech not available", "hang-up failed", "call overdue", "callback events left", "call forbidden")
+| where event in ("message not played", "speech not available", "hang-up failed", "call overdue", "callback events left", "call forbidden", "calls not accepted")
     or (event == "call not placed" and (reason == "unexpected error" or (code >= 400 and code < 500 and code != 408)))
     or (event == "no line free" and reason in ("no token for the phone service", "unreachable"))
 | project timestamp, call = coalesce(tostring(line.call_id), tostring(line.notification_id), tostring(line.invocation_id)), event, reason
@@ -393,13 +393,42 @@ traces
     scope: insights.id
   }
   {
-    name: 'sweep-stopped'
-    description: 'The timer Sweep did not run for 15 minutes: who is to be called again waits for the next request.'
+    name: 'phone-service-not-usable'
+    description: 'The hourly check says that the phone service refuses our credential, or that our number is gone: nobody can be phoned.'
     severity: 1
-    query: '''
-traces
-| where message startswith "Executed 'Functions.Sweep' (Succeeded"
-'''
+    query: 'traces | where tostring(parse_json(message).event) == "phone service not usable"'
+    operator: 'GreaterThan'
+    threshold: 0
+    window: 'PT5M'
+    frequency: 'PT5M'
+    perLine: true
+    dimension: ''
+    // While it fails, it is checked every minute.
+    mute: 'PT1H'
+    enabled: isPhoneOn
+    scope: insights.id
+  }
+  {
+    name: 'calls-late'
+    description: 'A call is placed two minutes late, or the number allows fewer calls at once than CALLS_AT_ONCE says.'
+    severity: 1
+    query: 'traces | where tostring(parse_json(message).event) in ("call is late", "fewer lines than configured")'
+    operator: 'GreaterThan'
+    threshold: 0
+    window: 'PT5M'
+    frequency: 'PT5M'
+    perLine: false
+    dimension: ''
+    mute: ''
+    enabled: isPhoneOn
+    scope: insights.id
+  }
+  {
+    name: 'calls-not-checked'
+    description: 'No process has looked for due calls for 15 minutes: redials and waves wait for the next request. Restart the app.'
+    severity: 1
+    // The app says so at most every five minutes, whatever made it look.
+    query: 'traces | where tostring(parse_json(message).event) == "calls checked"'
     operator: 'LessThan'
     threshold: 1
     window: 'PT15M'

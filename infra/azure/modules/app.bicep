@@ -50,13 +50,14 @@ param twilioVaultUri string
 param twilioSourcePhoneNumber string
 param twilioCallsPerSecond int
 param twilioVoice string
-param twilioMachineDetection string
+param twilioTokenRotation bool
 param callAttempts int
 param callRetrySeconds int
 param callRingSeconds int
 param notificationDeadlineMinutes int
 param phoneAllowedPrefixes string
 param callsPerDay int
+param callsAtOnce int
 param sweepSchedule string
 param callRetentionDays int
 param eventTopicEndpoint string
@@ -174,10 +175,10 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     TWILIO_API_KEY_SID: twilioApiSid
     TWILIO_API_KEY_SECRET: empty(twilioVaultUri) ? '' : '@Microsoft.KeyVault(SecretUri=${twilioVaultUri}secrets/twilio-api-key-secret)'
     TWILIO_AUTH_TOKEN: empty(twilioVaultUri) ? '' : '@Microsoft.KeyVault(SecretUri=${twilioVaultUri}secrets/twilio-auth-token)'
+    TWILIO_SECONDARY_AUTH_TOKEN: empty(twilioVaultUri) || !twilioTokenRotation ? '' : '@Microsoft.KeyVault(SecretUri=${twilioVaultUri}secrets/twilio-secondary-auth-token)'
     TWILIO_SOURCE_PHONE_NUMBER: twilioSourcePhoneNumber
     TWILIO_CALLS_PER_SECOND: string(twilioCallsPerSecond)
     TWILIO_VOICE: twilioVoice
-    TWILIO_MACHINE_DETECTION: twilioMachineDetection
     CALLBACK_BASE_URL: 'https://${site.properties.defaultHostName}'
     CALL_ATTEMPTS: string(callAttempts)
     CALL_RETRY_SECONDS: string(callRetrySeconds)
@@ -185,6 +186,7 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     NOTIFICATION_DEADLINE_MINUTES: string(notificationDeadlineMinutes)
     PHONE_ALLOWED_PREFIXES: phoneAllowedPrefixes
     CALLS_PER_DAY: string(callsPerDay)
+    CALLS_AT_ONCE: string(callsAtOnce)
     SWEEP_SCHEDULE: sweepSchedule
     CALL_RETENTION_DAYS: string(callRetentionDays)
     EVENT_TOPIC_ENDPOINT: eventTopicEndpoint

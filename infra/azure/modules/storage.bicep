@@ -18,7 +18,7 @@ param operatorPrincipalId string
 param operatorPrincipalType string
 
 @description('True: they may write them as well.')
-param operatorMayRepair bool
+param operatorMayRewrite bool
 
 @description('True: reached only through private endpoints.')
 param isPrivate bool
@@ -120,7 +120,7 @@ resource deadLetters 'Microsoft.Storage/storageAccounts/blobServices/containers@
   properties: { publicAccess: 'None' }
 }
 
-// A blob for each day and shard, written by the app's timer BackUpDays; npm run restore reads them.
+// A blob for each day and shard, written by the app's timer BackUpDays; npm run send -- --backup reads them.
 resource backups 'Microsoft.Storage/storageAccounts/blobServices/containers@2024-01-01' = {
   parent: blobService
   name: 'backups'
@@ -178,7 +178,7 @@ resource operatorReadsTables 'Microsoft.Authorization/roleAssignments@2022-04-01
   }
 }
 
-// For npm run restore.
+// For npm run send -- --backup.
 resource operatorReadsBackups 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!empty(operatorPrincipalId)) {
   name: guid(resourceGroup().id, operatorPrincipalId, storageBlobDataReader)
   properties: {
@@ -189,7 +189,7 @@ resource operatorReadsBackups 'Microsoft.Authorization/roleAssignments@2022-04-0
 }
 
 // A deployment removes no role: README.md (Audit) says how to take this one away again.
-resource operatorRepairsTables 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (operatorMayRepair && !empty(operatorPrincipalId)) {
+resource operatorRewritesTables 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (operatorMayRewrite && !empty(operatorPrincipalId)) {
   name: guid(resourceGroup().id, operatorPrincipalId, storageTableDataContributor)
   properties: {
     roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', storageTableDataContributor)

@@ -13,17 +13,12 @@ const simulatorLogSchema = z.object({
       story: z.array(z.object({ at: z.string(), kind: z.string(), text: z.string(), answer: z.string().optional() })),
     }),
   ),
-  published: z.array(z.object({ type: z.string(), subject: z.string().optional(), data: z.unknown() })),
 });
 
 type CallStory = z.infer<typeof simulatorLogSchema>['calls'][number];
 
 const logOf = async (simulatorUrl: string) =>
   simulatorLogSchema.parse(await (await fetch(`${simulatorUrl}/log`)).json());
-
-/** The numbers that a simulator has called since it was started. */
-export const calledNumbers = async (simulatorUrl: string): Promise<readonly string[]> =>
-  (await logOf(simulatorUrl)).calls.map(({ to }) => to);
 
 /**
  * Waits until the first simulated call to a number has ended. It may have to wait for a line first: then the answer to the request names no
@@ -47,14 +42,3 @@ const WHO: Readonly<Record<string, string>> = { request: 'app asks', event: 'ACS
 
 const storyLine = ({ at, kind, text, answer }: CallStory['story'][number]): string =>
   `${at.slice(11, 23)}  ${(WHO[kind] ?? kind).padEnd(12)}  ${text}${answer === undefined ? '' : ` → ${answer}`}`;
-
-/**
- * Waits until the outcomes of a notification have arrived at the simulator's topic.
- *
- * @returns the first of them; undefined where they do not arrive in time
- */
-export const firstOutcome = (simulatorUrl: string, notificationId: string): Promise<object | undefined> =>
-  polled(CALL_MILLISECONDS, async () => {
-    const own = (await logOf(simulatorUrl)).published.filter(({ subject }) => subject === notificationId);
-    return own.some(({ type }) => type === 'Notification.Completed') ? own[0] : undefined;
-  });

@@ -1,8 +1,13 @@
+import { z } from 'zod';
+
 import { grouped } from '../grouped.ts';
-import type { Analytics } from './service.ts';
+import { activeCameras, countMembers, periodMembers } from '../../../src/http/analytics-answer.ts';
+
+/** What the demo shows of the answer for a day. */
+export const daySchema = z.object({ ...periodMembers, active_cameras: activeCameras, ...countMembers });
 
 /** A day's analytics for a terminal: the totals, then a line per category. */
-export const dayTable = (day: Analytics): string => {
+export const dayTable = (day: z.infer<typeof daySchema>): string => {
   const categories = Object.keys(day.counts_per_category);
   const rows = [
     ['', 'flagged by the AI', 'in reviewed frames', 'annotations'],

@@ -22,7 +22,7 @@ export const launchBrowser = async (): Promise<Browser> => {
     return await chromium.launch({ channel: 'chrome' });
   } catch (error) {
     throw new Error(
-      'A real browser is needed, to test the page and to take its picture. On this platform none comes with npm: install Google Chrome.',
+      'Tests of the page need a real browser. On this platform none comes with npm: install Google Chrome.',
       { cause: error },
     );
   }

@@ -1,4 +1,4 @@
-import { Service } from '../demo/service.ts';
+import { completed, sendAlert } from '../demo/service.ts';
 
 /**
  * What is phoned for the picture, in this order. The simulator knows by a number's last two digits what becomes of its calls: 00 answers,
@@ -18,12 +18,11 @@ const ALERTS = [
  * @param base the service, without `/api`
  */
 export const placeDemoAlerts = async (base: string): Promise<void> => {
-  const service = new Service(base);
   for (const alert of ALERTS) {
     const { alert_type, recipients } = alert;
-    const id = await service.alert(alert, `picture-${alert_type}`);
+    const id = await sendAlert(base, alert, `picture-${alert_type}`);
     const people = recipients.length === 1 ? '1 person' : `${recipients.length} people`;
     console.log(`Waiting for ${people} to be reached or given up (${alert_type}) …`);
-    await service.completed(id);
+    await completed(base, id);
   }
 };

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { addAbortSignal, pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
@@ -8,7 +7,7 @@ import { z } from 'zod';
 
 import { MAX_EVENTS_BYTES } from '../../../src/http/event-batch.ts';
 import { CommandError } from '../command-line.ts';
-import { STDIN, stoppedError } from './options.ts';
+import { stoppedError } from './options.ts';
 
 /** One JSON value of the input: an event, or what should have been one. */
 export interface Item {
@@ -22,7 +21,7 @@ export interface Item {
   readonly fault: string | undefined;
 }
 
-/** What is sent, opened for reading once. */
+/** A source, opened for reading once. */
 export interface Input {
   readonly items: AsyncIterable<Item>;
   /** How much of it has been read so far, 0 to 1; undefined if its size is not known, as that of standard input. */
@@ -42,19 +41,29 @@ const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 const UTF16_MARKS = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 const LINE_FEED = 0x0a;
 
-/**
- * Opens a file, or standard input for `-`. Gzip is known by its first two bytes, not by its name.
- *
- * @param stop ends reading at once; its reason is thrown
- * @throws {CommandError} while reading: it cannot be read further, its gzip is damaged, or it is no text that could be sent
- */
-export const openInput = async (name: string, stop: AbortSignal): Promise<Input> => {
-  if (name === STDIN) return { items: itemsIn(name, bytesOf(name, process.stdin, stop)), part: () => undefined };
-  // A pipe has no size.
-  const { size } = await stat(name);
+/** Opens a file of this size, in bytes. A pipe has no size. */
+export const openFile = (name: string, size: number, stop: AbortSignal): Input => {
   const file = createReadStream(name, { highWaterMark: CHUNK_BYTES });
   const part = (): number | undefined => (size === 0 ? undefined : Math.min(file.bytesRead / size, 1));
   return { items: itemsIn(name, bytesOf(name, file, stop)), part };
+};
+
+/**
+ * The items of a stream. Gzip is known by its first two bytes, not by a name.
+ *
+ * @param stop ends reading at once; its reason is thrown
+ * @param size how many items there are, if that is known
+ * @throws {CommandError} while reading: it cannot be read further, its gzip is damaged, or it is no text that could be sent
+ */
+export const inputFrom = (name: string, stream: Readable, stop: AbortSignal, size = 0): Input => {
+  let read = 0;
+  const counted = async function* (): AsyncGenerator<Item> {
+    for await (const item of itemsIn(name, bytesOf(name, stream, stop))) {
+      read += 1;
+      yield item;
+    }
+  };
+  return { items: counted(), part: () => (size === 0 ? undefined : Math.min(read / size, 1)) };
 };
 
 async function* bytesOf(name: string, raw: Readable, stop: AbortSignal): AsyncGenerator<Buffer> {

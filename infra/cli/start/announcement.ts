@@ -10,12 +10,12 @@ export const announcement = (run: LocalRun, options: LocalRunOptions, seconds: n
     `The service runs on ${url} (ready after ${seconds.toFixed(1)} s).`,
     '',
     `  tables  ${describeTables(run, options)}`,
-    ...(run.found === undefined ? [] : [`  found   ${run.found}`]),
     `  phone   ${describePhone(run, options)}`,
+    ...(run.settingsFile === undefined ? [] : [`  settings from the environment and ${run.settingsFile}`]),
     ...run.warnings.map((warning) => `\nWarning: ${warning}`),
     '',
     'A day of activity, in another terminal:',
-    `  npm run demo${url === 'http://localhost:7071' ? '' : ` -- --url ${url}`}`,
+    `  ${demoCommand(url === 'http://localhost:7071' ? 'npm run demo' : `npm run demo -- --url ${url}`, process.execPath)}`,
     '',
     'Ctrl-C stops everything.',
     '',
@@ -39,3 +39,7 @@ const describePhone = ({ simulator, settings }: LocalRun, options: LocalRunOptio
   const given = 'ACS_CONNECTION_STRING' in settings ? 'ACS_CONNECTION_STRING' : 'ACS_ENDPOINT';
   return `the ACS that ${given} names: real calls${options['verify-callbacks'] ? ' (--verify-callbacks has no effect)' : ''}`;
 };
+
+/** The command as it works in another terminal: if npx brought this Node, the Node there may be too old, or missing. */
+export const demoCommand = (command: string, node: string): string =>
+  /[\\/]_npx[\\/]/.test(node) ? `npx -y -p node@24 -c "${command}"` : command;

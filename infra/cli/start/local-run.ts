@@ -10,17 +10,21 @@ import { startTwilioSimulator, type TwilioSimulator } from '../../emulators/twil
 import { type Azurite, startAzurite } from '../../emulators/azurite.ts';
 import { polled } from '../../emulators/deadline.ts';
 import { portIsFree } from '../../emulators/free-port.ts';
-import { foundData } from './found-data.ts';
+import { lockData } from './data-lock.ts';
 import {
   gives,
+  isOnThisMachine,
   localDefaults,
   mergeSettings,
+  misspelt,
   readSettingsFile,
   type Settings,
+  SETTINGS_FILE,
   twilioDefaults,
   unknownNames,
   withoutLocalParts,
 } from './local-settings.ts';
+import { PHONE_MARK } from './readable-line.ts';
 import { removeRunDirectory, runDirectory, writeRunNote } from './run-directory.ts';
 import { ServiceProcess } from '../../emulators/service-process.ts';
 
@@ -55,11 +59,11 @@ export interface LocalRun {
   readonly settings: Settings;
   /** Undefined where real storage is used. */
   readonly azurite: Azurite | undefined;
-  /** What an earlier run has left in the data folder, in words. */
-  readonly found?: string | undefined;
+  /** The settings file that was read; undefined: there is none. */
+  readonly settingsFile: string | undefined;
   /** Undefined if a real telephone service is used, or the phone is off. */
   readonly simulator: AcsSimulator | TwilioSimulator | undefined;
-  /** What the person should know: storage that does not answer, names in the settings file that nobody knows. */
+  /** What the person should know: storage that does not answer, names of settings that the service does not know. */
   readonly warnings: readonly string[];
   /** Fulfils with the reason when the first part ends, stopped or not. */
   readonly partLost: Promise<string>;
@@ -68,6 +72,9 @@ export interface LocalRun {
   /** Ends all processes at once. */
   kill(): void;
 }
+
+/** Gets a line, and whether the app logged it as a warning or an error. */
+export type Print = (line: string, isWrong?: boolean) => void;
 
 /** A part of a local run. Only a part in a process of its own has `kill` and `exited`. */
 interface Part {
@@ -79,6 +86,9 @@ interface Part {
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const HOST_MAIN = fileURLToPath(new URL('../functions-host.ts', import.meta.url));
 
+/** The most that the setting CALLS_AT_ONCE takes. */
+const MOST_CALLS_AT_ONCE = 100;
+
 /** Most that the wait for health may take, in milliseconds. */
 const HEALTH_MILLISECONDS = 20_000;
 
@@ -88,19 +98,20 @@ const HEALTH_MILLISECONDS = 20_000;
  *
  * @param environment wins over the settings file, which wins over the local defaults
  * @param print gets what the app logs and what the simulator speaks, line by line
- * @throws {CommandError} where the port is in use; {Error} with its output where a part does not start. Parts that were started
- *   are stopped before.
+ * @throws {CommandError} if the port or the folder is in use, or settings contradict each other; {Error} with its output if a part does not
+ *   start. Parts that were started are stopped before.
  */
 export const startLocalRun = async (
   { port, data, settings: settingsFile, phone = 'acs', lines, 'verify-callbacks': verifiesCallbacks }: LocalRunOptions,
   environment: NodeJS.ProcessEnv,
-  print: (line: string) => void,
+  print: Print,
   { pace = PACE, bundle }: LocalParts = {},
 ): Promise<LocalRun> => {
   if (!(await portIsFree(port))) throw portInUse(port);
   const fileSettings = await readSettingsFile(settingsFile);
-  const given = mergeSettings(environment, withoutLocalParts(fileSettings));
+  const given = givenSettings(environment, fileSettings);
   mustReachThisMachine(given, port);
+  mustPhoneForRealTable(given);
   const parts: Part[] = [];
   const stop = async (): Promise<void> => {
     for (const part of parts.toReversed()) await part.stop();
@@ -114,14 +125,15 @@ export const startLocalRun = async (
     if (bundle === undefined) await buildApp({ outfile: bundlePath, debug: true });
     started({ stop: () => removeRunDirectory(port) });
 
-    const azurite = gives(given, 'TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT')
-      ? undefined
-      : started(await startAzurite(data === undefined ? {} : { dataDir: resolve(data) }));
-    const found =
-      azurite === undefined || data === undefined
-        ? undefined
-        : await foundData(azurite.connectionString, given['TABLES_PREFIX']);
-    const options = { pace, lines, print: (line: string) => print(`[phone] ${line}`) };
+    const hasOwnTables = !gives(given, 'TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT');
+    if (hasOwnTables && data !== undefined) {
+      const unlock = lockData(data);
+      started({ stop: async () => unlock() });
+    }
+    const azurite = hasOwnTables
+      ? started(await startAzurite(data === undefined ? {} : { dataDir: resolve(data) }))
+      : undefined;
+    const options = { pace, lines, print: (line: string) => print(`${PHONE_MARK} ${line}`) };
     const isSimulated = given['PHONE'] !== 'off' && !gives(given, ...REAL_PHONE);
     const acs = isSimulated && phone === 'acs' ? started(await startAcsSimulator(options)) : undefined;
     const twilio =
@@ -133,6 +145,7 @@ export const startLocalRun = async (
       given,
       localDefaults(port, azurite?.connectionString, acs, verifiesCallbacks),
       twilio === undefined ? {} : twilioDefaults(twilio),
+      simulator === undefined ? {} : { CALLS_AT_ONCE: String(Math.min(lines, MOST_CALLS_AT_ONCE)) },
     );
     await writeRunNote(port, { simulatorUrl: simulator?.url, tables: azurite && tablesSettings(azurite, settings) });
     started(await startHost(port, bundlePath, settings, print));
@@ -141,13 +154,14 @@ export const startLocalRun = async (
       url,
       settings,
       azurite,
-      found,
+      settingsFile: settingsFile ?? (Object.keys(fileSettings).length > 0 ? SETTINGS_FILE : undefined),
       simulator,
       warnings: [
         ...((await becomesHealthy(url)) ? [] : ['GET /api/health is not 200: the storage does not answer.']),
         ...unknownNames(fileSettings).map(
-          (name) => `${settingsFile ?? 'local.settings.json'} has ${name}, which is no setting of this service.`,
+          (name) => `${settingsFile ?? SETTINGS_FILE} has ${name}, which is no setting of this service.`,
         ),
+        ...misspelt(environment).map(({ name, meant }) => `${name} is no setting of this service. Is ${meant} meant?`),
       ],
       partLost: Promise.race(parts.flatMap(({ exited }) => exited ?? [])),
       stop,
@@ -159,6 +173,17 @@ export const startLocalRun = async (
     await stop();
     throw error instanceof Error && error.message.includes('EADDRINUSE') ? portInUse(port) : error;
   }
+};
+
+/**
+ * The settings that somebody gave. PHONE=off in a file is for `func start`, as in the example: here the simulated phone stands ready, unless the
+ * tables or the phone are real.
+ */
+const givenSettings = (environment: NodeJS.ProcessEnv, file: Settings): Settings => {
+  const { PHONE: _, ...withoutPhone } = withoutLocalParts(file);
+  const given = mergeSettings(environment, withoutLocalParts(file));
+  const usesReal = gives(given, ...REAL_PHONE) || !isOnThisMachine(given);
+  return usesReal ? given : mergeSettings(environment, withoutPhone);
 };
 
 /** Settings that name a real telephone service. */
@@ -178,6 +203,15 @@ const mustReachThisMachine = (given: Settings, port: number): void => {
   );
 };
 
+/** @throws {CommandError} if a simulator would take the calls of a real service: nobody would be phoned */
+const mustPhoneForRealTable = (given: Settings): void => {
+  if (given['PHONE'] === 'off' || gives(given, ...REAL_PHONE) || isOnThisMachine(given)) return;
+  throw new CommandError(
+    'The tables belong to a real service, and the simulated phone would take its calls: nobody would be phoned. Set PHONE=off, or name a real\n' +
+      'telephone service.',
+  );
+};
+
 const isLoopback = (url: string): boolean => LOOPBACK_HOST.test(new URL(url).hostname);
 
 /** The settings that name the tables of the run; they hold no secret, because the key of every Azurite is public. */
@@ -193,10 +227,10 @@ const startHost = async (
   port: number,
   bundlePath: string,
   settings: Settings,
-  print: (line: string) => void,
+  print: Print,
 ): Promise<ServiceProcess> => {
   // Until it is ready: if it fails, the error says the same lines.
-  let held: string[] | undefined = [];
+  let held: (readonly [line: string, isWrong: boolean])[] | undefined = [];
   const host = await ServiceProcess.start({
     name: 'The functions host',
     args: [
@@ -209,9 +243,9 @@ const startHost = async (
     // Azure sets it too. The app names the command that examines damage with the port in it.
     environment: { ...settings, WEBSITE_HOSTNAME: `localhost:${port}` },
     ready: /^Functions host ready/,
-    onLine: (line) => (held === undefined ? print(line) : void held.push(line)),
+    onLine: (line, isWrong) => (held === undefined ? print(line, isWrong) : void held.push([line, isWrong])),
   });
-  for (const line of held) print(line);
+  for (const [line, isWrong] of held) print(line, isWrong);
   held = undefined;
   return host;
 };

@@ -2,11 +2,13 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
+import { transform } from 'esbuild';
 import { z } from 'zod';
 
+import { LOOPBACK_HOST } from '../../../src/settings/rules.ts';
 import { settingSchemas } from '../../../src/settings.ts';
 import { CommandError } from '../command-line.ts';
-import { isMissing } from '../replace-file.ts';
+import { isMissing } from '../move-file.ts';
 import type { AcsSimulator } from '../../emulators/acs-simulator/simulator.ts';
 import type { TwilioSimulator } from '../../emulators/twilio-simulator/simulator.ts';
 
@@ -19,7 +21,8 @@ type Given = Readonly<Record<string, string | undefined>>;
 const localSettingsSchema = z.object({ Values: z.record(z.string(), z.string()).default({}) });
 
 /** The repository's own settings file, which a command reads unless it is told to read another one. */
-const LOCAL_SETTINGS = fileURLToPath(new URL('../../../local.settings.json', import.meta.url));
+export const SETTINGS_FILE = 'local.settings.json';
+const LOCAL_SETTINGS = fileURLToPath(new URL(`../../../${SETTINGS_FILE}`, import.meta.url));
 
 /**
  * The `Values` of a file like local.settings.json.
@@ -29,13 +32,33 @@ const LOCAL_SETTINGS = fileURLToPath(new URL('../../../local.settings.json', imp
  */
 export const readSettingsFile = async (path: string | undefined): Promise<Settings> => {
   if (path === undefined) return existsSync(LOCAL_SETTINGS) ? readSettingsFile(LOCAL_SETTINGS) : {};
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new CommandError(`The settings file ${path} ${isMissing(error) ? 'does not exist' : 'cannot be read'}.`);
+  });
+  const { data, error } = localSettingsSchema.safeParse(await jsonOf(path, text));
+  if (data !== undefined) return data.Values;
+  const wrong = error.issues.map((issue) => issue.path.join('.') || 'the whole').join(', ');
+  throw new CommandError(`${path} is no settings file: it needs "Values" with strings only. Wrong: ${wrong}.`);
+};
+
+/** @throws {CommandError} that says where the text is no JSON */
+const jsonOf = async (path: string, text: string): Promise<unknown> => {
   try {
-    return localSettingsSchema.parse(JSON.parse(await readFile(path, 'utf8'))).Values;
-  } catch (error) {
-    if (isMissing(error)) throw new CommandError(`The settings file ${path} does not exist.`);
-    throw new CommandError(`${path} is not a settings file: valid JSON, and under "Values" strings only.`);
+    return JSON.parse(text);
+  } catch {
+    // It tells the place and quotes no value, which may be a secret.
+    const place = await transform(text, { loader: 'json', logLevel: 'silent' }).then(
+      () => undefined,
+      (failure: unknown) => failedAtSchema.safeParse(failure).data?.errors[0]?.location,
+    );
+    const where = place === undefined ? '' : `: line ${place.line}, column ${place.column + 1}`;
+    throw new CommandError(`${path} is not valid JSON${where}.`);
   }
 };
+
+const failedAtSchema = z.object({
+  errors: z.array(z.object({ location: z.object({ line: z.number(), column: z.number() }) })),
+});
 
 /** Settings of the Functions host, which a settings file may have as well. */
 const HOST_SETTINGS = /^(FUNCTIONS_|AzureWebJobs|AzureFunctions|WEBSITE_|APPLICATIONINSIGHTS_|languageWorkers)/;
@@ -43,6 +66,35 @@ const HOST_SETTINGS = /^(FUNCTIONS_|AzureWebJobs|AzureFunctions|WEBSITE_|APPLICA
 /** The names in a settings file that neither the service nor the Functions host knows: misspelt ones change nothing, silently. */
 export const unknownNames = (fileSettings: Settings): readonly string[] =>
   Object.keys(fileSettings).filter((name) => !Object.hasOwn(settingSchemas, name) && !HOST_SETTINGS.test(name));
+
+/** Names in the environment that the service does not know, each with the setting whose name is close to it. */
+export const misspelt = (environment: Given): readonly { readonly name: string; readonly meant: string }[] =>
+  Object.keys(environment)
+    .filter((name) => !Object.hasOwn(settingSchemas, name) && !HOST_SETTINGS.test(name))
+    .flatMap((name) => {
+      const meant = Object.keys(settingSchemas).find((known) => isClose(name, known));
+      return meant === undefined ? [] : [{ name, meant }];
+    });
+
+/** One wrong letter is allowed in every six. */
+const LETTERS_A_MISTAKE = 6;
+
+const isClose = (name: string, known: string): boolean =>
+  distance(name.toUpperCase(), known) <= Math.max(1, Math.floor(known.length / LETTERS_A_MISTAKE));
+
+/** How many letters have to be added, left out or replaced (Levenshtein). */
+const distance = (one: string, other: string): number => {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [index, letter] of Array.from(one).entries()) {
+    const next = [index + 1];
+    for (const [at, own] of Array.from(other).entries()) {
+      const replaced = (row[at] ?? 0) + (letter === own ? 0 : 1);
+      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+};
 
 /** The default of the service for a setting, as a file would have it. */
 const defaultOf = (name: string): string | undefined => {
@@ -89,6 +141,17 @@ export const mergeSettings = (...strongestFirst: readonly Given[]): Settings => 
     }
   }
   return merged;
+};
+
+/** Whether the tables are those of an emulator on this machine, or none are named: a local run starts its own. */
+export const isOnThisMachine = ({
+  TABLES_CONNECTION_STRING: connection,
+  TABLES_ENDPOINT: endpoint,
+}: Settings): boolean => {
+  if (endpoint !== undefined) return false;
+  const [, url] = /(?:^|;) *TableEndpoint=([^;]+)/i.exec(connection ?? '') ?? [];
+  if (url !== undefined) return URL.canParse(url) && LOOPBACK_HOST.test(new URL(url).hostname);
+  return connection === undefined || /UseDevelopmentStorage=true/i.test(connection);
 };
 
 /** True where any of the settings is given. */

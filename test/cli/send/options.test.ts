@@ -1,17 +1,31 @@
 import { describe, expect, it } from 'vitest';
 
 import { readArguments } from '../../../infra/cli/command-line.ts';
-import { readTarget, SEND } from '../../../infra/cli/send/options.ts';
+import { positionIn, readTarget, SEND } from '../../../infra/cli/send/options.ts';
 
 it.each([
   [[], 'FILE is missing.'],
   [['a', 'a'], 'A FILE is named twice.'],
   [['a', '--batch', '0'], '--batch must be a whole number from 1 to 5000.'],
-  [['a', 'b', '--rejected', 'r'], '--rejected is for one FILE only.'],
-  [['a', '--rejected', 'a'], '--rejected needs a file of its own.'],
   [['a', '--key', 'secret'], '--key'],
+  [['a', '--from', '2026-11-01'], '--from needs FILE:ITEM'],
+  [['a', '--from', 'b:1'], '--from names b, which is none of the files.'],
+  [['a', '--to', '2026-11-01'], '--to goes with --backup.'],
+  [['a', '--backup'], '--backup takes days, and no FILE.'],
+  [['--backup', '--from', '2026-11-31'], '--from needs a day'],
+  [['--backup', '--from', '2026-11-02', '--to', '2026-11-01'], '--to is before --from.'],
 ])('npm run send %j: %s', (args, complaint) => {
   expect(() => readArguments(SEND, args)).toThrow(complaint);
+});
+
+it.each([
+  ['history.ndjson:501', { name: 'history.ndjson', item: 501 }],
+  ['C:\\a\\b.ndjson:1', { name: 'C:\\a\\b.ndjson', item: 1 }],
+  ['-:7', { name: '-', item: 7 }],
+  ['a:0', undefined],
+  ['2026-11-01', undefined],
+])('%s is the position %j', (text, position) => {
+  expect(positionIn(text)).toEqual(position);
 });
 
 describe('where to send', () => {

@@ -39,9 +39,9 @@ export const startProgram = (
   };
 };
 
-/** Starts what `npm run send`, `export`, `restore` or `audit` runs. */
+/** Starts what `npm run send`, `export` or `audit` runs. */
 export const start = (
-  command: 'send' | 'export' | 'restore' | 'audit',
+  command: 'send' | 'export' | 'audit',
   args: readonly string[],
   options?: Parameters<typeof startProgram>[2],
 ): Run => startProgram(process.execPath, [inject('commands')[command], ...args], options);

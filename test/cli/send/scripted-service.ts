@@ -17,6 +17,7 @@ export interface Answer {
 interface Asked {
   /** Its number, from 1. */
   readonly number: number;
+  readonly path: string;
   readonly body: Buffer;
   readonly headers: IncomingMessage['headers'];
 }
@@ -56,7 +57,7 @@ export class ScriptedService {
     const number = this.requests;
     try {
       const body = await buffer(request);
-      const scripted = await this.script({ number, body, headers: request.headers });
+      const scripted = await this.script({ number, path: request.url ?? '', body, headers: request.headers });
       this.inFlight -= 1;
       if (scripted === 'reset') response.destroy();
       else if (scripted === 'torn') {

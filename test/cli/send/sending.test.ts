@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { CommandError } from '../../../infra/cli/command-line.ts';
-import { Account } from '../../../infra/cli/send/done.ts';
-import { sendFile } from '../../../infra/cli/send/send-file.ts';
+import { positionIn } from '../../../infra/cli/send/options.ts';
+import { nothingSent, sendAll } from '../../../infra/cli/send/send-all.ts';
+import { fileSource } from '../../../infra/cli/send/source.ts';
 import { MAX_EVENTS_BYTES } from '../../../src/http/event-batch.ts';
 import { ownDirectory } from '../../harness/own-directory.ts';
 import { cloudEvent } from '../../http/cloud-event.ts';
@@ -39,32 +40,36 @@ const sleep = async (milliseconds: number): Promise<void> => {
   vi.setSystemTime(Math.max(Date.now(), until));
 };
 
-/** Sends a file in virtual time, which passes only in waits; what was done of it, why it ended early, what was said, and the time it took. */
+/** Sends a file in virtual time, which passes only in waits. */
 const send = async (
   file: string,
   service: ScriptedService,
-  { batch = 10, requests = 2, stop = new AbortController(), url = service.url } = {},
+  { batch = 10, requests = 2, stop = new AbortController(), url = service.url, from = '' } = {},
 ) => {
   vi.useFakeTimers({ toFake: ['Date'] });
   onTestFinished(() => void vi.useRealTimers());
   const begun = Date.now();
   const notes: string[] = [];
-  const account = await Account.open(file, url, `${file}.rejected.ndjson`);
-  const error = await sendFile({
-    account,
+  const sent = nothingSent();
+  const error = await sendAll([await fileSource(file)], sent, {
     batch,
     requests,
+    resumesAt: positionIn(from),
     target: { url, key: undefined },
     sleep,
     giveUpAfterMs: 600_000,
     stop: stop.signal,
     note: (text) => void notes.push(text),
-    onProgress: () => undefined,
-  }).catch((thrown: unknown) => {
-    if (!(thrown instanceof CommandError)) throw thrown;
-    return thrown;
-  });
-  return { done: account.done, error, notes, took: Date.now() - begun };
+    onAnswered: () => undefined,
+    onCompared: () => undefined,
+  }).then(
+    () => undefined,
+    (thrown: unknown) => {
+      if (!(thrown instanceof CommandError)) throw thrown;
+      return thrown;
+    },
+  );
+  return { counts: sent.counts, from: sent.position, error, notes, took: Date.now() - begun };
 };
 
 describe('sending a file', () => {
@@ -75,7 +80,7 @@ describe('sending a file', () => {
     await expect.poll(() => service.times.size).toBe(10);
     expect(service.requests).toBe(2);
     first.resolve('record');
-    expect((await sending).done).toMatchObject({ recorded: 295, unchanged: 0, rejected: 0 });
+    expect((await sending).counts).toMatchObject({ recorded: 295, unchanged: 0, rejected: 0 });
     expect(service.times).toEqual(once(295));
     expect([service.requests, service.mostInFlight]).toEqual([30, 2]);
   });
@@ -97,7 +102,7 @@ describe('sending a file', () => {
     const service = await ScriptedService.start();
     const wrong = '{"specversion":"1.0","data":{"count":12345678901234567890}}';
     const file = await ndjson(40, { 7: 'not JSON', 12: wrong, 30: '[1,{"two":2}]' });
-    expect((await send(file, service)).done).toMatchObject({ recorded: 37, rejected: 4 });
+    expect((await send(file, service)).counts).toMatchObject({ recorded: 37, rejected: 4 });
     expect([...service.times.values()].every((count) => count === 1)).toBe(true);
     expect(await rejectedOf(file)).toEqual([
       { reason: 'is not JSON', file, line: 8, text: 'not JSON' },
@@ -114,7 +119,7 @@ describe('sending a file', () => {
       body.includes('"huge"') || body.toString().split('"event_id"').length > 4 ? { status: 413 } : 'record',
     );
     const file = await ndjson(20, { 11: JSON.stringify(cloudEvent({ id: 'huge' })) });
-    expect((await send(file, service)).done).toMatchObject({ recorded: 19, rejected: 1 });
+    expect((await send(file, service)).counts).toMatchObject({ recorded: 19, rejected: 1 });
     expect([...service.times.values()].every((count) => count === 1)).toBe(true);
     expect(await rejectedOf(file)).toMatchObject([{ line: 12, event: { id: 'huge' } }]);
   });
@@ -141,14 +146,14 @@ describe('a service in trouble', () => {
   it('is left in peace longer and longer, up to 30 s, and given up after the time that was said', async () => {
     const service = await ScriptedService.start(({ number }) => (number <= 3 ? 'record' : unavailable()));
     const file = await ndjson(60);
-    const { error, took } = await send(file, service, { requests: 1 });
+    const { error, took, from } = await send(file, service, { requests: 1 });
     expect(error).toMatchObject({ exitCode: 3, message: expect.stringContaining('Given up after') });
     expect(took).toBeGreaterThanOrEqual(600_000);
     expect(took).toBeLessThan(640_000);
     expect(service.requests).toBeLessThan(70);
 
     service.script = () => 'record';
-    expect((await send(file, service)).done).toMatchObject({ recorded: 60, unchanged: 0 });
+    expect((await send(file, service, { from })).counts).toMatchObject({ recorded: 30, unchanged: 0 });
   });
 
   it('is given up at once if it asks for a longer wait than that', async () => {
@@ -182,72 +187,56 @@ describe('a service in trouble', () => {
   });
 });
 
-describe('a sending that begins anew', () => {
-  it('keeps what was rejected of other content under the same name, and of a run of the same file before', async () => {
-    const service = await ScriptedService.start();
-    const file = await ndjson(3, { 1: '{"wrong":1}' });
-    expect((await send(file, service)).notes).toEqual([]);
-    for (const number of [2, 3]) {
-      await writeFile(file, `{"wrong":${number}}\n`);
-      const kept = `${file}.rejected.${number - 1}.ndjson`;
-      expect((await send(file, service)).notes).toEqual([`What an earlier sending rejected is kept in ${kept}.`]);
-    }
-    expect(await rejectedOf(file, '.1')).toMatchObject([{ event: { wrong: 1 } }]);
-    expect(await rejectedOf(file, '.2')).toMatchObject([{ event: { wrong: 2 } }]);
-    expect(await rejectedOf(file)).toMatchObject([{ event: { wrong: 3 } }]);
-    // Nothing of it is rejected now: what was stays all the same.
-    await writeFile(file, `${event('f-9')}\n`);
-    expect((await send(file, service)).done.rejected).toBe(0);
-    expect(await rejectedOf(file, '.3')).toMatchObject([{ event: { wrong: 3 } }]);
-  });
-
-  it('takes what it wrote before a crash for its own, though nothing was done yet', async () => {
-    const service = await ScriptedService.start(() => ({ status: 401 }));
-    const file = await ndjson(3, { 1: '{"wrong":1}' });
-    await send(file, service);
-    const line = '{"reason":"is wrong","file":"x","line":2,"event":{"wrong":1}}\n';
-    await writeFile(`${file}.rejected.ndjson`, line);
-
-    service.script = () => 'record';
-    expect((await send(file, service)).notes).toEqual([]);
-    expect(await rejectedOf(file)).toMatchObject([{ event: { wrong: 1 } }]);
-  });
+it('begins a new file of rejected events, and keeps what an earlier run rejected', async () => {
+  const service = await ScriptedService.start();
+  const file = await ndjson(3, { 1: '{"wrong":1}' });
+  expect((await send(file, service)).notes).toEqual([]);
+  await writeFile(file, '{"wrong":2}\n');
+  const kept = `${file}.rejected.1.ndjson`;
+  expect((await send(file, service)).notes).toEqual([`The rejected events of an earlier run are in ${kept} now.`]);
+  expect(await rejectedOf(file, '.1')).toMatchObject([{ event: { wrong: 1 } }]);
+  expect(await rejectedOf(file)).toMatchObject([{ event: { wrong: 2 } }]);
 });
 
 describe('a run that is stopped', () => {
-  it('goes on where it was, and rejects nothing twice', async () => {
+  it('says the lowest item without an answer; from there the rest is sent, and what is refused is appended', async () => {
     const service = await ScriptedService.start(({ number }) => (number <= 2 ? 'record' : { status: 401 }));
     const file = await ndjson(30, { 5: '{"wrong":1}', 25: '{"wrong":2}' });
-    expect((await send(file, service, { requests: 1 })).error).toMatchObject({ exitCode: 3 });
-    // As a crash between the two files leaves it.
-    const line = '{"reason":"is wrong","file":"x","line":26,"event":{"wrong":2}}\n';
-    await writeFile(`${file}.rejected.ndjson`, line, { flag: 'a' });
+    const stopped = await send(file, service, { requests: 1 });
+    expect(stopped).toMatchObject({ error: { exitCode: 3 }, from: `${file}:21` });
 
     service.script = () => 'record';
-    expect((await send(file, service)).done).toMatchObject({ recorded: 28, unchanged: 0, rejected: 2 });
+    const { from } = stopped;
+    const resumed = await send(file, service, { from });
+    expect(resumed).toMatchObject({
+      counts: { recorded: 9, unchanged: 0, rejected: 1 },
+      from: `${file}:31`,
+      notes: [],
+    });
     expect((await rejectedOf(file)).map((rejection) => rejection.line)).toEqual([6, 26]);
   });
 
-  it('takes what is in flight as done, and neither waits nor begins anything new', async () => {
+  it('names no item beyond one without an answer, whatever was answered after it', async () => {
+    const service = await ScriptedService.start(({ number }) => (number === 2 ? { status: 401 } : 'record'));
+    const file = await ndjson(100);
+    const { from, error } = await send(file, service, { requests: 4 });
+    expect(error).toMatchObject({ exitCode: 3 });
+    expect([`${file}:1`, `${file}:11`, `${file}:21`, `${file}:31`]).toContain(from);
+    service.script = () => 'record';
+    await send(file, service, { from });
+    expect(service.times.size).toBe(100);
+  });
+
+  it('takes what is in flight as answered, and neither waits nor begins anything new', async () => {
     const stop = new AbortController();
     const service = await ScriptedService.start(({ number }) => {
       if (number === 3) stop.abort(new CommandError('Stopped.'));
       return number === 3 ? unavailable('60') : 'record';
     });
     const file = await ndjson(60);
-    expect((await send(file, service, { requests: 1, stop })).error?.message).toBe('Stopped.');
+    const { error, from } = await send(file, service, { requests: 1, stop });
+    expect([error?.message, from]).toEqual(['Stopped.', `${file}:21`]);
     expect(service.requests).toBe(3);
-    expect((await send(file, service)).done).toMatchObject({ recorded: 60, unchanged: 0 });
-  });
-
-  it('begins again with a file that has changed, and at another service: nothing is passed over', async () => {
-    const service = await ScriptedService.start(({ number }) => (number <= 2 ? 'record' : { status: 404 }));
-    const file = await ndjson(30);
-    await send(file, service, { requests: 1 });
-    const other = await ScriptedService.start();
-    expect((await send(file, other)).done.items).toBe(30);
-    expect(other.times).toEqual(once(30));
-    await writeFile(file, `${event('f-30')}\n${await readFile(file, 'utf8')}`);
-    expect((await send(file, other)).done).toMatchObject({ items: 31, recorded: 1, unchanged: 30 });
+    expect((await send(file, service, { from })).counts).toMatchObject({ recorded: 40, unchanged: 0 });
   });
 });

@@ -1,7 +1,7 @@
-import { open, rename } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Windows refuses to replace a file that a virus scanner or an indexer has open; it is soon closed. */
+/** Windows refuses to replace a file that a virus scanner or an indexer has open. It is soon closed. */
 const REPLACE_ATTEMPTS = 10;
 const REPLACE_WAIT_MS = 50;
 
@@ -16,19 +16,6 @@ export const moveOnto = async (from: string, to: string): Promise<void> => {
       await delay(REPLACE_WAIT_MS);
     }
   }
-};
-
-/** Replaces the file as a whole: after a crash it is the old one or the new one. */
-export const replaceFile = async (path: string, text: string): Promise<void> => {
-  const next = `${path}.next`;
-  const file = await open(next, 'w');
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await moveOnto(next, path);
 };
 
 /** Whether a file system error says that there is no such file. */

@@ -1,0 +1,79 @@
+import { appendFile, open, stat } from 'node:fs/promises';
+import { format, parse } from 'node:path';
+
+import { CommandError } from '../command-line.ts';
+import { isMissing, moveOnto } from '../move-file.ts';
+import type { Outcome } from './deliver.ts';
+import { type Item, jsonIn } from './items.ts';
+
+/** How every line of rejected events begins: a file that begins otherwise is somebody else's. */
+const LINE_BEGINS = '{"reason":';
+
+/**
+ * Checks that rejected events can be written to this path, and changes nothing.
+ *
+ * @throws {CommandError} if another kind of file is there
+ */
+export const mustTakeRejected = async (path: string): Promise<void> => {
+  const begin = await open(path, 'r+')
+    .then(async (file) => {
+      const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(LINE_BEGINS.length), position: 0 });
+      await file.close();
+      return buffer.toString('utf8', 0, bytesRead);
+    })
+    .catch((error: unknown) => {
+      if (isMissing(error)) return '';
+      throw new CommandError(`${path} cannot be written.`, { cause: error });
+    });
+  if (begin !== '' && begin !== LINE_BEGINS) {
+    throw new CommandError(`${path} exists and holds no rejected events. Rename it.`);
+  }
+};
+
+/**
+ * Gives the rejected events of an earlier run another name.
+ *
+ * @returns that name; undefined if there were none
+ */
+export const setAsideRejected = async (path: string): Promise<string | undefined> => {
+  if (!(await exists(path))) return undefined;
+  const { dir, name, ext } = parse(path);
+  for (let number = 1; ; number += 1) {
+    const free = format({ dir, name: `${name}.${number}`, ext });
+    if (await exists(free)) continue;
+    await moveOnto(path, free);
+    return free;
+  }
+};
+
+/** Appends the events that were rejected, each with its reason and its place in the source. @returns how many */
+export const appendRejected = async (
+  path: string,
+  source: string,
+  items: readonly Item[],
+  { refused }: Pick<Outcome, 'refused'>,
+): Promise<number> => {
+  const lines = items.flatMap((item) => {
+    const reason = item.fault ?? refused.get(item);
+    return reason === undefined ? [] : [`${lineOf(source, item, reason)}\n`];
+  });
+  if (lines.length > 0) await appendFile(path, lines.join(''), { flush: true });
+  return lines.length;
+};
+
+const exists = async (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    (error: unknown) => {
+      if (isMissing(error)) return false;
+      throw error;
+    },
+  );
+
+/** The event as it came, so that no number loses digits; as a text if it is not JSON. */
+const lineOf = (file: string, { line, index, text }: Item, reason: string): string => {
+  const where = JSON.stringify({ reason, file, line, index }).slice(0, -1);
+  // JSON has line breaks only between its tokens, where a space means the same.
+  const isJson = jsonIn(text) !== undefined;
+  return `${where},${isJson ? `"event":${text.replaceAll(/[\r\n]/g, ' ')}` : `"text":${JSON.stringify(text)}`}}`;
+};

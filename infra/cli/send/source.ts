@@ -1,0 +1,88 @@
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+
+import { lazyCredential } from '../../../src/azure/credential.ts';
+import { containerUrl } from '../../../src/settings/rules.ts';
+import { azureContainer } from '../../../src/storage/azure-container.ts';
+import { CommandError } from '../command-line.ts';
+import { mergeSettings, readSettingsFile } from '../start/local-settings.ts';
+import { type Input, inputFrom, openFile } from './items.ts';
+import { STDIN } from './options.ts';
+
+/** Something that holds events: a file, standard input, or the backup of a shard of a day. */
+export interface Source {
+  /** The path of a file, `-` for standard input, or the name of a backup. */
+  readonly name: string;
+  /** How much work it is beside the other sources: bytes of a file, events of a backup. Undefined for standard input. */
+  readonly size: number | undefined;
+  /** Opens it for reading once. `stop` ends reading, and its reason is thrown. */
+  open(stop: AbortSignal): Promise<Input>;
+  readonly backup?: BackupFacts;
+}
+
+/** What a backup says about itself. */
+export interface BackupFacts {
+  /** The UTC day, `YYYY-MM-DD`. */
+  readonly day: string;
+  /** The events that it holds; 0 if it was set aside beside a larger one, whose events count. */
+  readonly events: number;
+  /** The rows that could not be read when it was written. */
+  readonly unreadable: number;
+}
+
+/** @throws {CommandError} if a file cannot be read */
+export const fileSource = async (name: string): Promise<Source> => {
+  if (name === STDIN) return { name, size: undefined, open: async (stop) => inputFrom(name, process.stdin, stop) };
+  const { size, isDirectory } = await access(name, constants.R_OK).then(
+    async () => {
+      const found = await stat(name);
+      return { size: found.size, isDirectory: found.isDirectory() };
+    },
+    (error: unknown) => {
+      throw new CommandError(`${name} cannot be read.`, { cause: error });
+    },
+  );
+  if (isDirectory) throw new CommandError(`${name} is a directory; name the files in it.`);
+  return { name, size, open: async (stop) => openFile(name, size, stop) };
+};
+
+/** How `BackUpDays` names the backup of a shard. It keeps others beside them under longer names. */
+const BACKUP_NAME = /^\d{4}-\d\d-\d\d_\d\d\.ndjson\.gz$/;
+
+/**
+ * The backups of some days, in the order of their names.
+ *
+ * @param settingsFile may name the container and the prefix of the table, as the environment may
+ * @throws {CommandError} if the container is not named, or has no backup of these days
+ * @throws {StorageTrouble}
+ */
+export const backupSources = async (
+  firstDay: string | undefined,
+  lastDay: string | undefined,
+  settingsFile: string | undefined,
+): Promise<readonly Source[]> => {
+  const settings = mergeSettings(process.env, await readSettingsFile(settingsFile));
+  const { BACKUP_CONTAINER_URL: url, TABLES_PREFIX: prefix = '' } = settings;
+  const { data } = containerUrl.safeParse(url);
+  if (data === undefined) {
+    const fault = url === undefined ? 'is not set' : 'is not the URL of a container';
+    throw new CommandError(`BACKUP_CONTAINER_URL ${fault}.`);
+  }
+  const container = azureContainer(data, `${prefix}analytics`, lazyCredential());
+  const sources = [...(await container.list())].map(([name, { facts }]): Source => {
+    const size = Number(facts['events'] ?? 0);
+    const events = BACKUP_NAME.test(name) ? size : 0;
+    return {
+      name,
+      size,
+      open: async (stop) => inputFrom(name, Readable.from(await container.read(name)), stop, size),
+      backup: { day: name.slice(0, 10), events, unreadable: Number(facts['unreadable'] ?? 0) },
+    };
+  });
+  const chosen = sources.filter(
+    ({ backup: { day = '' } = {} }) => (firstDay ?? '') <= day && day <= (lastDay ?? '9999'),
+  );
+  if (chosen.length === 0) throw new CommandError(`There is no backup of ${prefix}analytics for these days.`);
+  return chosen.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+};

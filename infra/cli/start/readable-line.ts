@@ -1,0 +1,53 @@
+import { styleText } from 'node:util';
+
+import { z } from 'zod';
+
+const lineSchema = z.looseObject({ event: z.string() });
+
+/** Fields that say to which request a line belongs: of no use to somebody who reads along. */
+const IDS: ReadonlySet<string> = new Set(['invocation_id', 'trace_id']);
+
+/** How the simulated phone begins its lines. */
+export const PHONE_MARK = '[phone]';
+
+/** The library warns of lines that work in the background logs after its request is over. They are right, and nobody can do anything about it. */
+const OF_THE_LIBRARY = /^Warning: Unexpected call to 'log' on the context object/;
+
+/**
+ * A line of `npm start` for a person: the time, and the app's JSON as words. The words of the simulated phone stand out.
+ *
+ * @param isWrong whether the app logged it as a warning or an error
+ * @returns undefined for a line that is not worth reading
+ */
+export const readableLine = (line: string, isWrong: boolean, now: Date): string | undefined => {
+  if (OF_THE_LIBRARY.test(line)) return undefined;
+  const time = styleText('dim', now.toTimeString().slice(0, 8));
+  if (line.startsWith(PHONE_MARK)) return `${time} ${styleText(['bold', 'cyan'], `☎ ${line}`)}`;
+  const { data } = lineSchema.safeParse(jsonIn(line));
+  const text = data === undefined ? line : wordsOf(data);
+  return `${time} ${isWrong ? styleText('yellow', `! ${text}`) : `  ${text}`}`;
+};
+
+/** A line of `npm start` for a program: the app's JSON as it is, and of everything else an object. @returns undefined as above */
+export const jsonLine = (line: string): string | undefined => {
+  if (OF_THE_LIBRARY.test(line)) return undefined;
+  if (!line.startsWith(PHONE_MARK))
+    return lineSchema.safeParse(jsonIn(line)).success ? line : JSON.stringify({ event: line });
+  return JSON.stringify({ event: 'phone', text: line.slice(PHONE_MARK.length).trim() });
+};
+
+const wordsOf = ({ event, ...fields }: z.infer<typeof lineSchema>): string => {
+  const told = Object.entries(fields).filter(([name]) => !IDS.has(name));
+  const words = told.map(
+    ([name, value]) => `${name.replaceAll('_', ' ')} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return words.length === 0 ? event : `${event}: ${words.join(', ')}`;
+};
+
+const jsonIn = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
