@@ -1,4 +1,4 @@
-import type { TabSign } from './model/alarms.ts';
+import type { TabSign } from './model/attention.ts';
 
 const link = document.querySelector<HTMLLinkElement>('link[rel=icon]');
 const flame = link?.href ?? '';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { PACE } from '../../../src/dashboard/browser/model/refresh.ts';
+import { PACES } from '../../../src/dashboard/browser/model/refresh.ts';
 import { frame, NOON, YESTERDAY } from './activity.ts';
 import { type Reader, setStage } from './stage.ts';
 import { MISSED, quiet, RUNNING } from './stories.ts';
@@ -24,7 +24,7 @@ describe('alerts', () => {
     const held = Promise.withResolvers<void>();
     stage.service.heldPaths = '/api/analytics';
     stage.service.held = held.promise;
-    await page.clock.fastForward(PACE.past);
+    await page.clock.fastForward(PACES.past.every);
     await expect.poll(() => stage.service.waiting).toBe(3);
     stage.service.notifications = [RUNNING];
     await page.clock.fastForward(10_000);
@@ -42,8 +42,8 @@ describe('alerts', () => {
     await settled();
     const from = stage.service.asked.length;
     stage.service.notifications = [RUNNING];
-    await nextRound(PACE.hidden);
-    await nextRound(PACE.hidden);
+    await nextRound(PACES.hidden.every);
+    await nextRound(PACES.hidden.every);
     expect(stage.service.asked.slice(from).map(({ path }) => path)).toEqual(
       Array.from({ length: 2 }, () => '/api/notifications?attention=true'),
     );

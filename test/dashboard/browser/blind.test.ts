@@ -1,7 +1,7 @@
 import type { HttpResponseInit } from '@azure/functions';
 import { describe, expect, it } from 'vitest';
 
-import { PACE } from '../../../src/dashboard/browser/model/refresh.ts';
+import { PACES } from '../../../src/dashboard/browser/model/refresh.ts';
 import { frame, NOON } from './activity.ts';
 import { cellsOf, setStage } from './stage.ts';
 import { MISSED, quiet, RUNNING } from './stories.ts';
@@ -36,7 +36,7 @@ describe('a page that is blind', () => {
     await nextRound(45_000);
     stage.service.notifications = [RUNNING];
     stage.service.before = () => undefined;
-    await nextRound(PACE.slowestRetry);
+    await nextRound(60_000);
     expect(await page.locator('.alert').count()).toBe(1);
     expect(await page.title()).toMatch(/^\(1\) Today/);
     expect(await page.locator('.refresh.current').count()).toBe(1);
@@ -46,7 +46,7 @@ describe('a page that is blind', () => {
     const { page, count, nextRound } = await stage.open('?tz=utc');
     const before = await count('total_events');
     standBefore('', { status: 403, jsonBody: { detail: 'Your address is not allowed.' } });
-    await nextRound(PACE.recent);
+    await nextRound(PACES.past.every);
     expect(await page.locator('.refresh.failing').count()).toBe(1);
     expect(await count('total_events')).toBe(before);
     const notes = await page.locator('.part-note').allInnerTexts();

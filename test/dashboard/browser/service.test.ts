@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { PACE } from '../../../src/dashboard/browser/model/refresh.ts';
+import { PACES } from '../../../src/dashboard/browser/model/refresh.ts';
 import { demoDays, frame, NOON, YESTERDAY } from './activity.ts';
 import { setStage } from './stage.ts';
 
@@ -144,7 +144,7 @@ describe('a service in trouble', () => {
     await follow('Today');
     expect(await banner.innerText()).toContain(`You see what it answered at ${at}.`);
     stage.service.isAway = false;
-    await nextRound(PACE.slowestRetry);
+    await nextRound(60_000);
     expect(await banner.innerText()).toBe('');
   });
 
@@ -178,7 +178,7 @@ it('a service with PHONE=off is shown as one, and is asked once a minute whether
   const questions = (): number => service.asked.filter(({ path }) => path.startsWith('/api/notifications')).length;
   const { page, banner, count, nextRound, press } = await stage.open(`?date=${YESTERDAY}&tz=utc`);
   const said = page.getByText('(PHONE=off)');
-  await nextRound(PACE.past);
+  await nextRound(PACES.past.every);
   // The list, and what needs attention.
   expect([questions(), await said.count()]).toEqual([4, 1]);
   await press('Refresh');

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { z } from 'zod';
 
 import { launchBrowser } from '../../../infra/cli/screenshot/browser.ts';
-import { PACE } from '../../../src/dashboard/browser/model/refresh.ts';
+import { PACES } from '../../../src/dashboard/browser/model/refresh.ts';
 import { MemoryStorage } from '../../analytics/counting.ts';
 import { NOON } from './activity.ts';
 import { PageService } from './service.ts';
@@ -36,7 +36,7 @@ const WATCH = `
     }
     return questions.begun;
   } };
-  for (const [owner, name] of [[window, 'fetch'], [Response.prototype, 'json']]) {
+  for (const [owner, name] of [[window, 'fetch'], [Response.prototype, 'text']]) {
     const original = owner[name];
     owner[name] = async function (...given) {
       questions.begun += 1;
@@ -150,7 +150,7 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
     press: async (name: string | RegExp) => act('button', name),
     follow: async (name: string | RegExp) => act('link', name),
     /** Time passes by the page's clock, until the next round by default. */
-    nextRound: async (milliseconds: number = PACE.live) => {
+    nextRound: async (milliseconds: number = PACES.live.every) => {
       const before = await settled();
       await page.clock.fastForward(milliseconds);
       expect(await settled(), 'questions asked').not.toBe(before);

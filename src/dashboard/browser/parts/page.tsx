@@ -1,66 +1,68 @@
 import { useMemo } from 'preact/hooks';
 
-import type { Alarm } from '../alarm.ts';
 import type { ServiceClock } from '../asking/service-clock.ts';
-import type { Alarms, SilentCamera } from '../model/alarms.ts';
+import type { Notification } from '../model/answers.ts';
+import type { Attention } from '../model/attention.ts';
 import { paletteOf } from '../model/categories.ts';
-import { type Answers, isBusy, orderOf, type PageState, type Panels, type PartName } from '../model/page-state.ts';
+import { type Answers, isBusy, orderOf, type PageState, type PartName, type Parts } from '../model/page-state.ts';
+import { type PageStatus, partNote } from '../model/page-status.ts';
+import type { Silence } from '../model/silence.ts';
 import { daysText, periodOf, spanTitle, utcDaysOf, zoneOf } from '../model/spans.ts';
-import { partNote, standingOf } from '../model/standing.ts';
 import { AttentionStrip } from './attention.tsx';
 import { Cameras } from './cameras.tsx';
-import { Categories, Figures, SilentCameras } from './figures.tsx';
+import { Categories } from './categories.tsx';
+import { Figures } from './figures.tsx';
+import { Head, SoundQuestion } from './head.tsx';
 import { KeyForm } from './key-form.tsx';
 import { Notifications } from './notifications.tsx';
 import { Plots } from './plots.tsx';
-import { AlarmSwitch, FailureBanner, RefreshStatus } from './refresh-status.tsx';
 import { type Actions, ShownContext, useShown } from './shown.ts';
+import { SilentCameras } from './silent-cameras.tsx';
 import { ViewBar } from './view-bar.tsx';
-import type { PartProps } from './words.tsx';
+import { JumpLink, type PartProps } from './words.tsx';
 
-interface PageProps {
+/** Everything that the page shows. */
+export interface PageProps {
   readonly state: PageState;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Undefined: not known yet. */
-  readonly silent: readonly SilentCamera[] | undefined;
-  readonly alarms: Alarms;
-  readonly alarm: Alarm;
+  readonly status: PageStatus;
+  readonly attention: Attention;
+  /** Each notification as the freshest answer has it, by its id. */
+  readonly freshest: ReadonlyMap<string, Notification>;
+  /** Undefined until it is known. */
+  readonly silence: Silence | undefined;
+  readonly sound: { readonly isOn: boolean; readonly isDecided: boolean; readonly isReady: boolean };
   readonly clock: ServiceClock;
   readonly actions: Actions;
 }
 
-/** A clock that is so wrong is told. */
+/** A clock of the reader's computer that is so wrong is mentioned; milliseconds. */
 const WRONG_CLOCK = 60_000;
 
 /** The whole page, from its state. */
-export const Page = ({ state, now, silent, alarms, alarm, clock, actions }: PageProps) => {
-  const { view, panels, locked, times } = state;
+export const Page = ({ state, now, status, attention, freshest, silence, sound, clock, actions }: PageProps) => {
+  const { view, parts, locked, times, keyHeld } = state;
   const days = daysText(periodOf(view.span, now, times), times);
-  const shown = useMemo(() => ({ view, times, days, actions, clock }), [view, times, days, actions, clock]);
-  const ids = useKnownIds(panels);
-  const standing = standingOf(state, now);
-  // Where a key that worked is not taken any more, what it showed stays.
-  const isEmpty = locked !== undefined && standing.at === undefined;
+  const shown = useMemo(
+    () => ({ view, times, days, keyHeld, actions, clock }),
+    [view, times, days, keyHeld, actions, clock],
+  );
+  const ids = useKnownIds(parts);
+  const hasShown = parts.activity?.answer !== undefined || parts.attention?.answer !== undefined;
+  const isEmpty = locked !== undefined && !hasShown;
   return (
     <ShownContext.Provider value={shown}>
-      {isEmpty ? null : <SkipLink />}
-      <header class="top">
-        <h1>
-          <span class="mark" aria-hidden="true" /> Camera activity
-        </h1>
-        <RefreshStatus state={state} />
-        <AlarmSwitch isOn={alarm.isOn} isHeard={alarm.isHeard} />
-        {state.keyHeld ? (
-          <button type="button" class="button quiet" onClick={actions.forgetKey}>
-            Forget the key
-          </button>
-        ) : null}
-      </header>
+      {isEmpty ? null : (
+        <JumpLink to="shown" class="skip">
+          Skip to the figures
+        </JumpLink>
+      )}
+      <Head status={status} redCount={attention.redCount} isSoundOn={sound.isOn} isSoundReady={sound.isReady} />
       <main>
-        <AttentionStrip alarms={alarms} cameraIds={ids} trouble={state.actionTrouble} />
-        <FailureBanner standing={standing} hasFigures={panels.activity.answer !== undefined} />
-        {locked === undefined ? null : <KeyForm refused={locked.refused} shownAt={standing.at} />}
+        <AttentionStrip attention={attention} status={status} cameraIds={ids} trouble={state.actionTrouble} />
+        {keyHeld && !sound.isDecided ? <SoundQuestion /> : null}
+        {locked === undefined ? null : <KeyForm refused={locked.refused} hasShown={hasShown} />}
         {state.addressProblems.length === 0 ? null : (
           <div class="banner" role="alert">
             {state.addressProblems.map((problem) => (
@@ -68,9 +70,10 @@ export const Page = ({ state, now, silent, alarms, alarm, clock, actions }: Page
             ))}
           </div>
         )}
-        {isEmpty ? null : <Content state={state} now={now} silent={silent} ids={ids} />}
+        {isEmpty ? null : <Content state={state} now={now} silence={silence} ids={ids} freshest={freshest} />}
       </main>
       <footer>
+        <span class="paper">As of {times.moment(status.asOf ?? now).text}. </span>
         Times are {times.isUtc ? 'UTC' : `${times.readerZone} (${zoneOf(view.span, now, times)})`}
         {times.readerZone === 'UTC'
           ? '.'
@@ -83,22 +86,25 @@ export const Page = ({ state, now, silent, alarms, alarm, clock, actions }: Page
   );
 };
 
-interface ContentProps extends Pick<PageProps, 'state' | 'now' | 'silent'> {
-  /** Every camera that the page knows of; empty where it knows none yet. */
+interface ContentProps extends Pick<PageProps, 'state' | 'now' | 'silence' | 'freshest'> {
+  /** Every camera that the page knows of; empty until it knows some. */
   readonly ids: readonly string[];
 }
 
-const Content = ({ state, now, silent, ids }: ContentProps) => {
+const Content = ({ state, now, silence, ids, freshest }: ContentProps) => {
   const { view, times } = useShown();
-  const { panels, wants } = state;
+  const { parts, wants } = state;
   const partOf = <Name extends PartName>(name: Name): PartProps<Answers[Name]> => ({
-    answer: panels[name].answer,
+    answer: parts[name]?.answer,
     busy: isBusy(state, name),
     note: partNote(state, name, now),
   });
   const activity = partOf('activity');
+  const accuracy = partOf('accuracy');
+  // The same object until something of it changes: the table is drawn again only then.
+  const accuracyShown = useMemo(() => accuracy, [accuracy.answer, accuracy.busy, accuracy.note]);
   const palette = useMemo(() => paletteOf(activity.answer), [activity.answer]);
-  const silentNote = partNote(state, 'recent', now) ?? partNote(state, 'known', now);
+  const silenceNote = partNote(state, 'recent', now) ?? partNote(state, 'known', now);
   const days = utcDaysOf(periodOf(view.span, now, times), now);
   const minute = now - (now % 60_000);
   return (
@@ -114,27 +120,26 @@ const Content = ({ state, now, silent, ids }: ContentProps) => {
         )}
       </h2>
       <div class="columns">
-        <Figures {...activity} silent={silent?.length} silentNote={silentNote} knownIds={ids} />
+        <Figures {...activity} silence={silence} silenceNote={silenceNote} known={parts.known?.answer?.cameras} />
         <div class="aside">
-          <Notifications
-            state={state}
-            note={partNote(state, 'notifications', now)}
-            storyNote={partNote(state, 'story', now)}
-          />
-          <SilentCameras silent={silent} now={minute} note={silentNote} />
+          <SilentCameras silence={silence} now={minute} note={silenceNote} />
+          <Notifications state={state} freshest={freshest} now={now} />
         </div>
         <div class="body">
-          <Categories {...activity} wantsIds={wants.ids} palette={palette} />
-          <Plots {...partOf('series')} palette={palette} now={minute} />
+          <Categories
+            {...activity}
+            accuracy={accuracyShown}
+            daysText={days.text}
+            wantsIds={wants.ids}
+            palette={palette}
+          />
+          <Plots {...partOf('series')} palette={palette} now={minute} file={parts.series?.question ?? ''} />
           <Cameras
             {...partOf('cameras')}
+            {...days}
             order={orderOf(state)}
             limit={wants.cameras}
             search={wants.search}
-            days={days.days}
-            last={days.last}
-            daysText={days.text}
-            isExact={days.isExact}
           />
         </div>
       </div>
@@ -142,29 +147,15 @@ const Content = ({ state, now, silent, ids }: ContentProps) => {
   );
 };
 
-/** The first thing that a keyboard meets. It moves the focus only: the address is the view's. */
-const SkipLink = () => (
-  <a
-    class="skip"
-    href="#shown"
-    onClick={(event) => {
-      event.preventDefault();
-      document.querySelector<HTMLElement>('#shown')?.focus();
-    }}
-  >
-    Skip to the figures
-  </a>
-);
-
 /** Cameras to choose from: those of the last days, those of what is shown, and those of the list. */
-const useKnownIds = ({ known, activity, cameras }: Panels): readonly string[] => {
-  const lists = [known.answer, activity.answer, cameras.answer];
+const useKnownIds = ({ known, activity, cameras }: Parts): readonly string[] => {
+  const lists = [known?.answer, activity?.answer, cameras?.answer];
   return useMemo(
     () => [
       ...new Set([
-        ...(known.answer?.cameras.map(({ camera_id: id }) => id) ?? []),
-        ...(activity.answer?.active_camera_ids ?? []),
-        ...(cameras.answer?.cameras.map(({ camera_id: id }) => id) ?? []),
+        ...(known?.answer?.cameras.map(({ camera_id: id }) => id) ?? []),
+        ...(activity?.answer?.active_camera_ids ?? []),
+        ...(cameras?.answer?.cameras.map(({ camera_id: id }) => id) ?? []),
       ]),
     ],
     lists,

@@ -2,7 +2,6 @@ import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 
 import type { ServiceClock } from '../asking/service-clock.ts';
-import type { Cameras } from '../model/answers.ts';
 import type { Wants } from '../model/page-state.ts';
 import type { Question } from '../model/questions.ts';
 import type { Times } from '../model/times.ts';
@@ -18,12 +17,13 @@ export interface Actions {
   readonly giveKey: (key: string) => void;
   readonly forgetKey: () => void;
   readonly want: (wants: Partial<Wants>) => void;
-  readonly stopNotification: (id: string) => void;
-  /** Says who has seen a notification. */
-  readonly acknowledge: (id: string, by: string) => void;
-  /** Asks for cameras once, for a file. */
-  readonly ask: (question: Question) => Promise<Cameras | undefined>;
-  readonly switchAlarm: (isOn: boolean) => void;
+  /** Ends when the answer is shown. */
+  readonly stopNotification: (id: string) => Promise<void>;
+  /** Says who has an alert in hand. Ends when the answer is shown. */
+  readonly acknowledge: (id: string, by: string) => Promise<void>;
+  /** A CSV file of the service; undefined if it gives none now. */
+  readonly file: (question: Question) => Promise<string | undefined>;
+  readonly switchSound: (isOn: boolean) => void;
 }
 
 /** What every part of the page may need: what is shown, by which clock, and what a person can do. */
@@ -33,6 +33,8 @@ export interface Shown {
   readonly times: Times;
   /** The day that is shown, or the first and the last one: for the names of files. */
   readonly days: string;
+  /** The page has a key. */
+  readonly keyHeld: boolean;
   readonly actions: Actions;
   readonly clock: ServiceClock;
 }
@@ -47,7 +49,7 @@ export const useShown = (): Shown => {
   return shown;
 };
 
-/** The time now, every second: only the part that uses it is drawn anew. Milliseconds since 1970. */
+/** The time now, every second: only the part that uses it is drawn again. Milliseconds since 1970. */
 export const useSeconds = (): number => {
   const { clock } = useShown();
   const [now, setNow] = useState(() => clock.now());
@@ -56,4 +58,10 @@ export const useSeconds = (): number => {
     return () => clearInterval(timer);
   }, [clock]);
   return now;
+};
+
+/** Brings an element into sight and moves the focus to it. */
+export const goTo = (element: HTMLElement | null): void => {
+  element?.scrollIntoView({ block: 'start' });
+  element?.focus({ preventScroll: true });
 };

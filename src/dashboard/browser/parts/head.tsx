@@ -1,0 +1,88 @@
+import type { PageStatus } from '../model/page-status.ts';
+import { agoText } from '../model/times.ts';
+import { useSeconds, useShown } from './shown.ts';
+import { JumpLink, TimeWords } from './words.tsx';
+
+interface HeadProps {
+  readonly status: PageStatus;
+  /** How many alerts are red. */
+  readonly redCount: number;
+  readonly isSoundOn: boolean;
+  /** The browser lets the page sound. */
+  readonly isSoundReady: boolean;
+}
+
+/** The head of the page. How the page stands, and how many alerts are red, stays in sight however far one scrolls. */
+export const Head = ({ status, redCount, isSoundOn, isSoundReady }: HeadProps) => {
+  const { keyHeld, actions } = useShown();
+  return (
+    <header class="top">
+      <div class="brand">
+        <h1>
+          <span class="mark" aria-hidden="true" /> Camera activity
+        </h1>
+        <button type="button" class="button quiet" onClick={() => actions.switchSound(!isSoundOn)}>
+          {isSoundOn ? 'Sound on · turn off' : 'Sound off · turn on'}
+        </button>
+        {isSoundOn && !isSoundReady ? (
+          <span class="trouble">The browser lets it sound after a click on this page.</span>
+        ) : null}
+        {keyHeld ? (
+          <button type="button" class="button quiet" onClick={actions.forgetKey}>
+            Forget the key
+          </button>
+        ) : null}
+      </div>
+      <div class={`page-status ${status.color}`}>
+        {redCount === 0 ? null : (
+          <JumpLink to="attention" class="alert-count">
+            {redCount === 1 ? '1 alert' : `${redCount} alerts`}
+          </JumpLink>
+        )}
+        <span class="dot" aria-hidden="true" />
+        <StatusWords status={status} />
+        {status.short === 'Key needed' ? null : (
+          <button type="button" class="button" onClick={actions.refreshNow}>
+            Refresh
+          </button>
+        )}
+      </div>
+    </header>
+  );
+};
+
+const StatusWords = ({ status: { color, words, asOf } }: Pick<HeadProps, 'status'>) => {
+  const { times } = useShown();
+  const now = useSeconds();
+  const title = asOf === undefined ? undefined : times.moment(asOf).text;
+  return (
+    <span class="words" title={title}>
+      {words}{' '}
+      {asOf === undefined ? null : color === 'red' ? (
+        <>
+          as of <TimeWords of={times.moment(asOf)} />
+        </>
+      ) : words === undefined || color === 'grey' ? (
+        `Updated ${agoText(now - asOf)}`
+      ) : null}
+    </span>
+  );
+};
+
+/** Asks once whether alerts may sound. A browser lets a page sound only after a click. */
+export const SoundQuestion = () => {
+  const { actions } = useShown();
+  return (
+    <section class="banner" aria-label="Sound">
+      <p>Shall this page sound when an alert comes, also from another tab?</p>
+      <div class="row">
+        <button type="button" class="button primary" onClick={() => actions.switchSound(true)}>
+          Turn the sound on
+        </button>
+        <button type="button" class="button" onClick={() => actions.switchSound(false)}>
+          Leave it off
+        </button>
+      </div>
+    </section>
+  );
+};
