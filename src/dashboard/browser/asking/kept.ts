@@ -12,20 +12,20 @@ const tryStorage = <Result>(use: () => Result): Result | undefined => {
 class Kept {
   readonly #name: string;
   readonly #storage: () => Storage;
-  #value: string | undefined;
+  #unstored: string | undefined;
 
   constructor(name: string, storage: () => Storage) {
     this.#name = `wildfire-camera-activity.${name}`;
     this.#storage = storage;
-    this.#value = tryStorage(() => storage().getItem(this.#name)) ?? undefined;
   }
 
   get(): string | undefined {
-    return this.#value;
+    const stored = tryStorage(() => this.#storage().getItem(this.#name));
+    return stored === undefined ? this.#unstored : (stored ?? undefined);
   }
 
   set(value: string | undefined): void {
-    this.#value = value;
+    this.#unstored = value;
     tryStorage(() =>
       value === undefined ? this.#storage().removeItem(this.#name) : this.#storage().setItem(this.#name, value),
     );

@@ -98,7 +98,6 @@ const columnsOf = (
   order: string,
   alone: string | undefined,
 ): readonly Column<CameraCounts>[] => {
-  const most = cameras[0] === undefined ? 0 : countBy(cameras[0], order);
   const occurring = orderedCategories(cameras).filter((category) =>
     cameras.some((camera) => countOf(camera.counts_per_category, category) > 0),
   );
@@ -109,12 +108,7 @@ const columnsOf = (
   return [
     {
       name: 'Camera',
-      cell: (camera) => (
-        <>
-          <CameraLink id={camera.camera_id} current={camera.camera_id === alone} />
-          <Share of={countBy(camera, order)} most={most} />
-        </>
-      ),
+      cell: ({ camera_id: id }) => <CameraLink id={id} current={id === alone} />,
     },
     ...[...new Set([...TOTALS.keys(), ...occurring, order])]
       .filter((each) => each !== BY_NOT_CONFIRMED)
@@ -158,8 +152,3 @@ const countBy = (camera: CameraCounts, order: string): number => {
       return countOf(camera.counts_per_category, order);
   }
 };
-
-/** How much a camera has of what they are ordered by, compared with the first one. */
-const Share = ({ of, most }: { readonly of: number; readonly most: number }) => (
-  <span class="share-bar" aria-hidden="true" style={{ width: `${most === 0 ? 0 : Math.round((of / most) * 100)}%` }} />
-);

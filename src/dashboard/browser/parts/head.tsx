@@ -60,7 +60,7 @@ const StatusWords = ({ status: { color, words, asOf } }: Pick<HeadProps, 'status
       {words}{' '}
       {asOf === undefined ? null : color === 'red' ? (
         <>
-          as of <TimeWords of={times.moment(asOf)} />
+          as of <TimeWords of={times.clock(asOf)} />
         </>
       ) : words === undefined || color === 'grey' ? (
         `Updated ${agoText(now - asOf)}`
