@@ -32,8 +32,10 @@ export const laterApi = (request: HttpRequest): Later => {
   if (pathname.endsWith('/series') && step !== undefined && count !== undefined) {
     const wanted = query.get('step');
     query.set('step', step);
-    // The tag of the added answer is another one.
-    const asked = new HttpRequest({ method: 'GET', url: url.href, headers: { accept: 'application/json' } });
+    // The tag of the added answer is another one. A file has the finer steps.
+    const accept = request.headers.get('accept') ?? '';
+    const asked = new HttpRequest({ method: 'GET', url: url.href, headers: { accept } });
+    if (accept === 'text/csv') return { request: asked };
     return { request: asked, changed: (body) => coarser(asJson(body), String(wanted), count) };
   }
   if (pathname.endsWith('/cameras/last-seen')) {

@@ -116,7 +116,6 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
   const { page, errors } = tab;
   if (viewport !== null) await page.setViewportSize(viewport);
   const figure = (fact: string): Locator => page.locator(`[data-fact="${fact}"]`);
-  const answeredAt = async (): Promise<string | null> => page.locator('.refresh .words').getAttribute('title');
   /** Waits until no question of the page is open: what somebody did before has had its answers, and they are drawn. @returns how many were begun */
   const settled = async (): Promise<unknown> => page.evaluate('questions.settled()');
   const act = async (role: 'button' | 'link', name: string | RegExp): Promise<void> => {
@@ -138,12 +137,10 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
     figure,
     /** The number that a figure shows. */
     count: async (fact: string) => Number((await figure(fact).innerText()).replaceAll(',', '')),
-    /** What is said of the whole page: that the service does not answer. */
-    banner: page.locator('main .banner [role=status]'),
+    /** What needs attention. */
+    strip: page.locator('.attention'),
     /** The page's query. */
     search: async () => z.string().parse(await page.evaluate('location.search')),
-    /** When the service last answered a whole round. */
-    answeredAt,
     settled,
     // What these bring is over after them.
     giveKey,

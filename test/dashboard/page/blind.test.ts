@@ -175,7 +175,7 @@ describe('the page is never green while it is blind', () => {
         }
         document.body.replaceChildren();
       }),
-      { numRuns: 15 },
+      { numRuns: 8 },
     );
   });
 });

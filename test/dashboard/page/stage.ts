@@ -104,8 +104,19 @@ export const element = (selector: string): HTMLElement => {
   return found;
 };
 
-/** What somebody reads in an element, blanks as one. */
-export const textOf = (of: Element | null): string => (of?.textContent ?? '').replaceAll(/\s+/g, ' ').trim();
+/** What somebody reads in an element. Parts that stand beside each other are apart, as in a layout. */
+export const textOf = (of: Element | null): string =>
+  textsIn(of)
+    .join(' ')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/ (?=[.,:)’])/g, '')
+    .replaceAll('( ', '(')
+    .trim();
+
+const textsIn = (of: Node | null): readonly string[] =>
+  [...(of?.childNodes ?? [])].flatMap((child) =>
+    child.nodeType === Node.TEXT_NODE ? (child.textContent ?? '') : textsIn(child),
+  );
 
 /** A table of the page, as texts: rows of cells. */
 export const cellsOf = (name: string | RegExp): readonly (readonly string[])[] =>
@@ -114,5 +125,5 @@ export const cellsOf = (name: string | RegExp): readonly (readonly string[])[] =
 /** The element that has the focus, in words. */
 export const focused = (): string => textOf(document.activeElement);
 
-/** Fails where the page threw. */
+/** Holds the title of the tab against a pattern. */
 export const expectTitle = (title: RegExp): void => expect(document.title).toMatch(title);

@@ -60,8 +60,8 @@ const activeCameras = (steps: Series['steps']): PlotLine => ({
 });
 
 /** How many steps are drawn. A step that has not begun is not drawn as 0, unless it has counts. */
-export const drawnSteps = ({ starts, columns }: PlotData, now: number): number =>
-  starts.findLastIndex((start, step) => start <= now || columns.some(({ values }) => (values[step] ?? 0) > 0)) + 1;
+export const drawnSteps = ({ starts, drawn }: PlotData, now: number): number =>
+  starts.findLastIndex((start, step) => start <= now || drawn.some(({ values }) => (values[step] ?? 0) > 0)) + 1;
 
 /** The highest bar: which step it is, and its count; undefined if all are 0. */
 export const peakOf = (lines: readonly PlotLine[]): { readonly index: number; readonly count: number } | undefined => {

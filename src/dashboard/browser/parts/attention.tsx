@@ -34,7 +34,7 @@ export const AttentionStrip = ({ attention, status: { problems }, cameraIds, tro
     <>
       {/* Spoken once. The strip itself changes every second. */}
       <p class="unseen" role="status">
-        {spoken.join(' ')}
+        {spoken.length === 0 ? null : spoken.join(' ')}
       </p>
       {!isAnythingRed && alerts.length === 0 ? null : (
         <section

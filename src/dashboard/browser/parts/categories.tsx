@@ -81,7 +81,7 @@ export const Categories = drawnOnChange((props: CategoriesProps) => {
 const ActiveIds = ({ answer, wantsIds }: { readonly answer: Activity; readonly wantsIds: boolean }) => {
   const { active_cameras: count, active_camera_ids: ids } = answer;
   const { actions } = useShown();
-  if (count === 0) return <p class="note">No camera sent a frame in this time.</p>;
+  if (count === 0) return null;
   return (
     <details
       class="ids"
