@@ -57,7 +57,7 @@ const StatusWords = ({ status: { color, words, asOf } }: Pick<HeadProps, 'status
   const title = asOf === undefined ? undefined : times.moment(asOf).text;
   return (
     <span class="words" title={title}>
-      {words}{' '}
+      {words === undefined ? null : `${words} `}
       {asOf === undefined ? null : color === 'red' ? (
         <>
           as of <TimeWords of={times.clock(asOf)} />
