@@ -5,10 +5,11 @@ import { keptClock, keptKey, keptPhone } from './asking/kept.ts';
 import { Polling } from './asking/polling.ts';
 import { ServiceClock } from './asking/service-clock.ts';
 import { alarmReasons, attentionOf, freshestNotifications, tabSignOf } from './model/attention.ts';
+import { paletteOf } from './model/categories.ts';
 import { afterEvent, firstState, type PageEvent } from './model/page-state.ts';
 import { pageStatus } from './model/page-status.ts';
 import { apiBase } from './model/questions.ts';
-import { type Silence, silenceOf } from './model/silence.ts';
+import { cameraIdsOf, silenceOf } from './model/silence.ts';
 import { spanTitle } from './model/spans.ts';
 import { readView, type View, viewSearch, withoutKey } from './model/view.ts';
 import { Page } from './parts/page.tsx';
@@ -27,6 +28,17 @@ const firstView = (): ReturnType<typeof readView> => {
   return { view: { ...view, clock: 'utc' }, problems };
 };
 
+/** A function that computes again only if something that it is given differs from the last time. */
+const remembering = <Given extends readonly unknown[], Result>(compute: (...given: Given) => Result) => {
+  let last: { readonly given: Given; readonly result: Result } | undefined;
+  return (...given: Given): Result => {
+    if (last === undefined || given.some((each, index) => each !== last?.given[index])) {
+      last = { given, result: compute(...given) };
+    }
+    return last.result;
+  };
+};
+
 /**
  * Starts the page. Address and answers become a state, the state becomes what is shown, what a person does becomes an event, and an event
  * the next state.
@@ -35,6 +47,7 @@ const firstView = (): ReturnType<typeof readView> => {
  */
 export const startPage = (root: Element): (() => void) => {
   const asked = firstView();
+  const ended = new AbortController();
   const alarm = new Alarm();
   const clock = new ServiceClock(() => polling.askChanged());
   let state = firstState({
@@ -45,15 +58,10 @@ export const startPage = (root: Element): (() => void) => {
     sawPhone: keptPhone.get() !== undefined,
   });
 
-  let silence: Silence | undefined;
-  let silenceFrom: readonly unknown[] = [];
-  /** The same object until it can differ: the list is long. */
-  const silenceNow = (now: number): Silence | undefined => {
-    const from = [state.parts.known?.answer, state.parts.recent?.answer, Math.floor(now / 60_000)];
-    if (from.some((each, index) => each !== silenceFrom[index])) silence = silenceOf(state, now);
-    silenceFrom = from;
-    return silence;
-  };
+  /** The same objects until they can differ: they are long, or much depends on them. */
+  const silenceNow = remembering((_known: unknown, _recent: unknown, _minute: number) => silenceOf(state, clock.now()));
+  const paletteNow = remembering(paletteOf);
+  const cameraIdsNow = remembering(cameraIdsOf);
 
   let drawnStatus = '';
   const draw = (): void => {
@@ -61,29 +69,51 @@ export const startPage = (root: Element): (() => void) => {
     const status = pageStatus(state, now);
     drawnStatus = JSON.stringify(status);
     const freshest = freshestNotifications(state);
-    const silenceShown = silenceNow(now);
-    const attention = attentionOf(state, freshest, silenceShown);
+    const { known, recent, activity, cameras } = state.parts;
+    const silence = silenceNow(known?.answer, recent?.answer, Math.floor(now / 60_000));
+    const attention = attentionOf(state, freshest, silence);
     const { view, times } = state;
     const title = [view.cameraId, spanTitle(view.span, now, times), 'Camera activity'];
     showInTab(tabSignOf(attention, status), title.filter((part) => part !== undefined).join(' · '));
     alarm.tell(alarmReasons(attention, status));
     const sound = { isOn: alarm.isOn, isDecided: alarm.isDecided, isReady: alarm.isReady };
     render(
-      <Page {...{ state, now, status, attention, freshest, silence: silenceShown, sound, clock, actions }} />,
+      <Page
+        {...{ state, view, times, now, status, attention, freshest, silence, sound, clock, actions }}
+        palette={paletteNow(activity?.answer)}
+        cameraIds={cameraIdsNow(known?.answer, activity?.answer, cameras?.answer)}
+      />,
       root,
     );
   };
 
-  const happened = (event: PageEvent): void => {
+  let isDrawDue = false;
+  /** Draws once for everything that happens in a task: all questions are asked at once. */
+  const drawSoon = (): void => {
+    if (isDrawDue) return;
+    isDrawDue = true;
+    queueMicrotask(() => {
+      isDrawDue = false;
+      if (!ended.signal.aborted) draw();
+    });
+  };
+
+  const changed = (event: PageEvent): void => {
     if (event.kind === 'unauthorized') keptKey.set(undefined);
     state = afterEvent(state, event);
     if (state.sawPhone && keptPhone.get() === undefined) keptPhone.set('yes');
+    drawSoon();
+  };
+
+  /** What a person does is drawn at once: the focus may go to what it shows. */
+  const happened = (event: PageEvent): void => {
+    changed(event);
     draw();
   };
 
   const polling = new Polling(
     { base: apiBase(location.pathname), key: () => keptKey.get(), clock },
-    { state: () => state, happened },
+    { state: () => state, happened: changed },
   );
 
   const turnTo = (view: View, addressProblems: readonly string[]): void => {
@@ -120,7 +150,6 @@ export const startPage = (root: Element): (() => void) => {
     switchSound: (isOn) => void alarm.switchTo(isOn).then(draw),
   };
 
-  const ended = new AbortController();
   const listen = { signal: ended.signal };
   const goBack = (): void => {
     const { view, problems } = readView(location.search);

@@ -1,3 +1,4 @@
+import type { Activity, Cameras, KnownCameras } from './answers.ts';
 import type { PageState } from './page-state.ts';
 import { SILENT_MINUTES } from './spans.ts';
 
@@ -35,3 +36,15 @@ export const silenceOf = ({ parts }: Pick<PageState, 'parts'>, now: number): Sil
     .sort((left, right) => timeOf(right) - timeOf(left) || (left.id < right.id ? -1 : 1));
   return { cameras, sending: known.length - cameras.length };
 };
+
+/** Every camera that the page knows of: those of the last days, those of what is shown, and those of the list. */
+export const cameraIdsOf = (
+  known: KnownCameras | undefined,
+  activity: Activity | undefined,
+  listed: Cameras | undefined,
+): readonly string[] => [
+  ...new Set([
+    ...[...(known?.cameras ?? []), ...(listed?.cameras ?? [])].map(({ camera_id: id }) => id),
+    ...(activity?.active_camera_ids ?? []),
+  ]),
+];

@@ -3,26 +3,18 @@ import { useRef } from 'preact/hooks';
 import { keptName } from '../asking/kept.ts';
 import { alertTypeText, markOf, nextOf, progressText } from '../model/alerts.ts';
 import type { Notification } from '../model/answers.ts';
-import { type Attention, isRed } from '../model/attention.ts';
-import type { PageState } from '../model/page-state.ts';
-import type { PageStatus, Problem } from '../model/page-status.ts';
-import { linksOf } from '../model/reference.ts';
+import { isRed } from '../model/attention.ts';
+import type { Problem } from '../model/page-status.ts';
 import { troubleText } from '../model/refresh.ts';
 import { agoText, inText } from '../model/times.ts';
 import { goTo, useSeconds, useShown } from './shown.ts';
 import { CameraLink, ViewLink } from './view-link.tsx';
 import { Mark, Time, TimeWords } from './words.tsx';
 
-interface AttentionProps {
-  readonly attention: Attention;
-  readonly status: PageStatus;
-  readonly cameraIds: readonly string[];
-  /** Why an action on a notification was not done. */
-  readonly trouble: PageState['actionTrouble'];
-}
-
 /** What needs attention, under the head of the page: that it is blind, that no camera sends, and every alert. */
-export const AttentionStrip = ({ attention, status: { problems }, cameraIds, trouble }: AttentionProps) => {
+export const AttentionStrip = () => {
+  const { attention, status } = useShown();
+  const { problems } = status;
   const { alerts, redCount, noCamera } = attention;
   const isAnythingRed = redCount > 0 || problems.length > 0 || noCamera !== undefined;
   const spoken = [
@@ -49,7 +41,7 @@ export const AttentionStrip = ({ attention, status: { problems }, cameraIds, tro
           {noCamera === undefined ? null : <NoCamera since={noCamera.since} />}
           <ul>
             {alerts.map((each) => (
-              <Alert key={each.notification_id} of={each} cameraIds={cameraIds} trouble={trouble} />
+              <Alert key={each.notification_id} of={each} />
             ))}
           </ul>
         </section>
@@ -98,28 +90,34 @@ const StoryLink = ({ of: notification }: { readonly of: Notification }) => {
 const lineId = (notificationId: string): string => `alert ${notificationId}`;
 
 /** What a notification is about: an https address in it is a link, and so is the name of a camera. */
-const Reference = ({ of, cameraIds }: { readonly of: string; readonly cameraIds: readonly string[] }) => (
-  <bdi class="reference">
-    {linksOf(of, cameraIds).map(({ text, to }, index) =>
-      to === 'camera' ? (
-        <CameraLink key={index} id={text} />
-      ) : to === 'address' ? (
-        <a key={index} href={text} target="_blank" rel="noopener noreferrer">
-          {text}
-        </a>
-      ) : (
-        text
-      ),
-    )}
-  </bdi>
-);
+const Reference = ({ of }: { readonly of: string }) => {
+  const { cameraIds } = useShown();
+  return (
+    <bdi class="reference">
+      {of.split(/(\s+)/).map((text, index) =>
+        cameraIds.includes(text) ? (
+          <CameraLink key={index} id={text} />
+        ) : isAddress(text) ? (
+          <a key={index} href={text} target="_blank" rel="noopener noreferrer">
+            {text}
+          </a>
+        ) : (
+          text
+        ),
+      )}
+    </bdi>
+  );
+};
+
+/** Only https: another scheme might run something. An address that holds a password is none to follow. */
+const isAddress = (text: string): boolean => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url?.protocol === 'https:' && url.username === '' && url.password === '';
+};
 
 /** One alert: what and where, how far it has come, what comes next, and who has it. */
-const Alert = ({
-  of: notification,
-  cameraIds,
-  trouble,
-}: Pick<AttentionProps, 'cameraIds' | 'trouble'> & { readonly of: Notification }) => {
+const Alert = ({ of: notification }: { readonly of: Notification }) => {
+  const { actionTrouble: trouble } = useShown().state;
   const now = useSeconds();
   const next = nextOf(notification);
   const { notification_id: id, reference, details, created_at: at, acknowledged_by: by } = notification;
@@ -128,7 +126,7 @@ const Alert = ({
     <li class={isRed(notification) ? 'alert' : 'alert taken'}>
       <StoryLink of={notification} />
       {details === undefined ? null : <bdi>{details}</bdi>}
-      {reference === undefined ? null : <Reference of={reference} cameraIds={cameraIds} />}
+      {reference === undefined ? null : <Reference of={reference} />}
       <span class="note">
         {progressText(notification)}
         {next === undefined ? null : `, ${next.what} ${inText(Date.parse(next.at) - now)}`}, {ago(at)}

@@ -1,28 +1,21 @@
 import { accuracyText, allOf, notConfirmed } from '../model/accuracy.ts';
-import type { CameraCounts, Cameras as CamerasAnswer } from '../model/answers.ts';
+import type { CameraCounts } from '../model/answers.ts';
 import { countOf, orderedCategories } from '../model/categories.ts';
-import { LIMITS } from '../model/page-state.ts';
+import { LIMITS, orderOf } from '../model/page-state.ts';
 import { BY_NOT_CONFIRMED, camerasQuestion, MOST_CAMERAS } from '../model/questions.ts';
-import type { UtcDays } from '../model/spans.ts';
+import { periodOf, utcDaysOf } from '../model/spans.ts';
 import { type Column, DataTable } from './data-table.tsx';
-import { drawnOnChange } from './drawn-on-change.tsx';
-import { useShown } from './shown.ts';
+import { usePart, useShown } from './shown.ts';
 import { CameraLink, ViewLink } from './view-link.tsx';
-import { Card, Name, numbers, type PartProps } from './words.tsx';
-
-interface CamerasProps extends PartProps<CamerasAnswer>, UtcDays {
-  /** What they are ordered by. */
-  readonly order: string;
-  /** How many are listed. */
-  readonly limit: number;
-  /** A part of the ids of those that are asked for. */
-  readonly search: string;
-}
+import { Card, Name, numbers } from './words.tsx';
 
 /** The cameras of some UTC days, ordered by a click on a head. A click on one shows it alone, a second one all. */
-export const Cameras = drawnOnChange((props: CamerasProps) => {
-  const { answer, busy, note, order, limit, search, days, last, text: daysText, isExact } = props;
-  const { view, actions } = useShown();
+export const Cameras = () => {
+  const { state, view, times, now, actions } = useShown();
+  const { answer, busy, note } = usePart('cameras');
+  const { cameras: limit, search } = state.wants;
+  const order = orderOf(state);
+  const days = utcDaysOf(periodOf(view.span, now, times), now);
   const total = answer?.total_cameras ?? 0;
   const cameras = inOrder(answer?.cameras ?? [], order).slice(0, limit);
   const other = limit === LIMITS.first.cameras ? LIMITS.most.cameras : LIMITS.first.cameras;
@@ -31,7 +24,7 @@ export const Cameras = drawnOnChange((props: CamerasProps) => {
       id="cameras"
       title={
         <>
-          Cameras <span class="of">{daysText}</span>
+          Cameras <span class="of">{days.text}</span>
         </>
       }
       note={note}
@@ -51,23 +44,23 @@ export const Cameras = drawnOnChange((props: CamerasProps) => {
       <p class="note">
         Detections by category. Flagged, confirmed, missed: what the AI flagged in reviewed frames, what a reviewer
         confirmed of it, and what only the reviewer saw.{' '}
-        {isExact
+        {days.isExact
           ? null
-          : `Cameras are counted by UTC day: this list covers the ${daysText.replace('UTC', 'whole UTC')}.`}
+          : `Cameras are counted by UTC day: this list covers the ${days.text.replace('UTC', 'whole UTC')}.`}
       </p>
       {answer !== undefined && cameras.length === 0 ? (
         <p class="empty">{search === '' ? 'No camera sent a frame on this day.' : 'No camera of this name.'}</p>
       ) : null}
       {cameras.length === 0 ? null : (
         <DataTable
-          title={`Cameras of the ${daysText}`}
+          title={`Cameras of the ${days.text}`}
           class="cameras"
           columns={columnsOf(cameras, order, view.cameraId)}
           rows={cameras}
           total={total}
           rowKey={({ camera_id: id }) => id}
           rowClass={({ camera_id: id }) => (id === view.cameraId ? 'alone' : '')}
-          file={camerasQuestion({ last, days }, order, search, MOST_CAMERAS)}
+          file={camerasQuestion(days, order, search, MOST_CAMERAS)}
         />
       )}
       {total > LIMITS.first.cameras ? (
@@ -77,7 +70,7 @@ export const Cameras = drawnOnChange((props: CamerasProps) => {
       ) : null}
     </Card>
   );
-});
+};
 
 /** The service knows every order but one. */
 const inOrder = (cameras: readonly CameraCounts[], order: string): readonly CameraCounts[] =>

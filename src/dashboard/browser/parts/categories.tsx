@@ -1,25 +1,19 @@
 import { accuracyText } from '../model/accuracy.ts';
-import type { Accuracy, Activity } from '../model/answers.ts';
-import { CATEGORY_MAPS, countOf, MAP_NAMES, orderedCategories, type Palette } from '../model/categories.ts';
+import type { Activity } from '../model/answers.ts';
+import { CATEGORY_MAPS, countOf, MAP_NAMES, orderedCategories } from '../model/categories.ts';
+import { periodOf, utcDaysOf } from '../model/spans.ts';
 import { shortDay } from '../model/times.ts';
 import { type Column, DataTable } from './data-table.tsx';
-import { drawnOnChange } from './drawn-on-change.tsx';
-import { useShown } from './shown.ts';
+import { usePart, useShown } from './shown.ts';
 import { CameraLinks } from './view-link.tsx';
-import { Card, Name, numbers, type PartProps, Swatch, Time } from './words.tsx';
-
-interface CategoriesProps extends PartProps<Activity> {
-  readonly palette: Palette;
-  readonly accuracy: PartProps<Accuracy>;
-  /** The UTC days of the accuracy, in words. */
-  readonly daysText: string;
-  /** Somebody looks at the ids of the active cameras. */
-  readonly wantsIds: boolean;
-}
+import { Card, Name, numbers, Swatch, Time } from './words.tsx';
 
 /** The counts of every category, how often the AI was right, and which cameras were active. */
-export const Categories = drawnOnChange((props: CategoriesProps) => {
-  const { answer, busy, note, palette, accuracy, daysText, wantsIds } = props;
+export const Categories = () => {
+  const { view, times, now, palette } = useShown();
+  const { answer, busy, note } = usePart('activity');
+  const accuracy = usePart('accuracy');
+  const { text: daysText } = utcDaysOf(periodOf(view.span, now, times), now);
   const without = accuracy.answer?.without ?? [];
   const columns: readonly Column<string>[] = [
     {
@@ -70,17 +64,17 @@ export const Categories = drawnOnChange((props: CategoriesProps) => {
             From <Time at={answer.ts_utc_start} as="time" /> to <Time at={answer.ts_utc_end} as="time" />, both
             included.
           </p>
-          <ActiveIds answer={answer} wantsIds={wantsIds} />
+          <ActiveIds of={answer} />
         </>
       )}
     </Card>
   );
-});
+};
 
 /** The ids of the active cameras. There may be over a thousand: the page asks for them only if somebody looks at them. */
-const ActiveIds = ({ answer, wantsIds }: { readonly answer: Activity; readonly wantsIds: boolean }) => {
-  const { active_cameras: count, active_camera_ids: ids } = answer;
-  const { actions } = useShown();
+const ActiveIds = ({ of: { active_cameras: count, active_camera_ids: ids } }: { readonly of: Activity }) => {
+  const { state, actions } = useShown();
+  const wantsIds = state.wants.ids;
   if (count === 0) return null;
   return (
     <details

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 
 import type { Question } from '../model/questions.ts';
+import { daysText, periodOf } from '../model/spans.ts';
 import { useShown } from './shown.ts';
 import { numbers } from './words.tsx';
 
@@ -89,12 +90,12 @@ export const DataTable = <Row,>(table: DataTableProps<Row>) => {
 };
 
 const FileButton = ({ title, file }: { readonly title: string; readonly file: Question }) => {
-  const { days, actions } = useShown();
+  const { view, times, now, actions } = useShown();
   const [isMissing, setMissing] = useState(false);
   const save = async (): Promise<void> => {
     const text = await actions.file(file);
     setMissing(text === undefined);
-    if (text !== undefined) download(`${title} ${days}.csv`, text);
+    if (text !== undefined) download(`${title} ${daysText(periodOf(view.span, now, times), times)}.csv`, text);
   };
   return (
     <p class="file">

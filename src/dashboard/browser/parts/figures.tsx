@@ -1,41 +1,29 @@
 import type { ComponentChildren } from 'preact';
 
-import type { Activity, KnownCamera } from '../model/answers.ts';
 import { KNOWN_DAYS } from '../model/questions.ts';
-import type { Silence } from '../model/silence.ts';
 import { SILENT_MINUTES, spanOfDay } from '../model/spans.ts';
 import { lengthText } from '../model/times.ts';
-import { useSeconds, useShown } from './shown.ts';
+import { usePart, useSeconds, useShown } from './shown.ts';
 import { ViewLink } from './view-link.tsx';
-import { JumpLink, numbers, PartNote, type PartProps, Time } from './words.tsx';
-
-interface FiguresProps extends PartProps<Activity> {
-  readonly silence: Silence | undefined;
-  readonly silenceNote: string | undefined;
-  /** The cameras of the last days; undefined until they are known. */
-  readonly known: readonly KnownCamera[] | undefined;
-}
+import { JumpLink, numbers, PartNote, Time } from './words.tsx';
 
 /** The figures of what is shown, and how many cameras are silent now. */
-export const Figures = ({ answer, busy, note, silence, silenceNote, known }: FiguresProps) => {
-  const { view } = useShown();
+export const Figures = () => {
+  const { view, state } = useShown();
+  const { answer, busy, note } = usePart('activity');
   return (
     <section class="figures" aria-label="Figures" aria-busy={busy}>
       <dl class="tiles">
         <Tile name="Camera frames" fact="total_events" of={answer?.total_events} />
         <Tile name="Active cameras" fact="active_cameras" of={answer?.active_cameras} />
-        {view.cameraId === undefined ? (
-          <SilentTile silence={silence} note={silenceNote} />
-        ) : (
-          <CameraTile id={view.cameraId} silence={silence} note={silenceNote} known={known} />
-        )}
+        {view.cameraId === undefined ? <SilentTile /> : <CameraTile id={view.cameraId} />}
         <Tile name="Reviewed frames" fact="reviewed_total_events" of={answer?.reviewed_total_events}>
           {answer && shareText(answer.reviewed_total_events, answer.total_events)}
         </Tile>
         <Tile name="Annotated frames" fact="annotated_total_events" of={answer?.annotated_total_events} />
       </dl>
       <PartNote note={note} busy={busy} />
-      {answer?.total_events === 0 && known !== undefined ? <Nothing known={known} /> : null}
+      {answer?.total_events === 0 && state.parts.known?.answer !== undefined ? <Nothing /> : null}
     </section>
   );
 };
@@ -66,12 +54,15 @@ const Tile = ({ name, fact, of, isBad = false, children }: TileProps) => (
   </div>
 );
 
-interface SilentTileProps {
-  readonly silence: Silence | undefined;
-  readonly note: string | undefined;
-}
+/** As of when the silent cameras were true; undefined: they are current. */
+export const useSilenceNote = (): string | undefined => {
+  const [recent, known] = [usePart('recent'), usePart('known')];
+  return recent.note ?? known.note;
+};
 
-const SilentTile = ({ silence, note }: SilentTileProps) => {
+const SilentTile = () => {
+  const { silence } = useShown();
+  const note = useSilenceNote();
   const count = silence?.cameras.length;
   return (
     <Tile name="Silent now" fact="silent_cameras" of={count} isBad={note !== undefined || (count ?? 0) > 0}>
@@ -82,9 +73,11 @@ const SilentTile = ({ silence, note }: SilentTileProps) => {
 };
 
 /** Whether the camera that is shown alone is silent, and since when. */
-const CameraTile = ({ id, silence, note, known }: SilentTileProps & { id: string } & Pick<FiguresProps, 'known'>) => {
+const CameraTile = ({ id }: { readonly id: string }) => {
+  const { silence, state } = useShown();
   const now = useSeconds();
-  const isKnown = known?.some(({ camera_id: each }) => each === id) === true;
+  const note = useSilenceNote();
+  const isKnown = state.parts.known?.answer?.cameras.some(({ camera_id: each }) => each === id) === true;
   const silent = silence?.cameras.find((each) => each.id === id);
   const words = silence === undefined ? undefined : silent !== undefined ? 'Silent' : isKnown ? 'Sends' : 'Unknown';
   return (
@@ -101,9 +94,11 @@ const CameraTile = ({ id, silence, note, known }: SilentTileProps & { id: string
 };
 
 /** Says that nothing happened in the time that is shown, and leads to the day of the newest frame. */
-const Nothing = ({ known }: { readonly known: readonly KnownCamera[] }) => {
-  const { view, times, clock } = useShown();
-  const shown = known.filter(({ camera_id: id }) => view.cameraId === undefined || id === view.cameraId);
+const Nothing = () => {
+  const { view, times, now, state } = useShown();
+  const shown = (state.parts.known?.answer?.cameras ?? []).filter(
+    ({ camera_id: id }) => view.cameraId === undefined || id === view.cameraId,
+  );
   const newest = shown
     .flatMap(({ last_event_at: at }) => at ?? [])
     .sort()
@@ -117,10 +112,7 @@ const Nothing = ({ known }: { readonly known: readonly KnownCamera[] }) => {
       ) : (
         <>
           The newest frame came at <Time at={newest} />.{' '}
-          <ViewLink
-            to={{ ...view, span: spanOfDay(times.dayOf(Date.parse(newest)), clock.now(), times) }}
-            class="button small"
-          >
+          <ViewLink to={{ ...view, span: spanOfDay(times.dayOf(Date.parse(newest)), now, times) }} class="button small">
             Show that day
           </ViewLink>
         </>

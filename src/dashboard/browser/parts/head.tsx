@@ -1,33 +1,24 @@
-import type { PageStatus } from '../model/page-status.ts';
 import { agoText } from '../model/times.ts';
 import { useSeconds, useShown } from './shown.ts';
 import { JumpLink, TimeWords } from './words.tsx';
 
-interface HeadProps {
-  readonly status: PageStatus;
-  /** How many alerts are red. */
-  readonly redCount: number;
-  readonly isSoundOn: boolean;
-  /** The browser lets the page sound. */
-  readonly isSoundReady: boolean;
-}
-
 /** The head of the page. How the page stands, and how many alerts are red, stays in sight however far one scrolls. */
-export const Head = ({ status, redCount, isSoundOn, isSoundReady }: HeadProps) => {
-  const { keyHeld, actions } = useShown();
+export const Head = () => {
+  const { state, status, attention, sound, actions } = useShown();
+  const { redCount } = attention;
   return (
     <header class="top">
       <div class="brand">
         <h1>
           <span class="mark" aria-hidden="true" /> Camera activity
         </h1>
-        <button type="button" class="button quiet" onClick={() => actions.switchSound(!isSoundOn)}>
-          {isSoundOn ? 'Sound on · turn off' : 'Sound off · turn on'}
+        <button type="button" class="button quiet" onClick={() => actions.switchSound(!sound.isOn)}>
+          {sound.isOn ? 'Sound on · turn off' : 'Sound off · turn on'}
         </button>
-        {isSoundOn && !isSoundReady ? (
+        {sound.isOn && !sound.isReady ? (
           <span class="trouble">The browser lets it sound after a click on this page.</span>
         ) : null}
-        {keyHeld ? (
+        {state.keyHeld ? (
           <button type="button" class="button quiet" onClick={actions.forgetKey}>
             Forget the key
           </button>
@@ -40,7 +31,7 @@ export const Head = ({ status, redCount, isSoundOn, isSoundReady }: HeadProps) =
           </JumpLink>
         )}
         <span class="dot" aria-hidden="true" />
-        <StatusWords status={status} />
+        <StatusWords />
         {status.short === 'Key needed' ? null : (
           <button type="button" class="button" onClick={actions.refreshNow}>
             Refresh
@@ -51,8 +42,9 @@ export const Head = ({ status, redCount, isSoundOn, isSoundReady }: HeadProps) =
   );
 };
 
-const StatusWords = ({ status: { color, words, asOf } }: Pick<HeadProps, 'status'>) => {
-  const { times } = useShown();
+const StatusWords = () => {
+  const { times, status } = useShown();
+  const { color, words, asOf } = status;
   const now = useSeconds();
   const title = asOf === undefined ? undefined : times.moment(asOf).text;
   return (

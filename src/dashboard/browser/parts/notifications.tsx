@@ -3,43 +3,29 @@ import { useRef } from 'preact/hooks';
 import { canBeKey } from '../asking/kept.ts';
 import { alertTypeText, markOf, recipientsText, wavesOf, wordingOf } from '../model/alerts.ts';
 import type { Attempt, Notification, Recipient } from '../model/answers.ts';
-import { isBusy, LIMITS, type PageState } from '../model/page-state.ts';
-import { partNote } from '../model/page-status.ts';
+import { LIMITS } from '../model/page-state.ts';
 import { isPhoneOff, type Trouble, troubleText } from '../model/refresh.ts';
 import { HasIt } from './attention.tsx';
-import { useShown } from './shown.ts';
+import { usePart, useShown } from './shown.ts';
 import { Card, Mark, numbers, PartNote, Time } from './words.tsx';
 
-interface NotificationsProps {
-  readonly state: PageState;
-  /** Each notification as the freshest answer has it, by its id. */
-  readonly freshest: ReadonlyMap<string, Notification>;
-  /** Milliseconds since 1970. */
-  readonly now: number;
-}
-
 /** The newest notifications; for the one that is open, every attempt to reach every person. */
-export const Notifications = ({ state, freshest, now }: NotificationsProps) => {
-  const { view, actions } = useShown();
+export const Notifications = () => {
+  const { state, view, freshest, actions } = useShown();
+  const { answer, busy, note } = usePart('notifications');
   const { parts, wants } = state;
-  const { answer, trouble } = parts.notifications ?? {};
   const listed = (answer?.notifications ?? []).map((each) => freshest.get(each.notification_id) ?? each);
   // A link may lead to a notification that is older than the list.
   const { notification: openId } = view;
   const older = listed.some(({ notification_id: id }) => id === openId) ? undefined : freshest.get(openId ?? '');
   const shown = older === undefined || openId === undefined ? listed : [older, ...listed];
   return (
-    <Card
-      id="notifications"
-      title="Recent notifications"
-      note={partNote(state, 'notifications', now)}
-      busy={isBusy(state, 'notifications')}
-    >
-      {isPhoneOff(trouble) ? <p class="note">This service does not phone (PHONE=off).</p> : null}
+    <Card id="notifications" title="Recent notifications" note={note} busy={busy}>
+      {isPhoneOff(parts.notifications?.trouble) ? <p class="note">This service does not phone (PHONE=off).</p> : null}
       {answer === undefined || shown.length > 0 ? null : <p class="empty">Nobody has been phoned yet.</p>}
       <ul class="notifications">
         {shown.map((each) => (
-          <Item key={each.notification_id} notification={each} state={state} now={now} />
+          <Item key={each.notification_id} of={each} />
         ))}
       </ul>
       {listed.length >= wants.notifications && wants.notifications < LIMITS.most.notifications ? (
@@ -55,12 +41,9 @@ export const Notifications = ({ state, freshest, now }: NotificationsProps) => {
   );
 };
 
-interface ItemProps extends Pick<NotificationsProps, 'state' | 'now'> {
-  readonly notification: Notification;
-}
-
-const Item = ({ notification, state, now }: ItemProps) => {
-  const { view, actions } = useShown();
+const Item = ({ of: notification }: { readonly of: Notification }) => {
+  const { view, state, actions } = useShown();
+  const { note } = usePart('story');
   const button = useRef<HTMLButtonElement>(null);
   const { notification_id: id, alert_type: type, reference, details, recipients, created_at: at } = notification;
   const isOpen = view.notification === id;
@@ -85,7 +68,7 @@ const Item = ({ notification, state, now }: ItemProps) => {
       </button>
       {!isOpen ? null : (
         <div class="story">
-          <PartNote note={partNote(state, 'story', now)} />
+          <PartNote note={note} />
           {notification.status === 'in_progress' ? (
             <StopButton
               id={id}
@@ -109,7 +92,7 @@ interface StopButtonProps {
 
 /** Stops a notification, after asking: nobody else is phoned then. Without a key it asks for one. */
 const StopButton = ({ id, trouble, onStopped }: StopButtonProps) => {
-  const { actions, keyHeld } = useShown();
+  const { actions, state } = useShown();
   const dialog = useRef<HTMLDialogElement>(null);
   const cancel = useRef<HTMLButtonElement>(null);
   const key = useRef<HTMLInputElement>(null);
@@ -141,7 +124,7 @@ const StopButton = ({ id, trouble, onStopped }: StopButtonProps) => {
           Nobody else is phoned, and phones that ring fall silent. A person who is listening hears the message to its
           end.
         </p>
-        {keyHeld ? null : (
+        {state.keyHeld ? null : (
           <p>
             <label>
               Function key, if this service demands one <input ref={key} type="password" autocomplete="off" />

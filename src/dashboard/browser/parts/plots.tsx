@@ -1,7 +1,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 
 import type { Series } from '../model/answers.ts';
-import { cssColor, MAP_NAMES, type Palette } from '../model/categories.ts';
+import { cssColor, MAP_NAMES } from '../model/categories.ts';
 import {
   countMarks,
   drawnSteps,
@@ -13,25 +13,16 @@ import {
   type PlottedFact,
   timeMarks,
 } from '../model/plot-data.ts';
-import type { Question } from '../model/questions.ts';
 import { STEP_MS, stepText } from '../model/steps.ts';
 import { addressTime } from '../model/view.ts';
 import { type Column, DataTable } from './data-table.tsx';
-import { drawnOnChange } from './drawn-on-change.tsx';
-import { useShown } from './shown.ts';
-import { Name, numbers, PartNote, type PartProps, Swatch, TimeWords } from './words.tsx';
-
-interface PlotsProps extends PartProps<Series> {
-  readonly palette: Palette;
-  /** The current minute, milliseconds since 1970. */
-  readonly now: number;
-  /** What the service was asked. */
-  readonly file: Question;
-}
+import { usePart, useShown } from './shown.ts';
+import { Name, numbers, PartNote, Swatch, TimeWords } from './words.tsx';
 
 /** The series of what is shown. Marking a part of a plot shows that part alone. */
-export const Plots = drawnOnChange(({ answer, busy, note, palette, now, file }: PlotsProps) => {
+export const Plots = () => {
   const { view, actions } = useShown();
+  const { answer, busy, note } = usePart('series');
   const [pointed, setPointed] = useState<number>();
   const [isolated, setIsolated] = useState<string>();
   const showPart = (first: number, last: number): void => {
@@ -51,26 +42,21 @@ export const Plots = drawnOnChange(({ answer, busy, note, palette, now, file }: 
             key={fact}
             fact={fact}
             series={answer}
-            palette={palette}
-            now={now}
             pointed={pointed}
             onPoint={setPointed}
             isolated={isolated}
             onIsolate={(label) => setIsolated(label === isolated ? undefined : label)}
             onPart={showPart}
-            file={file}
           />
         ))}
       </div>
     </section>
   );
-});
+};
 
 interface PlotProps {
   readonly fact: PlottedFact;
   readonly series: Series | undefined;
-  readonly palette: Palette;
-  readonly now: number;
   /** The start of the step under the pointer, or of the step that was tapped; in all plots the same. */
   readonly pointed: number | undefined;
   readonly onPoint: (start: number | undefined) => void;
@@ -79,16 +65,14 @@ interface PlotProps {
   readonly onIsolate: (label: string) => void;
   /** A part of it was marked: its first and its last step. */
   readonly onPart: (first: number, last: number) => void;
-  /** What the service is asked for the same as a file. */
-  readonly file: Question;
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /** One fact over time: a plot, what its colors mean, and the same numbers as a table. */
-const Plot = ({ fact, series, isolated, onIsolate, palette, pointed, file, ...drawing }: PlotProps) => {
+const Plot = ({ fact, series, isolated, onIsolate, pointed, ...drawing }: PlotProps) => {
   const title = fact === 'total_events' ? 'Camera frames' : MAP_NAMES[fact];
-  const { times } = useShown();
+  const { times, palette } = useShown();
   const data = useMemo(() => series && plotData(series, fact, palette), [series, fact, palette]);
   const index = pointed === undefined ? -1 : (data?.starts.indexOf(pointed) ?? -1);
   const alone = data?.drawn.filter(({ label }) => label === isolated) ?? [];
@@ -141,8 +125,8 @@ const Plot = ({ fact, series, isolated, onIsolate, palette, pointed, file, ...dr
         <div class="canvas" />
       ) : (
         <>
-          <Drawing title={title} data={data} lines={lines} index={index} palette={palette} {...drawing} />
-          <PlotTable title={title} data={data} file={file} />
+          <Drawing title={title} data={data} lines={lines} index={index} {...drawing} />
+          <PlotTable title={title} data={data} />
         </>
       )}
     </figure>
@@ -158,7 +142,7 @@ const partialSteps = ({ starts, step, partial: [first, last] }: PlotData, drawn:
       (at === drawn - 1 && (starts[at] ?? 0) + STEP_MS[step] > now),
   );
 
-interface DrawingProps extends Pick<PlotProps, 'palette' | 'now' | 'onPoint' | 'onPart'> {
+interface DrawingProps extends Pick<PlotProps, 'onPoint' | 'onPart'> {
   readonly title: string;
   readonly data: PlotData;
   /** The step that is pointed at; -1: none is. */
@@ -168,8 +152,8 @@ interface DrawingProps extends Pick<PlotProps, 'palette' | 'now' | 'onPoint' | '
 }
 
 /** Stacked bars. The pointer, or a tap, shows the counts of a step; dragging over several marks a part, also with a finger. */
-const Drawing = ({ title, palette, data, lines, now, index, onPoint, onPart }: DrawingProps) => {
-  const { times } = useShown();
+const Drawing = ({ title, data, lines, index, onPoint, onPart }: DrawingProps) => {
+  const { times, palette, now } = useShown();
   const count = data.starts.length;
   const drawn = drawnSteps(data, now);
   const peak = peakOf(lines);
@@ -293,16 +277,8 @@ const summaryOf = (
   return `${what} In all: ${totals}. Highest: ${numbers.count(peak.count)}, ${at}. The table below has every number.`;
 };
 
-const PlotTable = ({
-  title,
-  data,
-  file,
-}: {
-  readonly title: string;
-  readonly data: PlotData;
-  readonly file: Question;
-}) => {
-  const { times } = useShown();
+const PlotTable = ({ title, data }: { readonly title: string; readonly data: PlotData }) => {
+  const { times, state } = useShown();
   const [open, setOpen] = useState(false);
   const columns: readonly Column<number>[] = [
     {
@@ -327,7 +303,7 @@ const PlotTable = ({
           columns={columns}
           rows={data.starts.map((_, index) => index)}
           rowKey={(index) => data.starts[index] ?? index}
-          file={file}
+          file={state.parts.series?.question ?? ''}
         />
       ) : null}
     </details>

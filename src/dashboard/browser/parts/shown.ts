@@ -2,8 +2,13 @@ import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 
 import type { ServiceClock } from '../asking/service-clock.ts';
-import type { Wants } from '../model/page-state.ts';
+import type { Notification } from '../model/answers.ts';
+import type { Attention } from '../model/attention.ts';
+import type { Palette } from '../model/categories.ts';
+import { type Answers, isBusy, type PageState, type PartName, type Wants } from '../model/page-state.ts';
+import { type PageStatus, partNote } from '../model/page-status.ts';
 import type { Question } from '../model/questions.ts';
+import type { Silence } from '../model/silence.ts';
 import type { Times } from '../model/times.ts';
 import type { View } from '../model/view.ts';
 
@@ -26,17 +31,26 @@ export interface Actions {
   readonly switchSound: (isOn: boolean) => void;
 }
 
-/** What every part of the page may need: what is shown, by which clock, and what a person can do. */
+/** Everything that the page shows, and what a person can do. */
 export interface Shown {
+  readonly state: PageState;
   readonly view: View;
   /** Times as the view wants them. */
   readonly times: Times;
-  /** The day that is shown, or the first and the last one: for the names of files. */
-  readonly days: string;
-  /** The page has a key. */
-  readonly keyHeld: boolean;
-  readonly actions: Actions;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly status: PageStatus;
+  readonly attention: Attention;
+  /** Each notification as the freshest answer has it, by its id. */
+  readonly freshest: ReadonlyMap<string, Notification>;
+  /** Undefined until it is known. */
+  readonly silence: Silence | undefined;
+  readonly palette: Palette;
+  /** Every camera that the page knows of. */
+  readonly cameraIds: readonly string[];
+  readonly sound: { readonly isOn: boolean; readonly isDecided: boolean; readonly isReady: boolean };
   readonly clock: ServiceClock;
+  readonly actions: Actions;
 }
 
 /** The page gives it to its parts. */
@@ -47,6 +61,14 @@ export const useShown = (): Shown => {
   const shown = useContext(ShownContext);
   if (shown === undefined) throw new TypeError('this part is not on the page');
   return shown;
+};
+
+/** The last answer of one part of the page, whether it waits for its first one, and as of when it was true if it is not current. */
+export const usePart = <Name extends PartName>(
+  name: Name,
+): { readonly answer: Answers[Name] | undefined; readonly busy: boolean; readonly note: string | undefined } => {
+  const { state, now } = useShown();
+  return { answer: state.parts[name]?.answer, busy: isBusy(state, name), note: partNote(state, name, now) };
 };
 
 /** The time now, every second: only the part that uses it is drawn again. Milliseconds since 1970. */

@@ -1,16 +1,8 @@
 import { movedSpan, periodOf, spanOfDay } from '../model/spans.ts';
 import { isCalendarDay } from '../model/times.ts';
 import { type Last, type Span, type View } from '../model/view.ts';
-import { drawnOnChange } from './drawn-on-change.tsx';
 import { useShown } from './shown.ts';
 import { ViewLink } from './view-link.tsx';
-
-interface ViewBarProps {
-  /** Milliseconds since 1970. */
-  readonly now: number;
-  /** To choose from. */
-  readonly cameraIds: readonly string[];
-}
 
 const LASTS: readonly (readonly [length: Last, words: string])[] = [
   ['1h', '1 h'],
@@ -21,8 +13,8 @@ const LASTS: readonly (readonly [length: Last, words: string])[] = [
 ];
 
 /** Chooses what is shown: a day, the last hours or days, a range; all cameras or one; whose clock. */
-export const ViewBar = ({ now, cameraIds }: ViewBarProps) => {
-  const { view, times } = useShown();
+export const ViewBar = () => {
+  const { view, times, now } = useShown();
   const { span } = view;
   const to = (next: Span | undefined): View | undefined => (next === undefined ? undefined : { ...view, span: next });
   const unit = span.kind === 'today' || span.kind === 'day' ? ' day' : '';
@@ -48,9 +40,9 @@ export const ViewBar = ({ now, cameraIds }: ViewBarProps) => {
             {words}
           </ViewLink>
         ))}
-        <RangeForm now={now} />
+        <RangeForm />
       </div>
-      <DayAndCameraForm now={now} cameraIds={cameraIds} />
+      <DayAndCameraForm />
       {times.readerZone === 'UTC' ? null : (
         <div class="group" role="group" aria-label="Times">
           {(['local', 'utc'] as const).map((clock) => (
@@ -70,17 +62,9 @@ const fieldOf = (form: HTMLFormElement, name: string): string => {
   return typeof value === 'string' ? value.trim() : '';
 };
 
-const CameraChoice = drawnOnChange(({ ids }: { readonly ids: readonly string[] }) => (
-  <datalist id="camera-choice">
-    {ids.map((id) => (
-      <option key={id} value={id} />
-    ))}
-  </datalist>
-));
-
 /** A day and a camera, shown when the form is submitted. What somebody types stays until the page shows something else. */
-const DayAndCameraForm = ({ now, cameraIds }: ViewBarProps) => {
-  const { view, times, actions } = useShown();
+const DayAndCameraForm = () => {
+  const { view, times, now, cameraIds, actions } = useShown();
   const { span } = view;
   const day = span.kind === 'day' ? span.date : times.dayOf(span.kind === 'range' ? Date.parse(span.end) : now);
   return (
@@ -109,7 +93,11 @@ const DayAndCameraForm = ({ now, cameraIds }: ViewBarProps) => {
         placeholder="All cameras"
         defaultValue={view.cameraId ?? ''}
       />
-      <CameraChoice ids={cameraIds} />
+      <datalist id="camera-choice">
+        {cameraIds.map((id) => (
+          <option key={id} value={id} />
+        ))}
+      </datalist>
       <button type="submit" class="button">
         Show
       </button>
@@ -119,8 +107,8 @@ const DayAndCameraForm = ({ now, cameraIds }: ViewBarProps) => {
 };
 
 /** Both ends of a range, each included, in whichever order. */
-const RangeForm = ({ now }: Pick<ViewBarProps, 'now'>) => {
-  const { view, times, actions } = useShown();
+const RangeForm = () => {
+  const { view, times, now, actions } = useShown();
   const { start, end } = periodOf(view.span, now, times);
   const zone = times.isUtc ? 'UTC' : 'local';
   const ends = [

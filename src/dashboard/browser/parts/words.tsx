@@ -47,16 +47,6 @@ export const Swatch = ({ palette, of }: { readonly palette: Palette; readonly of
   <span class="swatch" aria-hidden="true" style={{ backgroundColor: cssColor(palette, of) }} />
 );
 
-/** What a part of the page has of its own question. */
-export interface PartProps<Answer> {
-  /** The last answer; undefined: none yet. */
-  readonly answer: Answer | undefined;
-  /** It waits for its first answer. */
-  readonly busy: boolean;
-  /** As of when the answer was true; undefined: it is current. */
-  readonly note: string | undefined;
-}
-
 /** Says beside a part that it is not current, or that its first answer is missing; if it is current, nothing. */
 export const PartNote = ({ note, busy = false }: { readonly note: string | undefined; readonly busy?: boolean }) =>
   note !== undefined ? (
