@@ -5,7 +5,6 @@ import { keptClock, keptKey, keptPhone } from './asking/kept.ts';
 import { Polling } from './asking/polling.ts';
 import { ServiceClock } from './asking/service-clock.ts';
 import { alarmReasons, attentionOf, freshestNotifications, tabSignOf } from './model/attention.ts';
-import { paletteOf } from './model/categories.ts';
 import { afterEvent, firstState, type PageEvent } from './model/page-state.ts';
 import { pageStatus } from './model/page-status.ts';
 import { apiBase } from './model/questions.ts';
@@ -28,17 +27,6 @@ const firstView = (): ReturnType<typeof readView> => {
   return { view: { ...view, clock: 'utc' }, problems };
 };
 
-/** A function that computes again only if something that it is given differs from the last time. */
-const remembering = <Given extends readonly unknown[], Result>(compute: (...given: Given) => Result) => {
-  let last: { readonly given: Given; readonly result: Result } | undefined;
-  return (...given: Given): Result => {
-    if (last === undefined || given.some((each, index) => each !== last?.given[index])) {
-      last = { given, result: compute(...given) };
-    }
-    return last.result;
-  };
-};
-
 /**
  * Starts the page. Address and answers become a state, the state becomes what is shown, what a person does becomes an event, and an event
  * the next state.
@@ -58,31 +46,22 @@ export const startPage = (root: Element): (() => void) => {
     sawPhone: keptPhone.get() !== undefined,
   });
 
-  /** The same objects until they can differ: they are long, or much depends on them. */
-  const silenceNow = remembering((_known: unknown, _recent: unknown, _minute: number) => silenceOf(state, clock.now()));
-  const paletteNow = remembering(paletteOf);
-  const cameraIdsNow = remembering(cameraIdsOf);
-
   let drawnStatus = '';
   const draw = (): void => {
     const now = clock.now();
     const status = pageStatus(state, now);
     drawnStatus = JSON.stringify(status);
     const freshest = freshestNotifications(state);
-    const { known, recent, activity, cameras } = state.parts;
-    const silence = silenceNow(known?.answer, recent?.answer, Math.floor(now / 60_000));
+    const silence = silenceOf(state, now);
     const attention = attentionOf(state, freshest, silence);
     const { view, times } = state;
     const title = [view.cameraId, spanTitle(view.span, now, times), 'Camera activity'];
     showInTab(tabSignOf(attention, status), title.filter((part) => part !== undefined).join(' · '));
     alarm.tell(alarmReasons(attention, status));
     const sound = { isOn: alarm.isOn, isDecided: alarm.isDecided, isReady: alarm.isReady };
+    const cameraIds = cameraIdsOf(state);
     render(
-      <Page
-        {...{ state, view, times, now, status, attention, freshest, silence, sound, clock, actions }}
-        palette={paletteNow(activity?.answer)}
-        cameraIds={cameraIdsNow(known?.answer, activity?.answer, cameras?.answer)}
-      />,
+      <Page {...{ state, view, times, now, status, attention, freshest, silence, cameraIds, sound, clock, actions }} />,
       root,
     );
   };

@@ -110,7 +110,10 @@ const countsOf = (camera: CameraCounts, categories: readonly string[]): readonly
   camera.annotated_total_events,
   ...categories.map((category) => countOf(camera.counts_per_category, category)),
   // Flagged, confirmed, missed, not confirmed.
-  ...[0, 0, 0, 0],
+  0,
+  0,
+  0,
+  0,
 ];
 
 const camerasOf = ({ page }: Reader): Locator => page.getByRole('table', { name: /^Cameras/ });

@@ -197,10 +197,13 @@ export class PageService {
     const [id, action] = pathname.split('/').slice(3).map(decodeURIComponent);
     if (id === undefined) {
       const isAttention = query.get('attention') === 'true';
-      const notifications = isAttention
+      const listed = isAttention
         ? this.notifications.filter(needsAttention)
         : this.notifications.slice(0, Number(query.get('limit') ?? 20));
-      return conditionalAnswer({ jsonBody: { notifications, ...(isAttention && { phone: this.phone }) } }, request);
+      return conditionalAnswer(
+        { jsonBody: { notifications: listed, ...(isAttention && { phone: this.phone }) } },
+        request,
+      );
     }
     if (action === 'stop' && request.method === 'POST') this.#stop(id);
     if (action === 'acknowledge' && request.method === 'POST') {

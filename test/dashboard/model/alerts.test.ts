@@ -44,7 +44,7 @@ it('what comes next is the next wave, or else the first attempt to reach somebod
 });
 
 it('people are told wave by wave, in the order of the request', () => {
-  const [first, second, third] = [2, 1, 2].map((wave) => ({ ...person('waiting'), wave }));
+  const [first, second, third] = [2, 1, 2].map((wave) => Object.assign(person('waiting'), { wave }));
   expect([...wavesOf({ recipients: [first, second, third].flatMap((each) => each ?? []) })]).toEqual([
     [1, [second]],
     [2, [first, third]],

@@ -1,3 +1,5 @@
+import * as z from 'zod/mini';
+
 import type { Activity, Notification, Recipient } from '../../../src/dashboard/browser/model/answers.ts';
 import { STEP_MS, STEPS } from '../../../src/dashboard/browser/model/steps.ts';
 
@@ -120,7 +122,7 @@ export class PageAnswers {
     this.notifications = this.notifications.map((each) => {
       if (each.notification_id !== id || method !== 'POST') return each;
       if (action === 'stop') return { ...each, status: 'stopped', recipients: each.recipients.map(stopped) };
-      const { by } = JSON.parse(body) as { by: string };
+      const { by } = z.parse(z.object({ by: z.string() }), JSON.parse(body));
       return {
         ...each,
         acknowledged_by: by,
@@ -157,11 +159,10 @@ export class PageAnswers {
   }
 
   #listed(limit: number): object {
-    const cameras = this.#cameras().map(({ id }, index) => ({
-      camera_id: id,
-      ...counts(100 - index),
-      accuracy: { fire: { flagged: index * 3, confirmed: index, missed: 1 } },
-    }));
+    const cameras = this.#cameras().map(({ id }, index) => {
+      const accuracy = { fire: { flagged: index * 3, confirmed: index, missed: 1 } };
+      return Object.assign(counts(100 - index), { camera_id: id, accuracy });
+    });
     return { date: '2026-11-21', days: 1, total_cameras: cameras.length, cameras: cameras.slice(0, limit) };
   }
 }

@@ -96,9 +96,9 @@ describe('notifications', () => {
   });
 });
 
-describe('stopping a notification', () => {
-  const dialog = (): HTMLElement => element('dialog[aria-labelledby=stop-title]');
+const dialog = (): HTMLElement => element('dialog[aria-labelledby=stop-title]');
 
+describe('stopping a notification', () => {
   it('asks first; then the focus is on the notification, and a failure is told', async () => {
     const { service, press, advance } = await open([notification('fire')], '?notification=fire&tz=utc', 'a-key');
     await press('Stop…');

@@ -21,6 +21,23 @@ const setHidden = (isHidden: boolean): void => {
   document.dispatchEvent(new Event('visibilitychange'));
 };
 
+const open = (): (() => void) => {
+  const root = document.createElement('div');
+  document.body.append(root);
+  const close = startPage(root);
+  return () => {
+    close();
+    root.remove();
+  };
+};
+
+/** Time passes; answers that are there are shown. */
+const advance = async (milliseconds: number): Promise<void> => {
+  await vi.advanceTimersByTimeAsync(milliseconds);
+};
+
+const status = (): HTMLElement => element('.page-status');
+
 /** How the page is opened. */
 interface Opening {
   readonly search?: string;
@@ -45,23 +62,9 @@ export const openPage = async ({
   history.replaceState(null, '', `/api/dashboard${search}`);
   document.head.innerHTML = '<link rel="icon" href="data:image/svg+xml,%3Csvg%3E%3C/svg%3E">';
   if (key !== undefined) sessionStorage.setItem('wildfire-camera-activity.function-key', key);
-  const open = (): (() => void) => {
-    const root = document.createElement('div');
-    document.body.append(root);
-    const close = startPage(root);
-    return () => {
-      close();
-      root.remove();
-    };
-  };
   let close = open();
   opened.push(() => close());
-  /** Time passes; answers that are there are shown. */
-  const advance = async (milliseconds: number): Promise<void> => {
-    await vi.advanceTimersByTimeAsync(milliseconds);
-  };
   if (awaitsAnswers) await advance(0);
-  const status = (): HTMLElement => element('.page-status');
   return {
     service,
     advance,

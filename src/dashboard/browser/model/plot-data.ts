@@ -92,10 +92,12 @@ export interface TimeMark {
   readonly text: string;
 }
 
+/** `2026-11-21 08:30:00` → 510 */
+const minutesOf = (clock: string): number => Number(clock.slice(11, 13)) * 60 + Number(clock.slice(14, 16));
+
 /** The marks beneath a plot, each at the start of a step: at round times of the clock that is shown, if steps start there. */
 export const timeMarks = ({ starts, step }: Pick<PlotData, 'starts' | 'step'>, times: Times): readonly TimeMark[] => {
   const clocks = starts.map((start) => (step === 'day' ? `${utcDayOf(start)} 00:00` : times.wall(start)));
-  const minutesOf = (clock: string): number => Number(clock.slice(11, 13)) * 60 + Number(clock.slice(14, 16));
   const round = MINUTES.map((apart) => clocks.flatMap((clock, index) => (minutesOf(clock) % apart === 0 ? index : [])));
   const every = Math.ceil(starts.length / MOST_MARKS);
   const even = clocks.flatMap((_, index) => (index % every === 0 ? index : []));

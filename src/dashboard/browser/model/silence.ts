@@ -1,4 +1,3 @@
-import type { Activity, Cameras, KnownCameras } from './answers.ts';
 import type { PageState } from './page-state.ts';
 import { SILENT_MINUTES } from './spans.ts';
 
@@ -38,13 +37,9 @@ export const silenceOf = ({ parts }: Pick<PageState, 'parts'>, now: number): Sil
 };
 
 /** Every camera that the page knows of: those of the last days, those of what is shown, and those of the list. */
-export const cameraIdsOf = (
-  known: KnownCameras | undefined,
-  activity: Activity | undefined,
-  listed: Cameras | undefined,
-): readonly string[] => [
+export const cameraIdsOf = ({ parts: { known, activity, cameras } }: Pick<PageState, 'parts'>): readonly string[] => [
   ...new Set([
-    ...[...(known?.cameras ?? []), ...(listed?.cameras ?? [])].map(({ camera_id: id }) => id),
-    ...(activity?.active_camera_ids ?? []),
+    ...[...(known?.answer?.cameras ?? []), ...(cameras?.answer?.cameras ?? [])].map(({ camera_id: id }) => id),
+    ...(activity?.answer?.active_camera_ids ?? []),
   ]),
 ];

@@ -85,6 +85,12 @@ const TOTALS: ReadonlyMap<string, string> = new Map([
   [BY_NOT_CONFIRMED, 'Not confirmed'],
 ]);
 
+/** How often the AI was right about a camera, category by category. */
+const byCategory = ({ accuracy }: CameraCounts): string =>
+  Object.entries(accuracy)
+    .map(([category, of]) => `${category}: ${accuracyText(of)}`)
+    .join('; ');
+
 /** A column for each total, for each category that occurs or that they are ordered by, and for how often the AI was right. */
 const columnsOf = (
   cameras: readonly CameraCounts[],
@@ -94,10 +100,6 @@ const columnsOf = (
   const occurring = orderedCategories(cameras).filter((category) =>
     cameras.some((camera) => countOf(camera.counts_per_category, category) > 0),
   );
-  const byCategory = ({ accuracy }: CameraCounts): string =>
-    Object.entries(accuracy)
-      .map(([category, of]) => `${category}: ${accuracyText(of)}`)
-      .join('; ');
   return [
     {
       name: 'Camera',

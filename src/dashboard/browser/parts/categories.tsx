@@ -4,13 +4,14 @@ import { CATEGORY_MAPS, countOf, MAP_NAMES, orderedCategories } from '../model/c
 import { periodOf, utcDaysOf } from '../model/spans.ts';
 import { shortDay } from '../model/times.ts';
 import { type Column, DataTable } from './data-table.tsx';
-import { usePart, useShown } from './shown.ts';
+import { usePalette, usePart, useShown } from './shown.ts';
 import { CameraLinks } from './view-link.tsx';
 import { Card, Name, numbers, Swatch, Time } from './words.tsx';
 
 /** The counts of every category, how often the AI was right, and which cameras were active. */
 export const Categories = () => {
-  const { view, times, now, palette } = useShown();
+  const { view, times, now } = useShown();
+  const palette = usePalette();
   const { answer, busy, note } = usePart('activity');
   const accuracy = usePart('accuracy');
   const { text: daysText } = utcDaysOf(periodOf(view.span, now, times), now);

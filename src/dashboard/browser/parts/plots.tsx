@@ -16,7 +16,7 @@ import {
 import { STEP_MS, stepText } from '../model/steps.ts';
 import { addressTime } from '../model/view.ts';
 import { type Column, DataTable } from './data-table.tsx';
-import { usePart, useShown } from './shown.ts';
+import { usePalette, usePart, useShown } from './shown.ts';
 import { Name, numbers, PartNote, Swatch, TimeWords } from './words.tsx';
 
 /** The series of what is shown. Marking a part of a plot shows that part alone. */
@@ -72,7 +72,8 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 /** One fact over time: a plot, what its colors mean, and the same numbers as a table. */
 const Plot = ({ fact, series, isolated, onIsolate, pointed, ...drawing }: PlotProps) => {
   const title = fact === 'total_events' ? 'Camera frames' : MAP_NAMES[fact];
-  const { times, palette } = useShown();
+  const { times } = useShown();
+  const palette = usePalette();
   const data = useMemo(() => series && plotData(series, fact, palette), [series, fact, palette]);
   const index = pointed === undefined ? -1 : (data?.starts.indexOf(pointed) ?? -1);
   const alone = data?.drawn.filter(({ label }) => label === isolated) ?? [];
@@ -153,7 +154,8 @@ interface DrawingProps extends Pick<PlotProps, 'onPoint' | 'onPart'> {
 
 /** Stacked bars. The pointer, or a tap, shows the counts of a step; dragging over several marks a part, also with a finger. */
 const Drawing = ({ title, data, lines, index, onPoint, onPart }: DrawingProps) => {
-  const { times, palette, now } = useShown();
+  const { times, now } = useShown();
+  const palette = usePalette();
   const count = data.starts.length;
   const drawn = drawnSteps(data, now);
   const peak = peakOf(lines);

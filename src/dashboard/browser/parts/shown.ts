@@ -1,10 +1,10 @@
 import { createContext } from 'preact';
-import { useContext, useEffect, useState } from 'preact/hooks';
+import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
 
 import type { ServiceClock } from '../asking/service-clock.ts';
 import type { Notification } from '../model/answers.ts';
 import type { Attention } from '../model/attention.ts';
-import type { Palette } from '../model/categories.ts';
+import { type Palette, paletteOf } from '../model/categories.ts';
 import { type Answers, isBusy, type PageState, type PartName, type Wants } from '../model/page-state.ts';
 import { type PageStatus, partNote } from '../model/page-status.ts';
 import type { Question } from '../model/questions.ts';
@@ -45,7 +45,6 @@ export interface Shown {
   readonly freshest: ReadonlyMap<string, Notification>;
   /** Undefined until it is known. */
   readonly silence: Silence | undefined;
-  readonly palette: Palette;
   /** Every camera that the page knows of. */
   readonly cameraIds: readonly string[];
   readonly sound: { readonly isOn: boolean; readonly isDecided: boolean; readonly isReady: boolean };
@@ -69,6 +68,12 @@ export const usePart = <Name extends PartName>(
 ): { readonly answer: Answers[Name] | undefined; readonly busy: boolean; readonly note: string | undefined } => {
   const { state, now } = useShown();
   return { answer: state.parts[name]?.answer, busy: isBusy(state, name), note: partNote(state, name, now) };
+};
+
+/** The colors of the categories; the same object until there are other counts. */
+export const usePalette = (): Palette => {
+  const { answer } = usePart('activity');
+  return useMemo(() => paletteOf(answer), [answer]);
 };
 
 /** The time now, every second: only the part that uses it is drawn again. Milliseconds since 1970. */
