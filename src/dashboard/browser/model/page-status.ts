@@ -39,16 +39,11 @@ export interface PageStatus {
 /** The parts whose answers are never older than a minute: they say how fresh the page is. */
 const FRESH: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'activity', 'series', 'cameras']);
 
-/** Whether a part is current. A part that is asked about again after a pause is given its time, but never the alerts. */
-const standingOf = (
-  name: PartName,
-  part: Part<unknown>,
-  now: number,
-): 'current' | 'asking' | 'old' | 'failing' | 'no phone' => {
+/** Whether a part is current. A part that is asked about again after a pause is given the time of a question. */
+const standingOf = (part: Part<unknown>, now: number): 'current' | 'asking' | 'old' | 'failing' | 'no phone' => {
   if (part.trouble !== undefined) return isPhoneOff(part.trouble) ? 'no phone' : 'failing';
   if (now <= (part.lateFrom ?? 0)) return 'current';
-  const mayWait = name !== 'attention' || part.answeredAt === undefined;
-  return mayWait && now <= (part.waitsUntil ?? 0) ? 'asking' : 'old';
+  return now <= (part.waitsUntil ?? 0) ? 'asking' : 'old';
 };
 
 /** How the page stands now. */
@@ -57,7 +52,7 @@ export const pageStatus = (state: PageState, now: number): PageStatus => {
     const part: Part<unknown> | undefined = state.parts[name];
     // A hidden tab asks about alerts alone.
     if (part === undefined || (state.isHidden && name !== 'attention')) return [];
-    return [{ name, words, part, standing: standingOf(name, part, now) }];
+    return [{ name, words, part, standing: standingOf(part, now) }];
   });
   const bad = judged.filter(({ standing }) => standing === 'failing' || standing === 'old');
   const problems = problemsOf(bad, judged.length);
@@ -144,7 +139,7 @@ export const partNote = (
 ): string | undefined => {
   const part: Part<unknown> | undefined = parts[name];
   if (part === undefined) return undefined;
-  const standing = standingOf(name, part, now);
+  const standing = standingOf(part, now);
   if (locked === undefined && standing !== 'failing' && standing !== 'old') return undefined;
   return part.answeredAt === undefined ? 'Not current' : `As of ${asOfText(part.answeredAt, times)}`;
 };
