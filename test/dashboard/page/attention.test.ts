@@ -172,6 +172,17 @@ describe('taking an alert in hand', () => {
 });
 
 describe('the alarm', () => {
+  it('sounds again where an alert was taken and became worse between two questions', async () => {
+    const heard = hear();
+    const { service, advance, press } = await withAlerts([notification('fire')]);
+    await press('Sound off · turn on');
+    service.notifications = [
+      missed('fire', { acknowledged_by: 'Ana', acknowledged_at: before(-2), worsened_since_acknowledged: true }),
+    ];
+    await advance(8_000);
+    expect(heard.tones).toBe(6);
+  });
+
   it('sounds once for each new alert where somebody turned it on, and shows it on the desktop', async () => {
     const heard = hear();
     const { service, advance, press } = await withAlerts([missed('old')]);

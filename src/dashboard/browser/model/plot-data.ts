@@ -25,6 +25,8 @@ export interface PlotData {
   readonly drawn: readonly PlotLine[];
   /** Every category, for the table. */
   readonly columns: readonly PlotLine[];
+  /** How many cameras sent in each step; beside the frames only. They cannot be added up. */
+  readonly cameras?: PlotLine;
 }
 
 /** What a series says about one fact, ready to be plotted. Categories without a color of their own are drawn as one. */
@@ -38,7 +40,8 @@ export const plotData = ({ step, steps }: Series, fact: PlottedFact, palette: Pa
   ] as const;
   if (fact === 'total_events') {
     const frames = { label: 'frames', values: steps.map(({ total_events: count }) => count) };
-    return { starts, step, partial, drawn: [frames], columns: [frames, activeCameras(steps)] };
+    const cameras = { label: 'active cameras', values: steps.map(({ active_cameras: count }) => count) };
+    return { starts, step, partial, drawn: [frames], columns: [frames], cameras };
   }
   const columns = orderedCategories(steps).map((label): PlotLine => ({
     label,
@@ -52,12 +55,6 @@ export const plotData = ({ step, steps }: Series, fact: PlottedFact, palette: Pa
   };
   return { starts, step, partial, drawn: [...columns.filter((each) => !rare.includes(each)), together], columns };
 };
-
-/** How many cameras sent in each step. They cannot be added up: the same camera sends in many steps. */
-const activeCameras = (steps: Series['steps']): PlotLine => ({
-  label: 'active cameras',
-  values: steps.map(({ active_cameras: count }) => count),
-});
 
 /** How many steps are drawn. A step that has not begun is not drawn as 0, unless it has counts. */
 export const drawnSteps = ({ starts, drawn }: PlotData, now: number): number =>

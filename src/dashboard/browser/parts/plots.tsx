@@ -19,17 +19,17 @@ import { type Column, DataTable } from './data-table.tsx';
 import { usePalette, usePart, useShown } from './shown.ts';
 import { Name, numbers, PartNote, Swatch, TimeWords } from './words.tsx';
 
+/** What all plots have in common: where the pointer is, and which category is shown alone. */
+interface Choice {
+  /** The start of the step under the pointer, or of the step that was tapped. */
+  readonly pointed: number | undefined;
+  readonly isolated: string | undefined;
+}
+
 /** The series of what is shown. Marking a part of a plot shows that part alone. */
 export const Plots = () => {
-  const { view, actions } = useShown();
   const { answer, busy, note } = usePart('series');
-  const [pointed, setPointed] = useState<number>();
-  const [isolated, setIsolated] = useState<string>();
-  const showPart = (first: number, last: number): void => {
-    const start = addressTime(answer?.steps[first]?.ts_utc_start ?? '');
-    const end = addressTime(answer?.steps[last]?.ts_utc_end ?? '');
-    if (start !== undefined && end !== undefined) actions.show({ ...view, span: { kind: 'range', start, end } });
-  };
+  const [choice, setChoice] = useState<Choice>({ pointed: undefined, isolated: undefined });
   return (
     <section aria-labelledby="plots-title" aria-busy={busy}>
       <h2 id="plots-title" class="unseen">
@@ -37,18 +37,11 @@ export const Plots = () => {
       </h2>
       <PartNote note={note} busy={busy} />
       <div class="plots">
-        {PLOTTED_FACTS.map((fact) => (
-          <Plot
-            key={fact}
-            fact={fact}
-            series={answer}
-            pointed={pointed}
-            onPoint={setPointed}
-            isolated={isolated}
-            onIsolate={(label) => setIsolated(label === isolated ? undefined : label)}
-            onPart={showPart}
-          />
-        ))}
+        {answer === undefined
+          ? null
+          : PLOTTED_FACTS.map((fact) => (
+              <Plot key={fact} fact={fact} series={answer} choice={choice} onChoice={setChoice} />
+            ))}
       </div>
     </section>
   );
@@ -56,35 +49,34 @@ export const Plots = () => {
 
 interface PlotProps {
   readonly fact: PlottedFact;
-  readonly series: Series | undefined;
-  /** The start of the step under the pointer, or of the step that was tapped; in all plots the same. */
-  readonly pointed: number | undefined;
-  readonly onPoint: (start: number | undefined) => void;
-  /** The category that is shown alone. */
-  readonly isolated: string | undefined;
-  readonly onIsolate: (label: string) => void;
-  /** A part of it was marked: its first and its last step. */
-  readonly onPart: (first: number, last: number) => void;
+  readonly series: Series;
+  readonly choice: Choice;
+  readonly onChoice: (choice: Choice) => void;
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /** One fact over time: a plot, what its colors mean, and the same numbers as a table. */
-const Plot = ({ fact, series, isolated, onIsolate, pointed, ...drawing }: PlotProps) => {
+const Plot = ({ fact, series, choice, onChoice }: PlotProps) => {
   const title = fact === 'total_events' ? 'Camera frames' : MAP_NAMES[fact];
-  const { times } = useShown();
+  const { view, times, actions } = useShown();
   const palette = usePalette();
-  const data = useMemo(() => series && plotData(series, fact, palette), [series, fact, palette]);
-  const index = pointed === undefined ? -1 : (data?.starts.indexOf(pointed) ?? -1);
-  const alone = data?.drawn.filter(({ label }) => label === isolated) ?? [];
-  const lines = alone.length === 0 ? (data?.drawn ?? []) : alone;
-  const isPlain = fact === 'total_events';
+  const data = useMemo(() => plotData(series, fact, palette), [series, fact, palette]);
+  const { pointed, isolated } = choice;
+  const index = pointed === undefined ? -1 : data.starts.indexOf(pointed);
+  const alone = data.drawn.filter(({ label }) => label === isolated);
+  const lines = alone.length === 0 ? data.drawn : alone;
+  const showPart = (first: number, last: number): void => {
+    const start = addressTime(series.steps[first]?.ts_utc_start ?? '');
+    const end = addressTime(series.steps[last]?.ts_utc_end ?? '');
+    if (start !== undefined && end !== undefined) actions.show({ ...view, span: { kind: 'range', start, end } });
+  };
   return (
     <figure class="plot card">
       <figcaption>
         <h3>{title}</h3>
         <p class="pointed" aria-hidden="true">
-          {data === undefined ? null : pointed === undefined || index < 0 ? (
+          {pointed === undefined || index < 0 ? (
             `per ${stepText(data.step)}`
           ) : (
             <TimeWords of={times.step(pointed, data.step)} />
@@ -92,47 +84,54 @@ const Plot = ({ fact, series, isolated, onIsolate, pointed, ...drawing }: PlotPr
         </p>
       </figcaption>
       <ul class="legend">
-        {(isPlain ? data?.columns : data?.drawn)?.map((line) => {
-          // The same camera is active in many steps: active cameras cannot be added up.
-          const isActive = isPlain && line !== data?.drawn[0];
-          const whole = isActive
-            ? `at most ${numbers.count(Math.max(0, ...line.values))}`
-            : numbers.count(sum(line.values));
-          const words = (
-            <>
-              {isActive ? <span class="line-swatch" /> : <Swatch palette={palette} of={line.label} />}{' '}
-              <Name>{line.label}</Name>{' '}
-              {/* The whole is the longest value. It keeps its place, so that nothing moves beneath a pointer. */}
-              <b class="stay">
-                <span>{index < 0 ? whole : numbers.count(line.values[index] ?? 0)}</span>
-                <span aria-hidden="true">{whole}</span>
-              </b>
-            </>
-          );
-          return (
-            <li key={line.label} class={isPlain || lines.includes(line) ? '' : 'away'}>
-              {isPlain ? (
-                words
-              ) : (
-                <button type="button" aria-pressed={line.label === isolated} onClick={() => onIsolate(line.label)}>
-                  {words}
-                </button>
-              )}
-            </li>
-          );
-        })}
+        {data.drawn.map((line) => (
+          <li key={line.label} class={lines.includes(line) ? '' : 'away'}>
+            <button
+              type="button"
+              disabled={data.drawn.length === 1}
+              aria-pressed={line.label === isolated}
+              onClick={() => onChoice({ pointed, isolated: line.label === isolated ? undefined : line.label })}
+            >
+              <Swatch palette={palette} of={line.label} />
+              <LineWords of={line} index={index} whole={numbers.count(sum(line.values))} />
+            </button>
+          </li>
+        ))}
+        {data.cameras === undefined ? null : (
+          <li>
+            {/* The same camera is active in many steps: active cameras cannot be added up. */}
+            <LineWords
+              of={data.cameras}
+              index={index}
+              whole={`at most ${numbers.count(Math.max(0, ...data.cameras.values))}`}
+            />
+          </li>
+        )}
       </ul>
-      {data === undefined ? (
-        <div class="canvas" />
-      ) : (
-        <>
-          <Drawing title={title} data={data} lines={lines} index={index} {...drawing} />
-          <PlotTable title={title} data={data} />
-        </>
-      )}
+      <Drawing
+        title={title}
+        data={data}
+        lines={lines}
+        index={index}
+        onPoint={(start) => onChoice({ isolated, pointed: start })}
+        onPart={showPart}
+      />
+      <PlotTable title={title} data={data} />
     </figure>
   );
 };
+
+/** The name of a line, and its count in the step that is pointed at, or in all. */
+const LineWords = ({ of, index, whole }: { readonly of: PlotLine; readonly index: number; readonly whole: string }) => (
+  <>
+    <Name>{of.label}</Name>{' '}
+    {/* The whole is the longest value. It keeps its place, so that nothing moves beneath a pointer. */}
+    <b class="stay">
+      <span>{index < 0 ? whole : numbers.count(of.values[index] ?? 0)}</span>
+      <span aria-hidden="true">{whole}</span>
+    </b>
+  </>
+);
 
 /** The steps that are drawn pale. Only a part of them is in the range, or they are not over yet. */
 const partialSteps = ({ starts, step, partial: [first, last] }: PlotData, drawn: number, now: number) =>
@@ -143,13 +142,16 @@ const partialSteps = ({ starts, step, partial: [first, last] }: PlotData, drawn:
       (at === drawn - 1 && (starts[at] ?? 0) + STEP_MS[step] > now),
   );
 
-interface DrawingProps extends Pick<PlotProps, 'onPoint' | 'onPart'> {
+interface DrawingProps {
   readonly title: string;
   readonly data: PlotData;
   /** The step that is pointed at; -1: none is. */
   readonly index: number;
   /** What of it is drawn. */
   readonly lines: readonly PlotLine[];
+  readonly onPoint: (start: number | undefined) => void;
+  /** A part of it was marked: its first and its last step. */
+  readonly onPart: (first: number, last: number) => void;
 }
 
 /** Stacked bars. The pointer, or a tap, shows the counts of a step; dragging over several marks a part, also with a finger. */
@@ -173,7 +175,7 @@ const Drawing = ({ title, data, lines, index, onPoint, onPart }: DrawingProps) =
     setMarked(undefined);
   };
   const part = marked && { first: Math.min(marked.from, marked.to), last: Math.max(marked.from, marked.to) };
-  const active = data.columns.find(({ label }) => label === 'active cameras')?.values.slice(0, drawn);
+  const active = data.cameras?.values.slice(0, drawn);
   const mostActive = Math.max(1, ...(active ?? []));
   return (
     <div
@@ -287,12 +289,14 @@ const PlotTable = ({ title, data }: { readonly title: string; readonly data: Plo
       name: data.step === 'day' ? 'Day (UTC)' : 'Time',
       cell: (index) => <TimeWords of={times.step(data.starts[index] ?? 0, data.step)} />,
     },
-    ...data.columns.map(({ label, values }): Column<number> => ({
-      name: label,
-      head: <Name>{label}</Name>,
-      isNumber: true,
-      cell: (index) => numbers.count(values[index] ?? 0),
-    })),
+    ...[...data.columns, ...(data.cameras === undefined ? [] : [data.cameras])].map(
+      ({ label, values }): Column<number> => ({
+        name: label,
+        head: <Name>{label}</Name>,
+        isNumber: true,
+        cell: (index) => numbers.count(values[index] ?? 0),
+      }),
+    ),
   ];
   return (
     <details class="numbers" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
