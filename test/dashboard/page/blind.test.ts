@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { notification, PageAnswers, refusal } from './answers.ts';
-import { expectTitle, openPage } from './stage.ts';
+import { element, expectTitle, openPage } from './stage.ts';
 
 const icon = (): string => document.querySelector<HTMLLinkElement>('link[rel=icon]')?.href ?? '';
 const OUTAGE = encodeURIComponent('M2 2 30 30');
@@ -108,6 +108,7 @@ describe('the page is never green while it is blind', () => {
       expect.stringContaining('The phone is off: nobody is called.'),
       expect.stringContaining('Confirmed fire'),
     ]);
+    expect(element('#notifications .part-note').textContent).toBe('As of 21 Nov 12:00:00 UTC');
     await reload();
     expect(head().color).toBe('red');
     service.hasPhone = true;

@@ -1,6 +1,5 @@
 import { type PageState, PARTS, type PartName } from './page-state.ts';
 import { isPhoneOff, type Part, troubleText } from './refresh.ts';
-import type { Times } from './times.ts';
 
 /*
  * The one rule that decides whether the page is green, grey or red. Head, strip, tab, alarm and every part ask it.
@@ -131,7 +130,7 @@ const phoneProblem = (
   return { ...about, short: 'Nobody can be called', text: `Nobody can be called${from}. ${reason}`.trim() };
 };
 
-/** What is said beside a part that is not current: as of when it is true. Undefined if it is current, or was never answered. */
+/** What is said beside a part that is not current: as of when it was true. Undefined if it is current, or shows nothing. */
 export const partNote = (
   { parts, locked, times }: Pick<PageState, 'parts' | 'locked' | 'times'>,
   name: PartName,
@@ -140,8 +139,7 @@ export const partNote = (
   const part: Part<unknown> | undefined = parts[name];
   if (part === undefined) return undefined;
   const standing = standingOf(part, now);
-  if (locked === undefined && standing !== 'failing' && standing !== 'old') return undefined;
-  return part.answeredAt === undefined ? 'Not current' : `As of ${asOfText(part.answeredAt, times)}`;
+  if (locked === undefined && (standing === 'current' || standing === 'asking')) return undefined;
+  if (part.answeredAt !== undefined) return `As of ${times.moment(part.answeredAt).text}`;
+  return standing === 'no phone' ? undefined : 'Not current';
 };
-
-const asOfText = (at: number, times: Times): string => times.moment(at).text;

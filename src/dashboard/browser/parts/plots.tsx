@@ -175,7 +175,9 @@ const Drawing = ({ title, data, lines, index, onPoint, onPart }: DrawingProps) =
     setMarked(undefined);
   };
   const part = marked && { first: Math.min(marked.from, marked.to), last: Math.max(marked.from, marked.to) };
-  const active = data.cameras?.values.slice(0, drawn);
+  const partial = partialSteps(data, drawn, now);
+  // A step that has just begun would look as if cameras had failed.
+  const active = data.cameras?.values.slice(0, partial.includes(drawn - 1) ? drawn - 1 : drawn);
   const mostActive = Math.max(1, ...(active ?? []));
   return (
     <div
@@ -221,7 +223,7 @@ const Drawing = ({ title, data, lines, index, onPoint, onPart }: DrawingProps) =
           {pathsOf(lines, drawn, top).map(({ label, d }) => (
             <path key={label} style={{ fill: cssColor(palette, label) }} d={d} />
           ))}
-          {partialSteps(data, drawn, now).map((at) => (
+          {partial.map((at) => (
             <rect key={at} class="partial" x={at} y="0" width="1" height={top} />
           ))}
           {part === undefined ? null : <rect x={part.first} y="0" width={part.last - part.first + 1} height={top} />}
