@@ -3,16 +3,23 @@ import { defineConfig } from 'vitest/config';
 /** They replace modules of Node's (timers, random numbers), and so need modules of their own. They need neither a bundle nor Azurite. */
 const WORLDS = ['test/worlds/**/*.test.ts'];
 
+/** The page's words and rules, in a DOM of Node's. They need neither a bundle nor Azurite. */
+const PAGE = ['test/dashboard/page/**/*.test.ts'];
+
 export default defineConfig({
   test: {
     projects: [
       { extends: true, test: { name: 'worlds', include: WORLDS } },
       {
         extends: true,
+        test: { name: 'page', include: PAGE, environment: 'happy-dom', setupFiles: ['test/harness/fixed-examples.ts'] },
+      },
+      {
+        extends: true,
         test: {
           name: 'tests',
           include: ['test/**/*.test.ts'],
-          exclude: WORLDS,
+          exclude: [...WORLDS, ...PAGE],
           globalSetup: ['test/harness/global-setup.ts'],
           setupFiles: ['test/harness/fixed-examples.ts'],
           // Files share what they import: it is loaded once per worker, which saves two fifths of the processor time of small tests.

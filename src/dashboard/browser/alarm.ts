@@ -1,22 +1,27 @@
-import { keptAlarm } from './asking/kept.ts';
+import { keptSound } from './asking/kept.ts';
 
-/** The alarm of a tab: a sound, and where it is allowed, a notification of the desktop. */
+/** The alarm of a tab: a sound, and if it is allowed, a notification of the desktop. */
 export class Alarm {
   #sound: AudioContext | undefined;
   #raised: ReadonlySet<string> = new Set();
 
   get isOn(): boolean {
-    return keptAlarm.get() === 'on';
+    return keptSound.get() === 'on';
+  }
+
+  /** Somebody has said whether it shall sound. */
+  get isDecided(): boolean {
+    return keptSound.get() !== undefined;
   }
 
   /** Whether the browser would let it sound: after a reload it wants a click on the page first. */
-  get isHeard(): boolean {
+  get isReady(): boolean {
     return this.#sound?.state === 'running';
   }
 
   /** Switches it; by hand, because a browser allows neither sound nor notifications otherwise. */
   async switchTo(isOn: boolean): Promise<void> {
-    keptAlarm.set(isOn ? 'on' : undefined);
+    keptSound.set(isOn ? 'on' : 'off');
     if (!isOn) return;
     await this.wake();
     this.#beep();
@@ -41,7 +46,7 @@ export class Alarm {
       const shown = new Notification('Camera activity', { body: added.join('\n'), requireInteraction: true });
       shown.addEventListener('click', () => window.focus());
     } catch (error) {
-      // Where only a service worker may show one (Android).
+      // On Android only a service worker may show one.
       if (!(error instanceof TypeError)) throw error;
     }
   }

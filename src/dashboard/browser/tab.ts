@@ -1,7 +1,4 @@
-import type { TabSign } from './model/alarms.ts';
-
-const link = document.querySelector<HTMLLinkElement>('link[rel=icon]');
-const flame = link?.href ?? '';
+import type { TabSign } from './model/attention.ts';
 
 /** A mark at the lower right of the flame: each has a shape of its own. */
 const MARKS: Readonly<Record<TabSign['icon'], string>> = {
@@ -12,14 +9,14 @@ const MARKS: Readonly<Record<TabSign['icon'], string>> = {
   silence: '<path d="M13 13h18v18H13z" fill="#fc0"/><path d="M19 17v10m6-10v10" stroke="#111" stroke-width="4"/>',
 };
 
-let shown: TabSign['icon'] = 'calm';
-
 /** Shows what the tab says: its icon, and its title, which begins with what somebody has to know of. */
 export const showInTab = ({ icon, words }: TabSign, title: string): void => {
   const [count, ...rest] = words[0]?.startsWith('(') ? words : ['', ...words];
   const text = `${count === '' ? '' : `${count} `}${[...rest, title].join(' · ')}`;
   if (document.title !== text) document.title = text;
-  if (link === null || icon === shown) return;
-  shown = icon;
+  const link = document.querySelector<HTMLLinkElement>('link[rel=icon]');
+  if (link === null || (link.dataset['shown'] ?? 'calm') === icon) return;
+  const flame = (link.dataset['flame'] ??= link.href);
+  link.dataset['shown'] = icon;
   link.href = flame.replace('%3C/svg%3E', `${encodeURIComponent(MARKS[icon])}%3C/svg%3E`);
 };

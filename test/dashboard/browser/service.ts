@@ -19,14 +19,15 @@ import { notifications } from '../../../src/http/send-notification.ts';
 import type { CountingProcess } from '../../analytics/counting.ts';
 import { LoopbackServer } from '../../harness/loopback-server.ts';
 import { ask } from '../../http/asking.ts';
+import { laterApi } from './later-api.ts';
 import { NOON } from './activity.ts';
 
+type Answered = z.input<typeof notificationAnswer>;
+
 /** A notification as the service answers it. */
-export type Told = z.input<typeof notificationAnswer> & {
-  readonly confirmations_needed?: number;
-  readonly next_wave_at?: string;
-  readonly acknowledged_by?: string;
-  readonly acknowledged_at?: string;
+export type Told = Omit<Answered, 'recipients'> & {
+  readonly worsened_since_acknowledged?: true;
+  readonly recipients: readonly (Answered['recipients'][number] & { readonly name?: string })[];
 };
 
 const DAY_SECONDS = 86_400;
@@ -48,6 +49,12 @@ export class PageService {
   notifications: readonly Told[] = [];
   /** False: the service was started with `PHONE=off`. */
   hasPhone = true;
+  /** What the last check of the telephone provider found. */
+  phone: { readonly usable: boolean; readonly since: string; readonly reason: string } = {
+    usable: true,
+    since: new Date(NOON - 3_600_000).toISOString(),
+    reason: '',
+  };
   /** Answered to every question about what is counted. */
   broken: HttpResponseInit | undefined;
   /** What stands before the service answers in its place; undefined: it lets the question pass. */
@@ -165,8 +172,20 @@ export class PageService {
       if (pathname.startsWith('/api/notifications')) return this.#answerNotifications(request);
       if (this.broken !== undefined) return this.broken;
     }
-    const route = this.#routes.get(pathname);
-    return route === undefined ? { status: 404 } : answerSchema.parse(await route.handler(request, context()));
+    return this.#answerOf(request);
+  }
+
+  async #answerOf(request: HttpRequest): Promise<HttpResponseInit> {
+    const later = laterApi(request);
+    const route = this.#routes.get(new URL(later.request.url).pathname);
+    if (route === undefined) {
+      return later.otherwise === undefined
+        ? { status: 404 }
+        : conditionalAnswer({ jsonBody: later.otherwise }, request);
+    }
+    const answer = answerSchema.parse(await route.handler(later.request, context()));
+    if (later.changed === undefined || answer['status'] !== 200) return answer;
+    return conditionalAnswer({ jsonBody: later.changed(JSON.parse(String(answer['body']))) }, request);
   }
 
   async #answerNotifications(request: HttpRequest): Promise<HttpResponseInit> {
@@ -177,11 +196,14 @@ export class PageService {
     }
     const [id, action] = pathname.split('/').slice(3).map(decodeURIComponent);
     if (id === undefined) {
-      const newest =
-        query.get('attention') === 'true'
-          ? this.notifications.filter(needsAttention)
-          : this.notifications.slice(0, Number(query.get('limit') ?? 20));
-      return conditionalAnswer({ jsonBody: { notifications: newest } }, request);
+      const isAttention = query.get('attention') === 'true';
+      const listed = isAttention
+        ? this.notifications.filter(needsAttention)
+        : this.notifications.slice(0, Number(query.get('limit') ?? 20));
+      return conditionalAnswer(
+        { jsonBody: { notifications: listed, ...(isAttention && { phone: this.phone }) } },
+        request,
+      );
     }
     if (action === 'stop' && request.method === 'POST') this.#stop(id);
     if (action === 'acknowledge' && request.method === 'POST') {
@@ -191,10 +213,13 @@ export class PageService {
     return found === undefined ? { status: 404 } : conditionalAnswer({ jsonBody: found }, request);
   }
 
-  /** The first who has seen it stays the one. */
+  /** The person who took it last has it. */
   #acknowledge(id: string, by: string): void {
-    const seen = { acknowledged_by: by, acknowledged_at: new Date(NOON).toISOString() };
-    this.notifications = this.notifications.map((each) => (each.notification_id === id ? { ...seen, ...each } : each));
+    const taken = { acknowledged_by: by, acknowledged_at: new Date(NOON).toISOString() };
+    this.notifications = this.notifications.map(({ worsened_since_acknowledged: worse, ...each }) => {
+      const as = worse === undefined ? each : { ...each, worsened_since_acknowledged: worse };
+      return each.notification_id === id ? { ...each, ...taken } : as;
+    });
   }
 
   /** Who waits or rings is stopped; who is being spoken to hears it to the end. */

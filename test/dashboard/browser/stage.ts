@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { z } from 'zod';
 
 import { launchBrowser } from '../../../infra/cli/screenshot/browser.ts';
-import { PACE } from '../../../src/dashboard/browser/model/refresh.ts';
+import { PACES } from '../../../src/dashboard/browser/model/refresh.ts';
 import { MemoryStorage } from '../../analytics/counting.ts';
 import { NOON } from './activity.ts';
 import { PageService } from './service.ts';
@@ -36,7 +36,7 @@ const WATCH = `
     }
     return questions.begun;
   } };
-  for (const [owner, name] of [[window, 'fetch'], [Response.prototype, 'json']]) {
+  for (const [owner, name] of [[window, 'fetch'], [Response.prototype, 'text']]) {
     const original = owner[name];
     owner[name] = async function (...given) {
       questions.begun += 1;
@@ -116,7 +116,6 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
   const { page, errors } = tab;
   if (viewport !== null) await page.setViewportSize(viewport);
   const figure = (fact: string): Locator => page.locator(`[data-fact="${fact}"]`);
-  const answeredAt = async (): Promise<string | null> => page.locator('.refresh .words').getAttribute('title');
   /** Waits until no question of the page is open: what somebody did before has had its answers, and they are drawn. @returns how many were begun */
   const settled = async (): Promise<unknown> => page.evaluate('questions.settled()');
   const act = async (role: 'button' | 'link', name: string | RegExp): Promise<void> => {
@@ -138,19 +137,17 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
     figure,
     /** The number that a figure shows. */
     count: async (fact: string) => Number((await figure(fact).innerText()).replaceAll(',', '')),
-    /** What is said of the whole page: that the service does not answer. */
-    banner: page.locator('main .banner [role=status]'),
+    /** What needs attention. */
+    strip: page.locator('.attention'),
     /** The page's query. */
     search: async () => z.string().parse(await page.evaluate('location.search')),
-    /** When the service last answered a whole round. */
-    answeredAt,
     settled,
     // What these bring is over after them.
     giveKey,
     press: async (name: string | RegExp) => act('button', name),
     follow: async (name: string | RegExp) => act('link', name),
     /** Time passes by the page's clock, until the next round by default. */
-    nextRound: async (milliseconds: number = PACE.live) => {
+    nextRound: async (milliseconds: number = PACES.live.every) => {
       const before = await settled();
       await page.clock.fastForward(milliseconds);
       expect(await settled(), 'questions asked').not.toBe(before);

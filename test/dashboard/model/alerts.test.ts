@@ -1,13 +1,9 @@
 import { expect, it } from 'vitest';
 
-import { markOf, nextOf, unreachedOf, wavesOf } from '../../../src/dashboard/browser/model/alerts.ts';
+import { markOf, nextOf, wavesOf } from '../../../src/dashboard/browser/model/alerts.ts';
 import type { Notification, Recipient } from '../../../src/dashboard/browser/model/answers.ts';
 
-const person = (status: string, attempts = 1): Recipient => ({
-  recipient: '+1206•••••00',
-  status,
-  attempts: Array.from({ length: attempts }, () => ({})),
-});
+const person = (status: string): Recipient => ({ recipient: '+1206•••••00', status, attempts: [] });
 
 const notification = (status: string, ...people: readonly string[]): Notification => ({
   notification_id: 'n',
@@ -35,30 +31,22 @@ it('a notification that more than one has to confirm says how many have', () => 
   const needed = { ...notification('in_progress', 'confirmed', 'waiting', 'cannot_go'), confirmations_needed: 2 };
   expect(markOf(needed)).toEqual({ text: 'Confirmed by 1 of 2', tone: 'pending' });
   expect(markOf({ ...needed, status: 'completed' }).tone).toBe('bad');
-  expect(unreachedOf({ ...needed, status: 'completed' })).toBe(1);
   expect(markOf({ ...needed, confirmations_needed: 1 }).tone).toBe('good');
 });
 
-it('what comes next is the first attempt to reach somebody, or the next wave where that is earlier; nothing where it is over', () => {
+it('what comes next is the next wave, or else the first attempt to reach somebody; nothing if it is over', () => {
   const [early, late] = ['2026-11-21T08:01:00.000Z', '2026-11-21T08:02:00.000Z'];
   const waiting = [late, early].map((at) => Object.assign(person('waiting'), { next_attempt_at: at }));
   const running = { ...notification('in_progress'), recipients: waiting };
   expect(nextOf(running)).toEqual({ what: 'next attempt', at: early });
-  expect(nextOf({ ...running, next_wave_at: late })).toEqual({ what: 'next attempt', at: early });
-  expect(nextOf({ ...running, recipients: [], next_wave_at: late })).toEqual({ what: 'next wave', at: late });
-  expect(nextOf({ ...running, next_wave_at: '2026-11-21T08:00:30.000Z' })?.what).toBe('next wave');
+  expect(nextOf({ ...running, next_wave_at: late })).toEqual({ what: 'next wave', at: late });
   expect(nextOf({ ...running, status: 'completed' })).toBeUndefined();
 });
 
-it('people are folded where they are many and nothing happened to them', () => {
-  const shown = [
-    person('not_reached', 3),
-    person('heard', 2),
-    person('confirmed'),
-    person('ringing'),
-    person('failed', 0),
-  ];
-  const folded = [...Array.from({ length: 20 }, () => person('heard')), person('waiting', 0), person('stopped', 0)];
-
-  expect(wavesOf({ recipients: [...folded, ...shown] })).toEqual([{ wave: undefined, shown, folded }]);
+it('people are told wave by wave, in the order of the request', () => {
+  const [first, second, third] = [2, 1, 2].map((wave) => Object.assign(person('waiting'), { wave }));
+  expect([...wavesOf({ recipients: [first, second, third].flatMap((each) => each ?? []) })]).toEqual([
+    [1, [second]],
+    [2, [first, third]],
+  ]);
 });

@@ -1,12 +1,18 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { afterReply, PACE, type Refresh, type Trouble } from '../../../src/dashboard/browser/model/refresh.ts';
+import {
+  afterAnswer,
+  afterTrouble,
+  isPhoneOff,
+  PACES,
+  type Part,
+  type Trouble,
+} from '../../../src/dashboard/browser/model/refresh.ts';
 
 const NOW = 1_000_000;
-const AT_FIRST: Refresh = { phase: 'asking' };
+const AT_FIRST: Part<string> = { subject: 'a', answer: undefined, failures: 0 };
 const UNREACHABLE: Trouble = { kind: 'unreachable' };
-const when = { now: NOW, pace: PACE.live, chance: 0.5 };
 
 const unavailable = (rest: Partial<Extract<Trouble, { kind: 'unavailable' }>>): Trouble => ({
   kind: 'unavailable',
@@ -23,61 +29,56 @@ const anyTrouble: fc.Arbitrary<Trouble | undefined> = fc.oneof(
 );
 
 describe('a part of the page', () => {
-  it('is asked about again after its pace, and its answer is old after three of them', () => {
-    for (const pace of [PACE.live, PACE.past, PACE.alerts]) {
-      expect(afterReply(AT_FIRST, undefined, { ...when, pace })).toEqual({
-        phase: 'current',
-        last: { at: NOW, lateFrom: NOW + 3 * pace },
-        nextAt: NOW + pace,
-      });
-    }
-    expect(PACE.alerts).toBeGreaterThanOrEqual(5_000);
-    expect(PACE.alerts).toBeLessThanOrEqual(10_000);
+  it('is asked about again after its pace; alerts are old 15 s after their answer, in a hidden tab 75 s', () => {
+    expect(afterAnswer(AT_FIRST, NOW, PACES.alerts)).toMatchObject({
+      answeredAt: NOW,
+      nextAt: NOW + 8_000,
+      lateFrom: NOW + 15_000,
+    });
+    expect(afterAnswer(AT_FIRST, NOW, PACES.hidden)).toMatchObject({ nextAt: NOW + 55_000, lateFrom: NOW + 75_000 });
+    expect(afterAnswer(AT_FIRST, NOW, PACES.live)).toMatchObject({ nextAt: NOW + 10_000, lateFrom: NOW + 25_000 });
   });
 
-  it('keeps in mind when it was last answered; after a failure it is asked about again within five minutes, never at once', () => {
+  it('keeps its answer and when that came; after a failure it is asked about again within five minutes, never at once', () => {
     fc.assert(
       fc.property(
         fc.array(anyTrouble, { maxLength: 30 }),
         fc.double({ min: 0, max: 1, noNaN: true }),
         (troubles, chance) => {
-          let refresh: Refresh = AT_FIRST;
+          let part: Part<string> = AT_FIRST;
           let answeredAt: number | undefined;
           for (const [index, trouble] of troubles.entries()) {
             const now = NOW + index;
-            refresh = afterReply(refresh, trouble, { ...when, now, chance });
-            if (trouble === undefined) answeredAt = now;
-            expect(refresh.last?.at).toBe(answeredAt);
-            expect(refresh.phase).toBe(trouble === undefined ? 'current' : 'failing');
-            if (refresh.phase !== 'failing') continue;
-            expect(refresh.nextAt - now).toBeGreaterThanOrEqual(PACE.firstRetry * 0.75);
-            expect(refresh.nextAt - now).toBeLessThanOrEqual(300_000);
+            if (trouble === undefined) {
+              part = afterAnswer({ ...part, answer: `${index}` }, now, PACES.live);
+              answeredAt = now;
+            } else part = afterTrouble(part, trouble, now, PACES.live, chance);
+            expect(part.answeredAt).toBe(answeredAt);
+            expect(part.trouble).toBe(trouble);
+            const wait = (part.nextAt ?? 0) - now;
+            expect(wait).toBeGreaterThanOrEqual(1_500);
+            expect(wait).toBeLessThanOrEqual(300_000);
           }
         },
       ),
     );
   });
 
-  it('waits longer after every failure, and as long as the service asks for', () => {
-    const first = afterReply(AT_FIRST, UNREACHABLE, when);
-    expect(first).toMatchObject({ phase: 'failing', failures: 1, nextAt: NOW + 2_000 });
-    expect(afterReply(first, UNREACHABLE, when)).toMatchObject({ failures: 2, nextAt: NOW + 4_000 });
-    expect(afterReply(AT_FIRST, busy(30), when)).toMatchObject({ nextAt: NOW + 30_000 });
-  });
-
-  it('does not wait longer because somebody asked in between', () => {
-    const waiting = [1, 2, 3, 4].reduce<Refresh>((before) => afterReply(before, UNREACHABLE, when), AT_FIRST);
-    const asked = afterReply(waiting, UNREACHABLE, { ...when, now: NOW + 3_000, byHand: true });
-
-    expect(waiting).toMatchObject({ failures: 4, nextAt: NOW + 16_000 });
-    expect(asked).toMatchObject({ failures: 4, nextAt: NOW + 16_000 });
-    expect(afterReply(asked, UNREACHABLE, { ...when, now: NOW + 16_000 })).toMatchObject({ failures: 5 });
+  it('waits longer after every failure, up to its pace, and as long as the service asks for', () => {
+    const waits = [1, 2, 3, 4, 5].reduce<readonly Part<string>[]>(
+      (parts) => [...parts, afterTrouble(parts.at(-1) ?? AT_FIRST, UNREACHABLE, NOW, PACES.alerts, 1)],
+      [],
+    );
+    expect(waits.map(({ nextAt = 0 }) => nextAt - NOW)).toEqual([2_000, 4_000, 8_000, 10_000, 10_000]);
+    expect(afterTrouble(AT_FIRST, busy(30), NOW, PACES.alerts, 1).nextAt).toBe(NOW + 30_000);
+    expect(afterTrouble(AT_FIRST, busy(3_000), NOW, PACES.alerts, 1).nextAt).toBe(NOW + 300_000);
   });
 });
 
 it('a service without a phone says so itself, and is asked again each minute whether that is still so', () => {
-  const refresh = afterReply(AT_FIRST, unavailable({ code: 'phone_off' }), when);
-  expect(refresh).toMatchObject({ phase: 'off', detail: 'In its own words.', nextAt: NOW + 60_000 });
+  const off = unavailable({ code: 'phone_off' });
+  expect(isPhoneOff(off)).toBe(true);
+  expect(afterTrouble(AT_FIRST, off, NOW, PACES.alerts, 1).nextAt).toBe(NOW + 60_000);
 });
 
 it.each<Trouble>([
@@ -90,5 +91,5 @@ it.each<Trouble>([
   { kind: 'unreachable' },
   { kind: 'unreadable' },
 ])('nothing else says so: %o', (trouble) => {
-  expect(afterReply(AT_FIRST, trouble, when).phase).toBe('failing');
+  expect(isPhoneOff(trouble)).toBe(false);
 });

@@ -8,24 +8,24 @@ const tryStorage = <Result>(use: () => Result): Result | undefined => {
   }
 };
 
-/** A text that the browser keeps; where it allows no storage, for as long as the page is open. Undefined: none. */
+/** A text that the browser keeps; if it allows no storage, for as long as the page is open. Undefined: none. */
 class Kept {
   readonly #name: string;
   readonly #storage: () => Storage;
-  #value: string | undefined;
+  #unstored: string | undefined;
 
   constructor(name: string, storage: () => Storage) {
     this.#name = `wildfire-camera-activity.${name}`;
     this.#storage = storage;
-    this.#value = tryStorage(() => storage().getItem(this.#name)) ?? undefined;
   }
 
   get(): string | undefined {
-    return this.#value;
+    const stored = tryStorage(() => this.#storage().getItem(this.#name));
+    return stored === undefined ? this.#unstored : (stored ?? undefined);
   }
 
   set(value: string | undefined): void {
-    this.#value = value;
+    this.#unstored = value;
     tryStorage(() =>
       value === undefined ? this.#storage().removeItem(this.#name) : this.#storage().setItem(this.#name, value),
     );
@@ -35,14 +35,17 @@ class Kept {
 /** The function key: until the tab is closed, and never in an address, a cookie or anything that outlives the tab. */
 export const keptKey = new Kept('function-key', () => sessionStorage);
 
-/** Who last said at this tab to have seen an alert; until the tab is closed. */
+/** The name of the person who last took an alert in hand at this tab; until the tab is closed. */
 export const keptName = new Kept('name', () => sessionStorage);
 
-/** Whose clock this browser was last told to show, `utc`, for pages to come; local is what a browser shows that was never told. */
+/** `yes` if this tab has seen that the service phones; until the tab is closed. */
+export const keptPhone = new Kept('phone', () => sessionStorage);
+
+/** The clock that this browser was last told to show, `utc`, for pages to come. A browser that was never told shows local time. */
 export const keptClock = new Kept('clock', () => localStorage);
 
-/** Whether the alarm is `on`, for pages to come. */
-export const keptAlarm = new Kept('alarm', () => localStorage);
+/** Whether alerts sound, `on` or `off`, for pages to come. Undefined: nobody has decided. */
+export const keptSound = new Kept('sound', () => localStorage);
 
 /** Whether a text can be sent as a key at all: a header takes visible ASCII only. */
 export const canBeKey = (text: string): boolean => /^[\x21-\x7e]{1,512}$/.test(text);

@@ -27,7 +27,7 @@ const WORDS: ReadonlyMap<string, Wording> = new Map([
   ['unknown', { text: 'Unknown', tone: 'neutral' }],
 ]);
 
-/** The words of a status or an outcome; one that is new is shown as the service writes it. */
+/** The words of a status or an outcome; a new one is shown as the service writes it. */
 export const wordingOf = (status: string): Wording => WORDS.get(status) ?? { text: status, tone: 'neutral' };
 
 /** `ConfirmedFire` → `Confirmed fire`. */
@@ -36,6 +36,10 @@ export const alertTypeText = (alertType: string): string => {
   return words.charAt(0).toUpperCase() + words.slice(1);
 };
 
+/** A recipient's name and masked number; the number alone if there is no name. */
+export const recipientText = ({ recipient, name }: Pick<Recipient, 'recipient' | 'name'>): string =>
+  name === undefined ? recipient : `${name} (${recipient})`;
+
 /** How many recipients have each status, in the order in which they first occur: `2 heard, 1 not reached`. */
 export const recipientsText = (recipients: readonly Pick<Recipient, 'status'>[]): string => {
   const counts = new Map<string, number>();
@@ -43,78 +47,57 @@ export const recipientsText = (recipients: readonly Pick<Recipient, 'status'>[])
   return [...counts].map(([status, count]) => `${count} ${wordingOf(status).text.toLowerCase()}`).join(', ');
 };
 
-const UNREACHED: ReadonlySet<string> = new Set(['not_reached', 'failed', 'cannot_go']);
+type Outcome = Pick<Notification, 'status' | 'recipients' | 'confirmations_needed'>;
 
-type Reached = Pick<Notification, 'status' | 'recipients' | 'confirmations_needed'>;
+const withStatus = (recipients: readonly Recipient[], ...statuses: readonly string[]): readonly Recipient[] =>
+  recipients.filter(({ status }) => statuses.includes(status));
 
-const confirmedOf = ({ recipients }: Pick<Notification, 'recipients'>): readonly Recipient[] =>
-  recipients.filter((each) => each.status === 'confirmed');
-
-/** How many people of a notification were not reached; nobody of one that as many as needed have confirmed, or that was stopped. */
-export const unreachedOf = (notification: Reached): number =>
-  notification.status === 'stopped' || confirmedOf(notification).length >= (notification.confirmations_needed ?? 1)
-    ? 0
-    : notification.recipients.filter((each) => UNREACHED.has(each.status)).length;
-
-/** What became of a notification, by its people: that nobody was reached must not hide behind "completed". */
-export const markOf = (notification: Reached): Wording => {
-  const { status, recipients, confirmations_needed: needed = 1 } = notification;
-  const [confirmed, ...others] = confirmedOf(notification);
-  if (confirmed !== undefined && others.length + 1 < needed && status !== 'stopped') {
+/** What became of a notification, by its recipients: `completed` alone would hide that nobody was reached. */
+export const markOf = ({ status, recipients, confirmations_needed: needed = 1 }: Outcome): Wording => {
+  const confirmed = withStatus(recipients, 'confirmed');
+  const [first] = confirmed;
+  if (first !== undefined && confirmed.length < needed && status !== 'stopped') {
     return {
-      text: `Confirmed by ${others.length + 1} of ${needed}`,
+      text: `Confirmed by ${confirmed.length} of ${needed}`,
       tone: status === 'in_progress' ? 'pending' : 'bad',
     };
   }
-  if (confirmed !== undefined) {
-    const by = others.length === 0 ? confirmed.recipient : `${others.length + 1} people`;
+  if (first !== undefined) {
+    const by = confirmed.length === 1 ? recipientText(first) : `${confirmed.length} people`;
     return { text: `Confirmed by ${by}`, tone: 'good' };
   }
   if (status === 'in_progress' || status === 'stopped') return wordingOf(status);
-  const unreached = unreachedOf(notification);
-  if (unreached > 0) return { text: `${unreached} not reached`, tone: 'bad' };
-  const allHeard = recipients.length > 0 && recipients.every((each) => each.status === 'heard');
-  return allHeard ? { text: 'All heard', tone: 'good' } : wordingOf(status);
+  const unreached = withStatus(recipients, 'not_reached', 'failed', 'cannot_go');
+  if (unreached.length > 0) return { text: `${unreached.length} not reached`, tone: 'bad' };
+  return recipients.length > 0 && recipients.every((each) => each.status === 'heard')
+    ? { text: 'All heard', tone: 'good' }
+    : wordingOf(status);
 };
 
-/** What comes next for a notification, and when (ISO 8601): the next attempt to reach somebody, or the next wave. */
+/** How far a notification has come: `reached 1 of 3, 1 waiting, 1 ringing`. A recipient who heard or confirmed the message is reached. */
+export const progressText = ({ recipients }: Pick<Notification, 'recipients'>): string => {
+  const reached = withStatus(recipients, 'heard', 'confirmed').length;
+  const open = recipientsText(withStatus(recipients, 'waiting', 'ringing', 'speaking'));
+  return `reached ${reached} of ${recipients.length}${open === '' ? '' : `, ${open}`}`;
+};
+
+/** What comes next for a notification, and when (ISO 8601): the next wave, or else the next attempt to reach somebody. */
 export const nextOf = ({
   status,
   recipients,
   next_wave_at: wave,
 }: Pick<Notification, 'status' | 'recipients' | 'next_wave_at'>): { what: string; at: string } | undefined => {
   if (status !== 'in_progress') return undefined;
+  if (wave !== undefined) return { what: 'next wave', at: wave };
   const [attempt] = recipients.flatMap(({ next_attempt_at: at }) => at ?? []).sort();
-  if (wave !== undefined && (attempt === undefined || wave <= attempt)) return { what: 'next wave', at: wave };
   return attempt === undefined ? undefined : { what: 'next attempt', at: attempt };
 };
 
-/** Lists of so many people are shown wholly. */
-const SHORT_LIST = 8;
-
-/** Whether nothing happened to a person that has to be read: heard at the first attempt, or never called. */
-const isUneventful = ({ status, attempts }: Recipient): boolean =>
-  (status === 'heard' && attempts.length === 1) ||
-  ((status === 'waiting' || status === 'stopped') && attempts.length === 0);
-
-/** One wave of a notification; people of whom there is nothing to tell are folded, where there are many people. */
-export interface Wave {
-  /** Undefined where the notification has no waves. */
-  readonly wave: number | undefined;
-  readonly shown: readonly Recipient[];
-  readonly folded: readonly Recipient[];
-}
-
-/** The people of a notification, wave after wave, in the order of the request. */
-export const wavesOf = ({ recipients }: Pick<Notification, 'recipients'>): readonly Wave[] => {
-  const folds = recipients.length > SHORT_LIST;
-  const numbers = [...new Set(recipients.map(({ wave }) => wave))].sort((a, b) => (a ?? 0) - (b ?? 0));
-  return numbers.map((wave) => {
-    const people = recipients.filter((each) => each.wave === wave);
-    return {
-      wave,
-      shown: people.filter((each) => !folds || !isUneventful(each)),
-      folded: people.filter((each) => folds && isUneventful(each)),
-    };
-  });
-};
+/** The recipients of a notification, wave after wave, in the order of the request; without waves `wave` is undefined. */
+export const wavesOf = ({
+  recipients,
+}: Pick<Notification, 'recipients'>): ReadonlyMap<number | undefined, readonly Recipient[]> =>
+  Map.groupBy(
+    recipients.toSorted((left, right) => (left.wave ?? 0) - (right.wave ?? 0)),
+    ({ wave }) => wave,
+  );

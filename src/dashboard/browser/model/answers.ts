@@ -1,6 +1,8 @@
 import * as z from 'zod/mini';
 
-// Without it, zod tries to compile functions from text, which the page's Content-Security-Policy forbids and reports.
+import { STEPS } from './steps.ts';
+
+// Without it, zod tries to compile functions from text. The page's Content-Security-Policy forbids that and reports it.
 z.config({ jitless: true });
 
 /*
@@ -20,24 +22,35 @@ const counts = {
 
 const period = { ts_utc_start: z.string(), ts_utc_end: z.string(), active_cameras: z.number() };
 
+/** How often the AI was right about one category, in reviewed frames. */
+const accuracy = z.object({ flagged: z.number(), confirmed: z.number(), missed: z.number() });
+
 /** `GET /api/analytics`: the ten facts; the ids only where they were asked for. */
 export const activitySchema = z.object({ ...period, active_camera_ids: z.optional(z.array(z.string())), ...counts });
 
 /** `GET /api/analytics/series` */
-export const seriesSchema = z.object({
-  step: z.enum(['minute', 'hour', 'day']),
-  steps: z.array(z.object({ ...period, ...counts })),
-});
+export const seriesSchema = z.object({ step: z.enum(STEPS), steps: z.array(z.object({ ...period, ...counts })) });
 
 /** `GET /api/analytics/cameras` */
 export const camerasSchema = z.object({
   date: z.string(),
   days: z.prefault(z.number(), 1),
   total_cameras: z.number(),
-  cameras: z.array(z.object({ camera_id: z.string(), ...counts })),
+  cameras: z.array(
+    z.object({ camera_id: z.string(), ...counts, accuracy: z.prefault(z.record(z.string(), accuracy), {}) }),
+  ),
 });
 
-/** `GET /api/analytics/cameras?counts=false` */
+/** `GET /api/analytics/accuracy` */
+export const accuracySchema = z.object({
+  date: z.string(),
+  days: z.number(),
+  categories: z.record(z.string(), accuracy),
+  /** Days whose counters do not keep these figures. */
+  without: z.prefault(z.array(z.string()), []),
+});
+
+/** `GET /api/analytics/cameras/last-seen` */
 export const knownSchema = z.object({
   cameras: z.array(z.object({ camera_id: z.string(), last_event_at: z.optional(z.string()) })),
 });
@@ -54,7 +67,9 @@ const attempt = z.object({
 
 const recipient = z.object({
   recipient: z.string(),
+  name: z.optional(z.string()),
   status: z.string(),
+  reason: z.optional(z.string()),
   wave: z.optional(z.number()),
   attempts: z.prefault(z.array(attempt), []),
   next_attempt_at: z.optional(z.string()),
@@ -72,11 +87,15 @@ export const notificationSchema = z.object({
   next_wave_at: z.optional(z.string()),
   acknowledged_by: z.optional(z.string()),
   acknowledged_at: z.optional(z.string()),
+  worsened_since_acknowledged: z.optional(z.boolean()),
   recipients: z.prefault(z.array(recipient), []),
 });
 
-/** `GET /api/notifications` */
-export const notificationsSchema = z.object({ notifications: z.array(notificationSchema) });
+/** `GET /api/notifications`; `phone` with `attention=true` only. */
+export const notificationsSchema = z.object({
+  notifications: z.array(notificationSchema),
+  phone: z.optional(z.object({ usable: z.boolean(), since: z.optional(z.string()), reason: z.optional(z.string()) })),
+});
 
 /** An error's body (RFC 9457), as far as it is shown. */
 export const problemSchema = z.object({ detail: z.string(), code: z.optional(z.string()) });
@@ -86,10 +105,12 @@ export type CountsPerCategory = Readonly<Record<string, number>>;
 export type Activity = z.infer<typeof activitySchema>;
 export type Series = z.infer<typeof seriesSchema>;
 export type Cameras = z.infer<typeof camerasSchema>;
-/** The cameras that are known, and when each last sent a frame: the start of that minute. */
+export type CameraCounts = Cameras['cameras'][number];
+export type Accuracy = z.infer<typeof accuracySchema>;
+export type CategoryAccuracy = z.infer<typeof accuracy>;
+/** The cameras of the last days, and the start of the minute in which each last sent a frame. */
 export type KnownCameras = z.infer<typeof knownSchema>;
 export type KnownCamera = KnownCameras['cameras'][number];
-export type CameraCounts = Cameras['cameras'][number];
 export type Attempt = z.infer<typeof attempt>;
 /** One person of a notification; the number is masked. */
 export type Recipient = z.infer<typeof recipient>;

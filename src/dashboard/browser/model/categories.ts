@@ -17,7 +17,7 @@ export const MAP_NAMES: Readonly<Record<CategoryMap, string>> = {
   annotated_counts_per_category: 'Annotations',
 };
 
-/** A category's count, 0 where there is none: a category may be called `constructor`. */
+/** A category's count, 0 if there is none: a category may be called `constructor`. */
 export const countOf = (counts: CountsPerCategory, category: string): number =>
   Object.hasOwn(counts, category) ? (counts[category] ?? 0) : 0;
 
@@ -29,23 +29,22 @@ const rank = (category: string): number => {
   return index < 0 ? FIRST_CATEGORIES.length : index;
 };
 
-/** Every category of some counts: fire, smoke, structure where they are there, then the others by name. */
-export const orderedCategories = (counts: readonly Pick<Activity, CategoryMap>[]): readonly string[] => {
-  const names = new Set<string>();
-  for (const each of counts) {
-    for (const map of CATEGORY_MAPS) for (const name of Object.keys(each[map])) names.add(name);
-  }
-  return [...names].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
-};
+/** Names of categories in their order: fire, smoke, structure if they are there, then the others by name. */
+export const ordered = (names: Iterable<string>): readonly string[] =>
+  [...new Set(names)].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 
-/** A colour on a light and on a dark panel. */
-export interface Colour {
+/** Every category of some counts, in their order. */
+export const orderedCategories = (counts: readonly Pick<Activity, CategoryMap>[]): readonly string[] =>
+  ordered(counts.flatMap((each) => CATEGORY_MAPS.flatMap((map) => Object.keys(each[map]))));
+
+/** A color on a light and on a dark panel. */
+export interface Color {
   readonly light: string;
   readonly dark: string;
 }
 
-/** Fire, smoke, structure, then nine more: any two of them differ, and all from the panel by 3:1; the tests work both out. */
-const COLOURS: readonly Colour[] = [
+/** Fire, smoke, structure, then four more: any two of them differ, and all from the panel by 3:1. The tests compute both. */
+export const COLORS: readonly Color[] = [
   { light: '#d9480f', dark: '#ff7a3d' },
   { light: '#7a8794', dark: '#b4bfca' },
   { light: '#0b5cad', dark: '#3f9bff' },
@@ -53,64 +52,32 @@ const COLOURS: readonly Colour[] = [
   { light: '#e44df3', dark: '#e3b6ff' },
   { light: '#6c411a', dark: '#ca9971' },
   { light: '#6d06fd', dark: '#873dfd' },
-  { light: '#a97ec3', dark: '#deeb12' },
-  { light: '#f42c51', dark: '#c44068' },
-  { light: '#00088f', dark: '#bfedbd' },
-  { light: '#6d0f76', dark: '#9050a3' },
-  { light: '#55092c', dark: '#df022a' },
 ];
 
-/** Nobody tells more colours apart: further categories have one of them again, with one of so many patterns. */
-const PATTERNS = 6;
+/** Frames, cameras, and all categories without a color of their own. */
+export const PLAIN_COLOR: Color = { light: '#4a5a6a', dark: '#8fa3b5' };
 
-/** What has no category: frames, cameras, several categories together. */
-export const PLAIN_COLOUR: Colour = { light: '#4a5a6a', dark: '#8fa3b5' };
-
-/** How a category is painted: a colour, and a pattern from 0 (none). */
-export interface Paint {
-  readonly colour: Colour;
-  readonly pattern: number;
-}
-
-/** How each category is painted. */
-export type Palette = ReadonlyMap<string, Paint>;
+/** The color of each category that has one. More colors than these cannot be told apart: the other categories share {@link PLAIN_COLOR}. */
+export type Palette = ReadonlyMap<string, Color>;
 
 /** How much of a category there is, in all three maps. */
-export const amountOf = (counts: Pick<Activity, CategoryMap>, category: string): number =>
+const amountOf = (counts: Pick<Activity, CategoryMap>, category: string): number =>
   CATEGORY_MAPS.reduce((sum, map) => sum + countOf(counts[map], category), 0);
 
-/**
- * How the categories of some counts are painted, by their rank: those that every deployment starts with have their own colours, then come
- * those of which there is most, by name, and then the others: a count that grows rarely gives a category another colour.
- */
+/** Gives fire, smoke and structure their own colors, and the other colors to the categories of which there is most, by name. */
 export const paletteOf = (counts: Pick<Activity, CategoryMap> | undefined): Palette => {
-  const others = (counts === undefined ? [] : orderedCategories([counts])).filter(
-    (name) => !FIRST_CATEGORIES.includes(name),
-  );
+  const others =
+    counts === undefined ? [] : orderedCategories([counts]).filter((name) => rank(name) === FIRST_CATEGORIES.length);
   const amounts = new Map(others.map((name) => [name, counts === undefined ? 0 : amountOf(counts, name)]));
-  const most = new Set(
-    [...others]
-      .sort((a, b) => (amounts.get(b) ?? 0) - (amounts.get(a) ?? 0))
-      .slice(0, COLOURS.length - FIRST_CATEGORIES.length),
-  );
-  const ranked = FIRST_CATEGORIES.concat(
-    others.filter((name) => most.has(name)),
-    others.filter((name) => !most.has(name)),
-  );
+  const most = others.toSorted((a, b) => (amounts.get(b) ?? 0) - (amounts.get(a) ?? 0)).slice(0, COLORS.length - 3);
+  const names = [...FIRST_CATEGORIES, ...ordered(most)];
   return new Map(
-    ranked.map((name, index) => [
-      name,
-      {
-        colour: COLOURS[index % COLOURS.length] ?? PLAIN_COLOUR,
-        pattern: Math.floor(index / COLOURS.length) % PATTERNS,
-      },
-    ]),
+    COLORS.flatMap((color, index) => (names[index] === undefined ? [] : [[names[index], color] as const])),
   );
 };
 
-/** What is not in the palette has no category. */
-export const paintOf = (palette: Palette, category: string): Paint =>
-  palette.get(category) ?? { colour: PLAIN_COLOUR, pattern: 0 };
-
-/** As CSS has it: light or dark as the reader's system prefers. */
-export const cssColour = ({ light, dark }: Colour): string => `light-dark(${light}, ${dark})`;
+/** The color of a category as CSS has it: light or dark as the reader's system prefers. */
+export const cssColor = (palette: Palette, category: string): string => {
+  const { light, dark } = palette.get(category) ?? PLAIN_COLOR;
+  return `light-dark(${light}, ${dark})`;
+};

@@ -1,13 +1,14 @@
 import type { Series } from './answers.ts';
-import { amountOf, type CategoryMap, countOf, FIRST_CATEGORIES, orderedCategories } from './categories.ts';
-import { daysBetween, shiftDay, shortDay, STEP_MS, type Times, utcDayOf } from './times.ts';
+import { CATEGORY_MAPS, type CategoryMap, countOf, orderedCategories, type Palette } from './categories.ts';
+import { type Step, STEP_MS } from './steps.ts';
+import { shortDay, type Times, utcDayOf } from './times.ts';
 
-/** What a plot shows of each step: a map of counts by category, the camera frames, or how many cameras sent them. */
-export type PlottedFact = CategoryMap | 'total_events' | 'active_cameras';
+/** What a plot shows of each step: a map of counts by category, or the camera frames. */
+export type PlottedFact = CategoryMap | 'total_events';
 
-/** One colour of a plot's bars, or one column of its table. */
+/** One color of a plot's bars, or one column of its table. */
 export interface PlotLine {
-  /** A category; `frames`, `cameras`; or how many further categories are added up in it. */
+  /** A category; `frames`; `active cameras`; or how many further categories are added up in it. */
   readonly label: string;
   /** One count a step. */
   readonly values: readonly number[];
@@ -15,22 +16,21 @@ export interface PlotLine {
 
 /** A plot's numbers. */
 export interface PlotData {
-  /** Begin of each step, milliseconds since 1970; of the whole step where only a part of it is in the range. */
+  /** The start of each step, milliseconds since 1970. Only a part of the first step may be in the range. */
   readonly starts: readonly number[];
-  readonly step: Series['step'];
-  /** The first and the last step, where only a part of them is in the range, or is over: `[true, false]`. */
+  readonly step: Step;
+  /** Whether only a part of the first and of the last step is in the range: `[true, false]`. */
   readonly partial: readonly [first: boolean, last: boolean];
-  /** What is drawn, one on top of the other: at most eight. They add up to all there is. */
+  /** What is drawn, one on top of the other. They add up to all there is. */
   readonly drawn: readonly PlotLine[];
   /** Every category, for the table. */
   readonly columns: readonly PlotLine[];
+  /** How many cameras sent in each step; beside the frames only. They cannot be added up. */
+  readonly cameras?: PlotLine;
 }
 
-/** More categories than this cannot be told apart in one bar. */
-const MOST_DRAWN = 8;
-
-/** What a series says about one fact, ready to be plotted. */
-export const plotData = ({ step, steps }: Series, fact: PlottedFact): PlotData => {
+/** What a series says about one fact, ready to be plotted. Categories without a color of their own are drawn as one. */
+export const plotData = ({ step, steps }: Series, fact: PlottedFact, palette: Palette): PlotData => {
   const length = STEP_MS[step];
   const starts = steps.map(({ ts_utc_start: start }) => Math.floor(Date.parse(start) / length) * length);
   const [first, last] = [steps[0], steps.at(-1)];
@@ -38,47 +38,35 @@ export const plotData = ({ step, steps }: Series, fact: PlottedFact): PlotData =
     first !== undefined && Date.parse(first.ts_utc_start) > (starts[0] ?? 0),
     last !== undefined && Date.parse(last.ts_utc_end) + 1 < (starts.at(-1) ?? 0) + length,
   ] as const;
-  if (fact === 'total_events' || fact === 'active_cameras') {
-    const label = fact === 'total_events' ? 'frames' : 'cameras';
-    const line = { label, values: steps.map((each) => each[fact]) };
-    return { starts, step, partial, drawn: [line], columns: [line] };
+  if (fact === 'total_events') {
+    const frames = { label: 'frames', values: steps.map(({ total_events: count }) => count) };
+    const cameras = { label: 'active cameras', values: steps.map(({ active_cameras: count }) => count) };
+    return { starts, step, partial, drawn: [frames], columns: [frames], cameras };
   }
   const columns = orderedCategories(steps).map((label): PlotLine => ({
     label,
     values: steps.map((each) => countOf(each[fact], label)),
   }));
-  if (columns.length <= MOST_DRAWN) return { starts, step, partial, drawn: columns, columns };
-  // The same ones in every plot of the series: those that have the most of everything.
-  const further = columns.map(({ label }) => label).filter((label) => !FIRST_CATEGORIES.includes(label));
-  const all = (label: string): number => steps.reduce((sum, each) => sum + amountOf(each, label), 0);
-  const free = MOST_DRAWN - 1 - (columns.length - further.length);
-  const sums = new Map(further.map((label) => [label, all(label)]));
-  const rare = new Set(
-    [...further].sort((a, b) => (sums.get(b) ?? 0) - (sums.get(a) ?? 0) || (a < b ? -1 : 1)).slice(free),
-  );
+  const rare = columns.filter(({ label }) => !palette.has(label));
+  if (rare.length === 0) return { starts, step, partial, drawn: columns, columns };
   const together: PlotLine = {
-    label: `${rare.size} more categories`,
-    values: steps.map((each) => [...rare].reduce((sum, label) => sum + countOf(each[fact], label), 0)),
+    label: rare.length === 1 ? '1 more category' : `${rare.length} more categories`,
+    values: steps.map((_, index) => rare.reduce((sum, { values }) => sum + (values[index] ?? 0), 0)),
   };
-  return { starts, step, partial, drawn: [...columns.filter(({ label }) => !rare.has(label)), together], columns };
+  return { starts, step, partial, drawn: [...columns.filter((each) => !rare.includes(each)), together], columns };
 };
 
-/** How many steps are drawn: what has not begun is not 0 but nothing, unless it has counts. */
-export const drawnSteps = ({ starts, columns }: PlotData, now: number): number => {
-  let drawn = starts.length;
-  const isEmpty = (step: number): boolean => columns.every(({ values }) => (values[step] ?? 0) === 0);
-  while (drawn > 0 && (starts[drawn - 1] ?? 0) > now && isEmpty(drawn - 1)) drawn -= 1;
-  return drawn;
-};
+/** How many steps are drawn. A step that has not begun is not drawn as 0, unless it has counts. */
+export const drawnSteps = ({ starts, drawn }: PlotData, now: number): number =>
+  starts.findLastIndex((start, step) => start <= now || drawn.some(({ values }) => (values[step] ?? 0) > 0)) + 1;
 
-/** The highest bar: which step it is, and its count; undefined where all are 0. */
+/** The highest bar: which step it is, and its count; undefined if all are 0. */
 export const peakOf = (lines: readonly PlotLine[]): { readonly index: number; readonly count: number } | undefined => {
-  let peak: { index: number; count: number } | undefined;
-  for (let index = 0; index < (lines[0]?.values.length ?? 0); index += 1) {
-    const count = lines.reduce((sum, { values }) => sum + (values[index] ?? 0), 0);
-    if (count > (peak?.count ?? 0)) peak = { index, count };
-  }
-  return peak;
+  const sums = (lines[0]?.values ?? []).map((_, step) =>
+    lines.reduce((sum, { values }) => sum + (values[step] ?? 0), 0),
+  );
+  const count = Math.max(0, ...sums);
+  return count === 0 ? undefined : { index: sums.indexOf(count), count };
 };
 
 /** The counts at which a plot has a line, from 0 to above its highest bar: whole, and at most six. */
@@ -91,9 +79,8 @@ export const countMarks = (highest: number): readonly number[] => {
 
 /** Most marks of time that fit beneath a plot on a phone. */
 const MOST_MARKS = 7;
-const MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720] as const;
-const DAYS = [1, 2, 5, 7, 10, 15, 30, 60] as const;
-const MINUTE_MS = 60_000;
+/** Round times of a clock: marks are so many minutes apart. */
+const MINUTES = [5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1_440] as const;
 
 /** A mark beneath a plot. */
 export interface TimeMark {
@@ -102,38 +89,21 @@ export interface TimeMark {
   readonly text: string;
 }
 
-/**
- * The marks beneath a plot: at round times of the clock that is shown, whose zone need not be whole hours from UTC; beneath days, at UTC
- * days. At least one.
- */
+/** `2026-11-21 08:30:00` → 510 */
+const minutesOf = (clock: string): number => Number(clock.slice(11, 13)) * 60 + Number(clock.slice(14, 16));
+
+/** The marks beneath a plot, each at the start of a step: at round times of the clock that is shown, if steps start there. */
 export const timeMarks = ({ starts, step }: Pick<PlotData, 'starts' | 'step'>, times: Times): readonly TimeMark[] => {
-  const [start, length] = [starts[0], starts.length * STEP_MS[step]];
-  if (start === undefined) return [];
-  const placed = (instant: number, text: string): TimeMark => ({ at: (instant - start) / length, text });
-  const isIn = (instant: number): boolean => instant >= start && instant < start + length;
-  const days = DAYS.find((each) => length / STEP_MS.day / each <= MOST_MARKS) ?? Infinity;
-  const minutes = step === 'day' ? undefined : MINUTES.find((each) => length / MINUTE_MS / each <= MOST_MARKS);
-  const first = step === 'day' ? utcDayOf(start) : times.dayOf(start);
-  const last = step === 'day' ? utcDayOf(start + length - 1) : times.dayOf(start + length - 1);
-  const marks = Array.from({ length: daysBetween(first, last) + 1 }, (_, after) => shiftDay(first, after)).flatMap(
-    (day) => {
-      if (minutes === undefined) {
-        const isRound = daysBetween('2000-01-01', day) % days === 0;
-        return isRound ? [placed(step === 'day' ? Date.parse(day) : times.startOfDay(day), shortDay(day))] : [];
-      }
-      return Array.from({ length: 1_440 / minutes }, (_, index) => index * minutes).flatMap((minute) => {
-        const clock = `${twoDigits(minute / 60)}:${twoDigits(minute % 60)}`;
-        const { first: instant } = times.instants(`${day} ${clock}:00`);
-        // Spring leaves some times out.
-        return times.wall(instant).slice(11, 16) === clock
-          ? [placed(instant, minute === 0 ? shortDay(day) : clock)]
-          : [];
-      });
-    },
-  );
-  const shown = marks.filter(({ at }) => isIn(start + at * length));
-  if (shown.length > 0) return shown;
-  return [placed(start, step === 'day' ? shortDay(first) : times.wall(start).slice(11, 16))];
+  const clocks = starts.map((start) => (step === 'day' ? `${utcDayOf(start)} 00:00` : times.wall(start)));
+  const round = MINUTES.map((apart) => clocks.flatMap((clock, index) => (minutesOf(clock) % apart === 0 ? index : [])));
+  const every = Math.ceil(starts.length / MOST_MARKS);
+  const even = clocks.flatMap((_, index) => (index % every === 0 ? index : []));
+  const marked = round.find(({ length }) => length >= 2 && length <= MOST_MARKS) ?? even;
+  return marked.map((index) => {
+    const clock = clocks[index] ?? '';
+    return { at: index / starts.length, text: minutesOf(clock) === 0 ? shortDay(clock) : clock.slice(11, 16) };
+  });
 };
 
-const twoDigits = (number: number): string => String(Math.floor(number)).padStart(2, '0');
+/** The plots, in their order. */
+export const PLOTTED_FACTS: readonly PlottedFact[] = [...CATEGORY_MAPS, 'total_events'];

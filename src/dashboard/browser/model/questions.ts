@@ -1,4 +1,5 @@
-import { type PeriodEnds, sensibleStep, type UtcDays } from './spans.ts';
+import type { PeriodEnds, UtcDays } from './spans.ts';
+import { seriesStep } from './steps.ts';
 
 /** A path below the API's base, with its query: `analytics?ts_utc_start=…`. It never carries the key. */
 export type Question = string;
@@ -9,7 +10,7 @@ const question = (path: string, parameters: Readonly<Record<string, string | und
   return `${path}?${query}`;
 };
 
-/** The ten facts of a period; the ids of the cameras only where somebody looks at them. */
+/** The ten facts of a period; the ids of the cameras only if somebody looks at them. */
 export const activityQuestion = (
   { start, end }: PeriodEnds,
   cameraId: string | undefined,
@@ -27,33 +28,48 @@ export const seriesQuestion = (period: PeriodEnds, cameraId: string | undefined)
   question('analytics/series', {
     ts_utc_start: period.start,
     ts_utc_end: period.end,
-    step: sensibleStep(period),
+    step: seriesStep(Date.parse(period.start), Date.parse(period.end)),
     camera_id: cameraId,
   });
 
-/** The cameras of some UTC days: a camera that is shown alone is still listed among the others. */
+/** How often the AI was right on some UTC days. */
+export const accuracyQuestion = (
+  { last, days }: Pick<UtcDays, 'last' | 'days'>,
+  cameraId: string | undefined,
+): Question => question('analytics/accuracy', { date: last, days: String(days), camera_id: cameraId });
+
+/** Orders the cameras by how often the AI flagged something that nobody confirmed. The service does not know this order: the page asks for all cameras and orders them. */
+export const BY_NOT_CONFIRMED = 'not_confirmed';
+
+/** The most cameras that the service lists. */
+export const MOST_CAMERAS = 5_000;
+
+/** The cameras of some UTC days. It takes no camera id: a camera that is shown alone is still listed among the others. */
 export const camerasQuestion = (
   { last, days }: Pick<UtcDays, 'last' | 'days'>,
   orderBy: string,
   search: string,
   limit: number,
-): Question =>
-  question('analytics/cameras', {
+): Question => {
+  const isOrderedHere = orderBy === BY_NOT_CONFIRMED;
+  return question('analytics/cameras', {
     date: last,
     days: String(days),
-    order_by: orderBy,
+    order_by: isOrderedHere ? 'total_events' : orderBy,
+    accuracy: 'true',
     q: search || undefined,
-    limit: String(limit),
+    limit: String(isOrderedHere ? MOST_CAMERAS : limit),
   });
-
-/** The cameras of the last days, by the UTC day that it is: only when each last sent a frame. */
-export const knownQuestion = (today: string): Question =>
-  question('analytics/cameras', { date: today, days: String(KNOWN_DAYS), counts: 'false', limit: '5000' });
+};
 
 /** A camera that sent nothing for so many days is gone, not silent. */
 export const KNOWN_DAYS = 7;
 
-/** The notifications that somebody has to know of, however many newer ones there are. */
+/** When each camera of the last days last sent a frame. @param today the current UTC day */
+export const knownQuestion = (today: string): Question =>
+  question('analytics/cameras/last-seen', { date: today, days: String(KNOWN_DAYS), limit: String(MOST_CAMERAS) });
+
+/** The notifications that need attention, however many newer ones there are; and whether the phone works. */
 export const ATTENTION_QUESTION: Question = 'notifications?attention=true';
 
 /** The newest notifications. */

@@ -1,13 +1,13 @@
-/** Why something could not be shown as asked for. */
+/** Why the service did not answer a question as asked. */
 export type Trouble =
-  /** The service, or something before it, understood the question and does not take it (4xx). */
+  /** The service, or a gateway before it, does not accept the question (4xx). */
   | { readonly kind: 'refused'; readonly status: number; readonly detail: string }
   /** The service says that it cannot answer now (5xx, 429). */
   | {
       readonly kind: 'unavailable';
       readonly status: number;
       readonly detail: string;
-      /** The service's own name for the problem: a gateway before it has none. */
+      /** The service's own name for the problem; a gateway before it gives none. */
       readonly code?: string | undefined;
       readonly retryAfterSeconds: number | undefined;
     }
@@ -16,84 +16,95 @@ export type Trouble =
   /** An answer that the page does not understand. */
   | { readonly kind: 'unreadable' };
 
-/** When a part of the page was last answered, and from when on that is old. Milliseconds since 1970. */
-export interface LastAnswer {
-  readonly at: number;
-  readonly lateFrom: number;
+/** How often the service is asked about a part, and how long an answer may take, in milliseconds. */
+export interface Pace {
+  readonly every: number;
+  readonly patience: number;
 }
 
-/** Whether what a part of the page shows is current, and when it is asked about again; without `last` it was never answered. */
-export type Refresh = { readonly last?: LastAnswer | undefined } & (
-  | { readonly phase: 'asking' }
-  | { readonly phase: 'current'; readonly nextAt: number }
-  /** The service has no phone, in its own words. */
-  | { readonly phase: 'off'; readonly detail: string; readonly nextAt: number }
-  /** `failures`: questions that failed by themselves, one after the other. */
-  | { readonly phase: 'failing'; readonly trouble: Trouble; readonly failures: number; readonly nextAt: number }
-);
+/** An answer that is still missing after so many milliseconds is given up. */
+const PATIENCE = 15_000;
 
-/** How often the service is asked about each part, in milliseconds; and after how many missed answers the last one is old. */
-export const PACE = {
-  live: 10_000,
-  past: 60_000,
-  /** Alerts: less than the ten seconds in which somebody has to know. */
-  alerts: 8_000,
-  /** While nobody sees the tab; browsers let a hidden one do no more. */
-  hidden: 60_000,
-  /** Cameras that sent in the last minutes. */
-  recent: 60_000,
-  /** Cameras of the last days: less than the minutes after which one is silent, so that its last frame is known by then. */
-  known: 600_000,
-  firstRetry: 2_000,
-  slowestRetry: 60_000,
-  missed: 3,
-} as const;
+/** How often the service is asked about each part. */
+export const PACES = {
+  live: { every: 10_000, patience: PATIENCE },
+  past: { every: 60_000, patience: PATIENCE },
+  /** 15 s after the last answer, alerts are old: the reader must know that by then. */
+  alerts: { every: 8_000, patience: 7_000 },
+  /** Alerts in a hidden tab, old after 75 s. Browsers wake a hidden tab once a minute: a shorter pause meets each of these minutes. */
+  hidden: { every: 55_000, patience: 20_000 },
+  /** The cameras of the last days: less than the 15 minutes after which a camera is silent. */
+  known: { every: 600_000, patience: PATIENCE },
+} as const satisfies Record<string, Pace>;
 
-/** How a question was asked. */
-export interface AskedBy {
-  readonly now: number;
-  /** Milliseconds to the next question about the same part. */
-  readonly pace: number;
-  /** 0 to 1: many pages must not ask a returning service all at once. */
-  readonly chance: number;
-  /** Somebody asked for it: that it failed too must not lengthen the wait for the next one. */
-  readonly byHand?: boolean;
+const FIRST_RETRY = 2_000;
+const SLOWEST_RETRY = 60_000;
+/** The service may ask for a longer pause, but no longer than this. */
+const LONGEST_PAUSE = 300_000;
+
+/** What the page knows of one part. Times in milliseconds since 1970. */
+export interface Part<Answer> {
+  /** What the answer is about: an answer about something else is never shown in its place. */
+  readonly subject: string;
+  readonly answer: Answer | undefined;
+  /** The question that was answered, and the tag of its answer. */
+  readonly question?: string;
+  readonly etag?: string | undefined;
+  readonly answeredAt?: number;
+  /** From then on the answer is old. */
+  readonly lateFrom?: number;
+  /** A question is open, and is given up then. */
+  readonly waitsUntil?: number | undefined;
+  /** Why the last question had no answer. */
+  readonly trouble?: Trouble | undefined;
+  /** How many questions had no answer, one after the other. */
+  readonly failures: number;
+  /** When the service is asked again. */
+  readonly nextAt?: number;
 }
 
-/** An answer that was given now, or found unchanged, with a pace. */
-export const answeredAt = (at: number, pace: number): LastAnswer => ({ at, lateFrom: at + PACE.missed * pace });
+/** The part after the service gave the answer that it has, or found it unchanged. */
+export const afterAnswer = <Answer>(part: Part<Answer>, now: number, pace: Pace): Part<Answer> => ({
+  ...part,
+  answeredAt: now,
+  lateFrom: now + pace.every + pace.patience,
+  waitsUntil: undefined,
+  trouble: undefined,
+  failures: 0,
+  nextAt: now + pace.every,
+});
 
-/** What an answer, or a trouble in its place, means for what is shown. */
-export const afterReply = (
-  { last, ...before }: Refresh,
-  trouble: Trouble | undefined,
-  { now, pace, chance, byHand = false }: AskedBy,
-): Refresh => {
-  if (trouble === undefined) return { phase: 'current', last: answeredAt(now, pace), nextAt: now + pace };
-  if (isPhoneOff(trouble)) {
-    return { phase: 'off', detail: trouble.detail, last: answeredAt(now, PACE.past), nextAt: now + PACE.past };
-  }
-  const waiting = before.phase === 'failing' ? before : undefined;
-  const failures = (waiting?.failures ?? 0) + (byHand && waiting !== undefined ? 0 : 1);
-  const nextAt = now + retryDelay(trouble, failures, chance);
-  const keeps = byHand && waiting !== undefined && waiting.nextAt > now;
-  return { phase: 'failing', trouble, failures, nextAt: keeps ? Math.min(nextAt, waiting.nextAt) : nextAt, last };
+/**
+ * The part after a question had no answer: what was answered before stays.
+ *
+ * @param chance 0 to 1: many pages must not ask a returning service all at once
+ */
+export const afterTrouble = <Answer>(
+  part: Part<Answer>,
+  trouble: Trouble,
+  now: number,
+  pace: Pace,
+  chance: number,
+): Part<Answer> => {
+  const failures = part.failures + 1;
+  const nextAt = now + (isPhoneOff(trouble) ? SLOWEST_RETRY : retryDelay(trouble, failures, pace, chance));
+  return { ...part, waitsUntil: undefined, trouble, failures, nextAt };
 };
 
-/** Twice as long after every failure, with some chance; what the service asks for comes first. */
-const retryDelay = (trouble: Trouble, failures: number, chance: number): number => {
-  const doubled = Math.min(PACE.firstRetry * 2 ** Math.min(failures - 1, 10), PACE.slowestRetry);
-  const asked =
-    trouble.kind === 'unavailable' && trouble.retryAfterSeconds !== undefined ? trouble.retryAfterSeconds * 1_000 : 0;
-  return Math.min(Math.max(doubled * (0.75 + chance / 2), asked), 5 * PACE.slowestRetry);
+/** Doubles after every failure, up to the pace (10 s to 60 s), with some chance; the service may ask for more. Milliseconds. */
+const retryDelay = (trouble: Trouble, failures: number, { every }: Pace, chance: number): number => {
+  const slowest = Math.min(Math.max(every, 10_000), SLOWEST_RETRY);
+  const doubled = Math.min(FIRST_RETRY * 2 ** Math.min(failures - 1, 10), slowest);
+  const asked = trouble.kind === 'unavailable' ? (trouble.retryAfterSeconds ?? 0) * 1_000 : 0;
+  return Math.min(Math.max(doubled * (0.75 + chance / 4), asked), LONGEST_PAUSE);
 };
 
 /**
- * Whether the service places no phone calls. Only its own code says that: a 404 is a deployment, and a 503 with some JSON is a gateway,
- * behind which a fire may be reported.
+ * Whether the service was started with `PHONE=off`. Only its own code says that. A 404 comes from a deployment, and a 503 without the code
+ * from a gateway, behind which a fire may be reported.
  */
-const isPhoneOff = (trouble: Trouble): trouble is Extract<Trouble, { readonly kind: 'unavailable' }> =>
-  trouble.kind === 'unavailable' && trouble.status === 503 && trouble.code === 'phone_off';
+export const isPhoneOff = (trouble: Trouble | undefined): boolean =>
+  trouble?.kind === 'unavailable' && trouble.status === 503 && trouble.code === 'phone_off';
 
 /** A trouble in words, as a sentence. */
 export const troubleText = (trouble: Trouble): string => {
@@ -106,19 +117,5 @@ export const troubleText = (trouble: Trouble): string => {
       return 'The service does not answer.';
     case 'unreadable':
       return 'The service answered something that this page does not understand. Reload the page: it may be older than the service.';
-  }
-};
-
-/** The same in a word or two, beside what it concerns. */
-export const troubleWord = (trouble: Trouble): string => {
-  switch (trouble.kind) {
-    case 'refused':
-      return `refused (${trouble.status})`;
-    case 'unavailable':
-      return `no answer (${trouble.status})`;
-    case 'unreachable':
-      return 'no answer';
-    case 'unreadable':
-      return 'wrong answer';
   }
 };

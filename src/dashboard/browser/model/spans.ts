@@ -1,16 +1,8 @@
 import { formatInstant, instantFrom, isInstant, parseInstant } from '../../../analytics/model/instant.ts';
-import {
-  daysBetween,
-  endText,
-  longDay,
-  shiftDay,
-  shortDay,
-  startText,
-  STEP_MS,
-  type Times,
-  utcDayOf,
-} from './times.ts';
-import type { Span } from './view.ts';
+import { daysBetween, endText, longDay, shiftDay, shortDay, startText, type Times, utcDayOf } from './times.ts';
+import { LAST, type Span } from './view.ts';
+
+const HOUR_MS = 3_600_000;
 
 /** Both ends of a period, included, as the questions have them. */
 export interface PeriodEnds {
@@ -26,15 +18,16 @@ const daysOf = (first: string, afterLast: string, times: Times): PeriodEnds => (
   end: endText(times.startOfDay(afterLast)),
 });
 
-/** Both ends of a span. Those of a live range move once a minute: in between, answers may be a 304. */
+/** Both ends of a span. Those of a live range move once a minute: in between, answers may be unchanged. */
 export const periodOf = (span: Span, now: number, times: Times): PeriodEnds => {
   if (span.kind === 'range') return span;
-  if (span.kind === 'last') {
+  const last = span.kind === 'last' ? LAST[span.length] : { days: 1 };
+  if ('hours' in last) {
     const end = now - (now % 60_000);
-    return { start: startText(end - span.hours * STEP_MS.hour), end: endText(end) };
+    return { start: startText(end - last.hours * HOUR_MS), end: endText(end) };
   }
   const day = span.kind === 'day' ? span.date : times.dayOf(now);
-  return daysOf(shiftDay(day, span.kind === 'days' ? 1 - span.days : 0), shiftDay(day, 1), times);
+  return daysOf(shiftDay(day, 1 - last.days), shiftDay(day, 1), times);
 };
 
 /** The whole days, by the clock that is shown, that a period consists of; undefined where it does not. */
@@ -74,15 +67,6 @@ export const movedSpan = (span: Span, direction: -1 | 1, now: number, times: Tim
   return { kind: 'range', start: instantText(start + length), end: instantText(end + length) };
 };
 
-/** The day that a part of a day is in; undefined where a span is a whole day or more. */
-export const dayAround = (span: Span, now: number, times: Times): Span | undefined => {
-  if (span.kind !== 'range' || wholeDaysOf(span, times) !== undefined) return undefined;
-  const day = times.dayOf(Date.parse(span.start));
-  return times.dayOf(Math.max(over(span.end) - 1, Date.parse(span.start))) === day
-    ? spanOfDay(day, now, times)
-    : undefined;
-};
-
 const instantText = (instant: bigint): string => formatInstant(instantFrom(instant)).replace('+00:00', 'Z');
 
 /** Whether what a span shows can still grow by itself: then it is asked for often. */
@@ -112,29 +96,21 @@ export const utcDaysOf = ({ start, end }: PeriodEnds, now: number): UtcDays => {
   return { last, days, isExact, text };
 };
 
-/** More steps than this are no longer told apart on a plot; the service's own limit is 1,500. */
-const MOST_STEPS = 400;
-
-/** The finest step with which a period can still be read: hours for a day, minutes for up to six hours. */
-export const sensibleStep = ({ start, end }: PeriodEnds): keyof typeof STEP_MS => {
-  const count = (length: number): number =>
-    Math.floor(Date.parse(end) / length) - Math.floor(Date.parse(start) / length) + 1;
-  if (count(STEP_MS.minute) <= MOST_STEPS) return 'minute';
-  return count(STEP_MS.hour) <= MOST_STEPS ? 'hour' : 'day';
-};
-
 /** `08:36`, with seconds where there are some. */
 const minuteText = (wall: string): string => wall.slice(11).replace(/:00$/, '');
 
 /** What is shown, in words, without the camera and without its zone: `Saturday 21 November 2026, 08:36 – 09:36`. */
 export const spanTitle = (span: Span, now: number, times: Times): string => {
-  if (span.kind === 'last') return span.hours === 1 ? 'Last hour' : `Last ${span.hours} hours`;
+  const moving = span.kind === 'last' ? LAST[span.length] : undefined;
+  if (moving !== undefined && 'hours' in moving) {
+    return moving.hours === 1 ? 'Last hour' : `Last ${moving.hours} hours`;
+  }
   if (span.kind === 'today') return `Today, ${longDay(times.dayOf(now))}`;
   const period = periodOf(span, now, times);
   const days = wholeDaysOf(period, times);
   if (days !== undefined) {
     if (days.first === days.last) return longDay(days.first);
-    return `${span.kind === 'days' ? `Last ${span.days} days, ` : ''}${longDay(days.first)} – ${longDay(days.last)}`;
+    return `${moving === undefined ? '' : `Last ${moving.days} days, `}${longDay(days.first)} – ${longDay(days.last)}`;
   }
   // 09:35:59.999999 is the end that everybody calls 09:36; a second that was typed is included wholly, and stays the one that was typed.
   const end =
@@ -159,7 +135,7 @@ export const zoneOf = (span: Span, now: number, times: Times): string => {
 /** Minutes after which a camera that sends nothing is silent. */
 export const SILENT_MINUTES = 15;
 
-/** The minutes until now: whoever sent nothing in them is silent. */
+/** The minutes until now: a camera that sent nothing in them is silent. */
 export const recentPeriod = (now: number): PeriodEnds => {
   const minute = now - (now % 60_000);
   return { start: startText(minute - SILENT_MINUTES * 60_000), end: endText(minute) };

@@ -1,8 +1,4 @@
-/** Milliseconds of a UTC day. */
-export const DAY_MS = 86_400_000;
-
-/** The steps of `GET /api/analytics/series`, in milliseconds. */
-export const STEP_MS = { minute: 60_000, hour: 3_600_000, day: DAY_MS } as const;
+import { DAY_MS, type Step, STEP_MS } from './steps.ts';
 
 /** A length of time, in words: `40 s`, `4 min`, `9 h`, `3 days`. */
 export const lengthText = (milliseconds: number): string => {
@@ -161,7 +157,7 @@ export class Times extends ZoneClock {
   }
 
   /** One step of a series: `21 Nov 04:00–05:00 PST`; `21 Nov UTC`, because days are UTC days in every series. */
-  step(start: number, step: keyof typeof STEP_MS): TimeText {
+  step(start: number, step: Step): TimeText {
     if (step === 'day') return { text: `${shortDay(utcDayOf(start))} UTC`, other: undefined };
     return this.#both((clock) => {
       const until = clock.wall(start + STEP_MS[step]).slice(11, 16);
@@ -183,15 +179,11 @@ export class Times extends ZoneClock {
     return this.instants(`${day} 00:00:00`).first;
   }
 
-  /** What somebody wrote into a field (`2026-11-21 08:00`, with seconds, or a day alone), as the address has it; an end is included wholly. */
+  /** What a `datetime-local` field holds (`2026-11-21T08:00`, with seconds or without), as the address has it; an end includes its second. */
   typed(text: string, end: 'from' | 'until'): string | undefined {
-    const form = /^(\d{4}-\d{2}-\d{2})(?:[T ]+(\d{1,2}:[0-5]\d)(:[0-5]\d)?)?$/i;
-    const [, day = '', minute, seconds] = form.exec(text.trim()) ?? [];
-    if (!isCalendarDay(day) || (minute !== undefined && Number(minute.split(':')[0]) > 23)) return undefined;
-    if (minute === undefined) {
-      return end === 'from' ? startText(this.startOfDay(day)) : endText(this.startOfDay(shiftDay(day, 1)));
-    }
-    const { first, last } = this.instants(`${day} ${minute.padStart(5, '0')}${seconds ?? ':00'}`);
+    const [, day = '', minute = '', seconds = ':00'] = /^([\d-]{10})T(\d\d:\d\d)(:\d\d)?/.exec(text) ?? [];
+    if (!isCalendarDay(day)) return undefined;
+    const { first, last } = this.instants(`${day} ${minute}${seconds}`);
     return end === 'from' ? startText(first) : endText(last + 1_000);
   }
 }

@@ -1,11 +1,17 @@
 import { formatInstant, parseInstant } from '../../../analytics/model/instant.ts';
 import { isCalendarDay, type ClockOf } from './times.ts';
 
-/** How many hours a live range has. */
-export const LIVE_HOURS = [1, 6, 24] as const;
+/** The ranges that end now: so many hours until the current minute, or so many days with the current one. */
+export const LAST = {
+  '1h': { hours: 1 },
+  '6h': { hours: 6 },
+  '24h': { hours: 24 },
+  '7d': { days: 7 },
+  '30d': { days: 30 },
+} as const satisfies Record<string, { readonly hours: number } | { readonly days: number }>;
 
-/** How many days, until today, a range has that moves with the day. */
-export const LIVE_DAYS = [7, 30] as const;
+/** One of {@link LAST}. */
+export type Last = keyof typeof LAST;
 
 /** Which time the page shows. */
 export type Span =
@@ -15,15 +21,13 @@ export type Span =
   | { readonly kind: 'day'; readonly date: string }
   /** Both ends included; as {@link addressTime} writes them. */
   | { readonly kind: 'range'; readonly start: string; readonly end: string }
-  /** The hours until the current minute. */
-  | { readonly kind: 'last'; readonly hours: (typeof LIVE_HOURS)[number] }
-  /** The current day and those before it: at midnight they move on. */
-  | { readonly kind: 'days'; readonly days: (typeof LIVE_DAYS)[number] };
+  /** It moves with the time. */
+  | { readonly kind: 'last'; readonly length: Last };
 
 /** Everything that the address says about what is shown. */
 export interface View {
   readonly span: Span;
-  /** All cameras where it is undefined. */
+  /** Undefined: all cameras. */
   readonly cameraId: string | undefined;
   /** What the cameras are ordered by: `total_events` and so on, or a category. */
   readonly orderBy: string;
@@ -32,7 +36,7 @@ export interface View {
   readonly clock: ClockOf;
 }
 
-/** The order of the cameras where none is chosen. */
+/** The order of the cameras if none is chosen. */
 const DEFAULT_ORDER = 'fire';
 
 /** Today, all cameras, local time. */
@@ -50,90 +54,69 @@ export interface ReadView {
   readonly problems: readonly string[];
 }
 
-/** A time as the address and the questions carry it: `2026-11-21T08:00:00Z`. Understands what the service does; undefined where it is none. */
+/** A time as the address and the questions carry it: `2026-11-21T08:00:00Z`. Understands what the service does; undefined if it is no time. */
 export const addressTime = (text: string): string | undefined => {
   // A + that was not escaped arrives as a space.
   const instant = parseInstant(text.trim().replace(/ (?=\d{2}(?::?\d{2})?$)/, '+'));
   return instant === undefined ? undefined : formatInstant(instant).replace('+00:00', 'Z');
 };
 
-const KNOWN = new Set('date ts_utc_start ts_utc_end last camera_id order_by notification tz'.split(' '));
+const SPANS = ['date', 'ts_utc_start', 'ts_utc_end', 'last'];
+const KNOWN: ReadonlySet<string> = new Set([...SPANS, 'camera_id', 'order_by', 'notification', 'tz']);
 
-/**
- * The view that an address asks for. Everything that is wrong with it is told, never taken for another view in silence.
- *
- * @param search the address's query, with or without its question mark
- */
+/** The view that an address asks for, and everything that is wrong with it. @param search the address's query */
 export const readView = (search: string): ReadView => {
   const parameters = new URLSearchParams(search);
   const problems: string[] = [];
   for (const name of new Set(parameters.keys())) {
     if (!KNOWN.has(name)) problems.push(`${name.slice(0, 40)} is no parameter of this page.`);
-    else if (parameters.getAll(name).length > 1)
-      problems.push(`${name} is given more than once: the first one counts.`);
+    else if (parameters.getAll(name).length > 1) problems.push(`${name} is given more than once: the first counts.`);
+    else if (parameters.get(name) === '') problems.push(`${name} is empty.`);
   }
-  const span = readSpan(parameters, problems);
-  /** A text that may be anything but empty. */
-  const text = (name: string, otherwise: string): string | undefined => {
-    const value = parameters.get(name);
-    if (value === '') problems.push(`${name} is empty: ${otherwise}.`);
-    return value || undefined;
-  };
+  const given = SPANS.filter((name) => parameters.has(name));
+  const span = readSpan(parameters);
+  if (span === undefined && given.length > 0) {
+    const form = 'date=2026-11-21, last=6h, or ts_utc_start=2026-11-21T08:00:00Z with ts_utc_end';
+    problems.push(`${given.join(' and ')} cannot be understood: today is shown. Write ${form}.`);
+  } else if (given.length > (span?.kind === 'range' ? 2 : 1)) {
+    problems.push(`The address names more than one time: the ${span?.kind ?? ''} is shown.`);
+  }
   const tz = parameters.get('tz') ?? 'local';
   if (tz !== 'utc' && tz !== 'local') problems.push('tz must be utc or local: times are local.');
   const view: View = {
-    span,
-    cameraId: text('camera_id', 'all cameras are shown'),
-    orderBy: text('order_by', `the cameras are ordered by ${DEFAULT_ORDER}`) ?? DEFAULT_ORDER,
-    notification: text('notification', 'none is open'),
+    span: span ?? FIRST_VIEW.span,
+    cameraId: parameters.get('camera_id') || undefined,
+    orderBy: parameters.get('order_by') || DEFAULT_ORDER,
+    notification: parameters.get('notification') || undefined,
     clock: tz === 'utc' ? 'utc' : 'local',
   };
   return { view, problems };
 };
 
-const readSpan = (parameters: URLSearchParams, problems: string[]): Span => {
-  const [date, last] = [parameters.get('date'), parameters.get('last')];
-  const [from, to] = [parameters.get('ts_utc_start'), parameters.get('ts_utc_end')];
-  const asked: Span[] = [];
-  if (from !== null || to !== null) {
-    const [start, end] = [addressTime(from ?? ''), addressTime(to ?? '')];
-    if (from === null || to === null) problems.push('A range needs both ts_utc_start and ts_utc_end.');
-    else if (start === undefined || end === undefined) {
-      problems.push('ts_utc_start and ts_utc_end must be times such as 2026-11-21T08:00:00Z.');
-    } else asked.push({ kind: 'range', start, end });
-  }
-  if (date !== null) {
-    if (isCalendarDay(date)) asked.push({ kind: 'day', date });
-    else problems.push('date must be a day that exists, such as 2026-11-21.');
-  }
-  if (last !== null) {
-    const hours = LIVE_HOURS.find((each) => `${each}h` === last);
-    const days = LIVE_DAYS.find((each) => `${each}d` === last);
-    if (hours !== undefined) asked.push({ kind: 'last', hours });
-    else if (days !== undefined) asked.push({ kind: 'days', days });
-    else problems.push('last must be 1h, 6h, 24h, 7d or 30d.');
-  }
-  const [span] = asked;
-  const isGiven = [date, last, from, to].some((value) => value !== null);
-  if (span === undefined && isGiven) problems.push('Today is shown.');
-  if (asked.length > 1) problems.push(`The address names more than one time: the ${span?.kind ?? ''} is shown.`);
-  return span ?? FIRST_VIEW.span;
+/** Undefined if there is none, or it cannot be understood. */
+const readSpan = (parameters: URLSearchParams): Span | undefined => {
+  const [date, last] = [parameters.get('date') ?? '', parameters.get('last') ?? ''];
+  const [start, end] = [parameters.get('ts_utc_start'), parameters.get('ts_utc_end')].map((at) =>
+    addressTime(at ?? ''),
+  );
+  if (start !== undefined && end !== undefined) return { kind: 'range', start, end };
+  if (isCalendarDay(date)) return { kind: 'day', date };
+  return isLast(last) ? { kind: 'last', length: last } : undefined;
 };
+
+const isLast = (text: string): text is Last => Object.hasOwn(LAST, text);
 
 /** The query of a view's address, `?date=2026-11-21&camera_id=ridge-04`; empty for {@link FIRST_VIEW}. {@link readView} reads it. */
 export const viewSearch = ({ span, cameraId, orderBy, notification, clock }: View): string => {
-  const parameters = new URLSearchParams();
-  if (span.kind === 'day') parameters.set('date', span.date);
-  if (span.kind === 'range') {
-    parameters.set('ts_utc_start', span.start);
-    parameters.set('ts_utc_end', span.end);
-  }
-  if (span.kind === 'last') parameters.set('last', `${span.hours}h`);
-  if (span.kind === 'days') parameters.set('last', `${span.days}d`);
-  if (cameraId !== undefined) parameters.set('camera_id', cameraId);
-  if (orderBy !== DEFAULT_ORDER) parameters.set('order_by', orderBy);
-  if (notification !== undefined) parameters.set('notification', notification);
-  if (clock === 'utc') parameters.set('tz', 'utc');
+  const parameters = new URLSearchParams({
+    ...(span.kind === 'day' && { date: span.date }),
+    ...(span.kind === 'range' && { ts_utc_start: span.start, ts_utc_end: span.end }),
+    ...(span.kind === 'last' && { last: span.length }),
+    ...(cameraId !== undefined && { camera_id: cameraId }),
+    ...(orderBy !== DEFAULT_ORDER && { order_by: orderBy }),
+    ...(notification !== undefined && { notification }),
+    ...(clock === 'utc' && { tz: 'utc' }),
+  });
   // A colon may stand in a query as it is, and reads better.
   const text = parameters.toString().replaceAll('%3A', ':');
   return text === '' ? '' : `?${text}`;

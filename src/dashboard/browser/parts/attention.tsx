@@ -1,124 +1,155 @@
 import { useRef } from 'preact/hooks';
 
 import { keptName } from '../asking/kept.ts';
-import type { Alarms } from '../model/alarms.ts';
-import { alertTypeText, markOf, nextOf, recipientsText } from '../model/alerts.ts';
+import { alertTypeText, markOf, nextOf, progressText } from '../model/alerts.ts';
 import type { Notification } from '../model/answers.ts';
-import type { PageState } from '../model/page-state.ts';
-import { linksOf } from '../model/reference.ts';
+import { isRed } from '../model/attention.ts';
+import type { Problem } from '../model/page-status.ts';
 import { troubleText } from '../model/refresh.ts';
 import { agoText, inText } from '../model/times.ts';
-import { useSeconds, useShown } from './shown.ts';
+import { goTo, useSeconds, useShown } from './shown.ts';
 import { CameraLink, ViewLink } from './view-link.tsx';
-import { Mark, Time } from './words.tsx';
+import { Mark, Time, TimeWords } from './words.tsx';
 
-interface AttentionProps {
-  readonly alarms: Alarms;
-  readonly cameraIds: readonly string[];
-  /** Why what somebody wanted to be done to a notification was not done. */
-  readonly trouble: PageState['actionTrouble'];
-}
-
-/** What somebody has to know of, under the head of the page: nobody has to scroll to see it. */
-export const AttentionStrip = ({ alarms: { alerts, seen, noCamera }, cameraIds, trouble }: AttentionProps) => {
-  const isCalm = alerts.length === 0 && noCamera === undefined;
+/** What needs attention, under the head of the page: that it is blind, that no camera sends, and every alert. */
+export const AttentionStrip = () => {
+  const { attention, status } = useShown();
+  const { problems } = status;
+  const { alerts, redCount, noCamera } = attention;
+  const isAnythingRed = redCount > 0 || problems.length > 0 || noCamera !== undefined;
   const spoken = [
-    ...alerts.map((each) => `${alertTypeText(each.alert_type)}: ${markOf(each).text}.`),
+    ...problems.map(({ text }) => text),
     ...(noCamera === undefined ? [] : ['No camera sends.']),
+    ...alerts.filter(isRed).map((each) => `${alertTypeText(each.alert_type)}: ${markOf(each).text}.`),
   ];
   return (
     <>
-      {/* Said once: what runs on beside it would be said every second. */}
+      {/* Spoken once. The strip itself changes every second. */}
       <p class="unseen" role="status">
         {spoken.length === 0 ? null : spoken.join(' ')}
       </p>
-      {isCalm ? null : (
-        <section class="attention" aria-label="Needs attention">
+      {!isAnythingRed && alerts.length === 0 ? null : (
+        <section
+          id="attention"
+          class={isAnythingRed ? 'attention' : 'attention calm'}
+          aria-label="Needs attention"
+          tabIndex={-1}
+        >
+          {problems.map((problem) => (
+            <ProblemLine key={problem.text} of={problem} />
+          ))}
           {noCamera === undefined ? null : <NoCamera since={noCamera.since} />}
-          {alerts.map((each) => (
-            <Alert key={each.notification_id} of={each} cameraIds={cameraIds} trouble={trouble} />
-          ))}
-        </section>
-      )}
-      {seen.length === 0 ? null : (
-        <section class="attention seen" aria-label="Seen by somebody">
-          {seen.map((each) => (
-            <SeenAlert key={each.notification_id} of={each} />
-          ))}
+          <ul>
+            {alerts.map((each) => (
+              <Alert key={each.notification_id} of={each} />
+            ))}
+          </ul>
         </section>
       )}
     </>
   );
 };
 
-/** Leads to what became of a notification: scrolls there, and moves the focus. */
+const ProblemLine = ({ of: { text, parts, asOf, nextAt } }: { readonly of: Problem }) => {
+  const { times } = useShown();
+  const now = useSeconds();
+  return (
+    <p class="alert problem">
+      <span aria-hidden="true">✕</span> <strong>{text}</strong>{' '}
+      <span>
+        {parts.length === 0 ? 'You see' : `Not current: ${parts.join(', ')}. You see`}{' '}
+        {asOf === undefined ? (
+          'nothing of it yet.'
+        ) : (
+          <>
+            what the service answered at <TimeWords of={times.moment(asOf)} />.
+          </>
+        )}
+      </span>
+      {nextAt === undefined ? null : <span class="note">Next try {inText(nextAt - now)}.</span>}
+    </p>
+  );
+};
+
+/** Leads to what became of a notification. */
 const StoryLink = ({ of: notification }: { readonly of: Notification }) => {
   const { view } = useShown();
+  const { notification_id: id } = notification;
   return (
-    <ViewLink to={{ ...view, notification: notification.notification_id }} class="id" onFollowed={showStory}>
+    <ViewLink
+      to={{ ...view, notification: id }}
+      class="id"
+      id={lineId(id)}
+      onFollowed={() => goTo(document.querySelector<HTMLElement>('.notification[aria-expanded=true]'))}
+    >
       <Mark of={markOf(notification)} /> <b>{alertTypeText(notification.alert_type)}</b>
     </ViewLink>
   );
 };
 
-const showStory = (): void => {
-  const opened = document.querySelector<HTMLElement>('.notification[aria-expanded=true]');
-  opened?.scrollIntoView({ block: 'start' });
-  opened?.focus({ preventScroll: true });
-};
+const lineId = (notificationId: string): string => `alert ${notificationId}`;
 
 /** What a notification is about: an https address in it is a link, and so is the name of a camera. */
-const Reference = ({ of, cameraIds }: { readonly of: string; readonly cameraIds: readonly string[] }) => (
-  <bdi class="reference">
-    {linksOf(of, cameraIds).map(({ text, to }, index) =>
-      to === 'camera' ? (
-        <CameraLink key={index} id={text} />
-      ) : to === 'address' ? (
-        <a key={index} href={text} target="_blank" rel="noopener noreferrer">
-          {text}
-        </a>
-      ) : (
-        text
-      ),
-    )}
-  </bdi>
-);
+const Reference = ({ of }: { readonly of: string }) => {
+  const { cameraIds } = useShown();
+  return (
+    <bdi class="reference">
+      {of.split(/(\s+)/).map((text, index) =>
+        cameraIds.includes(text) ? (
+          <CameraLink key={index} id={text} />
+        ) : isAddress(text) ? (
+          <a key={index} href={text} target="_blank" rel="noopener noreferrer">
+            {text}
+          </a>
+        ) : (
+          text
+        ),
+      )}
+    </bdi>
+  );
+};
 
-const Alert = ({
-  of: notification,
-  cameraIds,
-  trouble,
-}: Omit<AttentionProps, 'alarms'> & { readonly of: Notification }) => {
+/** Only https: another scheme might run something. An address that holds a password is none to follow. */
+const isAddress = (text: string): boolean => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url?.protocol === 'https:' && url.username === '' && url.password === '';
+};
+
+/** One alert: what and where, how far it has come, what comes next, and who has it. */
+const Alert = ({ of: notification }: { readonly of: Notification }) => {
+  const { actionTrouble: trouble } = useShown().state;
   const now = useSeconds();
   const next = nextOf(notification);
-  const { notification_id: id, reference, created_at: at, recipients } = notification;
+  const { notification_id: id, reference, details, created_at: at, acknowledged_by: by } = notification;
+  const ago = (time: string): string => agoText(now - Date.parse(time));
   return (
-    <div class="alert">
+    <li class={isRed(notification) ? 'alert' : 'alert taken'}>
       <StoryLink of={notification} />
-      {reference === undefined ? null : <Reference of={reference} cameraIds={cameraIds} />}
+      {details === undefined ? null : <bdi>{details}</bdi>}
+      {reference === undefined ? null : <Reference of={reference} />}
       <span class="note">
-        {recipientsText(recipients)}, {agoText(now - Date.parse(at))}
-        {next === undefined ? null : `, ${next.what} ${inText(Date.parse(next.at) - now)}`}
+        {progressText(notification)}
+        {next === undefined ? null : `, ${next.what} ${inText(Date.parse(next.at) - now)}`}, {ago(at)}
       </span>
-      <HaveIt id={id} />
+      {by === undefined ? null : (
+        <span>
+          <HasIt by={by} />{' '}
+          <span class="note">{notification.acknowledged_at && ago(notification.acknowledged_at)}</span>
+          {notification.worsened_since_acknowledged === true ? <b class="bad">, and it became worse since</b> : null}
+        </span>
+      )}
+      <IHaveIt id={id} />
       {trouble?.id === id ? <p class="trouble">That was not done. {troubleText(trouble.trouble)}</p> : null}
-    </div>
+    </li>
   );
 };
 
-const SeenAlert = ({ of: notification }: { readonly of: Notification }) => {
-  const now = useSeconds();
-  const { acknowledged_by: by = '', acknowledged_at: at } = notification;
-  return (
-    <p class="alert">
-      <StoryLink of={notification} />{' '}
-      <span class="note">
-        seen by <bdi>{by}</bdi>
-        {at === undefined ? null : ` ${agoText(now - Date.parse(at))}`}
-      </span>
-    </p>
-  );
-};
+/** Who has an alert in hand. */
+export const HasIt = ({ by }: { readonly by: string }) => (
+  <b>
+    <bdi>{by}</bdi> has it
+  </b>
+);
 
 const NoCamera = ({ since }: { readonly since: string | undefined }) => {
   const now = useSeconds();
@@ -127,21 +158,27 @@ const NoCamera = ({ since }: { readonly since: string | undefined }) => {
       <Mark of={{ text: 'No camera sends', tone: 'bad' }} />
       {since === undefined ? null : (
         <span>
-          since <Time at={since} as="moment" /> <span class="note">({agoText(now - Date.parse(since))})</span>
+          since <Time at={since} /> <span class="note">({agoText(now - Date.parse(since))})</span>
         </span>
       )}
     </p>
   );
 };
 
-/** Most signs of a name. */
-const MOST_SIGNS = 60;
+/** The service's limit of a name. */
+const MOST_CHARACTERS = 60;
 
-/** Says for everybody who has seen an alert. It asks for the name each time: the next shift sits at the same screen. */
-const HaveIt = ({ id }: { readonly id: string }) => {
+/** Says for everybody who has an alert in hand. It asks for the name each time: the next shift sits at the same screen. */
+const IHaveIt = ({ id }: { readonly id: string }) => {
   const { actions } = useShown();
   const dialog = useRef<HTMLDialogElement>(null);
   const input = useRef<HTMLInputElement>(null);
+  const submit = (): void => {
+    const by = input.current?.value.trim() ?? '';
+    keptName.set(by);
+    // The line may have moved, and the focus with it.
+    void actions.acknowledge(id, by).then(() => document.getElementById(lineId(id))?.focus());
+  };
   return (
     <>
       <button
@@ -155,16 +192,9 @@ const HaveIt = ({ id }: { readonly id: string }) => {
         I have it
       </button>
       <dialog ref={dialog} aria-label="Who has it?">
-        <form
-          method="dialog"
-          onSubmit={() => {
-            const by = input.current?.value.trim() ?? '';
-            keptName.set(by);
-            actions.acknowledge(id, by);
-          }}
-        >
+        <form method="dialog" onSubmit={submit}>
           <h3>Who has it?</h3>
-          <p>Everybody sees the name, and the alert leaves the red strip. Phoning goes on.</p>
+          <p>Everybody sees the name, and the alert is grey until its outcome becomes worse. Phoning goes on.</p>
           <div class="row">
             <label>
               Name{' '}
@@ -172,7 +202,7 @@ const HaveIt = ({ id }: { readonly id: string }) => {
                 ref={input}
                 required
                 pattern=".*\S.*"
-                maxLength={MOST_SIGNS}
+                maxLength={MOST_CHARACTERS}
                 autocomplete="off"
                 defaultValue={keptName.get()}
               />

@@ -1,58 +1,53 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 
-import { csvText } from '../../../csv.ts';
+import type { Question } from '../model/questions.ts';
+import { daysText, periodOf } from '../model/spans.ts';
 import { useShown } from './shown.ts';
+import { numbers } from './words.tsx';
 
-/** One column of a table: what the page shows, and what a spreadsheet gets. */
+/** One column of a table. */
 export interface Column<Row> {
-  /** The head in the file; on the page as well, if there is no `head`. */
   readonly name: string;
+  /** Shown in place of the name. */
   readonly head?: ComponentChildren;
-  /** The raw value: whole numbers, ISO times. */
-  readonly value: (row: Row) => string | number;
-  /** What the page shows; the value if it is not given. */
-  readonly cell?: (row: Row) => ComponentChildren;
+  readonly cell: (row: Row) => ComponentChildren;
   readonly isNumber?: boolean;
-  readonly sort?: 'descending' | 'none' | undefined;
+  readonly sort?: 'descending' | undefined;
 }
 
-/** What a table needs. */
+/** What a table shows, and how. */
 export interface DataTableProps<Row> {
   readonly title: string;
   readonly class?: string;
   /** The first one heads its row. */
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
-  readonly rowKey: (row: Row, index: number) => string | number;
+  /** How many rows there are in all, if these are only some. */
+  readonly total?: number;
+  readonly rowKey: (row: Row) => string | number;
   readonly rowClass?: (row: Row) => string;
-  /** All rows, where the page has only some of them, and their columns; undefined: they could not be had. */
-  readonly wholeTable?: (() => Promise<WholeTable<Row> | undefined>) | undefined;
-  /** Said beside the button: what is in the file. */
-  readonly hint?: string | undefined;
+  /** What the service is asked for a CSV file with all rows. */
+  readonly file?: Question;
 }
 
-/** A table with all of its rows. */
-export type WholeTable<Row> = Pick<DataTableProps<Row>, 'columns' | 'rows'>;
+/** More rows are slow to draw, and nobody reads them here. */
+const MOST_ROWS = 400;
 
-/** A table that scrolls in itself, and the same to download. */
+/** A table is printed with so many rows; the style sheet hides the others. */
+const MOST_PRINTED = 50;
+
+/** A table that scrolls in itself. */
 export const DataTable = <Row,>(table: DataTableProps<Row>) => {
-  const { title, class: className = '', columns, rows, rowKey, rowClass, wholeTable, hint } = table;
-  const { days } = useShown();
-  const { region, first, shown, before, after } = useWindow(rows);
-  const [isMissing, setMissing] = useState(false);
-  const save = async (): Promise<void> => {
-    const whole = wholeTable === undefined ? table : await wholeTable();
-    setMissing(whole === undefined);
-    if (whole !== undefined) download(`${title} ${days}.csv`, whole);
-  };
+  const { title, class: className = '', columns, rows, total = rows.length, rowKey, rowClass, file } = table;
+  const shown = rows.slice(0, MOST_ROWS);
   return (
     <>
-      <div class="scroll" role="region" aria-label={`${title}, table`} tabIndex={0} ref={region}>
-        <table class={shown.length < rows.length ? `${className} windowed` : className} aria-rowcount={rows.length + 1}>
+      <div class="scroll" role="region" aria-label={`${title}, table`} tabIndex={0}>
+        <table class={className} aria-rowcount={total + 1}>
           <caption class="unseen">{title}</caption>
           <thead>
-            <tr aria-rowindex={1}>
+            <tr>
               {columns.map(({ name, head, isNumber, sort }) => (
                 <th key={name} scope="col" class={isNumber ? 'number' : ''} aria-sort={sort}>
                   {head ?? name}
@@ -60,99 +55,66 @@ export const DataTable = <Row,>(table: DataTableProps<Row>) => {
               ))}
             </tr>
           </thead>
-          <Gap height={before} />
           <tbody>
-            {shown.map((row, index) => (
-              <tr key={rowKey(row, first + index)} class={rowClass?.(row) ?? ''} aria-rowindex={first + index + 2}>
-                {columns.map(({ name, value, cell, isNumber }, at) =>
+            {shown.map((row) => (
+              <tr key={rowKey(row)} class={rowClass?.(row) ?? ''}>
+                {columns.map(({ name, cell, isNumber }, at) =>
                   at === 0 ? (
                     <th key={name} scope="row">
-                      {cell?.(row) ?? value(row)}
+                      {cell(row)}
                     </th>
                   ) : (
                     <td key={name} class={isNumber ? 'number' : ''}>
-                      {cell?.(row) ?? value(row)}
+                      {cell(row)}
                     </td>
                   ),
                 )}
               </tr>
             ))}
           </tbody>
-          <Gap height={after} />
         </table>
       </div>
-      <p class="file">
-        <button type="button" class="button small" aria-label={`Download CSV: ${title}`} onClick={() => void save()}>
-          Download CSV
-        </button>{' '}
-        <span class="note">{hint}</span>{' '}
-        {isMissing ? (
-          <span class="trouble" role="alert">
-            The service did not answer. Try again.
-          </span>
-        ) : null}
-      </p>
+      {total <= MOST_PRINTED ? null : (
+        <p class="paper">
+          {Math.min(MOST_PRINTED, shown.length)} of {numbers.count(total)}
+        </p>
+      )}
+      {total <= shown.length ? null : (
+        <p class="note">
+          {numbers.count(shown.length)} of {numbers.count(total)}
+        </p>
+      )}
+      {file === undefined ? null : <FileButton title={title} file={file} />}
     </>
   );
 };
 
-/** The place of rows that are out of sight. */
-const Gap = ({ height }: { readonly height: number }) =>
-  height === 0 ? null : (
-    <tbody aria-hidden="true">
-      <tr style={{ height: `${height}px` }} />
-    </tbody>
+const FileButton = ({ title, file }: { readonly title: string; readonly file: Question }) => {
+  const { view, times, now, actions } = useShown();
+  const [isMissing, setMissing] = useState(false);
+  const save = async (): Promise<void> => {
+    const text = await actions.file(file);
+    setMissing(text === undefined);
+    if (text !== undefined) download(`${title} ${daysText(periodOf(view.span, now, times), times)}.csv`, text);
+  };
+  return (
+    <p class="file">
+      <button type="button" class="button small" aria-label={`Download CSV: ${title}`} onClick={() => void save()}>
+        Download CSV
+      </button>{' '}
+      {isMissing ? (
+        <span class="trouble" role="alert">
+          The service did not answer. Try again.
+        </span>
+      ) : null}
+    </p>
   );
-
-/** Up to so many rows are all on the page; of more, so many before the first one in sight and twice as many from it on: a screen shows 15. */
-const MOST_ROWS = 100;
-const AROUND = 15;
-
-/** The rows that are on the page, and the height in pixels of those before and after them. Where there is a window, all rows are of one height. */
-const useWindow = <Row,>(rows: readonly Row[]) => {
-  const region = useRef<HTMLDivElement>(null);
-  const isPrinted = useIsPrinted();
-  const [top, setTop] = useState(0);
-  const [height, setHeight] = useState(36);
-  const isWhole = isPrinted || rows.length <= MOST_ROWS;
-  useLayoutEffect(() => {
-    const row = isWhole ? undefined : region.current?.querySelector('tbody:not([aria-hidden]) tr');
-    const measured = row?.getBoundingClientRect().height ?? 0;
-    if (measured > 0 && Math.abs(measured - height) > 0.5) setHeight(measured);
-  });
-  useEffect(() => {
-    const { current } = region;
-    if (isWhole || current === null) return undefined;
-    const onScroll = (): void => setTop(Math.floor(current.scrollTop / height / 10) * 10);
-    onScroll();
-    current.addEventListener('scroll', onScroll, { passive: true });
-    return () => current.removeEventListener('scroll', onScroll);
-  }, [isWhole, height]);
-  if (isWhole) return { region, first: 0, shown: rows, before: 0, after: 0 };
-  const first = Math.max(0, Math.min(top, rows.length - 1) - AROUND);
-  const shown = rows.slice(first, first + 3 * AROUND);
-  return { region, first, shown, before: first * height, after: (rows.length - first - shown.length) * height };
-};
-
-const useIsPrinted = (): boolean => {
-  const [isPrinted, setPrinted] = useState(false);
-  useEffect(() => {
-    const print = matchMedia('print');
-    const changed = (): void => setPrinted(print.matches);
-    print.addEventListener('change', changed);
-    return () => print.removeEventListener('change', changed);
-  }, []);
-  return isPrinted;
 };
 
 /** Without it, spreadsheets take UTF-8 for something else. */
 const BYTE_ORDER_MARK = '\uFEFF';
 
-const download = <Row,>(name: string, { columns, rows }: WholeTable<Row>): void => {
-  const text = csvText([
-    columns.map((column) => column.name),
-    ...rows.map((row) => columns.map(({ value }) => value(row))),
-  ]);
+const download = (name: string, text: string): void => {
   const url = URL.createObjectURL(new Blob([BYTE_ORDER_MARK, text], { type: 'text/csv' }));
   const link = document.createElement('a');
   link.href = url;

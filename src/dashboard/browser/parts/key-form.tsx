@@ -2,21 +2,20 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { canBeKey } from '../asking/kept.ts';
 import { useShown } from './shown.ts';
-import { TimeWords } from './words.tsx';
 
 interface KeyFormProps {
-  /** There was a key, and the service did not take it. */
+  /** There was a key, and the service did not accept it. */
   readonly refused: boolean;
-  /** When what is shown was true; undefined where no key has worked before. */
-  readonly shownAt: number | undefined;
+  /** A key has worked before, and the page shows what the service answered then. */
+  readonly hasShown: boolean;
 }
 
-/** Asks for the function key, and tells where the one that was given was not taken, or is not taken any more. */
-export const KeyForm = ({ refused, shownAt }: KeyFormProps) => {
-  const { actions, times } = useShown();
+/** Asks for the function key, and says so if the service did not accept the last one. */
+export const KeyForm = ({ refused, hasShown }: KeyFormProps) => {
+  const { actions } = useShown();
   const input = useRef<HTMLInputElement>(null);
   const [unfit, setUnfit] = useState(false);
-  // Before it is painted: whoever types at once types into it.
+  // Before it is painted, so that the first letter is not lost.
   useLayoutEffect(() => input.current?.focus(), [refused]);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
@@ -34,15 +33,11 @@ export const KeyForm = ({ refused, shownAt }: KeyFormProps) => {
       : undefined;
   return (
     <section class="card key" aria-labelledby="key-title">
-      <h2 id="key-title">
-        {shownAt === undefined ? 'This service asks for a key' : 'The key is not accepted any more'}
-      </h2>
-      {shownAt === undefined ? null : (
-        <p>
-          Nothing is asked until there is a key that is. You see what the service answered at{' '}
-          <TimeWords of={times.moment(shownAt)} />.
-        </p>
-      )}
+      <h2 id="key-title">{hasShown ? 'The key is not accepted any more' : 'This service asks for a key'}</h2>
+      <p>
+        The operator of this service has it. In Azure: Function App, Functions, App keys, Host keys; or{' '}
+        <code>az functionapp keys list</code>.
+      </p>
       <form onSubmit={submit}>
         <label for="key">Function key</label>
         <div class="row">
@@ -64,7 +59,7 @@ export const KeyForm = ({ refused, shownAt }: KeyFormProps) => {
           {problem}
         </p>
         <p id="key-note" class="note">
-          It is kept until this tab is closed, is sent to this service only, and never becomes part of an address.
+          The page keeps it until this tab is closed, sends it to this service only, and never puts it into an address.
         </p>
       </form>
     </section>

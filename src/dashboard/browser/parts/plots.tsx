@@ -1,7 +1,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 
 import type { Series } from '../model/answers.ts';
-import { CATEGORY_MAPS, cssColour, MAP_NAMES, paintOf, type Palette } from '../model/categories.ts';
+import { cssColor, MAP_NAMES } from '../model/categories.ts';
 import {
   countMarks,
   drawnSteps,
@@ -9,145 +9,131 @@ import {
   type PlotData,
   plotData,
   type PlotLine,
+  PLOTTED_FACTS,
   type PlottedFact,
   timeMarks,
 } from '../model/plot-data.ts';
-import { STEP_MS } from '../model/times.ts';
+import { STEP_MS, stepText } from '../model/steps.ts';
 import { addressTime } from '../model/view.ts';
 import { type Column, DataTable } from './data-table.tsx';
-import { drawnOnChange } from './drawn-on-change.tsx';
-import { useShown } from './shown.ts';
-import { Name, numbers, PartNote, type PartProps, Swatch, TimeWords } from './words.tsx';
+import { usePalette, usePart, useShown } from './shown.ts';
+import { Name, numbers, PartNote, Swatch, TimeWords } from './words.tsx';
 
-const PLOTS: readonly (readonly [title: string, fact: PlottedFact])[] = [
-  ...CATEGORY_MAPS.map((map) => [MAP_NAMES[map], map] as const),
-  ['Camera frames', 'total_events'],
-  ['Active cameras', 'active_cameras'],
-];
-
-interface PlotsProps extends PartProps<Series> {
-  readonly palette: Palette;
-  /** Milliseconds since 1970. */
-  readonly now: number;
+/** What all plots have in common: where the pointer is, and which category is shown alone. */
+interface Choice {
+  /** The start of the step under the pointer, or of the step that was tapped. */
+  readonly pointed: number | undefined;
+  readonly isolated: string | undefined;
 }
 
 /** The series of what is shown. Marking a part of a plot shows that part alone. */
-export const Plots = drawnOnChange(({ answer, busy, note, palette, now }: PlotsProps) => {
-  const { view, actions } = useShown();
-  const [pointed, setPointed] = useState<number>();
-  const [isolated, setIsolated] = useState<string>();
-  const showPart = (first: number, last: number): void => {
-    const start = addressTime(answer?.steps[first]?.ts_utc_start ?? '');
-    const end = addressTime(answer?.steps[last]?.ts_utc_end ?? '');
-    if (start !== undefined && end !== undefined) actions.show({ ...view, span: { kind: 'range', start, end } });
-  };
+export const Plots = () => {
+  const { answer, busy, note } = usePart('series');
+  const [choice, setChoice] = useState<Choice>({ pointed: undefined, isolated: undefined });
   return (
     <section aria-labelledby="plots-title" aria-busy={busy}>
       <h2 id="plots-title" class="unseen">
         Over time
       </h2>
-      <PartNote note={note} />
+      <PartNote note={note} busy={busy} />
       <div class="plots">
-        {PLOTS.map(([title, fact]) => (
-          <Plot
-            key={fact}
-            title={title}
-            fact={fact}
-            series={answer}
-            palette={palette}
-            now={now}
-            pointed={pointed}
-            onPoint={setPointed}
-            isolated={isolated}
-            onIsolate={(label) => setIsolated(label === isolated ? undefined : label)}
-            onPart={showPart}
-          />
-        ))}
+        {answer === undefined
+          ? null
+          : PLOTTED_FACTS.map((fact) => (
+              <Plot key={fact} fact={fact} series={answer} choice={choice} onChoice={setChoice} />
+            ))}
       </div>
     </section>
   );
-});
+};
 
 interface PlotProps {
-  readonly title: string;
   readonly fact: PlottedFact;
-  readonly series: Series | undefined;
-  readonly palette: Palette;
-  readonly now: number;
-  /** The begin of the step under the pointer, or that was tapped; in all plots the same. */
-  readonly pointed: number | undefined;
-  readonly onPoint: (start: number | undefined) => void;
-  /** The category that is shown alone. */
-  readonly isolated: string | undefined;
-  readonly onIsolate: (label: string) => void;
-  /** A part of it was marked: its first and its last step. */
-  readonly onPart: (first: number, last: number) => void;
+  readonly series: Series;
+  readonly choice: Choice;
+  readonly onChoice: (choice: Choice) => void;
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** All of a line; of cameras the most, because the same ones are in many steps. */
-const wholeOf = ({ values }: PlotLine, fact: PlottedFact): string =>
-  fact === 'active_cameras' ? `at most ${numbers.count(Math.max(0, ...values))}` : numbers.count(sum(values));
-
-/** One fact over time: a plot, what its colours mean, and the same numbers as a table. */
-const Plot = ({ fact, series, isolated, onIsolate, ...drawing }: PlotProps) => {
-  const { title, pointed } = drawing;
-  const { times } = useShown();
-  const data = useMemo(() => series && plotData(series, fact), [series, fact]);
-  const index = pointed === undefined ? -1 : (data?.starts.indexOf(pointed) ?? -1);
-  const alone = data?.drawn.filter(({ label }) => label === isolated) ?? [];
-  const lines = alone.length === 0 ? (data?.drawn ?? []) : alone;
-  const isPlain = fact === 'total_events' || fact === 'active_cameras';
+/** One fact over time: a plot, what its colors mean, and the same numbers as a table. */
+const Plot = ({ fact, series, choice, onChoice }: PlotProps) => {
+  const title = fact === 'total_events' ? 'Camera frames' : MAP_NAMES[fact];
+  const { view, times, actions } = useShown();
+  const palette = usePalette();
+  const data = useMemo(() => plotData(series, fact, palette), [series, fact, palette]);
+  const { pointed, isolated } = choice;
+  const index = pointed === undefined ? -1 : data.starts.indexOf(pointed);
+  const alone = data.drawn.filter(({ label }) => label === isolated);
+  const lines = alone.length === 0 ? data.drawn : alone;
+  const showPart = (first: number, last: number): void => {
+    const start = addressTime(series.steps[first]?.ts_utc_start ?? '');
+    const end = addressTime(series.steps[last]?.ts_utc_end ?? '');
+    if (start !== undefined && end !== undefined) actions.show({ ...view, span: { kind: 'range', start, end } });
+  };
   return (
     <figure class="plot card">
       <figcaption>
         <h3>{title}</h3>
         <p class="pointed" aria-hidden="true">
-          {data === undefined ? null : pointed === undefined || index < 0 ? (
-            `per ${data.step === 'day' ? 'UTC day' : data.step}`
+          {pointed === undefined || index < 0 ? (
+            `per ${stepText(data.step)}`
           ) : (
             <TimeWords of={times.step(pointed, data.step)} />
           )}
         </p>
       </figcaption>
       <ul class="legend">
-        {data?.drawn.map((line) => {
-          const whole = wholeOf(line, fact);
-          const words = (
-            <>
-              <Swatch paint={paintOf(drawing.palette, isPlain ? '' : line.label)} /> <Name>{line.label}</Name>{' '}
-              {/* The whole is the longest value: its place is kept, so that nothing moves beneath a pointer. */}
-              <b class="stay">
-                <span>{index < 0 ? whole : numbers.count(line.values[index] ?? 0)}</span>
-                <span aria-hidden="true">{whole}</span>
-              </b>
-            </>
-          );
-          return (
-            <li key={line.label} class={lines.includes(line) ? '' : 'away'}>
-              {isPlain ? (
-                words
-              ) : (
-                <button type="button" aria-pressed={line.label === isolated} onClick={() => onIsolate(line.label)}>
-                  {words}
-                </button>
-              )}
-            </li>
-          );
-        })}
+        {data.drawn.map((line) => (
+          <li key={line.label} class={lines.includes(line) ? '' : 'away'}>
+            <button
+              type="button"
+              disabled={data.drawn.length === 1}
+              aria-pressed={line.label === isolated}
+              onClick={() => onChoice({ pointed, isolated: line.label === isolated ? undefined : line.label })}
+            >
+              <Swatch palette={palette} of={line.label} />
+              <LineWords of={line} index={index} whole={numbers.count(sum(line.values))} />
+            </button>
+          </li>
+        ))}
+        {data.cameras === undefined ? null : (
+          <li>
+            {/* The same camera is active in many steps: active cameras cannot be added up. */}
+            <LineWords
+              of={data.cameras}
+              index={index}
+              whole={`at most ${numbers.count(Math.max(0, ...data.cameras.values))}`}
+            />
+          </li>
+        )}
       </ul>
-      {data === undefined ? (
-        <div class="canvas" />
-      ) : (
-        <Drawing data={data} isPlain={isPlain} lines={lines} index={index} {...drawing} />
-      )}
-      {data === undefined ? null : <PlotTable title={title} data={data} />}
+      <Drawing
+        title={title}
+        data={data}
+        lines={lines}
+        index={index}
+        onPoint={(start) => onChoice({ isolated, pointed: start })}
+        onPart={showPart}
+      />
+      <PlotTable title={title} data={data} />
     </figure>
   );
 };
 
-/** The bars that are of a part of their step only: the range begins or ends within it, or it is not over yet. */
+/** The name of a line, and its count in the step that is pointed at, or in all. */
+const LineWords = ({ of, index, whole }: { readonly of: PlotLine; readonly index: number; readonly whole: string }) => (
+  <>
+    <Name>{of.label}</Name>{' '}
+    {/* The whole is the longest value. It keeps its place, so that nothing moves beneath a pointer. */}
+    <b class="stay">
+      <span>{index < 0 ? whole : numbers.count(of.values[index] ?? 0)}</span>
+      <span aria-hidden="true">{whole}</span>
+    </b>
+  </>
+);
+
+/** The steps that are drawn pale. Only a part of them is in the range, or they are not over yet. */
 const partialSteps = ({ starts, step, partial: [first, last] }: PlotData, drawn: number, now: number) =>
   Array.from({ length: drawn }, (_, at) => at).filter(
     (at) =>
@@ -156,22 +142,22 @@ const partialSteps = ({ starts, step, partial: [first, last] }: PlotData, drawn:
       (at === drawn - 1 && (starts[at] ?? 0) + STEP_MS[step] > now),
   );
 
-interface DrawingProps extends Pick<PlotProps, 'title' | 'palette' | 'now' | 'onPoint' | 'onPart'> {
+interface DrawingProps {
+  readonly title: string;
   readonly data: PlotData;
-  /** Without categories. */
-  readonly isPlain: boolean;
-  /** Of the step that is pointed at; -1: none is. */
+  /** The step that is pointed at; -1: none is. */
   readonly index: number;
   /** What of it is drawn. */
   readonly lines: readonly PlotLine[];
+  readonly onPoint: (start: number | undefined) => void;
+  /** A part of it was marked: its first and its last step. */
+  readonly onPart: (first: number, last: number) => void;
 }
 
-/** Up to so many steps, their bars stand apart. */
-const MOST_APART = 62;
-
 /** Stacked bars. The pointer, or a tap, shows the counts of a step; dragging over several marks a part, also with a finger. */
-const Drawing = ({ title, palette, data, isPlain, lines, now, index, onPoint, onPart }: DrawingProps) => {
-  const { times } = useShown();
+const Drawing = ({ title, data, lines, index, onPoint, onPart }: DrawingProps) => {
+  const { times, now } = useShown();
+  const palette = usePalette();
   const count = data.starts.length;
   const drawn = drawnSteps(data, now);
   const peak = peakOf(lines);
@@ -189,6 +175,10 @@ const Drawing = ({ title, palette, data, isPlain, lines, now, index, onPoint, on
     setMarked(undefined);
   };
   const part = marked && { first: Math.min(marked.from, marked.to), last: Math.max(marked.from, marked.to) };
+  const partial = partialSteps(data, drawn, now);
+  // A step that has just begun would look as if cameras had failed.
+  const active = data.cameras?.values.slice(0, partial.includes(drawn - 1) ? drawn - 1 : drawn);
+  const mostActive = Math.max(1, ...(active ?? []));
   return (
     <div
       class="canvas"
@@ -231,14 +221,9 @@ const Drawing = ({ title, palette, data, isPlain, lines, now, index, onPoint, on
           <path class="grid" d={marks.map((mark) => `M0 ${top - mark}H${count}`).join('')} />
           {index < 0 ? null : <rect x={index} y="0" width="1" height={top} />}
           {pathsOf(lines, drawn, top).map(({ label, d }) => (
-            <path
-              key={label}
-              class={count > MOST_APART ? '' : 'apart'}
-              style={{ fill: cssColour(paintOf(palette, isPlain ? '' : label).colour) }}
-              d={d}
-            />
+            <path key={label} style={{ fill: cssColor(palette, label) }} d={d} />
           ))}
-          {partialSteps(data, drawn, now).map((at) => (
+          {partial.map((at) => (
             <rect key={at} class="partial" x={at} y="0" width="1" height={top} />
           ))}
           {part === undefined ? null : <rect x={part.first} y="0" width={part.last - part.first + 1} height={top} />}
@@ -252,9 +237,20 @@ const Drawing = ({ title, palette, data, isPlain, lines, now, index, onPoint, on
           </span>
         ))}
       </div>
+      {active === undefined ? null : (
+        <svg class="active-line" viewBox={`0 0 ${count} ${mostActive}`} preserveAspectRatio="none" aria-hidden="true">
+          <polyline
+            vector-effect="non-scaling-stroke"
+            points={active.map((value, at) => `${at + 0.5} ${mostActive - value}`).join(' ')}
+          />
+        </svg>
+      )}
     </div>
   );
 };
+
+/** The space between two bars, as a part of a step. */
+const GAP = 0.1;
 
 /** The bars of each line as one path, each on top of those of the lines before it. */
 const pathsOf = (
@@ -262,50 +258,47 @@ const pathsOf = (
   drawn: number,
   top: number,
 ): readonly (PlotLine & { readonly d: string })[] => {
-  const count = lines[0]?.values.length ?? 0;
-  const gap = count > MOST_APART ? 0 : 0.1;
   const heights = Array.from({ length: drawn }, () => 0);
   return lines.map((line) => {
     const bars = heights.map((below, step) => {
       const value = line.values[step] ?? 0;
       if (value === 0) return '';
       heights[step] = below + value;
-      return `M${step + gap} ${top - below}h${1 - 2 * gap}v${-value}h${2 * gap - 1}z`;
+      return `M${step + GAP} ${top - below}h${1 - 2 * GAP}v${-value}h${2 * GAP - 1}z`;
     });
     return { ...line, d: bars.join('') };
   });
 };
 
-/** What a plot says, for whoever does not see it. */
+/** What a plot says, in words. */
 const summaryOf = (
   title: string,
-  { starts, step, columns }: PlotData,
+  { starts, step, drawn }: PlotData,
   at: string,
   peak: ReturnType<typeof peakOf>,
 ): string => {
-  const what = `${title} per ${step}, ${starts.length} steps.`;
+  const what = `${title} per ${stepText(step)}, ${starts.length} steps.`;
   if (peak === undefined) return `${what} All 0.`;
-  const totals = columns.map(({ label, values }) => `${label} ${numbers.count(sum(values))}`).join(', ');
-  const inAll = title === 'Active cameras' ? '' : ` In all: ${totals}.`;
-  return `${what}${inAll} Highest: ${numbers.count(peak.count)}, ${at}. The table below has every number.`;
+  const totals = drawn.map(({ label, values }) => `${label} ${numbers.count(sum(values))}`).join(', ');
+  return `${what} In all: ${totals}. Highest: ${numbers.count(peak.count)}, ${at}. The table below has every number.`;
 };
 
 const PlotTable = ({ title, data }: { readonly title: string; readonly data: PlotData }) => {
-  const { times } = useShown();
+  const { times, state } = useShown();
   const [open, setOpen] = useState(false);
   const columns: readonly Column<number>[] = [
     {
       name: data.step === 'day' ? 'Day (UTC)' : 'Time',
-      value: (index) => new Date(data.starts[index] ?? 0).toISOString(),
       cell: (index) => <TimeWords of={times.step(data.starts[index] ?? 0, data.step)} />,
     },
-    ...data.columns.map(({ label, values }): Column<number> => ({
-      name: label,
-      head: <Name>{label}</Name>,
-      isNumber: true,
-      value: (index) => values[index] ?? 0,
-      cell: (index) => numbers.count(values[index] ?? 0),
-    })),
+    ...[...data.columns, ...(data.cameras === undefined ? [] : [data.cameras])].map(
+      ({ label, values }): Column<number> => ({
+        name: label,
+        head: <Name>{label}</Name>,
+        isNumber: true,
+        cell: (index) => numbers.count(values[index] ?? 0),
+      }),
+    ),
   ];
   return (
     <details class="numbers" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -314,10 +307,11 @@ const PlotTable = ({ title, data }: { readonly title: string; readonly data: Plo
       </summary>
       {open ? (
         <DataTable
-          title={`${title} per ${data.step}`}
+          title={`${title} per ${stepText(data.step)}`}
           columns={columns}
           rows={data.starts.map((_, index) => index)}
           rowKey={(index) => data.starts[index] ?? index}
+          file={state.parts.series?.question ?? ''}
         />
       ) : null}
     </details>

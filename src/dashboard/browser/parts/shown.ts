@@ -1,10 +1,14 @@
 import { createContext } from 'preact';
-import { useContext, useEffect, useState } from 'preact/hooks';
+import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
 
 import type { ServiceClock } from '../asking/service-clock.ts';
-import type { Cameras } from '../model/answers.ts';
-import type { Wants } from '../model/page-state.ts';
+import type { Notification } from '../model/answers.ts';
+import type { Attention } from '../model/attention.ts';
+import { type Palette, paletteOf } from '../model/categories.ts';
+import { type Answers, isBusy, type PageState, type PartName, type Wants } from '../model/page-state.ts';
+import { type PageStatus, partNote } from '../model/page-status.ts';
 import type { Question } from '../model/questions.ts';
+import type { Silence } from '../model/silence.ts';
 import type { Times } from '../model/times.ts';
 import type { View } from '../model/view.ts';
 
@@ -18,23 +22,34 @@ export interface Actions {
   readonly giveKey: (key: string) => void;
   readonly forgetKey: () => void;
   readonly want: (wants: Partial<Wants>) => void;
-  readonly stopNotification: (id: string) => void;
-  /** Says who has seen a notification. */
-  readonly acknowledge: (id: string, by: string) => void;
-  /** Asks for cameras once, for a file. */
-  readonly ask: (question: Question) => Promise<Cameras | undefined>;
-  readonly switchAlarm: (isOn: boolean) => void;
+  /** Ends when the answer is shown. */
+  readonly stopNotification: (id: string) => Promise<void>;
+  /** Says who has an alert in hand. Ends when the answer is shown. */
+  readonly acknowledge: (id: string, by: string) => Promise<void>;
+  /** A CSV file of the service; undefined if it gives none now. */
+  readonly file: (question: Question) => Promise<string | undefined>;
+  readonly switchSound: (isOn: boolean) => void;
 }
 
-/** What every part of the page may need: what is shown, by which clock, and what a person can do. */
+/** Everything that the page shows, and what a person can do. */
 export interface Shown {
+  readonly state: PageState;
   readonly view: View;
   /** Times as the view wants them. */
   readonly times: Times;
-  /** The day that is shown, or the first and the last one: for the names of files. */
-  readonly days: string;
-  readonly actions: Actions;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly status: PageStatus;
+  readonly attention: Attention;
+  /** Each notification as the freshest answer has it, by its id. */
+  readonly freshest: ReadonlyMap<string, Notification>;
+  /** Undefined until it is known. */
+  readonly silence: Silence | undefined;
+  /** Every camera that the page knows of. */
+  readonly cameraIds: readonly string[];
+  readonly sound: { readonly isOn: boolean; readonly isDecided: boolean; readonly isReady: boolean };
   readonly clock: ServiceClock;
+  readonly actions: Actions;
 }
 
 /** The page gives it to its parts. */
@@ -47,7 +62,21 @@ export const useShown = (): Shown => {
   return shown;
 };
 
-/** The time now, every second: only the part that uses it is drawn anew. Milliseconds since 1970. */
+/** The last answer of one part of the page, whether it waits for its first one, and as of when it was true if it is not current. */
+export const usePart = <Name extends PartName>(
+  name: Name,
+): { readonly answer: Answers[Name] | undefined; readonly busy: boolean; readonly note: string | undefined } => {
+  const { state, now } = useShown();
+  return { answer: state.parts[name]?.answer, busy: isBusy(state, name), note: partNote(state, name, now) };
+};
+
+/** The colors of the categories; the same object until there are other counts. */
+export const usePalette = (): Palette => {
+  const { answer } = usePart('activity');
+  return useMemo(() => paletteOf(answer), [answer]);
+};
+
+/** The time now, every second: only the part that uses it is drawn again. Milliseconds since 1970. */
 export const useSeconds = (): number => {
   const { clock } = useShown();
   const [now, setNow] = useState(() => clock.now());
@@ -56,4 +85,10 @@ export const useSeconds = (): number => {
     return () => clearInterval(timer);
   }, [clock]);
   return now;
+};
+
+/** Brings an element into sight and moves the focus to it. */
+export const goTo = (element: HTMLElement | null): void => {
+  element?.scrollIntoView({ block: 'start' });
+  element?.focus({ preventScroll: true });
 };

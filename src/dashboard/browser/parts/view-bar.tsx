@@ -1,71 +1,48 @@
-import { Fragment } from 'preact';
-import { useRef, useState } from 'preact/hooks';
-
-import { dayAround, movedSpan, periodOf, spanOfDay } from '../model/spans.ts';
-import { isCalendarDay, type Times } from '../model/times.ts';
-import { LIVE_DAYS, LIVE_HOURS, type Span, type View } from '../model/view.ts';
-import { drawnOnChange } from './drawn-on-change.tsx';
+import { movedSpan, periodOf, spanOfDay } from '../model/spans.ts';
+import { isCalendarDay } from '../model/times.ts';
+import { type Last, type Span, type View } from '../model/view.ts';
 import { useShown } from './shown.ts';
 import { ViewLink } from './view-link.tsx';
 
-interface ViewBarProps {
-  /** Milliseconds since 1970. */
-  readonly now: number;
-  /** To choose from. */
-  readonly cameraIds: readonly string[];
-}
+const LASTS: readonly (readonly [length: Last, words: string])[] = [
+  ['1h', '1 h'],
+  ['6h', '6 h'],
+  ['24h', '24 h'],
+  ['7d', '7 days'],
+  ['30d', '30 days'],
+];
 
-/** The text of a field: what the view says, until somebody types. Then it is theirs, until the view says something else. */
-const useField = (shown: string, subject = shown) => {
-  const [draft, setDraft] = useState<{ readonly subject: string; readonly text: string }>();
-  return {
-    value: draft?.subject === subject ? draft.text : shown,
-    isDraft: draft?.subject === subject && draft.text !== shown,
-    onInput: (event: { readonly currentTarget: HTMLInputElement }): void =>
-      setDraft({ subject, text: event.currentTarget.value }),
-    reset: (): void => setDraft(undefined),
-  };
-};
-
-/** Chooses what is shown: a day, the last hours, a range; all cameras or one; whose clock. */
-export const ViewBar = ({ now, cameraIds }: ViewBarProps) => {
-  const { view, times } = useShown();
+/** Chooses what is shown: a day, the last hours or days, a range; all cameras or one; whose clock. */
+export const ViewBar = () => {
+  const { view, times, now } = useShown();
   const { span } = view;
   const to = (next: Span | undefined): View | undefined => (next === undefined ? undefined : { ...view, span: next });
-  const isWholeDay = span.kind === 'today' || span.kind === 'day';
-  const unit = isWholeDay ? ' day' : '';
-  const around = dayAround(span, now, times);
+  const unit = span.kind === 'today' || span.kind === 'day' ? ' day' : '';
   return (
     <nav class="bar" aria-label="What is shown">
       <div class="group">
         <ViewLink to={to(movedSpan(span, -1, now, times))} label={`Earlier${unit}`}>
           <span aria-hidden="true">‹</span> Earlier
         </ViewLink>
-        <DayForm now={now} />
         <ViewLink to={to(movedSpan(span, 1, now, times))} label={`Later${unit}`}>
           Later <span aria-hidden="true">›</span>
         </ViewLink>
-        {around === undefined ? null : <ViewLink to={to(around)}>Whole day</ViewLink>}
-      </div>
-      <div class="group">
         <ViewLink to={to({ kind: 'today' })} current={span.kind === 'today'}>
           Today
         </ViewLink>
-        {LIVE_HOURS.map((hours) => (
-          <ViewLink key={hours} to={to({ kind: 'last', hours })} current={span.kind === 'last' && span.hours === hours}>
-            <span class="unseen">Last </span>
-            {hours} h
+        {LASTS.map(([length, words]) => (
+          <ViewLink
+            key={length}
+            to={to({ kind: 'last', length })}
+            current={span.kind === 'last' && span.length === length}
+            label={`Last ${words}`}
+          >
+            {words}
           </ViewLink>
         ))}
-        {LIVE_DAYS.map((days) => (
-          <ViewLink key={days} to={to({ kind: 'days', days })} current={span.kind === 'days' && span.days === days}>
-            <span class="unseen">Last </span>
-            {days} days
-          </ViewLink>
-        ))}
-        <RangeForm now={now} />
+        <RangeForm />
       </div>
-      <CameraForm cameraIds={cameraIds} />
+      <DayAndCameraForm />
       {times.readerZone === 'UTC' ? null : (
         <div class="group" role="group" aria-label="Times">
           {(['local', 'utc'] as const).map((clock) => (
@@ -79,83 +56,48 @@ export const ViewBar = ({ now, cameraIds }: ViewBarProps) => {
   );
 };
 
-/** The day that a span shows or ends in. */
-const shownDay = (span: Span, now: number, times: Times): string =>
-  span.kind === 'day' ? span.date : times.dayOf(span.kind === 'range' ? Date.parse(span.end) : now);
-
-/** A day that is picked is shown at once; one that is typed, when it is there wholly: with Enter or the button. */
-const DayForm = ({ now }: Pick<ViewBarProps, 'now'>) => {
-  const { view, times, actions } = useShown();
-  const day = shownDay(view.span, now, times);
-  const field = useField(day);
-  const isTyping = useRef(false);
-  const show = (value: string): void => {
-    if (!isCalendarDay(value)) return;
-    field.reset();
-    if (value !== day || view.span.kind === 'range') actions.show({ ...view, span: spanOfDay(value, now, times) });
-  };
-  return (
-    <form
-      class="group"
-      onSubmit={(event) => {
-        event.preventDefault();
-        isTyping.current = false;
-        show(field.value);
-      }}
-    >
-      <input
-        type="date"
-        aria-label={times.isUtc ? 'Day (UTC)' : 'Day (local)'}
-        value={field.value}
-        onKeyDown={() => (isTyping.current = true)}
-        onPointerDown={() => (isTyping.current = false)}
-        onInput={(event) => {
-          field.onInput(event);
-          if (!isTyping.current) show(event.currentTarget.value);
-        }}
-      />
-      {field.isDraft ? (
-        <button type="submit" class="button">
-          Show day
-        </button>
-      ) : null}
-    </form>
-  );
+/** The text of a field of a form. */
+const fieldOf = (form: HTMLFormElement, name: string): string => {
+  const value = new FormData(form).get(name);
+  return typeof value === 'string' ? value.trim() : '';
 };
 
-const CameraChoice = drawnOnChange(({ ids }: { readonly ids: readonly string[] }) => (
-  <datalist id="cameras">
-    {ids.map((id) => (
-      <option key={id} value={id} />
-    ))}
-  </datalist>
-));
-
-const CameraForm = ({ cameraIds }: Pick<ViewBarProps, 'cameraIds'>) => {
-  const { view, actions } = useShown();
-  const field = useField(view.cameraId ?? '');
+/** A day and a camera, shown when the form is submitted. What somebody types stays until the page shows something else. */
+const DayAndCameraForm = () => {
+  const { view, times, now, cameraIds, actions } = useShown();
+  const { span } = view;
+  const day = span.kind === 'day' ? span.date : times.dayOf(span.kind === 'range' ? Date.parse(span.end) : now);
   return (
     <form
+      key={JSON.stringify([span, view.cameraId, view.clock])}
       class="group"
       onSubmit={(event) => {
         event.preventDefault();
-        field.reset();
-        actions.show({ ...view, cameraId: field.value.trim() || undefined });
+        const date = fieldOf(event.currentTarget, 'day');
+        const isOther = date !== day && isCalendarDay(date);
+        const cameraId = fieldOf(event.currentTarget, 'camera') || undefined;
+        actions.show({ ...view, cameraId, span: isOther ? spanOfDay(date, now, times) : span });
       }}
     >
+      <label for="day">Day ({times.isUtc ? 'UTC' : 'local'})</label>
+      <input id="day" name="day" type="date" defaultValue={day} />
       <label for="camera">Camera</label>
       <input
         id="camera"
+        name="camera"
         type="search"
-        list="cameras"
+        list="camera-choice"
         autocomplete="off"
         spellcheck={false}
         dir="auto"
         placeholder="All cameras"
-        value={field.value}
-        onInput={field.onInput}
+        defaultValue={view.cameraId ?? ''}
       />
-      <CameraChoice ids={cameraIds} />
+      <datalist id="camera-choice">
+        {cameraIds.map((id) => (
+          <option key={id} value={id} />
+        ))}
+      </datalist>
       <button type="submit" class="button">
         Show
       </button>
@@ -164,52 +106,44 @@ const CameraForm = ({ cameraIds }: Pick<ViewBarProps, 'cameraIds'>) => {
   );
 };
 
-/** Both ends as text: 24 hours in every language, which a browser's own fields have not. */
-const RangeForm = ({ now }: Pick<ViewBarProps, 'now'>) => {
-  const { view, times, actions } = useShown();
+/** Both ends of a range, each included, in whichever order. */
+const RangeForm = () => {
+  const { view, times, now, actions } = useShown();
   const { start, end } = periodOf(view.span, now, times);
-  const subject = JSON.stringify([view.span, view.clock]);
-  const from = useField(times.wall(Date.parse(start)), subject);
-  const until = useField(times.wall(Date.parse(end)), subject);
-  const [problem, setProblem] = useState<string>();
+  const zone = times.isUtc ? 'UTC' : 'local';
+  const ends = [
+    { name: 'from', words: `From (${zone})`, at: start },
+    { name: 'until', words: `to (${zone})`, at: end },
+  ] as const;
   return (
     <details class="range">
       <summary class="button">Range…</summary>
       <form
+        key={JSON.stringify([view.span, view.clock])}
         class="group"
         onSubmit={(event) => {
           event.preventDefault();
-          const [first, last] = [times.typed(from.value, 'from'), times.typed(until.value, 'until')];
-          if (first === undefined || last === undefined) {
-            const which = first === undefined ? 'From' : 'To';
-            return setProblem(`${which} is no time: write it as 2026-11-21 08:00, with hours from 00 to 23.`);
-          }
-          if (Date.parse(first) > Date.parse(last)) return setProblem('From is after To.');
-          setProblem(undefined);
-          from.reset();
-          until.reset();
+          const [earlier = '', later = ''] = ends.map(({ name }) => fieldOf(event.currentTarget, name)).sort();
+          const [first, last] = [times.typed(earlier, 'from'), times.typed(later, 'until')];
+          if (first === undefined || last === undefined) return;
           actions.show({ ...view, span: { kind: 'range', start: first, end: last } });
         }}
       >
-        {(
-          [
-            ['from', 'From', from],
-            ['until', 'to', until],
-          ] as const
-        ).map(([id, words, { value, onInput }]) => (
-          <Fragment key={id}>
-            <label for={id}>
-              {words} ({times.isUtc ? 'UTC' : 'local'})
-            </label>
-            <input id={id} autocomplete="off" value={value} onInput={onInput} aria-describedby="range-problem" />
-          </Fragment>
+        {ends.map(({ name, words, at }) => (
+          <label key={name}>
+            {words}{' '}
+            <input
+              name={name}
+              type="datetime-local"
+              step="1"
+              required
+              defaultValue={times.wall(Date.parse(at)).replace(' ', 'T')}
+            />
+          </label>
         ))}
         <button type="submit" class="button">
           Show range
         </button>
-        <p id="range-problem" class="trouble" role="alert">
-          {problem}
-        </p>
       </form>
     </details>
   );

@@ -1,12 +1,13 @@
 import type { ComponentChildren } from 'preact';
 
 import type { Span, View } from '../model/view.ts';
-import { useShown } from './shown.ts';
+import { goTo, useShown } from './shown.ts';
 
 interface ViewLinkProps {
-  /** Where it is undefined, there is nothing to go to: the words stay, the link does not. */
+  /** Undefined: there is nothing to go to. The words stay, without a link. */
   readonly to: View | undefined;
   readonly class?: string;
+  readonly id?: string;
   /** What is shown now is what the link leads to. */
   readonly current?: boolean;
   readonly label?: string;
@@ -19,13 +20,14 @@ interface ViewLinkProps {
 export const ViewLink = ({
   to,
   class: className = 'button',
+  id,
   current = false,
   label,
   onFollowed,
   children,
 }: ViewLinkProps) => {
   const { actions } = useShown();
-  const named = label === undefined ? {} : { 'aria-label': label };
+  const named = { ...(id === undefined ? {} : { id }), ...(label === undefined ? {} : { 'aria-label': label }) };
   if (to === undefined) {
     return (
       <span class={`${className} off`} role="link" aria-disabled="true" {...named}>
@@ -60,11 +62,14 @@ export const CameraLink = ({
   const { view } = useShown();
   const to = { ...view, cameraId: current ? undefined : id, span: span ?? view.span };
   return (
-    <ViewLink to={to} class="id" current={current}>
+    <ViewLink to={to} class="id" current={current} onFollowed={showFigures}>
       <bdi>{id}</bdi>
     </ViewLink>
   );
 };
+
+/** The figures of the camera are far above most links to it. */
+const showFigures = (): void => goTo(document.querySelector<HTMLElement>('#shown'));
 
 /** Cameras, each a link to it alone. */
 export const CameraLinks = ({ ids }: { readonly ids: readonly string[] }) => (

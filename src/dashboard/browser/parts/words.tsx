@@ -1,7 +1,9 @@
+import type { ComponentChildren } from 'preact';
+
 import { type Wording, wordingOf } from '../model/alerts.ts';
-import { cssColour, type Paint } from '../model/categories.ts';
+import { cssColor, type Palette } from '../model/categories.ts';
 import type { TimeText } from '../model/times.ts';
-import { useShown } from './shown.ts';
+import { goTo, useShown } from './shown.ts';
 
 /** A time of one zone, with the other one in its title. */
 export const TimeWords = ({ of: { text, other }, at }: { readonly of: TimeText; readonly at?: string }) => (
@@ -10,8 +12,8 @@ export const TimeWords = ({ of: { text, other }, at }: { readonly of: TimeText; 
   </time>
 );
 
-/** An instant as an answer has it, whole; without its year; or without its day. */
-export const Time = ({ at, as = 'time' }: { readonly at: string; readonly as?: 'time' | 'moment' | 'clock' }) => {
+/** An instant as an answer has it: whole, without its year, or without its day. */
+export const Time = ({ at, as = 'moment' }: { readonly at: string; readonly as?: 'time' | 'moment' | 'clock' }) => {
   const { times } = useShown();
   return <TimeWords of={as === 'time' ? times.time(at) : times[as](Date.parse(at))} at={at} />;
 };
@@ -27,9 +29,10 @@ export const numbers = {
   share: (part: number, whole: number) => share.format(part / whole),
 };
 
-/** A sign beside the word, so that nobody has to tell the colours apart. */
+/** A sign beside the word, so that nobody has to tell the colors apart. */
 const SIGNS: Readonly<Record<Wording['tone'], string>> = { good: '✓', pending: '…', bad: '✕', neutral: '•' };
 
+/** A status in words, with its sign and its color. */
 export const Mark = ({ of }: { readonly of: Wording | string }) => {
   const { text, tone } = typeof of === 'string' ? wordingOf(of) : of;
   return (
@@ -39,24 +42,63 @@ export const Mark = ({ of }: { readonly of: Wording | string }) => {
   );
 };
 
-/** A small mark as a category is painted; the words beside it say the same. */
-export const Swatch = ({ paint: { colour, pattern } }: { readonly paint: Paint }) => (
-  <span class={`swatch pattern-${pattern}`} aria-hidden="true" style={{ backgroundColor: cssColour(colour) }} />
+/** A small mark in the color of a category; the words beside it say the same. */
+export const Swatch = ({ palette, of }: { readonly palette: Palette; readonly of: string }) => (
+  <span class="swatch" aria-hidden="true" style={{ backgroundColor: cssColor(palette, of) }} />
 );
 
-/** What a part of the page has of its own question. */
-export interface PartProps<Answer> {
-  /** The last answer; undefined: none yet. */
-  readonly answer: Answer | undefined;
-  /** It waits for its first answer. */
-  readonly busy: boolean;
-  /** Why the answer is not current; undefined: it is. */
+/** Says beside a part that it is not current, or that its first answer is missing; if it is current, nothing. */
+export const PartNote = ({ note, busy = false }: { readonly note: string | undefined; readonly busy?: boolean }) =>
+  note !== undefined ? (
+    <span class="part-note">{note}</span>
+  ) : busy ? (
+    <span class="note">Asking the service…</span>
+  ) : null;
+
+/** A part of the page with its heading, and whether it is current. */
+export const Card = ({ id, title, note, busy = false, beside, children }: CardProps) => (
+  <section class="card" aria-labelledby={id} aria-busy={busy}>
+    <div class="head">
+      <h2 id={id} tabIndex={-1}>
+        {title} <PartNote note={note} busy={busy} />
+      </h2>
+      {beside}
+    </div>
+    {children}
+  </section>
+);
+
+interface CardProps {
+  /** Of its heading. */
+  readonly id: string;
+  readonly title: ComponentChildren;
   readonly note: string | undefined;
+  readonly busy?: boolean;
+  /** Beside the heading. */
+  readonly beside?: ComponentChildren;
+  readonly children: ComponentChildren;
 }
 
-/** Why what a part shows is not current, and as of when it is true; where it is current, nothing. */
-export const PartNote = ({ note }: { readonly note: string | undefined }) =>
-  note === undefined ? null : <span class="part-note">Not current: {note}</span>;
+/** Leads to an element of the page. It does not change the address, which says what is shown. */
+export const JumpLink = ({ to, class: className = '', children }: JumpLinkProps) => (
+  <a
+    class={className}
+    href={`#${to}`}
+    onClick={(event) => {
+      event.preventDefault();
+      goTo(document.getElementById(to));
+    }}
+  >
+    {children}
+  </a>
+);
+
+interface JumpLinkProps {
+  /** The element's id. */
+  readonly to: string;
+  readonly class?: string;
+  readonly children: ComponentChildren;
+}
 
 /** A name that may be long: cut, with the whole in its title. */
 export const Name = ({ children }: { readonly children: string }) => (

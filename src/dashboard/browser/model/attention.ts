@@ -1,0 +1,94 @@
+import { alertTypeText } from './alerts.ts';
+import type { Notification } from './answers.ts';
+import type { PageState } from './page-state.ts';
+import type { PageStatus } from './page-status.ts';
+import type { Silence } from './silence.ts';
+
+/** What needs attention. */
+export interface Attention {
+  /** Notifications that run or did not reach enough people: the red ones first, then those that somebody has in hand. */
+  readonly alerts: readonly Notification[];
+  /** How many of them are red. */
+  readonly redCount: number;
+  /** No camera sends; since when, if that is known (ISO 8601). */
+  readonly noCamera: { readonly since: string | undefined } | undefined;
+}
+
+/** Nobody has the alert in hand, or its outcome became worse since somebody took it. */
+export const isRed = ({ acknowledged_by: by, worsened_since_acknowledged: worsened }: Notification): boolean =>
+  by === undefined || worsened === true;
+
+const FIRES: ReadonlySet<string> = new Set(['ConfirmedFire', 'ReportOfFire']);
+
+/** Fires, then the other types, then `Custom`, which drills use. */
+const rankOf = ({ alert_type: type }: Notification): number => (FIRES.has(type) ? 0 : type === 'Custom' ? 2 : 1);
+
+/** Red before grey; within each by type; then the newest first. */
+const worstFirst = (left: Notification, right: Notification): number =>
+  Number(isRed(right)) - Number(isRed(left)) ||
+  rankOf(left) - rankOf(right) ||
+  (left.created_at < right.created_at ? 1 : -1);
+
+/** Each notification as the freshest answer has it, whichever part of the page that came with, by its id. */
+export const freshestNotifications = ({ parts, acted }: PageState): ReadonlyMap<string, Notification> => {
+  const { attention, notifications: newest, story } = parts;
+  const answers = [
+    { at: attention?.answeredAt ?? 0, of: attention?.answer?.notifications ?? [] },
+    { at: newest?.answeredAt ?? 0, of: newest?.answer?.notifications ?? [] },
+    { at: story?.answeredAt ?? 0, of: story?.answer === undefined ? [] : [story.answer] },
+    { at: acted?.at ?? 0, of: acted === undefined ? [] : [acted.answer] },
+  ];
+  const oldestFirst = answers.toSorted((left, right) => left.at - right.at).flatMap(({ of }) => of);
+  return new Map(oldestFirst.map((each) => [each.notification_id, each]));
+};
+
+/** What needs attention now. */
+export const attentionOf = (
+  { parts }: Pick<PageState, 'parts'>,
+  freshest: ReadonlyMap<string, Notification>,
+  silence: Silence | undefined,
+): Attention => {
+  const listed = parts.attention?.answer?.notifications ?? [];
+  const alerts = listed.map((each) => freshest.get(each.notification_id) ?? each).sort(worstFirst);
+  const isNoneSending = silence !== undefined && silence.cameras.length > 0 && silence.sending === 0;
+  return {
+    alerts,
+    redCount: alerts.filter(isRed).length,
+    noCamera: isNoneSending ? { since: silence.cameras[0]?.lastAt } : undefined,
+  };
+};
+
+/** What the tab says before its title, and with its icon. */
+export interface TabSign {
+  readonly icon: 'alert' | 'outage' | 'silence' | 'calm';
+  readonly words: readonly string[];
+}
+
+/** What the tab of a page says: somebody who works in another tab sees nothing else of the page. */
+export const tabSignOf = ({ redCount, noCamera }: Attention, { color, short }: PageStatus): TabSign => {
+  const isOutage = color === 'red';
+  const words = [
+    redCount === 0 ? undefined : `(${redCount})`,
+    isOutage ? short : undefined,
+    noCamera === undefined ? undefined : 'No camera sends',
+  ];
+  return {
+    icon: redCount > 0 ? 'alert' : isOutage ? 'outage' : noCamera !== undefined ? 'silence' : 'calm',
+    words: words.filter((word) => word !== undefined),
+  };
+};
+
+/** Why the alarm sounds: each reason once, by an id of its own. An alert that became worse in somebody's hand is a new reason. */
+export const alarmReasons = ({ alerts, noCamera }: Attention, { blind }: PageStatus): ReadonlyMap<string, string> => {
+  const reasons = new Map(
+    alerts
+      .filter(isRed)
+      .map((each) => [
+        `alert ${each.notification_id} ${each.acknowledged_at ?? ''}`,
+        [alertTypeText(each.alert_type), each.details].filter(Boolean).join(': '),
+      ]),
+  );
+  if (noCamera !== undefined) reasons.set('silence', 'No camera sends.');
+  if (blind !== undefined) reasons.set('outage', blind);
+  return reasons;
+};

@@ -1,0 +1,35 @@
+/** The steps of `GET /api/analytics/series`, the shortest first. Each starts at a whole multiple of its length, UTC. */
+export const STEPS = ['minute', '5_minutes', '10_minutes', '30_minutes', 'hour', '3_hours', '6_hours', 'day'] as const;
+
+/** One step of a series, as the service calls it. */
+export type Step = (typeof STEPS)[number];
+
+/** Milliseconds of a UTC day. */
+export const DAY_MS = 86_400_000;
+
+/** How long each step is, in milliseconds. */
+export const STEP_MS: Readonly<Record<Step, number>> = {
+  minute: 60_000,
+  '5_minutes': 300_000,
+  '10_minutes': 600_000,
+  '30_minutes': 1_800_000,
+  hour: 3_600_000,
+  '3_hours': 10_800_000,
+  '6_hours': 21_600_000,
+  day: DAY_MS,
+};
+
+/** More steps than this are hard to tell apart on a plot. */
+const MOST_STEPS = 120;
+
+/**
+ * The shortest step that gives a plot at most 120 bars. Between 24 minutes and 120 days that is at least 24 bars.
+ *
+ * @param start the first instant, milliseconds since 1970
+ * @param end the last instant, included
+ */
+export const seriesStep = (start: number, end: number): Step =>
+  STEPS.find((step) => Math.floor(end / STEP_MS[step]) - Math.floor(start / STEP_MS[step]) < MOST_STEPS) ?? 'day';
+
+/** `30_minutes` → `30 minutes`; `day` → `UTC day` */
+export const stepText = (step: Step): string => (step === 'day' ? 'UTC day' : step.replace('_', ' '));

@@ -1,0 +1,80 @@
+import { agoText } from '../model/times.ts';
+import { useSeconds, useShown } from './shown.ts';
+import { JumpLink, TimeWords } from './words.tsx';
+
+/** The head of the page. How the page stands, and how many alerts are red, stays in sight however far one scrolls. */
+export const Head = () => {
+  const { state, status, attention, sound, actions } = useShown();
+  const { redCount } = attention;
+  return (
+    <header class="top">
+      <div class="brand">
+        <h1>
+          <span class="mark" aria-hidden="true" /> Camera activity
+        </h1>
+        <button type="button" class="button quiet" onClick={() => actions.switchSound(!sound.isOn)}>
+          {sound.isOn ? 'Sound on · turn off' : 'Sound off · turn on'}
+        </button>
+        {sound.isOn && !sound.isReady ? (
+          <span class="trouble">The browser lets it sound after a click on this page.</span>
+        ) : null}
+        {state.keyHeld ? (
+          <button type="button" class="button quiet" onClick={actions.forgetKey}>
+            Forget the key
+          </button>
+        ) : null}
+      </div>
+      <div class={`page-status ${status.color}`}>
+        {redCount === 0 ? null : (
+          <JumpLink to="attention" class="alert-count">
+            {redCount === 1 ? '1 alert' : `${redCount} alerts`}
+          </JumpLink>
+        )}
+        <span class="dot" aria-hidden="true" />
+        <StatusWords />
+        {status.short === 'Key needed' ? null : (
+          <button type="button" class="button" onClick={actions.refreshNow}>
+            Refresh
+          </button>
+        )}
+      </div>
+    </header>
+  );
+};
+
+const StatusWords = () => {
+  const { times, status } = useShown();
+  const { color, words, asOf } = status;
+  const now = useSeconds();
+  const title = asOf === undefined ? undefined : times.moment(asOf).text;
+  return (
+    <span class="words" title={title}>
+      {words === undefined ? null : `${words} `}
+      {asOf === undefined ? null : color === 'red' ? (
+        <>
+          as of <TimeWords of={times.clock(asOf)} />
+        </>
+      ) : words === undefined || color === 'grey' ? (
+        `Updated ${agoText(now - asOf)}`
+      ) : null}
+    </span>
+  );
+};
+
+/** Asks once whether alerts may sound. A browser lets a page sound only after a click. */
+export const SoundQuestion = () => {
+  const { actions } = useShown();
+  return (
+    <section class="banner" aria-label="Sound">
+      <p>Shall this page sound when an alert comes, also from another tab?</p>
+      <div class="row">
+        <button type="button" class="button primary" onClick={() => actions.switchSound(true)}>
+          Turn the sound on
+        </button>
+        <button type="button" class="button" onClick={() => actions.switchSound(false)}>
+          Leave it off
+        </button>
+      </div>
+    </section>
+  );
+};

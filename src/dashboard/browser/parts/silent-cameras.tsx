@@ -1,0 +1,40 @@
+import { KNOWN_DAYS } from '../model/questions.ts';
+import { SILENT_MINUTES } from '../model/spans.ts';
+import { lengthText } from '../model/times.ts';
+import { DataTable } from './data-table.tsx';
+import { useSilenceNote } from './figures.tsx';
+import { useShown } from './shown.ts';
+import { CameraLink } from './view-link.tsx';
+import { Card, Time } from './words.tsx';
+
+const LAST_DAY = { kind: 'last', length: '24h' } as const;
+
+/** Which cameras are silent now, since when, and how long that is. The camera that fell silent last comes first. */
+export const SilentCameras = () => {
+  const { silence, now } = useShown();
+  const note = useSilenceNote();
+  return (
+    <Card id="silent" title="Silent cameras" note={note} busy={silence === undefined}>
+      {silence === undefined ? null : silence.cameras.length === 0 ? (
+        <p class="empty">
+          Every camera of the last {KNOWN_DAYS} days sent a frame in the last {SILENT_MINUTES} minutes.
+        </p>
+      ) : (
+        <DataTable
+          title="Silent cameras"
+          columns={[
+            { name: 'Camera', cell: ({ id }) => <CameraLink id={id} span={LAST_DAY} /> },
+            { name: 'Last frame', cell: ({ lastAt }) => (lastAt === undefined ? '–' : <Time at={lastAt} />) },
+            {
+              name: 'Age',
+              isNumber: true,
+              cell: ({ lastAt }) => (lastAt === undefined ? '–' : lengthText(now - Date.parse(lastAt))),
+            },
+          ]}
+          rows={silence.cameras}
+          rowKey={({ id }) => id}
+        />
+      )}
+    </Card>
+  );
+};

@@ -1,0 +1,228 @@
+import { fireEvent, screen, within } from '@testing-library/preact';
+import { describe, expect, it, vi } from 'vitest';
+
+import { before, missed, notification, PageAnswers, person } from './answers.ts';
+import { element, expectTitle, focused, openPage, textOf } from './stage.ts';
+
+/** The page with some notifications. */
+const withAlerts = async (notifications: PageAnswers['notifications'], rest: Parameters<typeof openPage>[0] = {}) => {
+  const service = new PageAnswers();
+  service.notifications = notifications;
+  return openPage({ service, ...rest });
+};
+
+/** Stands for the browser's sound and its desktop notifications, and counts them. */
+const hear = () => {
+  const heard = { tones: 0, shown: [] as string[] };
+  const node = { connect: () => node, frequency: {}, gain: {}, start: () => undefined, stop: () => undefined };
+  vi.stubGlobal(
+    'AudioContext',
+    class {
+      state = 'running';
+      currentTime = 0;
+      createGain = () => node;
+      createOscillator = () => {
+        heard.tones += 1;
+        return node;
+      };
+    },
+  );
+  vi.stubGlobal(
+    'Notification',
+    class extends EventTarget {
+      static permission = 'default';
+      static requestPermission = async () => (this.permission = 'granted');
+      constructor(_: string, { body }: { readonly body: string }) {
+        super();
+        heard.shown.push(body);
+      }
+    },
+  );
+  return heard;
+};
+
+/** Says in the dialog of an alert who has it. */
+const take = async (advance: (milliseconds: number) => Promise<void>, index: number, by: string): Promise<void> => {
+  const line = document.querySelectorAll<HTMLElement>('.alert')[index] ?? document.body;
+  within(line).getAllByRole('button', { name: 'I have it' })[0]?.click();
+  const input = within(line).getByRole<HTMLInputElement>('textbox');
+  input.value = by;
+  fireEvent.submit(element(`.alert:nth-child(${index + 1}) form`));
+  await advance(0);
+};
+
+describe('the strip', () => {
+  it('says of each alert who, where, how far and what is next: place, reference, reached, next wave, age', async () => {
+    const { strip } = await withAlerts([
+      notification('fire', {
+        details: 'North ridge, mile 4',
+        reference: 'ridge-1 https://example.org/1 javascript:alert(1)',
+        confirmations_needed: 2,
+        next_wave_at: before(-40),
+        recipients: [person('00', 'confirmed', { name: 'Ana' }), person('01', 'ringing'), person('02', 'waiting')],
+      }),
+    ]);
+    expect(strip()).toEqual([
+      '… Confirmed by 1 of 2 Confirmed fire North ridge, mile 4 ridge-1 https://example.org/1 javascript:alert(1) reached 1 of 3, 1 ringing, 1 waiting, next wave in 40 s, 1 min ago',
+    ]);
+    const links = [...document.querySelectorAll<HTMLAnchorElement>('.reference a')];
+    expect(links.map((link) => [link.textContent, link.rel])).toEqual([
+      ['ridge-1', ''],
+      ['https://example.org/1', 'noopener noreferrer'],
+    ]);
+  });
+
+  it('has red before grey; within each fires, other types, then drills; the newest first', async () => {
+    const taken = { acknowledged_by: 'Ana', acknowledged_at: before(30) };
+    const { strip } = await withAlerts([
+      notification('drill', { alert_type: 'Custom', created_at: before(1) }),
+      notification('taken drill', { alert_type: 'Custom', ...taken }),
+      notification('old fire', { alert_type: 'ReportOfFire', created_at: before(900) }),
+      notification('taken fire', { ...taken }),
+      notification('anomaly', { alert_type: 'Anomaly', created_at: before(2) }),
+      notification('new fire', { created_at: before(3) }),
+      notification('worse', { alert_type: 'BurnJob', ...taken, worsened_since_acknowledged: true }),
+    ]);
+    expect(strip().map((line) => /(Confirmed fire|Report of fire|Anomaly|Custom|Burn job)/.exec(line)?.[0])).toEqual([
+      'Confirmed fire',
+      'Report of fire',
+      'Anomaly',
+      'Burn job',
+      'Custom',
+      'Confirmed fire',
+      'Custom',
+    ]);
+    expectTitle(/^\(5\) /);
+    expect(textOf(element('.alert-count'))).toBe('5 alerts');
+  });
+
+  it('is led to from wherever one has scrolled, and from an alert to its story', async () => {
+    const { follow } = await withAlerts([notification('fire')]);
+    await follow('1 alert');
+    expect(document.activeElement?.id).toBe('attention');
+    await follow(/Confirmed fire/);
+    expect(location.search).toBe('?notification=fire&tz=utc');
+    expect(document.activeElement?.getAttribute('aria-expanded')).toBe('true');
+  });
+
+  it('says that no camera sends, since when, also in the tab', async () => {
+    const service = new PageAnswers();
+    service.lastSeen = { 'ridge-1': 3_600, 'ridge-2': 7_200 };
+    const { strip } = await openPage({ service });
+    expect(strip()).toEqual(['✕ No camera sends since 21 Nov 11:00:00 UTC (1 h ago)']);
+    expectTitle(/^No camera sends · Today/);
+  });
+});
+
+describe('taking an alert in hand', () => {
+  it('is told to everybody by name; the alert is grey, out of the count, and still says place and progress', async () => {
+    const page = await withAlerts([
+      notification('fire', { details: 'Mile 4' }),
+      notification('other', { alert_type: 'Anomaly' }),
+    ]);
+    await take(page.advance, 0, '  Ana ');
+    expect(page.service.asked.find(({ method }) => method === 'POST')).toMatchObject({
+      path: 'notifications/fire/acknowledge',
+      body: '{"by":"Ana"}',
+    });
+    expect(page.strip()[1]).toBe(
+      '… In progress Confirmed fire Mile 4 reached 0 of 1, 1 ringing, 1 min ago Ana has it 0 s ago',
+    );
+    expectTitle(/^\(1\) /);
+    expect(focused()).toBe('… In progress Confirmed fire');
+    await page.follow(/Confirmed fire/);
+    expect(textOf(element('.story'))).toContain('Ana has it since 12:00:00 UTC');
+    // The next shift at the same screen.
+    await take(page.advance, 1, 'Bo');
+    expect(page.strip()[1]).toContain('Bo has it');
+  });
+
+  it('that fails says why, until the service answers again', async () => {
+    const { service, advance, strip } = await withAlerts([notification('fire')]);
+    service.instead = () => 'away';
+    await take(advance, 0, 'Ana');
+    expect(strip().join(' ')).toContain('That was not done. The service does not answer.');
+    service.instead = () => undefined;
+    await advance(10_000);
+    expect(strip().join(' ')).not.toContain('That was not done.');
+  });
+
+  it('never hides what comes later: an outcome that became worse is red, counts, and sounds again, until somebody has that', async () => {
+    const heard = hear();
+    const page = await withAlerts([notification('fire')]);
+    await page.press('Sound off · turn on');
+    expect(heard.tones).toBe(3);
+    await take(page.advance, 0, 'Ana');
+    expectTitle(/^Today/);
+    const ana = { acknowledged_by: 'Ana', acknowledged_at: before(0) };
+    page.service.notifications = [missed('fire', { ...ana, worsened_since_acknowledged: true })];
+    await page.advance(8_000);
+    expect(page.strip()).toEqual([
+      '✕ 1 not reached Confirmed fire reached 0 of 1, 1 min ago Ana has it 8 s ago, and it became worse since',
+    ]);
+    expect(element('.attention').className).toBe('attention');
+    expectTitle(/^\(1\) /);
+    expect(heard.tones).toBe(6);
+    await page.advance(16_000);
+    expect(heard.tones).toBe(6);
+    await take(page.advance, 0, 'Bo');
+    expect(element('.attention').className).toBe('attention calm');
+    expectTitle(/^Today/);
+  });
+});
+
+describe('the alarm', () => {
+  it('sounds again where an alert was taken and became worse between two questions', async () => {
+    const heard = hear();
+    const { service, advance, press } = await withAlerts([notification('fire')]);
+    await press('Sound off · turn on');
+    service.notifications = [
+      missed('fire', { acknowledged_by: 'Ana', acknowledged_at: before(-2), worsened_since_acknowledged: true }),
+    ];
+    await advance(8_000);
+    expect(heard.tones).toBe(6);
+  });
+
+  it('sounds once for each new alert where somebody turned it on, and shows it on the desktop', async () => {
+    const heard = hear();
+    const { service, advance, press } = await withAlerts([missed('old')]);
+    await advance(8_000);
+    expect(heard.tones).toBe(0);
+    await press('Sound off · turn on');
+    service.notifications = [notification('fire', { details: 'Mile 4' }), missed('old')];
+    await advance(16_000);
+    expect(heard.tones).toBe(6);
+    expect(heard.shown).toEqual(['Confirmed fire: Mile 4']);
+    await press('Sound on · turn off');
+    service.notifications = [notification('another'), ...service.notifications];
+    await advance(8_000);
+    expect(heard.tones).toBe(6);
+  });
+
+  it('sounds where the page is blind: nothing answers, or nobody can be called', async () => {
+    const heard = hear();
+    const { service, advance, press } = await openPage();
+    await press('Sound off · turn on');
+    service.instead = () => 'away';
+    await advance(8_500);
+    expect(heard.shown).toEqual([]);
+    await advance(8_000);
+    expect(heard.shown).toEqual(['It is not known whether there are alerts.']);
+    service.instead = () => undefined;
+    await advance(20_000);
+    service.phone = { usable: false, reason: 'Refused.' };
+    await advance(8_000);
+    expect(heard.shown[1]).toBe('Nobody can be called. Refused.');
+  });
+
+  it('is asked about once, when there is a key and nobody has decided', async () => {
+    const service = new PageAnswers();
+    service.key = 'a-key';
+    const page = await openPage({ service, key: 'a-key' });
+    expect(screen.getByRole('region', { name: 'Sound' })).toBeDefined();
+    await page.press('Leave it off');
+    await page.reload();
+    expect(screen.queryByRole('region', { name: 'Sound' })).toBeNull();
+    expect(screen.getByRole('button', { name: 'Sound off · turn on' })).toBeDefined();
+  });
+});
