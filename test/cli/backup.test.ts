@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { lazyCredential } from '../../src/azure/credential.ts';
 import { closeDays } from '../../src/analytics/retention/close-days.ts';
