@@ -13,14 +13,14 @@ import { callees, newCase } from '../new-case.ts';
 const START = Date.parse('2026-11-21T08:00:00Z');
 const HOUR = 3_600_000;
 const WAVE_MS = 120_000;
-const callId = parseCallId('call-1');
-if (callId === undefined) throw new Error('malformed');
+const [firstId, callId] = [parseCallId('call-1'), parseCallId('call-2')];
+if (firstId === undefined || callId === undefined) throw new Error('malformed');
 
 const at = (ms: number): string => new Date(START + ms).toISOString();
 const [{ number } = { number: undefined }] = callees(1);
 if (number === undefined) throw new Error('nobody');
 
-const base = { id: 'a', line: 'acs', claimedAt: START, openThen: 0, callIds: [callId] };
+const base = { id: 'a', line: 'acs', claimedAt: START, openThen: 0, callIds: [firstId, callId] };
 const CLAIMED: Attempt = { ...base, state: 'claimed', callIds: [], sent: 1, sentAt: START, checkAt: START };
 const RINGING: Attempt = { ...base, state: 'ringing', placedAt: START };
 const TALK = { answeredAt: START + 5, speech: { number: 0, askedAt: START + 5 }, repeatKeys: [] } as const;
@@ -65,7 +65,7 @@ it.each<[code: string, reason: string, since: number, recipient: Recipient, why?
   ['number', 'another call to this number is under way', 0, waits([]), 'number'],
   ['pause', 'the phone service asked for a pause', 0, waits([]), 'pause'],
   ['set_up', 'no permission', 0, waits([], { reason: 'no permission' }), 'set_up'],
-  ['redial', 'busy', 9, waits([BUSY], { dueAt: SOON, queuedAt: SOON })],
+  ['redial', 'busy', 9, waits([{ ...BUSY, reason: 'no answer' }, BUSY], { dueAt: SOON, queuedAt: SOON })],
   ['day_limit', CALLS_USED_UP, 0, waits([], { dueAt: SOON, isOverDayLimit: true })],
   ['later_wave', 'its wave has not begun', 0, { state: 'later', number, wave: 2, attempts: [] }],
   ['line', 'is being dialed', 0, calling(CLAIMED)],
