@@ -80,7 +80,7 @@ export class AzureTable implements TableConnection {
         .listEntities({
           abortSignal,
           onResponse: this.#noteDate,
-            queryOptions: { filter, ...(select && { select: selectOf(select) }) },
+          queryOptions: { filter, ...(select && { select: selectOf(select) }) },
         })
         .byPage({
           maxPageSize: most,
