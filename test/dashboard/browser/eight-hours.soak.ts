@@ -11,6 +11,8 @@ const ROUNDS = 8 * 60;
 /** One of so many rounds is laid out and painted, and measured: that takes most of the time. */
 const SHOWN = 20;
 
+const tenths = (values: readonly number[]): string => values.map((value) => value.toFixed(1)).join(' ');
+
 const stage = setStage();
 
 it('eight hours of 1,300 cameras and 60 categories: under 10 MB, no task over 50 ms', async () => {
@@ -24,7 +26,6 @@ it('eight hours of 1,300 cameras and 60 categories: under 10 MB, no task over 50
     else await nextRound(MINUTE);
     if (round % 60 === 59) heaps.push(await heapOf(page));
   }
-  const tenths = (values: readonly number[]): string => values.map((value) => value.toFixed(1)).join(' ');
   console.log(
     `Heap after each hour: ${tenths(heaps)} MB; longest task of the rounds that were measured: ${tenths(longest)} ms`,
   );
