@@ -15,16 +15,17 @@ import { DESTINATIONS, type OutcomeTopic } from './model/outcome-events.ts';
 import type { CallMessage, PhoneLine } from './model/phone-line.ts';
 import { callMessage } from './rules/message.ts';
 import type { PhoneRules } from './rules/policy.ts';
-import { errorKind, logNotDone } from './run/call-log.ts';
+import { errorKind, logFailure } from './run/call-log.ts';
 import { Cases, type Committed } from './run/cases.ts';
+import type { Context } from './run/context.ts';
 import { Driver } from './run/driver.ts';
 import { DueWork } from './run/due.ts';
 import { LineRequests } from './run/line-requests.ts';
 import { watchProvider } from './run/provider-watch.ts';
 import { Publisher } from './run/publisher.ts';
-import { RowlessCalls } from './run/rowless-calls.ts';
 import { Sending } from './run/send.ts';
 import { whyTheyWait } from './run/waits.ts';
+import type { Lines } from './state/lines.ts';
 import type { NotificationCase } from './state/notification.ts';
 import type { Policy } from './state/step.ts';
 import { bodyOf, isoTime, type NotificationBody } from './state/view.ts';
@@ -56,73 +57,13 @@ export interface PhoneParts {
 }
 
 /** Which notifications are listed. */
-export interface ListQuery extends NotificationsQuery {
+interface ListQuery extends NotificationsQuery {
   readonly most: number;
   readonly isMeant: (body: NotificationBody) => boolean;
 }
 
-/** Whether calls can be placed, as far as the last check and the last calls say. */
-export interface PhoneStanding {
-  readonly usable: boolean;
-  /** Since when they cannot, ISO 8601, and why. */
-  readonly since?: string | undefined;
-  readonly reason?: string | undefined;
-}
-
-/** What endpoints and the timer function use of the phone. */
-export interface Phone {
-  /**
-   * Stores a notification and dials its recipients. A request whose key was used for the same within 24 hours finds that notification as
-   * it stands, and phones nobody anew.
-   *
-   * @param key the caller's `Idempotency-Key`
-   * @throws {StorageTrouble} nothing is dialed; the same request may be sent again
-   */
-  readonly send: (request: NotificationRequest, key: string | undefined, log: Log) => Promise<Sent>;
-
-  /** A notification as it stands; undefined if there is none. @throws {StorageTrouble} */
-  readonly read: (id: NotificationId) => Promise<NotificationBody | undefined>;
-
-  /** Notifications as they stand, newest first: those that are meant, of about a thousand rows. @throws {StorageTrouble} */
-  readonly list: (query: ListQuery) => Promise<Listed<NotificationBody>>;
-
-  /**
-   * All notifications that run or ended within a day, were not stopped and have reached too few; and whether calls can be placed.
-   *
-   * @throws {StorageTrouble}
-   */
-  readonly needingAttention: () => Promise<{
-    readonly notifications: readonly NotificationBody[];
-    readonly phone: PhoneStanding;
-  }>;
-
-  /**
-   * Somebody has a notification in hand. That wakes nobody and stops nothing. Answers it as it stands then; undefined if there is none.
-   *
-   * @throws {StorageTrouble}
-   */
-  readonly acknowledge: (id: NotificationId, by: string, log: Log) => Promise<NotificationBody | undefined>;
-
-  /** Stops a notification: nobody is dialed any more. Answers it as it stands then; undefined if there is none. @throws {StorageTrouble} */
-  readonly stop: (id: NotificationId, log: Log) => Promise<NotificationBody | undefined>;
-
-  /**
-   * Does what a callback's events ask for: those of one call in order. Never throws.
-   *
-   * @param alertType that of the callback path; a known call is spoken to in the words of its own notification
-   * @returns false if storage could not be used for one of them
-   */
-  readonly handle: (events: readonly CallEvent[], alertType: AlertType, log: Log) => Promise<boolean>;
-
-  /** What the call of an attempt says; that of the alert type if its notification is not known, or cannot be read. */
-  readonly messageOf: (attempt: AttemptRef | undefined, alertType: AlertType) => Promise<CallMessage>;
-
-  /** Does what is due now. Never throws. */
-  readonly runDue: (log: Log) => Promise<void>;
-
-  /** Before the process ends: fulfils when nothing is under way. */
-  readonly end: () => Promise<void>;
-}
+/** What endpoints and the timer function use of the phone. All methods that read or write throw StorageTrouble if storage cannot be used. */
+export type Phone = ReturnType<typeof createPhone>;
 
 /** A real callback has one event. More are handled too, within bounds: the sender may be anyone. */
 const CALLS_AT_A_TIME = 8;
@@ -135,7 +76,7 @@ const WHOLE_EVERY_MS = 24 * 3_600_000;
 const RUNS_EVERY_MS = 60_000;
 
 /** Puts the parts of this folder together, and looks for what is due from now on. */
-export const createPhone = (parts: PhoneParts): Phone => {
+export const createPhone = (parts: PhoneParts) => {
   const { line, table, serviceName, rules, log: ownLog } = parts;
   const { clock = systemClock, random = Math.random, newId = randomUUID } = parts;
   const tell = ({ partitionKey: partition, rowKey: row }: RowKeys, error: Error): void =>
@@ -150,21 +91,21 @@ export const createPhone = (parts: PhoneParts): Phone => {
     serviceName,
     line: { name, isIdempotent, callsPerSecond, speaksByItself: line.media === undefined },
   };
+  const destinations = DESTINATIONS.filter((to) => parts[to] !== undefined);
+  const context: Context = { line, store, policy, destinations, clock, random, newId, log: ownLog };
   const publishers = DESTINATIONS.flatMap((to) => {
     const topic = parts[to];
-    return topic === undefined ? [] : new Publisher({ to, topic, store, clock, newId });
+    return topic === undefined ? [] : new Publisher(context, to, topic);
   });
-  const destinations = DESTINATIONS.filter((to) => parts[to] !== undefined);
   const onCommitted = (change: Committed): void => {
     due.note(change);
-    for (const publisher of publishers) publisher.tellNews(change.stored, change.before, ownLog);
+    for (const publisher of publishers) publisher.tell([change.stored], ownLog);
   };
-  const cases = new Cases({ store, policy, destinations, clock, random, newId, onCommitted });
-  const requests = new LineRequests({ line, serviceName, clock });
-  const rowless = new RowlessCalls(line);
-  const driver = new Driver({ requests, rowless, cases, store, serviceName, clock, log: ownLog });
-  const due = new DueWork({ store, cases, driver, policy, clock, random, newId, log: ownLog });
-  const sending = new Sending({ store, cases, driver, due, policy, destinations, onCommitted, clock, random, newId });
+  const cases = new Cases(context, onCommitted);
+  const requests = new LineRequests(context);
+  const driver = new Driver(context, cases, requests);
+  const due = new DueWork(context, cases, driver);
+  const sending = new Sending(context, cases, driver, due);
   const body = async (known: NotificationCase): Promise<NotificationBody> =>
     bodyOf(known, clock.now(), await whyTheyWait(known, store, cases, clock.now()));
   let expiredAt = -Infinity;
@@ -178,9 +119,9 @@ export const createPhone = (parts: PhoneParts): Phone => {
       const isWhole = now - wholeAt >= WHOLE_EVERY_MS;
       const untold = await store.untold(now, isWhole);
       if (isWhole) wholeAt = now;
-      for (const publisher of publishers) publisher.tellDue(untold, log);
+      for (const publisher of publishers) publisher.tell(untold, log);
     }
-    await watchProvider({ line, store, clock }, log);
+    await watchProvider(context, log);
     if (now - expiredAt >= EXPIRY_EVERY_MS) {
       await store.deleteBefore(now - rules.retentionMs);
       expiredAt = now;
@@ -192,7 +133,7 @@ export const createPhone = (parts: PhoneParts): Phone => {
     try {
       await keepHouse(log);
     } catch (error) {
-      logNotDone(error, {}, log);
+      logFailure('due work unreachable', error, {}, log);
     }
   };
 
@@ -202,30 +143,55 @@ export const createPhone = (parts: PhoneParts): Phone => {
   clock.after(0, () => void runAgainAndAgain());
 
   return {
-    send: async (request, key, log) => sending.send(request, key, log),
-    read: async (id) => {
+    /**
+     * Stores a notification and dials its recipients. A request whose key was used for the same within 24 hours finds that notification as
+     * it stands, and phones nobody anew.
+     *
+     * @param key the caller's `Idempotency-Key`
+     * @throws {StorageTrouble} nothing is dialed; the same request may be sent again
+     */
+    send: async (request: NotificationRequest, key: string | undefined, log: Log): Promise<Sent> =>
+      sending.send(request, key, log),
+
+    /** A notification as it stands; undefined if there is none. */
+    read: async (id: NotificationId): Promise<NotificationBody | undefined> => {
       const known = await store.load(id);
       return known && body(known);
     },
-    list: async ({ isMeant, ...query }) => {
+
+    /** Notifications as they stand, newest first: those that are meant, of about a thousand rows. */
+    list: async ({ isMeant, ...query }: ListQuery): Promise<Listed<NotificationBody>> => {
       const now = clock.now();
       const { found, next } = await store.list(query, (known) => isMeant(bodyOf(known, now)));
       return { found: found.map((known) => bodyOf(known, now)), next };
     },
+
+    /** All notifications that run or ended within a day, were not stopped and have reached too few; and whether calls can be placed. */
     needingAttention: async () => {
       const now = clock.now();
       const [found, { lines }] = await Promise.all([store.needingAttention(now), store.lines()]);
       return { notifications: found.map((known) => bodyOf(known, now)), phone: standingOf(lines, now) };
     },
-    acknowledge: async (id, by, log) => {
+
+    /** Somebody has a notification in hand. That wakes nobody and stops nothing. Answers it as it stands then; undefined if there is none. */
+    acknowledge: async (id: NotificationId, by: string, log: Log): Promise<NotificationBody | undefined> => {
       const done = await cases.take(id, { kind: 'acknowledge', by }, log);
       return done && body(done.stored);
     },
-    stop: async (id, log) => {
+
+    /** Stops a notification: nobody is dialed any more. Answers it as it stands then; undefined if there is none. */
+    stop: async (id: NotificationId, log: Log): Promise<NotificationBody | undefined> => {
       const known = await driver.stop(id, log);
       return known && body(known);
     },
-    handle: async (events, alertType, log) => {
+
+    /**
+     * Does what a callback's events ask for: those of one call in order. Never throws.
+     *
+     * @param alertType that of the callback path; a known call is spoken to in the words of its own notification
+     * @returns false if storage could not be used for one of them
+     */
+    handle: async (events: readonly CallEvent[], alertType: AlertType, log: Log): Promise<boolean> => {
       const end = clock.now() + NO_MORE_EVENTS_AFTER_MS;
       const byCall = Map.groupBy(events, ({ callId }) => callId);
       let left = 0;
@@ -239,15 +205,21 @@ export const createPhone = (parts: PhoneParts): Phone => {
       if (left > 0) log.error('callback events left', { events: left, reason: 'no time left' });
       return isStored;
     },
-    messageOf: async (attempt, alertType) => {
+
+    /** What the call of an attempt says; that of the alert type if its notification is not known, or cannot be read. */
+    messageOf: async (attempt: AttemptRef | undefined, alertType: AlertType): Promise<CallMessage> => {
       const known = attempt && (await loadReadable(store, attempt.notificationId));
       return known === undefined ? callMessage(serviceName, alertType) : requests.messageOf(known);
     },
-    runDue: async (log) => {
+
+    /** Does what is due now. Never throws. */
+    runDue: async (log: Log): Promise<void> => {
       await run(log);
       await due.settled();
     },
-    end: async () => {
+
+    /** Before the process ends: fulfils when nothing is under way. */
+    end: async (): Promise<void> => {
       isEnded = true;
       await due.end();
       await Promise.all(publishers.map(async (publisher) => publisher.end()));
@@ -274,19 +246,12 @@ const loadReadable = async (store: NotificationStore, id: NotificationId): Promi
   }
 };
 
-/** The last check counts, and a fault that the last call met. */
-const standingOf = (
-  { check, queue }: Awaited<ReturnType<NotificationStore['lines']>>['lines'],
-  now: number,
-): PhoneStanding => {
-  if (check?.reason !== undefined)
-    return { usable: false, since: isoTime(check.since ?? check.at), reason: check.reason };
-  const { fault } = queue;
-  return fault !== undefined && now < fault.until
-    ? {
-        usable: false,
-        since: isoTime(fault.toldAt),
-        reason: fault.reason ?? 'the phone service does not accept this app',
-      }
-    : { usable: true };
+/** Whether calls can be placed: the last check counts, and a fault that the last call met. Since when not, as ISO 8601, and why. */
+const standingOf = ({ check, queue: { fault } }: Lines, now: number) => {
+  const refusal = check?.reason;
+  if (check !== undefined && refusal !== undefined) {
+    return { usable: false, since: isoTime(check.since ?? check.at), reason: refusal };
+  }
+  if (fault === undefined || now >= fault.until) return { usable: true };
+  return { usable: false, since: isoTime(fault.toldAt), reason: fault.reason ?? 'the phone service refuses calls' };
 };

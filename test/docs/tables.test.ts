@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 
 import { describe, expect, it } from 'vitest';
 
-import { SCENARIOS } from '../../infra/emulators/acs-simulator/scenarios.ts';
+import { SCENARIOS } from '../../infra/emulators/phone-network/scenarios.ts';
 import { ALERT_TYPES } from '../../src/calls/model/alert-types.ts';
 import { settingSchemas } from '../../src/settings.ts';
 import { readText, ROOT, tableOf } from './markdown.ts';

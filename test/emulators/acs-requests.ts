@@ -25,18 +25,19 @@ export const signed = (
   path: string,
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
-  version = '2026-03-12',
+  { version = '2026-03-12', method = 'POST' } = {},
 ) => {
   const url = new URL(`${base}/calling/callConnections${path}?api-version=${version}`);
   const text = body === undefined ? '' : JSON.stringify(body);
   const date = new Date().toUTCString();
   const hash = createHash('sha256').update(text).digest('base64');
   const key = Buffer.from(/accesskey=(.+)$/.exec(connectionString)?.[1] ?? '', 'base64');
-  const toSign = `POST\n${url.pathname}${url.search}\n${date};${url.host};${hash}`;
+  const toSign = `${method}\n${url.pathname}${url.search}\n${date};${url.host};${hash}`;
   const signature = createHmac('sha256', key).update(toSign).digest('base64');
   return {
     url,
     text,
+    method,
     headers: {
       'content-type': 'application/json',
       'x-ms-date': date,
@@ -49,8 +50,8 @@ export const signed = (
 
 /** Sends such a request. */
 export const ask = async (...request: Parameters<typeof signed>) => {
-  const { url, text, headers } = signed(...request);
-  const response = await fetch(url, { method: 'POST', headers, ...(text === '' ? {} : { body: text }) });
+  const { url, text, headers, method } = signed(...request);
+  const response = await fetch(url, { method, headers, ...(text === '' ? {} : { body: text }) });
   const answer = await response.text();
   return {
     status: response.status,

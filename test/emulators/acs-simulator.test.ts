@@ -25,7 +25,7 @@ it.each<[string, number, (acs: AcsSimulator) => ReturnType<typeof ask>]>([
   ['no signature', 401, (acs) => ask(acs, '', createCall(), { ...repeatable(), authorization: '' })],
   ['another body than the signed one', 401, (acs) => ask(acs, '', createCall(), { 'x-ms-content-sha256': 'x' })],
   ['an old date', 401, (acs) => ask(acs, '', createCall(), { 'x-ms-date': 'Sat, 01 Nov 2025 08:00:00 GMT' })],
-  ['another wire protocol', 400, (acs) => ask(acs, '', createCall(), repeatable(), '2023-01-01')],
+  ['another wire protocol', 400, (acs) => ask(acs, '', createCall(), repeatable(), { version: '2023-01-01' })],
   ['a call without a repeatability id', 400, (acs) => ask(acs, '', createCall())],
   ['a call to no E.164 number', 400, (acs) => ask(acs, '', createCall('12065550100'), repeatable())],
   [
@@ -87,12 +87,16 @@ it('calls from a number or from a Teams resource account, never from both or nei
   expect(acs.log().calls.map(({ from }) => from)).toEqual([teamsAppSource.appId, '+12065550199']);
 });
 
-it('if both lines ring, one more call is answered 429, until one has ended', async () => {
-  const acs = await startAcs({ lines: 2, pace: { ringMs: 60_000 } });
+const busyLines = async (whenFull: 'refuses' | 'declines') => {
+  const acs = await startAcs({ lines: 2, whenFull, pace: { ringMs: 60_000 } });
   const called = (number: string) => ask(acs, '', createCall(number), repeatable());
   const first = await called('+12065550100');
   expect((await called('+12065551100')).status).toBe(201);
-  const third = await called('+12065552100');
+  return { acs, called, first, third: await called('+12065552100') };
+};
+
+it('if both lines ring, one more call is answered 429, until one has ended', async () => {
+  const { acs, called, first, third } = await busyLines('refuses');
   expect([third.status, third.retryAfter, errorSchema.parse(third.body)]).toEqual([429, null, 'TooManyRequests']);
   await ask(acs, `/${callIdOf(first.body)}:terminate`, undefined, repeatable());
   // It is told like one that was not answered.
@@ -103,6 +107,28 @@ it('if both lines ring, one more call is answered 429, until one has ended', asy
   const ringing = acs.log().calls.flatMap(({ to, state }) => (state === 'ringing' ? to : []));
   expect(ringing).toEqual(['+12065551100', '+12065553100']);
 });
+
+it('or one more call is accepted, and declined at once, as other networks do', async () => {
+  const { acs, third } = await busyLines('declines');
+  expect(third.status).toBe(201);
+  await until(() => acs.log().calls[2]?.state === 'ended', 'the network declines it');
+  expect(acs.log()).toMatchObject({ calls: [{}, {}, { endedBy: 'network' }], turnedAway: [{ to: '+12065552100' }] });
+});
+
+it.each([401, 403] as const)(
+  'refuses everything with %i when it is told to, and nobody is to blame',
+  async (status) => {
+    const acs = await startAcs();
+    const check = () => ask(acs, `/${randomUUID()}`, undefined, {}, { method: 'GET' });
+    const unknown = await check();
+    expect([unknown.status, errorSchema.parse(unknown.body)]).toEqual([404, '8522']);
+    acs.setUpFault = status;
+    expect([(await check()).status, (await ask(acs, '', createCall(), repeatable())).status]).toEqual([status, status]);
+    acs.setUpFault = undefined;
+    expect((await ask(acs, '', createCall(), repeatable())).status).toBe(201);
+    expect(acs.log().refused).toEqual([]);
+  },
+);
 
 it('posts a callback that is not accepted three times', async () => {
   let posts = 0;

@@ -169,6 +169,63 @@ it('queues calls beyond the pace of the account, cancels a queued one, and refus
   expect(simulator.log().refused).toHaveLength(2);
 });
 
+it('says instructions of the call request without asking anybody, and asks for others at their end', async () => {
+  const { simulator, client, posts, base } = await stage(() => hangup());
+  const twiml = message('Smoke. ').replace('/after', `${base}/after`);
+  const { sid } = await client.calls.create({ to: '+12065550100', from: simulator.number, twiml });
+  expect(await ends(simulator, sid)).toMatchObject({ spoken: ['Smoke. '.repeat(3)], endedBy: 'app' });
+  expect(posts.map(({ url }) => url)).toEqual([`${base}/after?what=speech&more=1`]);
+  const tooLong = client.calls.create({ to: '+12065550100', from: simulator.number, twiml: twiml.padEnd(4_001) });
+  await expect(tooLong).rejects.toSatisfy((error) => code(error) === 20_001);
+});
+
+it.each([
+  ['refuses', 10_004],
+  ['declines', 'busy'],
+] as const)('if all lines are busy it %s one more call', async (whenFull, ended) => {
+  const { simulator, call } = await stage(() => hangup(), { lines: 1, whenFull, pace: { ringMs: 60_000 } });
+  await call('+12065550100');
+  const second = await call('+12065551100').then(async ({ sid }) => ends(simulator, sid), code);
+  expect(typeof second === 'object' ? second.story.at(-1)?.text : second).toBe(ended);
+  expect(simulator.log()).toMatchObject({ turnedAway: [{ to: '+12065551100' }], refused: [] });
+});
+
+it.each([
+  [401, 20_003],
+  [403, 20_403],
+  ['number', 21_210],
+] as const)('refuses calls with %s when it is told to, and its check says so', async (fault, refusal) => {
+  const { simulator, client, call } = await stage(() => hangup());
+  const own = async () =>
+    (await client.incomingPhoneNumbers.list({ phoneNumber: simulator.number })).map(
+      ({ capabilities }) => capabilities.voice,
+    );
+  expect(await own()).toEqual([true]);
+  simulator.setUpFault = fault;
+  await expect(call('+12065550100')).rejects.toSatisfy((error) => code(error) === refusal);
+  expect(await own().catch(code)).toEqual(fault === 'number' ? [] : refusal);
+  simulator.setUpFault = undefined;
+  expect([(await call('+12065550100')).status, simulator.log().refused]).toEqual(['queued', []]);
+});
+
+it.each([
+  ['77', 'after the end of the call: the callee pressed it before', ['completed', 'key']],
+  ['76', 'never, and the call ends', ['key', 'completed']],
+  ['24', 'never: the question at the end of the message is lost as well', ['end', 'completed']],
+])('a number that ends with %s: its key arrives %s', async (digits, _, last) => {
+  const { simulator, call } = await stage(({ url }) => (url.includes('/voice') ? gather() : hangup()), {
+    pace: { secondMs: 1 },
+  });
+  const told = await ends(simulator, (await call(`+120655501${digits}`)).sid);
+  expect(
+    told?.story
+      .filter(({ kind }) => kind === 'event')
+      .map(({ text }) => text)
+      .slice(-2),
+  ).toEqual(last);
+  expect(told?.endedBy).toBe('network');
+});
+
 it('refuses instructions that Twilio would not carry out', async () => {
   for (const wrong of ['no xml', '<Response><Sing/></Response>', '<Response><Say>Hello</Say></Response>', undefined]) {
     const { simulator, call } = await stage(() => wrong);

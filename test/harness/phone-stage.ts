@@ -1,63 +1,45 @@
 import assert from 'node:assert/strict';
 
-import { onTestFinished, type TestContext } from 'vitest';
+import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
 import { z } from 'zod';
 
-import {
-  type AcsSimulator,
-  type AcsSimulatorOptions,
-  startAcsSimulator,
-} from '../../infra/emulators/acs-simulator/simulator.ts';
-import type { Pace } from '../../infra/emulators/acs-simulator/simulated-call.ts';
-import type { CallStory } from '../../infra/emulators/acs-simulator/story.ts';
-import {
-  startTwilioSimulator,
-  type TwilioSimulator,
-  type TwilioSimulatorOptions,
-} from '../../infra/emulators/twilio-simulator/simulator.ts';
-import { accountOf } from '../../infra/cli/start/local-settings.ts';
 import { randomFrom } from '../../infra/cli/demo/random.ts';
+import { accountOf } from '../../infra/cli/start/local-settings.ts';
+import { type AcsSimulator, startAcsSimulator } from '../../infra/emulators/acs-simulator/simulator.ts';
+import type { Simulator, SimulatorOptions } from '../../infra/emulators/phone-network/simulator-server.ts';
+import type { CallStory } from '../../infra/emulators/phone-network/story.ts';
+import { startTwilioSimulator, type TwilioSimulator } from '../../infra/emulators/twilio-simulator/simulator.ts';
 import { findAlertType } from '../../src/calls/model/alert-types.ts';
-import { type MessageTerms, spokenMessage } from '../../src/calls/rules/message.ts';
+import { callMessage, type MessageTerms, spokenMessage } from '../../src/calls/rules/message.ts';
 import { notificationAnswer } from '../../src/http/notification-answer.ts';
 import { type App, startApp, testEnvironment } from './app.ts';
 import { Between, type Rule, splitOver } from './between.ts';
 import { type CheckedFetch, checkedFetch } from './contract.ts';
 import { until } from './until.ts';
 
-/** Who places the calls. */
+/** What places the calls. */
 export type Provider = 'acs' | 'twilio';
-
-/** Every provider: what is promised of calls holds for each. */
-export const PROVIDERS: readonly Provider[] = ['acs', 'twilio'];
 
 /** Options of a stage. */
 export interface StageOptions {
-  /** Who places the calls; Communication Services if it is not given. */
+  /** Communication Services by default. */
   readonly provider?: Provider;
-  /** Further options of the simulator of Twilio. */
-  readonly twilio?: Omit<TwilioSimulatorOptions, 'pace'>;
   /**
-   * How many instances of the app share the tables; 1 if it is not given. Of several, `stage.url` is a front door: each request and each
-   * callback goes to exactly one of them.
+   * How many instances of the app share the tables; 1 by default. Of several, `stage.url` is a front door: each request and each callback
+   * goes to exactly one of them.
    */
   readonly instances?: number;
-  /** True if outcomes are published to the simulator's topic; false if it is not given. */
+  /** True if outcomes are published to the simulator's topic; false by default. */
   readonly publishesOutcomes?: boolean;
-  /** What becomes of the app's requests to ACS, if not all are carried out at once. */
-  readonly acsRule?: Rule;
+  /** What becomes of the app's requests to its tables, if not all are carried out. */
+  readonly tablesRule?: Rule;
   /** Further options of the simulator. */
-  readonly acs?: Omit<AcsSimulatorOptions, 'pace'>;
+  readonly network?: SimulatorOptions;
   /** Further settings of the app. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** How long ringing, speaking and so on take in the simulator. */
-  readonly pace?: Partial<Pace>;
 }
 
 const SERVICE_NAME = 'Test Watch';
-
-/** The requests of a call that goes well, without a key to listen for. */
-export const ONE_CALL: CallStory['requests'] = { createCall: 1, play: 1, listen: 0, hangUp: 1 };
 
 /** What `GET /api/notifications/{id}` answers. */
 export type NotificationState = z.output<typeof notificationAnswer>;
@@ -84,27 +66,34 @@ interface AlertOptions {
   readonly [field: string]: unknown;
 }
 
-/** The app and the simulated telephone network of one test. */
+/** The app and the simulated telephone network. */
 export class Stage {
+  /** Its topic and its tokens are used also if Twilio places the calls. */
   readonly acs: AcsSimulator;
-  /** Undefined where Communication Services places the calls. */
   readonly twilio: TwilioSimulator | undefined;
-  readonly apps: readonly App[];
+  readonly apps: App[];
   /** Stands before the instances; not used if there is only one. */
   readonly frontDoor: Between;
   /** For requests to the app: every answer must be as its OpenAPI document describes. */
   readonly fetch: CheckedFetch;
+  readonly #start: () => Promise<App>;
 
-  constructor(parts: Pick<Stage, 'acs' | 'twilio' | 'apps' | 'frontDoor' | 'fetch'>) {
+  constructor(parts: Pick<Stage, 'acs' | 'twilio' | 'apps' | 'frontDoor' | 'fetch'>, start: () => Promise<App>) {
     this.acs = parts.acs;
     this.twilio = parts.twilio;
     this.apps = parts.apps;
     this.frontDoor = parts.frontDoor;
     this.fetch = parts.fetch;
+    this.#start = start;
+  }
+
+  /** Starts one more instance behind the front door. */
+  async startAnother(): Promise<void> {
+    this.apps.push(await this.#start());
   }
 
   /** The simulated telephone network. */
-  get network(): Pick<AcsSimulator, 'log' | 'settled'> {
+  get network(): Simulator {
     return this.twilio ?? this.acs;
   }
 
@@ -207,8 +196,10 @@ export class Stage {
   }
 }
 
+type WhenOver = (end: () => Promise<void> | undefined) => void;
+
 /**
- * Starts a simulator of ACS and the app, whose callbacks only that simulator can sign. Both are stopped after the test.
+ * Starts the simulators and the app, whose callbacks only the simulator can sign. Everything is stopped after the test.
  *
  * @param whenOver the test's own `onTestFinished`; needed in concurrent tests
  */
@@ -216,43 +207,37 @@ export const setStage = async (
   {
     instances = 1,
     environment = {},
-    pace = {},
     provider = 'acs',
-    acs: acsOptions = {},
-    twilio: twilioOptions = {},
-    acsRule,
+    network = {},
+    tablesRule,
     publishesOutcomes = false,
   }: StageOptions = {},
-  whenOver: TestContext['onTestFinished'] = onTestFinished,
+  whenOver: WhenOver = onTestFinished,
 ): Promise<Stage> => {
-  const acs = await startAcsSimulator({ ...acsOptions, pace });
+  const acs = await startAcsSimulator(network);
   whenOver(() => acs.stop());
-  const twilio = provider === 'twilio' ? await startTwilioSimulator({ ...twilioOptions, pace }) : undefined;
+  const twilio = provider === 'twilio' ? await startTwilioSimulator(network) : undefined;
   whenOver(() => twilio?.stop());
-  const beforeAcs = await Between.start(acs.connectionString);
-  if (acsRule !== undefined) beforeAcs.rule = acsRule;
-  whenOver(() => beforeAcs.stop());
+  const tables = await Between.start(inject('tablesConnectionString'));
+  if (tablesRule !== undefined) tables.rule = tablesRule;
+  whenOver(() => tables.stop());
   const frontDoor = await Between.start();
   whenOver(() => frontDoor.stop());
   const settings = testEnvironment({
     SERVICE_NAME,
-    ACS_CONNECTION_STRING: (acsRule === undefined ? acs : beforeAcs).connectionString,
+    CALLS_AT_ONCE: '100',
+    ACS_CONNECTION_STRING: acs.connectionString,
     ACS_RESOURCE_ID: acs.resourceId,
     ACS_TOKEN_ISSUER: acs.issuer,
+    ...(tablesRule === undefined ? {} : { TABLES_CONNECTION_STRING: tables.connectionString }),
     ...(twilio === undefined ? {} : settingsOf(twilio)),
     ...(publishesOutcomes && { EVENT_TOPIC_ENDPOINT: acs.topic.endpoint, EVENT_TOPIC_KEY: acs.topic.key }),
   });
-  const apps = await Promise.all(
-    Array.from({ length: instances }, () =>
-      startApp({
-        environment: (url) => ({
-          ...settings,
-          CALLBACK_BASE_URL: instances > 1 ? frontDoor.url : url,
-          ...environment,
-        }),
-      }),
-    ),
-  );
+  const start = async (): Promise<App> =>
+    startApp({
+      environment: (url) => ({ ...settings, CALLBACK_BASE_URL: instances > 1 ? frontDoor.url : url, ...environment }),
+    });
+  const apps = await Promise.all(Array.from({ length: instances }, start));
   frontDoor.rule = splitOver(apps, randomFrom('front door'));
   whenOver(async () => {
     await Promise.all(apps.map((app) => app.stop()));
@@ -262,7 +247,28 @@ export const setStage = async (
       assert(!output.includes(call.to.slice(1)), 'a phone number in the log');
   });
   const fetchChecked = await checkedFetch(apps[0]?.url ?? '');
-  return new Stage({ acs, twilio, apps, frontDoor, fetch: fetchChecked });
+  return new Stage({ acs, twilio, apps, frontDoor, fetch: fetchChecked }, start);
+};
+
+/** One stage for all tests of a file or group, which may run at the same time. At its end, no line is open. */
+export const sharedStage = (options: StageOptions): (() => Stage) => {
+  const ends: (() => unknown)[] = [];
+  let stage: Stage | undefined;
+  beforeAll(async () => {
+    stage = await setStage(options, (end) => void ends.push(end));
+  });
+  afterAll(async () => {
+    await until(
+      () => stage?.network.log().calls.every(({ state }) => state === 'ended') === true,
+      'all calls are over',
+    );
+    await stage?.network.settled();
+    for (const end of ends.toReversed()) await end();
+  });
+  return () => {
+    if (stage === undefined) throw new Error('the stage is not set');
+    return stage;
+  };
 };
 
 /** The settings by which the service calls through the simulator of Twilio, and through nobody else. */
@@ -286,5 +292,5 @@ const isSettled = ({ state, story }: CallStory): boolean =>
 export const messageOf = (alertType: string, terms: MessageTerms = {}): string => {
   const found = findAlertType(alertType);
   if (found === undefined) throw new Error(`no alert type ${alertType}`);
-  return spokenMessage(SERVICE_NAME, found, terms);
+  return spokenMessage(callMessage(SERVICE_NAME, found, terms));
 };

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { LOOPBACK_HOST } from '../../../src/settings/rules.ts';
 import { buildApp } from '../../build/bundle.ts';
 import { CommandError } from '../command-line.ts';
-import type { Pace } from '../../emulators/acs-simulator/simulated-call.ts';
+import type { Pace } from '../../emulators/phone-network/phone-call.ts';
 import { type AcsSimulator, startAcsSimulator } from '../../emulators/acs-simulator/simulator.ts';
 import { startTwilioSimulator, type TwilioSimulator } from '../../emulators/twilio-simulator/simulator.ts';
 import { type Azurite, startAzurite } from '../../emulators/azurite.ts';

@@ -1,22 +1,22 @@
 /** What goes over the wire between the SDK and ACS: how requests are signed, what their bodies are, and the events. */
 import { createHash, createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 
 import { z } from 'zod';
 
 import { isHttpsOrLoopback } from '../../../src/settings/rules.ts';
-import type { Result } from './scenarios.ts';
+import type { Result } from '../phone-network/scenarios.ts';
 
 /** The wire protocol that the SDK speaks. */
 export const API_VERSION = '2026-03-12';
 
-/** The longest text that ACS speaks. */
+/** Of a text that ACS speaks. */
 const MOST_CHARACTERS = 4_000;
 
 const MOST_SKEW_MS = 15 * 60_000;
 
 /**
- * What is wrong with a request's HMAC signature; undefined where nothing is.
+ * What is wrong with a request's HMAC signature; undefined: nothing.
  *
  * @param accessKey base64, as in the connection string
  */
@@ -36,16 +36,6 @@ export const signatureFault = (
   const given = Buffer.from(authorization ?? '');
   return given.length === expected.length && timingSafeEqual(given, expected) ? undefined : 'the signature is wrong';
 };
-
-/** A text that is JSON. */
-export const jsonText = z.string().transform((text, context): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    context.addIssue('not JSON');
-    return z.NEVER;
-  }
-});
 
 /** The headers by which a request that is sent again is carried out only once. */
 export const repeatabilityHeaders = z.object({
@@ -109,19 +99,6 @@ export const listenBody = z.strictObject({
   targetParticipant: z.strictObject({ rawId: z.string(), phoneNumber }),
   operationContext: z.string().max(5_000).optional(),
 });
-
-/** What a request is answered with. */
-export interface Answer {
-  readonly status: number;
-  readonly body?: object;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** Answers a request. */
-export const send = (response: ServerResponse, { status, body, headers }: Answer): void => {
-  response.writeHead(status, { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers });
-  response.end(body === undefined ? undefined : JSON.stringify(body));
-};
 
 /** An error as ACS answers it. */
 export const errorBody = (code: string, message: string) => ({ error: { code, message } });

@@ -1,4 +1,4 @@
-import type { Fault, Result } from '../acs-simulator/scenarios.ts';
+import type { Fault, Result } from '../phone-network/scenarios.ts';
 
 /** How a call that reached nobody ends at Twilio. */
 export interface Ending {
@@ -7,7 +7,7 @@ export interface Ending {
   readonly errorCode?: number;
 }
 
-/** What a request is answered with that Twilio does not carry out. */
+/** How a request is refused. */
 export interface Refused {
   readonly status: number;
   readonly code: number;
@@ -23,24 +23,23 @@ const ENDINGS: Readonly<Record<number, Ending>> = {
   560_484: { status: 'failed', sipCode: 484 },
   510_403: { status: 'failed', sipCode: 403 },
   8_530: { status: 'failed', errorCode: 10_004 },
-  10_105: { status: 'failed', errorCode: 21_210 },
 };
 
 /** The end of a call whose story says this result. */
 export const endingOf = ([, subCode]: Result): Ending => ENDINGS[subCode] ?? { status: 'failed', sipCode: 500 };
 
-const REFUSALS: Readonly<Record<string, number>> = {
-  TooManyRequests: 20_429,
-  8530: 10_004,
-  Denied: 20_003,
-  NotFound: 20_404,
-  7504: 20_005,
-  8529: 21_212,
-  560484: 21_211,
+const REFUSALS: Readonly<Record<string, readonly [status: number, code: number]>> = {
+  TooManyRequests: [429, 20_429],
+  8530: [400, 10_004],
+  Denied: [401, 20_003],
+  7504: [403, 20_005],
+  8529: [400, 21_212],
+  560484: [400, 21_211],
+  Gone: [400, 21_220],
 };
 
-/** The answer of a request whose story says this fault. */
-export const refusalOf = ({ answer, code }: Exclude<Fault, string>): Refused => {
-  const known = REFUSALS[code];
-  return { status: answer === 403 && code === '8530' ? 400 : answer, code: known ?? (answer >= 500 ? 20_500 : 20_001) };
+/** The answer to a request whose story says this fault. */
+export const refusalOf = ({ code }: Exclude<Fault, string>): Refused => {
+  const [status, known] = REFUSALS[code] ?? [500, 20_500];
+  return { status, code: known };
 };

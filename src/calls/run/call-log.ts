@@ -160,26 +160,15 @@ export const logEvent = ({ kind, result, callId }: CallEvent, isNews: boolean, k
   if (isNews && result.failure === 'forbidden') log.error('call forbidden', told);
 };
 
-/** An event could not be written down. */
-export const logUnreachable = (error: unknown, { callId, kind }: CallEvent, log: Log): void =>
-  log.warn('call records unreachable', {
-    call_id: callId,
-    event_kind: kind,
-    kind: error instanceof StorageTrouble ? error.reason : errorKind(error),
-  });
-
-/** Due work was not done: it is found again. */
-export const logNotDone = (error: unknown, fields: LogFields, log: Log): void => {
-  if (error instanceof StorageTrouble) log.warn('due work unreachable', { ...fields, kind: error.reason });
+/** What was not done because storage could not be used is found again: a warning. Anything else is a bug. */
+export const logFailure = (what: string, error: unknown, fields: LogFields, log: Log): void => {
+  if (error instanceof StorageTrouble) log.warn(what, { ...fields, kind: error.reason });
   else log.error('unexpected error', { ...fields, kind: errorKind(error) });
 };
 
-/** An answer of the line was not written down: the next check finds the rest. */
-export const logNotUpdated = (error: unknown, { notificationId, index }: AttemptRef, log: Log): void => {
-  const fields = { notification_id: notificationId, recipient_index: index, kind: errorKind(error) };
-  if (error instanceof StorageTrouble) log.warn('recipient not updated', fields);
-  else log.error('unexpected error', fields);
-};
+/** The same, of an answer of the line. */
+export const logNotUpdated = (error: unknown, { notificationId, index }: AttemptRef, log: Log): void =>
+  logFailure('recipient not updated', error, { notification_id: notificationId, recipient_index: index }, log);
 
 /** What a check of overdue attempts asks for. */
 export const logOverdue = (known: NotificationCase, commands: readonly CallCommand[], log: Log): void => {

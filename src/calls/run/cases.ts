@@ -1,36 +1,25 @@
+import pLimit from 'p-limit';
+
 import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { backoffMs } from '../../storage/table.ts';
-import { type Clock, sleepBy } from '../model/clock.ts';
+import { sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/ids.ts';
-import type { Destination } from '../model/outcome-events.ts';
-import { acceptedAtOf, isLive, talkOf } from '../state/attempt.ts';
+import { isLive, talkOf } from '../state/attempt.ts';
 import { type CallCommand, commandsOf } from '../state/commands.ts';
 import { type Lines, type OpenAttempt, openCallsOf } from '../state/lines.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
 import { withNews } from '../state/outbox.ts';
-import { type CaseEvent, type Decision, needsOpenCalls, type Policy, step, termsOf } from '../state/step.ts';
-import type { NotificationStore, Snapshot, StoredCase, StoredLines } from '../store/notification-store.ts';
+import { type CaseEvent, type Decision, needsOpenCalls, step, termsOf } from '../state/step.ts';
+import type { Snapshot, StoredCase, StoredLines } from '../store/notification-store.ts';
 import { logChange } from './call-log.ts';
-
-/** Where notifications are kept, and how they are decided about. */
-export interface CasesParts {
-  readonly store: NotificationStore;
-  readonly policy: Policy;
-  /** Where outcomes are published. */
-  readonly destinations: readonly Destination[];
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly newId: () => string;
-  /** Called after each commit. */
-  readonly onCommitted: (change: Committed) => void;
-}
+import type { Context } from './context.ts';
 
 /** What a commit changed. */
 export interface Committed {
   readonly before: NotificationCase;
   readonly stored: StoredCase;
-  /** A call has ended or was accepted: the queue may move on. */
+  /** A call has ended, or an accepted one has ended a pause: the queue may move on. */
   readonly movesQueue: boolean;
 }
 
@@ -60,6 +49,7 @@ interface Decided {
   readonly steps: readonly (Decision & { readonly commands: readonly CallCommand[] })[];
   readonly lines: Lines;
   readonly shared: StoredLines;
+  readonly open: readonly OpenAttempt[];
   /** Names the write. */
   readonly commit: string;
 }
@@ -74,13 +64,18 @@ const LONGEST_PAUSE_MS = 400;
  * that come while one is written are written together.
  */
 export class Cases {
-  readonly #parts: CasesParts;
+  readonly #context: Context;
+  readonly #onCommitted: (change: Committed) => void;
   readonly #pending = new Map<NotificationId, Pending[]>();
+  /** Commits of this process that change what all instances share follow one another. */
+  readonly #writingLines = pLimit(1);
   /** What all instances share, as this process read or wrote it last. */
   #shared: StoredLines | undefined;
 
-  constructor(parts: CasesParts) {
-    this.#parts = parts;
+  /** @param onCommitted called after each commit */
+  constructor(context: Context, onCommitted: (change: Committed) => void) {
+    this.#context = context;
+    this.#onCommitted = onCommitted;
   }
 
   /**
@@ -122,7 +117,7 @@ export class Cases {
   }
 
   async #takeAll(id: NotificationId, events: readonly Pending[]): Promise<readonly Done[] | undefined> {
-    const { store, clock, random } = this.#parts;
+    const { store, clock, random } = this.#context;
     const isClaim = events.some(({ from }) => from !== undefined);
     let lost: Decided | undefined;
     for (let tried = 1, troubles = 0; tried <= TRIES; tried += 1) {
@@ -153,7 +148,7 @@ export class Cases {
   }
 
   async #decide(id: NotificationId, events: readonly Pending[]): Promise<Decided | undefined> {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#context;
     const remembered = store.recall(id);
     const before = remembered ?? (await store.load(id));
     if (before === undefined) return undefined;
@@ -170,12 +165,17 @@ export class Cases {
   async #sharedFor(events: readonly Pending[], now: number) {
     const [{ from } = { from: undefined }] = events;
     if (events.some(({ event }) => needsOpenCalls(event))) {
-      const snapshot = await this.#parts.store.look(now);
+      const snapshot = await this.#context.store.look(now);
       this.learn(snapshot);
       return { shared: snapshot, open: this.openCalls(snapshot) };
     }
-    this.#shared ??= await this.#parts.store.lines();
+    this.#shared ??= await this.#context.store.lines();
     return { shared: from ?? this.#shared, open: [] };
+  }
+
+  /** A notification was created. */
+  created(stored: StoredCase): void {
+    this.#onCommitted({ before: { ...stored, recipients: [], outbox: {} }, stored, movesQueue: false });
   }
 
   /** What all instances share was read. */
@@ -185,11 +185,11 @@ export class Cases {
 
   /** The open calls of all notifications. */
   openCalls({ live }: Pick<Snapshot, 'live'>): readonly OpenAttempt[] {
-    return live.flatMap((known) => openCallsOf(known, termsOf(known, this.#parts.policy)));
+    return live.flatMap((known) => openCallsOf(known, termsOf(known, this.#context.policy)));
   }
 
   #stepAll(before: StoredCase, events: readonly Pending[], shared: StoredLines, open: readonly OpenAttempt[]): Decided {
-    const { policy, clock, destinations, newId } = this.#parts;
+    const { policy, clock, destinations, newId } = this.#context;
     const now = clock.now();
     let known: NotificationCase = before;
     let { lines } = shared;
@@ -207,15 +207,28 @@ export class Cases {
       ...one,
       commands: one.commands.filter((command) => wanted.has(nameOf(command))),
     }));
-    return { before, after, steps: own, lines, shared, commit: newId() };
+    return { before, after, steps: own, lines, shared, open, commit: newId() };
   }
 
   async #write(decided: Decided, events: readonly Pending[]): Promise<readonly Done[]> {
-    const { before, after, lines, shared, commit } = decided;
-    const isShared = lines !== shared.lines || events.some(({ from }) => from !== undefined);
-    const own = isShared ? { lines, etag: shared.etag } : undefined;
-    const { stored, linesEtag } = await this.#parts.store.commit(before, after, commit, own);
-    if (isShared) this.#shared = { lines, etag: linesEtag };
+    const isClaim = events.some(({ from }) => from !== undefined);
+    if (decided.lines === decided.shared.lines && !isClaim) return this.#commit(decided, undefined, events);
+    return this.#writingLines(async () => {
+      // Another notification's commit of this process came first: decided again at once, without a conflict.
+      const isOutdated = !isClaim && this.#shared !== undefined && this.#shared.etag !== decided.shared.etag;
+      const current = isOutdated ? this.#decideAgain(decided, this.#shared ?? decided.shared, events) : decided;
+      return this.#commit(current, { lines: current.lines, etag: current.shared.etag }, events);
+    });
+  }
+
+  #decideAgain({ before, open, commit }: Decided, shared: StoredLines, events: readonly Pending[]): Decided {
+    return { ...this.#stepAll(before, events, shared, open), commit };
+  }
+
+  async #commit(decided: Decided, shared: StoredLines | undefined, events: readonly Pending[]) {
+    const { before, after, commit } = decided;
+    const { stored, linesEtag } = await this.#context.store.commit(before, after, commit, shared);
+    if (shared !== undefined) this.#shared = { lines: shared.lines, etag: linesEtag };
     return this.#committed(decided, stored, events);
   }
 
@@ -223,7 +236,8 @@ export class Cases {
     const { before, lines, shared } = decided;
     const [{ log } = { log: undefined }] = events;
     if (log !== undefined) logChange(before, stored, shared.lines, lines, log);
-    this.#parts.onCommitted({ before, stored, movesQueue: movesQueue(before, stored) });
+    const endsPause = shared.lines.queue.pauseUntil !== undefined && lines.queue.pauseUntil === undefined;
+    this.#onCommitted({ before, stored, movesQueue: endsPause || movesQueue(before, stored) });
     return doneOf(decided, stored, true, this.#shared);
   }
 }
@@ -251,16 +265,12 @@ const isPast = (known: NotificationCase, event: CaseEvent): boolean => {
   return isOver && (event.event.kind === 'disconnected' || event.event.kind === 'hung up');
 };
 
-/** Whether a call has ended, or was accepted, or somebody waits anew. */
+/** Whether a call has ended, or somebody waits anew. */
 const movesQueue = (before: NotificationCase, after: NotificationCase): boolean =>
   after.recipients.some((recipient, index) => {
     const was = before.recipients[index];
     if (recipient === was || was === undefined) return false;
-    const isAccepted = recipient.attempts.some((one) => acceptedAtOf(one) !== undefined);
-    const wasAccepted = was.attempts.some((one) => acceptedAtOf(one) !== undefined);
     const liveNow = recipient.attempts.filter(isLive).length;
     const liveThen = was.attempts.filter(isLive).length;
-    return (
-      liveNow < liveThen || (isAccepted && !wasAccepted) || (recipient.state === 'waiting' && was.state !== 'waiting')
-    );
+    return liveNow < liveThen || (recipient.state === 'waiting' && was.state !== 'waiting');
   });

@@ -3,7 +3,7 @@ import { StorageTrouble } from '../../storage/errors.ts';
 import type { AlertType } from '../model/alert-types.ts';
 import type { AttemptRef } from '../model/call-context.ts';
 import type { CallEvent } from '../model/call-event.ts';
-import { type Clock, sleepBy } from '../model/clock.ts';
+import { sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/ids.ts';
 import { MESSAGE } from '../model/speech.ts';
 import { KEYS_AFTER_MS } from '../rules/keys.ts';
@@ -11,27 +11,18 @@ import { callMessage, spokenMessage } from '../rules/message.ts';
 import { type Attempt, type AttemptEvent, type CallReport, talkOf } from '../state/attempt.ts';
 import type { CallCommand } from '../state/commands.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
-import { isUnreadable, type NotificationStore, type StoredCase } from '../store/notification-store.ts';
-import { attemptFields, logEvent, logNotUpdated, logUnreachable } from './call-log.ts';
+import { isUnreadable, type StoredCase } from '../store/notification-store.ts';
+import { attemptFields, errorKind, logEvent, logNotUpdated } from './call-log.ts';
 import type { Cases, Done } from './cases.ts';
+import type { Context } from './context.ts';
 import type { LineRequests } from './line-requests.ts';
-import type { RowlessCalls } from './rowless-calls.ts';
-
-/** With what the driver talks to the line. */
-export interface DriverParts {
-  readonly requests: LineRequests;
-  readonly rowless: RowlessCalls;
-  readonly cases: Cases;
-  readonly store: NotificationStore;
-  /** Spoken in the message. */
-  readonly serviceName: string;
-  readonly clock: Clock;
-  /** For what happens outside any request. */
-  readonly log: Log;
-}
+import { RowlessCalls } from './rowless-calls.ts';
 
 /** The line reports the start of a speech within 100 ms as a rule. Its acceptance is written only if nothing else is. */
 const START_REPORTED_WITHIN_MS = 1_000;
+/** How often a key is tried to be stored, and the pause between two tries. */
+const KEY_TRIES = 6;
+const KEY_PAUSE_MS = 500;
 /** Timers fire a moment early. */
 const TIMER_MS = 50;
 /** A request to stop is answered then, though some hang-ups may not be. */
@@ -44,10 +35,16 @@ const isReport = (event: CallEvent): event is CallEvent & CallReport => event.ki
  * next event.
  */
 export class Driver {
-  readonly #parts: DriverParts;
+  readonly #context: Context;
+  readonly #cases: Cases;
+  readonly #requests: LineRequests;
+  readonly #rowless: RowlessCalls;
 
-  constructor(parts: DriverParts) {
-    this.#parts = parts;
+  constructor(context: Context, cases: Cases, requests: LineRequests) {
+    this.#context = context;
+    this.#cases = cases;
+    this.#requests = requests;
+    this.#rowless = new RowlessCalls(context.line);
   }
 
   /** What the line reports. @returns false if storage could not be used: nothing was written */
@@ -60,12 +57,13 @@ export class Driver {
     }
     const { attempt } = event;
     // A step that fails forgets what was remembered.
-    const known = attempt && this.#parts.store.recall(attempt.notificationId);
+    const known = attempt && this.#context.store.recall(attempt.notificationId);
     try {
-      if (attempt !== undefined && (await this.#take(event, attempt, log))) return true;
+      if (attempt !== undefined && (await this.#takePatiently(event, attempt, log))) return true;
     } catch (error) {
       if (!(error instanceof StorageTrouble) && !isUnreadable(error)) throw error;
-      logUnreachable(error, event, log);
+      const kind = error instanceof StorageTrouble ? error.reason : errorKind(error);
+      log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind });
       await this.#withoutRow(event, known, alertType, log);
       return false;
     }
@@ -74,7 +72,19 @@ export class Driver {
     return true;
   }
 
-  /** @returns whether the call is known */
+  /** A key is worth waiting for: nobody presses it again. @returns whether the call is known */
+  async #takePatiently(event: CallEvent & CallReport, ref: AttemptRef, log: Log): Promise<boolean> {
+    for (let tried = 1; ; tried += 1) {
+      try {
+        return await this.#take(event, ref, log);
+      } catch (error) {
+        const isLast = event.kind !== 'tone received' || tried === KEY_TRIES;
+        if (isLast || !(error instanceof StorageTrouble)) throw error;
+        await sleepBy(this.#context.clock, KEY_PAUSE_MS);
+      }
+    }
+  }
+
   async #take(event: CallEvent & CallReport, ref: AttemptRef, log: Log): Promise<boolean> {
     const done = await this.#takeEvent(ref, event, log);
     if (done === undefined || done.isUnknown === true) return false;
@@ -88,7 +98,7 @@ export class Driver {
     event: AttemptEvent,
     log: Log,
   ): Promise<Done | undefined> {
-    return this.#parts.cases.take(notificationId, { kind: 'call', index, attemptId, event }, log);
+    return this.#cases.take(notificationId, { kind: 'call', index, attemptId, event }, log);
   }
 
   async #withoutRow(
@@ -97,15 +107,15 @@ export class Driver {
     alertType: AlertType,
     log: Log,
   ): Promise<void> {
-    const { requests, rowless, serviceName } = this.#parts;
-    const message = known === undefined ? callMessage(serviceName, alertType) : requests.messageOf(known);
-    await rowless.handle(event, spokenMessage(message), alertType, log);
+    const { serviceName } = this.#context.policy;
+    const message = known === undefined ? callMessage(serviceName, alertType) : this.#requests.messageOf(known);
+    await this.#rowless.handle(event, spokenMessage(message), alertType, log);
   }
 
   /** Stops a notification, and hangs up ringing calls. Answers it as it stands then; undefined if there is none. */
   async stop(id: NotificationId, log: Log): Promise<NotificationCase | undefined> {
-    const { cases, store, clock } = this.#parts;
-    const done = await cases.take(id, { kind: 'stop' }, log);
+    const { store, clock } = this.#context;
+    const done = await this.#cases.take(id, { kind: 'stop' }, log);
     if (done === undefined) return undefined;
     await Promise.race([this.carryOut(done, log), sleepBy(clock, STOPPED_WITHIN_MS)]);
     return store.recall(id) ?? done.stored;
@@ -125,7 +135,7 @@ export class Driver {
   }
 
   async #do(ref: CallCommand, stored: StoredCase, log: Log): Promise<void> {
-    const { requests } = this.#parts;
+    const requests = this.#requests;
     switch (ref.command) {
       case 'dial':
         return this.#answer(ref, await requests.dial(ref, stored, log), log);
@@ -143,8 +153,8 @@ export class Driver {
 
   /** After a call request without an answer: whether there is a call all the same. Only one call to the number can be this attempt's. */
   async #find(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
-    const { requests, store, clock } = this.#parts;
-    const found = await requests.find(ref, stored, log);
+    const { store, clock } = this.#context;
+    const found = await this.#requests.find(ref, stored, log);
     if (found === undefined) return;
     const { live } = found.length === 0 ? { live: [] } : await store.look(clock.now());
     const known = new Set(live.flatMap(callIdsOf));
@@ -154,11 +164,10 @@ export class Driver {
   }
 
   async #speak(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
-    const { requests } = this.#parts;
-    const speaking = requests.speak(ref, stored, log);
+    const speaking = this.#requests.speak(ref, stored, log);
     // Beside the message, which it never delays, and once: it goes on until the end of the call.
     const isFirst = speechOf(attemptIn(stored, ref)) === MESSAGE;
-    const listening = isFirst ? requests.listen(ref, stored, log) : undefined;
+    const listening = isFirst ? this.#requests.listen(ref, stored, log) : undefined;
     const event = await speaking;
     if (event?.kind === 'speech accepted') this.#noteAccepted(ref, event);
     else await this.#answer(ref, event, log);
@@ -167,7 +176,7 @@ export class Driver {
 
   /** Written only if nothing that says more is written soon: that it has started, or what ends it. */
   #noteAccepted(ref: AttemptRef, event: Extract<AttemptEvent, { kind: 'speech accepted' }>): void {
-    const { clock, store, log } = this.#parts;
+    const { clock, store, log } = this.#context;
     clock.after(START_REPORTED_WITHIN_MS, () => {
       const known = store.recall(ref.notificationId);
       const attempt = known && attemptIn(known, ref);
@@ -179,7 +188,7 @@ export class Driver {
 
   /** Nothing is spoken any more: the line is hung up when keys were waited for long enough. */
   #waitForKeys(ref: AttemptRef, stored: StoredCase): void {
-    const { requests, store, clock, log } = this.#parts;
+    const { store, clock, log } = this.#context;
     const quietSince = quietSinceOf(attemptIn(stored, ref));
     if (quietSince === undefined) return;
     const end = async (): Promise<void> => {
@@ -189,7 +198,7 @@ export class Driver {
         // Without storage the line is hung up all the same, unless another speech has begun.
         const known = store.recall(ref.notificationId);
         const isStillQuiet = known === undefined || quietSinceOf(attemptIn(known, ref)) === quietSince;
-        if (isStillQuiet) await requests.hangUp(ref, stored, log);
+        if (isStillQuiet) await this.#requests.hangUp(ref, stored, log);
         logNotUpdated(error, ref, log);
       }
     };

@@ -3,36 +3,18 @@ import pLimit from 'p-limit';
 
 import type { Log } from '../../log.ts';
 import { WriteConflict } from '../../storage/errors.ts';
-import { type Clock, sleepBy } from '../model/clock.ts';
+import { sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/ids.ts';
 import { next } from '../rules/queue.ts';
 import { type OpenAttempt, openCallsOf, type QueuedRecipient, queueOf, whoOf } from '../state/lines.ts';
 import { checkAtOfNotification, hasRung, isUrgentNotification, type NotificationCase } from '../state/notification.ts';
-import { limitsOf, type Policy, termsOf } from '../state/step.ts';
-import {
-  isUnreadable,
-  type NotificationStore,
-  type Snapshot,
-  type StoredCase,
-  type StoredLines,
-} from '../store/notification-store.ts';
-import { logNotDone, logOverdue, logSilence } from './call-log.ts';
+import { limitsOf, termsOf } from '../state/step.ts';
+import { isUnreadable, type Snapshot, type StoredCase, type StoredLines } from '../store/notification-store.ts';
+import { logFailure, logOverdue, logSilence } from './call-log.ts';
 import type { Cases, Committed, Done } from './cases.ts';
+import type { Context } from './context.ts';
 import type { Driver } from './driver.ts';
 import { Wake } from './wake.ts';
-
-/** What looking for due work needs. */
-export interface DueParts {
-  readonly store: NotificationStore;
-  readonly cases: Cases;
-  readonly driver: Driver;
-  readonly policy: Policy;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly newId: () => string;
-  /** For what happens outside any request. */
-  readonly log: Log;
-}
 
 /** Every process looks at least so often: nothing depends on the timer function. */
 export const LOOKS_EVERY_MS = 60_000;
@@ -55,7 +37,9 @@ const MOST_TOLD = 1_000;
  * Looks are started by requests, by the ends of calls, by the earliest time that this process knows, every minute, and by the timer function.
  */
 export class DueWork {
-  readonly #parts: DueParts;
+  readonly #context: Context;
+  readonly #cases: Cases;
+  readonly #driver: Driver;
   readonly #wake: Wake;
   readonly #underWay = new Set<Promise<void>>();
   /** Errors that this process has told. */
@@ -66,9 +50,11 @@ export class DueWork {
   #toldAt = -Infinity;
   #isEnded = false;
 
-  constructor(parts: DueParts) {
-    this.#parts = parts;
-    this.#wake = new Wake(parts.clock, () => void this.look(parts.log));
+  constructor(context: Context, cases: Cases, driver: Driver) {
+    this.#context = context;
+    this.#cases = cases;
+    this.#driver = driver;
+    this.#wake = new Wake(context.clock, () => void this.look(context.log));
   }
 
   /** Looks at once, in this process once at a time; a look that is under way is followed by another. Never throws. */
@@ -106,8 +92,8 @@ export class DueWork {
       try {
         isFruitful = (await this.#lookOnce(log)) || isFruitful;
       } catch (error) {
-        logNotDone(error, {}, log);
-        this.#wake.set('retry', this.#parts.clock.now() + RETRY_MS);
+        logFailure('due work unreachable', error, {}, log);
+        this.#wake.set('retry', this.#context.clock.now() + RETRY_MS);
       }
     }
     this.#wake.rearm(isFruitful);
@@ -115,13 +101,13 @@ export class DueWork {
 
   /** @returns whether anything was done */
   async #lookOnce(log: Log): Promise<boolean> {
-    const { store, cases, clock } = this.#parts;
+    const { store, clock } = this.#context;
     const now = clock.now();
     this.#wake.set('minute', now + LOOKS_EVERY_MS);
     const isWhole = now - this.#wholeAt >= WHOLE_EVERY_MS;
     const snapshot = await store.look(now, isWhole);
     if (isWhole) this.#wholeAt = now;
-    cases.learn(snapshot);
+    this.#cases.learn(snapshot);
     this.#tell(snapshot, now, log);
     const overdue = snapshot.live.filter((known) => (this.#checkAt(known) ?? Infinity) <= now);
     const isChanged = await this.#check(overdue, snapshot, log);
@@ -132,13 +118,13 @@ export class DueWork {
   }
 
   #checkAt(known: NotificationCase): number | undefined {
-    return checkAtOfNotification(known, termsOf(known, this.#parts.policy));
+    return checkAtOfNotification(known, termsOf(known, this.#context.policy));
   }
 
   /** When this process must look again for a notification: a check, or a phone that should have rung. */
   #timeOf(known: NotificationCase): number | undefined {
     const checkAt = this.#checkAt(known);
-    const ringsBy = this.#isSilent(known, this.#parts.clock.now())
+    const ringsBy = this.#isSilent(known, this.#context.clock.now())
       ? known.notification.createdAt + RINGS_WITHIN_MS
       : undefined;
     if (ringsBy === undefined || this.#told.has(silenceOf(known))) return checkAt;
@@ -153,7 +139,7 @@ export class DueWork {
 
   /** Checks overdue notifications. @returns whether anything changed */
   async #check(overdue: readonly StoredCase[], snapshot: Snapshot, log: Log): Promise<boolean> {
-    const open = this.#parts.cases.openCalls(snapshot);
+    const open = this.#cases.openCalls(snapshot);
     const results = await pLimit(CHECKED_AT_A_TIME).map(overdue, async (known) =>
       this.#checkOne(known, open, snapshot, log),
     );
@@ -161,16 +147,15 @@ export class DueWork {
   }
 
   async #checkOne(known: StoredCase, open: readonly OpenAttempt[], snapshot: Snapshot, log: Log): Promise<boolean> {
-    const { cases, clock } = this.#parts;
     const { id } = known.notification;
-    const now = clock.now();
+    const now = this.#context.clock.now();
     const holders = open.filter(({ heldUntil }) => now < heldUntil);
     const mayResend = (index: number): boolean =>
       !holders.some(({ who, number }) => who !== whoOf(id, index) && number === known.recipients[index]?.number);
     // A call request that is sent again is a claim: it is decided from what was read.
     const isClaim = known.recipients.some(({ attempts }) => attempts.some(({ state }) => state === 'claimed'));
     try {
-      const done = await cases.take(id, { kind: 'look', mayResend }, log, isClaim ? snapshot : undefined);
+      const done = await this.#cases.take(id, { kind: 'look', mayResend }, log, isClaim ? snapshot : undefined);
       if (done === undefined) return false;
       logOverdue(done.stored, done.commands, log);
       this.#start(done, log);
@@ -184,10 +169,10 @@ export class DueWork {
 
   /** Dials recipients as long as it is somebody's turn. @returns whether anybody was dialed */
   async #dialAll(snapshot: Snapshot, log: Log): Promise<boolean> {
-    const { cases, policy, clock } = this.#parts;
+    const { policy, clock } = this.#context;
     let shared: StoredLines = snapshot;
     let queue = snapshot.live.flatMap(queueOf);
-    let open = cases.openCalls(snapshot);
+    let open = this.#cases.openCalls(snapshot);
     let isDialed = false;
     while (!this.#isEnded) {
       const decided = next(queue, open, shared.lines.queue, limitsOf(policy), clock.now());
@@ -215,11 +200,11 @@ export class DueWork {
     from: StoredLines,
     log: Log,
   ): Promise<Done | 'conflict' | undefined> {
-    const { cases, clock, random, newId } = this.#parts;
+    const { clock, random, newId } = this.#context;
     const now = clock.now();
     const openThen = open.filter(({ heldUntil }) => now < heldUntil).length;
     try {
-      const done = await cases.take(id, { kind: 'claim', index, attemptId: newId(), openThen }, log, from);
+      const done = await this.#cases.take(id, { kind: 'claim', index, attemptId: newId(), openThen }, log, from);
       if (done?.isOverDayLimit === true)
         log.error('day limit reached', { notification_id: id, recipient_index: index });
       return done;
@@ -235,7 +220,7 @@ export class DueWork {
   /** Does what a commit asks for, beside the look: a request that hangs delays nobody else. */
   #start(done: Done, log: Log): void {
     if (done.commands.length === 0) return;
-    const doing = this.#parts.driver.carryOut(done, log).finally(() => this.#underWay.delete(doing));
+    const doing = this.#driver.carryOut(done, log).finally(() => this.#underWay.delete(doing));
     this.#underWay.add(doing);
   }
 
@@ -252,7 +237,7 @@ export class DueWork {
         log.error('call is late', { notification_id: id, seconds: Math.round(lateMs / 1_000) });
       }
       const isSilent = now - createdAt >= RINGS_WITHIN_MS && this.#isSilent(known, now);
-      if (isSilent && this.#isNews(silenceOf(known))) logSilence(known, this.#parts.cases.openCalls(snapshot), log);
+      if (isSilent && this.#isNews(silenceOf(known))) logSilence(known, this.#cases.openCalls(snapshot), log);
     }
   }
 

@@ -5,37 +5,29 @@ import { alertTypeOf } from '../model/alert-types.ts';
 import type { AttemptRef } from '../model/call-context.ts';
 import type { CallResult } from '../model/call-event.ts';
 import type { CallId } from '../model/ids.ts';
-import type { Clock } from '../model/clock.ts';
-import { type CallMessage, type PhoneLine, PhoneLineError } from '../model/phone-line.ts';
+import { type CallMessage, PhoneLineError } from '../model/phone-line.ts';
 import { isMaskedNumber, type PhoneNumber } from '../model/phone-number.ts';
 import { MESSAGE, type SpeechNumber } from '../model/speech.ts';
 import { callMessage, spokenText } from '../rules/message.ts';
 import { type Attempt, type AttemptEvent, talkOf } from '../state/attempt.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
 import { attemptFields, logNotPlayed, resultFields, secondsToCall } from './call-log.ts';
-
-/** What requests to the line need. */
-export interface LineRequestsParts {
-  readonly line: PhoneLine;
-  /** Spoken in the message. */
-  readonly serviceName: string;
-  readonly clock: Clock;
-}
+import type { Context } from './context.ts';
 
 const HUNG_UP_AT_A_TIME = 16;
 
 /** Requests to the line, with what they write to the log. The answer is the next event of the attempt. */
 export class LineRequests {
-  readonly #parts: LineRequestsParts;
+  readonly #context: Context;
   readonly #hangingUp = pLimit(HUNG_UP_AT_A_TIME);
 
-  constructor(parts: LineRequestsParts) {
-    this.#parts = parts;
+  constructor(context: Context) {
+    this.#context = context;
   }
 
   /** Places the call of an attempt. @returns undefined if there is nobody to call */
   async dial(ref: AttemptRef, known: NotificationCase, log: Log): Promise<AttemptEvent | undefined> {
-    const { line, serviceName, clock } = this.#parts;
+    const { line, clock } = this.#context;
     const { alertType: name, callbackBaseUrl } = known.notification;
     const attempt = attemptIn(known, ref);
     const number = wholeNumberOf(known, ref);
@@ -43,7 +35,7 @@ export class LineRequests {
     const fields = attemptFields(known, ref);
     log.info('call requested', fields);
     const alertType = alertTypeOf(name);
-    const message = callMessage(serviceName, alertType, known.notification);
+    const message = this.messageOf(known);
     try {
       const firstSentAt = attempt.claimedAt;
       const callId = await line.call({ number, alertType, message, attempt: ref, firstSentAt, callbackBaseUrl });
@@ -65,7 +57,7 @@ export class LineRequests {
     const number = wholeNumberOf(known, ref);
     if (attempt === undefined || number === undefined) return undefined;
     try {
-      return await this.#parts.line.find?.(number, attempt.claimedAt);
+      return await this.#context.line.find?.(number, attempt.claimedAt);
     } catch (error) {
       log.warn('call not looked for', { ...attemptFields(known, ref), ...resultFields(resultOf(error)) });
       return undefined;
@@ -74,15 +66,14 @@ export class LineRequests {
 
   /** Speaks what an attempt has to say now. @returns undefined if there is no call */
   async speak(ref: AttemptRef, known: NotificationCase, log: Log): Promise<AttemptEvent | undefined> {
-    const { line, serviceName } = this.#parts;
-    const { notification } = known;
+    const { line } = this.#context;
     const attempt = attemptIn(known, ref);
     const callId = attempt?.callIds.at(-1);
     const talk = attempt && talkOf(attempt);
     if (callId === undefined || talk === undefined) return undefined;
     const { number: speech } = talk.speech;
     const fields = { ...attemptFields(known, ref), ...(speech === MESSAGE ? {} : { speech: SPEECH_NAMES[speech] }) };
-    const text = spokenText(speech, callMessage(serviceName, alertTypeOf(notification.alertType), notification));
+    const text = spokenText(speech, this.messageOf(known));
     try {
       await line.media?.speak(callId, text, { ...ref, speech });
       log.info('message playing', fields);
@@ -103,7 +94,7 @@ export class LineRequests {
     const number = wholeNumberOf(known, ref);
     if (!notification.confirm || callId === undefined || number === undefined) return;
     try {
-      await this.#parts.line.media?.listen(callId, number, ref);
+      await this.#context.line.media?.listen(callId, number, ref);
     } catch (error) {
       log.warn('keys not heard', { ...attemptFields(known, ref), ...resultFields(resultOf(error)) });
     }
@@ -122,7 +113,7 @@ export class LineRequests {
 
   async #hangUpOne(callId: CallId, attempt: Attempt, fields: object, log: Log): Promise<boolean> {
     try {
-      await this.#hangingUp(async () => this.#parts.line.hangUp(callId, talkOf(attempt) !== undefined));
+      await this.#hangingUp(async () => this.#context.line.hangUp(callId, talkOf(attempt) !== undefined));
       log.info('call hung up', { ...fields, call_id: callId });
       return true;
     } catch (error) {
@@ -131,9 +122,9 @@ export class LineRequests {
     }
   }
 
-  /** What an attempt's call says; undefined if there is no such notification. */
+  /** What the calls of a notification say. */
   messageOf({ notification }: NotificationCase): CallMessage {
-    return callMessage(this.#parts.serviceName, alertTypeOf(notification.alertType), notification);
+    return callMessage(this.#context.policy.serviceName, alertTypeOf(notification.alertType), notification);
   }
 }
 

@@ -8,7 +8,7 @@ import { DESTINATIONS } from '../model/outcome-events.ts';
 import { abandoned } from '../state/notification.ts';
 import { expiredEntries, withoutEntries } from '../state/outbox.ts';
 import { NotificationStore, type StoredCase } from '../store/notification-store.ts';
-import { logNotDone } from './call-log.ts';
+import { logFailure } from './call-log.ts';
 
 /** What is left to do with the phone off. */
 export interface PhoneOffParts {
@@ -53,7 +53,7 @@ export const phoneOff = ({ table, retentionMs, clock = systemClock }: PhoneOffPa
       }
       await store.deleteBefore(now - retentionMs);
     } catch (error) {
-      logNotDone(error, {}, log);
+      logFailure('due work unreachable', error, {}, log);
     }
   };
 };

@@ -1,21 +1,13 @@
 import type { Log } from '../../log.ts';
 import { WriteConflict } from '../../storage/errors.ts';
-import type { Clock } from '../model/clock.ts';
 import type { PhoneLine } from '../model/phone-line.ts';
 import { afterCheck, checkDueAt } from '../rules/provider-check.ts';
-import type { NotificationStore } from '../store/notification-store.ts';
 import { resultFields } from './call-log.ts';
+import type { Context } from './context.ts';
 import { resultOf } from './line-requests.ts';
 
-/** What checking the provider needs. */
-export interface ProviderWatchParts {
-  readonly line: PhoneLine;
-  readonly store: NotificationStore;
-  readonly clock: Clock;
-}
-
 /** Checks the provider without calling anybody, if the last check of any instance is too old. @throws {StorageTrouble} */
-export const watchProvider = async ({ line, store, clock }: ProviderWatchParts, log: Log): Promise<void> => {
+export const watchProvider = async ({ line, store, clock }: Context, log: Log): Promise<void> => {
   const { lines, etag } = await store.lines();
   if (clock.now() < checkDueAt(lines.check)) return;
   const refusal = await refusalOf(line, log);

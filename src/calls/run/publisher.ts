@@ -1,5 +1,4 @@
 import type { Log } from '../../log.ts';
-import type { Clock } from '../model/clock.ts';
 import type { NotificationId } from '../model/ids.ts';
 import { type Destination, type OutcomeEvent, type OutcomeTopic } from '../model/outcome-events.ts';
 import { bodyOf } from '../state/view.ts';
@@ -13,18 +12,10 @@ import {
   putOff,
   withoutEntries,
 } from '../state/outbox.ts';
-import { isTrouble, isUnreadable, type NotificationStore, type StoredCase } from '../store/notification-store.ts';
+import { isTrouble, isUnreadable, type StoredCase } from '../store/notification-store.ts';
 import { WriteConflict } from '../../storage/errors.ts';
 import { errorKind } from './call-log.ts';
-
-/** Where the outcomes for one destination are found, and where they go. */
-export interface PublisherParts {
-  readonly to: Destination;
-  readonly topic: OutcomeTopic;
-  readonly store: NotificationStore;
-  readonly clock: Clock;
-  readonly newId: () => string;
-}
+import type { Context } from './context.ts';
 
 const TRIES = 10;
 
@@ -33,29 +24,29 @@ const TRIES = 10;
  * destination has taken it. Never on the way of a call: a destination that hangs delays nobody.
  */
 export class Publisher {
-  readonly #parts: PublisherParts;
-  readonly #waiting = new Map<NotificationId, readonly OutboxEntry[] | undefined>();
+  readonly #context: Context;
+  readonly #to: Destination;
+  readonly #topic: OutcomeTopic;
+  /** Notifications of which something is to be told. */
+  readonly #waiting = new Set<NotificationId>();
   #running: Promise<void> | undefined;
   #isEnding = false;
 
-  constructor(parts: PublisherParts) {
-    this.#parts = parts;
+  constructor(context: Context, to: Destination, topic: OutcomeTopic) {
+    this.#context = context;
+    this.#to = to;
+    this.#topic = topic;
   }
 
-  /** This process has committed something new, and has claimed to tell it. Does not wait for it. */
-  tellNews({ notification, outbox }: StoredCase, before: NotificationCase, log: Log): void {
-    const entries = outbox[this.#parts.to]?.entries ?? [];
-    const known = new Set((before.outbox[this.#parts.to]?.entries ?? []).map((entry) => JSON.stringify(entry)));
-    // What is older waits for its own time, and takes the new along.
-    if (entries.length > 0 && known.size === 0) this.#enqueue(notification.id, entries, log);
-  }
-
-  /** Tells what is due. Does not wait for it. */
-  tellDue(untold: readonly StoredCase[], log: Log): void {
-    for (const { notification, outbox } of untold) {
-      const isDue = dueEntries(outbox, this.#parts.to, this.#parts.clock.now()).length > 0;
-      if (isDue && !this.#waiting.has(notification.id)) this.#enqueue(notification.id, undefined, log);
+  /** Tells what is due of notifications. Does not wait for it. */
+  tell(known: readonly StoredCase[], log: Log): void {
+    for (const { notification, outbox } of known) {
+      if (dueEntries(outbox, this.#to, this.#context.clock.now()).length > 0) this.#waiting.add(notification.id);
     }
+    if (this.#waiting.size === 0) return;
+    this.#running ??= this.#workOff(log).finally(() => {
+      this.#running = undefined;
+    });
   }
 
   /** Fulfils when what is being told is done. The rest is found again: a destination that hangs delays no end of a process. */
@@ -64,45 +55,30 @@ export class Publisher {
     await this.#running;
   }
 
-  /** @param claimed what this process has claimed to tell; undefined: it has to be claimed */
-  #enqueue(id: NotificationId, claimed: readonly OutboxEntry[] | undefined, log: Log): void {
-    this.#waiting.set(id, claimed);
-    this.#running ??= this.#workOff(log).finally(() => {
-      this.#running = undefined;
-    });
-  }
-
   async #workOff(log: Log): Promise<void> {
-    for (let [first] = this.#waiting; first !== undefined && !this.#isEnding; [first] = this.#waiting) {
-      const [id, claimed] = first;
+    for (let [id] = this.#waiting; id !== undefined && !this.#isEnding; [id] = this.#waiting) {
       this.#waiting.delete(id);
-      const fields = { to: this.#parts.to, notification_id: id };
+      const fields = { to: this.#to, notification_id: id };
       try {
-        const entries = claimed ?? (await this.#claim(id));
-        if (entries.length > 0) await this.#tell(id, entries, fields, log);
+        await this.#tellOne(id, fields, log);
       } catch (error) {
         log.warn('outcomes not published', { ...fields, kind: errorKind(error) });
       }
     }
   }
 
-  /** @returns what is due and now this instance's to tell */
-  async #claim(id: NotificationId): Promise<readonly OutboxEntry[]> {
-    const { to, clock } = this.#parts;
+  /** Claims what is due, so that no other instance tells it meanwhile, tells it, and takes it out of the row. */
+  async #tellOne(id: NotificationId, fields: object, log: Log): Promise<void> {
+    const { clock } = this.#context;
+    const to = this.#to;
     let entries: readonly OutboxEntry[] = [];
-    await this.#change(id, (outbox) => {
+    const known = await this.#change(id, (outbox) => {
       entries = dueEntries(outbox, to, clock.now());
       return entries.length === 0 ? outbox : claimedOutbox(outbox, to, clock.now());
     });
-    return entries;
-  }
-
-  async #tell(id: NotificationId, entries: readonly OutboxEntry[], fields: object, log: Log): Promise<void> {
-    const { to, topic, store, clock } = this.#parts;
-    const known = store.recall(id) ?? (await store.load(id));
-    if (known === undefined) return;
+    if (known === undefined || entries.length === 0) return;
     try {
-      await topic.publish(eventsOf(known, entries, clock.now()));
+      await this.#topic.publish(eventsOf(known, entries, clock.now()));
     } catch (error) {
       log.warn('outcomes not published', { ...fields, kind: errorKind(error), status: statusOf(error) });
       await this.#putOff(id, fields, log);
@@ -110,13 +86,14 @@ export class Publisher {
     }
     log.info('outcomes published', { ...fields, events: entries.length });
     const stored = await this.#change(id, (outbox) => withoutEntries(outbox, to, entries));
-    if (stored !== undefined && dueEntries(stored.outbox, to, clock.now()).length > 0) this.#waiting.set(id, undefined);
+    // More may have come meanwhile.
+    if (stored !== undefined && dueEntries(stored.outbox, to, clock.now()).length > 0) this.#waiting.add(id);
   }
 
   /** The destination did not take it: what was tried for a day is dropped. */
   async #putOff(id: NotificationId, fields: object, log: Log): Promise<void> {
-    const { to, clock } = this.#parts;
-    const now = clock.now();
+    const to = this.#to;
+    const now = this.#context.clock.now();
     let dropped: readonly OutboxEntry[] = [];
     await this.#change(id, (outbox) => {
       dropped = expiredEntries(outbox, to, now);
@@ -127,7 +104,7 @@ export class Publisher {
 
   /** Changes the outbox of a notification alone. @returns what is stored then; undefined if nothing can be changed */
   async #change(id: NotificationId, change: (outbox: Outbox) => Outbox): Promise<StoredCase | undefined> {
-    const { store, newId } = this.#parts;
+    const { store, newId } = this.#context;
     for (let tried = 1; tried <= TRIES; tried += 1) {
       try {
         const known = store.recall(id) ?? (await store.load(id));

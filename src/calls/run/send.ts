@@ -1,7 +1,7 @@
 import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { backoffMs } from '../../storage/table.ts';
-import { type Clock, sleepBy } from '../model/clock.ts';
+import { sleepBy } from '../model/clock.ts';
 import { newNotificationId, type NotificationId } from '../model/ids.ts';
 import type { FailedCode, NotificationRequest, Sent, SentCall } from '../model/notification-request.ts';
 import type { PhoneNumber } from '../model/phone-number.ts';
@@ -15,26 +15,15 @@ import { type Lines, queueOf } from '../state/lines.ts';
 import { newNotification, type NotificationCase } from '../state/notification.ts';
 import { withNews } from '../state/outbox.ts';
 import { isFinal, type Recipient } from '../state/recipient.ts';
-import { limitsOf, type Policy, step } from '../state/step.ts';
+import { limitsOf, step } from '../state/step.ts';
 import { bodyOf, type RecipientBody } from '../state/view.ts';
-import type { NotificationStore, StoredCase } from '../store/notification-store.ts';
+import type { StoredCase } from '../store/notification-store.ts';
 import type { IdempotencyRow } from '../store/rows.ts';
-import type { Cases, CasesParts } from './cases.ts';
+import type { Cases } from './cases.ts';
+import type { Context } from './context.ts';
 import type { Driver } from './driver.ts';
 import type { DueWork } from './due.ts';
 import { whyTheyWait } from './waits.ts';
-
-/** With what requests are taken. */
-export interface SendingParts extends Pick<CasesParts, 'destinations' | 'onCommitted'> {
-  readonly store: NotificationStore;
-  readonly cases: Cases;
-  readonly driver: Driver;
-  readonly due: DueWork;
-  readonly policy: Policy;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly newId: () => string;
-}
 
 /** What became of the wish to create a notification. */
 type Created =
@@ -55,15 +44,21 @@ const DIALED_WITHIN_MS = 8_000;
 
 /** From a request to the calls: the notification is stored first, with its key and, if it is next, with the claim of its first call. */
 export class Sending {
-  readonly #parts: SendingParts;
+  readonly #context: Context;
+  readonly #cases: Cases;
+  readonly #driver: Driver;
+  readonly #due: DueWork;
 
-  constructor(parts: SendingParts) {
-    this.#parts = parts;
+  constructor(context: Context, cases: Cases, driver: Driver, due: DueWork) {
+    this.#context = context;
+    this.#cases = cases;
+    this.#driver = driver;
+    this.#due = due;
   }
 
   /** Stores a notification and dials its recipients; see `Phone.send`. @throws {StorageTrouble} */
   async send(request: NotificationRequest, key: string | undefined, log: Log): Promise<Sent> {
-    const { policy, clock, newId, store } = this.#parts;
+    const { policy, clock, newId, store } = this.#context;
     const { waves, waveMs = 0, alertType } = request;
     if ((waves.length - 1) * waveMs >= policy.rules.deadlineMs) return { kind: 'waves too late' };
     const numbers = waves.flat().map(({ number }) => number);
@@ -101,24 +96,23 @@ export class Sending {
 
   /** Sends the call request of the first recipient, if that was claimed, and has the others dialed. */
   async #dialFirst(stored: StoredCase, log: Log): Promise<void> {
-    const { driver, due, policy, clock, onCommitted } = this.#parts;
-    const before = { ...stored, recipients: [], outbox: {} };
-    onCommitted({ before, stored, movesQueue: false });
+    const { policy, clock } = this.#context;
+    this.#cases.created(stored);
     const commands = commandsOf(undefined, stored, policy.line);
     const isMore =
       stored.recipients.some(({ state }) => state === 'waiting') || stored.notification.nextWaveAt !== undefined;
     const dialing = async (): Promise<void> => {
-      const first = driver.carryOut({ stored, commands }, log);
-      if (isMore) await due.look(log);
+      const first = this.#driver.carryOut({ stored, commands }, log);
+      if (isMore) await this.#due.look(log);
       await first;
-      await due.settled();
+      await this.#due.settled();
     };
     await Promise.race([dialing(), sleepBy(clock, DIALED_WITHIN_MS)]);
   }
 
   /** Conflicts and some seconds of trouble are waited for. A try that was carried out is found by the next one. */
   async #create(id: NotificationId, request: NotificationRequest, key: string | undefined): Promise<Created> {
-    const { clock, random, newId } = this.#parts;
+    const { clock, random, newId } = this.#context;
     const attemptId = newId();
     const now = clock.now();
     for (let tried = 1; ; tried += 1) {
@@ -142,7 +136,7 @@ export class Sending {
     key: string | undefined,
     isFirst: boolean,
   ): Promise<Created> {
-    const { store, clock, policy } = this.#parts;
+    const { store, clock, policy } = this.#context;
     const use = key === undefined ? undefined : keyUse(key, request);
     const found = isFirst ? undefined : await store.load(id);
     if (found !== undefined) return { kind: 'created', stored: found };
@@ -158,17 +152,19 @@ export class Sending {
       return earlier === undefined ? { kind: 'refused', known: made } : { kind: 'key used', earlier };
     }
     const claimed = this.#withClaim(made, attemptId, live, shared.lines, now);
-    const after = withNews(undefined, claimed.case, this.#parts.destinations, now);
+    const after = withNews(undefined, claimed.case, this.#context.destinations, now);
     const isClaimed = claimed.lines !== shared.lines;
     const changed = isClaimed ? { lines: claimed.lines, etag: shared.etag } : undefined;
-    return { kind: 'created', stored: await store.create(after, use && { ...use, etag: used.etag }, changed, now) };
+    const { stored, linesEtag } = await store.create(after, use && { ...use, etag: used.etag }, changed, now);
+    if (changed !== undefined) this.#cases.learn({ lines: changed.lines, etag: linesEtag });
+    return { kind: 'created', stored };
   }
 
   /** A new notification, with the claim of its first call if that is next. */
   #withClaim(made: NotificationCase, attemptId: string, live: readonly StoredCase[], lines: Lines, now: number) {
-    const { policy, cases } = this.#parts;
+    const { policy } = this.#context;
     const own = queueOf(made);
-    const open = cases.openCalls({ live });
+    const open = this.#cases.openCalls({ live });
     const decided = next([...live.flatMap(queueOf), ...own], open, lines.queue, limitsOf(policy), now);
     const isOwn = decided.kind === 'dial' && own.includes(decided.who);
     if (!isOwn) return { case: made, lines };
@@ -182,8 +178,8 @@ export class Sending {
   }
 
   async #callsOf(numbers: readonly PhoneNumber[], known: NotificationCase): Promise<readonly SentCall[]> {
-    const { store, cases, clock } = this.#parts;
-    const why = await whyTheyWait(known, store, cases, clock.now());
+    const { store, clock } = this.#context;
+    const why = await whyTheyWait(known, store, this.#cases, clock.now());
     const { recipients } = bodyOf(known, clock.now(), why);
     return numbers.map((recipient, index) => callOf(recipient, known.recipients[index], recipients[index]));
   }

@@ -161,9 +161,10 @@ const claimRunOut = (attempt: AttemptIn<'claimed'>, mayResend: boolean, terms: C
   // An event has named a call: it may be ringing.
   if (attempt.callIds.length > 0) return placed(attempt, terms, now);
   if (!mayResend) return waitingForNews(attempt, terms, now);
-  // The line may place a second call for the same request: its list is searched first.
-  if (!terms.line.isIdempotent) return { ...attempt, soughtAt: now, checkAt: now + DIAL_LEASE_MS };
-  return sentAgain(attempt, terms, now);
+  if (terms.line.isIdempotent) return sentAgain(attempt, terms, now);
+  // The line may place a second call for the same request: its list is searched first, as long as a call could still ring.
+  if (now < attempt.sentAt + UNCLEAR_MS) return { ...attempt, soughtAt: now, checkAt: now + DIAL_LEASE_MS };
+  return waitingForNews(attempt, terms, now);
 };
 
 /** The request is sent once more, unless it was sent often enough or must not be sent any more. */

@@ -47,7 +47,7 @@ export const dueEntries = (outbox: Outbox, to: Destination, now: number): readon
   return list === undefined || now < list.tryAt ? [] : list.entries;
 };
 
-/** The outbox with what a change brought to be told. The instance that commits it tells it first: what is new is claimed. */
+/** A notification with what a change brought to be told. */
 export const withNews = (
   before: NotificationCase | undefined,
   after: NotificationCase,
@@ -58,9 +58,7 @@ export const withNews = (
   if (news.length === 0) return after;
   const lists = destinations.map((to) => {
     const { entries = [], tryAt = 0 } = after.outbox[to] ?? {};
-    // A destination that does not take what is older is not asked sooner.
-    const list = { entries: [...entries, ...news], tryAt: entries.length === 0 ? now + TOLD_WITHIN_MS : tryAt };
-    return [to, list] as const;
+    return [to, { entries: [...entries, ...news], tryAt }] as const;
   });
   return { ...after, outbox: { ...after.outbox, ...Object.fromEntries(lists) } };
 };

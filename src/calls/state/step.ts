@@ -6,16 +6,14 @@ import { afterClaim, type LineLimits } from '../rules/queue.ts';
 import type { AttemptEvent, LineTerms } from './attempt.ts';
 import { acknowledged } from './attention.ts';
 import { type Lines, linesAfter, type OpenAttempt } from './lines.ts';
-import type { NotMade } from './move-attempt.ts';
 import {
-  attemptIn,
   isUrgentNotification,
   lookedAt,
   type NotificationCase,
   stoppedNotification,
   withRecipient,
 } from './notification.ts';
-import { afterEvent, claimed, postponed, type ReachTerms } from './recipient.ts';
+import { afterEvent, attemptOf, claimed, postponed, type ReachTerms } from './recipient.ts';
 
 /** What happened to a notification. */
 export type CaseEvent =
@@ -33,7 +31,6 @@ export type CaseEvent =
 export interface Policy {
   readonly rules: PhoneRules;
   readonly serviceName: string;
-  /** The line that is used. */
   readonly line: LineTerms & Pick<LineLimits, 'callsPerSecond'>;
 }
 
@@ -45,11 +42,9 @@ export interface About {
   readonly open: readonly OpenAttempt[];
 }
 
-/** What follows from an event. What must be done is the difference of the states: see `commands.ts`. */
+/** What follows from an event: the same objects if nothing changed. What must be done is the difference: see `commands.ts`. */
 export interface Decision {
-  /** The same object if nothing changed. */
   readonly case: NotificationCase;
-  /** The same object if nothing changed. */
   readonly lines: Lines;
   /** The event names an attempt that is not known: its call belongs to another system. */
   readonly isUnknown?: boolean | undefined;
@@ -61,32 +56,19 @@ export interface Decision {
 const CLOCKS_DIFFER_MS = 2_000;
 
 /** What the recipients of a notification are called by. */
-export const termsOf = (
-  { notification }: Pick<NotificationCase, 'notification'>,
-  { rules, serviceName, line }: Policy,
-): ReachTerms => {
-  const { attempts, retryMs, ringMs, allowedPrefixes } = rules;
+export const termsOf = ({ notification }: Pick<NotificationCase, 'notification'>, policy: Policy): ReachTerms => {
+  const { rules, serviceName, line } = policy;
   const { id, alertType, confirm } = notification;
   const { unitMs, messageMs } = speakingTimes(serviceName, alertTypeOf(alertType), notification);
   // A shorter deadline applies to waiting recipients too.
   const deadlineAt = Math.min(notification.deadlineAt, deadlineOf(id, rules));
-  return {
-    attempts,
-    retryMs,
-    ringMs,
-    confirm,
-    deadlineAt,
-    allowedPrefixes,
-    line,
-    messageMs,
-    unitMs: unitMs + CLOCKS_DIFFER_MS,
-  };
+  return { ...rules, confirm, deadlineAt, line, messageMs, unitMs: unitMs + CLOCKS_DIFFER_MS };
 };
 
 /** The limits of the lines by the policy. */
-export const limitsOf = ({ rules, line }: Policy): LineLimits => ({
-  callsAtOnce: rules.callsAtOnce,
-  callsPerSecond: line.callsPerSecond,
+export const limitsOf = ({ rules: { callsAtOnce }, line: { callsPerSecond } }: Policy): LineLimits => ({
+  callsAtOnce,
+  callsPerSecond,
 });
 
 /** Whether a decision needs the open calls of all notifications: after a refusal, and after a decline that may be one. */
@@ -105,66 +87,49 @@ export const step = (known: NotificationCase, event: CaseEvent, about: About, no
     case 'claim':
       return afterTurn(known, event, about, now);
     case 'look':
-      return changed(known, lookedAt(known, event.mayResend, termsOf(known, policy), now), about, now);
+      return decided(known, lookedAt(known, event.mayResend, termsOf(known, policy), now), about, now);
     case 'stop':
-      return changed(known, stoppedNotification(known, now), about, now);
+      return decided(known, stoppedNotification(known, now), about, now);
     case 'acknowledge':
       return { case: acknowledged(known, event.by, now), lines };
   }
 };
 
-const changed = (
-  before: NotificationCase,
-  after: NotificationCase,
-  { lines, open }: About,
-  now: number,
-  notMade?: { readonly index: number; readonly attempt: NotMade },
-): Decision =>
-  after === before
-    ? { case: before, lines }
-    : { case: after, lines: linesAfter(lines, { before, after, notMade, open }, now) };
+const decided = (before: NotificationCase, after: NotificationCase, about: About, now: number): Decision => ({
+  case: after,
+  lines: after === before ? about.lines : linesAfter(about.lines, { before, after, open: about.open }, now),
+});
 
-const afterCallEvent = (
-  known: NotificationCase,
-  { index, attemptId, event }: Extract<CaseEvent, { kind: 'call' }>,
-  about: About,
-  now: number,
-): Decision => {
+type EventOf<Kind extends CaseEvent['kind']> = Extract<CaseEvent, { kind: Kind }>;
+
+const afterCallEvent = (known: NotificationCase, one: EventOf<'call'>, about: About, now: number): Decision => {
+  const { index, attemptId, event } = one;
   const recipient = known.recipients[index];
-  if (
-    recipient === undefined ||
-    attemptIn(known, { notificationId: known.notification.id, index, attemptId }) === undefined
-  ) {
+  if (recipient === undefined || attemptOf(recipient, attemptId) === undefined) {
     return { case: known, lines: about.lines, isUnknown: true };
   }
   const { next, notMade } = afterEvent(recipient, attemptId, event, termsOf(known, about.policy), now);
-  const after = next === recipient ? known : withRecipient(known, index, next, now);
-  return changed(known, after, about, now, notMade && { index, attempt: notMade });
+  if (next === recipient) return { case: known, lines: about.lines };
+  const after = withRecipient(known, index, next, now);
+  const refused = notMade && { index, attempt: notMade };
+  const { open } = about;
+  return { case: after, lines: linesAfter(about.lines, { before: known, after, notMade: refused, open }, now) };
 };
 
 const afterTurn = (
   known: NotificationCase,
-  { index, attemptId, openThen }: Extract<CaseEvent, { kind: 'claim' }>,
+  turn: EventOf<'claim'>,
   { policy, lines }: About,
   now: number,
 ): Decision => {
-  const recipient = known.recipients[index];
-  const unchanged = { case: known, lines };
-  if (recipient?.state !== 'waiting') return unchanged;
+  const recipient = known.recipients[turn.index];
+  if (recipient?.state !== 'waiting') return { case: known, lines };
   const terms = termsOf(known, policy);
-  const isOverDayLimit =
-    callsLeft(lines.day, policy.rules.callsPerDay, isUrgentNotification(known.notification), now) === 0;
-  if (isOverDayLimit && now < terms.deadlineAt) {
-    const later = postponed(recipient, endOfDay(now), terms);
-    return { ...unchanged, case: withRecipient(known, index, later, now), isOverDayLimit };
-  }
-  const next = claimed(recipient, { attemptId, openThen }, terms, now);
-  const after = withRecipient(known, index, next, now);
-  if (next.state !== 'calling') return { ...unchanged, case: after };
-  const claimedLines = {
-    ...lines,
-    queue: afterClaim(lines.queue, limitsOf(policy), now),
-    day: counted(lines.day, 1, now),
-  };
-  return { case: after, lines: claimedLines };
+  const left = callsLeft(lines.day, policy.rules.callsPerDay, isUrgentNotification(known.notification), now);
+  const isOverDayLimit = left === 0 && now < terms.deadlineAt;
+  const next = isOverDayLimit ? postponed(recipient, endOfDay(now), terms) : claimed(recipient, turn, terms, now);
+  const after = withRecipient(known, turn.index, next, now);
+  if (next.state !== 'calling') return { case: after, lines, isOverDayLimit };
+  const queue = afterClaim(lines.queue, limitsOf(policy), now);
+  return { case: after, lines: { ...lines, queue, day: counted(lines.day, 1, now) } };
 };

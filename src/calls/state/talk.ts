@@ -86,7 +86,8 @@ export const started = (attempt: Attempt, speech: SpeechNumber, terms: CallTerms
 export const speechOver = (attempt: Attempt, event: CallReport, terms: CallTerms, now: number): Attempt => {
   const { kind, speech = MESSAGE, result = {} } = event;
   const isWhole = kind === 'play completed' && isMessage(speech);
-  const before = talkOf(attempt);
+  // A call that speaks by itself was answered, although that was not reported.
+  const before = talkOf(attempt) ?? (terms.line.speaksByItself && isWhole ? newTalk(true, now) : undefined);
   if (before === undefined) {
     // It was spoken while storage could not be used, or the report is not true: nothing is sure of what was heard.
     return isLive(attempt) && attempt.state !== 'hanging_up' ? hangingUp(attempt, now) : attempt;

@@ -49,6 +49,12 @@ export interface Snapshot extends StoredLines {
   readonly live: readonly StoredCase[];
 }
 
+/** A notification after a write, and the version of what all instances share if that was written with it. */
+export interface Written {
+  readonly stored: StoredCase;
+  readonly linesEtag: string | undefined;
+}
+
 /** Notifications of a list. */
 export interface Listed<Item> {
   readonly found: readonly Item[];
@@ -186,6 +192,7 @@ export class NotificationStore {
   /**
    * Inserts a notification, with its key and what changes for all instances, in one transaction.
    *
+   * @returns what is stored then, and the version of what all instances share if that was written
    * @throws {WriteConflict} if another writer was first, or an earlier try was carried out
    */
   async create(
@@ -193,7 +200,7 @@ export class NotificationStore {
     key: (KeyUse & { readonly etag?: string | undefined }) | undefined,
     shared: StoredLines | undefined,
     now: number,
-  ): Promise<StoredCase> {
+  ): Promise<Written> {
     const commit = this.#newId();
     const { id } = known.notification;
     const rowKey = notificationKey(id);
@@ -203,8 +210,9 @@ export class NotificationStore {
       writes.push(writeOf(idempotencyRowKey(key.keyHash), key.etag, keyProperties(use), 'replace'));
     }
     if (shared !== undefined) writes.push(linesWrite(shared));
-    const [etag = ''] = await this.#table.transact(CALLS, writes, IN_A_CALL);
-    return this.#remember({ ...known, etag, commit });
+    const etags = await this.#table.transact(CALLS, writes, IN_A_CALL);
+    const stored = this.#remember({ ...known, etag: etags[0] ?? '', commit });
+    return { stored, linesEtag: shared && etags.at(-1) };
   }
 
   /**
@@ -219,7 +227,7 @@ export class NotificationStore {
     after: NotificationCase,
     commit: string,
     shared: StoredLines | undefined,
-  ): Promise<{ readonly stored: StoredCase; readonly linesEtag: string | undefined }> {
+  ): Promise<Written> {
     const rowKey = notificationKey(after.notification.id);
     const properties = changedProperties(before, after, commit);
     const writes: RowWrite[] = [{ kind: 'merge', rowKey, etag: before.etag, properties }];

@@ -1,16 +1,14 @@
 import { expect, it } from 'vitest';
 
-import { findAlertType } from '../../../src/calls/model/alert-types.ts';
+import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
 import type { NotificationRequest } from '../../../src/calls/model/notification-request.ts';
-import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
-import { keyUse } from '../../../src/calls/rules/idempotency.ts';
+import { KEY_HOLDS_MS, keyUse } from '../../../src/calls/rules/idempotency.ts';
+import { callees } from '../new-case.ts';
 
-const alertType = findAlertType('ConfirmedFire');
-const [one, two, three] = ['00', '01', '02'].flatMap((digits) => parsePhoneNumber(`+120655501${digits}`) ?? []);
-if (alertType === undefined || one === undefined || two === undefined || three === undefined)
-  throw new Error('malformed');
-
-const PLAIN: NotificationRequest = { alertType, waves: [[one]] };
+const [one, two, three] = callees(3);
+if (one === undefined || two === undefined || three === undefined) throw new Error('malformed');
+const alertType = alertTypeOf('ConfirmedFire');
+const PLAIN: NotificationRequest = { alertType, waves: [[one, two]] };
 const WAVES: NotificationRequest = {
   alertType,
   waves: [[one], [two, three]],
@@ -19,29 +17,37 @@ const WAVES: NotificationRequest = {
   waveMs: 120_000,
 };
 
-// As version 1.0.0 stored them: rows hold fingerprints for 24 hours, over a deployment too.
-it.each([
-  [PLAIN, 'dac3a903a90d6a2420006356186b3e86653ebb2a00d794ba65ca238f49115e22'],
-  [WAVES, '5bfb6bd12c76e2626ac000a05ed9ca24d6fe83e09cf68e96e7bf4c7c9df2235a'],
-  // Who asks for the default asks for the same.
-  [{ ...WAVES, confirmationsNeeded: 1 }, '5bfb6bd12c76e2626ac000a05ed9ca24d6fe83e09cf68e96e7bf4c7c9df2235a'],
-])('a request without what is new has the fingerprint of earlier versions', (request, fingerprint) => {
-  expect(keyUse('k-1', request)).toEqual({
-    keyHash: '7c35c5a1785d20704e44d5de4beb81c1fce91b6fe48ed7c3159af6f7f832078b',
-    fingerprint,
-  });
-});
+const fingerprint = (request: NotificationRequest, key = 'k-1'): string => keyUse(key, request).fingerprint;
 
 it('each thing that a request asks for makes it another request', () => {
   const requests: readonly NotificationRequest[] = [
     PLAIN,
-    WAVES,
-    { ...WAVES, confirmationsNeeded: 2 },
-    { ...WAVES, details: '2' },
-    { ...WAVES, details: '2', confirmationsNeeded: 2 },
-    { ...WAVES, reference: '2' },
-    { ...PLAIN, details: 'Antelope Ridge' },
+    { ...PLAIN, alertType: alertTypeOf('Custom') },
+    { ...PLAIN, waves: [[two, one]] },
+    { ...PLAIN, waves: [[{ ...one, name: 'Ana' }, two]] },
     { ...PLAIN, confirm: true },
+    { ...PLAIN, details: 'Antelope Ridge' },
+    WAVES,
+    { ...WAVES, waveMs: 60_000 },
+    { ...WAVES, reference: '2' },
+    { ...WAVES, details: '2' },
+    { ...WAVES, confirmationsNeeded: 2 },
+    { ...WAVES, details: '2', confirmationsNeeded: 2 },
   ];
-  expect(new Set(requests.map((request) => keyUse('k-1', request).fingerprint)).size).toBe(requests.length);
+  expect(new Set(requests.map((request) => fingerprint(request))).size).toBe(requests.length);
+});
+
+it('a default that is given is the same as one that is not', () => {
+  expect(fingerprint({ ...PLAIN, confirm: false })).toBe(fingerprint(PLAIN));
+  expect(fingerprint({ ...WAVES, confirmationsNeeded: 1 })).toBe(fingerprint(WAVES));
+});
+
+it('neither a key nor a number can be read in what is stored: the same request under another key looks different', () => {
+  expect(fingerprint(PLAIN)).not.toBe(fingerprint(PLAIN, 'k-2'));
+  const stored = Object.values(keyUse('k-1', PLAIN)).join();
+  expect(stored).toMatch(/^[0-9a-f]{64},[0-9a-f]{64}$/);
+});
+
+it('a key belongs to its first request for 24 hours', () => {
+  expect(KEY_HOLDS_MS).toBe(24 * 3_600_000);
 });

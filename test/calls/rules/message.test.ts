@@ -1,14 +1,19 @@
 import { describe, expect, it } from 'vitest';
 
-import { ALERT_TYPES, findAlertType } from '../../../src/calls/model/alert-types.ts';
+import { type AlertType, ALERT_TYPES, findAlertType } from '../../../src/calls/model/alert-types.ts';
 import {
+  callMessage,
   MAX_DETAILS_CHARACTERS,
   MAX_SPOKEN_CHARACTERS,
+  type MessageTerms,
   messageUnit,
   speakingTimes,
   spokenMessage,
   spokenText,
 } from '../../../src/calls/rules/message.ts';
+
+const spoken = (serviceName: string, alertType: AlertType, terms: MessageTerms = {}): string =>
+  spokenMessage(callMessage(serviceName, alertType, terms));
 
 const withDetails = (details: string) => speakingTimes('Ridge Watch', ALERT_TYPES[0], { details });
 
@@ -25,7 +30,7 @@ describe('the spoken message', () => {
     const alertType = ALERT_TYPES.find((type) => type.name === name) ?? ALERT_TYPES[0];
     expect(alertType.callbackPath).toBe(callbackPath);
     const unit = `You've received a new Alert from Ridge Watch. ${phrase} `;
-    expect(spokenMessage('Ridge Watch', alertType)).toBe(`${unit}${unit}${unit}`);
+    expect(spoken('Ridge Watch', alertType)).toBe(`${unit}${unit}${unit}`);
   });
 
   it('exists for every alert type', () => {
@@ -37,7 +42,7 @@ describe('the spoken message', () => {
 
   it('contains the service name unchanged, whatever its characters', () => {
     const name = '<Fire & "Rescue"> $& %20 \\n';
-    expect(spokenMessage(name, ALERT_TYPES[0]).split(name)).toHaveLength(4);
+    expect(spoken(name, ALERT_TYPES[0]).split(name)).toHaveLength(4);
   });
 
   // Written out from the contract, too.
@@ -61,26 +66,26 @@ describe('the spoken message', () => {
     ],
   ])('with %j is this three times', (terms, unit) => {
     const custom = findAlertType('Custom') ?? ALERT_TYPES[0];
-    expect(spokenMessage('Ridge Watch', custom, terms)).toBe(`${unit}${unit}${unit}`);
+    expect(spoken('Ridge Watch', custom, terms)).toBe(`${unit}${unit}${unit}`);
     // The menu is no part of what somebody has to hear.
     expect(messageUnit('Ridge Watch', custom, terms)).toBe(unit.replace(/Press .*/, ''));
   });
 
   it.each([
-    [0, 'the message'],
-    [1, 'the message'],
-    [2, 'the message'],
+    [0, 'Fire. Fire. Fire. '],
+    [1, 'Fire. Fire. Fire. '],
+    [2, 'Fire. Fire. Fire. '],
     [8, 'Understood. Thank you.'],
     [9, 'Confirmed. Thank you.'],
   ] as const)('of speech %i is %j', (speech, text) => {
-    expect(spokenText(speech, 'the message')).toBe(text);
+    expect(spokenText(speech, { unit: 'Fire. ', hasKeys: true })).toBe(text);
   });
 
   it('is short enough for the line with the longest service name and details that are accepted', () => {
     // Of characters that count as two.
     const [serviceName, details] = ['🔥'.repeat(200), '🔥'.repeat(MAX_DETAILS_CHARACTERS)];
     const terms = { confirm: true, details };
-    const longest = Math.max(...ALERT_TYPES.map((type) => spokenMessage(serviceName, type, terms).length));
+    const longest = Math.max(...ALERT_TYPES.map((type) => spoken(serviceName, type, terms).length));
     expect(longest).toBeLessThanOrEqual(MAX_SPOKEN_CHARACTERS);
     expect([MAX_SPOKEN_CHARACTERS, MAX_DETAILS_CHARACTERS]).toEqual([4_000, 200]);
   });
@@ -88,7 +93,7 @@ describe('the spoken message', () => {
   it.each([{}, { details: 'Antelope Ridge, camera 4' }, { details: 'Ridge', confirm: true }])(
     'takes longer than any voice needs, and less than a minute and a half: %j',
     (terms) => {
-      const text = spokenMessage('Ridge Watch', ALERT_TYPES[0], terms);
+      const text = spoken('Ridge Watch', ALERT_TYPES[0], terms);
       const { messageMs } = speakingTimes('Ridge Watch', ALERT_TYPES[0], terms);
       // Voices usually speak 15 characters a second.
       expect(messageMs).toBeGreaterThan((text.length / 15) * 1_000 * 2);

@@ -1,26 +1,28 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
+import type { CallResult } from '../../../src/calls/model/call-event.ts';
+import { parseCallId } from '../../../src/calls/model/ids.ts';
+import type { SpeechNumber } from '../../../src/calls/model/speech.ts';
 import {
   type Attempt,
   type AttemptEvent,
-  CLAIM_LEASE_MS,
   type CallTerms,
-  DIAL_LEASE_MS,
+  checkAtOf,
+  heldUntil,
   isLive,
-  isPast,
-  lookAtOf,
-  speechNow,
+  talkOf,
 } from '../../../src/calls/state/attempt.ts';
-import { moveAttempt, UNCLEAR_MS } from '../../../src/calls/state/move-attempt.ts';
-import { parseCallId } from '../../../src/calls/model/ids.ts';
-import type { SpeechNumber } from '../../../src/calls/model/speech.ts';
+import { commandsOf } from '../../../src/calls/state/commands.ts';
+import { moveAttempt, type NotMade } from '../../../src/calls/state/move-attempt.ts';
+import type { NotificationCase } from '../../../src/calls/state/notification.ts';
+import { callees, newCase } from '../new-case.ts';
 
-const callId = parseCallId('call-1');
-if (callId === undefined) throw new Error('malformed');
+const [callId, otherId] = [parseCallId('call-1'), parseCallId('call-2')];
+if (callId === undefined || otherId === undefined) throw new Error('malformed');
 const START = Date.parse('2026-11-21T08:00:00Z');
 const TERMS: CallTerms = {
-  line: { name: 'acs', isIdempotent: true },
+  line: { name: 'acs', isIdempotent: true, speaksByItself: false },
   confirm: false,
   isStopped: false,
   deadlineAt: START + 1_800_000,
@@ -29,453 +31,363 @@ const TERMS: CallTerms = {
   messageMs: 40_000,
 };
 const CONFIRM: Partial<CallTerms> = { confirm: true };
-const NEW: Attempt = { id: 'a', state: 'claimed', claimedAt: START };
+const STOPPED: Partial<CallTerms> = { isStopped: true };
+/** A line that may act twice for a request. The message goes with the request. */
+const CAREFUL: Partial<CallTerms> = { line: { name: 'acs', isIdempotent: false, speaksByItself: true } };
+const NEW: Attempt = {
+  id: 'a',
+  line: 'acs',
+  state: 'claimed',
+  claimedAt: START,
+  openThen: 0,
+  callIds: [],
+  sent: 1,
+  sentAt: START,
+  checkAt: START + 25_000,
+};
 
 /** Events in order; a number is the time of those after it, in seconds since the claim. */
 type History = readonly (number | AttemptEvent)[];
 
-/** The attempt after these events, and what was asked for. */
-const play = (history: History, terms: Partial<CallTerms> = {}, from = NEW) => {
-  let [attempt, seconds] = [from, 0];
+const [{ number } = { number: undefined }] = callees(1);
+if (number === undefined) throw new Error('nobody');
+const before = newCase(START);
+const caseOf = (attempt: Attempt): NotificationCase => ({
+  ...before,
+  recipients: [{ state: 'calling', number, wave: 1, attempts: [attempt] }],
+});
+
+/** The attempt after these events, and what had to be done. */
+const play = (history: History, more: Partial<CallTerms> = {}, from: Attempt = NEW) => {
+  const terms = { ...TERMS, ...more };
+  let attempt: Attempt | NotMade = from;
+  let seconds = 0;
   const commands: string[] = [];
   for (const step of history) {
     if (typeof step === 'number') {
       seconds = step;
       continue;
     }
-    const { next, command } = moveAttempt(attempt, step, { ...TERMS, ...terms }, START + seconds * 1_000);
-    attempt = next;
-    if (command !== undefined) commands.push(command);
+    if (attempt.state === 'not made') throw new Error('there is no attempt any more');
+    const was: Attempt = attempt;
+    attempt = moveAttempt(was, step, terms, START + seconds * 1_000);
+    if (attempt.state === 'not made') continue;
+    const talk = talkOf(attempt);
+    for (const { command } of commandsOf(caseOf(was), caseOf(attempt), terms.line))
+      commands.push(command === 'speak' ? `speak ${talk?.speech.number}` : command);
   }
   return { attempt, commands: commands.join(', ') };
 };
 
-/** A line by whose request there may be a second call. */
-const CAREFUL: Partial<CallTerms> = { line: { name: 'other', isIdempotent: false } };
-
-/** As `play`, of an attempt through that line. */
-const playOther = (history: History, terms: Partial<CallTerms> = {}) =>
-  play([...history], { ...CAREFUL, ...terms }, { ...NEW, line: 'other' });
+const attemptAfter = (history: History, more: Partial<CallTerms> = {}): Attempt => {
+  const { attempt } = play(history, more);
+  if (attempt.state === 'not made') throw new Error('there is no attempt any more');
+  return attempt;
+};
 
 const placed: AttemptEvent = { kind: 'placed', callId };
 const connected: AttemptEvent = { kind: 'connected', callId };
-const accepted: AttemptEvent = { kind: 'speech accepted' };
 const started: AttemptEvent = { kind: 'play started', callId };
-const completed: AttemptEvent = { kind: 'play completed', callId, result: {} };
 const canceled: AttemptEvent = { kind: 'play canceled', callId, result: {} };
-const failed: AttemptEvent = { kind: 'play failed', callId, result: { code: 400, subCode: 8_535 } };
 const disconnected: AttemptEvent = { kind: 'disconnected', callId, result: { code: 200, subCode: 0 } };
 const hungUp: AttemptEvent = { kind: 'hung up' };
+const noKey: AttemptEvent = { kind: 'no key' };
+const notFound: AttemptEvent = { kind: 'not found' };
+const look: AttemptEvent = { kind: 'look', mayResend: true };
 const key = (name: string, sequence = 1): AttemptEvent => ({
   kind: 'tone received',
   callId,
   key: { key: name, sequence },
 });
-const tone = key('1');
-const noKey: AttemptEvent = { kind: 'no key' };
-/** What becomes of a speech after the message. */
+const [one, two, three] = [key('1', 1), key('2', 2), key('3', 3)];
+type Failure = CallResult['failure'];
+const created = (failure: Failure): AttemptEvent => ({ kind: 'create failed', callId, result: { failure } });
+const notPlaced = (failure: Failure): AttemptEvent => ({ kind: 'not placed', result: { failure } });
+const unanswered = notPlaced('unanswered');
+/** What becomes of a speech. */
 const of = (speech: SpeechNumber) => ({
   accepted: { kind: 'speech accepted', speech } as const satisfies AttemptEvent,
-  started: { kind: 'play started', callId, speech } as const satisfies AttemptEvent,
   completed: { kind: 'play completed', callId, result: {}, speech } as const satisfies AttemptEvent,
-  canceled: { kind: 'play canceled', callId, result: {}, speech } as const satisfies AttemptEvent,
-  failed: { kind: 'play failed', callId, result: { code: 400 }, speech } as const satisfies AttemptEvent,
-  not: (why: 'gone' | 'failed' | 'unclear') =>
-    ({ kind: 'not spoken', why, result: {}, speech }) as const satisfies AttemptEvent,
+  failed: { kind: 'play failed', callId, result: {}, speech } as const satisfies AttemptEvent,
+  not: (failure: Failure) => ({ kind: 'not spoken', result: { failure }, speech }) as const satisfies AttemptEvent,
 });
-const [again, third, understood, thanked] = [of(1), of(2), of(8), of(9)];
-const look: AttemptEvent = { kind: 'look' };
-const created = (meaning: 'busy' | 'declined' | 'refused' | 'set_up'): AttemptEvent => ({
-  kind: 'create failed',
-  callId,
-  result: { code: 486, meaning, reason: meaning },
-});
-const notPlaced = (why: 'no_line' | 'set_up' | 'refused' | 'unclear'): AttemptEvent => ({
-  kind: 'not placed',
-  why,
-  result: { reason: why },
-});
-const notSpoken = (why: 'gone' | 'failed' | 'unclear'): AttemptEvent => ({ kind: 'not spoken', why, result: {} });
-
-const lease = CLAIM_LEASE_MS / 1_000;
-const redial = DIAL_LEASE_MS / 1_000;
-const unclear = notSpoken('unclear');
+const [message, again, second, understood, thanked] = [of(0), of(1), of(2), of(8), of(9)];
+const { accepted, completed } = message;
 
 describe('an attempt is over with its outcome', () => {
-  it.each<[what: string, outcome: string, History]>([
-    ['a good call', 'heard', [0, placed, 9, connected, 10, accepted, started, 25, completed, 26, hungUp]],
-    ['events before the answer to the call request', 'heard', [1, connected, 2, placed, started, 9, completed, hungUp]],
-    ['the whole message, reported after the end', 'heard', [0, placed, 5, connected, 25, disconnected, 30, completed]],
-    ['reports of a message that nobody asked for', 'unknown', [0, placed, 5, started, 6, completed, 7, look, hungUp]],
-    ['no report of its start', 'unknown', [0, placed, 5, connected, 6, accepted, 60, disconnected]],
-    ['a message that failed', 'unknown', [0, placed, 5, connected, 6, started, 9, failed, hungUp]],
-    ['a callee who has gone before it', 'unknown', [0, placed, 5, connected, 6, notSpoken('gone')]],
-    ['a message that the line refuses', 'unknown', [0, placed, 5, connected, 6, notSpoken('failed'), hungUp]],
-    ['busy', 'busy', [0, placed, 5, created('busy'), disconnected]],
-    ['busy, with the end first', 'busy', [0, placed, 5, disconnected, 6, created('busy')]],
-    ['busy, with the end long before', 'busy', [0, placed, 5, disconnected, 12, look, 14, created('busy')]],
-    ['the first reason stays', 'refused', [0, placed, 5, created('refused'), created('busy'), disconnected]],
-    ['it rang long enough', 'no_answer', [0, placed, 60, look, 61, hungUp, created('declined')]],
-    ['it rang long enough, and the end comes first', 'no_answer', [0, placed, 60, look, created('declined')]],
-    ['an end without a reason', 'unknown', [0, placed, 5, disconnected, 11, look]],
-    ['nothing is ever heard of it', 'unknown', [redial, look, 2 * redial, look, 2 * redial + UNCLEAR_MS / 1_000, look]],
-    ['no line', 'no_line', [0, notPlaced('no_line')]],
-    ['our set-up', 'set_up', [0, placed, 1, created('set_up')]],
-  ])('%s: %s', (_, outcome, history) => {
-    expect(play(history).attempt).toMatchObject({ state: 'over', outcome });
+  it.each<[outcome: string, what: string, History, terms?: Partial<CallTerms>]>([
+    ['heard', 'a good call', [0, placed, 9, connected, accepted, started, 25, completed, 26, hungUp]],
+    ['heard', 'with events before the answer', [1, connected, 2, placed, started, 9, completed, hungUp]],
+    ['heard', 'if that is reported after the end', [0, placed, 5, connected, 25, disconnected, 30, completed]],
+    ['unknown', 'if nobody had asked for what was spoken', [0, placed, 5, started, 6, completed, hungUp]],
+    ['unknown', 'without a report of its start', [0, placed, 5, connected, accepted, 60, disconnected]],
+    ['unknown', 'if the message failed', [0, placed, 5, connected, 6, started, 9, message.failed, hungUp]],
+    ['unknown', 'if the callee has gone', [0, placed, 5, connected, 6, message.not('gone')]],
+    ['unknown', 'if the line refuses to speak', [0, placed, 5, connected, message.not('no_speech'), hungUp]],
+    ['busy', 'with a reason', [0, placed, 5, created('busy'), disconnected]],
+    ['busy', 'with a reason after the end', [0, placed, 5, disconnected, 6, created('busy')]],
+    ['declined', 'by codes of the end', [0, placed, { ...disconnected, result: { failure: 'declined' } }]],
+    ['refused', 'and the first reason stays', [0, placed, created('refused'), created('busy'), disconnected]],
+    ['refused', 'as the answer to the request', [0, notPlaced('refused')]],
+    ['unknown', 'if the request was forbidden', [0, notPlaced('forbidden')]],
+    ['no_answer', 'if it rang for long enough', [0, placed, 60, look, 61, hungUp, created('declined')]],
+    ['no_answer', 'also if the end is reported first', [0, placed, 60, look, created('declined')]],
+    ['stopped', 'if it rang at a stop', [0, placed, hungUp], STOPPED],
+    ['stopped', 'if it was answered at a stop', [0, connected, disconnected], STOPPED],
+    ['heard', 'if it was spoken to at a stop', [0, placed, connected, started, look, completed, hungUp]],
+    ['unknown', 'after an end without a reason', [0, placed, 5, disconnected, 10, look]],
+    ['unknown', 'if nothing is ever heard of it', [25, look, 50, look, 75, look, 195, look]],
+  ])('%s, %s', (outcome, _, history, terms) => {
+    expect(play(history, terms).attempt).toMatchObject({ state: 'over', outcome });
   });
 
   it.each([
-    [6, false],
+    [6.999, false],
     [7, true],
-  ])('cut short after %i s: a whole unit was spoken: %s', (seconds, hasHeardUnit) => {
-    const { attempt } = play([0, placed, 5, connected, 10, started, 10 + seconds, canceled, 30, hungUp]);
-    expect(attempt).toMatchObject({ outcome: 'cut_short', hasHeardUnit });
+  ])('cut short after %d s: a whole unit was spoken: %s', (seconds, hasHeardUnit) => {
+    const history = [0, placed, 5, connected, 10, started, 10 + seconds] as const;
+    const heard = { outcome: 'cut_short', hasHeardUnit };
+    expect(attemptAfter([...history, disconnected])).toMatchObject(heard);
+    // The service hangs up, and has stopped to speak before.
+    expect(attemptAfter([...history, canceled, 30, hungUp])).toMatchObject(heard);
+    // The line knows better how long somebody listened.
+    const told: AttemptEvent = { kind: 'disconnected', callId, result: {}, connectedMs: 5_000 + seconds * 1_000 };
+    expect(attemptAfter([0, placed, 5, connected, 10, started, 40, told])).toMatchObject({
+      ...heard,
+      endedAt: START + 10_000 + seconds * 1_000,
+    });
   });
 
-  it.each<[string, string, History]>([
-    ['before the start of the message', 'confirmed', [5, connected, tone, 6, started, 9, thanked.completed, hungUp]],
-    ['before the answer to the request to speak', 'confirmed', [5, connected, tone, accepted, 9, disconnected]],
-    [
-      'after the last word',
-      'confirmed',
-      [5, connected, 6, started, 25, completed, 29, tone, 31, thanked.completed, hungUp],
-    ],
-    ['after the end', 'confirmed', [5, connected, 6, started, 25, completed, 34, noKey, hungUp, 35, tone]],
-    [
-      'after the hang-up was asked for',
-      'confirmed',
-      [5, connected, 6, started, 25, completed, 34, noKey, tone, hungUp],
-    ],
-    ['twice', 'confirmed', [5, connected, 6, started, 7, tone, 8, tone, 10, thanked.completed, hungUp]],
-    ['while the table was away', 'confirmed', [5, tone, 6, disconnected]],
-    ['and the callee hangs up at once', 'confirmed', [5, connected, 6, started, tone, disconnected]],
-    ['and the goodbye is refused', 'confirmed', [5, connected, 6, started, tone, thanked.not('failed'), hungUp]],
-    ['and the goodbye fails', 'confirmed', [5, connected, 6, started, tone, thanked.failed, hungUp]],
-    ['never', 'unconfirmed', [5, connected, 6, started, 25, completed, 34, noKey, hungUp]],
-    ['wrongly: 9', 'unconfirmed', [5, connected, 6, started, 7, key('9'), 25, completed, 34, noKey, hungUp]],
-    [
-      'wrongly: none that a telephone has',
-      'cut_short',
-      [5, connected, 6, started, { kind: 'tone received', callId }, disconnected],
-    ],
-    [
-      'again, and nothing else',
-      'unconfirmed',
-      [5, connected, 6, started, key('2'), 25, again.completed, 34, noKey, hungUp],
-    ],
-    ['3', 'cannot_go', [5, connected, 6, started, 7, key('3'), 9, understood.completed, hungUp]],
-    ['3, after the end', 'cannot_go', [5, connected, 6, started, 25, completed, 34, noKey, hungUp, 35, key('3')]],
-    ['3, and 1 after the end', 'confirmed', [5, connected, 6, started, 7, key('3'), disconnected, 9, key('1', 2)]],
-    ['1, and 3 after the end', 'confirmed', [5, connected, 6, started, 7, tone, disconnected, 9, key('3', 2)]],
-    ['1 and 3', 'confirmed', [5, connected, 6, started, 7, tone, key('3', 2), 9, thanked.completed, hungUp]],
-    ['3 and 1', 'confirmed', [5, connected, 6, started, 7, key('3'), tone, 9, thanked.completed, hungUp]],
-  ])('with a key pressed %s: %s', (_, outcome, history) => {
-    expect(play([0, placed, ...history], CONFIRM).attempt).toMatchObject({ state: 'over', outcome });
-  });
-
-  it('a key counts for nothing where none is asked for', () => {
-    expect(play([0, placed, 5, connected, 6, started, tone, key('3'), disconnected]).attempt.outcome).toBe('cut_short');
+  it('no call was placed: there was no attempt', () => {
+    for (const failure of ['capacity', 'unreachable', 'set_up'] as const) {
+      const ended: AttemptEvent = { kind: 'disconnected', callId, result: { failure } };
+      for (const event of [notPlaced(failure), created(failure), ended])
+        expect(play([event]).attempt).toMatchObject({ state: 'not made', failure });
+      expect(play([connected, created(failure)]).attempt.state).toBe('speaking');
+    }
   });
 });
 
-describe('what is said in one call', () => {
-  /** What was asked for, with the number of each speech. */
-  const said = (history: History): string => {
-    let [attempt, seconds] = [NEW, 0];
-    const commands: string[] = [];
-    for (const step of [0, placed, 5, connected, ...history]) {
-      if (typeof step === 'number') {
-        seconds = step;
-        continue;
-      }
-      const { next, command } = moveAttempt(attempt, step, { ...TERMS, ...CONFIRM }, START + seconds * 1_000);
-      attempt = next;
-      if (command !== undefined) commands.push(command === 'speak' ? `speak ${speechNow(attempt)}` : command);
-    }
-    return commands.join(', ');
-  };
+describe('a key', () => {
+  it.each<[outcome: string, what: string, History]>([
+    ['confirmed', 'before the message', [5, connected, one, 6, started, 9, thanked.completed, hungUp]],
+    ['confirmed', 'and the callee hangs up at once', [5, connected, 6, started, one, disconnected]],
+    ['confirmed', 'after the hang-up was asked for', [5, connected, started, 25, completed, 33, noKey, one, hungUp]],
+    ['confirmed', 'after the end', [5, connected, started, 25, completed, 33, noKey, hungUp, 35, one]],
+    ['confirmed', 'while storage could not be used', [5, one, 6, disconnected]],
+    ['confirmed', 'and the goodbye is refused', [5, connected, one, thanked.not('rejected'), hungUp]],
+    ['confirmed', '1 after 3', [5, connected, three, one, disconnected]],
+    ['confirmed', '1 long after 3', [5, connected, three, disconnected, 90, one]],
+    ['confirmed', '1 before 3', [5, connected, one, three, disconnected]],
+    ['cannot_go', '3', [5, connected, started, three, 9, understood.completed, hungUp]],
+    ['cannot_go', '3 after the end', [5, connected, started, completed, 13, noKey, hungUp, 35, three]],
+    ['unconfirmed', 'none', [5, connected, started, 25, completed, 33, noKey, hungUp]],
+    ['unconfirmed', '9', [5, connected, started, key('9'), 25, completed, 33, noKey, hungUp]],
+    ['unconfirmed', '2 alone', [5, connected, started, two, 25, again.completed, 33, noKey, hungUp]],
+    ['cut_short', 'no telephone has', [5, connected, started, { kind: 'tone received', callId }, disconnected]],
+  ])('%s: %s', (outcome, _, history) => {
+    expect(play([0, placed, ...history], CONFIRM).attempt).toMatchObject({ state: 'over', outcome });
+  });
 
-  it.each<[what: string, commands: string, History]>([
-    ['nobody presses a key', 'speak 0, wait for keys, hang up', [6, started, 25, completed, 33, noKey]],
-    ['keys are not waited for too shortly', 'speak 0, wait for keys', [6, started, 25, completed, 32.9, noKey]],
-    ['whoever waits for keys has died', 'speak 0, wait for keys, hang up', [6, started, 25, completed, 34, look]],
+  it('counts for nothing where none is asked for', () => {
+    expect(attemptAfter([0, placed, connected, started, one, disconnected])).toMatchObject({ outcome: 'cut_short' });
+  });
+
+  it.each<[commands: string, what: string, History]>([
+    ['wait for keys, hang up', 'none', [25, completed, 32.999, noKey, 33, noKey]],
+    ['wait for keys, hang up', 'none; the instance that waits has died', [25, completed, 33.999, look, 34, look]],
+    ['wait for keys, hang up', 'none; the end is told twice', [25, completed, completed, canceled, 33, noKey]],
+    ['speak 9, hang up', '1', [7, one, canceled, completed, 9, thanked.completed, canceled]],
+    ['speak 9', '1 twice, 2 and 3', [7, one, one, key('1', 4), two, three]],
     [
-      'the end is reported twice',
-      'speak 0, wait for keys, hang up',
-      [6, started, 25, completed, completed, canceled, 33, noKey],
+      'wait for keys, speak 9, hang up',
+      '1 after the last word',
+      [25, completed, 30, one, 33, noKey, thanked.completed],
     ],
-    ['1', 'speak 0, speak 9, hang up', [6, started, 7, tone, canceled, thanked.started, 9, thanked.completed]],
+    ['speak 9, hang up', '1; the goodbye is refused', [7, one, thanked.not('rejected')]],
+    ['speak 9, hang up', '1; nothing is known of the goodbye', [7, one, thanked.not('unanswered'), 11.5, look]],
+    ['speak 9, hang up', '1; the instance that speaks has died', [7, one, 27, look]],
+    ['speak 9', '1; the callee has gone', [7, one, thanked.not('gone')]],
+    ['wait for keys, hang up', '1 after the hang-up was asked for', [25, completed, 33, noKey, one]],
+    ['speak 8, hang up', '3', [7, three, canceled, 9, understood.completed]],
+    ['speak 8, speak 9, hang up', '3, then 1', [7, three, one, understood.completed, 9, thanked.completed]],
+    ['speak 1, wait for keys, hang up', '2', [7, two, canceled, again.accepted, 30, again.completed, 38, noKey]],
+    ['speak 1', '2, told twice', [7, two, two]],
+    ['speak 1, speak 2', '2 three times', [7, two, key('2', 3), key('2', 4)]],
+    ['wait for keys, speak 1', '2 while keys are waited for', [25, completed, 30, two, 33, noKey]],
+    ['speak 1, hang up', '2, and it is refused', [7, two, again.not('rejected')]],
+    ['speak 1, hang up', '2, and it fails', [7, two, again.failed]],
     [
-      '1, and the end of the message comes late',
-      'speak 0, speak 9, hang up',
-      [6, started, 7, tone, thanked.started, canceled, completed, 9, thanked.completed, canceled],
+      'speak 1, speak 2, hang up',
+      '2, until the call takes too long',
+      [200, two, 230, key('2', 3), second.accepted, 255, look],
     ],
-    [
-      '1, after the last word',
-      'speak 0, wait for keys, speak 9, hang up',
-      [6, started, 25, completed, 30, tone, 31, thanked.completed, 33, noKey],
-    ],
-    ['1 twice', 'speak 0, speak 9, hang up', [6, started, 7, tone, tone, key('1', 2), 9, thanked.completed]],
-    ['1, and the goodbye is refused', 'speak 0, speak 9, hang up', [6, started, 7, tone, thanked.not('failed')]],
-    ['1, and the goodbye is unclear', 'speak 0, speak 9, hang up', [6, started, 7, tone, thanked.not('unclear')]],
-    ['1, and whoever was to say goodbye has died', 'speak 0, speak 9, hang up', [6, started, 7, tone, 27, look]],
-    ['1, and the callee has gone', 'speak 0, speak 9', [6, started, 7, tone, thanked.not('gone')]],
-    [
-      '1 after the hang-up was asked for',
-      'speak 0, wait for keys, hang up',
-      [6, started, 25, completed, 33, noKey, tone],
-    ],
-    ['1 after the end', 'speak 0', [6, started, disconnected, tone]],
-    ['3', 'speak 0, speak 8, hang up', [6, started, 7, key('3'), canceled, 9, understood.completed]],
-    [
-      '3, then 1',
-      'speak 0, speak 8, speak 9, hang up',
-      [6, started, 7, key('3'), tone, understood.canceled, understood.completed, 9, thanked.completed],
-    ],
-    ['1, then 3', 'speak 0, speak 9, hang up', [6, started, 7, tone, key('3', 2), 9, thanked.completed]],
-    ['1, then 2', 'speak 0, speak 9', [6, started, 7, tone, key('2', 2)]],
-    ['9', 'speak 0, wait for keys', [6, started, 7, key('9'), 25, completed]],
-    [
-      '2',
-      'speak 0, speak 1, wait for keys, hang up',
-      [6, started, 7, key('2'), canceled, again.accepted, again.started, 30, again.completed, 38, noKey],
-    ],
-    ['2, reported twice', 'speak 0, speak 1', [6, started, 7, key('2'), key('2')]],
-    ['2 three times', 'speak 0, speak 1, speak 2', [6, started, 7, key('2'), key('2', 2), key('2', 3)]],
-    ['2, then 1', 'speak 0, speak 1, speak 9', [6, started, 7, key('2'), again.started, canceled, tone]],
-    [
-      '2 while keys are waited for',
-      'speak 0, wait for keys, speak 1, wait for keys, hang up',
-      [6, started, 25, completed, 30, key('2'), again.accepted, 33, noKey, 50, again.completed, 58, noKey],
-    ],
-    [
-      '2, and it is refused: the message goes on',
-      'speak 0, speak 1, wait for keys',
-      [6, started, 7, key('2'), again.not('failed'), 25, completed],
-    ],
-    [
-      '2, and it is refused when the message is over',
-      'speak 0, speak 1, wait for keys, hang up',
-      [6, started, 24, key('2'), 25, completed, 26, again.not('failed'), 34, noKey],
-    ],
-    [
-      '2 while keys are waited for, and it is refused',
-      'speak 0, wait for keys, speak 1, wait for keys',
-      [6, started, 25, completed, 30, key('2'), again.not('failed')],
-    ],
-    [
-      '2, and it is unclear and starts',
-      'speak 0, speak 1, wait for keys',
-      [6, started, 7, key('2'), again.not('unclear'), 8, again.started, 12, look, 30, again.completed],
-    ],
-    [
-      '2, and it is unclear and does not start: the message goes on',
-      'speak 0, speak 1, wait for keys',
-      [6, started, 7, key('2'), again.not('unclear'), 12, look, 25, completed],
-    ],
-    [
-      '2, and it starts when it was given up',
-      'speak 0, speak 1, wait for keys',
-      [6, started, 7, key('2'), again.not('unclear'), 12, look, 13, again.started, completed, 30, again.completed],
-    ],
-    [
-      '2, and whoever was to speak has died',
-      'speak 0, speak 1, wait for keys',
-      [6, started, 7, key('2'), 27, look, 30, completed],
-    ],
-    [
-      '2 twice, and the second is refused: the first goes on',
-      'speak 0, speak 1, speak 2, wait for keys',
-      [6, started, 7, key('2'), again.accepted, 9, key('2', 2), third.not('failed'), 30, again.completed],
-    ],
-    ['2, and it fails', 'speak 0, speak 1, hang up', [6, started, 7, key('2'), again.failed]],
-    [
-      '2, and its end is not reported',
-      'speak 0, speak 1, hang up',
-      [6, started, 7, key('2'), again.accepted, 47, look],
-    ],
-    [
-      'the call takes too long',
-      'speak 0, speak 1, speak 2, hang up',
-      [6, started, 200, key('2'), again.accepted, 230, key('2', 2), third.accepted, 255, look],
-    ],
-  ])('where %s: %s', (_, commands, history) => {
-    expect(said(history)).toBe(commands);
+  ])('leads to: %s (%s)', (commands, _, history) => {
+    expect(play([0, placed, 5, connected, 6, started, ...history], CONFIRM).commands).toBe(`speak 0, ${commands}`);
   });
 });
 
 describe('what must be done', () => {
-  it.each<[what: string, commands: string, History]>([
+  const ringsToo: AttemptEvent = { kind: 'ringing', callId: otherId };
+
+  it.each<[commands: string, what: string, History, terms?: Partial<CallTerms>]>([
+    ['speak 0, hang up', 'all is told twice', [0, placed, connected, connected, started, 25, completed, completed]],
+    ['speak 0', 'somebody answers after the end', [0, placed, 4, created('busy'), 5, connected]],
+    ['speak 0, speak 0', 'the instance that speaks has died', [5, connected, 24.999, look, 25, look]],
+    ['speak 0, speak 0, hang up', 'so has the second', [5, connected, 25, look, 45, look]],
+    ['speak 0', 'an unclear speech starts', [5, connected, 15, message.not('unanswered'), started, 20, look]],
+    ['speak 0, hang up', 'it does not', [5, connected, 15, message.not('unanswered'), 19.499, look, 19.5, look]],
+    ['speak 0, hang up', 'the end of the message is not told', [5, connected, 6, started, 45.999, look, 46, look]],
+    ['hang up', 'nothing but its id is heard of a call', [5, started, 25, look, 84.999, look, 85, look]],
+    ['hang up, hang up', 'a hang-up is not answered', [0, placed, 60, look, 79.999, look, 80, look]],
+    ['hang up, hang up', 'a second call rings after the hang-up', [0, placed, 60, look, ringsToo]],
+    ['hang up, hang up', 'it rings after the end', [0, placed, 60, look, hungUp, ringsToo]],
+    ['hang up', 'somebody answers after a stop', [5, connected], STOPPED],
+    ['hang up', 'it rings after a stop', [0, placed], STOPPED],
+    ['', 'the message is spoken at a stop', [0, look], STOPPED],
     [
-      'all is reported twice',
-      'speak, hang up',
-      [0, placed, 9, connected, connected, started, 25, completed, completed],
+      'hang up',
+      'a call that speaks by itself has ended to speak',
+      [0, placed, connected, started, 9, completed],
+      CAREFUL,
     ],
-    ['somebody answers after the end', 'speak', [0, placed, 4, created('busy'), 5, connected]],
-    ['who was to speak has died', 'speak, speak', [5, connected, 4 + lease, look, 5 + lease, look]],
-    ['the second one has died too', 'speak, speak, hang up', [5, connected, 5 + lease, look, 5 + 2 * lease, look]],
-    ['the answer is lost, and it starts', 'speak', [5, connected, 15, unclear, 17, started, 20, look]],
-    ['the answer is lost, and it does not start', 'speak, hang up', [5, connected, 15, unclear, 17, look, 20, look]],
-    ['the end of the message is not reported', 'speak, hang up', [5, connected, 6, started, 46, look]],
-    ['nothing is heard of the call', 'dial, dial', [redial, look, 2 * redial, look, 3 * redial, look]],
-    ['nothing but its id is heard of the call', 'hang up', [5, started, redial, look, redial + 60, look]],
-  ])('where %s: %s', (_, commands, history) => {
-    expect(play(history).commands).toBe(commands);
-  });
-
-  it.each(['no_line', 'set_up', 'refused'] as const)('nothing is over by %s after an unclear answer', (why) => {
-    const { attempt } = play([1, notPlaced('unclear'), redial, look, notPlaced(why)]);
-    expect(attempt.state).toBe('claimed');
-  });
-
-  it.each<[what: string, commands: string, History, Partial<CallTerms>]>([
-    ['after a stop somebody answers', 'hang up', [5, connected], { isStopped: true }],
-    ['after a stop it rings', 'hang up', [0, placed, 5, look], { isStopped: true }],
-    ['after a stop nothing is heard of the call', '', [redial, look], { isStopped: true }],
-    ['after a stop nothing but its id is', 'hang up', [5, started, redial, look], { isStopped: true }],
-    ['after the deadline nothing is heard of it', '', [redial, look], { deadlineAt: START + DIAL_LEASE_MS }],
-  ])('where %s: %s', (_, commands, history, terms) => {
+    ['hang up', 'it has said goodbye', [0, placed, connected, one, 9, thanked.completed], { ...CAREFUL, ...CONFIRM }],
+  ])('%s, where %s', (commands, _, history, terms) => {
     expect(play(history, terms).commands).toBe(commands);
   });
 
-  it('is nothing after a stop where the message is spoken', () => {
-    const { attempt } = play([0, placed, 5, connected, 6, started]);
-    const { next, command } = moveAttempt(attempt, look, { ...TERMS, isStopped: true }, START + 7_000);
-    expect([next.state, command]).toEqual(['speaking', undefined]);
+  it('a call that speaks by itself and is answered at the moment of a stop speaks to the end', () => {
+    const { attempt } = play([0, placed, 1, connected, 20, completed, hungUp], { ...CAREFUL, ...STOPPED });
+    expect(attempt).toMatchObject({ state: 'over', outcome: 'heard' });
   });
+
+  it('a line is asked to hang up for ten minutes', () => {
+    const history = [0, placed, 60, look] as const;
+    expect(play([...history, 659.999, look]).commands).toBe('hang up, hang up');
+    expect(play([...history, 660, look])).toMatchObject({ attempt: { state: 'over' }, commands: 'hang up' });
+  });
+
+  it('the end of one of two calls is not the end of the attempt', () => {
+    const twoCalls = [0, placed, ringsToo, 5, created('busy')] as const;
+    expect(play(twoCalls).attempt).toMatchObject({ state: 'ringing', callIds: [otherId] });
+    expect(
+      play([...twoCalls, { kind: 'create failed', callId: otherId, result: { failure: 'declined' } }]),
+    ).toMatchObject({ attempt: { state: 'over', outcome: 'declined' } });
+  });
+
+  it('an attempt of another line than the present one ends', () => {
+    const { attempt } = play([1, placed, 2, look], {}, { ...NEW, line: 'another' });
+    expect(attempt).toMatchObject({
+      state: 'over',
+      outcome: 'unknown',
+      reason: 'the phone service was changed meanwhile',
+    });
+  });
+});
+
+describe('a call request without an answer', () => {
+  it('is sent again ten seconds later, or when the instance that sent it has died: twice', () => {
+    expect(play([10, unanswered, 19.999, look]).commands).toBe('');
+    expect(play([10, unanswered, 20, look]).commands).toBe('dial');
+    expect(play([24.999, look]).commands).toBe('');
+    expect(play([25, look, 50, look, 75, look]).commands).toBe('dial, dial');
+  });
+
+  it('is not sent again when its phone may have rung for 115 s, after the deadline, or after a stop', () => {
+    expect([114.999, 115].map((seconds) => play([seconds, look]).commands)).toEqual(['dial', '']);
+    const until = (deadlineMs: number) => play([25, look], { deadlineAt: START + deadlineMs }).commands;
+    expect([until(25_001), until(25_000)]).toEqual(['dial', '']);
+    expect(play([25, look], STOPPED).commands).toBe('');
+    expect(play([25, { kind: 'look', mayResend: false }]).commands).toBe('');
+  });
+
+  it('may still ring or be answered for 145 s', () => {
+    const waiting = [25, { kind: 'look', mayResend: false }] as const;
+    expect(play([...waiting, 144.999, look]).attempt.state).toBe('claimed');
+    expect(play([...waiting, 145, look])).toMatchObject({ attempt: { outcome: 'unknown' }, commands: '' });
+  });
+
+  it('is not over by a refusal of the second one: the first may have been done', () => {
+    for (const failure of ['capacity', 'set_up', 'refused'] as const)
+      expect(play([25, look, notPlaced(failure)]).attempt.state).toBe('claimed');
+  });
+
+  it('is looked for in the list of a line that may act twice, and sent again once if there is surely no call', () => {
+    const sought = [10, unanswered, 20, look] as const;
+    expect(play([...sought, 21, placed], CAREFUL)).toMatchObject({ attempt: { state: 'ringing' }, commands: 'find' });
+    expect(play([...sought, 21, notFound], CAREFUL).commands).toBe('find, dial');
+    expect(play([...sought, 44.999, look, 45, look], CAREFUL).commands).toBe('find, find');
+    expect(play([144.999, look], CAREFUL).commands).toBe('find');
+    expect(play([145, look], CAREFUL)).toMatchObject({ attempt: { outcome: 'unknown' }, commands: '' });
+    expect(play([...sought, 21, notFound, 46, look, notFound], CAREFUL).commands).toBe('find, dial, find');
+    expect(play([...sought, 21, notFound, notPlaced('refused')], CAREFUL).attempt).toMatchObject({
+      outcome: 'refused',
+    });
+    // Its call has told of itself meanwhile.
+    const ringing: AttemptEvent = { kind: 'ringing', callId };
+    expect(play([10, unanswered, 12, ringing, 20, look, notFound], CAREFUL).commands).toBe('');
+  });
+});
+
+it.each<[what: string, seconds: number, History, terms?: Partial<CallTerms>]>([
+  ['a call request', 25, []],
+  ['the events of an unanswered one', 10, [unanswered]],
+  ['somebody to answer', 60, [placed]],
+  ['the reason of an end', 5, [placed, disconnected]],
+  ['the answer to a request to speak', 20, [connected]],
+  ['the start of a message after an unclear answer', 4.5, [connected, message.not('unanswered')]],
+  ['the end of a message', 40, [connected, accepted]],
+  ['the instance that waits for keys', 9, [connected, accepted, completed], CONFIRM],
+  ['the end of any call', 250, [connected, 240, two, again.accepted], CONFIRM],
+  ['the answer to a hang-up', 20, [connected, started, completed]],
+])('%s is waited for so long: %d s; the number is held for 10 s more', (_, seconds, history, more) => {
+  const attempt = attemptAfter([0, ...history], more);
+  if (!isLive(attempt)) throw new Error('is over');
+  const terms = { ...TERMS, ...more };
+  expect((checkAtOf(attempt, terms) - START) / 1_000).toBe(seconds);
+  // A call that is to be hung up was over, or was answered, by then.
+  const held = attempt.state === 'hanging_up' ? 10 : seconds + 10;
+  expect((heldUntil(attempt, terms) - START) / 1_000).toBe(held);
 });
 
 describe('whatever happens in whatever order', () => {
   const event = fc.constantFrom<AttemptEvent>(
-    placed, connected, accepted, started, completed, canceled, failed, disconnected, hungUp, look, noKey,
-    tone, key('2', 2), key('2', 3), key('3', 4), key('9', 5), again.accepted, again.started, again.completed, again.not('failed'),
-    again.not('unclear'), third.completed, understood.completed, thanked.completed, thanked.canceled, thanked.not('failed'),
-    created('busy'), created('declined'), notPlaced('no_line'), notPlaced('unclear'), notSpoken('failed'), notSpoken('unclear'),
+    placed, connected, accepted, started, completed, canceled, message.failed, disconnected, hungUp, look, noKey, notFound,
+    one, two, three, key('2', 4), key('9', 5), again.accepted, again.completed, again.not('rejected'), again.not('unanswered'),
+    second.completed, understood.completed, thanked.completed, thanked.not('rejected'), { kind: 'ringing', callId: otherId },
+    created('busy'), created('declined'), unanswered, message.not('rejected'), message.not('unanswered'),
   ); // prettier-ignore
   const histories = fc
     .array(fc.tuple(fc.nat({ max: 200 }), event), { maxLength: 14 })
-    .map((list) => list.toSorted(([one], [other]) => one - other).flat());
+    .map((list) => list.toSorted(([first], [later]) => first - later).flat());
+  const lines = fc.constantFrom<Partial<CallTerms>>({}, CAREFUL);
 
-  it('a 1 is never lost, whatever comes before and after it, and wins over a 3', () => {
+  it('a 1 is never lost, and wins over a 3', () => {
     fc.assert(
-      fc.property(histories, histories, (before, after) => {
-        const end = Math.max(0, ...before.filter((step) => typeof step === 'number'));
+      fc.property(histories, histories, lines, (earlier, after, line) => {
+        const end = Math.max(0, ...earlier.filter((step) => typeof step === 'number'));
         const later = after.map((step) => (typeof step === 'number' ? end + step : step));
-        const { attempt } = play([...before, end, tone, ...later], CONFIRM);
-        expect(attempt.confirmedAt).toBeDefined();
-        const over = isLive(attempt)
-          ? play([...before, end, tone, ...later, 500, disconnected, 510, look], CONFIRM).attempt
-          : attempt;
-        expect([over.state, over.outcome]).toEqual(['over', 'confirmed']);
+        const terms = { ...CONFIRM, ...line };
+        const ends = [callId, otherId].map((id): AttemptEvent => ({ kind: 'disconnected', callId: id, result: {} }));
+        const over = attemptAfter([...earlier, end, one, ...later, 500, ...ends], terms);
+        expect(over).toMatchObject({ state: 'over', outcome: 'confirmed' });
       }),
     );
   });
 
-  it('an event that changes nothing and is past changes nothing later either: the table need not be asked', () => {
+  it('a live attempt that is left alone comes to its end, with an outcome, and asks for nothing then', () => {
     fc.assert(
-      fc.property(histories, event, histories, (before, what, after) => {
-        const terms = { ...TERMS, ...CONFIRM };
-        const { attempt } = play(before, CONFIRM);
-        const isUnchanged = moveAttempt(attempt, what, terms, START + 400_000).next === attempt;
-        // Whoever waits for keys asks once for each time that nothing is spoken.
-        fc.pre(what !== noKey && isUnchanged && isPast(attempt, what));
-        const end = Math.max(0, ...before.filter((step) => typeof step === 'number'));
-        const later = after.map((step) => (typeof step === 'number' ? end + step : step));
-        const next = play([...before, ...later], CONFIRM).attempt;
-        expect(moveAttempt(next, what, terms, START + 400_000).next).toEqual(next);
-      }),
-    );
-  });
-
-  it('a live attempt has a time when it is looked at; one that is left alone comes to its end, with an outcome', () => {
-    fc.assert(
-      fc.property(histories, fc.boolean(), fc.boolean(), (history, confirm, isStopped) => {
-        let { attempt } = play(history, { confirm, isStopped });
-        const terms = { ...TERMS, confirm, isStopped };
+      fc.property(histories, fc.boolean(), fc.boolean(), lines, (history, confirm, isStopped, line) => {
+        const terms = { ...TERMS, ...line, confirm, isStopped };
+        let attempt = attemptAfter(history, terms);
         for (let looks = 0; looks < 60 && isLive(attempt); looks += 1) {
-          expect(attempt.outcome).toBeUndefined();
-          attempt = moveAttempt(attempt, look, terms, Math.max(lookAtOf(attempt, terms) ?? NaN, START)).next;
+          const moved = moveAttempt(attempt, look, terms, Math.max(checkAtOf(attempt, terms), START));
+          if (moved.state === 'not made') throw new Error('a look made it undone');
+          attempt = moved;
         }
-        expect(attempt.state).toBe('over');
-        expect([lookAtOf(attempt, terms), attempt.outcome]).toEqual([undefined, expect.any(String)]);
+        expect(attempt).toMatchObject({ state: 'over', outcome: expect.any(String) });
+        expect(moveAttempt(attempt, look, terms, START + 9_000_000)).toBe(attempt);
       }),
     );
-  });
-});
-
-it.each([
-  ['it has started', [placed, connected, started]],
-  ['it is over', [placed, connected, completed]],
-])('that the line accepted the message says nothing new when %s', (_, history) => {
-  const { attempt } = play(history);
-  expect(moveAttempt(attempt, accepted, TERMS, START + 60_000).next).toBe(attempt);
-  expect(isPast(attempt, accepted)).toBe(true);
-});
-
-describe('a request for a call without an answer', () => {
-  const unanswered: AttemptEvent = { kind: 'not placed', why: 'unclear', result: { reason: 'no answer in time' } };
-  const notFound: AttemptEvent = { kind: 'not found' };
-
-  it('is sent again after ten seconds, if the line acts once for it', () => {
-    expect(play([10, unanswered, 19, look, 20, look]).commands).toBe('dial');
-  });
-
-  it('is looked for after ten seconds if the line may act twice, and sent again only when there is surely no call', () => {
-    const history = [10, unanswered, 19, look, 20, look] as const;
-    expect(playOther(history).commands).toBe('find');
-    expect(playOther([...history, 21, placed])).toMatchObject({
-      attempt: { state: 'placed', callId },
-      commands: 'find',
-    });
-    expect(playOther([...history, 21, notFound])).toMatchObject({
-      attempt: { state: 'claimed' },
-      commands: 'find, dial',
-    });
-    // Whoever looked for it has died.
-    expect(playOther([...history, 44, look, 45, look]).commands).toBe('find, find');
-  });
-
-  it('is not sent again if its call has told of itself meanwhile, or was stopped', () => {
-    const ringing: AttemptEvent = { kind: 'ringing', callId };
-    expect(playOther([10, unanswered, 12, ringing, 20, look, 21, notFound])).toMatchObject({
-      attempt: { state: 'placed', callId },
-      commands: '',
-    });
-    const stopped = playOther([10, unanswered, 20, look, 21, notFound], { isStopped: true });
-    expect(stopped).toMatchObject({ attempt: { state: 'over', outcome: 'unknown' }, commands: 'find' });
-  });
-
-  it('that was sent again is refused for sure by a line that was asked first', () => {
-    const refused: AttemptEvent = { kind: 'not placed', why: 'refused', result: {} };
-    expect(playOther([10, unanswered, 20, look, 21, notFound, 22, refused]).attempt).toMatchObject({
-      outcome: 'refused',
-    });
-    expect(play([10, unanswered, 20, look, 22, refused]).attempt).toMatchObject({ state: 'claimed' });
-  });
-});
-
-it('an attempt of another line than the present one ends as unknown when it is looked at, and holds its number no more', () => {
-  const history = [1, placed, 2, { kind: 'look' }] as const;
-  const { attempt } = play(history, CAREFUL);
-  expect(attempt).toMatchObject({ state: 'over', outcome: 'unknown', holdsNumber: undefined });
-  expect(playOther(history).attempt.state).toBe('placed');
-});
-
-describe('who is spoken to without the table, by a call that was to be hung up because it only rang,', () => {
-  const makesWay = [1, placed, 8, { kind: 'make way' }] as const;
-  const spokenTo: AttemptEvent = { kind: 'spoken to', callId };
-
-  it('hears the message to the end', () => {
-    const { attempt } = play([...makesWay, 9, spokenTo]);
-    expect(attempt).toMatchObject({ state: 'speaking', hangingUpAt: undefined });
-    const whole = play([...makesWay, 9, spokenTo, 30, completed, { kind: 'hung up' }]);
-    expect(whole.attempt.outcome).toBe('heard');
-    expect(whole.commands).toBe('hang up, hang up');
-  });
-
-  it('is called again if it was hung up before that was written down', () => {
-    const { attempt } = play([...makesWay, { kind: 'hung up' }, 9, spokenTo]);
-    expect(attempt.state).toBe('over');
   });
 });

@@ -27,14 +27,11 @@ export const deliverTo = (instances: () => Instances, ground: Ground): Post => {
     if (event.kind === 'play started') call.startKnownAt ??= ground.now;
     if (event.kind === 'create failed') call.reasonKnownAt ??= ground.now;
     story.tell(() => `${life.name} gets ${event.kind} of ${event.callId}`);
-    const handle = async (): Promise<true> => {
-      await phone.handle([event], call.request?.alertType ?? ALERT_TYPES[0], log);
-      return true;
-    };
-    void life.do(handle).then((isDone) => {
+    const handle = async () => phone.handle([event], call.request?.alertType ?? ALERT_TYPES[0], log);
+    void life.do(handle).then((isStored) => {
       const key = event.key && call.keys[event.key.sequence - 1];
-      if (isDone === undefined) again();
-      else if (key !== undefined) key.takenAt ??= ground.now;
+      if (isStored === undefined) again();
+      else if (isStored && key !== undefined) key.takenAt ??= ground.now;
     });
   };
   return (call, event, how) => {

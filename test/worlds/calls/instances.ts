@@ -58,6 +58,7 @@ export class Instances {
 
   /** Starts so many instances, and their timer function. */
   start(count: number): void {
+    this.isEnded = false;
     for (let started = 0; started < count; started += 1) this.#spawn();
     if (this.#ground.mode.timerNeverRuns !== true) this.#timer = setInterval(() => this.#sweepSome(), SWEEP_MS);
   }

@@ -1,61 +1,35 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- a function that one test uses stands in that test */
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { findAlertType } from '../../../src/calls/model/alert-types.ts';
-import type { NotificationRequest, NotificationView } from '../../../src/calls/phone.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
-import { BEGINNING } from './ground.ts';
-import { type Fate, type Mode, QUIET } from './modes.ts';
+import type { NotificationRequest } from '../../../src/calls/phone.ts';
+import type { Fate } from './modes.ts';
 import type { NetworkCall } from './network.ts';
+import {
+  bodyOf,
+  callsTo,
+  firstCall,
+  logged,
+  openCalls,
+  outcomes,
+  people,
+  play,
+  rangAt,
+  ROOM,
+  send,
+  SOON,
+  statuses,
+  tableRequests,
+  until,
+  wavesOf,
+} from './scene.ts';
 import { someNumber } from './senders.ts';
-import { inWorld, type World, type WorldOptions } from './world.ts';
+import type { World } from './world.ts';
 
-// What keys do in one call, with one accident at a time. What many accidents do to them is played by seeds.
+// What a callee may say with a key, and what follows for the others: waves, enough confirmations, a stop.
 
-vi.setConfig({ testTimeout: 600_000 });
+const CONFIRM = { confirm: true } as const;
 
-const ALERT_TYPE = findAlertType('ConfirmedFire');
-if (ALERT_TYPE === undefined) throw new Error('no such alert type');
-const REQUEST: NotificationRequest = { alertType: ALERT_TYPE, waves: [[someNumber(0, 0)]], confirm: true };
-
-interface Scene {
-  readonly mode?: Partial<Mode>;
-  readonly request?: NotificationRequest;
-  readonly death?: WorldOptions['death'];
-  /** How much time passes, in milliseconds. */
-  readonly passMs?: number;
-  /** Before the time passes. */
-  readonly before?: (world: World) => void;
-}
-
-interface Played {
-  readonly view: NotificationView;
-  readonly calls: readonly NetworkCall[];
-  readonly world: World;
-}
-
-/** One notification; each callee has a fate. */
-const play = async <Result>(
-  seed: string,
-  fate: Fate | ((number: PhoneNumber | undefined) => Fate),
-  { mode, request = REQUEST, death, passMs = 400_000, before }: Scene,
-  look: (played: Played) => Result | Promise<Result>,
-): Promise<Result> => {
-  const fateOf = typeof fate === 'string' ? () => fate : fate;
-  const quiet: Mode = { ...QUIET, attempts: 1, destinations: [], instances: 2, lines: 6, ...mode };
-  return inWorld(seed, quiet, { fateOf, ...(death && { death }) }, async (world) => {
-    const sent = world.senders.send(request, 'key');
-    before?.(world);
-    await world.pass(passMs);
-    const view = await world.viewOf(sent);
-    if (view === undefined) throw new Error(`not taken: ${JSON.stringify(sent.answers)}`);
-    return look({ view, calls: world.network.calls, world });
-  });
-};
-
-const statuses = ({ recipients }: NotificationView): readonly string[] => recipients.map(({ status }) => status);
-
-/** What was spoken: the number of each speech, and whether it was heard wholly. */
+/** What was spoken: the number of each speech, and whether it was cut. */
 const spoken = (call: NetworkCall | undefined): string =>
   call?.speeches.map(({ number, isWhole }) => `${number}${isWhole === true ? '' : ' cut'}`).join(', ') ?? '';
 
@@ -79,242 +53,206 @@ describe('a callee who', () => {
     ['confirms, then cannot go', 'confirmed', '0 cut, 9'],
     ['cannot go, then confirms', 'confirmed', '0 cut, 8 cut, 9'],
   ])('%s is %s, and was told %s', async (fate, status, expected) => {
-    await play(fate, fate, {}, ({ view, calls: [call] }) => {
-      expect([statuses(view), spoken(call), call?.endedBy]).toEqual([[status], expected, 'service']);
+    await play(fate, { mode: { attempts: 1 }, fates: { 0: fate } }, async (world) => {
+      const sent = send(world, 'ConfirmedFire', people(1), CONFIRM);
+      await world.pass(300_000);
+      const [call] = world.network.calls;
+      expect([await statuses(world, sent), spoken(call), call?.endedBy]).toEqual([[status], expected, 'service']);
+      // A thumb has 8 s after the last word; after a goodbye the line is closed at once.
       const isAnswered = status !== 'not_reached';
-      expect(openAfterLastWord(call)).toBeGreaterThan(isAnswered ? 0 : 5_000);
+      expect(openAfterLastWord(call)).toBeGreaterThan(isAnswered ? 0 : 7_900);
       expect(openAfterLastWord(call)).toBeLessThan(isAnswered ? 2_000 : 10_000);
     });
   });
 
-  it('presses two keys at once has confirmed, and the line is closed', async () => {
-    for (let seed = 1; seed <= 10; seed += 1) {
-      await play(`two ${seed}`, 'two keys at once', {}, ({ view, calls: [call] }) => {
-        expect([statuses(view), call?.state]).toEqual([['confirmed'], 'ended']);
-      });
-    }
-  });
-});
-
-/** The table is away for two minutes from the moment on that something happens in the first call. */
-const awayFrom =
-  (when: (call: NetworkCall | undefined) => number | undefined) =>
-  (world: World): void => {
-    const watch = setInterval(() => {
-      if (when(world.network.calls[0]) === undefined) return;
-      clearInterval(watch);
-      world.conditions.stopTable(120_000);
-    }, 5);
-  };
-
-/** What callees do, by the last digits of their number; otherwise nobody picks up. */
-const by =
-  (fates: Readonly<Record<number, Fate>>) =>
-  (number: PhoneNumber | undefined): Fate =>
-    fates[Number(number?.slice(-3))] ?? 'rings out';
-
-describe('an accident', () => {
-  const FATES = [
-    'presses in the middle',
-    'hears it again and confirms',
-    'cannot go',
-    'cannot go, then confirms',
-  ] as const;
-  const STATUS = { 'cannot go': 'cannot_go' } as const satisfies Partial<Record<Fate, string>>;
-  const expected = (fate: (typeof FATES)[number]): string => (fate === 'cannot go' ? STATUS[fate] : 'confirmed');
-
-  it.each(FATES.flatMap((fate) => (['carried out', 'not carried out'] as const).map((when) => [fate, when] as const)))(
-    '%s, and an instance dies of any of its requests, which is %s: the answer is known, nobody is called again, no line stays open',
-    async (fate, when) => {
-      const alone = await play('deaths', fate, { mode: { attempts: 3 } }, ({ world }) => world.requests.length);
-      const most = Math.min(alone, 45);
-      expect(most).toBeGreaterThan(15);
-      for (let at = 1; at <= most; at += 1) {
-        const scene = { mode: { attempts: 3 }, death: { at, when }, passMs: 900_000 };
-        await play('deaths', fate, scene, ({ view, calls, world }) => {
-          const open = calls.filter(({ state }) => state !== 'ended').length;
-          const longest = Math.max(...calls.map(({ answeredAt = 0, endedAt = Infinity }) => endedAt - answeredAt));
-          const result = { at, statuses: statuses(view), open, isLong: longest > 300_000 };
-          expect(result).toEqual({ at, statuses: [expected(fate)], open: 0, isLong: false });
-          const answers = calls.flatMap(({ keys }) => keys.filter(({ key }) => key !== '2'));
-          const pressed = Math.min(...answers.map(({ takenAt = Infinity }) => takenAt));
-          expect(world.dialled.filter((dial) => dial.at > pressed)).toEqual([]);
-        });
-      }
-    },
-  );
-
-  it.each(FATES)('%s, and events come twice and late, on any of three instances', async (fate) => {
-    for (let seed = 1; seed <= 15; seed += 1) {
-      const mode = { instances: 3, eventRepeat: 0.5, eventDelay: 0.3 };
-      await play(`late ${seed}`, fate, { mode }, ({ view, calls }) => {
-        expect({ seed, told: statuses(view) }).toEqual({ seed, told: [expected(fate)] });
-        expect(calls.map(({ state }) => state)).toEqual(['ended']);
-      });
-    }
-  });
-
-  it.each(FATES)('%s while the table is away: the key is written down when it is back', async (fate) => {
-    for (let seed = 1; seed <= 5; seed += 1) {
-      const before = awayFrom((call) => call?.speeches[0]?.startedAt);
-      await play(`away ${seed}`, fate, { mode: { attempts: 3 }, before, passMs: 900_000 }, ({ view, calls }) => {
-        expect({ seed, told: statuses(view) }).toEqual({ seed, told: [expected(fate)] });
-        // A 2 is not kept: who wants to hear it again is called again.
-        const called = fate === 'hears it again and confirms' ? 2 : 1;
-        expect(calls.map(({ state }) => state)).toEqual(Array(called).fill('ended'));
-      });
-    }
-  });
-
-  it('the table is away from the answer on: keys are waited for all the same, and the line is hung up', async () => {
-    const before = awayFrom((call) => call?.answeredAt);
-    for (const [fate, status] of [
-      ['presses late', 'confirmed'],
-      ['presses in the middle', 'confirmed'],
-    ] as const) {
-      await play(`unwritten ${fate}`, fate, { mode: { instances: 1 }, before }, ({ view, calls: [call] }) => {
-        expect([statuses(view), call?.state]).toEqual([[status], 'ended']);
-      });
-    }
-    await play('unwritten', 'listens', { mode: { instances: 1 }, before }, ({ calls: [call] }) => {
-      expect(openAfterLastWord(call)).toBeGreaterThan(5_000);
-      expect(openAfterLastWord(call)).toBeLessThan(12_000);
+  it('heard the message but pressed no key is called again', async () => {
+    const fates = { 0: 'presses in the middle', 1: ['listens', 'presses at the end'] } as const;
+    await play('each', { fates }, async (world) => {
+      const sent = send(world, 'ConfirmedFire', people(3), CONFIRM);
+      await world.pass(900_000);
+      const unconfirmed = 'unconfirmed';
+      expect(await outcomes(world, sent)).toEqual([
+        ['confirmed'],
+        [unconfirmed, 'confirmed'],
+        [unconfirmed, unconfirmed, unconfirmed],
+      ]);
     });
   });
 
-  it('a key is reported when the next call rings already: that is hung up', async () => {
-    const scene = { mode: { attempts: 3, retryMs: 5_000 }, passMs: 30_000 };
-    let calls = 0;
-    const fateOf = (): Fate => ((calls += 1) === 1 ? 'listens' : 'rings out');
-    await play('ringing', fateOf, scene, async ({ world }) => {
-      for (let turn = 0; world.network.calls.length < 2 && turn < 200; turn += 1) await world.pass(1_000);
-      const [call, ringing] = world.network.calls;
-      if (call?.listening === undefined || ringing === undefined) throw new Error('no second call');
-      expect(ringing.state).toBe('ringing');
-      world.network.report(call, '3');
-      await world.pass(3_000);
-      expect(ringing).toMatchObject({ state: 'ended', endedBy: 'service' });
-      await world.pass(300_000);
+  it.each(['3', '1'])(
+    'pressed a %s that is reported when the next call rings already: that is hung up',
+    async (key) => {
+      await play('late key', { fates: { 0: ['listens', 'rings out'] } }, async (world) => {
+        const sent = send(world, 'ConfirmedFire', people(1), CONFIRM);
+        await until(world, () => world.network.calls[1]?.state === 'ringing', 200_000);
+        const [call, ringing] = world.network.calls;
+        if (call !== undefined) world.network.report(call, key);
+        await world.pass(3_000);
+        expect(ringing).toMatchObject({ state: 'ended', endedBy: 'service' });
+        await world.pass(300_000);
+        expect(await statuses(world, sent)).toEqual([key === '1' ? 'confirmed' : 'cannot_go']);
+        expect(world.network.calls).toHaveLength(2);
+      });
+    },
+  );
+});
+
+describe('waves', () => {
+  const waves = (...groups: readonly (readonly PhoneNumber[])[]): Partial<NotificationRequest> => ({
+    ...CONFIRM,
+    waveMs: 60_000,
+    waves: wavesOf(...groups),
+  });
+  const three = waves(people(2), people(2, 1), people(2, 2));
+  const firstOf = (world: World, group: number): number =>
+    Math.min(...people(2, group).map((number) => rangAt(world, number)));
+
+  it('are dialed one after the other, each after its time', async () => {
+    await play('waves', { mode: ROOM }, async (world) => {
+      const sent = send(world, 'ConfirmedFire', [], three);
+      await world.pass(1_800_000);
+      for (const group of [1, 2]) {
+        const afterMs = firstOf(world, group) - firstOf(world, group - 1);
+        expect(afterMs).toBeGreaterThanOrEqual(59_000);
+        expect(afterMs).toBeLessThan(63_000);
+      }
+      expect(await statuses(world, sent)).toEqual(Array(6).fill('not_reached'));
+    });
+  });
+
+  it('the first 1 stops the rest: a ringing call is hung up, nobody else is called', async () => {
+    await play('first 1', { mode: ROOM, fates: { 0: 'presses in the middle', 1: 'rings out' } }, async (world) => {
+      const sent = send(world, 'ConfirmedFire', [], three);
+      await world.pass(1_800_000);
+      expect(await statuses(world, sent)).toEqual(['confirmed', ...Array(5).fill('stopped')]);
+      expect((await outcomes(world, sent))[1]).toEqual(['stopped']);
+      expect(callsTo(world, someNumber(0, 1))[0]?.endedBy).toBe('service');
       expect(world.network.calls).toHaveLength(2);
     });
   });
-});
 
-describe('how many are needed', () => {
-  const numbers = Array.from({ length: 5 }, (_, index) => someNumber(0, index));
-  const waves = [numbers.slice(0, 2), numbers.slice(2, 3), numbers.slice(3)];
-  const request: NotificationRequest = { ...REQUEST, waves, waveMs: 120_000, confirmationsNeeded: 2 };
+  it('the next one begins at once when nobody before can be reached any more', async () => {
+    await play('hopeless', { mode: ROOM, fates: { 0: 'wrong number', 1: 'cannot go' } }, async (world) => {
+      send(world, 'ConfirmedFire', [], { ...three, waveMs: 120_000 });
+      await world.pass(100_000);
+      const pressedAt = callsTo(world, someNumber(0, 1))[0]?.keys[0]?.pressedAt ?? 0;
+      expect(callsTo(world, someNumber(1, 0))[0]?.placedAt).toSatisfy(
+        (at: number) => at > pressedAt && at < pressedAt + 2_000,
+      );
+    });
+  });
 
-  it('two on two instances at the same moment see each other', async () => {
-    let both = 0;
-    for (let seed = 1; seed <= 20; seed += 1) {
-      const fates = by({ 0: 'presses at the start', 1: 'presses at the start' });
-      await play(`both ${seed}`, fates, { request, mode: { instances: 3 } }, ({ view, calls }) => {
-        // Who presses within some milliseconds of the answer may do so before anybody listens.
-        if (calls.slice(0, 2).some(({ keys }) => keys.length === 0)) return;
-        both += 1;
-        expect([statuses(view), view.reached]).toEqual([
-          ['confirmed', 'confirmed', 'stopped', 'stopped', 'stopped'],
+  it('two confirmations that are needed may come at the same moment on two instances', async () => {
+    const fates = { 0: 'presses in the middle', 1: 'presses in the middle' } as const;
+    for (let seed = 1; seed <= 8; seed += 1) {
+      await play(`both ${seed}`, { mode: { ...ROOM, ...SOON, instances: 3 }, fates }, async (world) => {
+        const sent = send(world, 'ConfirmedFire', [], { ...three, confirmationsNeeded: 2 });
+        await world.pass(200_000);
+        const { reached } = await bodyOf(world, sent);
+        expect([reached, await statuses(world, sent)]).toEqual([
           2,
+          ['confirmed', 'confirmed', ...Array(4).fill('stopped')],
         ]);
-        expect(calls).toHaveLength(2);
+        expect(world.network.calls).toHaveLength(2);
       });
     }
-    expect(both).toBeGreaterThan(15);
   });
 
-  it('the next wave is called at once when those before are fewer, and the rest is stopped when enough have confirmed', async () => {
-    const fates = by({ 0: 'presses at the start', 1: 'cannot go', 2: 'presses in the middle' });
-    await play('at once', fates, { request }, ({ view, calls }) => {
-      expect(statuses(view)).toEqual(['confirmed', 'cannot_go', 'confirmed', 'stopped', 'stopped']);
-      const pressed = calls.flatMap(({ keys }) => keys).find(({ key }) => key === '3')?.pressedAt ?? 0;
-      const next = calls.find((call) => call.request?.number === numbers[2])?.placedAt ?? Infinity;
-      expect(next - pressed).toBeGreaterThan(0);
-      expect(next - pressed).toBeLessThan(2_000);
-      expect(calls).toHaveLength(3);
-    });
-  });
-
-  it('too few: all waves are called, and an error says so', async () => {
-    const fates = by({ 0: 'presses at the start', 1: 'cannot go', 2: 'cannot go', 3: 'cannot go', 4: 'listens' });
-    await play('too few', fates, { request, passMs: 900_000 }, ({ view, world }) => {
-      expect([view.status, view.reached, view.confirmationsNeeded]).toEqual(['completed', 1, 2]);
-      const errors = world.instances.logs.filter(({ event }) => event === 'notification not confirmed');
-      expect(errors).toMatchObject([{ level: 'error', fields: { confirmations: 1, confirmations_needed: 2 } }]);
-    });
-  });
-});
-
-/** How many requests to storage a call takes at most, on one instance. */
-const requests = async (fate: Fate, confirm: boolean): Promise<number> => {
-  let most = 0;
-  for (let seed = 1; seed <= 8; seed += 1) {
-    // The first one creates the table, which happens once. Those of the timer function are made at whole times.
-    const count = await play(
-      `count ${seed}`,
-      (number) => (number === someNumber(1, 0) ? fate : 'listens'),
-      { mode: { instances: 1 }, request: { ...REQUEST, confirm: false }, passMs: 120_000 },
-      async ({ world }) => {
-        await world.pass(7);
-        const before = world.requests.length;
-        world.senders.send({ ...REQUEST, waves: [[someNumber(1, 0)]], confirm }, 'second');
-        await world.pass(150_000);
-        const asked = world.requests.slice(before);
-        return asked.filter(({ to, at }) => to === 'table' && (at - BEGINNING) % 30_000 !== 0).length;
+  it('too few confirm: all waves are called, and an error says so', async () => {
+    await play(
+      'too few',
+      { mode: { ...ROOM, attempts: 1 }, fates: { 0: 'cannot go', 1: 'wrong number' } },
+      async (world) => {
+        const sent = send(world, 'ConfirmedFire', [], { ...three, confirmationsNeeded: 2 });
+        await world.pass(900_000);
+        const { status, reached, confirmations_needed: needed } = await bodyOf(world, sent);
+        expect([status, reached, needed]).toEqual(['completed', 0, 2]);
+        expect(logged(world, 'notification not confirmed')).toMatchObject([
+          { level: 'error', fields: { confirmations: 0, confirmations_needed: 2 } },
+        ]);
       },
     );
-    most = Math.max(most, count);
-  }
-  return most;
-};
-
-it('a good call takes one request to storage more with keys, and four more with one key', async () => {
-  const plain = await requests('listens', false);
-  expect(plain).toBeLessThanOrEqual(9);
-  expect(await requests('listens', true)).toBeLessThanOrEqual(plain + 1);
-  for (const fate of ['presses in the middle', 'cannot go', 'presses late'] as const) {
-    expect([fate, await requests(fate, true)]).toEqual([fate, expect.toSatisfy((count: number) => count <= plain + 4)]);
-  }
-});
-
-const numberOf = (call: NetworkCall): PhoneNumber | undefined => call.request?.number;
-
-describe('speech that fails', () => {
-  const anomaly = findAlertType('Anomaly');
-  const to = (group: number, alertType = anomaly): NotificationRequest => {
-    if (alertType === undefined) throw new Error('no such alert type');
-    return { alertType, waves: [[someNumber(group, 0)]] };
-  };
-
-  it('is one error a call that says what to look at; after two callees who is not urgent waits 2 minutes, an urgent one does not', async () => {
-    const scene = { mode: { instances: 1, attempts: 1 }, request: to(0), passMs: 60_000 };
-    await play('silence', 'speech fails', scene, async ({ view, world }) => {
-      const { senders, instances, network } = world;
-      // An attempt was used, as for anybody who answers.
-      expect(statuses(view)).toEqual(['not_reached']);
-      senders.send(to(1), 'second');
-      await world.pass(60_000);
-      const errors = instances.logs.filter(
-        ({ level, event }) => level === 'error' && event !== 'recipient not reached',
-      );
-      expect(errors).toEqual([
-        expect.objectContaining({
-          event: 'speech not available',
-          fields: expect.objectContaining({ sub_code: 8_565 }),
-        }),
-        expect.objectContaining({
-          event: 'speech not available',
-          fields: expect.objectContaining({ sub_code: 8_565 }),
-        }),
-      ]);
-      const failedAt = network.calls[1]?.endedAt ?? Infinity;
-      senders.send(to(2), 'third');
-      senders.send(to(3, ALERT_TYPE), 'urgent');
-      await world.pass(10_000);
-      expect(network.calls.slice(2).map(numberOf)).toEqual([someNumber(3, 0)]);
-      await world.pass(400_000);
-      const third = network.calls.find((call) => numberOf(call) === someNumber(2, 0))?.placedAt ?? 0;
-      expect(third - failedAt).toBeGreaterThan(118_000);
-    });
   });
 });
+
+describe('a stop', () => {
+  it.each([
+    ['before anybody answers', 2_000],
+    ['while the message is spoken', 50_000],
+    ['after the end', 1_200_000],
+  ])('%s, twice: nobody is dialed after it, and no message is cut', async (_, afterMs) => {
+    const mode = { lines: 3, callsAtOnce: 3, retryMs: 60_000, instances: 3 };
+    await play(`stop ${afterMs}`, { mode, fates: { 1: 'rings out', 2: Array(3).fill('busy') } }, async (world) => {
+      const sent = send(world, 'ConfirmedFire', people(5));
+      await world.pass(afterMs);
+      const isOver = (await bodyOf(world, sent)).status === 'completed';
+      world.senders.stop(sent);
+      await world.pass(100);
+      world.senders.stop(sent);
+      await world.pass(1_000);
+      expect(openCalls(world).filter(({ state }) => state === 'ringing')).toEqual([]);
+      const dialled = world.dialled.length;
+      await world.pass(1_800_000);
+      expect(world.dialled.length).toBe(dialled);
+      expect((await bodyOf(world, sent)).status).toBe(isOver ? 'completed' : 'stopped');
+      const cut = world.network.calls.flatMap(({ speeches }) => speeches.filter(({ cutBy }) => cutBy === 'service'));
+      expect(cut).toEqual([]);
+      expect(openCalls(world)).toEqual([]);
+      // It wakes nobody.
+      expect(logged(world, 'recipient not reached')).toHaveLength(isOver ? 2 : 0);
+    });
+  });
+
+  it.each([1, 3])('of fifty ringing phones: they are quiet within 5 s, %i instances', async (instances) => {
+    await play('false alarm', { mode: { ...ROOM, instances }, fates: () => 'rings out' }, async (world) => {
+      const sent = send(world, 'ConfirmedFire', people(50));
+      await until(world, () => openCalls(world).length === 50);
+      await world.pass(2_000);
+      const before = tableRequests(world);
+      world.senders.stop(sent);
+      await world.pass(5_000);
+      expect(openCalls(world)).toEqual([]);
+      await world.pass(10_000);
+      expect(tableRequests(world) - before).toBeLessThan(400);
+      expect(await statuses(world, sent)).toEqual(Array(50).fill('stopped'));
+    });
+  });
+
+  it('whose instance dies before it hangs up: another instance does', async () => {
+    await play('dead stop', { mode: { ...ROOM, instances: 2 }, fates: () => 'rings out' }, async (world) => {
+      const sent = send(world, 'ConfirmedFire', people(10));
+      await until(world, () => openCalls(world).length === 10);
+      await world.pass(2_000);
+      const [instance] = world.instances.living;
+      const { notification_id: id } = await bodyOf(world, sent);
+      void instance?.life.do(async () => instance.phone.stop(id, instance.log));
+      while ((await bodyOf(world, sent)).status !== 'stopped') await world.pass(1);
+      instance?.life.end();
+      await world.pass(36_000);
+      expect(openCalls(world)).toEqual([]);
+    });
+  });
+
+  it.each(['a stop', 'a 1'] as const)(
+    '%s while fifty are being dialed is not kept waiting by their claims',
+    async (by) => {
+      const fates = { 0: by === 'a 1' ? 'presses at the start' : 'rings out' } as const;
+      const mode = { ...ROOM, instances: 3, tableLatencyMs: 100, answersWithinMs: [300, 300] } as const;
+      const everybody = (number: string | undefined): Fate => (number === someNumber(0, 0) ? fates[0] : 'rings out');
+      await play(`claims and ${by}`, { mode, fates: everybody }, async (world) => {
+        const sent = send(world, 'ConfirmedFire', [], { ...waves50, ...CONFIRM });
+        const call = await firstCall(world);
+        await until(world, () => (by === 'a 1' ? call.keys.length > 0 : world.dialled.length > 8), 20_000, 2);
+        const at = world.now;
+        const [other, [dial]] = [world.instances.any(), world.dialled];
+        if (by === 'a stop' && dial) void other?.life.do(async () => other.phone.stop(dial.notificationId, other.log));
+        await world.pass(60_000);
+        expect((world.dialled.at(-1)?.at ?? Infinity) - at).toBeLessThan(1_500);
+        expect(world.dialled.length).toBeLessThan(45);
+        expect(new Set((await statuses(world, sent)).slice(1))).toEqual(new Set(['stopped']));
+      });
+    },
+  );
+});
+
+const waves50: Partial<NotificationRequest> = { waves: wavesOf(people(50)), waveMs: 60_000 };

@@ -18,7 +18,7 @@ type ResultCodes = Pick<CallResult, 'code' | 'subCode'>;
 const UNREACHED: Readonly<
   Partial<Record<Fate, { readonly codes: ResultCodes; readonly ringsMs: readonly [number, number] }>>
 > = {
-  busy: { codes: { code: 486, subCode: 560_486 }, ringsMs: [100, 8_000] },
+  busy: { codes: { code: 486, subCode: 560_486 }, ringsMs: [100, 5_000] },
   'no answer': { codes: { code: 480, subCode: 560_480 }, ringsMs: [15_000, 45_000] },
   'rings out': { codes: { code: 487, subCode: 10_004 }, ringsMs: [110_000, 115_000] },
   declines: { codes: { code: 487, subCode: 10_024 }, ringsMs: [2_000, 20_000] },
@@ -80,7 +80,7 @@ export interface Speech {
 export interface Key {
   readonly key: PressedKey['key'];
   readonly pressedAt: number;
-  /** When an instance had taken the event, and did not die of it. */
+  /** When an instance had stored it. Without storage, keys are lost. */
   takenAt?: number;
 }
 
@@ -100,9 +100,9 @@ export interface NetworkCall {
   listening?: AttemptRef;
   /** The keys of which the service is told, if the event is not lost: by their place. */
   readonly keys: Key[];
-  /** How many requests to speak were sent, and whether the answer to one was lost. */
+  /** How many requests to speak were sent, and whether the answer to one was lost, or a later one failed. */
   speakRequests: number;
-  isSpeechAnswerLost?: boolean;
+  isSpeechUnclear?: boolean;
   /** When the service was told that somebody had answered. */
   answerKnownAt?: number;
   /** When the service asked first to hang it up. */

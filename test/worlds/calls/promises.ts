@@ -54,9 +54,6 @@ const isAllKnown = (world: World): boolean => !isMuchUnknown(world) && world.mod
 /** How often somebody may hear the whole message: once, and in each attempt if the service may not learn that it was spoken. */
 const mostHeard = (world: World): number => (isMuchUnknown(world) ? world.mode.attempts : 1);
 
-/** In such a world a key that waits for storage may be lost with its process. */
-const isKeyLost = ({ mode }: World): boolean => (mode.outages > 0 || mode.tableFaults > 0) && mode.deathsAtRequests > 0;
-
 const brokenToSender = (sent: SentRequest, view: NotificationBody | undefined, world: World): readonly string[] => {
   const { request, key, answers, answersToAnother } = sent;
   const [first] = answers;
@@ -139,8 +136,7 @@ const brokenToRecipient = (
   const whole = calls.flatMap((call) => call.speeches).filter(({ isWhole }) => isWhole).length;
   const keys = calls.flatMap((call) => call.keys);
   const isPressed = (key: string) => keys.some((one) => one.key === key);
-  const isTaken = (key: string) =>
-    !isKeyLost(world) && keys.some((one) => one.key === key && one.takenAt !== undefined);
+  const isTaken = (key: string) => keys.some((one) => one.key === key && one.takenAt !== undefined);
   const isForged = calls.some((call) => call.isForged);
   const rang = calls.filter((call) => !COSTS_NOTHING.has(call.fate));
   const outcomes = new Set(attempts.map(({ outcome }) => outcome));
@@ -160,8 +156,8 @@ const brokenToRecipient = (
       status === 'stopped' && stop === undefined && request.waveMs === undefined && 'stopped by nobody',
       !confirm && whole > mostHeard(world) && `heard ${whole} times`,
       !confirm && isAllKnown(world) && whole > 0 && isMissed && 'heard, and the service does not know',
-      isTaken('1') && status !== 'confirmed' && 'a 1 was reported in vain',
-      isTaken('3') && !isPressed('1') && !isForged && status !== 'cannot_go' && 'a 3 was reported in vain',
+      isTaken('1') && status !== 'confirmed' && 'a 1 was stored in vain',
+      isTaken('3') && !isPressed('1') && !isForged && status !== 'cannot_go' && 'a 3 was stored in vain',
       status === 'cannot_go' && !isPressed('3') && 'cannot go, and no 3 was pressed',
       usedBy(attempts) > mode.attempts && 'more attempts than allowed',
       rang.length > mode.attempts && mode.outages === 0 && 'called too often',
@@ -239,7 +235,7 @@ const brokenAttempt = (attempt: AttemptBody, confirm: boolean, world: World): re
         ? []
         : wrong(outcome);
     case 'stopped':
-      return endedBy === 'service' || isMuchUnknown(world) ? [] : wrong(outcome);
+      return call.hangUpAskedAt !== undefined || isMuchUnknown(world) ? [] : wrong(outcome);
     case 'busy':
       return fate === 'busy' ? [] : wrong(outcome);
     case 'declined':
@@ -321,13 +317,13 @@ const isWrittenDown = (id: string, { rows }: World): boolean =>
   rows.some(({ properties }) => JSON.stringify(properties).includes(`\\"${id}\\"`));
 
 /**
- * The answer to a request to speak was lost, and nobody heard in time that the message had started; or, without the table, two instances spoke
- * and one of them could not.
+ * A message may be cut: the answer to the request to speak was lost, and nobody heard in time that it had started; the request for a repeat
+ * failed, which ends the call; or storage was away, and is back.
  */
 const isSpeechUnclear = (call: NetworkCall, world: World): boolean =>
-  (call.isSpeechAnswerLost && (call.startKnownAt ?? Infinity) >= (call.hangUpAskedAt ?? 0)) ||
-  (world.mode.outages > 0 && call.speakRequests > 1) ||
-  (wasWithoutTable(call, world) && wasStopped(call, world));
+  (call.isSpeechUnclear === true &&
+    ((call.startKnownAt ?? Infinity) >= (call.hangUpAskedAt ?? 0) || call.speakRequests > 1)) ||
+  wasWithoutTable(call, world);
 
 /** Whether an instance heard of a call and could not use the table. */
 const wasWithoutTable = ({ id }: NetworkCall, { instances }: World): boolean =>

@@ -70,7 +70,8 @@ export class UnreliableLine implements PhoneLine {
     if (kind === 'speak' && typeof about === 'string') {
       const call = this.#network.find(about);
       call.speakRequests += 1;
-      call.isSpeechAnswerLost ||= fault === 'answer' || fault === 'request' || death !== undefined;
+      const isLost = fault === 'answer' || fault === 'request' || death !== undefined;
+      call.isSpeechUnclear ||= isLost || (call.speakRequests > 1 && fault !== undefined);
     }
     if (kind === 'hang up' && typeof about === 'string') this.#network.find(about).hangUpAskedAt ??= now;
     const travel: Travel = {

@@ -104,6 +104,8 @@ it.each<[string, RequestListener]>([
   expect(await verify(`Bearer ${await signer.sign()}`)).toBe('unknown');
 });
 
+const later = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1_000);
+
 /** The key server answers with these keys, or with 503 while it is down. */
 const changingServer = async (keySet: JSONWebKeySet) => {
   vi.useFakeTimers({ toFake: ['Date'] });
@@ -113,8 +115,7 @@ const changingServer = async (keySet: JSONWebKeySet) => {
     if (state.isDown) response.writeHead(503).end();
     else response.end(JSON.stringify(state.keySet));
   });
-  const later = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1_000);
-  return { verify, fetches, later, state };
+  return { verify, fetches, state };
 };
 
 const HOUR = 3_600;
@@ -122,7 +123,7 @@ const HOUR = 3_600;
 it('fetches the keys again after an hour: a withdrawn key verifies nothing any more', async () => {
   const signer = await createTokenSigner(ISSUER, RESOURCE_ID);
   const next = await createTokenSigner(ISSUER, RESOURCE_ID);
-  const { verify, fetches, later, state } = await changingServer(signer.keySet);
+  const { verify, fetches, state } = await changingServer(signer.keySet);
   expect(await verify(`Bearer ${await signer.sign()}`)).toBe('valid');
   state.keySet = next.keySet;
   later(HOUR - 1);
@@ -135,7 +136,7 @@ it('fetches the keys again after an hour: a withdrawn key verifies nothing any m
 it('verifies with the keys of yesterday while new ones cannot be fetched, and not with those of last week', async () => {
   const signer = await createTokenSigner(ISSUER, RESOURCE_ID);
   const stranger = await createTokenSigner(ISSUER, RESOURCE_ID);
-  const { verify, fetches, later, state } = await changingServer(signer.keySet);
+  const { verify, fetches, state } = await changingServer(signer.keySet);
   expect(await verify(`Bearer ${await signer.sign()}`)).toBe('valid');
   state.isDown = true;
   later(24 * HOUR);

@@ -50,6 +50,13 @@ const toldBy = (answer: string) => ({
   hangsUp: answer.includes('<Hangup/>'),
 });
 
+const press = async (Digits: string, speech = '', own: Partial<CallbackHandler> = {}) => {
+  const { answer, ...told } = await asked(`?attempt=${ATTEMPT}${speech}&on=key&keys=4`, { ...FORM, Digits }, own);
+  return { ...toldBy(answer), answer, ...told };
+};
+
+const hangs = async () => new Promise<never>(() => undefined);
+
 describe('a signature', () => {
   const url = `${BASES[1]}/${PATH}?on=status`;
   const request = { path: PATH, search: '?on=status', form: { ...FORM, To: '+12065550100' } };
@@ -91,7 +98,7 @@ describe('the end of a speech', () => {
   it('hangs up after 4.2 s, although storage hangs', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
-    const answered = asked(`?attempt=${ATTEMPT}&on=end`, FORM, { handle: () => new Promise(() => undefined) });
+    const answered = asked(`?attempt=${ATTEMPT}&on=end`, FORM, { handle: hangs });
     const isAnswered = vi.fn<() => void>();
     void answered.then(isAnswered);
     await vi.advanceTimersByTimeAsync(4_100);
@@ -102,10 +109,6 @@ describe('the end of a speech', () => {
 });
 
 describe('a key', () => {
-  const press = async (Digits: string, speech = '', own: Partial<CallbackHandler> = {}) => {
-    const { answer, ...told } = await asked(`?attempt=${ATTEMPT}${speech}&on=key&keys=4`, { ...FORM, Digits }, own);
-    return { ...toldBy(answer), answer, ...told };
-  };
   const NOT_STORED = { handle: async () => Promise.resolve(false) };
 
   it('1 is thanked for, and the line hung up', async () => {
@@ -154,7 +157,6 @@ describe('a key', () => {
   it('is answered within 4.9 s, although storage hangs: the call goes on listening', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
-    const hangs = () => new Promise<never>(() => undefined);
     const answered = press('1', '', { handle: hangs, messageOf: hangs });
     await vi.advanceTimersByTimeAsync(4_900);
     expect(await answered).toMatchObject({ says: undefined, speeches: ['/0', '/0'], hangsUp: false });

@@ -2,28 +2,27 @@ import type { PublishedEvent } from './event-topic.ts';
 
 /** One line of a call's story. */
 export interface StoryLine {
-  /** ISO 8601, UTC. */
+  /** ISO 8601, UTC, as all times here. */
   readonly at: string;
-  /** Who did it: the app asked, ACS reported, the voice spoke. */
+  /** The app asked, the provider reported, the voice spoke. */
   readonly kind: 'request' | 'event' | 'speech';
-  /** `createCall`, `CallConnected`, the spoken text. */
+  /** Such as `createCall`, `CallConnected`, the spoken text. */
   readonly text: string;
   /** What the app answered to an event, or was answered to a request: an HTTP status, or what happened in place of one. */
   readonly answer?: string;
 }
 
-/** A text that a callee heard, or began to hear. */
+/** A text of which a callee heard at least the beginning. */
 export interface Speech {
   readonly text: string;
-  /** ISO 8601, UTC. */
   readonly startedAt: string;
-  /** How long it was spoken, in milliseconds; up to now where it still is. */
+  /** How long it was spoken, or has been until now, in milliseconds. */
   readonly spokenMs: number;
-  /** False where the call ended before the text did, and while it is still spoken. */
+  /** False if it was interrupted, and while it is still spoken. */
   readonly isComplete: boolean;
 }
 
-/** Who ended a call; `network`: nobody was reached. */
+/** Who ended a call; `network`: nobody was reached, or a limit of the provider. */
 export type EndedBy = 'app' | 'callee' | 'network';
 
 /** One call, told. */
@@ -35,45 +34,35 @@ export interface CallStory {
   readonly from: string;
   readonly scenario: string;
   readonly callbackUri: string;
+  /** A call that waits in a queue of the provider is `ringing` here. */
   readonly state: 'ringing' | 'connected' | 'ended';
-  /** When it began to ring: ISO 8601, UTC. */
   readonly rangAt: string;
-  /** When the callee picked up. */
   readonly answeredAt?: string;
-  /** When the line was free again. */
   readonly endedAt?: string;
   readonly endedBy?: EndedBy;
-  /** Every text that the callee heard, or began to hear. */
+  /** The texts of its speeches. */
   readonly spoken: readonly string[];
-  /** The same, and how far each was spoken. */
   readonly speeches: readonly Speech[];
-  /** How many requests of each kind came that ACS takes, those that were not carried out included. */
+  /** How many requests of each kind were right, also if they were not carried out. Instructions in TwiML count as requests. */
   readonly requests: Readonly<Record<'createCall' | 'play' | 'listen' | 'hangUp', number>>;
   readonly story: readonly StoryLine[];
 }
 
-/** A request that the simulator refused: the app should not have made it. */
-export interface RefusedRequest {
-  readonly at: string;
-  /** Method and path. */
-  readonly request: string;
-  readonly status: number;
-  readonly reason: string;
-}
-
-/** A request for a call while all lines were taken. */
-export interface TurnedAway {
-  readonly at: string;
-  readonly to: string;
-}
-
-/** What `GET /log` answers. */
+/** Everything that happened: what `GET /log` answers. */
 export interface SimulatorLog {
   readonly calls: readonly CallStory[];
-  readonly refused: readonly RefusedRequest[];
-  readonly turnedAway: readonly TurnedAway[];
+  /** Requests that the app should not have made, and answers that it should not have given. */
+  readonly refused: readonly {
+    readonly at: string;
+    /** Method and path. */
+    readonly request: string;
+    readonly status: number;
+    readonly reason: string;
+  }[];
+  /** Requests for a call while all lines were busy. */
+  readonly turnedAway: readonly { readonly at: string; readonly to: string }[];
   /** What the topic has taken, repeats included. */
   readonly published: readonly PublishedEvent[];
-  /** How often the keys of the callback tokens were fetched. */
+  /** How often the keys of the callback tokens were fetched (ACS). */
   readonly keyFetches: number;
 }

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 
 import { z } from 'zod';
 
-import { jsonText, send } from './wire.ts';
+import { jsonText, send } from './http-answer.ts';
 
 const API_VERSION = '2018-01-01';
 

@@ -1,0 +1,194 @@
+/** How a call ends, in the codes of ACS: code and sub-code. */
+export type Result = readonly [code: number, subCode: number];
+
+/** What happens to a request in place of being carried out and answered. */
+export type Fault =
+  /** Answered with a status and a code of ACS, for which the simulator of Twilio has its own. Carried out only if the call has just ended. */
+  | { readonly answer: number; readonly code: string; readonly retryAfterSeconds?: number; readonly hasEnded?: true }
+  /** Not carried out and never answered. */
+  | 'hangs'
+  /** Carried out, but the connection breaks before the answer. */
+  | 'answer lost'
+  | 'none';
+
+/** The requests that a scenario may spoil. */
+export type RequestKind = 'createCall' | 'play' | 'listen' | 'hangUp';
+
+/** The events of ACS that a scenario may lose, or those of Twilio in their place. */
+export type CallEventName =
+  'CreateCallFailed' | 'PlayCompleted' | 'PlayCanceled' | 'CallDisconnected' | 'ContinuousDtmfRecognitionToneReceived';
+
+/** A key that a callee presses. */
+export interface KeyPress {
+  readonly key: '1' | '2' | '3' | '9';
+  /**
+   * - `at the start`: with the first word, before it is reported that speech has started;
+   * - `soon after`: a tenth of the speech after the middle;
+   * - `at the end`: when the speech is over and the line still open;
+   * - `late`: 3.5 s after the last word.
+   */
+  readonly when: 'at the start' | 'mid-message' | 'soon after' | 'at the end' | 'late';
+  /** During which speech of the call, from 0; the first by default. */
+  readonly speech?: number;
+  /** The report follows at once; or when the call is over; or all that follows is that a key was not understood. */
+  readonly reported?: 'after the call' | 'not understood';
+}
+
+/** What a number makes of its call. What is not given goes well. */
+interface Course {
+  /** Nobody is reached: the call fails with this result. */
+  readonly unreachable?: Result;
+  /** The first calls to the number fail with these results, one a call. */
+  readonly firstCalls?: readonly Result[];
+  /** It rings so many times as long as usual. */
+  readonly ringing?: number;
+  /** Speech fails with this result. */
+  readonly playFails?: Result;
+  readonly calleeHangsUp?: 'before the message' | 'mid-message' | 'after three quarters';
+  /** Only a service that listens is told of them. */
+  readonly presses?: readonly KeyPress[];
+  /** The callee presses no key in so many first calls; 0 by default. */
+  readonly callsWithoutKey?: number;
+  /** Events are posted so many times each; once by default. */
+  readonly copies?: number;
+  /** Events that never arrive. */
+  readonly lost?: readonly CallEventName[];
+  /** An early event arrives last, and others in the wrong order. */
+  readonly reordered?: true;
+  /** The callee answers before the call request is answered. */
+  readonly connectedFirst?: true;
+  /** What happens to the requests about this call, in their order. After the last one all goes well, unless it says `always`. */
+  readonly faults?: { readonly [kind in RequestKind]?: readonly Fault[] } & { readonly always?: true };
+}
+
+/** What a number's last two digits make of its call. */
+export interface Scenario extends Course {
+  readonly digits: string;
+  /** A few words, for the log and the README. */
+  readonly name: string;
+}
+
+const NO_ANSWER: Result = [480, 560_480];
+const BUSY: Result = [486, 560_486];
+/** The limit of active calls is reached: no phone rings. */
+export const NO_LINE: Result = [403, 8_530];
+/** The callee declined, or all lines are busy: the codes are the same. */
+export const DECLINED_OR_NO_LINE: Result = [603, 560_603];
+
+const refused = (answer: number, code: string): Fault => ({ answer, code });
+const throttled = (retryAfterSeconds: number): Fault => ({ answer: 429, code: 'TooManyRequests', retryAfterSeconds });
+const calls = (...createCall: readonly Fault[]): Course => ({ faults: { createCall } });
+const callsAlways = (fault: Fault): Course => ({ faults: { createCall: [fault], always: true } });
+const plays = (...play: readonly Fault[]): Course => ({ faults: { play } });
+
+const press = (key: KeyPress['key'], when: KeyPress['when'] = 'mid-message', speech = 0): KeyPress => ({
+  key,
+  when,
+  speech,
+});
+const presses = (...keys: readonly KeyPress[]): Course => ({ presses: keys });
+const [ONE, TWO, THREE] = [press('1'), press('2'), press('3')];
+const late: KeyPress = { ...ONE, reported: 'after the call' };
+const TONE = 'ContinuousDtmfRecognitionToneReceived';
+
+const TABLE: Readonly<Record<string, readonly [name: string, course: Course]>> = {
+  '01': ['no answer', { unreachable: NO_ANSWER }],
+  '02': ['busy', { unreachable: BUSY }],
+  '03': ['declined', { unreachable: [487, 10_024] }],
+  '04': ['invalid number', { unreachable: [484, 560_484] }],
+  '05': ['blocked as spam', { unreachable: [403, 510_403] }],
+  '06': ['busy, then answered', { firstCalls: [BUSY] }],
+  '07': ['no answer, then answered', { firstCalls: [NO_ANSWER] }],
+  '08': ['busy, no answer, then answered', { firstCalls: [BUSY, NO_ANSWER] }],
+  '09': ['answered after ten times the usual ringing', { ringing: 10 }],
+
+  '10': ['speech refused', { playFails: [400, 8_565] }],
+  '11': ['speech not configured', { playFails: [400, 8_567] }],
+  '12': ['callee hangs up mid-message', { calleeHangsUp: 'mid-message' }],
+  '13': ['play request refused', { faults: { play: [refused(400, '8535')], always: true } }],
+  '15': ["play request's answer lost", plays('answer lost')],
+  '16': ['play request never answered', plays('hangs')],
+  '19': ['callee hangs up before the message', { calleeHangsUp: 'before the message' }],
+
+  '21': ['every event repeated', { copies: 2 }],
+  '22': ['events reordered', { reordered: true }],
+  '23': ["answered before the call request's answer", { connectedFirst: true }],
+  '24': ['PlayCompleted lost', { lost: ['PlayCompleted'] }],
+  '29': [
+    'no answer, and all events about it are lost',
+    { unreachable: NO_ANSWER, lost: ['CreateCallFailed', 'CallDisconnected'] },
+  ],
+
+  '30': ['call request throttled once, for 1 s', calls(throttled(1))],
+  '31': ['call request throttled for ever', callsAlways(throttled(600))],
+  '32': ['call request never answered the first time', calls('hangs')],
+  '33': ['call request never answered', callsAlways('hangs')],
+  '34': ["call request's answer lost", calls('answer lost')],
+  '36': ['call request refused: invalid number', callsAlways(refused(400, '560484'))],
+  '37': ['call request refused once: no line', calls(refused(403, '8530'))],
+  '39': ['call request accepted, then no line once', { firstCalls: [NO_LINE] }],
+
+  '40': ["hang-up request's answer lost", { faults: { hangUp: ['answer lost'] } }],
+  '44': [
+    'callee hangs up mid-message, and the events about it are lost',
+    { calleeHangsUp: 'mid-message', lost: ['PlayCanceled', 'CallDisconnected'] },
+  ],
+  '45': ['declined or no line', { unreachable: DECLINED_OR_NO_LINE }],
+  '46': ['declined or no line once, then answered', { firstCalls: [DECLINED_OR_NO_LINE] }],
+  '48': ['no answer, and no event says so', { unreachable: NO_ANSWER, lost: ['CreateCallFailed'] }],
+  '49': ['no answer: canceled on timeout', { unreachable: [487, 10_004] }],
+
+  '50': ['call request refused once: permission', calls(refused(403, '7504'))],
+  '51': ['call request refused once: credential', calls(refused(401, 'Denied'))],
+  '53': ["call request refused once: the month's limit", calls(refused(403, '8529'))],
+  '55': ['play request refused once: not in that state', plays(refused(400, '8585'))],
+  '58': ['callee hangs up after three quarters of the message', { calleeHangsUp: 'after three quarters' }],
+  '60': [
+    'hang-up request answered 410: it has ended',
+    { faults: { hangUp: [{ answer: 410, code: 'Gone', hasEnded: true }] } },
+  ],
+
+  '70': ['presses 1 in the middle of the message', presses(ONE)],
+  '71': ['presses 1 when the message is over', presses(press('1', 'at the end'))],
+  '72': ['presses 1 twice', presses(ONE, press('1', 'soon after'))],
+  '73': ['presses 1 with the first word', presses(press('1', 'at the start'))],
+  '74': ['presses no key in the first call, and 1 in the next', { ...presses(ONE), callsWithoutKey: 1 }],
+  '75': ['mailbox: listens to the end, and no key is pressed', {}],
+  '76': ['presses 1, and the event is lost', { ...presses(ONE), lost: [TONE] }],
+  '77': ['presses 1, and the event arrives after the end of the call', presses(late)],
+  '78': ['presses a key that is not understood', presses({ ...ONE, reported: 'not understood' })],
+  '79': ['presses 1, and hangs up at once', { ...presses(ONE), calleeHangsUp: 'mid-message' }],
+  '80': ['start of listening refused', { ...presses(ONE), faults: { listen: [refused(400, '8500')], always: true } }],
+  '82': ["start of listening's answer lost, and 1", { ...presses(ONE), faults: { listen: ['answer lost'] } }],
+  '83': ['presses 1 late: 3.5 s after the last word', presses(press('1', 'late'))],
+  '84': ['presses 2, then 1', presses(TWO, press('1', 'mid-message', 1))],
+  '85': ['presses 3: cannot go', presses(THREE)],
+  '86': ['presses 9, which says nothing', presses(press('9'))],
+  '87': ['presses 1 and 3', presses(ONE, press('3', 'soon after'))],
+  '88': ['presses 3 and 1', presses(THREE, press('1', 'soon after'))],
+  '89': ['presses two keys at once: 2 and 1', presses(TWO, ONE)],
+  '91': ['presses 3 and 1, which is reported after the call', presses(THREE, late)],
+  '92': [
+    'presses 2 in each speech, three times',
+    presses(TWO, press('2', 'mid-message', 1), press('2', 'mid-message', 2)),
+  ],
+  '94': [
+    'presses 1, and the request to say goodbye is refused',
+    { ...presses(ONE), ...plays('none', refused(400, '8535')) },
+  ],
+};
+
+const scenarioFor = (digits: string): Scenario => {
+  const [name, course] = TABLE[digits] ?? ['answered', {}];
+  return { digits, name, ...course };
+};
+
+/** All scenarios. Any other number is answered, and all goes well. */
+export const SCENARIOS: readonly Scenario[] = Object.keys(TABLE).map(scenarioFor);
+
+/**
+ * The scenario of a number.
+ *
+ * @example scenarioOf('+12065550102').name // 'busy'
+ */
+export const scenarioOf = (number: string): Scenario => scenarioFor(number.slice(-2));

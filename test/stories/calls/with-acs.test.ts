@@ -1,0 +1,199 @@
+import { text } from 'node:stream/consumers';
+
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+
+import { callIdOf, createCall, ask, repeatable } from '../../emulators/acs-requests.ts';
+import { LoopbackServer } from '../../harness/loopback-server.ts';
+import { messageOf, sharedStage } from '../../harness/phone-stage.ts';
+import { until } from '../../harness/until.ts';
+import { LISTENERS, numbersOf, PACE, PRESSERS, toldOf } from './people.ts';
+
+const SECRET = `whsec_${Buffer.from('a key of this test, 32 bytes long').toString('base64')}`;
+
+const eventSchema = z.looseObject({ id: z.string(), type: z.string(), subject: z.string(), data: z.looseObject({}) });
+type Event = z.output<typeof eventSchema>;
+
+describe.concurrent('calls through Communication Services', () => {
+  /** What a webhook has taken. It refuses the first event. */
+  const received: Event[] = [];
+  let refused: string | undefined;
+  let receiver: LoopbackServer | undefined;
+  const environment: Record<string, string> = {
+    CALL_ATTEMPTS: '2',
+    CALL_RETRY_SECONDS: '5',
+    SWEEP_SCHEDULE: '*/1 * * * * *',
+    OUTCOME_WEBHOOK_SECRET: SECRET,
+  };
+  beforeAll(async () => {
+    receiver = await LoopbackServer.start((request, response) => {
+      void text(request).then((body) => {
+        const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)]);
+        const event = eventSchema.parse(new Webhook(SECRET).verify(body, Object.fromEntries(headers)));
+        const isFirst = refused === undefined;
+        refused ??= event.id;
+        if (!isFirst) received.push(event);
+        response.writeHead(isFirst ? 301 : 204, { location: '/elsewhere' }).end();
+      });
+    });
+    environment['OUTCOME_WEBHOOK_URL'] = `http://127.0.0.1:${receiver.port}/outcomes`;
+  });
+  afterAll(async () => receiver?.stop());
+  const stageOf = sharedStage({ instances: 2, publishesOutcomes: true, environment, network: { pace: PACE } });
+
+  it('speaks once when somebody answers, and hangs up after it: word for word, and as the contract says', async () => {
+    const stage = stageOf();
+    const answer = await stage.alert('ConfirmedFire', ['+12065550100'], { reference: 'ridge-04' });
+    expect(answer).toEqual({
+      status: 202,
+      notification_id: expect.any(String),
+      calls: [{ recipient: '+12065550100', status: 'placed', call_connection_id: expect.any(String) }],
+    });
+    const call = await stage.callEnds('+12065550100');
+    const unit = "You've received a new Alert from Test Watch. Confirmed fire has been reported. ";
+    expect(call).toMatchObject({
+      id: answer.calls?.[0]?.call_connection_id,
+      from: '+12065550199',
+      callbackUri: `${stage.url}/api/ConfirmedFireCallback`,
+      spoken: [unit + unit + unit],
+      requests: { createCall: 1, play: 1, listen: 0, hangUp: 1 },
+    });
+    const steps = call.story.filter(({ kind, text: word }) => kind !== 'speech' && word !== 'ParticipantsUpdated');
+    expect(steps.map(({ text: word }) => word).join(' ')).toBe(
+      'createCall CallConnected play PlayStarted PlayCompleted hangUp CallDisconnected',
+    );
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect(await stage.completed(answer.notification_id)).toEqual({
+      notification_id: answer.notification_id,
+      alert_type: 'ConfirmedFire',
+      reference: 'ridge-04',
+      created_at: time,
+      status: 'completed',
+      reached: 1,
+      confirmed_by: [],
+      recipients: [
+        {
+          recipient: '+1206•••••00',
+          status: 'heard',
+          answered_at: time,
+          attempts: [{ call_connection_id: call.id, placed_at: time, ended_at: time, outcome: 'heard' }],
+        },
+      ],
+    });
+  });
+
+  it('reaches, redials and gives up people as their phones behave', async () => {
+    const stage = stageOf();
+    const numbers = numbersOf(LISTENERS, '02');
+    const { notification_id } = await stage.alert('ConfirmedFire', numbers);
+    const state = await stage.completed(notification_id);
+    expect(toldOf(state, numbers, stage)).toEqual(LISTENERS);
+    const [refused] = state.recipients.filter(({ status }) => status === 'failed');
+    expect(refused?.attempts).toMatchObject([{ code: 484, sub_code: 560_484, reason: 'invalid number' }]);
+  });
+
+  it('1 confirms, 2 repeats, 3 cannot go, whenever it is pressed', async () => {
+    const stage = stageOf();
+    const numbers = numbersOf(PRESSERS, '03');
+    const { notification_id } = await stage.alert('ConfirmedFire', numbers, { confirm: true });
+    expect(toldOf(await stage.completed(notification_id), numbers, stage)).toEqual(PRESSERS);
+  });
+
+  it('calls wave after wave until enough have confirmed; the topic, and a webhook that refused at first, are told the same', async () => {
+    const stage = stageOf();
+    const waves = [
+      ['+12065550485'],
+      ['+12065550404', '+12065550470'],
+      ['+12065551470'],
+      ['+12065550400', '+12065551400'],
+    ];
+    const request = { confirm: true, details: 'Antelope Ridge, camera 4.', wave_seconds: 60, confirmations_needed: 2 };
+    const { notification_id: id } = await stage.alert('ConfirmedFire', waves, request);
+    const over = await stage.completed(id);
+    expect(over.recipients.map(({ wave, status }) => `${wave} ${status}`)).toEqual([
+      '1 cannot_go',
+      '2 failed',
+      '2 confirmed',
+      '3 confirmed',
+      '4 stopped',
+      '4 stopped',
+    ]);
+    expect((await stage.callEnds('+12065551470')).spoken[0]).toBe(messageOf('ConfirmedFire', request));
+    const last = { notification_id: id, wave: 2, status: 'confirmed', recipient: '+1206•••••70' };
+    for (const events of [() => stage.acs.log().published, () => received]) {
+      const told = (type: string) =>
+        events()
+          .filter((event) => event.subject === id && event.type === `Notification.${type}`)
+          .map(({ data }) => data);
+      await until(() => told('Completed').length > 0 && told('RecipientFinal').length >= 6, 'all is told');
+      expect(told('Completed').at(-1)).toEqual(over);
+      expect(told('RecipientFinal')).toContainEqual(expect.objectContaining(last));
+    }
+    await until(() => received.some((event) => event.id === refused), 'what was refused comes again');
+    expect(JSON.stringify([stage.acs.log().published, received])).not.toMatch(/\+\d{7}/);
+  });
+
+  it('stops: who waits or rings is not called any more, who is spoken to hears it to the end; twice is once', async () => {
+    const stage = stageOf();
+    const [speaking, ringing, waiting] = ['+12065550500', '+12065550509', '+12065551509'];
+    // The last one's phone rings already.
+    await stage.alert('Custom', [waiting]);
+    const { notification_id: id } = await stage.alert('ReportOfFire', [speaking, ringing, waiting]);
+    await until(() => stage.callsTo(speaking)[0]?.spoken.length === 1, 'the message is spoken');
+    await Promise.all([stage.stop(id), stage.stop(id)]);
+    const isHeard = async () => (await stage.notification(id)).recipients[0]?.status === 'heard';
+    await until(isHeard, 'the message was heard');
+    expect(await stage.stop(id)).toMatchObject({
+      status: 'stopped',
+      recipients: [{ status: 'heard' }, { status: 'stopped' }, { status: 'stopped', attempts: [] }],
+    });
+    expect(await stage.callEnds(speaking)).toMatchObject({ speeches: [{ isComplete: true }] });
+    expect(await stage.callEnds(ringing)).toMatchObject({ endedBy: 'app', spoken: [] });
+    expect(stage.callsTo(waiting)).toHaveLength(1);
+  });
+
+  it('the same request with the same key finds the same notification; acknowledged, it is in hand', async () => {
+    const stage = stageOf();
+    const again = async (numbers = ['+12065550600', '+12065550636']) =>
+      stage.alert('Anomaly', numbers, { headers: { 'idempotency-key': '6d5f3e1c-9d5a-4a55-8d6c-0f9b1d2e7a41' } });
+    const first = await again();
+    expect(await again()).toMatchObject({ status: 202, notification_id: first.notification_id });
+    expect((await again(['+12065550600'])).status).toBe(422);
+    await stage.completed(first.notification_id);
+    expect(stage.callsTo('+12065550600')).toHaveLength(1);
+    const response = await stage.fetch(`${stage.url}/api/notifications/${first.notification_id}/acknowledge`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ by: 'Ana' }),
+    });
+    expect(await response.json()).toMatchObject({ acknowledged_by: 'Ana' });
+  });
+
+  it('a call of another system is spoken to once and hung up; nothing is stored of it', async () => {
+    const stage = stageOf();
+    const callbackUri = `${stage.url}/api/AnomalyCallback`;
+    const asked = { ...createCall('+12065550700'), callbackUri };
+    const id = callIdOf((await ask(stage.acs, '', asked, repeatable())).body);
+    const call = await stage.callEnds('+12065550700');
+    expect(call).toMatchObject({ id, endedBy: 'app', speeches: [{ text: messageOf('Anomaly'), isComplete: true }] });
+  });
+
+  it('a callback is believed by its token alone, before its body is read', async () => {
+    const stage = stageOf();
+    const forged = `Bearer ${await stage.acs.signer.sign({ audience: 'another resource' })}`;
+    for (const authorization of [null, forged]) {
+      expect((await stage.callback('AnomalyCallback', 'x'.repeat(10_000_000), authorization)).status).toBe(401);
+    }
+    expect((await stage.callback('AnomalyCallback', [])).status).toBe(200);
+    expect((await stage.callback('AnomalyCallback', 'not JSON')).status).toBe(400);
+  });
+
+  it('a debug build places test calls', async () => {
+    const stage = stageOf();
+    const body = JSON.stringify(['+12065550900']);
+    const answer = await stage.fetch(`${stage.url}/api/test-call?alert_type=BurnJob`, { method: 'POST', body });
+    expect(answer.status).toBe(202);
+    expect(await stage.callEnds('+12065550900')).toMatchObject({ spoken: [messageOf('BurnJob')] });
+  });
+});
