@@ -57,21 +57,27 @@ describe.concurrent('calls through Twilio', () => {
   });
 });
 
-it('the app stops right after the call request: the message is heard whole, and nothing is said twice when it is back', async () => {
-  const stage = await setStage({
-    provider: 'twilio',
-    instances: 2,
-    environment: { CALL_ATTEMPTS: '1' },
-    network: { pace: { ...PACE, ringMs: 1_000, speakMs: 8_000 } },
-  });
-  const number = '+12065550100';
-  const { notification_id, calls } = await stage.alert('ConfirmedFire', [number]);
-  expect(calls).toMatchObject([{ status: 'placed' }]);
-  for (const app of stage.apps) app.kill();
-  await until(() => stage.callsTo(number)[0]?.spoken.length === 1, 'the message is said while nobody is there');
-  await stage.startAnother();
-  await until(() => stage.callsTo(number)[0]?.state === 'ended', 'the call ends');
-  expect(stage.callsTo(number)).toMatchObject([{ speeches: [{ text: messageOf('ConfirmedFire'), isComplete: true }] }]);
-  const [recipient] = (await stage.completed(notification_id)).recipients;
-  expect([recipient?.status, stage.callsTo(number).length]).toEqual(['heard', 1]);
-});
+it.concurrent(
+  'the app stops right after the call request: the message is heard whole, and nothing is said twice when it is back',
+  async ({ expect: its, onTestFinished }) => {
+    const stage = await setStage(
+      {
+        provider: 'twilio',
+        instances: 2,
+        environment: { CALL_ATTEMPTS: '1' },
+        network: { pace: { ...PACE, ringMs: 1_000, speakMs: 8_000 } },
+      },
+      onTestFinished,
+    );
+    const number = '+12065550100';
+    const { notification_id, calls } = await stage.alert('ConfirmedFire', [number]);
+    its(calls).toMatchObject([{ status: 'placed' }]);
+    for (const app of stage.apps) app.kill();
+    await until(() => stage.callsTo(number)[0]?.spoken.length === 1, 'the message is said while nobody is there');
+    await stage.startAnother();
+    await until(() => stage.callsTo(number)[0]?.state === 'ended', 'the call ends');
+    its(stage.callsTo(number)).toMatchObject([{ speeches: [{ text: messageOf('ConfirmedFire'), isComplete: true }] }]);
+    const [recipient] = (await stage.completed(notification_id)).recipients;
+    its([recipient?.status, stage.callsTo(number).length]).toEqual(['heard', 1]);
+  },
+);
