@@ -6,15 +6,16 @@ import { SAFE_TO_REPEAT, sendRepeatedly } from '../../../src/calls/providers/rep
 
 const BOUNDS = { tryMs: 1_000, withinMs: 8_000, tries: 3 };
 
+const judge = (error: unknown): PhoneLineError => {
+  if (error instanceof PhoneLineError) return error;
+  throw error;
+};
+
 /** When the tries of a request were sent, whose failures are given, and how it ended. */
 const tried = async (failures: readonly Failure[], waitMs?: number, bounds = BOUNDS) => {
   vi.spyOn(Math, 'random').mockReturnValue(0.5);
   const begin = performance.now();
   const at: number[] = [];
-  const judge = (error: unknown): PhoneLineError => {
-    if (error instanceof PhoneLineError) return error;
-    throw error;
-  };
   const send = async (): Promise<string> => {
     const failure = failures[at.length];
     at.push(Math.round(performance.now() - begin));

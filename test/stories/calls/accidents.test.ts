@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { it } from 'vitest';
 
 import { startApp, testEnvironment } from '../../harness/app.ts';
 import { splitOver } from '../../harness/between.ts';
@@ -10,7 +10,7 @@ import { until } from '../../harness/until.ts';
 
 it.concurrent(
   'the line is hung up by another instance than the one that spoke and was killed',
-  async ({ expect: its, onTestFinished }) => {
+  async ({ expect, onTestFinished }) => {
     const environment = { SWEEP_SCHEDULE: '*/1 * * * * *' };
     const network = { pace: { speakMs: 1_500 } };
     const stage = await setStage({ instances: 2, environment, network }, onTestFinished);
@@ -21,16 +21,16 @@ it.concurrent(
     await until(() => stage.callsTo('+12065550100')[0]?.spoken.length === 1, 'the message is spoken');
     first?.kill();
     const call = await stage.callEnds('+12065550100');
-    its(call).toMatchObject({ spoken: [messageOf('Anomaly')], speeches: [{ isComplete: true }] });
+    expect(call).toMatchObject({ spoken: [messageOf('Anomaly')], speeches: [{ isComplete: true }] });
     const isHeard = async () => (await stage.notification(notification_id)).recipients[0]?.status === 'heard';
     await until(isHeard, 'the other instance knows that it was heard');
-    its(stage.callsTo('+12065550100')).toHaveLength(1);
+    expect(stage.callsTo('+12065550100')).toHaveLength(1);
   },
 );
 
 it.concurrent(
   'while storage is away, nothing is accepted, and an answered call is spoken to and hung up',
-  async ({ expect: its, onTestFinished }) => {
+  async ({ expect, onTestFinished }) => {
     let isAway = false;
     const stage = await setStage(
       {
@@ -41,11 +41,15 @@ it.concurrent(
     );
     const number = '+12065550100';
     const { calls } = await stage.alert('ConfirmedFire', [number]);
-    its(calls).toMatchObject([{ status: 'placed' }]);
+    expect(calls).toMatchObject([{ status: 'placed' }]);
     isAway = true;
-    its((await stage.alert('ConfirmedFire', ['+12065551100'])).status).toBe(503);
+    expect((await stage.alert('ConfirmedFire', ['+12065551100'])).status).toBe(503);
     const call = await stage.callEnds(number);
-    its(call).toMatchObject({ spoken: [messageOf('ConfirmedFire')], speeches: [{ isComplete: true }], endedBy: 'app' });
+    expect(call).toMatchObject({
+      spoken: [messageOf('ConfirmedFire')],
+      speeches: [{ isComplete: true }],
+      endedBy: 'app',
+    });
     isAway = false;
     stage.endsWell();
   },
@@ -53,19 +57,22 @@ it.concurrent(
 
 it.concurrent(
   'a phone service that refuses is told at once, and keeps everybody waiting',
-  async ({ expect: its, onTestFinished }) => {
+  async ({ expect, onTestFinished }) => {
     const stage = await setStage({}, onTestFinished);
     stage.acs.setUpFault = 401;
     const { calls, notification_id } = await stage.alert('ConfirmedFire', ['+12065550100']);
-    its(calls).toMatchObject([{ status: 'waiting', code: 'set_up' }]);
+    expect(calls).toMatchObject([{ status: 'waiting', code: 'set_up' }]);
     const attention = async (): Promise<unknown> =>
       (await stage.fetch(`${stage.url}/api/notifications?attention=true`)).json();
-    its(await attention()).toMatchObject({ phone: { usable: false }, notifications: [{ notification_id }] });
-    its(await stage.stop(notification_id)).toMatchObject({ recipients: [{ status: 'stopped' }] });
+    expect(await attention()).toMatchObject({ phone: { usable: false }, notifications: [{ notification_id }] });
+    expect(await stage.stop(notification_id)).toMatchObject({ recipients: [{ status: 'stopped' }] });
   },
 );
 
-it('runs without any setting of a phone service if the phone is off, and says so', async ({ onTestFinished }) => {
+it('runs without any setting of a phone service if the phone is off, and says so', async ({
+  expect,
+  onTestFinished,
+}) => {
   const { SERVICE_NAME = '', TABLES_CONNECTION_STRING = '', TABLES_PREFIX = '' } = testEnvironment();
   const environment = { SERVICE_NAME, TABLES_CONNECTION_STRING, TABLES_PREFIX, PHONE: 'off' };
   const app = await startApp({ environment });

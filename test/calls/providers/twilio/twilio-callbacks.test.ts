@@ -56,6 +56,9 @@ const press = async (Digits: string, speech = '', own: Partial<CallbackHandler> 
   return { ...toldBy(answer), answer, ...told };
 };
 
+const afterAWhile = async () =>
+  new Promise<CallMessage>((resolve) => void setTimeout(resolve, 650, { unit: 'Fire. ', hasKeys: true }));
+
 const hangs = async () => new Promise<never>(() => undefined);
 
 describe('a signature', () => {
@@ -158,9 +161,7 @@ describe('a key', () => {
   it('waits for the message for 0.7 s', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
-    const messageOf = async () =>
-      new Promise<CallMessage>((resolve) => void setTimeout(resolve, 650, { unit: 'Fire. ', hasKeys: true }));
-    const answered = press('9', '', { messageOf });
+    const answered = press('9', '', { messageOf: afterAWhile });
     await vi.advanceTimersByTimeAsync(700);
     expect(await answered).toMatchObject({ says: 'Fire. ' });
   });
