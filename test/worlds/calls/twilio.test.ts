@@ -189,13 +189,13 @@ it('a good call takes at most eight requests to storage, and two to Twilio', asy
 
 const MODES: readonly Mode[] = [
   { ...QUIET, name: 'lost answers', instances: 2, lines: 5, callsAtOnce: 5, lineFaults: 0.4, eventLoss: 0.5 },
-  { ...QUIET, name: 'storage outages', instances: 2, lines: 5, callsAtOnce: 5, outages: 3 },
   {
     ...QUIET,
     name: 'every fault',
     lines: 4,
     callsAtOnce: 5,
     instances: 3,
+    outages: 1,
     lineFaults: 0.15,
     deathsAtRequests: 0.02,
     tableFaults: 0.03,
@@ -243,6 +243,7 @@ it.each(MODES)('everybody is called as promised: $name', async (mode) => {
         return { broken: await brokenPromises(world), story: world.story.text };
       });
     const { broken } = await playSeed(false);
-    if (broken.length > 0) expect(broken, `${(await playSeed(true)).story}\nseed ${seed}`).toEqual([]);
+    if (broken.length === 0) continue;
+    expect(broken, `${(await playSeed(true)).story}\nseed ${seed}`).toEqual([]);
   }
 });
