@@ -145,7 +145,16 @@ it('an app that is stopped right after the call request: the message is heard wh
     await until(world, () => world.account.calls.length === 2);
     world.instances.end();
     await world.pass(MINUTE_MS);
-    for (const number of people) expect(heard(world.callsTo(number)[0])).toEqual([true]);
+    for (const number of people) {
+      const [call] = world.callsTo(number);
+      expect(heard(call)).toEqual([true]);
+      expect(
+        call
+          ?.told()
+          .spoken.join()
+          .match(/You've received/g),
+      ).toHaveLength(3);
+    }
     world.instances.start(1);
     await world.pass(20 * MINUTE_MS);
     for (const call of world.account.calls) expect([heard(call).length, isOpen(call)]).toEqual([1, false]);
