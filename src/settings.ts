@@ -15,7 +15,7 @@ const MAX_WINDOW_SECONDS = 366 * 86_400;
  * setting is a line here and a line in {@link settingsOf}.
  */
 export const settingSchemas = {
-  // The message says the name three times, and ACS speaks at most 4,000 characters.
+  // ACS speaks at most 4,000 characters, which say the name three times. Twilio takes as many, with the name once and escaped.
   SERVICE_NAME: text.trim().regex(/^[^\p{Cc}]{1,200}$/u, 'must be 1 to 200 characters without control characters'),
   CACHE_TS_UTC_WINDOW_SECONDS: wholeNumber(1, MAX_WINDOW_SECONDS).prefault('86400'),
   DETECTION_CATEGORIES: categoryList.prefault('fire,smoke,structure'),

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
+import { ALERT_TYPES } from '../src/calls/model/alert-types.ts';
+import { longestTwiml, MOST_TWIML_CHARACTERS } from '../src/calls/providers/twilio/twiml.ts';
+import { callMessage, MAX_DETAILS_CHARACTERS } from '../src/calls/rules/message.ts';
 import { readSettings, SettingsError, settingSchemas } from '../src/settings.ts';
 
 const KEY = 'c2VjcmV0';
@@ -65,10 +68,12 @@ describe('settings', () => {
         deadlineMs: 1_800_000,
         allowedPrefixes: undefined,
         callsPerDay: 1_000,
+        callsAtOnce: 2,
         sweepSchedule: '*/30 * * * * *',
         retentionMs: 90 * DAY_MS,
         ringMs: 60_000,
         topic: undefined,
+        webhook: undefined,
       },
       sweep: { sweepSchedule: '*/30 * * * * *', retentionMs: 90 * DAY_MS },
     });
@@ -121,6 +126,7 @@ describe('settings', () => {
       { PHONE_ALLOWED_PREFIXES: ' +1, +64 ,+1', CALLS_PER_DAY: '12' },
       { phone: { allowedPrefixes: ['+1', '+64'], callsPerDay: 12 } },
     ],
+    [{ CALLS_AT_ONCE: '100' }, { phone: { callsAtOnce: 100 } }],
     [{ SWEEP_SCHEDULE: '0 */5 * * * 1-5' }, { sweep: { sweepSchedule: '0 */5 * * * 1-5' } }],
     [{ CALL_RETENTION_DAYS: '7' }, { sweep: { retentionMs: 7 * DAY_MS }, phone: { retentionMs: 7 * DAY_MS } }],
   ])('are taken as they are given: %o', (given, settings) => {
@@ -137,12 +143,15 @@ describe('settings', () => {
       TWILIO_AUTH_TOKEN: 'a-token',
       TWILIO_SOURCE_PHONE_NUMBER: '+12065550198',
     };
-    const settings = { callsPerSecond: 1, voice: 'Polly.Joanna', detectsMachines: false };
-    const own = { twilio: { ...settings, apiBaseUrl: 'https://api.twilio.com', source: '+12065550198' } };
+    const settings = { callsPerSecond: 1, voice: 'Polly.Joanna', authTokens: ['a-token'], source: '+12065550198' };
+    const own = { twilio: { ...settings, apiBaseUrl: 'https://api.twilio.com' } };
     expect(readSettings({ ...common, ...twilio }).phone).toMatchObject(own);
+    const rotated = { ...common, ...twilio, TWILIO_SECONDARY_AUTH_TOKEN: 'the-next' };
+    expect(readSettings(rotated).phone).toMatchObject({ twilio: { authTokens: ['a-token', 'the-next'] } });
     expect(readSettings({ ...REQUIRED, ...twilio, PHONE_PROVIDER: 'twilio' }).phone).toMatchObject(own);
     expect(readSettings({ ...REQUIRED, ...twilio, PHONE_PROVIDER: 'acs' }).phone).toHaveProperty('connection');
-    expect(refused({ ...REQUIRED, ...twilio })).toEqual(['PHONE_PROVIDER']);
+    const { ACS_CONNECTION_STRING: _, ...acs } = { ...REQUIRED, ACS_ENDPOINT: 'https://calls.communication.azure.com' };
+    for (const both of [REQUIRED, acs]) expect(refused({ ...both, ...twilio })).toEqual(['PHONE_PROVIDER']);
     expect(refused({ ...common, PHONE_PROVIDER: 'twilio' })).toEqual(Object.keys(twilio).toSorted());
     const reference = '@Microsoft.KeyVault(SecretUri=https://v.example/secrets/x)';
     for (const [name, wrong] of [
@@ -154,11 +163,21 @@ describe('settings', () => {
       ['TWILIO_SOURCE_PHONE_NUMBER', '12065550198'],
       ['TWILIO_CALLS_PER_SECOND', '0'],
       ['TWILIO_VOICE', 'a b'],
-      ['TWILIO_MACHINE_DETECTION', 'yes'],
+      ['TWILIO_SECONDARY_AUTH_TOKEN', reference],
       ['TWILIO_API_BASE_URL', 'http://api.example'],
     ] as const) {
       expect(refused({ ...common, ...twilio, [name]: wrong })).toEqual([name]);
     }
+  });
+
+  it('leave room for the longest message in a call request to Twilio, all of it escaped', () => {
+    const name = '&'.repeat(200);
+    const base = `https://${'a'.repeat(492)}`;
+    const voice = 'x'.repeat(60);
+    expect(() => withSettings({ SERVICE_NAME: name, TWILIO_VOICE: voice })).not.toThrow();
+    const longest = { details: '&'.repeat(MAX_DETAILS_CHARACTERS), confirm: true };
+    const lengths = ALERT_TYPES.map((type) => longestTwiml(callMessage(name, type, longest), base, voice));
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(MOST_TWIML_CHARACTERS);
   });
 
   it('need nothing of ACS where the phone is off', () => {
@@ -201,19 +220,21 @@ describe('wrong settings stop the app, each named, none printed', () => {
     ['ACS_RESOURCE_ID', [GUID], 'two words'],
     ['ACS_TOKEN_ISSUER', [], 'http://issuer.example.org'],
     ['ACS_TOKEN_KEYS_URL', [], 'file:///etc/keys'],
+    ['CALLBACK_BASE_URL', [`https://${'a'.repeat(492)}`], `https://${'a'.repeat(493)}`, 'https://watch.example.org/&'],
     ['CALLBACK_BASE_URL', ['http://[::1]:7071'], undefined, 'http://watch.example.org', 'http://127.0.0.1.example.org'],
     ['CALLBACK_BASE_URL', [], 'https://watch.example.org/?x=1', 'https://user:secret@watch.example.org'],
     ['TEST_CALLBACK_BASE_URL', [], 'ftp://tunnel.example.org', 'tunnel'],
     ['PHONE', ['on'], 'maybe'],
-    ['CALL_ATTEMPTS', [], '0', '11'],
-    ['CALL_RETRY_SECONDS', [], '4', '3601'],
-    ['NOTIFICATION_DEADLINE_MINUTES', [], '0', '1441'],
+    ['CALL_ATTEMPTS', ['1', '10'], '0', '11'],
+    ['CALL_RETRY_SECONDS', ['5', '3600'], '4', '3601'],
+    ['NOTIFICATION_DEADLINE_MINUTES', ['1', '1440'], '0', '1441'],
     ['PHONE_ALLOWED_PREFIXES', [], '1,64', '+1,,+64', '+', '+1,+'],
-    ['CALL_RING_SECONDS', [], '14', '111'],
+    ['CALL_RING_SECONDS', ['15', '110'], '14', '111'],
     ['EVENT_TOPIC_ENDPOINT', [], 'http://outcomes.example.org/api/events'],
-    ['CALLS_PER_DAY', [], '0'],
+    ['CALLS_PER_DAY', ['1', '100000'], '0', '100001'],
+    ['CALLS_AT_ONCE', ['1', '100'], '0', '101', 'two'],
     ['SWEEP_SCHEDULE', [], '1 2 3 4 5', 'every minute of the day now', '60 * * * * *', '0 0 0 0 * *', '0 0 0 * * 7'],
-    ['CALL_RETENTION_DAYS', [], '1'],
+    ['CALL_RETENTION_DAYS', ['2', '3650'], '1', '3651'],
   ])('%s, but none of %j', (setting, right, ...wrong) => {
     for (const value of right) expect(() => withSettings({ [setting]: value })).not.toThrow();
     for (const value of wrong) {

@@ -58,9 +58,13 @@ const canBeExtended = (value: string): boolean => {
   return url === null || `${url.search}${url.hash}${url.username}${url.password}` === '';
 };
 
+/** The message of a call request to Twilio holds two addresses below `CALLBACK_BASE_URL`, escaped, and must not exceed 4,000 characters. */
+const BASE = /^[^&<>"']{1,500}$/;
+
 /** A URL that paths are appended to; read without slashes at its end. */
 export const baseUrl = httpsOrLoopbackUrl
   .refine(canBeExtended, 'must have no query, fragment or credentials')
+  .refine((value) => BASE.test(value), 'must have at most 500 characters, and none that XML escapes')
   .transform((value) => value.replace(/\/+$/, ''));
 
 const PREFIX = /^\+[1-9]\d{0,14}$/;

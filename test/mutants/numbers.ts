@@ -1,12 +1,13 @@
 /**
- * `npm run mutants`: multiplies and divides by ten each number of the rules about calls, one at a time, in a copy of the source, and runs the tests
- * that should notice: those of the rules, of the states and of the settings first, and the world of calls if these pass. Prints each number that no
- * test holds, and exits with 1 if there is one.
+ * `npm run mutants`: multiplies and divides by ten each number of calling, one at a time, in a copy of the source, and runs the tests that should
+ * notice: the unit tests of calls and of the settings first, and the world of calls if these pass. Prints each number that no test holds, and exits
+ * with 1 if there is one.
  */
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { parseSync, Visitor } from 'vite';
@@ -16,25 +17,45 @@ import { numberOption, runCommand } from '../../infra/cli/command-line.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Where the numbers of the rules stand. */
-const PLACES = ['src/calls/rules', 'src/calls/state', 'src/calls/model', 'src/settings/phone.ts'];
+/** Paths of tests, which are run together. */
+type Tests = readonly (readonly string[])[];
 
-/** What is run, one after the other until one fails. */
-const TESTS = [
-  ['test/calls/rules', 'test/calls/state', 'test/calls/model', 'test/settings.test.ts'],
-  ['test/worlds/calls'],
-] as const;
+/** Where the numbers stand. */
+const PLACES = [
+  'src/calls/rules',
+  'src/calls/state',
+  'src/calls/model',
+  'src/calls/store',
+  'src/calls/run',
+  'src/calls/providers',
+  'src/calls/phone.ts',
+  'src/settings/phone.ts',
+  'src/settings/twilio.ts',
+];
+
+/** What is run, one after the other until one fails: the tests of the file, those of its folder, all unit tests, the world. */
+const UNITS = ['test/calls', 'test/settings.test.ts'];
+const WORLDS = ['test/worlds/calls'];
+const ownTests = (file: string): Tests =>
+  [file.replace(/\.ts$/, '.test.ts'), dirname(file)]
+    .map((path) => path.replace(/^src/, 'test'))
+    .flatMap((path) => (path.startsWith('test/calls/') && existsSync(join(ROOT, path)) ? [[path]] : []));
 
 /** What the copy needs beside the source. */
 const NEEDED = ['src', 'infra', 'test', 'package.json', 'tsconfig.json', 'host.json', 'local.settings.json.example'];
 
 const MUTANTS = {
-  help: `npm run mutants -- [--of TEXT] [--workers N]
-  Changes each number of the rules about calls, one at a time, and tells which of them no test holds.
+  help: `npm run mutants -- [--of TEXT] [--units] [--workers N]
+  Changes each number of calling, one at a time, and tells which of them no test holds.
   --of TEXT    only numbers of files whose path has this text
+  --units      runs the unit tests alone, without the world of calls
   --workers N  how many are tried at the same time, 1 to 16; 2 by default`,
-  options: { of: { type: 'string', default: '' }, workers: { type: 'string', default: '2' } },
-  values: z.object({ of: z.string(), workers: numberOption('workers', 1, 16).default(2) }),
+  options: {
+    of: { type: 'string', default: '' },
+    units: { type: 'boolean', default: false },
+    workers: { type: 'string', default: '2' },
+  },
+  values: z.object({ of: z.string(), units: z.boolean(), workers: numberOption('workers', 1, 16).default(2) }),
 } as const;
 
 /** A number of the source, and what it becomes. */
@@ -47,16 +68,23 @@ interface Mutant {
 
 const filesIn = async (place: string): Promise<readonly string[]> =>
   (await stat(join(ROOT, place))).isDirectory()
-    ? (await readdir(join(ROOT, place))).filter((name) => name.endsWith('.ts')).map((name) => `${place}/${name}`)
+    ? (await readdir(join(ROOT, place), { recursive: true }))
+        .filter((name) => name.endsWith('.ts'))
+        .map((name) => `${place}/${name}`)
     : [place];
 
 /** Each number of a file, but 0, times ten and a tenth. */
 const mutantsOf = async (file: string): Promise<readonly Mutant[]> => {
   const source = await readFile(join(ROOT, file), 'utf8');
   const mutants: Mutant[] = [];
+  let typeEndsAt = 0;
   const visitor = new Visitor({
+    // Types are gone when the tests run.
+    TSLiteralType({ end }) {
+      typeEndsAt = end;
+    },
     Literal(node) {
-      if (typeof node.value !== 'number' || node.value === 0) return;
+      if (typeof node.value !== 'number' || node.value === 0 || node.start < typeEndsAt) return;
       const line = source.slice(0, node.start).split('\n').length;
       const text = source.slice(node.start, node.end);
       for (const value of [node.value * 10, node.value / 10]) {
@@ -83,19 +111,21 @@ const copyOfSource = async (): Promise<string> => {
 const passes = (copy: string, paths: readonly string[]): Promise<boolean> =>
   new Promise((resolve, reject) => {
     const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
-    const args = [vitest, 'run', '--bail=1', '--config', 'test/mutants/vitest.config.ts', ...paths];
+    // The world replaces modules of Node's, and so needs modules of its own.
+    const isolated = paths === WORLDS ? [] : ['--no-isolate'];
+    const args = [vitest, 'run', '--bail=1', ...isolated, '--config', 'test/mutants/vitest.config.ts', ...paths];
     const child = spawn(process.execPath, args, { cwd: copy, stdio: 'ignore' });
     child.on('error', reject);
     child.on('exit', (code) => resolve(code === 0));
   });
 
-const survives = async (copy: string): Promise<boolean> => {
-  for (const paths of TESTS) if (!(await passes(copy, paths))) return false;
+const survives = async (copy: string, tests: Tests): Promise<boolean> => {
+  for (const paths of tests) if (!(await passes(copy, paths))) return false;
   return true;
 };
 
 /** Tries mutants until none is left; answers those that no test noticed. */
-const tryMutants = async (mutants: Iterator<Mutant>): Promise<readonly Mutant[]> => {
+const tryMutants = async (mutants: Iterator<Mutant>, tests: Tests): Promise<readonly Mutant[]> => {
   const copy = await copyOfSource();
   const survivors: Mutant[] = [];
   try {
@@ -104,7 +134,7 @@ const tryMutants = async (mutants: Iterator<Mutant>): Promise<readonly Mutant[]>
       const path = join(copy, file);
       const source = await readFile(path, 'utf8');
       await writeFile(path, changed);
-      if (await survives(copy)) {
+      if (await survives(copy, [...ownTests(file), ...tests])) {
         survivors.push(next.value);
         console.log(`${file}:${line}: ${text}: no test fails`);
       }
@@ -116,9 +146,10 @@ const tryMutants = async (mutants: Iterator<Mutant>): Promise<readonly Mutant[]>
   return survivors;
 };
 
-await runCommand(MUTANTS, async ({ of, workers }) => {
+await runCommand(MUTANTS, async ({ of, units, workers }) => {
+  const tests = units ? [UNITS] : [UNITS, WORLDS];
   const copy = await copyOfSource();
-  const isGreen = await survives(copy);
+  const isGreen = await survives(copy, tests);
   await rm(copy, { recursive: true, force: true });
   if (!isGreen) {
     console.error('The tests fail without any change.');
@@ -127,7 +158,7 @@ await runCommand(MUTANTS, async ({ of, workers }) => {
   const files = (await Promise.all(PLACES.map(filesIn))).flat().filter((file) => file.includes(of));
   const mutants = (await Promise.all(files.map(mutantsOf))).flat();
   const each = mutants.values();
-  const survivors = (await Promise.all(Array.from({ length: workers }, () => tryMutants(each)))).flat();
+  const survivors = (await Promise.all(Array.from({ length: workers }, () => tryMutants(each, tests)))).flat();
   console.log(`${mutants.length} mutants, ${survivors.length} that no test notices.`);
   return survivors.length === 0 ? 0 : 1;
 });

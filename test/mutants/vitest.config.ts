@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** `npm run mutants`: the tests of the rules about calls, without the bundles and Azurite that others need. */
+/** `npm run mutants`: tests of calls that need neither a bundle nor Azurite. Only the world needs modules of its own. */
 export default defineConfig({
   test: {
     setupFiles: ['test/harness/fixed-examples.ts'],

@@ -1,3 +1,5 @@
+import pLimit from 'p-limit';
+
 import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { backoffMs } from '../../storage/table.ts';
@@ -44,9 +46,10 @@ interface Pending {
 interface Decided {
   readonly before: StoredCase;
   readonly after: NotificationCase;
-  readonly steps: readonly (Decision & { readonly commands: readonly CallCommand[] })[];
+  readonly steps: readonly Pick<Done, 'isUnknown' | 'isOverDayLimit' | 'commands'>[];
   readonly lines: Lines;
   readonly shared: StoredLines;
+  readonly open: readonly OpenAttempt[];
   /** Names the write. */
   readonly commit: string;
 }
@@ -64,6 +67,8 @@ export class Cases {
   readonly #context: Context;
   readonly #onCommitted: (change: Committed) => void;
   readonly #pending = new Map<NotificationId, Pending[]>();
+  /** Commits of this process that change what all instances share follow one another. */
+  readonly #writingLines = pLimit(1);
   /** What all instances share, as this process read or wrote it last. */
   #shared: StoredLines | undefined;
 
@@ -199,19 +204,33 @@ export class Cases {
     const after = known === before ? before : withNews(before, known, destinations, now);
     // A later event may have made a command needless.
     const wanted = new Set(commandsOf(before, after, policy.line).map(nameOf));
-    const own = steps.map((one) => ({
-      ...one,
-      commands: one.commands.filter((command) => wanted.has(nameOf(command))),
+    const needed = steps.map(({ isUnknown, isOverDayLimit, commands }) => ({
+      isUnknown,
+      isOverDayLimit,
+      commands: commands.filter((command) => wanted.has(nameOf(command))),
     }));
-    return { before, after, steps: own, lines, shared, commit: newId() };
+    return { before, after, steps: needed, lines, shared, open, commit: newId() };
   }
 
   async #write(decided: Decided, events: readonly Pending[]): Promise<readonly Done[]> {
-    const { before, after, lines, shared, commit } = decided;
-    const isShared = lines !== shared.lines || events.some(({ from }) => from !== undefined);
-    const own = isShared ? { lines, etag: shared.etag } : undefined;
-    const { stored, linesEtag } = await this.#context.store.commit(before, after, commit, own);
-    if (isShared) this.#shared = { lines, etag: linesEtag };
+    const isClaim = events.some(({ from }) => from !== undefined);
+    if (decided.lines === decided.shared.lines && !isClaim) return this.#commit(decided, undefined, events);
+    return this.#writingLines(async () => {
+      // Another notification's commit of this process came first: decided again at once, without a conflict.
+      const isOutdated = !isClaim && this.#shared !== undefined && this.#shared.etag !== decided.shared.etag;
+      const current = isOutdated ? this.#decideAgain(decided, this.#shared ?? decided.shared, events) : decided;
+      return this.#commit(current, { lines: current.lines, etag: current.shared.etag }, events);
+    });
+  }
+
+  #decideAgain({ before, open, commit }: Decided, shared: StoredLines, events: readonly Pending[]): Decided {
+    return { ...this.#stepAll(before, events, shared, open), commit };
+  }
+
+  async #commit(decided: Decided, shared: StoredLines | undefined, events: readonly Pending[]) {
+    const { before, after, commit } = decided;
+    const { stored, linesEtag } = await this.#context.store.commit(before, after, commit, shared);
+    if (shared !== undefined) this.#shared = { lines: shared.lines, etag: linesEtag };
     return this.#committed(decided, stored, events);
   }
 
@@ -230,14 +249,10 @@ const isChanged = ({ before, after, lines, shared }: Decided): boolean => after 
 const nameOf = ({ command, attemptId }: CallCommand): string => `${command} ${attemptId}`;
 
 const doneOf = ({ steps }: Decided, stored: StoredCase, isWritten: boolean, shared?: StoredLines): readonly Done[] =>
-  steps.map(({ commands, isUnknown, isOverDayLimit }) => ({
-    stored,
-    isChanged: isWritten,
-    commands,
-    isUnknown,
-    isOverDayLimit,
-    shared,
-  }));
+  steps.map(({ commands, isUnknown, isOverDayLimit }) => {
+    const decided = { commands, isUnknown, isOverDayLimit };
+    return { ...decided, stored, isChanged: isWritten, shared };
+  });
 
 /** Whether an event can change nothing about a call that is over, whatever happened since it was read. */
 const isPast = (known: NotificationCase, event: CaseEvent): boolean => {

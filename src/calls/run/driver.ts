@@ -20,6 +20,9 @@ import { RowlessCalls } from './rowless-calls.ts';
 
 /** The line reports the start of a speech within 100 ms as a rule. Its acceptance is written only if nothing else is. */
 const START_REPORTED_WITHIN_MS = 1_000;
+/** How often a key is tried to be stored, and the pause between two tries. */
+const KEY_TRIES = 6;
+const KEY_PAUSE_MS = 500;
 /** Timers fire a moment early. */
 const TIMER_MS = 50;
 /** A request to stop is answered then, though some hang-ups may not be. */
@@ -56,7 +59,7 @@ export class Driver {
     // A step that fails forgets what was remembered.
     const known = attempt && this.#context.store.recall(attempt.notificationId);
     try {
-      if (attempt !== undefined && (await this.#take(event, attempt, log))) return true;
+      if (attempt !== undefined && (await this.#takePatiently(event, attempt, log))) return true;
     } catch (error) {
       if (!(error instanceof StorageTrouble) && !isUnreadable(error)) throw error;
       const kind = error instanceof StorageTrouble ? error.reason : errorKind(error);
@@ -69,7 +72,19 @@ export class Driver {
     return true;
   }
 
-  /** @returns whether the call is known */
+  /** A key is worth waiting for: nobody presses it again. @returns whether the call is known */
+  async #takePatiently(event: CallEvent & CallReport, ref: AttemptRef, log: Log): Promise<boolean> {
+    for (let tried = 1; ; tried += 1) {
+      try {
+        return await this.#take(event, ref, log);
+      } catch (error) {
+        const isLast = event.kind !== 'tone received' || tried === KEY_TRIES;
+        if (isLast || !(error instanceof StorageTrouble)) throw error;
+        await sleepBy(this.#context.clock, KEY_PAUSE_MS);
+      }
+    }
+  }
+
   async #take(event: CallEvent & CallReport, ref: AttemptRef, log: Log): Promise<boolean> {
     const done = await this.#takeEvent(ref, event, log);
     if (done === undefined || done.isUnknown === true) return false;

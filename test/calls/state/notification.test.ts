@@ -1,75 +1,162 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Attempt } from '../../../src/calls/state/attempt.ts';
-import { lookedAt, type NotificationCase, withRecipient } from '../../../src/calls/state/notification.ts';
-import { final } from '../../../src/calls/state/recipient.ts';
 import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
-import { newCase, numbers } from '../new-case.ts';
-
-// Waves, stops, limits and the end are played in the world of calls.
+import { parseCallId } from '../../../src/calls/model/ids.ts';
+import type { Callee, NotificationRequest } from '../../../src/calls/model/notification-request.ts';
+import type { Attempt } from '../../../src/calls/state/attempt.ts';
+import {
+  checkAtOfNotification,
+  hasRung,
+  isUnderWay,
+  lookedAt,
+  type NotificationCase,
+  withRecipient,
+} from '../../../src/calls/state/notification.ts';
+import { final, type FinalState, type Recipient } from '../../../src/calls/state/recipient.ts';
+import { termsOf } from '../../../src/calls/state/step.ts';
+import { callees, newCase, POLICY } from '../new-case.ts';
 
 const START = Date.parse('2026-11-21T08:00:00Z');
-const UUID = '3f0c0000-0000-4000-8000-0000000000e1';
+const WAVE_MS = 120_000;
+const [callId] = [parseCallId('call-1')];
+if (callId === undefined) throw new Error('malformed');
 
-const created = (
-  waves: readonly ReturnType<typeof numbers>[],
-  waveMs?: number,
-  confirmationsNeeded?: number,
-): NotificationCase => {
-  const alertType = alertTypeOf('ConfirmedFire');
-  return newCase(START, { alertType, waves, confirm: waveMs !== undefined, waveMs, confirmationsNeeded });
+const fire = (waves: readonly (readonly Callee[])[], more: Partial<NotificationRequest> = {}): NotificationCase =>
+  newCase(START, { alertType: alertTypeOf('ConfirmedFire'), waves, ...more });
+const inWaves = (...people: readonly number[]) =>
+  fire(
+    people.map((count, wave) => callees(count, wave * 10)),
+    { confirm: true, waveMs: WAVE_MS },
+  );
+const states = ({ recipients }: NotificationCase): string => recipients.map(({ state }) => state).join(' ');
+const lookAt = (known: NotificationCase, ms: number): NotificationCase =>
+  lookedAt(known, () => true, termsOf(known, POLICY), START + ms);
+const must = <Value>(value: Value | undefined): Value => {
+  if (value === undefined) throw new Error('nobody');
+  return value;
 };
 
-const states = ({ recipients }: NotificationCase): string => recipients.map(({ state }) => state).join(' ');
+const base = { id: 'a', line: 'acs', claimedAt: START, openThen: 0, callIds: [callId], placedAt: START };
+const RINGING: Attempt = { ...base, state: 'ringing' };
+const spokenTo = (more: object = {}): Attempt => ({
+  ...base,
+  state: 'speaking',
+  talk: { answeredAt: START, speech: { number: 0, askedAt: START }, repeatKeys: [], ...more },
+});
+const over = (endedAt: number): Attempt => ({ ...base, state: 'over', endedAt, heardUntil: endedAt, outcome: 'busy' });
 
-it('a new notification waits: who is next is decided with everybody else who waits', () => {
-  const known = created([numbers(12)]);
-  expect(states(known)).toBe(Array(12).fill('waiting').join(' '));
-  expect(
-    new Set(known.recipients.map(({ isGrouped, isCounted, dueAt }) => `${isGrouped} ${isCounted} ${dueAt}`)),
-  ).toEqual(new Set([`true true ${START}`]));
+const calling = (known: NotificationCase, index: number, attempt: Attempt, now = START): NotificationCase => {
+  const { number, wave } = must(known.recipients[index]);
+  const recipient: Recipient = { state: 'calling', number, wave, attempts: [attempt] };
+  return withRecipient(known, index, recipient, now);
+};
+const ended = (known: NotificationCase, index: number, state: FinalState, now = START): NotificationCase =>
+  withRecipient(known, index, final(must(known.recipients[index]), state), now);
+
+const isMasked = ({ recipients }: NotificationCase) => recipients.map(({ number }) => number.includes('•'));
+const checkAt = (known: NotificationCase) => (checkAtOfNotification(known, termsOf(known, POLICY)) ?? NaN) - START;
+
+describe('a new notification', () => {
+  it('waits, all of its first wave at once', () => {
+    expect(states(fire([callees(3)]))).toBe('waiting waiting waiting');
+    expect(states(inWaves(1, 2))).toBe('waiting later later');
+  });
+
+  it('has failed for recipients that are never called, or if no call of the day is left', () => {
+    const rules = { deadlineMs: 1_800_000, allowedPrefixes: ['+12065551001'] };
+    const some = newCase(START, { waves: [callees(2)] }, { rules });
+    expect(states(some)).toBe('failed waiting');
+    const none = newCase(START, { waves: [callees(2)] }, { isOverDayLimit: true });
+    expect([states(none), none.notification.completedAt]).toEqual(['failed failed', START]);
+  });
+
+  it('masks a reference that is a phone number', () => {
+    expect(fire([callees(1)], { reference: '+12065550100' }).notification.reference).toBe('+1206•••••00');
+    expect(fire([callees(1)], { reference: 'ridge-04' }).notification.reference).toBe('ridge-04');
+  });
 });
 
-it('waves do not begin after the deadline', () => {
-  const inWaves = created([numbers(1), numbers(2, 1), numbers(1, 3)], 120_000);
-  expect(states(lookedAt(inWaves, START + 1_799_999))).toBe('waiting waiting waiting later');
-  expect(states(lookedAt(inWaves, START + 1_800_000))).toBe('waiting not_reached not_reached not_reached');
-});
+describe('waves', () => {
+  it('follow one another, and do not begin after the deadline', () => {
+    const known = inWaves(1, 1, 1);
+    expect(states(lookAt(known, WAVE_MS - 1))).toBe('waiting later later');
+    const second = lookAt(known, WAVE_MS);
+    expect([states(second), second.notification.nextWaveAt]).toEqual(['waiting waiting later', START + 2 * WAVE_MS]);
+    expect(states(lookAt(known, 1_800_000 - 1))).toBe('waiting waiting later');
+    expect(states(lookAt(known, 1_800_000))).toBe('not_reached not_reached not_reached');
+  });
 
-describe('waves go on until enough have confirmed', () => {
   type News = 'confirms' | 'cannot go' | 'not reached';
-
-  /** A recipient who has pressed a key in a call that lasts, or was not reached. */
-  const after = (known: NotificationCase, index: number, news: News, now: number): NotificationCase => {
-    const recipient = known.recipients[index];
-    if (recipient === undefined) throw new Error('nobody');
-    if (news === 'not reached') return withRecipient(known, index, final(recipient, 'not_reached'), now);
-    const key = news === 'confirms' ? { confirmedAt: now } : { cannotGoAt: now };
-    const attempt: Attempt = { id: UUID, state: 'speaking', claimedAt: now, speakingAt: now, ...key };
-    return withRecipient(known, index, { ...recipient, state: 'calling', attempts: [attempt] }, now);
+  const told = (known: NotificationCase, index: number, news: News, now: number): NotificationCase => {
+    if (news === 'not reached') return ended(known, index, 'not_reached', now);
+    return calling(known, index, spokenTo(news === 'confirms' ? { confirmedAt: now } : { cannotGoAt: now }), now);
   };
+
   // Two people in the first wave, two in the second.
-  it.each<[needed: number | undefined, News[], nextNow: boolean, confirmed: boolean]>([
+  it.each<[needed: number | undefined, News[], nextNow: boolean, isEnough: boolean]>([
     [1, ['cannot go'], false, false],
     [1, ['cannot go', 'not reached'], true, false],
-    [1, ['not reached', 'not reached'], true, false],
     [1, ['cannot go', 'confirms'], false, true],
     [undefined, ['confirms'], false, true],
     [2, ['confirms'], false, false],
     [2, ['confirms', 'cannot go'], true, false],
-    [2, ['not reached'], true, false],
     [2, ['confirms', 'confirms'], false, true],
     // Two cannot be three: the second wave is called beside the first.
     [3, [], true, false],
     [3, ['confirms', 'confirms'], true, false],
-  ])('needed %s, and they %j: the next at once %s, enough %s', (needed, news, isNextNow, isEnough) => {
-    const start = created([numbers(2), numbers(2, 2)], 120_000, needed);
+  ])('needed %s, and they %j: the next at once %s, enough %s', (confirmationsNeeded, news, isNextNow, isEnough) => {
+    const waves = [callees(2), callees(2, 2)];
+    const start = fire(waves, { confirm: true, waveMs: WAVE_MS, confirmationsNeeded });
     const now = START + 30_000;
-    const known = news.reduce((before, what, index) => after(before, index, what, now), start);
-    const { nextWaveAt, confirmedAt, confirmations } = known.notification;
+    const known = news.reduce((before, what, index) => told(before, index, what, now), start);
+    const { nextWaveAt, confirmedAt } = known.notification;
     expect(nextWaveAt !== undefined && nextWaveAt <= now).toBe(isNextNow);
     expect(confirmedAt).toBe(isEnough ? now : undefined);
-    expect(confirmations).toBe(news.filter((what) => what === 'confirms').length);
     expect(known.recipients.slice(2).map(({ state }) => state)).toEqual(Array(2).fill(isEnough ? 'stopped' : 'later'));
   });
+
+  it('without them, a confirmation stops nobody', () => {
+    const known = calling(fire([callees(2)], { confirm: true }), 0, spokenTo({ confirmedAt: START }));
+    expect([states(known), known.notification.confirmedAt]).toEqual(['calling waiting', undefined]);
+  });
+});
+
+describe('its end', () => {
+  const known = fire([callees(2)]);
+
+  it('comes when all are final; numbers are kept until no call is open either', () => {
+    const open = ended(calling(known, 0, RINGING), 1, 'heard', START + 5);
+    expect([open.notification.completedAt, isMasked(open)]).toEqual([undefined, [false, false]]);
+    const { number, wave } = must(open.recipients[0]);
+    // Somebody answered after a final word.
+    const late = withRecipient(open, 0, { state: 'not_reached', number, wave, attempts: [spokenTo()] }, START + 6);
+    expect([late.notification.completedAt, isUnderWay(late), isMasked(late)]).toEqual([
+      START + 6,
+      true,
+      [false, false],
+    ]);
+    const done = withRecipient(late, 0, { state: 'not_reached', number, wave, attempts: [over(START + 7)] }, START + 7);
+    expect([done.notification.completedAt, isUnderWay(done), isMasked(done)]).toEqual([START + 6, false, [true, true]]);
+  });
+});
+
+it.each<[what: string, attempt: Attempt, ms: number, has: boolean]>([
+  ['rings for less than 6 s', RINGING, 5_999, false],
+  ['rings for 6 s', RINGING, 6_000, true],
+  ['is answered', spokenTo(), 0, true],
+  ['was busy after 5.999 s', over(START + 5_999), 60_000, false],
+  ['rang for 6 s', over(START + 6_000), 60_000, true],
+])('a phone that %s has rung: %#', (_, attempt, ms, has) => {
+  expect(hasRung(calling(fire([callees(2)]), 0, attempt), START + ms)).toBe(has);
+});
+
+it('is checked when a call, a wave or the deadline is due', () => {
+  const two = fire([callees(2)]);
+  expect([checkAt(two), checkAt(calling(two, 0, RINGING)), checkAt(inWaves(1, 1))]).toEqual([
+    1_800_000,
+    60_000,
+    WAVE_MS,
+  ]);
+  const done = ended(ended(two, 0, 'heard'), 1, 'heard');
+  expect(checkAtOfNotification(done, termsOf(done, POLICY))).toBeUndefined();
 });

@@ -1,230 +1,203 @@
 import { describe, expect, it } from 'vitest';
 
+import type { CallResult } from '../../../src/calls/model/call-event.ts';
+import { parseCallId } from '../../../src/calls/model/ids.ts';
+import { maskPhoneNumber, parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { AttemptEvent } from '../../../src/calls/state/attempt.ts';
-import { parseCallId, newNotificationId } from '../../../src/calls/model/ids.ts';
-import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import {
   afterEvent,
-  afterMadeWay,
   claimed,
+  final,
   looked,
+  postponed,
   type ReachTerms,
   type Recipient,
   stopped,
+  waiting,
 } from '../../../src/calls/state/recipient.ts';
-import { SET_UP_RETRY_MS } from '../../../src/calls/rules/whose-fault.ts';
-import { viewOf } from '../../../src/calls/state/view.ts';
 
 const [number, callId] = [parsePhoneNumber('+12065550100'), parseCallId('call-1')];
 if (number === undefined || callId === undefined) throw new Error('malformed');
 const START = Date.parse('2026-11-21T08:00:00Z');
-const UUID = '3f0c0000-0000-4000-8000-0000000000e1';
 const TERMS: ReachTerms = {
   allowedPrefixes: undefined,
   attempts: 3,
   retryMs: 60_000,
-  line: { name: 'acs', isIdempotent: true },
+  line: { name: 'acs', isIdempotent: true, speaksByItself: false },
   confirm: false,
   deadlineAt: START + 1_800_000,
   ringMs: 60_000,
   unitMs: 7_000,
   messageMs: 40_000,
 };
-const WAITING: Recipient = { state: 'waiting', number, wave: 1, attempts: [], queuedAt: START, dueAt: START };
+const CONFIRM: ReachTerms = { ...TERMS, confirm: true };
+const NOBODY: Recipient = { state: 'later', number, wave: 1, attempts: [] };
+const WAITING = waiting(NOBODY, START);
 
 const at = (seconds: number): number => START + seconds * 1_000;
 
 type Events = readonly AttemptEvent[];
 
-/** The recipient after calls that came to these events, each when it is due, and its events a second after another. */
-const called = (calls: readonly Events[], terms: Partial<ReachTerms> = {}, redialAt?: number): Recipient => {
-  const rules = { ...TERMS, ...terms };
-  return calls.reduce((recipient, events) => {
-    const id = `attempt ${recipient.attempts.length}`;
-    const from = recipient.dueAt ?? START;
-    return events.reduce(
-      (known, event, index) => afterEvent(known, id, event, rules, from + (index + 1) * 1_000, redialAt).next,
-      claimed(recipient, { attemptId: id }, rules, from).next,
-    );
+const claim = (recipient: Recipient, terms = TERMS, now = START, openThen = 0): Recipient =>
+  claimed(recipient, { attemptId: `attempt ${recipient.attempts.length + 1}`, openThen }, terms, now);
+
+/** The recipient after the events of its last attempt, each a second after another. */
+const after = (recipient: Recipient, events: Events, terms = TERMS, from = START): Recipient =>
+  events.reduce(
+    (known, event, index) =>
+      afterEvent(known, known.attempts.at(-1)?.id ?? '', event, terms, from + (index + 1) * 1_000).next,
+    recipient,
+  );
+
+/** The recipient after calls that came to these events, each claimed when it was due. */
+const called = (calls: readonly Events[], terms = TERMS, openThen = 0): Recipient =>
+  calls.reduce((recipient, events) => {
+    const from = recipient.state === 'waiting' ? recipient.dueAt : START;
+    return after(claim(recipient, terms, from, openThen), events, terms, from);
   }, WAITING);
-};
 
 const placed: AttemptEvent = { kind: 'placed', callId };
+const disconnected: AttemptEvent = { kind: 'disconnected', callId, result: {} };
 const speaking: Events = [placed, { kind: 'connected', callId }, { kind: 'play started', callId }];
 const completed: AttemptEvent = { kind: 'play completed', callId, result: {} };
 const hungUp: AttemptEvent = { kind: 'hung up' };
-const heard: Events = [...speaking, completed, hungUp];
 const key = (name: '1' | '3'): AttemptEvent => ({ kind: 'tone received', callId, key: { key: name, sequence: 1 } });
-const saidGoodbye: AttemptEvent = { kind: 'play completed', callId, result: {}, speech: 9 };
-const pressed: Events = [...speaking, key('1'), saidGoodbye, hungUp];
-const unconfirmed: Events = [...speaking, completed, { kind: 'no key' }, { kind: 'disconnected', callId, result: {} }];
-const cannotGo: Events = [...speaking, key('3'), { kind: 'disconnected', callId, result: {} }];
-const failed = (meaning: 'busy' | 'declined' | 'refused' | 'no_line' | 'set_up' | 'no_answer'): Events => [
+const failed = (failure: CallResult['failure']): Events => [
   placed,
-  { kind: 'create failed', callId, result: { meaning } },
+  { kind: 'create failed', callId, result: { failure, reason: failure } },
 ];
+const noCall = (failure: CallResult['failure']): Events => [
+  { kind: 'not placed', result: { failure, reason: failure } },
+];
+const unconfirmed: Events = [...speaking, completed, disconnected];
+const cannotGo: Events = [...speaking, key('3'), disconnected];
+const pressed: Events = [...speaking, key('1'), disconnected];
 
-/** What whoever asks is told. */
-const toldOf = (recipient: Recipient): string => {
-  const id = newNotificationId(START, UUID);
-  const about = { id, alertType: 'Custom', createdAt: START, deadlineAt: TERMS.deadlineAt } as const;
-  const known = { notification: { ...about, wave: 1, finals: 0 }, recipients: [recipient] };
-  const { status, recipients } = viewOf(known, at(9));
-  return `${recipient.state}: ${status}, ${recipients[0]?.status}`;
-};
+/** Calls that were declined at once, and whether each cost no attempt. */
+const declined = (count: number, openThen = 1) =>
+  called(Array<Events>(count).fill(failed('declined')), TERMS, openThen);
+const isFree = (recipient: Recipient) => recipient.attempts.map((one) => one.state === 'over' && one.isFree);
+const stop = (recipient: Recipient) => stopped(recipient, at(4));
+/** Something becomes known of the first call. */
+const toldOfFirst = (recipient: Recipient, event: AttemptEvent, terms = TERMS) =>
+  afterEvent(recipient, 'attempt 1', event, terms, at(402)).next;
 
-describe('what follows attempts', () => {
-  it.each<[what: string, calls: readonly Events[], terms: Partial<ReachTerms>, expected: Partial<Recipient>]>([
-    ['heard: nothing', [heard], {}, { state: 'heard', dueAt: undefined }],
-    ['busy: again after the pause', [failed('busy')], {}, { state: 'waiting', dueAt: at(62) }],
-    ['no answer: again after the pause', [failed('no_answer')], {}, { state: 'waiting', dueAt: at(62) }],
-    ['as often as the rules say', [failed('busy'), failed('busy'), failed('busy')], {}, { state: 'not_reached' }],
-    ['declined: once more', [failed('declined')], {}, { state: 'waiting' }],
-    ['declined twice: no more', [failed('declined'), failed('declined')], {}, { state: 'not_reached' }],
-    ['refused: no more', [failed('refused')], {}, { state: 'failed' }],
-    ['unconfirmed: again', [unconfirmed], { confirm: true }, { state: 'waiting' }],
-    ['cannot go: nothing', [cannotGo], { confirm: true }, { state: 'cannot_go', dueAt: undefined }],
-    ['cannot go at the second call: nothing', [unconfirmed, cannotGo], { confirm: true }, { state: 'cannot_go' }],
-    ['confirmed: nothing', [pressed], { confirm: true }, { state: 'confirmed' }],
-    ['nothing after the deadline', [failed('busy')], { deadlineAt: at(62) }, { state: 'not_reached' }],
-    ['our set-up: later', [failed('set_up')], {}, { attempts: [], dueAt: at(2) + SET_UP_RETRY_MS }],
-    // It costs no attempt, and keeps its place behind nobody.
-    ['no line: when one is free', [failed('no_line')], {}, { attempts: [], isCounted: true, dueAt: START }],
-  ])('%s', (_, calls, terms, expected) => {
+describe('what follows calls', () => {
+  it.each<[what: string, calls: readonly Events[], expected: object, terms?: ReachTerms]>([
+    ['heard: nothing', [[...speaking, completed, hungUp]], { state: 'heard' }],
+    ['busy: again after the pause', [failed('busy')], { state: 'waiting', dueAt: at(62), queuedAt: at(62) }],
+    ['busy three times: no more', [failed('busy'), failed('busy'), failed('busy')], { state: 'not_reached' }],
+    ['refused: no more', [failed('refused')], { state: 'failed' }],
+    ['confirmed: nothing', [pressed], { state: 'confirmed' }, CONFIRM],
+    ['cannot go: nothing', [cannotGo], { state: 'cannot_go' }, CONFIRM],
+    ['the deadline: no more', [failed('busy')], { state: 'not_reached' }, { ...TERMS, deadlineAt: at(62) }],
+  ])('%s', (_, calls, expected, terms) => {
     expect(called(calls, terms)).toMatchObject(expected);
   });
 
-  it.each([
-    ['where a line seemed free', false, 1],
-    ['where lines were known to be full', true, 0],
-  ])(
-    'a call that may have been declined %s is dialled again when it is said, and counts among the calls of the day',
-    (_, isProbe, noLine) => {
-      const { next } = claimed(WAITING, { attemptId: 'a', isProbe }, TERMS, START);
-      const [event] = failed('no_line').slice(-1);
-      if (event === undefined) throw new Error('no event');
-      const expected = {
-        noLine,
-        refusals: 1,
-        isCounted: undefined,
-        attempts: [],
-        hadNoLine: true,
-        dueAt: at(4),
-        queuedAt: START,
-      };
-      expect(afterEvent(next, 'a', event, TERMS, at(2), at(4)).next).toMatchObject(expected);
+  it.each(['capacity', 'unreachable', 'set_up'] as const)(
+    'no call by %s: it costs no attempt, and the recipient queues anew',
+    (failure) => {
+      const recipient = called([failed('busy'), noCall(failure)]);
+      expect(recipient).toMatchObject({ state: 'waiting', dueAt: at(63), queuedAt: at(63), reason: failure });
+      expect(recipient.attempts).toHaveLength(1);
     },
   );
 
-  it('who made way for an urgent call keeps place and attempt, and its late events are not of a foreign call', () => {
-    const again = called([[placed, { kind: 'make way' }, hungUp]]);
-    expect(again).toMatchObject({
-      state: 'waiting',
-      attempts: [],
-      queuedAt: START,
-      dueAt: START,
-      madeWay: 'attempt 0',
+  it('the first two quick declines beside other calls cost no attempt, and are dialed after the pause', () => {
+    expect(declined(1)).toMatchObject({ state: 'waiting', dueAt: at(62) });
+    expect(isFree(declined(4))).toEqual([true, true, undefined, undefined]);
+    expect([declined(4), declined(5)].map(({ state }) => state)).toEqual(['waiting', 'not_reached']);
+    expect(isFree(declined(2, 0))).toEqual([undefined, undefined]);
+  });
+});
+
+describe('nobody is dialed', () => {
+  it.each<[what: string, recipient: Recipient, expected: object]>([
+    ['after the deadline', claim(WAITING, TERMS, TERMS.deadlineAt), { state: 'not_reached' }],
+    ['if the number may not be called', claim(WAITING, { ...TERMS, allowedPrefixes: ['+64'] }), { state: 'failed' }],
+    ['if it is done with', claim(final(WAITING, 'heard')), { state: 'heard' }],
+    [
+      'if its number is not kept any more',
+      claim({ ...WAITING, number: maskPhoneNumber(number) }),
+      { state: 'waiting' },
+    ],
+  ])('%s', (_, recipient, expected) => {
+    expect(recipient).toMatchObject(expected);
+    expect(recipient.attempts.every(({ state }) => state === 'over')).toBe(true);
+  });
+
+  it('before midnight, or the deadline, if the calls of the day are used up; it is told why', () => {
+    const midnight = at(600);
+    expect(postponed(WAITING, midnight, TERMS)).toMatchObject({ dueAt: midnight, isOverDayLimit: true });
+    const late = postponed(WAITING, at(3_600), TERMS);
+    expect(late).toMatchObject({ dueAt: TERMS.deadlineAt });
+    expect(looked(late, true, TERMS, TERMS.deadlineAt)).toMatchObject({
+      state: 'not_reached',
+      attempts: [{ outcome: 'unknown', reason: 'the calls of this UTC day are used up: see CALLS_PER_DAY' }],
     });
-    expect(again.isCounted).toBeUndefined();
-  });
-
-  it.each<[what: string, AttemptEvent, confirm: boolean, state: string]>([
-    ['heard the message', completed, false, 'heard'],
-    ['heard it and was to press a key', completed, true, 'waiting'],
-    ['pressed 1', key('1'), true, 'confirmed'],
-    ['pressed 3', key('3'), true, 'cannot_go'],
-  ])('who made way, and was spoken to without the table, %s', (_, event, confirm, state) => {
-    const again = called([[placed, { kind: 'make way' }, hungUp]]);
-    const { next, isPast } = afterMadeWay(again, event, { ...TERMS, confirm }, at(60));
-    expect(next).toMatchObject({ state, attempts: [{ id: 'attempt 0', state: 'over' }] });
-    expect(next.madeWay).toBeUndefined();
-    expect(isPast).not.toBe(true);
-  });
-
-  it.each<[what: string, AttemptEvent]>([
-    ['its end', { kind: 'disconnected', callId, result: {} }],
-    ['a key that nobody asked for', key('1')],
-  ])('of a call that made way, %s changes nothing', (_, event) => {
-    const again = called([[placed, { kind: 'make way' }, hungUp]]);
-    expect(afterMadeWay(again, event, TERMS, at(60))).toEqual({ next: again, commands: [], isPast: true });
-  });
-
-  it('who is spoken to makes no way', () => {
-    expect(called([[...speaking, { kind: 'make way' }]]).attempts[0]?.state).toBe('speaking');
-  });
-
-  describe('somebody who answers after a final word', () => {
-    const gone: AttemptEvent = { kind: 'not spoken', why: 'gone', result: {} };
-    const given = called([failed('declined'), failed('declined')]);
-
-    it.each<[what: string, from: Recipient, Events, commands: string, told: readonly string[]]>([
-      ['is spoken to, and hears it', given, [completed, hungUp], 'speak, hang up', ['calling', 'heard']],
-      ['has gone, and waits for another call', given, [gone], 'speak', ['waiting']],
-      ['after a stop is hung up, and not called again', stopped(given, at(199)), [hungUp], 'hang up', ['not_reached']],
-    ])('%s', (_, from, events, commands, told) => {
-      const asked: string[] = [];
-      const seen = [{ kind: 'connected', callId } as const, ...events].reduce<readonly Recipient[]>(
-        (known, event, index) => {
-          const step = afterEvent(known.at(-1) ?? from, 'attempt 1', event, TERMS, at(200 + index));
-          asked.push(...step.commands.map(({ command }) => command));
-          return [...known, step.next];
-        },
-        [from],
-      );
-      expect(asked.join(', ')).toBe(commands);
-      expect(seen.map(toldOf)).toEqual(
-        ['not_reached', 'calling', ...told].map(
-          (state) => `${state}: completed, ${state === 'heard' ? state : 'not_reached'}`,
-        ),
-      );
-    });
-
-    it('is told to be what was said last, if somebody stops while another call is waited for', () => {
-      const answered = afterEvent(given, 'attempt 1', { kind: 'connected', callId }, TERMS, at(200)).next;
-      const waiting = afterEvent(answered, 'attempt 1', gone, TERMS, at(201)).next;
-      expect(
-        [waiting, claimed(waiting, { attemptId: 'attempt 2' }, TERMS, at(400)).next, stopped(waiting, at(400))].map(
-          toldOf,
-        ),
-      ).toEqual(['waiting', 'calling', 'not_reached'].map((state) => `${state}: completed, not_reached`));
+    const redialed = called([failed('busy')]);
+    expect(looked(redialed, true, TERMS, TERMS.deadlineAt)).toMatchObject({
+      state: 'not_reached',
+      attempts: [{ outcome: 'busy' }],
     });
   });
+});
 
-  describe('a key that is reported late', () => {
-    const confirm = { ...TERMS, confirm: true };
-    const waiting = called([unconfirmed], { confirm: true });
-    const dialling = claimed(waiting, { attemptId: 'attempt 1' }, confirm, at(400)).next;
-    const ringing = afterEvent(dialling, 'attempt 1', { kind: 'placed', callId }, confirm, at(401)).next;
+describe('a stop', () => {
+  it.each<[state: string, what: string, before: Events, events: Events]>([
+    ['stopped', 'if its phone rang', [placed], [hungUp]],
+    ['stopped', 'if its call is accepted afterwards', [], [placed, hungUp]],
+    ['stopped', 'if its request placed no call', [], noCall('capacity')],
+    ['heard', 'if it hears the message to its end', speaking, [completed, hungUp]],
+    ['stopped', 'if it hangs up before', speaking, [disconnected]],
+  ])('a recipient is %s, %s', (state, _, before, events) => {
+    expect(after(stop(called([before])), events, TERMS, at(4))).toMatchObject({ state });
+  });
+});
 
-    it.each([
-      ['1', 'confirmed'],
-      ['3', 'cannot_go'],
-    ] as const)('%s: nobody is called again, and a phone that rings already is hung up', (name, state) => {
-      const late = (recipient: Recipient) => afterEvent(recipient, 'attempt 0', key(name), confirm, at(402));
-      expect(late(waiting)).toMatchObject({ next: { state, dueAt: undefined }, commands: [] });
-      expect(late(ringing).next.attempts[1]?.state).toBe('hanging_up');
-      const over = afterEvent(late(ringing).next, 'attempt 1', hungUp, confirm, at(403)).next;
-      expect(over.state).toBe(state);
-      // What is claimed and not accepted yet is hung up as soon as it rings, and not sent again.
-      const requested = late(dialling);
-      expect(requested.commands).toEqual([]);
-      expect(afterEvent(requested.next, 'attempt 1', { kind: 'placed', callId }, confirm, at(403)).commands).toEqual([
-        { command: 'hang up', attemptId: 'attempt 1' },
-      ]);
-      expect(looked(requested.next, confirm, at(500)).commands).toEqual([]);
-    });
-
-    it('1 wins over a 3 that was final already', () => {
-      const no = called([cannotGo], { confirm: true });
-      expect(afterEvent(no, 'attempt 0', key('1'), confirm, at(500)).next.state).toBe('confirmed');
-      const yes = called([pressed], { confirm: true });
-      expect(afterEvent(yes, 'attempt 0', key('3'), confirm, at(500)).next).toBe(yes);
-    });
+describe('late news', () => {
+  it('of a message that was heard counts', () => {
+    expect(toldOfFirst(called([[...speaking.slice(0, 2), disconnected]]), completed).state).toBe('heard');
   });
 
-  it('late good news counts', () => {
-    const waiting = called([[...speaking.slice(0, 2), { kind: 'disconnected', callId, result: {} }]]);
-    expect(waiting).toMatchObject({ state: 'waiting', attempts: [{ outcome: 'unknown' }] });
-    expect(afterEvent(waiting, 'attempt 0', completed, TERMS, at(20)).next).toMatchObject({ state: 'heard' });
+  it.each([
+    ['1', 'confirmed'],
+    ['3', 'cannot_go'],
+  ] as const)('of the key %s ends the dialing: a phone that rings already is hung up', (name, state) => {
+    const waits = called([unconfirmed], CONFIRM);
+    expect(toldOfFirst(waits, key(name), CONFIRM).state).toBe(state);
+    const requested = claim(waits, CONFIRM, at(400));
+    // What is claimed and not accepted yet is hung up as soon as it rings, and not sent again.
+    const late = toldOfFirst(requested, key(name), CONFIRM);
+    expect(looked(late, true, CONFIRM, at(500)).attempts[1]).toMatchObject({ state: 'claimed', sent: 1 });
+    expect(after(late, [placed], CONFIRM, at(403)).attempts[1]).toMatchObject({ unanswered: 'stopped' });
+    const ringing = toldOfFirst(after(requested, [placed], CONFIRM, at(400)), key(name), CONFIRM);
+    expect(ringing.attempts[1]).toMatchObject({ state: 'hanging_up', unanswered: 'stopped' });
+    expect(after(ringing, [hungUp], CONFIRM, at(403)).state).toBe(state);
+  });
+
+  it('only improves a final state', () => {
+    expect(toldOfFirst(called([cannotGo], CONFIRM), key('1'), CONFIRM).state).toBe('confirmed');
+    const confirmed = called([pressed], CONFIRM);
+    expect(toldOfFirst(confirmed, key('3'), CONFIRM)).toBe(confirmed);
+    const given = called([failed('busy'), failed('busy'), failed('busy')]);
+    const answers = after(
+      given,
+      [
+        { kind: 'connected', callId },
+        { kind: 'play started', callId },
+      ],
+      TERMS,
+      at(500),
+    );
+    expect([answers.attempts[2]?.state, answers.state]).toEqual(['speaking', 'not_reached']);
+    expect(after(answers, [disconnected], TERMS, at(502)).state).toBe('not_reached');
+    expect(after(answers, [completed, hungUp], TERMS, at(510)).state).toBe('heard');
+  });
+
+  it('of an attempt that placed no call changes nothing', () => {
+    const again = called([noCall('capacity')]);
+    expect(toldOfFirst(again, disconnected)).toBe(again);
   });
 });

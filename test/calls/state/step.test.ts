@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+
+import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
+import type { CallResult } from '../../../src/calls/model/call-event.ts';
+import { parseCallId } from '../../../src/calls/model/ids.ts';
+import { speakingTimes } from '../../../src/calls/rules/message.ts';
+import type { AttemptEvent } from '../../../src/calls/state/attempt.ts';
+import { type Lines, openCallsOf, queueOf, whoOf } from '../../../src/calls/state/lines.ts';
+import type { NotificationCase } from '../../../src/calls/state/notification.ts';
+import { type CaseEvent, type Decision, needsOpenCalls, step, termsOf } from '../../../src/calls/state/step.ts';
+import { callees, newCase, POLICY, RULES } from '../new-case.ts';
+
+const START = Date.parse('2026-11-21T08:00:00Z');
+const MIDNIGHT = Date.parse('2026-11-22T00:00:00Z');
+const callId = parseCallId('call-1');
+if (callId === undefined) throw new Error('malformed');
+
+const fire = newCase(START, { alertType: alertTypeOf('ConfirmedFire'), waves: [callees(2)] });
+const anomaly = newCase(START, { alertType: alertTypeOf('Anomaly'), waves: [callees(2)] });
+/** Another call is open. */
+const [beside] = openCallsOf(
+  step(
+    newCase(START, { waves: [callees(1, 90)] }),
+    { kind: 'claim', index: 0, attemptId: 'other', openThen: 0 },
+    { policy: POLICY, lines: { queue: {} }, open: [] },
+    START,
+  ).case,
+  termsOf(fire, POLICY),
+);
+if (beside === undefined) throw new Error('no call is open');
+
+const call = (event: AttemptEvent, attemptId = 'a'): CaseEvent => ({ kind: 'call', index: 0, attemptId, event });
+const claim: CaseEvent = { kind: 'claim', index: 0, attemptId: 'a', openThen: 1 };
+const placed = call({ kind: 'placed', callId });
+const connected = call({ kind: 'connected', callId });
+const ended = (failure?: CallResult['failure']) => call({ kind: 'create failed', callId, result: { failure } });
+const notPlaced = (failure: CallResult['failure'], waitMs?: number) =>
+  call({ kind: 'not placed', result: { failure, reason: failure, waitMs } });
+
+/** All that follows from events, a second after another. */
+const decided = (
+  events: readonly CaseEvent[],
+  known: NotificationCase = fire,
+  lines: Lines = { queue: {} },
+): Decision =>
+  events.reduce<Decision>(
+    (before, event, index) => {
+      const about = { policy: POLICY, lines: before.lines, open: [{ ...beside, acceptedAt: START }] };
+      return step(before.case, event, about, START + index * 1_000);
+    },
+    { case: known, lines },
+  );
+
+const used = (calls: number): Lines => ({ queue: {}, day: { day: '2026-11-21', calls } });
+
+describe('what all instances share', () => {
+  const PAUSED: Lines = { queue: { pauseUntil: START + 9_000, refusals: 2 }, check: { at: START, reason: 'x' } };
+  const CALM = { pauseUntil: undefined, refusals: undefined };
+  const who = whoOf(fire.notification.id, 0);
+
+  it.each<[what: string, events: readonly CaseEvent[], expected: object, before?: Lines]>([
+    ['a claim is a call of the day', [claim], { day: { day: '2026-11-21', calls: 1 } }],
+    ['so is a redial', [claim, placed, ended('busy'), { ...claim, attemptId: 'b' }], { day: { calls: 2 } }],
+    ['a call that was not placed is none', [claim, notPlaced('capacity')], used(7), used(7)],
+    ['also by our set-up', [claim, notPlaced('set_up')], used(7), used(7)],
+    [
+      'a refusal pauses all',
+      [claim, notPlaced('capacity')],
+      { queue: { pauseUntil: START + 2_000, refused: who, sureAt: START + 1_000 } },
+    ],
+    ['for as long as the line asks', [claim, notPlaced('capacity', 5_000)], { queue: { pauseUntil: START + 6_000 } }],
+    ['so does one that did not reach the line', [claim, notPlaced('unreachable')], { queue: { refusals: 1 } }],
+    ['a fault of our set-up', [claim, notPlaced('set_up')], { queue: { fault: { until: START + 31_000 } } }],
+    ['an accepted call ends the pause', [claim, placed], { queue: CALM, check: { at: START + 1_000 } }, PAUSED],
+    ['so does an answered one', [claim, connected], { queue: CALM }, PAUSED],
+    ['an ended call settles', [claim, placed, ended('busy')], { queue: { ended: [{ isUrgent: true }] } }],
+    [
+      'a quick decline is a suspicion',
+      [claim, placed, ended('declined')],
+      { queue: { suspects: [{ who, stayed: 1 }] } },
+    ],
+  ])('%s', (_, events, expected, before) => {
+    expect(decided(events, fire, before).lines).toMatchObject(expected);
+  });
+
+  it('is the same object where nothing of it changes', () => {
+    const before = decided([claim, placed]);
+    for (const event of [placed, claim, connected, { kind: 'stop' } as const])
+      expect(decided([event], before.case, before.lines).lines).toBe(before.lines);
+  });
+});
+
+it('an event of an attempt that is not known belongs to another system', () => {
+  expect(decided([claim, call({ kind: 'connected', callId }, 'b')]).isUnknown).toBe(true);
+  expect(decided([claim, connected]).isUnknown).toBeUndefined();
+});
+
+describe('the calls of the day', () => {
+  it('do not suffice: the recipient waits until midnight, or its deadline', () => {
+    const late = decided([claim], fire, used(100));
+    expect(late).toMatchObject({ isOverDayLimit: true, lines: used(100) });
+    expect(late.case.recipients[0]).toMatchObject({ state: 'waiting', dueAt: START + RULES.deadlineMs });
+    const long = { ...POLICY, rules: { ...RULES, deadlineMs: 24 * 3_600_000 } };
+    const known = newCase(START, {}, { rules: long.rules });
+    const { case: next } = step(known, claim, { policy: long, lines: used(100), open: [] }, START);
+    expect(next.recipients[0]).toMatchObject({ dueAt: MIDNIGHT });
+  });
+
+  it('are kept for fires, a fifth of them', () => {
+    expect([decided([claim], anomaly, used(79)), decided([claim], anomaly, used(80))]).toMatchObject([
+      { case: { recipients: [{ state: 'calling' }, {}] } },
+      { isOverDayLimit: true },
+    ]);
+    expect(decided([claim], fire, used(99)).case.recipients[0]?.state).toBe('calling');
+  });
+});
+
+it('a refusal, and a decline that may be one, need the open calls of all notifications', () => {
+  expect([notPlaced('capacity'), ended('declined')].map(needsOpenCalls)).toEqual([true, true]);
+  const others: readonly CaseEvent[] = [ended('busy'), placed, { kind: 'stop' }];
+  expect(others.some(needsOpenCalls)).toBe(false);
+});
+
+const until = (deadlineMs: number) => termsOf(fire, { ...POLICY, rules: { ...RULES, deadlineMs } }).deadlineAt - START;
+
+it('a shorter deadline holds for those who wait already, a longer one does not', () => {
+  expect([until(60_000), until(7_200_000)]).toEqual([60_000, RULES.deadlineMs]);
+});
+
+it('a unit was surely spoken two seconds after it should be: the clocks of two instances differ', () => {
+  const { unitMs, messageMs } = speakingTimes('Ridge Watch', alertTypeOf('ConfirmedFire'));
+  expect(termsOf(fire, POLICY)).toMatchObject({ unitMs: unitMs + 2_000, messageMs });
+});
+
+it('those who wait are in the queue, by their place in the request; those who are called have an open call', () => {
+  const { case: known } = decided([claim, placed]);
+  expect(queueOf(known)).toMatchObject([{ index: 1, position: 1, isUrgent: true, queuedAt: START, dueAt: START }]);
+  expect(queueOf(anomaly)).toMatchObject([{ position: 0, isUrgent: false }, { position: 1 }]);
+  const open = { index: 0, attemptId: 'a', isUrgent: true, claimedAt: START, acceptedAt: START + 1_000 };
+  expect(openCallsOf(known, termsOf(known, POLICY))).toMatchObject([{ ...open, isEnding: false }]);
+});

@@ -1,0 +1,185 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import { newNotificationId, parseCallId } from '../../src/calls/model/ids.ts';
+import type { NotificationBody, Phone } from '../../src/calls/phone.ts';
+import type { Attempt } from '../../src/calls/state/attempt.ts';
+import { acknowledged } from '../../src/calls/state/attention.ts';
+import { stoppedNotification, withRecipient } from '../../src/calls/state/notification.ts';
+import { final } from '../../src/calls/state/recipient.ts';
+import { bodyOf } from '../../src/calls/state/view.ts';
+import { notificationAnswer } from '../../src/http/notification-answer.ts';
+import { acknowledgeNotification, readNotification, stopNotification } from '../../src/http/read-notifications.ts';
+import { notifications } from '../../src/http/send-notification.ts';
+import { callees, newCase } from '../calls/new-case.ts';
+import { ask, problemOf } from './asking.ts';
+
+const START = Date.parse('2026-11-21T08:00:00Z');
+const ID = newNotificationId(START, '3f0c0000-0000-4000-8000-0000000000e1');
+const callId = parseCallId('call-1');
+if (callId === undefined) throw new Error('malformed');
+
+let listed: Omit<Parameters<Phone['list']>[0], 'isMeant'>[];
+let acknowledgedBy: string[];
+let standing: Awaited<ReturnType<Phone['needingAttention']>>['phone'];
+let found: NotificationBody[];
+beforeEach(() => {
+  [listed, acknowledgedBy, standing, found] = [[], [], { usable: true }, []];
+});
+
+const first = async () => Promise.resolve(found[0]);
+const one = {
+  read: first,
+  stop: first,
+  acknowledge: async (_: unknown, by: string) => {
+    acknowledgedBy.push(by);
+    return first();
+  },
+};
+const list = notifications({
+  send: async () => Promise.reject(new Error('nobody is phoned')),
+  list: async ({ isMeant, ...query }) => {
+    listed.push(query);
+    return Promise.resolve({ found: found.filter(isMeant), next: found.length > 1 ? ID : undefined });
+  },
+  needingAttention: async () => Promise.resolve({ notifications: found, phone: standing }),
+}).handler;
+
+const get = async (query = '') => ask(list, `/api/notifications${query}`);
+const about = async (route: typeof readNotification, method: string, body?: unknown) =>
+  ask(route(one).handler, `/api/notifications/${ID}`, {
+    method,
+    params: { id: ID },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+
+const [ana, bo] = callees(2);
+if (ana === undefined || bo === undefined) throw new Error('nobody');
+const known = newCase(START, { waves: [[{ ...ana, name: 'Ana' }, bo]], reference: 'ridge-04' }, { id: ID });
+const body = bodyOf(known, START, new Map([[0, 'number']]));
+
+describe('one notification', () => {
+  it('is answered as it stands, with the name of a recipient and why it waits', async () => {
+    found = [body];
+    const { status, body: answered } = await about(readNotification, 'GET');
+    expect([status, notificationAnswer.parse(answered)]).toEqual([200, answered]);
+    expect(answered).toMatchObject({
+      recipients: [
+        {
+          recipient: '+1206•••••00',
+          name: 'Ana',
+          status: 'waiting',
+          code: 'number',
+          reason: 'another call to this number is under way',
+          since: '2026-11-21T08:00:00.000Z',
+        },
+        { status: 'waiting', code: 'line' },
+      ],
+    });
+    expect(answered).not.toHaveProperty('worsened_since_acknowledged');
+  });
+
+  it('that became worse since it was acknowledged says so', async () => {
+    const seen = acknowledged(known, 'Ana', START);
+    found = [
+      bodyOf(withRecipient(seen, 1, final({ state: 'later', ...bo, wave: 1, attempts: [] }, 'failed'), START), START),
+    ];
+    const { body: answered } = await about(readNotification, 'GET');
+    expect(notificationAnswer.parse(answered)).toMatchObject({
+      acknowledged_by: 'Ana',
+      worsened_since_acknowledged: true,
+    });
+  });
+
+  it('that was stopped is answered with what was stopped: an attempt that rang, too', async () => {
+    const attempt: Attempt = {
+      id: 'a',
+      line: 'acs',
+      state: 'over',
+      claimedAt: START,
+      openThen: 0,
+      callIds: [callId],
+      placedAt: START,
+      endedAt: START,
+      heardUntil: START,
+      outcome: 'stopped',
+      reason: 'stopped before it was answered',
+    };
+    const rang = withRecipient(
+      known,
+      0,
+      final({ state: 'later', ...ana, wave: 1, attempts: [attempt] }, 'stopped'),
+      START,
+    );
+    found = [bodyOf(stoppedNotification(rang, START), START)];
+    const { body: answered } = await about(stopNotification, 'POST');
+    expect(notificationAnswer.parse(answered)).toMatchObject({
+      status: 'stopped',
+      recipients: [
+        { status: 'stopped', attempts: [{ outcome: 'stopped' }] },
+        { status: 'stopped', attempts: [] },
+      ],
+    });
+  });
+
+  it('is taken in hand under a name of 1 to 60 visible characters', async () => {
+    found = [body];
+    expect((await about(acknowledgeNotification, 'POST', { by: 'x'.repeat(60) })).status).toBe(200);
+    for (const wrong of [{}, { by: ' ' }, { by: 'x'.repeat(61) }, { by: 'a\nb' }, { by: 'Ana', at: 7 }, []])
+      expect(problemOf(await about(acknowledgeNotification, 'POST', wrong)).status).toBe(400);
+    expect(acknowledgedBy).toEqual(['x'.repeat(60)]);
+  });
+});
+
+describe('GET /api/notifications', () => {
+  it('lists 20 unless it is asked for others, and says where the list goes on', async () => {
+    expect((await get()).body).toEqual({ notifications: [] });
+    found = [body, body];
+    expect((await get(`?limit=100&cursor=${ID}`)).body).toEqual({
+      notifications: [body, body].map(plain),
+      next_cursor: ID,
+    });
+    await get('?limit=1&ts_utc_start=2026-11-21T08:00:00Z&ts_utc_end=2026-11-21T09:00:00.0009Z');
+    expect(listed).toEqual([
+      { most: 20, after: undefined, since: undefined, until: undefined },
+      { most: 100, after: ID, since: undefined, until: undefined },
+      { most: 1, after: undefined, since: START, until: START + 3_600_000 },
+    ]);
+  });
+
+  it.each([
+    ['?status=in_progress', 1],
+    ['?status=stopped', 0],
+    ['?alert_type=Custom&reference=ridge-04', 1],
+    ['?alert_type=ConfirmedFire', 0],
+    ['?reference=ridge', 0],
+    ['?ts_utc_start=2026-11-21T08:00:00Z&ts_utc_end=2026-11-21T08:00:00Z', 1],
+    ['?ts_utc_start=2026-11-21T08:00:00.000001Z', 0],
+    ['?ts_utc_end=2026-11-21T07:59:59.999999Z', 0],
+  ])('%s lists %i of one', async (query, count) => {
+    found = [body];
+    for (const more of ['', '&attention=true'])
+      expect((await get(`${query}${more}`)).body).toMatchObject({ notifications: found.slice(0, count).map(plain) });
+  });
+
+  it.each(['?limit=0', '?limit=101', '?cursor=x', '?attention=yes', '?status=over', '?page=2'])(
+    '%s is refused',
+    async (query) => expect(problemOf(await get(query)).status).toBe(400),
+  );
+
+  it('attention=true says whether calls can be placed; a list does not', async () => {
+    expect((await get('?attention=true')).body).toEqual({ notifications: [], phone: { usable: true } });
+    standing = { usable: false, since: '2026-11-21T07:00:00.000Z', reason: 'no permission' };
+    expect((await get('?attention=true')).body).toEqual({ notifications: [], phone: standing });
+    expect((await get()).body).not.toHaveProperty('phone');
+  });
+});
+
+/** As JSON has it. */
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+it('a phone that is off has no notifications', async () => {
+  const problem = { status: 503, detail: expect.stringContaining('PHONE') };
+  expect(problemOf(await ask(notifications('off').handler, '/api/notifications'))).toMatchObject(problem);
+  const read = await ask(readNotification('off').handler, `/api/notifications/${ID}`, { params: { id: ID } });
+  expect(problemOf(read)).toMatchObject(problem);
+});
