@@ -37,6 +37,7 @@ export const brokenPromises = async (world: World): Promise<readonly string[]> =
     ...broken,
     ...world.network.calls.flatMap((call) => brokenOnLine(call, world)),
     ...brokenInDialling(world),
+    ...(isAllKnown(world) ? twoAtOnce(world).map((number) => `two calls at once to ${number}`) : []),
     ...brokenDays(world),
     ...brokenRows(world),
     ...brokenLogs(world),
@@ -389,6 +390,17 @@ const wavesOver = ({ request }: SentRequest, wave: number, at: number, { dialled
       .flat()
       .filter(({ number }) => reachable.has(number)).length < (request.confirmationsNeeded ?? 1);
   return request.waves.slice(0, Math.max(0, wave)).filter((_, index) => isOver(index)).length;
+};
+
+/** The numbers that had two calls of the service at the same time. */
+export const twoAtOnce = ({ network }: Pick<World, 'network'>): readonly string[] => {
+  const calls = network.calls.filter(({ fate }) => fate !== 'turned away');
+  return calls.flatMap(({ request, placedAt }, at) => {
+    const isUnder = calls
+      .slice(0, at)
+      .some((one) => one.request?.number === request?.number && placedAt < (one.endedAt ?? Infinity));
+    return request !== undefined && isUnder ? [request.number] : [];
+  });
 };
 
 /** The id of a notification begins with when it was made. */
