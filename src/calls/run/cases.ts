@@ -149,10 +149,11 @@ export class Cases {
 
   async #decide(id: NotificationId, events: readonly Pending[]): Promise<Decided | undefined> {
     const { store, clock } = this.#context;
+    const { shared, open } = await this.#sharedFor(events, clock.now());
+    // Read last: the sooner the write follows, the fewer others come between.
     const remembered = store.recall(id);
     const before = remembered ?? (await store.load(id));
     if (before === undefined) return undefined;
-    const { shared, open } = await this.#sharedFor(events, clock.now());
     const decided = this.#stepAll(before, events, shared, open);
     if (remembered === undefined || isChanged(decided) || events.every(({ event }) => isPast(remembered, event))) {
       return decided;

@@ -30,6 +30,8 @@ const WHOLE_EVERY_MS = 24 * 3_600_000;
 const TOLD_EVERY_MS = 300_000;
 const CHECKED_AT_A_TIME = 16;
 const CONFLICT_PAUSE_MS = 50;
+/** Claims follow one another so closely that no event of the same notification could be written by another instance. Then all look again. */
+const CLAIMS_A_LOOK = 3;
 const MOST_TOLD = 1_000;
 
 /**
@@ -174,7 +176,11 @@ export class DueWork {
     let queue = snapshot.live.flatMap(queueOf);
     let open = this.#cases.openCalls(snapshot);
     let isDialed = false;
-    while (!this.#isEnded) {
+    for (let claims = 0; !this.#isEnded; claims += 1) {
+      if (claims === CLAIMS_A_LOOK) {
+        this.#isAgain = true;
+        return true;
+      }
       const decided = next(queue, open, shared.lines.queue, limitsOf(policy), clock.now());
       if (decided.kind === 'wait') {
         this.#wake.set('queue', decided.until);

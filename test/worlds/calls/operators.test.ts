@@ -6,7 +6,6 @@ import { phoneOff } from '../../../src/calls/run/phone-off.ts';
 import { CALLS } from '../../../src/calls/store/keys.ts';
 import { BEGINNING } from './ground.ts';
 import type { Fate } from './callees.ts';
-import { isLeftLive } from './promises.ts';
 import {
   bodyOf,
   logged,
@@ -80,35 +79,28 @@ describe('the provider', () => {
 
   it('is usable as soon as it accepts a call', async () => {
     await play('accepts', {}, async (world) => {
-      world.conditions.breakSetUp(10 * MINUTE_MS + 2_000);
-      await world.pass(10 * MINUTE_MS + 3_000);
+      await world.pass(10 * MINUTE_MS);
+      world.conditions.breakSetUp(2 * HOUR_MS);
+      // The next check is a minute later.
+      await until(world, () => logged(world, 'phone service not usable').length > 0, HOUR_MS);
+      world.conditions.calmDown();
       expect((await standing(world)).usable).toBe(false);
       send(world, 'ConfirmedFire', people(1));
-      await until(world, () => world.network.calls.length > 0, 5_000);
-      await world.pass(3_000);
-      expect(await standing(world)).toEqual({ usable: true });
-    });
-  });
-
-  it('that refuses a call is not usable while dialing pauses', async () => {
-    await play('refused call', {}, async (world) => {
-      await world.pass(10 * MINUTE_MS);
-      world.conditions.breakSetUp(MINUTE_MS);
-      send(world, 'ConfirmedFire', people(1));
       await world.pass(5_000);
-      expect(await standing(world)).toMatchObject({ usable: false, reason: 'no permission' });
+      expect(await standing(world)).toEqual({ usable: true });
     });
   });
 });
 
+const silent = async (world: World, request: SentRequest): Promise<number | undefined> => {
+  await world.pass(200_000);
+  const told = logged(world, 'urgent notification silent');
+  expect(told.length).toBeLessThanOrEqual(1);
+  expect(told.filter(({ fields }) => fields['notification_id'] !== idOf(request))).toEqual([]);
+  return told[0] && told[0].at - BEGINNING;
+};
+
 describe('an urgent notification is told to be silent after two minutes', () => {
-  const silent = async (world: World, request: SentRequest): Promise<number | undefined> => {
-    await world.pass(200_000);
-    const told = logged(world, 'urgent notification silent');
-    expect(told.length).toBeLessThanOrEqual(1);
-    expect(told.filter(({ fields }) => fields['notification_id'] !== idOf(request))).toEqual([]);
-    return told[0] && told[0].at - BEGINNING;
-  };
   const aroundTwoMinutes = expect.toSatisfy((ms: number) => ms > 118_000 && ms < 123_000);
 
   it.each<[string, Fate | undefined, Parameters<typeof send>[1], lines: number, isTold: boolean]>([
@@ -154,16 +146,9 @@ it('a call that nobody has checked for two minutes is told to be late, once', as
   });
 });
 
-it('a line of the log says every five minutes that somebody has looked, whether or not the timer function runs', async () => {
-  await play('looked', { mode: { timerNeverRuns: true } }, async (world) => {
-    await world.pass(HOUR_MS);
-    expect(logged(world, 'calls checked').length).toBeOneOf([12, 13]);
-  });
-});
+const kinds = (events: readonly OutcomeEvent[]) => new Set(events.map(({ id }) => id.split('/').slice(1).join('/')));
 
 describe('who is told of outcomes', () => {
-  const kinds = (events: readonly OutcomeEvent[]) => new Set(events.map(({ id }) => id.split('/').slice(1).join('/')));
-
   it('may hang for an hour while a fire is called: nothing waits for it, and it is told of all afterwards', async () => {
     await play('hanging receiver', { mode: { ...SOON, topicFaults: 1 } }, async (world) => {
       const anomaly = send(world, 'Anomaly', people(2));
@@ -203,23 +188,14 @@ describe('who is told of outcomes', () => {
       expect(times.get('stopped')).toBeLessThan(times.get('completed') ?? 0);
     });
   });
-
-  it('is not told of it any more after a day, which is an error', async () => {
-    await play('never told', { mode: { ...SOON, topicFaults: 1, destinations: ['webhook'] } }, async (world) => {
-      send(world, 'ConfirmedFire', people(1));
-      await world.pass(DAY_MS + 20 * MINUTE_MS);
-      expect(logged(world, 'outcomes never published').map(({ level }) => level)).toEqual(['error']);
-      expect(world.rows.filter(isLeftLive)).toEqual([]);
-    });
-  });
 });
 
-describe('who has a notification in hand', () => {
-  const acknowledged = async (world: World, sent: SentRequest): Promise<Partial<NotificationBody>> => {
-    const { acknowledged_by: by, worsened_since_acknowledged: worsened } = await bodyOf(world, sent);
-    return { acknowledged_by: by, worsened_since_acknowledged: worsened };
-  };
+const acknowledged = async (world: World, sent: SentRequest): Promise<Partial<NotificationBody>> => {
+  const { acknowledged_by: by, worsened_since_acknowledged: worsened } = await bodyOf(world, sent);
+  return { acknowledged_by: by, worsened_since_acknowledged: worsened };
+};
 
+describe('who has a notification in hand', () => {
   it('is known; it wakes nobody, stops nothing, and is marked if the outcome becomes worse afterwards', async () => {
     await play('in hand', { mode: { attempts: 2 }, fates: { 0: ['busy', 'busy'] } }, async (world) => {
       const sent = send(world, 'ConfirmedFire', people(2));
@@ -235,20 +211,6 @@ describe('who has a notification in hand', () => {
       expect(await acknowledged(world, sent)).toEqual({ acknowledged_by: 'Ana' });
       const told = world.published.filter(({ type }) => type === 'Notification.Acknowledged');
       expect(told).toHaveLength(2 * world.mode.destinations.length);
-    });
-  });
-
-  it('needs attention for a day after its end if nobody was reached, and not if it was stopped', async () => {
-    await play('attention', { mode: { attempts: 1 }, fates: () => 'busy' }, async (world) => {
-      const missed = send(world, 'ConfirmedFire', people(1));
-      await world.pass(MINUTE_MS);
-      const needing = async () =>
-        (await ask(world, async (phone) => phone.needingAttention())).notifications.map((body) => body.notification_id);
-      expect(await needing()).toEqual([idOf(missed)]);
-      await world.pass(DAY_MS - 10 * MINUTE_MS);
-      expect(await needing()).toEqual([idOf(missed)]);
-      await world.pass(20 * MINUTE_MS);
-      expect(await needing()).toEqual([]);
     });
   });
 });

@@ -7,7 +7,7 @@ import { LINES_KEY } from '../../../src/calls/store/keys.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { BEGINNING, SERVICE_NAME } from './ground.ts';
-import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
+import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS, type Speech } from './network.ts';
 import { brokenAcknowledgements, brokenAttention, brokenEvents } from './promises-to-operators.ts';
 import { idOf, numbersOf, type SentRequest } from './senders.ts';
 import { those, WHOLE_NUMBER } from './those.ts';
@@ -37,6 +37,7 @@ export const brokenPromises = async (world: World): Promise<readonly string[]> =
     ...broken,
     ...world.network.calls.flatMap((call) => brokenOnLine(call, world)),
     ...brokenInDialling(world),
+    ...(isAllKnown(world) ? twoAtOnce(world).map((number) => `two calls at once to ${number}`) : []),
     ...brokenDays(world),
     ...brokenRows(world),
     ...brokenLogs(world),
@@ -252,21 +253,20 @@ const brokenAttempt = (attempt: AttemptBody, confirm: boolean, world: World): re
   }
 };
 
+/** Whether the first unit of the message was spoken. */
+const hasUnit = ({ number, text, startedAt = Infinity, endedAt = 0 }: Speech): boolean =>
+  number === MESSAGE && endedAt - startedAt >= (text.length / 3) * MS_PER_CHARACTER;
+
 /** Whether a unit was spoken before somebody hung up; or the service heard of the end much too late to tell. */
 const heardUnit = (
-  { outcome, call_connection_id: callId, ended_at: endedAt }: AttemptBody,
+  { outcome, call_connection_id: callId, ended_at: toldAt = '' }: AttemptBody,
   { network }: World,
-): boolean =>
-  outcome === 'cut_short' &&
-  network.calls.some(
-    ({ id, speeches, endedAt: over = 0 }) =>
-      id === callId &&
-      (Date.parse(endedAt ?? '1970-01-01') - over > CLOCKS_MS ||
-        speeches.some(
-          ({ number, text, startedAt = Infinity, endedAt = 0 }) =>
-            number === MESSAGE && endedAt - startedAt >= (text.length / 3) * MS_PER_CHARACTER,
-        )),
-  );
+): boolean => {
+  const call = network.calls.find(({ id }) => id === callId);
+  if (outcome !== 'cut_short' || call === undefined) return false;
+  const isToldLate = Date.parse(toldAt) - (call.endedAt ?? 0) > CLOCKS_MS;
+  return isToldLate || call.speeches.some(hasUnit);
+};
 
 const brokenOnLine = (call: NetworkCall, world: World): readonly string[] => {
   const { id, request, state, fate, answeredAt, endedAt, placedAt, speeches, isForged, isKnown } = call;
@@ -358,7 +358,7 @@ const brokenInDialling = (world: World): readonly string[] => {
     }
     const createdAt = createdAtOf(notificationId);
     if (at > createdAt + mode.deadlineMs + CLOCKS_MS) broken.push(`${number} was dialled after the deadline`);
-    const wave = sent.request.waves.findIndex((wave) => wave.some((callee) => callee.number === number));
+    const wave = sent.request.waves.findIndex((one) => one.some((callee) => callee.number === number));
     const waited = wave - wavesOver(sent, wave, claim.at, world);
     // By the clock of the instance that took the request, and by those of two that open waves.
     if (claim.at < createdAt + waited * (sent.request.waveMs ?? 0) - 1.5 * CLOCKS_MS) {
@@ -390,6 +390,17 @@ const wavesOver = ({ request }: SentRequest, wave: number, at: number, { dialled
       .flat()
       .filter(({ number }) => reachable.has(number)).length < (request.confirmationsNeeded ?? 1);
   return request.waves.slice(0, Math.max(0, wave)).filter((_, index) => isOver(index)).length;
+};
+
+/** The numbers that had two calls of the service at the same time. */
+export const twoAtOnce = ({ network }: Pick<World, 'network'>): readonly string[] => {
+  const calls = network.calls.filter(({ fate }) => fate !== 'turned away');
+  return calls.flatMap(({ request, placedAt }, at) => {
+    const isUnder = calls
+      .slice(0, at)
+      .some((one) => one.request?.number === request?.number && placedAt < (one.endedAt ?? Infinity));
+    return request !== undefined && isUnder ? [request.number] : [];
+  });
 };
 
 /** The id of a notification begins with when it was made. */
@@ -425,25 +436,12 @@ const brokenRows = ({ rows }: World): readonly string[] =>
     ]),
   );
 
-const brokenLogs = (world: World): readonly string[] => [
-  ...world.instances.logs.flatMap(({ event, fields }) => {
+const brokenLogs = (world: World): readonly string[] =>
+  world.instances.logs.flatMap(({ event, fields }) => {
     // Where nothing gets lost and nobody dies, no call request is lost sight of.
     const isSurprising = event === 'call request unclear' && isAllKnown(world);
     const isBroken = event === 'unexpected error' || isSurprising || WHOLE_NUMBER.test(JSON.stringify(fields));
     return those([isBroken && `logged: ${event} ${JSON.stringify(fields)}`]);
-  }),
-  ...withoutAlert(world),
-];
-
-/** Somebody is dialled while our credential is wrong: that wakes an operator at once. */
-const withoutAlert = ({ instances, conditions, mode, dialled }: World): readonly string[] =>
-  conditions.setUpFaults.flatMap(({ from, until }) => {
-    const tried = dialled.filter(({ at }) => at > from + 100 && at < until - 20_000);
-    const first = Math.min(...tried.map(({ at }) => at));
-    const isTold = instances.logs.some(({ level, at }) => level === 'error' && at >= first && at <= first + 16_000);
-    return tried.length > 0 && !isTold && mode.lineFaults === 0 && mode.deathsAtRequests === 0
-      ? [`nobody was told that the set-up is wrong at ${first}`]
-      : [];
   });
 
 const brokenEffort = ({ requests }: World): readonly string[] => {

@@ -9,6 +9,7 @@ import type { LogLine } from './instances.ts';
 import type { Fate } from './callees.ts';
 import { type Mode, QUIET } from './modes.ts';
 import type { FateOf, NetworkCall } from './network.ts';
+import { twoAtOnce } from './promises.ts';
 import { someNumber, type SentRequest } from './senders.ts';
 import { inWorld, type ServiceWorld, type World, type WorldOptions } from './world.ts';
 
@@ -117,14 +118,3 @@ export const firstCall = async (world: World): Promise<NetworkCall> => {
 
 /** How many requests to storage were made so far. */
 export const tableRequests = ({ requests }: ServiceWorld): number => requests.filter(({ to }) => to === 'table').length;
-
-/** The numbers that had two calls of the service at the same time. */
-const twoAtOnce = ({ network }: World): readonly string[] => {
-  const calls = network.calls.filter(({ fate }) => fate !== 'turned away');
-  return calls.flatMap(({ request, placedAt }, at) => {
-    const isUnder = calls
-      .slice(0, at)
-      .some((one) => one.request?.number === request?.number && placedAt < (one.endedAt ?? Infinity));
-    return request !== undefined && isUnder ? [request.number] : [];
-  });
-};

@@ -145,7 +145,16 @@ it('an app that is stopped right after the call request: the message is heard wh
     await until(world, () => world.account.calls.length === 2);
     world.instances.end();
     await world.pass(MINUTE_MS);
-    for (const number of people) expect(heard(world.callsTo(number)[0])).toEqual([true]);
+    for (const number of people) {
+      const [call] = world.callsTo(number);
+      expect(heard(call)).toEqual([true]);
+      expect(
+        call
+          ?.told()
+          .spoken.join()
+          .match(/You've received/g),
+      ).toHaveLength(3);
+    }
     world.instances.start(1);
     await world.pass(20 * MINUTE_MS);
     for (const call of world.account.calls) expect([heard(call).length, isOpen(call)]).toEqual([1, false]);
@@ -189,13 +198,13 @@ it('a good call takes at most eight requests to storage, and two to Twilio', asy
 
 const MODES: readonly Mode[] = [
   { ...QUIET, name: 'lost answers', instances: 2, lines: 5, callsAtOnce: 5, lineFaults: 0.4, eventLoss: 0.5 },
-  { ...QUIET, name: 'storage outages', instances: 2, lines: 5, callsAtOnce: 5, outages: 3 },
   {
     ...QUIET,
     name: 'every fault',
     lines: 4,
     callsAtOnce: 5,
     instances: 3,
+    outages: 1,
     lineFaults: 0.15,
     deathsAtRequests: 0.02,
     tableFaults: 0.03,
@@ -243,6 +252,7 @@ it.each(MODES)('everybody is called as promised: $name', async (mode) => {
         return { broken: await brokenPromises(world), story: world.story.text };
       });
     const { broken } = await playSeed(false);
-    if (broken.length > 0) expect(broken, `${(await playSeed(true)).story}\nseed ${seed}`).toEqual([]);
+    if (broken.length === 0) continue;
+    expect(broken, `${(await playSeed(true)).story}\nseed ${seed}`).toEqual([]);
   }
 });
