@@ -124,7 +124,7 @@ it.each([401, 403] as const)(
     expect([unknown.status, errorSchema.parse(unknown.body)]).toEqual([404, '8522']);
     acs.setUpFault = status;
     expect([(await check()).status, (await ask(acs, '', createCall(), repeatable())).status]).toEqual([status, status]);
-    acs.setUpFault = undefined;
+    expect((await fetch(`${acs.url}/set-up/right`, { method: 'POST' })).status).toBe(204);
     expect((await ask(acs, '', createCall(), repeatable())).status).toBe(201);
     expect(acs.log().refused).toEqual([]);
   },

@@ -77,10 +77,6 @@ export class AcsCall extends PhoneCall {
     return this.#listening !== undefined;
   }
 
-  protected override onRinging(): void {
-    // ACS reports nothing yet.
-  }
-
   protected override onAnswered(): void {
     const [first, second] = ['CallConnected', 'ParticipantsUpdated'];
     const kinds = this.scenario.reordered === true ? [second, first] : [first, second];

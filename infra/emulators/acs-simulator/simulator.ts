@@ -62,9 +62,6 @@ export const startAcsSimulator = async (options: AcsSimulatorOptions = {}): Prom
       network,
       reply: (request: Parameters<CallingApi['reply']>[0], body: string) => api.reply(request, body),
       open: (path: string): Answer | undefined => {
-        if (path === '/calling/.well-known/acsopenidconfiguration') {
-          return { status: 200, body: { issuer: url, jwks_uri: `${url}${KEYS_PATH}` } };
-        }
         if (path !== KEYS_PATH) return undefined;
         keyFetches += 1;
         return acs.keysDown ? { status: 503 } : { status: 200, body: signer.keySet };

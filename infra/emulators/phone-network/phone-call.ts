@@ -45,8 +45,16 @@ const iso = (at: number): string => new Date(at).toISOString();
  * number says. A provider's own call says in its words what happens.
  */
 export abstract class PhoneCall {
+  readonly id: string;
+  readonly to: string;
+  readonly pace: Pace;
+  readonly hasLine: boolean;
   readonly scenario: Scenario;
   readonly createdAt = Date.now();
+  endedBy: EndedBy | undefined;
+  protected rangAt: number | undefined;
+  protected answeredAt: number | undefined;
+  protected endedAt: number | undefined;
   protected readonly timeline = new Timeline();
   readonly #parts: CallParts;
   readonly #story: StoryLine[] = [];
@@ -54,17 +62,15 @@ export abstract class PhoneCall {
   /** Pressed while the service did not listen. */
   readonly #unheard: KeyPress[] = [];
   #state: 'queued' | CallStory['state'] = 'queued';
-  #rangAt: number | undefined;
-  #answeredAt: number | undefined;
-  #end: { readonly at: number; readonly by: EndedBy } | undefined;
 
   constructor(parts: CallParts) {
     this.#parts = parts;
+    ({ id: this.id, to: this.to, pace: this.pace, hasLine: this.hasLine } = parts);
     this.scenario = scenarioOf(parts.to);
   }
 
   /** The phone rings: its call is on the line. */
-  protected abstract onRinging(): void;
+  protected onRinging(): void {}
   protected abstract onAnswered(): void;
   /** @param why undefined: the service hung up before an answer, or the call was answered */
   protected abstract onEnded(wasAnswered: boolean, why: Result | undefined): void;
@@ -73,36 +79,8 @@ export abstract class PhoneCall {
   /** Whether the service listens for keys. */
   protected abstract get isListening(): boolean;
 
-  get id(): string {
-    return this.#parts.id;
-  }
-
-  get to(): string {
-    return this.#parts.to;
-  }
-
-  get pace(): Pace {
-    return this.#parts.pace;
-  }
-
-  get hasLine(): boolean {
-    return this.#parts.hasLine;
-  }
-
   get state(): 'queued' | CallStory['state'] {
     return this.#state;
-  }
-
-  get endedBy(): EndedBy | undefined {
-    return this.#end?.by;
-  }
-
-  get times(): {
-    readonly rangAt?: number | undefined;
-    readonly answeredAt?: number | undefined;
-    readonly endedAt?: number | undefined;
-  } {
-    return { rangAt: this.#rangAt, answeredAt: this.#answeredAt, endedAt: this.#end?.at };
   }
 
   /** Dials, unless the call was canceled in a queue. */
@@ -112,7 +90,7 @@ export abstract class PhoneCall {
     const { earlierCalls, hasLine, pace, print } = this.#parts;
     const failure = hasLine ? (firstCalls[earlierCalls] ?? unreachable) : DECLINED_OR_NO_LINE;
     this.#state = 'ringing';
-    this.#rangAt = Date.now();
+    this.rangAt = Date.now();
     print(`${this.to} rings (${this.scenario.name})`);
     this.onRinging();
     if (failure === undefined && connectedFirst === true) return this.#answer();
@@ -125,7 +103,8 @@ export abstract class PhoneCall {
     if (this.#state === 'ended') return;
     const wasAnswered = this.#state === 'connected';
     this.#state = 'ended';
-    this.#end = { at: Date.now(), by };
+    this.endedAt = Date.now();
+    this.endedBy = by;
     this.stop();
     this.silence();
     this.#parts.print(`${this.to}: the line is closed`);
@@ -206,9 +185,10 @@ export abstract class PhoneCall {
       scenario: this.scenario.name,
       callbackUri,
       state: this.#state === 'queued' ? 'ringing' : this.#state,
-      rangAt: iso(this.#rangAt ?? this.createdAt),
-      ...(this.#answeredAt === undefined ? {} : { answeredAt: iso(this.#answeredAt) }),
-      ...(this.#end === undefined ? {} : { endedAt: iso(this.#end.at), endedBy: this.#end.by }),
+      rangAt: iso(this.rangAt ?? this.createdAt),
+      ...(this.answeredAt === undefined ? {} : { answeredAt: iso(this.answeredAt) }),
+      ...(this.endedAt === undefined ? {} : { endedAt: iso(this.endedAt) }),
+      ...(this.endedBy === undefined ? {} : { endedBy: this.endedBy }),
       spoken: this.#heard.map(({ text }) => text),
       speeches: this.#heard.map(({ text, startedAt, endedAt = Date.now(), isComplete }): Speech => ({
         text,
@@ -229,7 +209,7 @@ export abstract class PhoneCall {
   #answer(): void {
     this.stop();
     this.#state = 'connected';
-    this.#answeredAt = Date.now();
+    this.answeredAt = Date.now();
     this.#parts.print(`${this.to} answers`);
     this.onAnswered();
     // Speech is on its way by then: it meets a call that is over.

@@ -103,7 +103,6 @@ const TABLE: Readonly<Record<string, readonly [name: string, course: Course]>> =
   '09': ['answered after ten times the usual ringing', { ringing: 10 }],
 
   '10': ['speech refused', { playFails: [400, 8_565] }],
-  '11': ['speech not configured', { playFails: [400, 8_567] }],
   '12': ['callee hangs up mid-message', { calleeHangsUp: 'mid-message' }],
   '13': ['play request refused', { faults: { play: [refused(400, '8535')], always: true } }],
   '15': ["play request's answer lost", plays('answer lost')],
@@ -125,7 +124,6 @@ const TABLE: Readonly<Record<string, readonly [name: string, course: Course]>> =
   '33': ['call request never answered', callsAlways('hangs')],
   '34': ["call request's answer lost", calls('answer lost')],
   '36': ['call request refused: invalid number', callsAlways(refused(400, '560484'))],
-  '37': ['call request refused once: no line', calls(refused(403, '8530'))],
   '39': ['call request accepted, then no line once', { firstCalls: [NO_LINE] }],
 
   '40': ["hang-up request's answer lost", { faults: { hangUp: ['answer lost'] } }],
@@ -138,9 +136,6 @@ const TABLE: Readonly<Record<string, readonly [name: string, course: Course]>> =
   '48': ['no answer, and no event says so', { unreachable: NO_ANSWER, lost: ['CreateCallFailed'] }],
   '49': ['no answer: canceled on timeout', { unreachable: [487, 10_004] }],
 
-  '50': ['call request refused once: permission', calls(refused(403, '7504'))],
-  '51': ['call request refused once: credential', calls(refused(401, 'Denied'))],
-  '53': ["call request refused once: the month's limit", calls(refused(403, '8529'))],
   '55': ['play request refused once: not in that state', plays(refused(400, '8585'))],
   '58': ['callee hangs up after three quarters of the message', { calleeHangsUp: 'after three quarters' }],
   '60': [
@@ -166,7 +161,6 @@ const TABLE: Readonly<Record<string, readonly [name: string, course: Course]>> =
   '86': ['presses 9, which says nothing', presses(press('9'))],
   '87': ['presses 1 and 3', presses(ONE, press('3', 'soon after'))],
   '88': ['presses 3 and 1', presses(THREE, press('1', 'soon after'))],
-  '89': ['presses two keys at once: 2 and 1', presses(TWO, ONE)],
   '91': ['presses 3 and 1, which is reported after the call', presses(THREE, late)],
   '92': [
     'presses 2 in each speech, three times',

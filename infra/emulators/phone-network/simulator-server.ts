@@ -33,6 +33,14 @@ export interface Simulator {
 const KEEP_ALIVE_MS = 130_000;
 const TOPIC_PATH = '/topic/api/events';
 
+/** By hand: what sets the app's set-up wrong, and right again. */
+const SET_UP: Readonly<Record<string, SetUpFault | undefined>> = {
+  '/set-up/401': 401,
+  '/set-up/403': 403,
+  '/set-up/number': 'number',
+  '/set-up/right': undefined,
+};
+
 /** The options of a network, with the defaults of tests: fast, and with as many lines as are asked for. */
 export const networkOptions = ({ pace, ...options }: SimulatorOptions): NetworkOptions => ({
   lines: Infinity,
@@ -68,6 +76,10 @@ export const serveSimulator = async <Call extends PhoneCall, Parts extends Serve
     const { method = '', url: path = '' } = request;
     const found = method === 'GET' ? (path === '/log' ? { status: 200, body: log() } : open?.(path)) : undefined;
     if (found !== undefined) return send(response, found);
+    if (method === 'POST' && path in SET_UP) {
+      network.setUpFault = SET_UP[path];
+      return send(response, { status: 204 });
+    }
     const handled =
       method === 'POST' && path.startsWith(TOPIC_PATH)
         ? topic.handle(request, response, (status, reason) => network.complain(`${method} ${path}`, status, reason))

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { Refusal, type Reply } from '../phone-network/http-answer.ts';
 import { type FaultAnswer, type NetworkOptions, PhoneNetwork } from '../phone-network/phone-network.ts';
 import { refusalOf } from './endings.ts';
-import { TwilioCall } from './twilio-call.ts';
+import { createForm, TwilioCall } from './twilio-call.ts';
 import type { Webhooks } from './webhooks.ts';
 
 /** What the account's requests depend on. */
@@ -31,30 +31,8 @@ const refusal = (status: number, code: number, reason: string, isMistake = true)
   new Refusal({ status, body: errorBody(status, code, reason) }, reason, isMistake);
 
 const E164 = /^\+[1-9]\d{6,14}$/;
-const seconds = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d{1,6}$/)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max);
-const webhookUrl = z
-  .string()
-  .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), '21205: not a valid URL');
-
-/** The parameters of a request for a call that this simulator carries out. Others of Twilio's are refused: nobody sends them unnoticed. */
-const createForm = z.strictObject({
-  To: z.string(),
-  From: z.string(),
-  Url: webhookUrl.optional(),
-  Twiml: z.string().max(4_000, '32018: the instructions are too long').optional(),
-  StatusCallback: webhookUrl.optional(),
-  StatusCallbackMethod: z.literal('POST').optional(),
-  Timeout: seconds(5, 600).prefault('60'),
-  TimeLimit: seconds(1, 86_400).prefault('14400'),
-});
-
 const updateForm = z.strictObject({ Status: z.enum(['completed', 'canceled']) });
-const callsQuery = z.strictObject({ To: z.string().optional(), PageSize: seconds(1, 1_000).prefault('50') });
+const callsQuery = z.strictObject({ To: z.string().optional(), PageSize: z.coerce.number().max(1_000).prefault(50) });
 const numbersQuery = z.strictObject({ PhoneNumber: z.string().optional(), PageSize: z.string().optional() });
 
 const STATUS_EVENTS: ReadonlySet<string> = new Set(['initiated', 'ringing', 'answered', 'completed']);
@@ -97,7 +75,7 @@ export class Account {
     if (events.some((event) => !STATUS_EVENTS.has(event))) throw refusal(400, 21_626, 'an unknown event');
     const data = parse(createForm, form, ['StatusCallbackEvent']);
     const { To: to, From: from, Url: url, Twiml: twiml, StatusCallback: statusCallback } = data;
-    const { accountSid, ownNumbers, callsPerSecond, webhooks } = this.#options;
+    const { ownNumbers, callsPerSecond } = this.#options;
     if (!E164.test(to)) throw refusal(400, 21_211, `The 'To' number ${to} is not a valid phone number.`);
     const isMissing = this.network.setUpFault === 'number';
     if (isMissing || !ownNumbers.includes(from)) {
@@ -110,24 +88,17 @@ export class Account {
     if (line === undefined) throw refusal(400, 10_004, 'Call concurrency limit exceeded.', false);
     const call = new TwilioCall(
       {
+        ...this.#options,
         ...line,
         id: `CA${randomBytes(16).toString('hex')}`,
         to,
         from,
         callbackUri: (url ?? statusCallback ?? '').split(/[?#]/)[0] ?? '',
-        webhooks,
+        statusEvents: events,
         complain: (address, status, reason) =>
           this.network.complain(`POST ${address.split('?')[0] ?? ''}`, status, reason),
       },
-      {
-        accountSid,
-        url,
-        twiml,
-        statusCallback,
-        statusCallbackEvents: [...events, 'completed'],
-        timeoutSeconds: data.Timeout,
-        timeLimitSeconds: data.TimeLimit,
-      },
+      data,
     );
     this.network.add(call, met?.name ?? '201');
     const answer = { status: 201, body: call.resource() };
@@ -152,7 +123,7 @@ export class Account {
     const { To: to, PageSize: size } = parse(callsQuery, query);
     const found = this.calls.filter((call) => to === undefined || call.to === to).toReversed();
     const calls = found.slice(0, size).map((call) => call.resource());
-    return { status: 200, body: { calls, ...this.#page('Calls', size, calls.length) } };
+    return { status: 200, body: { calls, ...ONLY_PAGE } };
   }
 
   #numbers(query: URLSearchParams): Reply {
@@ -161,23 +132,7 @@ export class Account {
     const found = own
       .filter((number) => number.includes(part))
       .map((number) => ({ phone_number: number, capabilities: { voice: true, sms: false, mms: false, fax: false } }));
-    const page = this.#page('IncomingPhoneNumbers', PAGE_SIZE, found.length);
-    return { status: 200, body: { incoming_phone_numbers: found, ...page } };
-  }
-
-  /** Nobody asks for a second page. */
-  #page(list: string, size: number, count: number): object {
-    const uri = `/2010-04-01/Accounts/${this.#options.accountSid}/${list}.json?PageSize=${size}&Page=0`;
-    return {
-      page: 0,
-      page_size: size,
-      start: 0,
-      end: Math.max(0, count - 1),
-      first_page_uri: uri,
-      next_page_uri: null,
-      previous_page_uri: null,
-      uri,
-    };
+    return { status: 200, body: { incoming_phone_numbers: found, ...ONLY_PAGE } };
   }
 
   #find(sid: string): TwilioCall {
@@ -187,7 +142,8 @@ export class Account {
   }
 }
 
-const PAGE_SIZE = 50;
+/** Nobody asks for a second one. */
+const ONLY_PAGE = { page: 0, next_page_uri: null, previous_page_uri: null };
 
 /** @param repeated the names that may stand there more than once, and are left out */
 const parse = <Schema extends z.ZodType>(
@@ -207,7 +163,7 @@ const parse = <Schema extends z.ZodType>(
 };
 
 const faultAnswer: FaultAnswer = (fault) => {
-  const { status, code } = refusalOf(fault);
+  const [status, code] = refusalOf(fault);
   return { status, body: errorBody(status, code, 'This is what the number asked for.') };
 };
 

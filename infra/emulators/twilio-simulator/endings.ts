@@ -7,12 +7,6 @@ export interface Ending {
   readonly errorCode?: number;
 }
 
-/** How a request is refused. */
-export interface Refused {
-  readonly status: number;
-  readonly code: number;
-}
-
 /** The scenarios are told in the codes of Communication Services: the same story at Twilio. */
 const ENDINGS: Readonly<Record<number, Ending>> = {
   560_480: { status: 'no-answer', sipCode: 480 },
@@ -30,16 +24,10 @@ export const endingOf = ([, subCode]: Result): Ending => ENDINGS[subCode] ?? { s
 
 const REFUSALS: Readonly<Record<string, readonly [status: number, code: number]>> = {
   TooManyRequests: [429, 20_429],
-  8530: [400, 10_004],
-  Denied: [401, 20_003],
-  7504: [403, 20_005],
-  8529: [400, 21_212],
   560484: [400, 21_211],
   Gone: [400, 21_220],
 };
 
 /** The answer to a request whose story says this fault. */
-export const refusalOf = ({ code }: Exclude<Fault, string>): Refused => {
-  const [status, known] = REFUSALS[code] ?? [500, 20_500];
-  return { status, code: known };
-};
+export const refusalOf = ({ code }: Exclude<Fault, string>): readonly [status: number, code: number] =>
+  REFUSALS[code] ?? [500, 20_500];

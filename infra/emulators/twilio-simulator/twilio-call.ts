@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 import { type CallParts, PhoneCall } from '../phone-network/phone-call.ts';
 import type { CallEventName, KeyPress, Result } from '../phone-network/scenarios.ts';
 import { type Ending, endingOf } from './endings.ts';
@@ -7,20 +9,35 @@ import type { Form, WebhookAnswer, Webhooks } from './webhooks.ts';
 /** The states of a call, as Twilio names them. */
 export type Status = 'queued' | 'initiated' | 'ringing' | 'in-progress' | 'completed' | 'canceled' | Ending['status'];
 
-/** What a request for a call asks for. */
-export interface TwilioRequest {
-  readonly accountSid: string;
-  /** Where the instructions are fetched when somebody answers; undefined: they are here. */
-  readonly url: string | undefined;
-  readonly twiml: string | undefined;
-  readonly statusCallback: string | undefined;
-  readonly statusCallbackEvents: readonly string[];
-  readonly timeoutSeconds: number;
-  readonly timeLimitSeconds: number;
-}
+const seconds = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,6}$/)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max);
+const webhookUrl = z
+  .string()
+  .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), '21205: not a valid URL');
+
+/** The parameters of a request for a call that this simulator carries out. Others of Twilio's are refused: nobody sends them unnoticed. */
+export const createForm = z.strictObject({
+  To: z.string(),
+  From: z.string(),
+  /** Where the instructions are fetched when somebody answers. */
+  Url: webhookUrl.optional(),
+  /** The instructions themselves. */
+  Twiml: z.string().max(4_000, '32018: the instructions are too long').optional(),
+  StatusCallback: webhookUrl.optional(),
+  StatusCallbackMethod: z.literal('POST').optional(),
+  Timeout: seconds(5, 600).prefault('60'),
+  TimeLimit: seconds(1, 86_400).prefault('14400'),
+});
 
 /** What a call tells others. */
 export interface TwilioCallParts extends CallParts {
+  readonly accountSid: string;
+  /** Which of its states are posted; the end always is. */
+  readonly statusEvents: readonly string[];
   readonly webhooks: Pick<Webhooks, 'post'>;
   /** Told of what Twilio would put among the account's errors. */
   readonly complain: (address: string, status: number, reason: string) => void;
@@ -39,7 +56,7 @@ const absolute = (url: string, base: string): string => {
 /** A call of Twilio: it carries out instructions in TwiML, fetches others, and posts its status. */
 export class TwilioCall extends PhoneCall {
   readonly #parts: TwilioCallParts;
-  readonly #request: TwilioRequest;
+  readonly #request: z.output<typeof createForm>;
   readonly #lateKeys: { readonly url: string; readonly form: Form }[] = [];
   #status: Status = 'queued';
   #ending: Ending | undefined;
@@ -49,7 +66,7 @@ export class TwilioCall extends PhoneCall {
   /** Where the next key is posted. */
   #keysTo: string | undefined;
 
-  constructor(parts: TwilioCallParts, request: TwilioRequest) {
+  constructor(parts: TwilioCallParts, request: z.output<typeof createForm>) {
     super(parts);
     this.#parts = parts;
     this.#request = request;
@@ -69,8 +86,7 @@ export class TwilioCall extends PhoneCall {
 
   /** The call as the API answers it. */
   resource(): object {
-    const { accountSid } = this.#request;
-    const { from } = this.#parts;
+    const { accountSid, from } = this.#parts;
     return {
       sid: this.id,
       account_sid: accountSid,
@@ -79,8 +95,8 @@ export class TwilioCall extends PhoneCall {
       status: this.#status === 'initiated' ? 'queued' : this.#status,
       date_created: rfc2822(this.createdAt),
       date_updated: rfc2822(Date.now()),
-      start_time: rfc2822(this.times.rangAt),
-      end_time: rfc2822(this.times.endedAt),
+      start_time: rfc2822(this.rangAt),
+      end_time: rfc2822(this.endedAt),
       duration: this.#status === 'completed' ? String(this.#durationSeconds()) : null,
       direction: 'outbound-api',
       api_version: '2010-04-01',
@@ -100,13 +116,13 @@ export class TwilioCall extends PhoneCall {
   protected override onRinging(): void {
     this.#enter('initiated');
     this.timeline.after(this.pace.eventMs, () => this.#enter('ringing'));
-    this.timeline.after(this.#request.timeoutSeconds * 1_000, () => this.end('network', RANG_OUT));
+    this.timeline.after(this.#request.Timeout * 1_000, () => this.end('network', RANG_OUT));
   }
 
   protected override onAnswered(): void {
-    const { url, twiml = '', timeLimitSeconds } = this.#request;
+    const { Url: url, Twiml: twiml = '', TimeLimit: limit } = this.#request;
     this.#enter('in-progress');
-    this.timeline.after(timeLimitSeconds * 1_000, () => this.end('network'));
+    this.timeline.after(limit * 1_000, () => this.end('network'));
     if (url === undefined) this.timeline.after(this.pace.eventMs, () => this.#instruct(twiml, ''));
     else void this.#fetch(url, 'instructions');
   }
@@ -191,9 +207,9 @@ export class TwilioCall extends PhoneCall {
 
   #enter(status: Status): void {
     this.#status = status;
-    const { statusCallback, statusCallbackEvents } = this.#request;
-    const event = status === 'in-progress' ? 'answered' : this.isOver ? 'completed' : status;
-    if (statusCallback === undefined || !statusCallbackEvents.includes(event)) return;
+    const { StatusCallback: statusCallback } = this.#request;
+    const event = status === 'in-progress' ? 'answered' : status;
+    if (statusCallback === undefined || !(this.isOver || this.#parts.statusEvents.includes(event))) return;
     const form = this.#statusForm(status);
     // What comes late comes after all others.
     const isLate = status === 'initiated' && this.scenario.reordered === true;
@@ -204,10 +220,10 @@ export class TwilioCall extends PhoneCall {
   }
 
   #form(): Form {
-    const { from } = this.#parts;
+    const { accountSid, from } = this.#parts;
     return {
       CallSid: this.id,
-      AccountSid: this.#request.accountSid,
+      AccountSid: accountSid,
       CallStatus: this.#status,
       To: this.to,
       From: from,
@@ -225,7 +241,7 @@ export class TwilioCall extends PhoneCall {
     const error = { ErrorCode: String(errorCode), ErrorMessage: 'This is what the number asked for.' };
     const end = {
       CallDuration: String(this.#durationSeconds()),
-      Duration: this.times.answeredAt === undefined ? '0' : '1',
+      Duration: this.answeredAt === undefined ? '0' : '1',
       SipResponseCode: String(sipCode),
       ...(errorCode === undefined ? {} : error),
     };
@@ -241,7 +257,7 @@ export class TwilioCall extends PhoneCall {
 
   /** Of the connected call, in whole seconds. */
   #durationSeconds(): number {
-    const { answeredAt, endedAt = Date.now() } = this.times;
+    const { answeredAt, endedAt = Date.now() } = this;
     return answeredAt === undefined ? 0 : Math.floor((endedAt - answeredAt) / 1_000);
   }
 

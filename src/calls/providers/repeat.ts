@@ -14,7 +14,6 @@ export interface Bounds {
 }
 
 const FIRST_PAUSE_MS = 200;
-const LONGEST_PAUSE_MS = 2_000;
 // If the line does not say how long to wait.
 const FIRST_CAPACITY_PAUSE_MS = 1_000;
 
@@ -46,7 +45,7 @@ export const sendRepeatedly = async <Answer>(
       else failed += 1;
       if (failure === 'unanswered') unclear = judged;
       const jitter = 0.5 + Math.random();
-      const backOffMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failed + refused - 1)) * jitter;
+      const backOffMs = FIRST_PAUSE_MS * 2 ** (failed + refused - 1) * jitter;
       const askedMs = failure === 'capacity' ? (waitMs ?? FIRST_CAPACITY_PAUSE_MS * refused) : 0;
       const pauseMs = Math.max(backOffMs, askedMs);
       const isLast = failed >= tries || performance.now() + pauseMs >= end;

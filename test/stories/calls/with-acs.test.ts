@@ -89,8 +89,8 @@ describe.concurrent('calls through Communication Services', () => {
     const { notification_id } = await stage.alert('ConfirmedFire', numbers);
     const state = await stage.completed(notification_id);
     expect(toldOf(state, numbers, stage)).toEqual(LISTENERS);
-    const [refused] = state.recipients.filter(({ status }) => status === 'failed');
-    expect(refused?.attempts).toMatchObject([{ code: 484, sub_code: 560_484, reason: 'invalid number' }]);
+    const failed = state.recipients.find(({ status }) => status === 'failed');
+    expect(failed?.attempts).toMatchObject([{ code: 484, sub_code: 560_484, reason: 'invalid number' }]);
   });
 
   it('1 confirms, 2 repeats, 3 cannot go, whenever it is pressed', async () => {

@@ -1,3 +1,4 @@
+import type { PhoneLine } from '../../../src/calls/model/phone-line.ts';
 import { createPhone, type Phone } from '../../../src/calls/phone.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
 import type { Log, LogFields } from '../../../src/log.ts';
@@ -6,9 +7,7 @@ import { Life } from '../life.ts';
 import { UnreliableTable } from '../unreliable-table.ts';
 import { runIn } from '../virtual-time.ts';
 import { type Ground, SERVICE_NAME } from './ground.ts';
-import type { TelephoneNetwork } from './network.ts';
 import { unreliableTopic } from './topic.ts';
-import { UnreliableLine } from './unreliable-line.ts';
 
 /** A log line of any instance. */
 export interface LogLine {
@@ -34,7 +33,7 @@ const SWEEP_MS = 30_000;
 /** The instances of the service. Some die, and others take their place. */
 export class Instances {
   readonly #ground: Ground;
-  readonly #network: TelephoneNetwork;
+  readonly #lineOf: (life: Life) => PhoneLine;
   readonly #all: Instance[] = [];
   /** None starts any more. */
   isEnded = false;
@@ -42,9 +41,10 @@ export class Instances {
   /** What all instances logged, in that order. */
   readonly logs: LogLine[] = [];
 
-  constructor(ground: Ground, network: TelephoneNetwork) {
+  /** @param lineOf the line as one process reaches it */
+  constructor(ground: Ground, lineOf: (life: Life) => PhoneLine) {
     this.#ground = ground;
-    this.#network = network;
+    this.#lineOf = lineOf;
   }
 
   get living(): readonly Instance[] {
@@ -77,7 +77,7 @@ export class Instances {
     const life = new Life(`#${this.#all.length + 1}`, chance.between(-CLOCK_AHEAD_MS, CLOCK_AHEAD_MS));
     const log = this.#logOf(life);
     const parts = {
-      line: new UnreliableLine(this.#ground, this.#network, life),
+      line: this.#lineOf(life),
       table: this.#tableOf(life),
       ...Object.fromEntries(mode.destinations.map((to) => [to, unreliableTopic(to, this.#ground, life)])),
     };

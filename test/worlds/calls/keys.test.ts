@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { NotificationRequest } from '../../../src/calls/phone.ts';
-import type { Fate } from './modes.ts';
+import type { Fate } from './callees.ts';
 import type { NetworkCall } from './network.ts';
 import {
   bodyOf,

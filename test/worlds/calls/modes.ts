@@ -1,44 +1,9 @@
 import { type Destination, DESTINATIONS } from '../../../src/calls/model/outcome-events.ts';
 import type { PhoneRules } from '../../../src/calls/phone.ts';
-
-/** What a callee does. */
-export type Fate =
-  | 'listens'
-  | 'presses at the start'
-  | 'presses in the middle'
-  | 'presses at the end'
-  | 'presses twice'
-  | 'presses late'
-  | 'presses too late'
-  | 'hears it again and confirms'
-  | 'hears it again, late'
-  | 'hears it again and again'
-  | 'cannot go'
-  | 'presses 9'
-  | 'confirms, then cannot go'
-  | 'cannot go, then confirms'
-  | 'two keys at once'
-  | 'cannot go, and hangs up'
-  | 'hangs up early'
-  | 'hangs up in the middle'
-  | 'hangs up in the silence'
-  | 'speech fails'
-  | 'busy'
-  | 'no answer'
-  | 'rings out'
-  | 'declines'
-  | 'declines by 603'
-  | 'declines at once'
-  | 'forbidden'
-  | 'wrong number'
-  | 'no line'
-  | 'set-up';
+import { type Fates, PEOPLE, PEOPLE_WHO_PRESS } from './callees.ts';
 
 /** What a request for a call comes to while all lines are taken. */
 export type WhenLinesAreTaken = '429' | '8530' | '603';
-
-/** What callees do, by probability; the rest listens. */
-export type Fates = readonly (readonly [probability: number, fate: Fate])[];
 
 /** Which faults there are, and by which rules people are called. Faults are probabilities if nothing else is said. */
 export interface Mode extends Omit<PhoneRules, 'allowedPrefixes' | 'retentionMs'> {
@@ -81,40 +46,6 @@ export interface Mode extends Omit<PhoneRules, 'allowedPrefixes' | 'retentionMs'
   readonly instances: number;
   readonly mostRecipients: number;
 }
-
-const PEOPLE: Fates = [
-  [0.1, 'busy'],
-  [0.08, 'no answer'],
-  [0.06, 'rings out'],
-  [0.04, 'declines'],
-  [0.03, 'declines by 603'],
-  [0.02, 'wrong number'],
-  [0.03, 'no line'],
-  [0.05, 'hangs up early'],
-  [0.06, 'hangs up in the middle'],
-  [0.03, 'hangs up in the silence'],
-  [0.02, 'speech fails'],
-  [0.02, 'set-up'],
-];
-
-const PEOPLE_WHO_PRESS: Fates = [
-  ...PEOPLE,
-  [0.04, 'presses at the start'],
-  [0.12, 'presses in the middle'],
-  [0.04, 'presses at the end'],
-  [0.05, 'presses twice'],
-  [0.03, 'presses late'],
-  [0.03, 'presses too late'],
-  [0.04, 'hears it again and confirms'],
-  [0.03, 'hears it again, late'],
-  [0.03, 'hears it again and again'],
-  [0.05, 'cannot go'],
-  [0.02, 'presses 9'],
-  [0.03, 'confirms, then cannot go'],
-  [0.04, 'cannot go, then confirms'],
-  [0.03, 'two keys at once'],
-  [0.03, 'cannot go, and hangs up'],
-];
 
 const USUAL: Mode = {
   name: 'line faults, deaths, repeated and late events',

@@ -4,58 +4,14 @@ import type { CallEvent, CallEventKind, CallResult, PressedKey } from '../../../
 import { type CallId, parseCallId } from '../../../src/calls/model/ids.ts';
 import { type CallRequest, PhoneLineError } from '../../../src/calls/model/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
-import { isMessage, MESSAGE, type SpeechNumber } from '../../../src/calls/model/speech.ts';
+import { MESSAGE, type SpeechNumber } from '../../../src/calls/model/speech.ts';
+import { type Codes, courseOf, type Fate } from './callees.ts';
 import type { Ground } from './ground.ts';
-import type { Fate } from './modes.ts';
 
 /** How a voice of the world speaks, in milliseconds a character: faster than the service may take for sure. */
 export const MS_PER_CHARACTER = 65;
 /** How long after the request the message starts at the latest, in milliseconds. */
 export const SPEAKS_WITHIN_MS = 600;
-
-type ResultCodes = Pick<CallResult, 'code' | 'subCode'>;
-
-const UNREACHED: Readonly<
-  Partial<Record<Fate, { readonly codes: ResultCodes; readonly ringsMs: readonly [number, number] }>>
-> = {
-  busy: { codes: { code: 486, subCode: 560_486 }, ringsMs: [100, 5_000] },
-  'no answer': { codes: { code: 480, subCode: 560_480 }, ringsMs: [15_000, 45_000] },
-  'rings out': { codes: { code: 487, subCode: 10_004 }, ringsMs: [110_000, 115_000] },
-  declines: { codes: { code: 487, subCode: 10_024 }, ringsMs: [2_000, 20_000] },
-  'declines by 603': { codes: { code: 603, subCode: 560_603 }, ringsMs: [2_000, 20_000] },
-  'declines at once': { codes: { code: 603, subCode: 560_603 }, ringsMs: [500, 1_500] },
-  forbidden: { codes: { code: 403, subCode: 560_403 }, ringsMs: [100, 400] },
-  'wrong number': { codes: { code: 484, subCode: 560_484 }, ringsMs: [100, 2_000] },
-  'no line': { codes: { code: 403, subCode: 8_530 }, ringsMs: [10, 400] },
-  'set-up': { codes: { code: 403, subCode: 10_105 }, ringsMs: [10, 400] },
-};
-
-interface PlannedKey {
-  readonly key: string;
-  /** After which part of the speech. */
-  readonly at: number | 'somewhere';
-  readonly afterMs?: number;
-}
-
-const press = (key: string, at: PlannedKey['at'] = 'somewhere', afterMs = 0): PlannedKey => ({ key, at, afterMs });
-
-/** The keys that callees press in the message, in its first and in its second repeat. */
-const KEYS: Readonly<Partial<Record<NetworkCall['fate'], readonly (readonly PlannedKey[])[]>>> = {
-  'presses in the middle': [[press('1')]],
-  'presses at the end': [[press('1', 1, 1)]],
-  'presses twice': [[press('1'), press('1')]],
-  'presses late': [[press('1', 1, 3_500)]],
-  'presses too late': [[press('1', 1, 13_000)]],
-  'hears it again and confirms': [[press('2')], [press('1')]],
-  'hears it again, late': [[press('2', 1, 3_500)], [press('2', 1, 3_500)], [press('1', 1, 3_500)]],
-  'hears it again and again': [[press('2')], [press('2')], [press('2')]],
-  'cannot go': [[press('3')]],
-  'presses 9': [[press('9')]],
-  'confirms, then cannot go': [[press('1', 0.4), press('3', 0.4, 300)]],
-  'cannot go, then confirms': [[press('3', 0.4), press('1', 0.4, 300)]],
-  'two keys at once': [[press('2', 0.5), press('1', 0.5)]],
-  'cannot go, and hangs up': [[press('3', 0.3)]],
-};
 
 /** What the callee does this time. @param earlier how many calls to the same number were placed before */
 export type FateOf = (number: PhoneNumber | undefined, earlier: number) => Fate;
@@ -117,7 +73,9 @@ export interface NetworkCall {
   isForged?: boolean;
 }
 
-const DONE = { code: 200, subCode: 0 };
+const DONE: Codes = [200, 0];
+
+const resultWith = ([code, subCode]: Codes): CallResult => resultOf({ code, subCode });
 
 const gone = (): PhoneLineError =>
   new PhoneLineError({ failure: 'gone', reason: 'call not found', code: 404, subCode: 8_522 });
@@ -173,8 +131,8 @@ export class TelephoneNetwork {
       call.state = 'ended';
       call.endedAt = now;
       call.endedBy = 'network';
-      const codes = whenLinesAreTaken === '603' ? UNREACHED['declines by 603']?.codes : UNREACHED['no line']?.codes;
-      setTimeout(() => this.#tellNotEstablished(call, codes ?? {}), chance.between(10, 400));
+      const why = whenLinesAreTaken === '603' ? 'declines by 603' : 'no line';
+      setTimeout(() => this.#tellNotEstablished(call, courseOf(why).codes ?? DONE), chance.between(10, 400));
     } else if (fate !== 'turned away') this.#ring(call, fate);
     return call.id;
   }
@@ -182,7 +140,7 @@ export class TelephoneNetwork {
   /** Another system places a call with the service's callback addresses, and it is answered. */
   callOfAnotherSystem(): NetworkCall {
     const fate = this.#fateOf(undefined, 0);
-    const call = this.#open(undefined, fate in UNREACHED ? 'listens' : fate);
+    const call = this.#open(undefined, courseOf(fate).codes === undefined ? fate : 'listens');
     this.#answer(call);
     return call;
   }
@@ -198,7 +156,7 @@ export class TelephoneNetwork {
     story.tell(() => `${callId} is asked to speak ${number}`);
     const silentMs = chance.between(20, SPEAKS_WITHIN_MS);
     if (call.fate === 'speech fails') {
-      this.#whileUp(call, silentMs, () => this.#post(call, 'play failed', { code: 400, subCode: 8_565 }, ref));
+      this.#whileUp(call, silentMs, () => this.#post(call, 'play failed', [400, 8_565], ref));
       return;
     }
     if (number !== MESSAGE) this.#interrupt(call, speech);
@@ -214,7 +172,7 @@ export class TelephoneNetwork {
       speech.startedAt = this.#ground.now;
       story.tell(() => `${callId} hears speech ${number} from now on`);
       this.#post(call, 'play started', DONE, ref);
-      for (const { key, at, afterMs = 0 } of isMessage(number) ? (KEYS[call.fate]?.[number] ?? []) : []) {
+      for (const { key, at, afterMs = 0 } of courseOf(call.fate).keys?.[number] ?? []) {
         const pressMs = lastsMs * (at === 'somewhere' ? chance.between(0.1, 0.9) : at) + afterMs;
         this.#whileUp(call, pressMs, () => this.#press(call, key));
       }
@@ -264,7 +222,7 @@ export class TelephoneNetwork {
   forge(call: NetworkCall, kind: CallEventKind, ref: AttemptRef | undefined): void {
     call.isForged = true;
     const key = kind === 'tone received' ? { key: { key: '1', sequence: 99 } } : {};
-    this.#tell(call, { kind, callId: call.id, result: DONE, attempt: ref, ...key }, 'at once');
+    this.#tell(call, { kind, callId: call.id, result: resultWith(DONE), attempt: ref, ...key }, 'at once');
   }
 
   /** A key that was pressed while the service listened is reported now, however late that is. */
@@ -302,9 +260,9 @@ export class TelephoneNetwork {
 
   #ring(call: NetworkCall, fate: Fate): void {
     const { chance } = this.#ground;
-    const unreached = UNREACHED[fate];
-    if (unreached !== undefined) {
-      setTimeout(() => this.#notEstablished(call, 'network', unreached.codes), chance.between(...unreached.ringsMs));
+    const { codes, ringsMs = [0, 0] } = courseOf(fate);
+    if (codes !== undefined) {
+      setTimeout(() => this.#notEstablished(call, 'network', codes), chance.between(...ringsMs));
       return;
     }
     // Some answer before the answer to the request for the call arrives.
@@ -325,14 +283,8 @@ export class TelephoneNetwork {
     call.answeredAt = now;
     story.tell(() => `${call.id} is answered`);
     this.#post(call, 'connected', DONE);
-    const stays: Partial<Record<NetworkCall['fate'], readonly [number, number]>> = {
-      'hangs up early': [50, 1_500],
-      'hangs up in the middle': [2_000, 16_000],
-      'hangs up in the silence': [200, 8_000],
-      'cannot go, and hangs up': [6_000, 20_000],
-    };
-    const range = stays[call.fate];
-    if (range !== undefined) setTimeout(() => this.#end(call, 'callee'), chance.between(...range));
+    const { staysMs } = courseOf(call.fate);
+    if (staysMs !== undefined) setTimeout(() => this.#end(call, 'callee'), chance.between(...staysMs));
   }
 
   #press(call: NetworkCall, key: string): void {
@@ -349,17 +301,17 @@ export class TelephoneNetwork {
     }, ms);
   }
 
-  #notEstablished(call: NetworkCall, by: 'network' | 'service', codes: ResultCodes): void {
+  #notEstablished(call: NetworkCall, by: 'network' | 'service', codes: Codes): void {
     if (call.state === 'ended') return;
     call.state = 'ended';
     call.endedAt = this.#ground.now;
     call.endedBy = by;
-    this.#ground.story.tell(() => `${call.id} is not established: ${codes.code}/${codes.subCode}`);
+    this.#ground.story.tell(() => `${call.id} is not established: ${codes.join('/')}`);
     this.#tellNotEstablished(call, codes);
   }
 
   /** In two events at about the same time, in any order; only one says why. */
-  #tellNotEstablished(call: NetworkCall, codes: ResultCodes): void {
+  #tellNotEstablished(call: NetworkCall, codes: Codes): void {
     const tell = [() => this.#post(call, 'create failed', codes), () => this.#post(call, 'disconnected', DONE)];
     if (this.#ground.chance.happens(0.5)) tell.reverse();
     for (const one of tell) one();
@@ -368,7 +320,7 @@ export class TelephoneNetwork {
   #end(call: NetworkCall, by: 'callee' | 'service'): void {
     if (call.state === 'ended') return;
     if (call.state === 'ringing') {
-      this.#notEstablished(call, by === 'service' ? 'service' : 'network', { code: 487, subCode: 540_487 });
+      this.#notEstablished(call, by === 'service' ? 'service' : 'network', [487, 540_487]);
       return;
     }
     const { now, story } = this.#ground;
@@ -389,11 +341,11 @@ export class TelephoneNetwork {
   #post(
     call: NetworkCall,
     kind: CallEventKind,
-    codes: ResultCodes,
+    codes: Codes,
     ref: AttemptRef | SpeechRef | undefined = call.request?.attempt,
     more: Pick<CallEvent, 'key'> = {},
   ): void {
     const speech = ref !== undefined && 'speech' in ref ? { speech: ref.speech } : {};
-    this.#tell(call, { kind, callId: call.id, result: resultOf(codes), attempt: ref, ...speech, ...more });
+    this.#tell(call, { kind, callId: call.id, result: resultWith(codes), attempt: ref, ...speech, ...more });
   }
 }

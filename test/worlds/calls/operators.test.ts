@@ -1,11 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import type { OutcomeEvent } from '../../../src/calls/model/outcome-events.ts';
-import type { NotificationBody, PhoneStanding } from '../../../src/calls/phone.ts';
+import type { NotificationBody, Phone } from '../../../src/calls/phone.ts';
 import { phoneOff } from '../../../src/calls/run/phone-off.ts';
 import { CALLS } from '../../../src/calls/store/keys.ts';
 import { BEGINNING } from './ground.ts';
-import type { Fate } from './modes.ts';
+import type { Fate } from './callees.ts';
 import { isLeftLive } from './promises.ts';
 import {
   bodyOf,
@@ -34,10 +34,7 @@ const DAY_MS = 24 * HOUR_MS;
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /** Asks an instance for something, and lets time pass until it answers. */
-const ask = async <Answer>(
-  world: World,
-  question: (phone: NonNullable<ReturnType<World['instances']['any']>>['phone']) => Promise<Answer>,
-): Promise<Answer> => {
+const ask = async <Answer>(world: World, question: (phone: Phone) => Promise<Answer>): Promise<Answer> => {
   const instance = world.instances.any();
   let answer: Answer | undefined;
   void instance?.life.do(async () => question(instance.phone)).then((value) => (answer = value));
@@ -46,8 +43,7 @@ const ask = async <Answer>(
   return answer;
 };
 
-const standing = async (world: World): Promise<PhoneStanding> =>
-  (await ask(world, async (phone) => phone.needingAttention())).phone;
+const standing = async (world: World) => (await ask(world, async (phone) => phone.needingAttention())).phone;
 
 describe('the provider', () => {
   it.each([1, 3])('is checked hourly, without calling anybody: %i instances', async (instances) => {

@@ -2,7 +2,7 @@ import { isUrgent } from '../../../src/calls/model/alert-types.ts';
 import { isMessage, MESSAGE } from '../../../src/calls/model/speech.ts';
 import { FREE_DECLINES } from '../../../src/calls/rules/queue.ts';
 import { callMessage, spokenText } from '../../../src/calls/rules/message.ts';
-import type { AttemptBody, NotificationBody, RecipientBody } from '../../../src/calls/state/view.ts';
+import type { NotificationBody, RecipientBody } from '../../../src/calls/state/view.ts';
 import { LINES_KEY } from '../../../src/calls/store/keys.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
@@ -26,6 +26,8 @@ const EFFORT_WITHIN_MS = 10_000;
 const MOST_TABLE_REQUESTS = 400;
 const MOST_LINE_REQUESTS = 100;
 const DAY_MS = 86_400_000;
+
+type AttemptBody = RecipientBody['attempts'][number];
 
 /** What was promised and did not hold, a line each. */
 export const brokenPromises = async (world: World): Promise<readonly string[]> => {

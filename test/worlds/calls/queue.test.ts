@@ -62,7 +62,7 @@ describe.each([1, 3])('on %i instances', (instances) => {
 
   it('with one line everybody uses it, and a fire gets it when the open call has ended', async () => {
     await play('one line', { mode: { ...SOON, instances, lines: 1, callsAtOnce: 1 } }, async (world) => {
-      send(world, 'Anomaly', people(5));
+      for (let group = 2; group < 7; group += 1) send(world, 'Anomaly', people(1, group));
       await until(world, () => openCalls(world).length === 1);
       await world.pass(3_000);
       const [open] = openCalls(world);
@@ -157,10 +157,10 @@ describe('a network without a free line', () => {
   });
 
   it.each([1, 3])('a recipient that is always refused costs nobody else a call: %i instances', async (instances) => {
-    await play('always refused', { mode: { ...SOON, instances } }, async (world) => {
+    await play('always refused', { mode: { ...SOON, instances, lines: 1, callsAtOnce: 1 } }, async (world) => {
       refusing(world, (number) => number === someNumber(0, 0));
       const sent = send(world, 'ConfirmedFire', people(5));
-      await world.pass(200_000);
+      await world.pass(240_000);
       expect(await statuses(world, sent)).toEqual(['waiting', 'heard', 'heard', 'heard', 'heard']);
       expect(rangAt(world, someNumber(0, 1))).toBeLessThan(3_000);
     });

@@ -6,10 +6,11 @@ import type { NotificationRequest } from '../../../src/calls/phone.ts';
 import type { NotificationBody } from '../../../src/calls/state/view.ts';
 import { BEGINNING } from './ground.ts';
 import type { LogLine } from './instances.ts';
-import { type Fate, type Mode, QUIET } from './modes.ts';
+import type { Fate } from './callees.ts';
+import { type Mode, QUIET } from './modes.ts';
 import type { FateOf, NetworkCall } from './network.ts';
 import { someNumber, type SentRequest } from './senders.ts';
-import { inWorld, type World, type WorldOptions } from './world.ts';
+import { inWorld, type ServiceWorld, type World, type WorldOptions } from './world.ts';
 
 // A scene: what is said happens, and nothing else. Time is virtual: how long a test takes tells of the machine alone.
 vi.setConfig({ testTimeout: 600_000 });
@@ -64,22 +65,22 @@ export const wavesOf = (...waves: readonly (readonly PhoneNumber[])[]): Notifica
   waves.map((wave) => wave.map((number) => ({ number })));
 
 /** Sends a request, each with a key of its own. */
-export const send = ({ senders }: World, ...request: Parameters<typeof alert>): SentRequest =>
+export const send = ({ senders }: ServiceWorld, ...request: Parameters<typeof alert>): SentRequest =>
   senders.send(alert(...request), `key ${senders.sent.length}`);
 
 /** A notification that was taken, as it stands. */
-export const bodyOf = async (world: World, sent: SentRequest): Promise<NotificationBody> => {
+export const bodyOf = async (world: ServiceWorld, sent: SentRequest): Promise<NotificationBody> => {
   const body = await world.viewOf(sent);
   if (body === undefined) throw new Error(`not taken: ${JSON.stringify(sent.answers)}`);
   return body;
 };
 
 /** The status of each recipient, in the order of the request. */
-export const statuses = async (world: World, sent: SentRequest): Promise<readonly string[]> =>
+export const statuses = async (world: ServiceWorld, sent: SentRequest): Promise<readonly string[]> =>
   (await bodyOf(world, sent)).recipients.map(({ status }) => status);
 
 /** The outcomes of each recipient's attempts. */
-export const outcomes = async (world: World, sent: SentRequest): Promise<readonly (readonly unknown[])[]> =>
+export const outcomes = async (world: ServiceWorld, sent: SentRequest): Promise<readonly (readonly unknown[])[]> =>
   (await bodyOf(world, sent)).recipients.map(({ attempts }) => attempts.map(({ outcome }) => outcome));
 
 /** The calls to a number that had a line. */
@@ -95,11 +96,11 @@ export const openCalls = ({ network }: World): readonly NetworkCall[] =>
   network.calls.filter(({ state, request }) => state !== 'ended' && request !== undefined);
 
 /** What all instances logged of an event. */
-export const logged = ({ instances }: Pick<World, 'instances'>, event: string): readonly LogLine[] =>
+export const logged = ({ instances }: ServiceWorld, event: string): readonly LogLine[] =>
   instances.logs.filter((line) => line.event === event);
 
 /** Lets time pass in small steps, until something is so. */
-export const until = async (world: World, isSo: () => boolean, mostMs = 120_000, stepMs = 20): Promise<void> => {
+export const until = async (world: ServiceWorld, isSo: () => boolean, mostMs = 120_000, stepMs = 20): Promise<void> => {
   for (const from = world.now; !isSo();) {
     if (world.now - from > mostMs) throw new Error(`not so within ${mostMs} ms`);
     await world.pass(stepMs);
@@ -115,7 +116,7 @@ export const firstCall = async (world: World): Promise<NetworkCall> => {
 };
 
 /** How many requests to storage were made so far. */
-export const tableRequests = ({ requests }: World): number => requests.filter(({ to }) => to === 'table').length;
+export const tableRequests = ({ requests }: ServiceWorld): number => requests.filter(({ to }) => to === 'table').length;
 
 /** The numbers that had two calls of the service at the same time. */
 const twoAtOnce = ({ network }: World): readonly string[] => {

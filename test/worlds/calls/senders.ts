@@ -166,7 +166,8 @@ export const numbersOf = ({ waves }: NotificationRequest): readonly PhoneNumber[
 export const someNumber = (request: number, index: number): PhoneNumber =>
   phoneNumber(`+1206${5_550_000 + request * 1_000 + index}`);
 
-const phoneNumber = (text: string): PhoneNumber => {
+/** A text that is a phone number. */
+export const phoneNumber = (text: string): PhoneNumber => {
   const number = parsePhoneNumber(text);
   if (number === undefined) throw new Error('not a phone number');
   return number;

@@ -94,10 +94,12 @@ export class AcsPhoneLine implements PhoneLine {
 
   async call({ number, alertType, attempt, firstSentAt, callbackBaseUrl }: CallRequest): Promise<CallId> {
     const { caller, cognitiveServicesEndpoint, callbackBaseUrl: ownBaseUrl } = this.#options;
-    const [invite, teams] =
+    const address = `${callbackBaseUrl ?? ownBaseUrl}/api/${alertType.callbackPath}`;
+    const [source, teams] =
       'phoneNumber' in caller
         ? [{ sourceCallIdNumber: { phoneNumber: caller.phoneNumber } }, {}]
         : [{}, { teamsAppSource: { teamsAppId: caller.teamsResourceAccountId } }];
+    const invite = { targetParticipant: { phoneNumber: number }, ...source };
     const options = {
       operationContext: formatCallContext(attempt),
       callIntelligenceOptions: { cognitiveServicesEndpoint },
@@ -105,11 +107,7 @@ export class AcsPhoneLine implements PhoneLine {
       requestOptions: repeatable(attempt.attemptId, firstSentAt),
     };
     const { callConnectionProperties } = await sent(CALL_REPEATED, CALL, async (abortSignal) =>
-      this.#client().createCall(
-        { targetParticipant: { phoneNumber: number }, ...invite },
-        `${callbackBaseUrl ?? ownBaseUrl}/api/${alertType.callbackPath}`,
-        { ...options, abortSignal },
-      ),
+      this.#client().createCall(invite, address, { ...options, abortSignal }),
     ).catch((error: unknown) => {
       throw error instanceof PhoneLineError ? new PhoneLineError(failedCallRequest(error.result)) : error;
     });

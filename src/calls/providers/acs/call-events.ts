@@ -48,21 +48,9 @@ const dataSchema = z.object({
   resultInformation: z.object({ code: resultCode, subCode: resultCode }).catch({}),
 });
 
-/** The tones of ACS. */
-const KEY_OF_TONE: ReadonlyMap<unknown, string> = new Map([
-  ['zero', '0'],
-  ['one', '1'],
-  ['two', '2'],
-  ['three', '3'],
-  ['four', '4'],
-  ['five', '5'],
-  ['six', '6'],
-  ['seven', '7'],
-  ['eight', '8'],
-  ['nine', '9'],
-  ['asterisk', '*'],
-  ['pound', '#'],
-]);
+/** The tones of ACS, in the order of {@link KEYS}. */
+const TONES: readonly unknown[] = 'zero one two three four five six seven eight nine asterisk pound'.split(' ');
+const KEYS = '0123456789*#';
 
 const NOT_CLOUD_EVENT = 'is not a CloudEvent 1.0: id, source, type and specversion "1.0" are required';
 
@@ -103,6 +91,6 @@ const callEvent = (kind: CallEventKind, untrusted: unknown): CallEvent | undefin
 const SPOKEN: ReadonlySet<CallEventKind> = new Set(['play started', 'play completed', 'play failed', 'play canceled']);
 
 const pressedKey = ({ tone, sequenceId: sequence }: z.output<typeof dataSchema>): PressedKey | undefined => {
-  const key = KEY_OF_TONE.get(tone);
+  const key = KEYS[TONES.indexOf(tone)];
   return key === undefined ? undefined : { key, sequence };
 };

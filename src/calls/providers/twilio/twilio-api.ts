@@ -1,10 +1,10 @@
 import * as z from 'zod';
 
 import { readSdkError } from '../../../azure/sdk-error.ts';
-import type { Failure } from '../../model/call-event.ts';
 import { type CallId, parseCallId } from '../../model/ids.ts';
 import { type FailedRequest, PhoneLineError } from '../../model/phone-line.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
+import { FAILURE_WITHOUT_ANSWER, failureOfStatus } from '../failures.ts';
 import { meaningOfError } from './codes.ts';
 
 /** Whose calls, and the key that may place them. */
@@ -138,31 +138,15 @@ export class TwilioApi {
 /** `fetch` throws an error with the address, which has the account's id: nothing of it is kept. */
 const withoutAnswer = (error: unknown): FailedRequest => {
   const cause = error instanceof TypeError && error.cause !== undefined ? error.cause : error;
-  const { unanswered } = readSdkError(cause);
-  if (unanswered === 'not connected') return { failure: 'unreachable', reason: 'unreachable' };
-  return { failure: 'unanswered', reason: unanswered === 'deadline' ? 'no answer in time' : 'connection lost' };
+  const { unanswered = 'unknown' } = readSdkError(cause);
+  return FAILURE_WITHOUT_ANSWER[unanswered === 'unknown' ? 'connection lost' : unanswered];
 };
 
 /** An error's message repeats the number that was called: only its codes are read. */
 const refused = (status: number, subCode: number | undefined, headers: Headers): FailedRequest => {
   const seconds = headers.get('retry-after') ?? '';
   const waitMs = /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1_000 : undefined;
-  const { failure, reason } = meaningOfError(subCode);
-  const ofStatus = failureOfStatus(status);
-  return {
-    code: status,
-    subCode,
-    waitMs,
-    failure: failure ?? ofStatus.failure,
-    reason: reason ?? ofStatus.reason,
-  };
-};
-
-const failureOfStatus = (status: number): { readonly failure: Failure; readonly reason: string } => {
-  if (status === 429) return { failure: 'capacity', reason: 'throttled' };
-  if (status === 401) return { failure: 'set_up', reason: 'the phone service does not accept this app' };
-  if (status === 403) return { failure: 'forbidden', reason: 'forbidden' };
-  if (status === 404 || status === 410) return { failure: 'gone', reason: 'not found' };
-  if (status === 408 || status >= 500) return { failure: 'unanswered', reason: `answered ${status}` };
-  return { failure: 'rejected', reason: `rejected (${status})` };
+  const ofStatus = failureOfStatus(status, waitMs);
+  const { failure = ofStatus.failure, reason = ofStatus.reason } = meaningOfError(subCode);
+  return { code: status, subCode, waitMs, failure, reason };
 };

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 
 import { findAlertType } from '../../../../src/calls/model/alert-types.ts';
 import { isNotificationId, parseCallId } from '../../../../src/calls/model/ids.ts';
@@ -44,11 +44,15 @@ const lineWith = async (...answers: readonly Answer[]) => {
     });
   });
   onTestFinished(() => server.stop());
-  const connectionString = `endpoint=http://127.0.0.1:${server.port}/;accesskey=dGVzdA==`;
+  return { ...lineTo(server), sent };
+};
+
+const lineTo = ({ port }: LoopbackServer) => {
+  const connectionString = `endpoint=http://127.0.0.1:${port}/;accesskey=dGVzdA==`;
   const client = connectToAcs({ connectionString }, { getToken: () => Promise.resolve(null) });
   const caller = { teamsResourceAccountId: 'an-account' };
   const options = { caller, cognitiveServicesEndpoint: '', callbackBaseUrl: 'https://watch.example' };
-  return { line: new AcsPhoneLine(() => client, options), sent };
+  return { line: new AcsPhoneLine(() => client, options) };
 };
 
 /** How the request failed. */
@@ -111,6 +115,32 @@ const SPEECH_REFUSED = {
   reason: 'speech refused',
   operatorHint: expect.stringContaining('Cognitive Services User'),
 };
+
+it('waits for 4.5 s for a call, 10 s for speech, 4 s for a hang-up and 5 s for a check, each time', async () => {
+  const timeouts = vi.spyOn(AbortSignal, 'timeout');
+  const { line } = await lineWith([201, 'the-call'], [202], [204], [404]);
+  await line.call(request);
+  await line.media.speak(callId, 'a text');
+  await line.hangUp(callId);
+  await line.check();
+  expect(timeouts.mock.calls.map(([ms]) => ms)).toEqual([4_500, 10_000, 4_000, 5_000]);
+});
+
+it('gives up a request to listen that is not answered for 5 s', async () => {
+  const server = await LoopbackServer.start((incoming) => incoming.resume());
+  onTestFinished(() => server.stop());
+  const { line } = lineTo(server);
+  const begin = performance.now();
+  expect(await outcomeOf(line.media.listen(callId, number, attempt))).toMatchObject({ failure: 'unanswered' });
+  expect(performance.now() - begin).toSatisfy((ms: number) => ms > 4_500 && ms < 20_000);
+});
+
+it('speaks again half a second after it was too early', async () => {
+  const { line } = await lineWith([400, '8585'], [202]);
+  const begin = performance.now();
+  await line.media.speak(callId, 'a text');
+  expect(performance.now() - begin).toSatisfy((ms: number) => ms > 450 && ms < 4_500);
+});
 
 it.each<['speak' | 'listen' | 'hangUp' | 'check', readonly Answer[], object]>([
   // Not in the right state: half a second later it is.

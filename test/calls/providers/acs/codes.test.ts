@@ -84,6 +84,8 @@ it.each([
 it.each([
   [480, 560_480, 'no answer', 'no_answer'],
   [480, 1, 'no answer', 'no_answer'],
+  [408, undefined, 'no answer', 'no_answer'],
+  [484, undefined, 'invalid number', 'refused'],
   [487, 10_024, 'declined', 'declined'],
   [603, undefined, 'declined', 'declined'],
   [487, undefined, 'canceled', undefined],

@@ -91,6 +91,10 @@ describe('a callback', () => {
 it.each([
   ['busy', 486, undefined, 'busy'],
   ['busy', 603, undefined, 'declined'],
+  ['busy', 600, undefined, 'busy'],
+  ['failed', 607, undefined, 'forbidden'],
+  ['failed', 608, undefined, 'forbidden'],
+  ['failed', 408, undefined, 'no_answer'],
   ['no-answer', undefined, undefined, 'no_answer'],
   ['no-answer', 487, undefined, 'no_answer'],
   ['no-answer', 603, undefined, 'declined'],

@@ -2,6 +2,7 @@ import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import type { CallEvent } from '../../../../src/calls/model/call-event.ts';
+import type { CallMessage } from '../../../../src/calls/model/phone-line.ts';
 import type { CallbackHandler } from '../../../../src/calls/providers/callbacks.ts';
 import { TwilioCallbacks } from '../../../../src/calls/providers/twilio/twilio-callbacks.ts';
 
@@ -152,6 +153,16 @@ describe('a key', () => {
 
   it.each(['9', '#', '0'])('%s means nothing: it has stopped the message, which is said again', async (key) => {
     expect(await press(key, '/1')).toMatchObject({ says: 'Fire. ', speeches: ['/1', '/1'] });
+  });
+
+  it('waits for the message for 0.7 s', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const messageOf = async () =>
+      new Promise<CallMessage>((resolve) => void setTimeout(resolve, 650, { unit: 'Fire. ', hasKeys: true }));
+    const answered = press('9', '', { messageOf });
+    await vi.advanceTimersByTimeAsync(700);
+    expect(await answered).toMatchObject({ says: 'Fire. ' });
   });
 
   it('is answered within 4.9 s, although storage hangs: the call goes on listening', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { findAlertType } from '../../../../src/calls/model/alert-types.ts';
 import { isNotificationId, parseCallId } from '../../../../src/calls/model/ids.ts';
@@ -144,6 +144,22 @@ it.each<[string, boolean, readonly Answer[], readonly string[]]>([
   const { line, sent } = lineWith(...answers);
   await line.hangUp(callId, isAnswered);
   expect(sent.map(({ form }) => form.get('Status'))).toEqual(statuses);
+});
+
+it('sends a hang-up three times at most', async () => {
+  const { line, sent } = lineWith(refused(500, 1), refused(500, 1), refused(500, 1));
+  expect(await failed(line.hangUp(callId, true))).toMatchObject({ failure: 'unanswered' });
+  expect(sent).toHaveLength(3);
+});
+
+it('waits for 10 s for a call and a check, and for 4.5 s for each try of the rest', async () => {
+  const timeouts = vi.spyOn(AbortSignal, 'timeout');
+  const listed = { status: 200, body: { calls: [] } };
+  const { line } = lineWith({ status: 201, body: call(callId) }, listed, numbers(source, true));
+  await line.call(CALL);
+  await line.find(number, 0);
+  await line.check();
+  expect(timeouts.mock.calls.map(([ms]) => ms)).toEqual([10_000, 4_500, 10_000]);
 });
 
 const numbers = (phone_number: string, voice: boolean) => ({

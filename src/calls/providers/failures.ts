@@ -1,0 +1,69 @@
+import type { Unanswered } from '../../azure/sdk-error.ts';
+import type { CallResult, Failure } from '../model/call-event.ts';
+import type { FailedRequest } from '../model/phone-line.ts';
+
+// What every provider's codes have in common.
+
+/** What a code means. */
+export type Meaning = Pick<CallResult, 'failure' | 'reason' | 'operatorHint'>;
+
+export const NO_ANSWER: Meaning = { reason: 'no answer', failure: 'no_answer' };
+export const BUSY: Meaning = { reason: 'busy', failure: 'busy' };
+export const DECLINED: Meaning = { reason: 'declined', failure: 'declined' };
+export const INVALID: Meaning = { reason: 'invalid number', failure: 'refused' };
+export const NO_LINE: Meaning = { reason: 'no line is free', failure: 'capacity' };
+export const THROTTLED: Meaning = { reason: 'throttled', failure: 'capacity' };
+export const NOT_ACCEPTED: Meaning = { reason: 'the phone service does not accept this app', failure: 'set_up' };
+/** A callee who blocks us and a number that may not call have the same codes. */
+export const FORBIDDEN: Meaning = {
+  reason: 'forbidden by the callee, or our number may not call',
+  failure: 'forbidden',
+};
+
+/** The codes of the telephone network (SIP). */
+const OF_NETWORK: ReadonlyMap<number, Meaning> = new Map([
+  [403, FORBIDDEN],
+  [404, { reason: 'number not found', failure: 'refused' }],
+  [408, NO_ANSWER],
+  [429, THROTTLED],
+  [480, NO_ANSWER],
+  [484, INVALID],
+  [486, BUSY],
+  [487, { reason: 'canceled' }],
+  [600, BUSY],
+  [603, DECLINED],
+  [607, FORBIDDEN],
+  [608, FORBIDDEN],
+]);
+
+/** The code with which the telephone network ended a call → what it means; undefined if that is not known. */
+export const meaningOfNetwork = (code = 0): Meaning | undefined => OF_NETWORK.get(code);
+
+/**
+ * How a request failed, by its HTTP status alone.
+ *
+ * @param waitMs how long the answer asks to wait
+ */
+export const failureOfStatus = (
+  status: number,
+  waitMs: number | undefined,
+): { readonly failure: Failure; readonly reason: string } => {
+  // A 503 with Retry-After means that nothing was done. Without it, the answer may be a gateway's, which lost that of the provider.
+  if (status === 429 || (status === 503 && waitMs !== undefined)) return { failure: 'capacity', reason: 'throttled' };
+  if (status < 400) return { failure: 'unanswered', reason: 'unexpected answer' };
+  if (status === 408 || status >= 500) return { failure: 'unanswered', reason: `answered ${status}` };
+  if (status === 401) return { failure: 'set_up', reason: 'the phone service does not accept this app' };
+  if (status === 403) return { failure: 'forbidden', reason: 'forbidden' };
+  if (status === 404 || status === 410) return { failure: 'gone', reason: 'not found' };
+  return { failure: 'rejected', reason: `rejected (${status})` };
+};
+
+/** How a request failed that was not answered. */
+export const FAILURE_WITHOUT_ANSWER: Readonly<Record<Unanswered, FailedRequest>> = {
+  'no token': { failure: 'unreachable', reason: 'no token for the phone service' },
+  'not connected': { failure: 'unreachable', reason: 'unreachable' },
+  deadline: { failure: 'unanswered', reason: 'no answer in time' },
+  'connection lost': { failure: 'unanswered', reason: 'connection lost' },
+  // The SDK of ACS throws a string if a 201 has no id: the call may well be ringing.
+  unknown: { failure: 'unanswered', reason: 'unexpected answer' },
+};
