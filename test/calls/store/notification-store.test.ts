@@ -136,7 +136,10 @@ describe('a row', () => {
     const entries = recipients.flatMap((_, index) =>
       ['not_reached', 'cannot_go', 'confirmed'].map((status) => ({ kind: 'recipient', at: START, index, status })),
     );
-    const list = { tryAt: START, entries };
+    const acknowledgements = Array.from({ length: 20 }, (_, times) => {
+      return { kind: 'acknowledged', at: START, times, by: flame(60) };
+    });
+    const list = { tryAt: START, entries: [...entries, ...acknowledgements] };
     const full = { ...known, recipients, outbox: outboxSchema.parse({ topic: list, webhook: list }) };
     const { stored } = await store.create(full, KEY, undefined, START);
     expect(await another().load(stored.notification.id)).toEqual(stored);
