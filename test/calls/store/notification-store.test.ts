@@ -266,7 +266,9 @@ describe('the list of notifications', () => {
 
   it('is of a time', async () => {
     for (const hours of [0, 1, 2, 3]) await create(START + hours * HOUR);
+    // An id is made up to a minute before its row.
+    for (const earlier of [60_000, 60_001]) await create(START + HOUR - earlier);
     const { found } = await store.list({ most: 10, since: START + HOUR, until: START + 2 * HOUR }, () => true);
-    expect(timesOf(found)).toEqual([2 * HOUR, HOUR]);
+    expect(timesOf(found)).toEqual([2 * HOUR, HOUR, HOUR - 60_000]);
   });
 });
