@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import type { NotificationRequest } from '../../../src/calls/model/notification-request.ts';
 import type { Lines } from '../../../src/calls/state/lines.ts';
@@ -11,7 +11,7 @@ import { termsOf } from '../../../src/calls/state/step.ts';
 import { CALLS, idempotencyRowKey, LINES_KEY, notificationKey } from '../../../src/calls/store/keys.ts';
 import { NotificationStore, type StoredCase } from '../../../src/calls/store/notification-store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
-import { WriteConflict } from '../../../src/storage/errors.ts';
+import { StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
 import type { NewProperties } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
@@ -212,6 +212,21 @@ describe('an Idempotency-Key', () => {
     await store.deleteBefore(later + 1);
     expect(memory.rows(CALLS)).toEqual([]);
   });
+});
+
+it('storage that does not answer is waited for 1.5 s, once: a callee hears silence meanwhile', async () => {
+  const { id } = (await create(START)).notification;
+  vi.useFakeTimers();
+  const get = vi.spyOn(memory, 'get').mockReturnValue(new Promise(() => undefined));
+  const failed = vi.fn<(error: unknown) => void>();
+  const loading = another().load(id).catch(failed);
+  await vi.advanceTimersByTimeAsync(1_499);
+  expect(failed).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1);
+  await loading;
+  vi.useRealTimers();
+  expect(failed).toHaveBeenCalledWith(expect.any(StorageTrouble));
+  expect(get).toHaveBeenCalledTimes(1);
 });
 
 it('what expired is deleted to the millisecond, also if it cannot be read', async () => {
