@@ -84,6 +84,15 @@ describe('a row', () => {
     await expect(commit(first, claim(first, START))).rejects.toThrow(WriteConflict);
   });
 
+  it('is written together with what all instances share, whose version is known then', async () => {
+    const shared = { lines: { queue: { pauseUntil: 7 } }, etag: undefined };
+    const { stored, linesEtag } = await store.create(newCase(START), KEY, shared, START);
+    expect(await another().lines()).toEqual({ lines: shared.lines, etag: linesEtag });
+    const next = { lines: { queue: {} }, etag: linesEtag };
+    const written = await store.commit(stored, claim(stored, START), randomUUID(), next);
+    expect(await another().lines()).toEqual({ lines: next.lines, etag: written.linesEtag });
+  });
+
   it('is marked: as live until nothing can happen, as told when nothing is to be told, as short until enough are reached', async () => {
     const first = await create(START);
     expect(marksOf(first)).toEqual(['yes', 'yes', 'yes']);
