@@ -80,7 +80,7 @@ describe('a row', () => {
     store.forget(id);
     const etag = memory.rows(CALLS)[0]?.etag ?? '';
     const second = await commit({ ...first, etag }, claim(first, START));
-    expect(rowOf(rowKey)).toMatchObject({ r01: '{}', recipients: 2, commit: second.commit });
+    expect(rowOf(rowKey)).toMatchObject({ r01: '{}', recipients: 2, commit: second.commit, format: 3 });
     await expect(commit(first, claim(first, START))).rejects.toThrow(WriteConflict);
   });
 
