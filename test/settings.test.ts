@@ -147,6 +147,8 @@ describe('settings', () => {
     const settings = { callsPerSecond: 1, voice: 'Polly.Joanna', authTokens: ['a-token'], source: '+12065550198' };
     const own = { twilio: { ...settings, apiBaseUrl: 'https://api.twilio.com' } };
     expect(readSettings({ ...common, ...twilio }).phone).toMatchObject(own);
+    const fast = { ...common, ...twilio, TWILIO_CALLS_PER_SECOND: '100' };
+    expect(readSettings(fast).phone).toMatchObject({ twilio: { callsPerSecond: 100 } });
     const rotated = { ...common, ...twilio, TWILIO_SECONDARY_AUTH_TOKEN: 'the-next' };
     expect(readSettings(rotated).phone).toMatchObject({ twilio: { authTokens: ['a-token', 'the-next'] } });
     expect(readSettings({ ...REQUIRED, ...twilio, PHONE_PROVIDER: 'twilio' }).phone).toMatchObject(own);
@@ -163,6 +165,7 @@ describe('settings', () => {
       ['TWILIO_AUTH_TOKEN', reference],
       ['TWILIO_SOURCE_PHONE_NUMBER', '12065550198'],
       ['TWILIO_CALLS_PER_SECOND', '0'],
+      ['TWILIO_CALLS_PER_SECOND', '101'],
       ['TWILIO_VOICE', 'a b'],
       ['TWILIO_SECONDARY_AUTH_TOKEN', reference],
       ['TWILIO_API_BASE_URL', 'http://api.example'],

@@ -1,5 +1,3 @@
-import { hash } from 'node:crypto';
-
 import * as z from 'zod';
 
 /** A phone number in E.164 form: `+`, a country code, at most 15 digits in all. */
@@ -54,12 +52,3 @@ export const maskPhoneNumber = (number: PhoneNumber | MaskedNumber): MaskedNumbe
   if (!isMaskedNumber(masked)) throw new TypeError('not a phone number');
   return masked;
 };
-
-const HASH_LENGTH = 32;
-
-/**
- * A name for a number in rows about what is under way. The few possible numbers can be tried: no hash is kept longer than its call or its
- * notification, in what is known of the lines an hour. Undefined of a masked number.
- */
-export const hashOfNumber = (number: PhoneNumber | MaskedNumber | undefined): string | undefined =>
-  number === undefined || isMaskedNumber(number) ? undefined : hash('sha256', number).slice(0, HASH_LENGTH);

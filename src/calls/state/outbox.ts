@@ -33,6 +33,8 @@ export type Outbox = Readonly<z.output<typeof outboxSchema>>;
 export const TOLD_WITHIN_MS = 30_000;
 /** How long a destination is tried. */
 export const TRIED_FOR_MS = 24 * 3_600_000;
+/** So many acknowledgements wait to be told, the newest: there is no end of them, and a row is bounded. */
+const MOST_ACKNOWLEDGED = 20;
 /** Pauses between tries: as long as it has been tried, between these two. */
 const SHORTEST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 600_000;
@@ -68,9 +70,14 @@ export const withNews = <Case extends Told>(
   if (news.length === 0) return after;
   const lists = destinations.map((to) => {
     const { entries = [], tryAt = 0 } = after.outbox[to] ?? {};
-    return [to, { entries: [...entries, ...news], tryAt }] as const;
+    return [to, { entries: bounded([...entries, ...news]), tryAt }] as const;
   });
   return { ...after, outbox: { ...after.outbox, ...Object.fromEntries(lists) } };
+};
+
+const bounded = (entries: readonly OutboxEntry[]): readonly OutboxEntry[] => {
+  const dropped = new Set(entries.filter(({ kind }) => kind === 'acknowledged').slice(0, -MOST_ACKNOWLEDGED));
+  return entries.filter((entry) => !dropped.has(entry));
 };
 
 const newsOf = (before: Told | undefined, { notification, recipients }: Told, now: number): readonly OutboxEntry[] => {

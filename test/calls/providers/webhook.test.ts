@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 
 import { outcomeWebhook, WebhookRefused } from '../../../src/calls/providers/webhook.ts';
 import { LoopbackServer } from '../../harness/loopback-server.ts';
@@ -34,6 +34,17 @@ it('posts a batch sixteen events at a time: a receiver may take two seconds for 
     for (const answer of waiting.splice(0)) answer();
   }
   await published;
+});
+
+it('a batch has ten seconds, together', async () => {
+  const receiver = await LoopbackServer.start((request, response) => {
+    request.resume();
+    response.end();
+  });
+  onTestFinished(async () => receiver.stop());
+  const timeout = vi.spyOn(AbortSignal, 'timeout');
+  await webhookTo(receiver).publish(eventsOf(3));
+  expect(timeout.mock.calls).toEqual([[10_000]]);
 });
 
 it.each([

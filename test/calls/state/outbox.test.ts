@@ -64,6 +64,16 @@ describe('others are told', () => {
   });
 });
 
+it('of acknowledgements the newest twenty wait to be told', () => {
+  let latest = known;
+  for (let times = 0; times < 30; times += 1) {
+    const next = acknowledged(latest, `Ana ${times}`, START);
+    latest = withNews(latest, next, ['topic'], START);
+  }
+  const entries = latest.outbox.topic?.entries ?? [];
+  expect([entries.length, entries[0], entries.at(-1)]).toMatchObject([20, { by: 'Ana 10' }, { by: 'Ana 29' }]);
+});
+
 describe('a destination that does not take it', () => {
   const entry: OutboxEntry = { kind: 'completed', at: START };
   const outbox: Outbox = { topic: { tryAt: 0, entries: [entry] } };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import type { NotificationRequest } from '../../../src/calls/model/notification-request.ts';
 import type { Lines } from '../../../src/calls/state/lines.ts';
@@ -11,7 +11,7 @@ import { termsOf } from '../../../src/calls/state/step.ts';
 import { CALLS, idempotencyRowKey, LINES_KEY, notificationKey } from '../../../src/calls/store/keys.ts';
 import { NotificationStore, type StoredCase } from '../../../src/calls/store/notification-store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
-import { WriteConflict } from '../../../src/storage/errors.ts';
+import { StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
 import type { NewProperties } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
@@ -80,8 +80,17 @@ describe('a row', () => {
     store.forget(id);
     const etag = memory.rows(CALLS)[0]?.etag ?? '';
     const second = await commit({ ...first, etag }, claim(first, START));
-    expect(rowOf(rowKey)).toMatchObject({ r01: '{}', recipients: 2, commit: second.commit });
+    expect(rowOf(rowKey)).toMatchObject({ r01: '{}', recipients: 2, commit: second.commit, format: 3 });
     await expect(commit(first, claim(first, START))).rejects.toThrow(WriteConflict);
+  });
+
+  it('is written together with what all instances share, whose version is known then', async () => {
+    const shared = { lines: { queue: { pauseUntil: 7 } }, etag: undefined };
+    const { stored, linesEtag } = await store.create(newCase(START), KEY, shared, START);
+    expect(await another().lines()).toEqual({ lines: shared.lines, etag: linesEtag });
+    const next = { lines: { queue: {} }, etag: linesEtag };
+    const written = await store.commit(stored, claim(stored, START), randomUUID(), next);
+    expect(await another().lines()).toEqual({ lines: next.lines, etag: written.linesEtag });
   });
 
   it('is marked: as live until nothing can happen, as told when nothing is to be told, as short until enough are reached', async () => {
@@ -136,7 +145,10 @@ describe('a row', () => {
     const entries = recipients.flatMap((_, index) =>
       ['not_reached', 'cannot_go', 'confirmed'].map((status) => ({ kind: 'recipient', at: START, index, status })),
     );
-    const list = { tryAt: START, entries };
+    const acknowledgements = Array.from({ length: 20 }, (_, times) => {
+      return { kind: 'acknowledged', at: START, times, by: flame(60) };
+    });
+    const list = { tryAt: START, entries: [...entries, ...acknowledgements] };
     const full = { ...known, recipients, outbox: outboxSchema.parse({ topic: list, webhook: list }) };
     const { stored } = await store.create(full, KEY, undefined, START);
     expect(await another().load(stored.notification.id)).toEqual(stored);
@@ -211,6 +223,21 @@ describe('an Idempotency-Key', () => {
   });
 });
 
+it('storage that does not answer is waited for 1.5 s, once: a callee hears silence meanwhile', async () => {
+  const { id } = (await create(START)).notification;
+  vi.useFakeTimers();
+  const get = vi.spyOn(memory, 'get').mockReturnValue(new Promise(() => undefined));
+  const failed = vi.fn<(error: unknown) => void>();
+  const loading = another().load(id).catch(failed);
+  await vi.advanceTimersByTimeAsync(1_499);
+  expect(failed).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1);
+  await loading;
+  vi.useRealTimers();
+  expect(failed).toHaveBeenCalledWith(expect.any(StorageTrouble));
+  expect(get).toHaveBeenCalledTimes(1);
+});
+
 it('what expired is deleted to the millisecond, also if it cannot be read', async () => {
   const keys = [];
   for (const ms of [0, 1, 2]) keys.push(notificationKey((await create(START + ms)).notification.id));
@@ -263,7 +290,9 @@ describe('the list of notifications', () => {
 
   it('is of a time', async () => {
     for (const hours of [0, 1, 2, 3]) await create(START + hours * HOUR);
+    // An id is made up to a minute before its row.
+    for (const earlier of [60_000, 60_001]) await create(START + HOUR - earlier);
     const { found } = await store.list({ most: 10, since: START + HOUR, until: START + 2 * HOUR }, () => true);
-    expect(timesOf(found)).toEqual([2 * HOUR, HOUR]);
+    expect(timesOf(found)).toEqual([2 * HOUR, HOUR, HOUR - 60_000]);
   });
 });
