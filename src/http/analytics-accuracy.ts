@@ -100,12 +100,13 @@ export const analyticsAccuracy = ({ reader, now, categories }: AnalyticsDependen
           },
           csv: () => [
             ['category', ...FACTS, 'reviewed_total_events', 'total_events'],
-            ...figures.map(([category, own]) => [
-              category,
-              ...FACTS.map((fact) => own[fact] ?? ''),
-              tally.reviewed,
-              tally.events,
-            ]),
+            ...figures.map(([category, own]) =>
+              [category].concat(
+                FACTS.map((fact) => String(own[fact] ?? '')),
+                String(tally.reviewed),
+                String(tally.events),
+              ),
+            ),
           ],
         };
       },

@@ -175,7 +175,7 @@ export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependenc
             const right = accuracy === 'true' ? accuracyColumns(listed) : { heads: [], rowOf: () => [] };
             return [
               ['camera_id', ...heads, ...right.heads, 'last_event_at'],
-              ...listed.map((one) => [...rowOf([one.camera_id], one), ...right.rowOf(one), one.last_event_at ?? '']),
+              ...listed.map((one) => rowOf([one.camera_id], one).concat(right.rowOf(one), one.last_event_at ?? '')),
             ];
           },
         };

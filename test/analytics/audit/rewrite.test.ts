@@ -137,10 +137,10 @@ const demandRight = async (table: MemoryTable, messages: readonly PlainMessage[]
   const process = new CountingProcess(table);
   for (const question of QUESTIONS) expect(await process.answer(question)).toEqual(oracle.answer(question));
   const cameras = await process.reader.cameras(DATE, 1);
-  expect(cameras.map(({ cameraId, tally }) => [cameraId, tally.events]).toSorted()).toEqual(
-    [...new Set(messages.map(({ cameraId }) => cameraId))]
-      .map((cameraId) => [cameraId, oracle.answer({ ...WHOLE_DAY, cameraId }).total_events])
-      .toSorted(),
+  expect(Object.fromEntries(cameras.map(({ cameraId, tally }) => [cameraId, tally.events]))).toEqual(
+    Object.fromEntries(
+      messages.map(({ cameraId }) => [cameraId, oracle.answer({ ...WHOLE_DAY, cameraId }).total_events]),
+    ),
   );
 };
 
@@ -194,9 +194,12 @@ const minutesLater = (minutes: number): void => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 60_000 });
 };
 
+const isGeneration1 = (row: unknown): boolean =>
+  typeof row === 'object' && row !== null && 'generation' in row && row.generation === 1;
+
 afterEach(() => void vi.useRealTimers());
 
-describe('while a day is rewritten, at whatever point,', () => {
+describe('whatever happens at whatever request of a rewrite', () => {
   it('what a new process or an old one takes is counted, and what it refuses may be sent again', async () => {
     let taken = new Map<PlainMessage, boolean>();
     await atEachRequest(
@@ -226,45 +229,48 @@ describe('while a day is rewritten, at whatever point,', () => {
     ['into a new stripe', { shards: 1, isNewStripe: true }],
     ['into a shard without rows', { shards: 3 }],
     ['into a shard without rows, of a day whose row is lost', { shards: 3, isLost: true }],
-  ])('a transaction %s that was computed before is counted or refused', async (_, { shards, isNewStripe, isLost }) => {
-    const taken = new Map<PlainMessage, boolean>();
-    const [first = NEWS, second = NEWS] = shards === 1 ? MORE : MORE.toReversed();
-    await atEachRequest(
-      async (table) => {
-        taken.clear();
-        const late = await withheld(table, [first], isNewStripe ? 2 : 1);
-        if (isNewStripe) {
-          // It meets another process in its stripe, and no stripe is idle.
-          await table.transact(shardPartition(DATE, 0), [
-            { kind: 'merge', rowKey: 'day 01', etag: '*', properties: {} },
-          ]);
-          await new CountingProcess(table).record([NEWS]);
-          taken.set(NEWS, true);
-          await late.send();
-        }
-        if (isLost) await table.transact(DAYS_PARTITION, [{ kind: 'delete', rowKey: DATE }]);
-        const record = async (message: PlainMessage, isRecorded: Promise<boolean>) =>
-          void taken.set(message, await isRecorded);
-        return {
-          now: async () => {
+  ])(
+    'of a transaction %s that was computed before: it is counted or refused',
+    async (_, { shards, isNewStripe, isLost }) => {
+      const taken = new Map<PlainMessage, boolean>();
+      const [first = NEWS, second = NEWS] = shards === 1 ? MORE : MORE.toReversed();
+      await atEachRequest(
+        async (table) => {
+          taken.clear();
+          const late = await withheld(table, [first], isNewStripe ? 2 : 1);
+          if (isNewStripe) {
+            // It meets another process in its stripe, and no stripe is idle.
+            await table.transact(shardPartition(DATE, 0), [
+              { kind: 'merge', rowKey: 'day 01', etag: '*', properties: {} },
+            ]);
+            await new CountingProcess(table).record([NEWS]);
+            taken.set(NEWS, true);
             await late.send();
-            await record(first, late.recording);
-          },
-          // While its first transaction is under way it sends no other one.
-          beforeSwitch: async () => {
-            if (taken.has(first)) await record(second, isTaken(late.process, [second]));
-          },
-        };
-      },
-      async (table, error) => {
-        expect(error).toBeUndefined();
-        await demandRight(table, [...MESSAGES, ...[NEWS, ...MORE].filter((message) => taken.get(message) === true)]);
-      },
-      shards,
-      // Of such a day all 64 shards are sealed.
-      isLost === true ? 29 : 1,
-    );
-  });
+          }
+          if (isLost) await table.transact(DAYS_PARTITION, [{ kind: 'delete', rowKey: DATE }]);
+          const record = async (message: PlainMessage, isRecorded: Promise<boolean>) =>
+            void taken.set(message, await isRecorded);
+          return {
+            now: async () => {
+              await late.send();
+              await record(first, late.recording);
+            },
+            // While its first transaction is under way it sends no other one.
+            beforeSwitch: async () => {
+              if (taken.has(first)) await record(second, isTaken(late.process, [second]));
+            },
+          };
+        },
+        async (table, error) => {
+          expect(error).toBeUndefined();
+          await demandRight(table, [...MESSAGES, ...[NEWS, ...MORE].filter((message) => taken.get(message) === true)]);
+        },
+        shards,
+        // Of such a day all 64 shards are sealed.
+        isLost === true ? 29 : 1,
+      );
+    },
+  );
 
   it.each([1, 2] as const)(
     'a reader that had begun before answers right, with %i shards',
@@ -310,14 +316,14 @@ describe('while a day is rewritten, at whatever point,', () => {
         const after: Step = async () => {
           if (requests === at && isCarriedOut) throw new StorageTrouble(0);
         };
-        await rewrite(reachedBy(table, before, after));
+        expect(await rewrite(reachedBy(table, before, after))).toMatchObject({ generation: 1, hold: undefined });
         await demandRight(table, MESSAGES);
         demandClean(table, 1);
       }
     }
   });
 
-  it('it is killed: answers stay right, the day takes events after three minutes, and another rewrite ends the work', async () => {
+  it('killed, it harms nothing: answers stay right, the day takes events after three minutes, and another rewrite ends the work', async () => {
     for (let at = 1; ; at += 1) {
       const table = seeded();
       let requests = 0;
@@ -353,16 +359,16 @@ describe('while a day is rewritten, at whatever point,', () => {
     await atEachRequest(
       async (table) => ({
         now: async () => {
-          if (table.rows(DAYS_PARTITION).some(({ properties }) => properties['hold_owner'] !== undefined)) {
-            await expect(rewrite(table)).rejects.toThrow(RewriteRefused);
-          }
+          const isHeld = table.rows(DAYS_PARTITION).some(({ properties }) => properties['hold_owner'] !== undefined);
+          const other = await rewrite(isHeld ? table : seeded()).catch((error: unknown) => error);
+          expect(other instanceof RewriteRefused).toBe(isHeld);
           minutesLater(3.1);
           await rewrite(table, { shards: 2 });
           await new CountingProcess(table).record(MORE);
         },
       }),
       async (table, error) => {
-        if (error !== undefined) expect(error).toBeInstanceOf(RewriteAbandoned);
+        expect(error === undefined || error instanceof RewriteAbandoned).toBe(true);
         await demandRight(table, [...MESSAGES, ...MORE]);
       },
     );
@@ -382,7 +388,7 @@ describe('while a day is rewritten, at whatever point,', () => {
         return { now };
       },
       async (table, error) => {
-        if (error !== undefined) expect(error).toBeInstanceOf(RewriteAbandoned);
+        expect(error === undefined || error instanceof RewriteAbandoned).toBe(true);
         expect(isRecorded).toBe(true);
         await demandRight(table, [...MESSAGES, ...MORE]);
       },
@@ -398,9 +404,9 @@ describe('while a day is rewritten, at whatever point,', () => {
         },
       }),
       async (table, error) => {
-        if (error !== undefined)
-          expect(error).toMatchObject({ message: expect.stringContaining('closing is announced') });
-        else if (!(closes instanceof DayHeld)) expect(closes).toMatchObject({ generation: 1 });
+        const isRefused = error instanceof RewriteRefused && error.message.includes('closing is announced');
+        const isOver = error === undefined && (closes instanceof DayHeld || isGeneration1(closes));
+        expect(isRefused || isOver).toBe(true);
         await demandRight(table, MESSAGES);
       },
     );

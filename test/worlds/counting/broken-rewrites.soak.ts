@@ -145,9 +145,10 @@ it.each(Object.entries(BROKEN_RULES))('the tests of rewriting find out if it is 
   try {
     for (const name of ['test', 'infra']) cpSync(name, join(copy, name), { recursive: true });
     writeFileSync(join(copy, 'vitest.config.ts'), CONFIG);
-    const { status, stdout } = spawnSync('npx', ['vitest', 'run'], { cwd: copy, encoding: 'utf8' });
-    expect(status, stdout).toBe(1);
-    expect(stdout).toMatch(/AssertionError|RewriteAbandoned|DamagedRow|timed out/);
+    const env = { ...process.env, NO_COLOR: '1' };
+    const { stdout } = spawnSync('npx', ['vitest', 'run'], { cwd: copy, encoding: 'utf8', env });
+    // Not all of them: a copy that cannot be loaded finds nothing out.
+    expect(stdout).toMatch(/Tests {2}1 failed \| \d+ passed|Tests {2}1 failed \(/);
   } finally {
     rmSync(copy, { recursive: true });
   }
