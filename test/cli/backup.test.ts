@@ -92,6 +92,33 @@ describe('the backup of days', () => {
     expect(await backUp()).toEqual([]);
   });
 
+  it('with fewer events than the one before is kept beside it and told, until the day has all its events again', async () => {
+    const { backUp, backup, log, lines } = await stage('fewer');
+    await backUp();
+    // The table was lost. A part of the day was sent again, into one shard.
+    const lost = new CountingStorage().process(1);
+    const some = Array.from({ length: EVENTS }, (_, index) =>
+      frame(`c-${index % 5}`, `f-${index}`, START + BigInt(index) * 60_000_000n),
+    );
+    await lost.record(some.slice(0, 10));
+    const backUpAgain = async () => backUpDays({ ...backup, table: lost.table, days: lost.days }, log);
+    const names = async () => [...(await (await backup.container()).list()).keys()];
+    lines.length = 0;
+    await backUpAgain();
+    expect(lines).toContainEqual(['backup has fewer events', { day: DATE, events: 10, before: EVENTS }]);
+    const both = await Promise.all(
+      ['00', '01'].map(async (shard) => linesIn(backup.container, `${DATE}_${shard}.ndjson.gz`)),
+    );
+    expect(both.flat()).toHaveLength(EVENTS);
+    expect(await linesIn(backup.container, `${DATE}_00.fewer.ndjson.gz`)).toHaveLength(10);
+    await lost.record(some);
+    lines.length = 0;
+    await backUpAgain();
+    expect(lines.map(([event]) => event)).toEqual(['shard backed up', 'backups looked after']);
+    expect(await names()).toEqual([`${DATE}_00.ndjson.gz`]);
+    expect(await linesIn(backup.container, `${DATE}_00.ndjson.gz`)).toHaveLength(EVENTS);
+  });
+
   it('is whole before the event rows of a day are deleted, and is never made again from what is left of them', async () => {
     const { counting, backup, backUp, lines, log } = await stage('closing');
     const closing = {

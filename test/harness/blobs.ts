@@ -51,7 +51,7 @@ export const startBlobs = async (): Promise<Blobs> => {
       const signature = generateBlobSASQueryParameters(
         {
           containerName: name,
-          permissions: ContainerSASPermissions.parse('rcwl'),
+          permissions: ContainerSASPermissions.parse('rcwdl'),
           expiresOn: new Date(Date.now() + 3_600_000),
           protocol: SASProtocol.HttpsAndHttp,
         },

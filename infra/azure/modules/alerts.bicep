@@ -204,7 +204,7 @@ traces
     query: '''
 traces
 | extend line = parse_json(message)
-| where tostring(line.event) in ("day not backed up", "events not backed up")
+| where tostring(line.event) in ("day not backed up", "events not backed up", "backup has fewer events")
 | project timestamp, day = tostring(line.day), failure = tostring(line.kind), reason = tostring(line.reason)
 '''
     operator: 'GreaterThan'

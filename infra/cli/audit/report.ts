@@ -35,7 +35,7 @@ export const reportText = (report: AuditReport, table: string, most = Infinity):
     `${day}, table ${table}: ${[...shards, counted(events, 'event'), `${counted(answers, 'answer')} compared`].join(', ')}.`,
     ...(row?.hold === undefined ? [] : ['A rewrite of the day is at work, or was stopped.']),
     ...(closed ? ['The day is closed: its event rows are gone, except those of overflowed seconds.'] : []),
-    ...lists.flatMap(([head, lines]) => (lines.length === 0 ? [] : ['', head, ...firstLines(lines, most)])),
+    ...lists.flatMap(([head, lines]) => (lines.length === 0 ? [] : ['', head].concat(firstLines(lines, most)))),
     '',
     differences.length + unreadable.length > 0
       ? `${counted(differences.length, 'difference')}. Nothing was changed.`

@@ -367,20 +367,15 @@ class DayRewrite {
   async #restoreClosed(): Promise<StoredDay | undefined> {
     const { etag } = await this.#state();
     const found = await shardPartitionsIn(this.#table, this.#day);
-    const eventsIn = (counted: readonly Counted[]): ReadonlyMap<bigint, number> => {
-      const sums = new Map<bigint, number>();
-      for (const { ts, tally } of counted) sums.set(ts / 1_000_000n, (sums.get(ts / 1_000_000n) ?? 0) + tally.events);
-      return sums;
-    };
     const cameras = new Map<number, ReadonlySet<string>>();
     let closed: number | undefined;
     for (const { partition, generation, shard } of found) {
       const { counted: samples, unreadable } = await countedSamples(this.#table, partition, this.#day);
       const { counted } = await countedEvents(this.#table, partition, this.#day);
-      const events = eventsIn(counted);
+      const events = eventsBySecond(counted);
       if (events.size === 0 && unreadable.length > 0)
         throw new RewriteRefused(`${unreadable[0]?.damage}, and the day may be closed`);
-      if ([...eventsIn(samples)].every(([second, count]) => count <= (events.get(second) ?? 0))) continue;
+      if ([...eventsBySecond(samples)].every(([second, count]) => count <= (events.get(second) ?? 0))) continue;
       closed = generation;
       cameras.set(shard, new Set(samples.map(({ cameraId }) => cameraId)));
     }
@@ -395,6 +390,13 @@ class DayRewrite {
     return writeDayRow(this.#table, this.#day, etag, row);
   }
 }
+
+/** How many events are counted in each second that has some, in seconds since 1970. */
+const eventsBySecond = (counted: readonly Counted[]): ReadonlyMap<bigint, number> => {
+  const sums = new Map<bigint, number>();
+  for (const { ts, tally } of counted) sums.set(ts / 1_000_000n, (sums.get(ts / 1_000_000n) ?? 0) + tally.events);
+  return sums;
+};
 
 const TAKEN_OVER = 'another process took the day over: run the rewrite again';
 

@@ -143,9 +143,19 @@ const backUpDay = async (backingUp: BackingUp, day: Day, row: StoredDay): Promis
   const hasFewer = events < before;
   if (hasFewer) log.error('backup has fewer events', { day, events, before });
   for (const one of changed) await backUpShard(backingUp, day, row, one, hasFewer ? fewerName : backupName);
-  // All their events are in other backups now: the day was rewritten with fewer shards, or has all its events again.
-  if (!hasFewer) for (const name of others) await blobs.delete(name);
+  if (!hasFewer) await deleteBackups(blobs, others, log);
   return changed.length > 0;
+};
+
+/** Deletes backups whose events are in others: the day was rewritten with fewer shards, or has all its events again. */
+const deleteBackups = async (blobs: BackupContainer, names: readonly string[], log: Log): Promise<void> => {
+  try {
+    for (const name of names) await blobs.delete(name);
+  } catch (error) {
+    // A signature may allow no deletion. To send them too, when a day is brought back, does no harm.
+    if (!(error instanceof StorageTrouble)) throw error;
+    log.warn('old backups not deleted', { backups: names.length, first: names[0], reason: error.reason });
+  }
 };
 
 const backUpShard = async (

@@ -1,15 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { rmSync } from 'node:fs';
 
 import { expect, it } from 'vitest';
 
+import { brokenCopy, type Change } from './broken-copy.ts';
 import { play } from './history.ts';
-
-/** A text of a source file below `src/analytics`, which is there once, and what breaks the rule. */
-type Change = readonly [file: string, text: string, broken: string];
 
 /** Rules, and the changes that break each. */
 const BROKEN_RULES: Readonly<Record<string, readonly Change[]>> = {
@@ -85,30 +80,8 @@ const BROKEN_RULES: Readonly<Record<string, readonly Change[]>> = {
   ],
 };
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const MOST_SEEDS = 10_000;
 const MOST_SECONDS = 300;
-
-const brokenCopy = (changes: readonly Change[]): string => {
-  const copy = mkdtempSync(join(tmpdir(), 'broken-rule-'));
-  const needed = [
-    'src',
-    'test/worlds',
-    'test/analytics/counting-service.ts',
-    'test/storage',
-    'infra/cli/demo/random.ts',
-    'package.json',
-  ];
-  for (const name of [...needed, 'tsconfig.json']) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-  for (const [name, text, broken] of changes) {
-    const file = join(copy, 'src/analytics', name);
-    const parts = readFileSync(file, 'utf8').split(text);
-    if (parts.length !== 2) throw new Error(`${name} has not once: ${text}`);
-    writeFileSync(file, parts.join(broken));
-  }
-  return copy;
-};
 
 /** The first broken promise from a seed on, in a copy of the source. */
 const findIn = (copy: string, seed: number): readonly [seed: number, line: string] | undefined => {
