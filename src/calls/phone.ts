@@ -1,10 +1,5 @@
-import { randomUUID } from 'node:crypto';
-
 import pLimit from 'p-limit';
-
-import type { Log } from '../log.ts';
-import { LaterFormat, type RowKeys, StorageTrouble } from '../storage/errors.ts';
-import type { Table } from '../storage/table.ts';
+import { randomUUID } from 'node:crypto';
 import type { AlertType } from './model/alert-types.ts';
 import type { AttemptRef } from './model/call-context.ts';
 import type { CallEvent } from './model/call-event.ts';
@@ -16,21 +11,22 @@ import type { CallMessage, PhoneLine } from './model/phone-line.ts';
 import { callMessage } from './rules/message.ts';
 import type { PhoneRules } from './rules/policy.ts';
 import { errorKind, logFailure } from './run/call-log.ts';
-import { Cases, type Committed } from './run/cases.ts';
-import type { Context } from './run/context.ts';
+import { Cases, type Committed, type Context } from './run/cases.ts';
 import { Driver } from './run/driver.ts';
-import { DueWork } from './run/due.ts';
+import { DueWork, whyTheyWait } from './run/due.ts';
 import { LineRequests } from './run/line-requests.ts';
 import { watchProvider } from './run/provider-watch.ts';
 import { Publisher } from './run/publisher.ts';
 import { Sending } from './run/send.ts';
-import { whyTheyWait } from './run/waits.ts';
 import type { Lines } from './state/lines.ts';
 import type { NotificationCase } from './state/notification.ts';
 import type { Policy } from './state/step.ts';
 import { bodyOf, isoTime, type NotificationBody } from './state/view.ts';
 import type { NotificationsQuery } from './store/keys.ts';
 import { isUnreadable, type Listed, NotificationStore } from './store/notification-store.ts';
+import type { Log } from '../log.ts';
+import { LaterFormat, type RowKeys, StorageTrouble } from '../storage/errors.ts';
+import type { Table } from '../storage/table.ts';
 
 export type { Listed };
 export type { NotificationBody, NotificationRequest, PhoneRules, Sent, SentCall };

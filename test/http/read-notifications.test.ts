@@ -1,10 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-
 import { newNotificationId, parseCallId } from '../../src/calls/model/ids.ts';
 import type { NotificationBody, Phone } from '../../src/calls/phone.ts';
 import type { Attempt } from '../../src/calls/state/attempt.ts';
-import { acknowledged } from '../../src/calls/state/attention.ts';
-import { stoppedNotification, withRecipient } from '../../src/calls/state/notification.ts';
+import { acknowledged, stoppedNotification, withRecipient } from '../../src/calls/state/notification.ts';
 import { final } from '../../src/calls/state/recipient.ts';
 import { bodyOf } from '../../src/calls/state/view.ts';
 import { notificationAnswer } from '../../src/http/notification-answer.ts';

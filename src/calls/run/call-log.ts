@@ -1,15 +1,14 @@
-import type { Log, LogFields } from '../../log.ts';
-import { StorageTrouble } from '../../storage/errors.ts';
 import type { AttemptRef } from '../model/call-context.ts';
 import type { CallEvent, CallResult } from '../model/call-event.ts';
 import { maskPhoneNumber } from '../model/phone-number.ts';
 import { areEnough, DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/confirmations.ts';
 import type { Attempt } from '../state/attempt.ts';
-import { confirmedBy } from '../state/attention.ts';
-import type { CallCommand } from '../state/commands.ts';
 import type { Lines, OpenAttempt } from '../state/lines.ts';
-import { attemptIn, type Notification, type NotificationCase } from '../state/notification.ts';
+import { attemptIn, confirmedBy, type Notification, type NotificationCase } from '../state/notification.ts';
 import { attemptOf, type FinalState, isFinal, type Recipient } from '../state/recipient.ts';
+import type { CallCommand } from '../state/step.ts';
+import type { Log, LogFields } from '../../log.ts';
+import { StorageTrouble } from '../../storage/errors.ts';
 
 /** The fields of every log line about an attempt. */
 export const attemptFields = (

@@ -1,19 +1,27 @@
 import pLimit from 'p-limit';
-
-import type { Log } from '../../log.ts';
-import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
-import { backoffMs } from '../../storage/table.ts';
-import { sleepBy } from '../model/clock.ts';
+import { type Clock, sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/ids.ts';
+import type { Destination } from '../model/outcome-events.ts';
+import type { PhoneLine } from '../model/phone-line.ts';
+import { logChange } from './call-log.ts';
 import { isLive, talkOf } from '../state/attempt.ts';
-import { type CallCommand, commandsOf } from '../state/commands.ts';
 import { type Lines, type OpenAttempt, openCallsOf } from '../state/lines.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
 import { withNews } from '../state/outbox.ts';
-import { type CaseEvent, type Decision, needsOpenCalls, step, termsOf } from '../state/step.ts';
-import type { Snapshot, StoredCase, StoredLines } from '../store/notification-store.ts';
-import { logChange } from './call-log.ts';
-import type { Context } from './context.ts';
+import {
+  type CallCommand,
+  type CaseEvent,
+  commandsOf,
+  type Decision,
+  needsOpenCalls,
+  type Policy,
+  step,
+  termsOf,
+} from '../state/step.ts';
+import type { NotificationStore, Snapshot, StoredCase, StoredLines } from '../store/notification-store.ts';
+import type { Log } from '../../log.ts';
+import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import { backoffMs } from '../../storage/table.ts';
 
 /** What a commit changed. */
 export interface Committed {
@@ -272,3 +280,19 @@ const movesQueue = (before: NotificationCase, after: NotificationCase): boolean 
     const liveThen = was.attempts.filter(isLive).length;
     return liveNow < liveThen || (recipient.state === 'waiting' && was.state !== 'waiting');
   });
+
+/** What everything in this folder shares. */
+export interface Context {
+  readonly line: PhoneLine;
+  readonly store: NotificationStore;
+  readonly policy: Policy;
+  /** Where outcomes are published. */
+  readonly destinations: readonly Destination[];
+  readonly clock: Clock;
+  /** From 0 to 1, for the jitter of pauses. */
+  readonly random: () => number;
+  /** A new UUID. */
+  readonly newId: () => string;
+  /** For what happens outside any request. */
+  readonly log: Log;
+}

@@ -1,5 +1,3 @@
-import type { Log } from '../../log.ts';
-import { StorageTrouble } from '../../storage/errors.ts';
 import type { AlertType } from '../model/alert-types.ts';
 import type { AttemptRef } from '../model/call-context.ts';
 import type { CallEvent } from '../model/call-event.ts';
@@ -8,15 +6,16 @@ import type { NotificationId } from '../model/ids.ts';
 import { MESSAGE } from '../model/speech.ts';
 import { KEYS_AFTER_MS } from '../rules/keys.ts';
 import { callMessage, spokenMessage } from '../rules/message.ts';
-import { type Attempt, type AttemptEvent, type CallReport, talkOf } from '../state/attempt.ts';
-import type { CallCommand } from '../state/commands.ts';
-import { attemptIn, type NotificationCase } from '../state/notification.ts';
-import { isUnreadable, type StoredCase } from '../store/notification-store.ts';
 import { attemptFields, errorKind, logEvent, logNotUpdated } from './call-log.ts';
-import type { Cases, Done } from './cases.ts';
-import type { Context } from './context.ts';
+import type { Cases, Context, Done } from './cases.ts';
 import type { LineRequests } from './line-requests.ts';
 import { RowlessCalls } from './rowless-calls.ts';
+import { type Attempt, type AttemptEvent, type CallReport, talkOf } from '../state/attempt.ts';
+import { attemptIn, type NotificationCase } from '../state/notification.ts';
+import type { CallCommand } from '../state/step.ts';
+import { isUnreadable, type StoredCase } from '../store/notification-store.ts';
+import type { Log } from '../../log.ts';
+import { StorageTrouble } from '../../storage/errors.ts';
 
 /** The line reports the start of a speech within 100 ms as a rule. Its acceptance is written only if nothing else is. */
 const START_REPORTED_WITHIN_MS = 1_000;

@@ -1,20 +1,24 @@
-import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
-
-import type { Log } from '../../log.ts';
-import { WriteConflict } from '../../storage/errors.ts';
-import { sleepBy } from '../model/clock.ts';
+import { LRUCache } from 'lru-cache';
+import { type Clock, sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/ids.ts';
-import { next } from '../rules/queue.ts';
+import type { WaitingCode } from '../model/notification-request.ts';
+import { next, waitsFor } from '../rules/queue.ts';
+import { logFailure, logOverdue, logSilence } from './call-log.ts';
+import type { Cases, Committed, Context, Done } from './cases.ts';
+import type { Driver } from './driver.ts';
 import { type OpenAttempt, openCallsOf, type QueuedRecipient, queueOf, whoOf } from '../state/lines.ts';
 import { checkAtOfNotification, hasRung, isUrgentNotification, type NotificationCase } from '../state/notification.ts';
 import { limitsOf, termsOf } from '../state/step.ts';
-import { isUnreadable, type Snapshot, type StoredCase, type StoredLines } from '../store/notification-store.ts';
-import { logFailure, logOverdue, logSilence } from './call-log.ts';
-import type { Cases, Committed, Done } from './cases.ts';
-import type { Context } from './context.ts';
-import type { Driver } from './driver.ts';
-import { Wake } from './wake.ts';
+import {
+  isUnreadable,
+  type NotificationStore,
+  type Snapshot,
+  type StoredCase,
+  type StoredLines,
+} from '../store/notification-store.ts';
+import type { Log } from '../../log.ts';
+import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 
 /** Every process looks at least so often: nothing depends on the timer function. */
 export const LOOKS_EVERY_MS = 60_000;
@@ -255,3 +259,80 @@ export class DueWork {
 }
 
 const silenceOf = ({ notification }: NotificationCase): `silent ${NotificationId}` => `silent ${notification.id}`;
+
+/** If a look changed nothing, the next one waits so long: what is due all the same must not ring without a pause. */
+const PAUSE_MS = 2_000;
+
+/** One timer for the earliest of several times, each of which has a name. Times are in milliseconds since 1970. */
+export class Wake {
+  readonly #clock: Clock;
+  readonly #ring: () => void;
+  readonly #times = new Map<string, number>();
+  #cancel: (() => void) | undefined;
+  #armedFor = Infinity;
+  #isEnded = false;
+
+  /** @param ring called at the earliest time; what it does then must end with {@link rearm} */
+  constructor(clock: Clock, ring: () => void) {
+    this.#clock = clock;
+    this.#ring = ring;
+  }
+
+  /** Sets the time of a name; undefined: it has none (any more). */
+  set(name: string, at: number | undefined): void {
+    if (at === undefined) this.#times.delete(name);
+    else this.#times.set(name, at);
+    if (at !== undefined && at < this.#armedFor) this.#arm();
+  }
+
+  /** Rings as soon as what is under way is done. */
+  now(): void {
+    this.set('now', this.#clock.now());
+  }
+
+  /** What the ring asked for is done. @param isFruitful whether it changed anything */
+  rearm(isFruitful: boolean): void {
+    const now = this.#clock.now();
+    for (const [name, at] of isFruitful ? [] : this.#times) if (at <= now) this.#times.set(name, now + PAUSE_MS);
+    this.#arm();
+  }
+
+  /** Rings no more. */
+  end(): void {
+    this.#isEnded = true;
+    this.#cancel?.();
+  }
+
+  #arm(): void {
+    this.#cancel?.();
+    if (this.#isEnded || this.#times.size === 0) return;
+    const now = this.#clock.now();
+    this.#armedFor = Math.min(...this.#times.values());
+    this.#cancel = this.#clock.after(Math.max(0, this.#armedFor - now), () => {
+      this.#armedFor = Infinity;
+      // What is still due is set again by what the ring starts.
+      const rung = this.#clock.now();
+      for (const [name, at] of this.#times) if (at <= rung) this.#times.delete(name);
+      this.#ring();
+    });
+  }
+}
+
+/** Why recipients of a notification wait that could be dialed now, by index, from all that is open now. Empty while storage cannot be used. */
+export const whyTheyWait = async (
+  known: NotificationCase,
+  store: NotificationStore,
+  cases: Cases,
+  now: number,
+): Promise<ReadonlyMap<number, WaitingCode>> => {
+  const own = queueOf(known).filter(({ dueAt }) => dueAt <= now);
+  if (own.length === 0) return new Map();
+  try {
+    const snapshot = await store.look(now);
+    const open = cases.openCalls(snapshot);
+    return new Map(own.map((one) => [one.index, waitsFor(one, open, snapshot.lines.queue, now)]));
+  } catch (error) {
+    if (error instanceof StorageTrouble) return new Map();
+    throw error;
+  }
+};

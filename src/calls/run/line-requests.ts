@@ -1,6 +1,4 @@
 import pLimit from 'p-limit';
-
-import type { Log } from '../../log.ts';
 import { alertTypeOf } from '../model/alert-types.ts';
 import type { AttemptRef } from '../model/call-context.ts';
 import type { CallResult } from '../model/call-event.ts';
@@ -9,10 +7,11 @@ import { type CallMessage, PhoneLineError } from '../model/phone-line.ts';
 import { isMaskedNumber, type PhoneNumber } from '../model/phone-number.ts';
 import { MESSAGE, type SpeechNumber } from '../model/speech.ts';
 import { callMessage, spokenText } from '../rules/message.ts';
+import { attemptFields, logNotPlayed, resultFields, secondsToCall } from './call-log.ts';
+import type { Context } from './cases.ts';
 import { type Attempt, type AttemptEvent, talkOf } from '../state/attempt.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
-import { attemptFields, logNotPlayed, resultFields, secondsToCall } from './call-log.ts';
-import type { Context } from './context.ts';
+import type { Log } from '../../log.ts';
 
 const HUNG_UP_AT_A_TIME = 16;
 

@@ -1,10 +1,10 @@
-import type { Log } from '../../log.ts';
-import { WriteConflict } from '../../storage/errors.ts';
 import type { PhoneLine } from '../model/phone-line.ts';
 import { afterCheck, checkDueAt } from '../rules/provider-check.ts';
 import { resultFields } from './call-log.ts';
-import type { Context } from './context.ts';
+import type { Context } from './cases.ts';
 import { resultOf } from './line-requests.ts';
+import type { Log } from '../../log.ts';
+import { WriteConflict } from '../../storage/errors.ts';
 
 /** Checks the provider without calling anybody, if the last check of any instance is too old. @throws {StorageTrouble} */
 export const watchProvider = async ({ line, store, clock }: Context, log: Log): Promise<void> => {

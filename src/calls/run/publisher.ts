@@ -1,7 +1,7 @@
-import type { Log } from '../../log.ts';
 import type { NotificationId } from '../model/ids.ts';
-import { type Destination, type OutcomeEvent, type OutcomeTopic } from '../model/outcome-events.ts';
-import { bodyOf } from '../state/view.ts';
+import type { Destination, OutcomeEvent, OutcomeTopic } from '../model/outcome-events.ts';
+import { errorKind } from './call-log.ts';
+import type { Context } from './cases.ts';
 import type { NotificationCase } from '../state/notification.ts';
 import {
   claimedOutbox,
@@ -12,10 +12,10 @@ import {
   putOff,
   withoutEntries,
 } from '../state/outbox.ts';
+import { bodyOf } from '../state/view.ts';
 import { isTrouble, isUnreadable, type StoredCase } from '../store/notification-store.ts';
+import type { Log } from '../../log.ts';
 import { WriteConflict } from '../../storage/errors.ts';
-import { errorKind } from './call-log.ts';
-import type { Context } from './context.ts';
 
 const TRIES = 10;
 

@@ -1,6 +1,4 @@
-import type { Log } from '../../log.ts';
-import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
-import { backoffMs } from '../../storage/table.ts';
+import { isUrgent } from '../model/alert-types.ts';
 import { sleepBy } from '../model/clock.ts';
 import { newNotificationId, type NotificationId } from '../model/ids.ts';
 import type { FailedCode, NotificationRequest, Sent, SentCall } from '../model/notification-request.ts';
@@ -8,22 +6,21 @@ import type { PhoneNumber } from '../model/phone-number.ts';
 import { NOT_CALLABLE, type NotCallable } from '../rules/callable-number.ts';
 import { CALLS_USED_UP, callsLeft, endOfDay } from '../rules/day-limit.ts';
 import { keyUse } from '../rules/idempotency.ts';
-import { isUrgent } from '../model/alert-types.ts';
 import { next } from '../rules/queue.ts';
-import { commandsOf } from '../state/commands.ts';
+import type { Cases, Context } from './cases.ts';
+import type { Driver } from './driver.ts';
+import { type DueWork, whyTheyWait } from './due.ts';
 import { type Lines, queueOf } from '../state/lines.ts';
 import { newNotification, type NotificationCase } from '../state/notification.ts';
 import { withNews } from '../state/outbox.ts';
 import { isFinal, type Recipient } from '../state/recipient.ts';
-import { limitsOf, step } from '../state/step.ts';
+import { commandsOf, limitsOf, step } from '../state/step.ts';
 import { bodyOf, type RecipientBody } from '../state/view.ts';
 import type { StoredCase } from '../store/notification-store.ts';
 import type { IdempotencyRow } from '../store/rows.ts';
-import type { Cases } from './cases.ts';
-import type { Context } from './context.ts';
-import type { Driver } from './driver.ts';
-import type { DueWork } from './due.ts';
-import { whyTheyWait } from './waits.ts';
+import type { Log } from '../../log.ts';
+import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import { backoffMs } from '../../storage/table.ts';
 
 /** What became of the wish to create a notification. */
 type Created =

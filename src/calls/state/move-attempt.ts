@@ -6,15 +6,17 @@ import {
   type Attempt,
   type AttemptEvent,
   type AttemptIn,
+  baseOf,
   type CallReport,
   type CallTerms,
   checkAtOf,
   DIAL_LEASE_MS,
+  ended,
   isLive,
   type LiveAttempt,
   talkOf,
+  unanswered,
 } from './attempt.ts';
-import { baseOf, ended, unanswered } from './end-attempt.ts';
 import {
   accepted,
   connected,
@@ -26,7 +28,7 @@ import {
   waitedForKeys,
 } from './talk.ts';
 
-// What each event makes of an attempt: a pure state machine. What must be done then is the difference: see `commands.ts`.
+// What each event makes of an attempt: a pure state machine. What must be done then is the difference: see `commandsOf`.
 
 /** The request surely placed no call, for a reason that has nothing to do with the callee: there was no attempt. */
 export interface NotMade {

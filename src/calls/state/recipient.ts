@@ -1,5 +1,4 @@
 import * as z from 'zod';
-
 import { isMaskedNumber, numberSchema } from '../model/phone-number.ts';
 import { NOT_CALLABLE, whyNotCallable } from '../rules/callable-number.ts';
 import { CALLS_USED_UP } from '../rules/day-limit.ts';
@@ -16,8 +15,8 @@ import {
   type CallTerms,
   DIAL_LEASE_MS,
   isLive,
+  stoppedRinging,
 } from './attempt.ts';
-import { stoppedRinging } from './end-attempt.ts';
 import { moveAttempt, type NotMade } from './move-attempt.ts';
 
 // Somebody to be told, and what follows from each attempt: pure functions from a recipient to the next one.

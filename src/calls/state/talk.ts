@@ -5,14 +5,18 @@ import {
   answerBy,
   type Attempt,
   type AttemptIn,
+  baseOf,
   type CallReport,
   type CallTerms,
+  ended,
+  hangingUp,
   isLive,
   latestEnd,
   type Talk,
   talkOf,
+  unanswered,
+  withOutcome,
 } from './attempt.ts';
-import { baseOf, ended, hangingUp, unanswered, withOutcome } from './end-attempt.ts';
 
 // What each event makes of a conversation: the message, its repeats, keys, and goodbyes.
 

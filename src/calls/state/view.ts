@@ -3,8 +3,7 @@ import { maskPhoneNumber } from '../model/phone-number.ts';
 import { DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/confirmations.ts';
 import { CALLS_USED_UP } from '../rules/day-limit.ts';
 import { type Attempt, isLive, talkOf } from './attempt.ts';
-import { confirmedBy, hasWorsened, reachedOf } from './attention.ts';
-import type { Notification, NotificationCase } from './notification.ts';
+import { confirmedBy, hasWorsened, type Notification, type NotificationCase, reachedOf } from './notification.ts';
 import { answerOf, FINAL_STATES, isFinal, type Recipient } from './recipient.ts';
 
 // A notification as `GET` answers it and as events tell it: the names of the JSON, times as ISO 8601 in UTC, numbers masked.

@@ -1,13 +1,8 @@
 import { LRUCache } from 'lru-cache';
-
-import { DamagedRow, LaterFormat, type RowKeys, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
-import { type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
-import type { Table } from '../../storage/table.ts';
 import type { NotificationId } from '../model/ids.ts';
 import { KEY_HOLDS_MS, type KeyUse } from '../rules/idempotency.ts';
-import { LONGEST_ATTENTION_MS, needsAttention } from '../state/attention.ts';
 import type { Lines } from '../state/lines.ts';
-import type { NotificationCase } from '../state/notification.ts';
+import { LONGEST_ATTENTION_MS, needsAttention, type NotificationCase } from '../state/notification.ts';
 import {
   CALLS,
   idempotencyRowKey,
@@ -29,6 +24,9 @@ import {
   parseKey,
   parseLines,
 } from './rows.ts';
+import { DamagedRow, LaterFormat, type RowKeys, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import { type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
 
 /** A notification as it is stored. */
 export interface StoredCase extends NotificationCase {

@@ -1,13 +1,11 @@
 import * as z from 'zod';
-
-import { DamagedRow } from '../../storage/errors.ts';
-import type { NewProperties, StoredRow } from '../../storage/row.ts';
 import { type NotificationId, notificationIdSchema } from '../model/ids.ts';
-import { isShort } from '../state/attention.ts';
 import { type Lines, linesSchema } from '../state/lines.ts';
-import { isUnderWay, type NotificationCase, notificationSchema } from '../state/notification.ts';
+import { isShort, isUnderWay, type NotificationCase, notificationSchema } from '../state/notification.ts';
 import { isEmpty, outboxSchema } from '../state/outbox.ts';
 import { recipientSchema } from '../state/recipient.ts';
+import { DamagedRow } from '../../storage/errors.ts';
+import type { NewProperties, StoredRow } from '../../storage/row.ts';
 
 /** The format of the rows that this version writes. A later version raises it if this one would misread what it writes. */
 export const CALLS_FORMAT = 3;

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-
 import { systemClock } from '../../../src/calls/model/clock.ts';
-import { Wake } from '../../../src/calls/run/wake.ts';
+import { Wake } from '../../../src/calls/run/due.ts';
 
 const START = Date.parse('2026-11-21T08:00:00Z');
 

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
 import type { CallResult } from '../../../src/calls/model/call-event.ts';
 import { parseCallId } from '../../../src/calls/model/ids.ts';
 import type { SpeechNumber } from '../../../src/calls/model/speech.ts';
@@ -13,9 +12,9 @@ import {
   isLive,
   talkOf,
 } from '../../../src/calls/state/attempt.ts';
-import { commandsOf } from '../../../src/calls/state/commands.ts';
 import { moveAttempt, type NotMade } from '../../../src/calls/state/move-attempt.ts';
 import type { NotificationCase } from '../../../src/calls/state/notification.ts';
+import { commandsOf } from '../../../src/calls/state/step.ts';
 import { callees, newCase } from '../new-case.ts';
 
 const [callId, otherId] = [parseCallId('call-1'), parseCallId('call-2')];

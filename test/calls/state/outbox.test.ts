@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-
-import { acknowledged } from '../../../src/calls/state/attention.ts';
-import { type NotificationCase, stoppedNotification, withRecipient } from '../../../src/calls/state/notification.ts';
+import {
+  acknowledged,
+  type NotificationCase,
+  stoppedNotification,
+  withRecipient,
+} from '../../../src/calls/state/notification.ts';
 import {
   claimedOutbox,
   dueEntries,

@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest';
-
 import { parseCallId } from '../../../src/calls/model/ids.ts';
 import type { WaitingCode } from '../../../src/calls/model/notification-request.ts';
 import { CALLS_USED_UP } from '../../../src/calls/rules/day-limit.ts';
 import type { Attempt } from '../../../src/calls/state/attempt.ts';
-import { acknowledged, hasWorsened, LONGEST_ATTENTION_MS, needsAttention } from '../../../src/calls/state/attention.ts';
-import { type NotificationCase, stoppedNotification, withRecipient } from '../../../src/calls/state/notification.ts';
-import { type FinalState, final, type Recipient } from '../../../src/calls/state/recipient.ts';
+import {
+  acknowledged,
+  hasWorsened,
+  LONGEST_ATTENTION_MS,
+  needsAttention,
+  type NotificationCase,
+  stoppedNotification,
+  withRecipient,
+} from '../../../src/calls/state/notification.ts';
+import { final, type FinalState, type Recipient } from '../../../src/calls/state/recipient.ts';
 import { bodyOf } from '../../../src/calls/state/view.ts';
 import { callees, newCase } from '../new-case.ts';
 
