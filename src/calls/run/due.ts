@@ -20,8 +20,6 @@ import {
 import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 
-/** Every process looks at least so often: nothing depends on the timer function. */
-export const LOOKS_EVERY_MS = 60_000;
 /** An urgent notification for which no phone has rung by then is an error. */
 export const RINGS_WITHIN_MS = 120_000;
 /** A check that is later than this is an error. */
@@ -109,7 +107,6 @@ export class DueWork {
   async #lookOnce(log: Log): Promise<boolean> {
     const { store, clock } = this.#context;
     const now = clock.now();
-    this.#wake.set('minute', now + LOOKS_EVERY_MS);
     const isWhole = now - this.#wholeAt >= WHOLE_EVERY_MS;
     const snapshot = await store.look(now, isWhole);
     if (isWhole) this.#wholeAt = now;

@@ -1,5 +1,6 @@
 import type { Log } from '../../../log.ts';
 import type { CallEvent } from '../../model/call-event.ts';
+import type { CallMessage } from '../../model/phone-line.ts';
 import { MESSAGE, MOST_REPEATS, type SpeechNumber, speechOf, THANKED, UNDERSTOOD } from '../../model/speech.ts';
 import { answerOfKey } from '../../rules/keys.ts';
 import { goodbyeText } from '../../rules/message.ts';
@@ -74,12 +75,14 @@ export class TwilioCallbacks implements InstructionCallbacks {
       await phone.handle([event]);
       return NOTHING;
     }
+    // Read at the same time: while storage hangs, the callee must not wait for both.
+    const message = event.kind === 'tone received' ? phone.messageOf(event.attempt).catch(() => undefined) : undefined;
     const handled = within(HANDLED_WITHIN_MS, phone.handle([event]));
-    if (event.kind !== 'tone received') {
+    if (message === undefined) {
       await handled;
       return twimlOf({}, voice);
     }
-    return this.#answerToKey(event, handled, address, `${base}/${request.path}`, phone);
+    return this.#answerToKey(event, handled, address, `${base}/${request.path}`, message);
   }
 
   /** @param handled whether the key was stored; undefined if that takes too long */
@@ -88,7 +91,7 @@ export class TwilioCallbacks implements InstructionCallbacks {
     handled: Promise<boolean | undefined>,
     { attempt, speech, keys }: Address,
     path: string,
-    phone: CallbackHandler,
+    reading: Promise<CallMessage | undefined>,
   ): Promise<string> {
     const { voice } = this.#options;
     const at = { attempt, keys: keys + 1 };
@@ -103,7 +106,7 @@ export class TwilioCallbacks implements InstructionCallbacks {
     }
     const next = nextSpeech(speech, said === 'repeat');
     if (next !== undefined) {
-      const message = await within(MESSAGE_WITHIN_MS, phone.messageOf(attempt));
+      const message = await within(MESSAGE_WITHIN_MS, reading);
       if (message !== undefined) return messageTwiml(message, path, { ...at, speech: next }, voice);
     }
     const own = { ...at, speech };
