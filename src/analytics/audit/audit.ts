@@ -101,6 +101,8 @@ const auditOnce = async (table: Table, day: Day): Promise<Pass> => {
     unreadable.push(...own.unreadable);
   }
   const [reader, fromEvents] = [new Reader(table, new Days(table, 1, SILENT)), answersOf(counted)];
+  // For an answer that follows from no events, or does not say from which.
+  const versionsOfDay = counted.reduce((sum, { version }) => sum + hashOf(version), 0);
   let answers = 0;
   const compare = async (question: Question): Promise<void> => {
     const expected = await question(fromEvents);
@@ -117,7 +119,7 @@ const auditOnce = async (table: Table, day: Day): Promise<Pass> => {
         .map((fact) => ({ fact, answered: other.get(fact) ?? 0, counted: own.get(fact) ?? 0 }))
         .filter((each) => each.answered !== each.counted && each.fact !== VERSIONS);
       const difference = { counter, facts: damage === undefined ? facts : [], damage };
-      if (damage !== undefined || facts.length > 0) note(difference, own.get(VERSIONS));
+      if (damage !== undefined || facts.length > 0) note(difference, own.get(VERSIONS) ?? versionsOfDay);
     }
   };
   const limit = pLimit(PARALLEL_QUESTIONS);

@@ -340,7 +340,12 @@ class History {
 
   async #askSeries(instance: Instance, question: Question): Promise<void> {
     const length = question.end - question.start;
-    const step = length > 40n * 3_600_000_000n ? 'day' : length > 120n * MINUTE_US ? 'hour' : 'minute';
+    const step =
+      length > 40n * 60n * MINUTE_US
+        ? this.#chance.oneOf(['day', '6_hours'] as const)
+        : length > 120n * MINUTE_US
+          ? this.#chance.oneOf(['hour', '3_hours', '30_minutes'] as const)
+          : this.#chance.oneOf(['minute', '5_minutes', '10_minutes'] as const);
     const check = this.#checking(instance);
     const steps = await this.#of(instance, (one) => one.series(question, step), 'does not answer');
     for (const { question: ofStep, counts, cameras } of steps ?? []) check(ofStep, { counts, cameras });

@@ -381,10 +381,11 @@ class DayModel {
   }
 
   /** Deletes the generations that nobody reads any more, some rows at a time. */
-  *#collect({ generation: current, attempt }: DayState, own: number): Process {
+  *#collect({ generation: current }: DayState, own: number): Process {
     for (const partition of this.#partitions.keys()) {
       const generation = Number(partition.split('_')[0]);
-      if (partition === 'days' || generation === current || generation === own || generation > attempt) continue;
+      // Numbers above the own one belong to rewrites that may be at work.
+      if (partition === 'days' || generation === current || generation >= own) continue;
       for (;;) {
         yield;
         const keys = [...this.#rows(partition).keys()].filter(
