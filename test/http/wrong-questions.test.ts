@@ -34,11 +34,7 @@ const [START, END] = ['ts_utc_start=2026-11-21T00:00:00Z', 'ts_utc_end=2026-11-2
 const OF_RANGE = 'is unknown: the parameters are ts_utc_start, ts_utc_end, camera_id, active_camera_ids';
 const OF_DAY = 'is unknown: the parameters are date, camera_id, active_camera_ids';
 const OF_SERIES = 'is unknown: the parameters are ts_utc_start, ts_utc_end, step, camera_id';
-<<<<<<< ours
 const OF_CAMERAS = 'is unknown: the parameters are date, days, order_by, q, accuracy, counts, limit';
-=======
-const OF_CAMERAS = 'is unknown: the parameters are date, days, order_by, q, counts, accuracy, limit';
->>>>>>> theirs
 const TWICE = 'is given more than once';
 const BOTH = 'is missing: give both ends or neither';
 const A_TIME = 'must be a time such as 2026-11-21T08:00:00Z';
