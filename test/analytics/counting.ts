@@ -33,7 +33,7 @@ export const frame = (
 /** The numbers from 0 to less than a count. */
 export const all = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 
-const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+export const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /** How a process of a test works. */
 export interface ProcessOptions extends RecorderOptions {

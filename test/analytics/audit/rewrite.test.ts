@@ -8,13 +8,14 @@ import {
   RewriteRefused,
 } from '../../../src/analytics/audit/rewrite.ts';
 import { DayHeld } from '../../../src/analytics/errors.ts';
+import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import { DAYS_PARTITION, SEALED_KEY, shardPartition } from '../../../src/analytics/rows/keys.ts';
 import type { TableConnection } from '../../../src/storage/connection.ts';
 import { DamagedRow, StorageTrouble } from '../../../src/storage/errors.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
-import { CountingProcess, DATE, frame, START, WHOLE_DAY } from '../counting.ts';
+import { CountingProcess, DATE, frame, SILENT, START, WHOLE_DAY } from '../counting.ts';
 import { Oracle, type PlainMessage } from '../oracle.ts';
 
 const MINUTE = 60_000_000n;
@@ -152,9 +153,8 @@ const demandNoDifferences = async (table: MemoryTable): Promise<void> =>
   });
 
 const demandClean = (table: MemoryTable, generation: number): void => {
-  const others = table
-    .partitions()
-    .filter((name) => name !== DAYS_PARTITION && !name.startsWith(`${DATE}.${generation}_`));
+  const prefix = shardPartition(DATE, 0, generation).slice(0, -2);
+  const others = table.partitions().filter((name) => name !== DAYS_PARTITION && !name.startsWith(prefix));
   expect(others.flatMap((name) => table.rows(name)).filter(({ rowKey }) => rowKey !== SEALED_KEY)).toEqual([]);
 };
 
@@ -171,13 +171,17 @@ const atEachRequest = async (
   shards: 1 | 2 | 3 = 1,
   stride = 1,
 ): Promise<void> => {
-  for (let at = 1, requests = at; requests >= at; at += stride) {
+  for (let at = 1; ; at += stride) {
     const table = seeded(shards);
     const { now, beforeSwitch = async () => undefined } = await prepare(table);
-    requests = 0;
+    let requests = 0;
+    let isReached = false;
     const step: Step = async (method, [partition]) => {
       requests += 1;
-      if (requests === at) await now();
+      if (requests === at) {
+        isReached = true;
+        await now();
+      }
       const isSealed = table.rows(shardPartition(DATE, 0)).some(({ properties }) => properties['attempt'] === 1);
       if (method === 'transact' && partition === DAYS_PARTITION && isSealed) await beforeSwitch();
     };
@@ -185,6 +189,8 @@ const atEachRequest = async (
       () => undefined,
       (thrown: unknown) => thrown,
     );
+    // An abandoned rewrite sends fewer requests: their number does not say where to stop.
+    if (!isReached) break;
     await check(table, error);
     vi.useRealTimers();
   }
@@ -400,7 +406,9 @@ describe('whatever happens at whatever request of a rewrite', () => {
     await atEachRequest(
       async (table) => ({
         now: async () => {
+          const isHeld = table.rows(DAYS_PARTITION).some(({ properties }) => properties['hold_owner'] !== undefined);
           closes = await new CountingProcess(table).days.close(DATE).catch((error: unknown) => error);
+          expect(closes instanceof DayHeld).toBe(isHeld);
         },
       }),
       async (table, error) => {
@@ -410,5 +418,48 @@ describe('whatever happens at whatever request of a rewrite', () => {
         await demandRight(table, MESSAGES);
       },
     );
+  });
+
+  it('its hold has expired, and the day closes: then it is refused or abandoned', async () => {
+    let closes: unknown;
+    await atEachRequest(
+      async (table) => ({
+        now: async () => {
+          minutesLater(3.1);
+          closes = await new CountingProcess(table).days.close(DATE);
+        },
+      }),
+      async (table, error) => {
+        const isStopped = error instanceof RewriteAbandoned || error instanceof RewriteRefused;
+        expect(isGeneration1(closes) ? error === undefined : isStopped).toBe(true);
+        expect(await new CountingProcess(table).days.stored(DATE)).toMatchObject({ closes: expect.anything() });
+        await demandRight(table, MESSAGES);
+      },
+    );
+  });
+
+  it('killed, it leaves nothing behind once the day is closed', async () => {
+    for (let at = 1; ; at += 1) {
+      const table = seeded();
+      let requests = 0;
+      const died = gate();
+      const step: Step = async () => {
+        requests += 1;
+        if (requests < at) return;
+        died.open();
+        await new Promise(() => undefined);
+      };
+      await Promise.race([rewrite(reachedBy(table, step)), died.opened]);
+      if (requests < at) break;
+      for (const minutes of [4, 125]) {
+        minutesLater(minutes);
+        // A process that sees its clock jump closes nothing.
+        await closeDays({ ...new CountingProcess(table), retentionDays: 1 }, SILENT);
+      }
+      const row = await new CountingProcess(table).days.stored(DATE);
+      expect(row).toMatchObject({ isDeleted: true });
+      demandClean(table, row?.generation ?? 0);
+      vi.useRealTimers();
+    }
   });
 });
