@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** `npm run soak`: the worlds, with many more seeds than `npm test` plays, and with broken rules; and the page for eight hours. */
+/** `npm run soak`: whatever is random and long. The worlds with many more seeds than `npm test` plays, rules broken on purpose, benchmarks. */
 export default defineConfig({
   test: {
     projects: [
@@ -20,8 +20,10 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'page',
-          include: ['test/dashboard/**/*.soak.ts'],
+          // They start the app.
+          name: 'app',
+          include: ['test/**/*.soak.ts'],
+          exclude: ['test/worlds/**', 'test/http/**'],
           globalSetup: ['test/harness/global-setup.ts'],
         },
       },
