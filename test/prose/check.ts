@@ -1,0 +1,26 @@
+/** Part of `npm run check`: rejects long sentences and the habits of `rules.ts` in all pages, and in the comments of `src` and `infra`. */
+import { globSync, readFileSync } from 'node:fs';
+
+import { faultsOf } from './rules.ts';
+import { type Sentence, sentencesOf, sentencesOfComments } from './sentences.ts';
+
+const NOT_OURS = ['**/node_modules/**', 'dist/**', 'package/**', 'coverage/**'];
+
+const checked = (pattern: string, read: (text: string) => readonly Sentence[]): readonly string[] =>
+  globSync(pattern, { exclude: NOT_OURS })
+    .toSorted()
+    .flatMap((path) =>
+      read(readFileSync(path, 'utf8')).flatMap(({ text, words, line }) =>
+        faultsOf(text, words).map((fault) => `${path}:${line}: ${fault}\n    ${text}`),
+      ),
+    );
+
+const faults = [
+  ...checked('**/*.md', sentencesOf),
+  ...checked('{src,infra}/**/*.{ts,tsx,mjs}', sentencesOfComments),
+];
+for (const fault of faults) console.error(fault);
+if (faults.length > 0) {
+  console.error(`\n${faults.length} faults of wording. CONTRIBUTING.md has the style of the text.`);
+  process.exitCode = 1;
+}
