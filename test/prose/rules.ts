@@ -11,23 +11,28 @@ export interface Habit {
  */
 export const MAX_WORDS = 35;
 
+/** Verbs whose subject is a bare "what". */
+const VERB = String.raw`(?:\w+ed|is|was|are|were|has|have|had|can|cannot|may|must|will|would|does|did|came|comes|goes|went|stands|waits|remains|rings|follows|belongs|begins|ends|holds|differs|makes|needs|fits|runs|lies|reads|writes|knows|became|becomes|others|nobody|nothing)`;
+
+/** After a verb of saying, "what is" is an indirect question. */
+const NOT_SAYING = String.raw`(?<!\b(?:says?|said|tells?|told|shows?|sees?|names?|decides?|explains?|describes?|asks?|asked|knows?|learns?|understands?|defines?|about) )`;
+
 /** The habits, each with its correction. The patterns see a sentence with every `code` replaced by one word. */
 export const HABITS: readonly Habit[] = [
   { pattern: /\b(?:whoever|whomever|whatever)\b/i, instead: 'name the actor or the thing' },
-  { pattern: /^(?:who|what)\b(?!.*\?)/i, instead: 'name the actor or the thing as the subject' },
+  { pattern: /^who\b(?!.*\?)/i, instead: 'name the actor as the subject' },
   {
     pattern:
       /(?:[;:(–] ?|\b(?:and|or|but|nor|for|of|by|with|than|to|as|also|if|when|while|only|not|after|before|from|until|unless|that) )who\b(?!.*\?)/i,
     instead: 'name the person before "who"',
   },
   {
-    pattern: /\b(?:[;:(–] ?|and |but |nor |of |by |from |with |for |than |only )what (?!if\b|to\b)(?!.*\?)/i,
-    instead: 'name the thing in place of "what"',
+    pattern: new RegExp(`(?:^|[;:(–] ?|\\b(?:and|but|nor|of|by|from|with|for|than|only|also|if|all) )what ${VERB}\\b(?!.*\\?)`, 'i'),
+    instead: 'name the thing as the subject',
   },
-  { pattern: /\bwhat (?:is|was|are|were|has been|had been)\b(?!.*\?)/i, instead: 'name the thing in place of "what is"' },
   {
-    pattern: /\bwhat (?:follows|became|becomes|remains|belongs|waits|stands|comes|goes|rings|differs|holds|ended|has|have|others?)\b(?!.*\?)/i,
-    instead: 'name the thing in place of "what"',
+    pattern: new RegExp(`${NOT_SAYING}\\bwhat (?:is|was|are|were|has been|had been)\\b(?!.*\\?)`, 'i'),
+    instead: 'name the thing in place of "what is"',
   },
   { pattern: /\bones? (?:that|which|who|whose|of which|for which|to which|for whom|of whom)\b/i, instead: 'repeat the noun' },
   {
@@ -54,11 +59,11 @@ export const HABITS: readonly Habit[] = [
   { pattern: /\bnor (?:do|does|did|is|are|was|has|have|can|may|must|who|what)\b/i, instead: 'make two sentences' },
   { pattern: /\b(?:is|are|was|were|be|has|have) (?:none|one)\b(?! of\b| or\b| more\b| \w)/i, instead: 'repeat the noun' },
   {
-    pattern: /\b(?:it|that|this|nothing|all) (?:is|was) (?:asked|told|said|looked|done|spoken|heard|taken|tried|sure|known of|seen to)\b/i,
+    pattern: /\b(?:it|that|this|nothing|all) (?:is|was) (?:asked|told|said|looked|done|spoken|heard|taken|tried|sure|known of)\b/i,
     instead: 'name the actor and use an active verb',
   },
   {
-    pattern: /\b(?:is|are|was|were|be|been|being) (?:looked (?:at|for)|spoken to|asked for|heard of|done with|told of|thought of|waited for|seen to)\b/i,
+    pattern: /\b(?:is|are|was|were|be|been|being) (?:looked (?:at|for)|spoken to|asked for|heard of|done with|told of|thought of|waited for)\b/i,
     instead: 'name the actor and use an active verb',
   },
   { pattern: /\bmend(?:s|ed|ing)?\b/i, instead: 'say "fix"' },

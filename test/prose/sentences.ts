@@ -20,11 +20,12 @@ const CODE = 'CODE';
 const markdown = unified().use(remarkParse).use(remarkGfm);
 const english = unified().use(retextEnglish);
 
-/** The sentences of a Markdown text: paragraphs, list items and table cells; no headings, no code. */
+/** The sentences of a Markdown text: paragraphs, list items and table cells. Headings, heads of tables and code are left out. */
 export const sentencesOf = (text: string): readonly Sentence[] => {
   const found: Sentence[] = [];
-  visit(markdown.parse(text), (block) => {
+  visit(markdown.parse(text), (block, index, parent) => {
     if (block.type === 'heading') return SKIP;
+    if (block.type === 'tableRow' && index === 0 && parent?.type === 'table') return SKIP;
     if (block.type !== 'paragraph' && block.type !== 'tableCell') return CONTINUE;
     let prose = '';
     visit(block, (node) => {
