@@ -8,7 +8,7 @@ import type { Table } from '../storage/table.ts';
 import type { AlertType } from './model/alert-types.ts';
 import type { AttemptRef } from './model/call-context.ts';
 import type { CallEvent } from './model/call-event.ts';
-import { type Clock, sleepBy, systemClock } from './model/clock.ts';
+import { type Clock, systemClock } from './model/clock.ts';
 import type { NotificationId } from './model/ids.ts';
 import type { NotificationRequest, Sent, SentCall } from './model/notification-request.ts';
 import { DESTINATIONS, type OutcomeTopic } from './model/outcome-events.ts';
@@ -137,10 +137,12 @@ export const createPhone = (parts: PhoneParts) => {
     }
   };
 
-  const runAgainAndAgain = async (): Promise<void> => {
-    for (; !isEnded; await sleepBy(clock, RUNS_EVERY_MS)) await run(ownLog);
+  const runFromNowOn = async (): Promise<void> => {
+    if (isEnded) return;
+    await run(ownLog);
+    clock.after(RUNS_EVERY_MS, () => void runFromNowOn());
   };
-  clock.after(0, () => void runAgainAndAgain());
+  clock.after(0, () => void runFromNowOn());
 
   return {
     /**

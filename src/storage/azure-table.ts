@@ -55,7 +55,6 @@ export class AzureTable implements TableConnection {
       const entity = await this.#client().getEntity(partitionKey, rowKey, {
         abortSignal,
         onResponse: this.#noteDate,
-        disableTypeConversion: true,
         ...(select && { queryOptions: { select: selectOf(select) } }),
       });
       return storedRow(partitionKey, { ...entity, rowKey });
@@ -81,7 +80,6 @@ export class AzureTable implements TableConnection {
         .listEntities({
           abortSignal,
           onResponse: this.#noteDate,
-          disableTypeConversion: true,
           queryOptions: { filter, ...(select && { select: selectOf(select) }) },
         })
         .byPage({
@@ -211,37 +209,10 @@ const storedRow = (partitionKey: string, entity: Readonly<Record<string, unknown
   for (const [name, value] of Object.entries(entity)) {
     // Table Storage answers null for each selected property that a row lacks; Azurite leaves it out.
     if (value === null || isForeign(name)) continue;
-    properties[name] = plainValue(value);
+    // Bytes of their own: small ones are cut out of a block that others share, and one that is kept keeps the block.
+    properties[name] = value instanceof Uint8Array ? new Uint8Array(value) : value;
   }
   return { partitionKey, rowKey, etag: ownEtag(entity['etag']), properties };
-};
-
-/** A time with a fraction of a millisecond. */
-const FINER_THAN_A_DATE = /\.\d{3}\d*[1-9]/;
-
-/**
- * A property as the program has it. Left to itself the SDK cuts times to milliseconds and turns an Int64 into a `bigint`: what has no exact
- * value here stays as it is, with its type.
- */
-const plainValue = (stored: unknown): unknown => {
-  if (typeof stored !== 'object' || stored === null || !('type' in stored) || !('value' in stored)) return stored;
-  const { type, value } = stored;
-  switch (type) {
-    case 'String':
-      return value;
-    case 'Boolean':
-      return value === true || value === 'true';
-    case 'Int32':
-    case 'Double':
-      return Number.isFinite(Number(value)) ? Number(value) : stored;
-    case 'DateTime':
-      return FINER_THAN_A_DATE.test(String(value)) ? stored : new Date(String(value));
-    case 'Binary':
-      // Bytes of their own: small ones are cut out of a block that others share, and one that is kept keeps the block.
-      return new Uint8Array(Buffer.from(String(value), 'base64'));
-    default:
-      return stored;
-  }
 };
 
 const isCode = (error: unknown, status: number, ...codes: readonly string[]): boolean => {

@@ -10,12 +10,8 @@ export interface StoredRow extends RowKeys {
   readonly properties: Properties;
 }
 
-/**
- * What a property can hold. Numbers stay below 2^31, because the SDK sends them without a type. What JavaScript has no value for keeps its
- * type in Table Storage, so that it is written again as it was: `{ type: 'Int64', value: '7' }`.
- */
-export type PropertyValue =
-  string | number | boolean | Uint8Array | Date | { readonly type: string; readonly value: unknown };
+/** What a property can hold. Numbers stay below 2^31, because the SDK sends them without a type. */
+export type PropertyValue = string | number | boolean | Uint8Array | Date;
 
 /** Properties to write. One that is undefined is not stored. */
 export type NewProperties = Readonly<Record<string, PropertyValue | undefined>>;

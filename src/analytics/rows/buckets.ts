@@ -59,7 +59,7 @@ export const bucketsFrom = (row: StoredRow): Buckets =>
  * @returns undefined if they lack a category: they were read before the bucket was written
  * @throws {DecodeError}
  */
-export const bucketTally = (bucket: Bucket, categories: readonly string[]): Tally | undefined =>
+const bucketTally = (bucket: Bucket, categories: readonly string[]): Tally | undefined =>
   readTally(new ByteReader(bucket.tally), categories);
 
 /**

@@ -81,9 +81,6 @@ const minutePrefix = (minute: number): `event|${string}|` => `event|${clockOf(mi
 /** All camera rows. */
 export const ALL_CAMERAS: KeyRange = keysUnder('camera|');
 
-/** All hour rows. */
-export const ALL_HOURS: KeyRange = keysUnder('hour|');
-
 /** All minute rows. */
 export const ALL_MINUTES: KeyRange = keysUnder('minute|');
 
@@ -122,13 +119,6 @@ const partsOf = (key: string, kind: string, count: number): readonly string[] =>
   const [first, ...parts] = key.split('|');
   if (first !== kind || parts.length !== count) throw notKeyOf(kind);
   return parts;
-};
-
-/** The hour (0 to 23) in the key of an hour row. */
-export const parseHourKey = (key: string): number => {
-  const minute = minuteOfClock(`${partsOf(key, 'hour', 1).join('')}00`);
-  if (minute === undefined) throw notKeyOf('hour');
-  return minute / 60;
 };
 
 /** The minute of the day (0 to 1439) and the first second (0 or 30) in the key of a minute row. */

@@ -46,7 +46,7 @@ interface Pending {
 interface Decided {
   readonly before: StoredCase;
   readonly after: NotificationCase;
-  readonly steps: readonly (Decision & { readonly commands: readonly CallCommand[] })[];
+  readonly steps: readonly Pick<Done, 'isUnknown' | 'isOverDayLimit' | 'commands'>[];
   readonly lines: Lines;
   readonly shared: StoredLines;
   readonly open: readonly OpenAttempt[];
@@ -203,11 +203,12 @@ export class Cases {
     const after = known === before ? before : withNews(before, known, destinations, now);
     // A later event may have made a command needless.
     const wanted = new Set(commandsOf(before, after, policy.line).map(nameOf));
-    const own = steps.map((one) => ({
-      ...one,
-      commands: one.commands.filter((command) => wanted.has(nameOf(command))),
+    const needed = steps.map(({ isUnknown, isOverDayLimit, commands }) => ({
+      isUnknown,
+      isOverDayLimit,
+      commands: commands.filter((command) => wanted.has(nameOf(command))),
     }));
-    return { before, after, steps: own, lines, shared, open, commit: newId() };
+    return { before, after, steps: needed, lines, shared, open, commit: newId() };
   }
 
   async #write(decided: Decided, events: readonly Pending[]): Promise<readonly Done[]> {
@@ -247,14 +248,10 @@ const isChanged = ({ before, after, lines, shared }: Decided): boolean => after 
 const nameOf = ({ command, attemptId }: CallCommand): string => `${command} ${attemptId}`;
 
 const doneOf = ({ steps }: Decided, stored: StoredCase, isWritten: boolean, shared?: StoredLines): readonly Done[] =>
-  steps.map(({ commands, isUnknown, isOverDayLimit }) => ({
-    stored,
-    isChanged: isWritten,
-    commands,
-    isUnknown,
-    isOverDayLimit,
-    shared,
-  }));
+  steps.map(({ commands, isUnknown, isOverDayLimit }) => {
+    const decided = { commands, isUnknown, isOverDayLimit };
+    return { ...decided, stored, isChanged: isWritten, shared };
+  });
 
 /** Whether an event can change nothing about a call that is over, whatever happened since it was read. */
 const isPast = (known: NotificationCase, event: CaseEvent): boolean => {

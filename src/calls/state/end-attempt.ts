@@ -50,8 +50,16 @@ export const ended = (
   const { code, subCode, reason } = own?.reason === undefined ? result : own;
   const over: AttemptIn<'over'> = {
     ...baseOf(attempt),
-    ...{ state: 'over', talk: talkOf(attempt), unanswered: own?.unanswered, code, subCode, reason },
-    ...{ endedAt, heardUntil: own?.since ?? heardUntil, outcome: 'unknown', wasHungUp: own && true },
+    state: 'over',
+    talk: talkOf(attempt),
+    unanswered: own?.unanswered,
+    code,
+    subCode,
+    reason,
+    endedAt,
+    heardUntil: own?.since ?? heardUntil,
+    outcome: 'unknown',
+    wasHungUp: own && true,
   };
   return withOutcome(over, terms, own === undefined ? result.failure : undefined);
 };

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 
 import { type Destination, DESTINATIONS } from '../model/outcome-events.ts';
-import type { NotificationCase } from './notification.ts';
-import { FINAL_STATES, isFinal } from './recipient.ts';
+import { FINAL_STATES, isFinal, type Recipient } from './recipient.ts';
 
 // What others must still be told of a notification: a list for each destination, oldest first. Times are in milliseconds since 1970.
 
@@ -47,13 +46,24 @@ export const dueEntries = (outbox: Outbox, to: Destination, now: number): readon
   return list === undefined || now < list.tryAt ? [] : list.entries;
 };
 
+/** What others are told of. */
+interface Told {
+  readonly notification: {
+    readonly stoppedAt?: number | undefined;
+    readonly completedAt?: number | undefined;
+    readonly acknowledged?: { readonly by: string; readonly times: number } | undefined;
+  };
+  readonly recipients: readonly Recipient[];
+  readonly outbox: Outbox;
+}
+
 /** A notification with what a change brought to be told. */
-export const withNews = (
-  before: NotificationCase | undefined,
-  after: NotificationCase,
+export const withNews = <Case extends Told>(
+  before: Told | undefined,
+  after: Case,
   destinations: readonly Destination[],
   now: number,
-): NotificationCase => {
+): Case => {
   const news = newsOf(before, after, now);
   if (news.length === 0) return after;
   const lists = destinations.map((to) => {
@@ -63,11 +73,7 @@ export const withNews = (
   return { ...after, outbox: { ...after.outbox, ...Object.fromEntries(lists) } };
 };
 
-const newsOf = (
-  before: NotificationCase | undefined,
-  { notification, recipients }: NotificationCase,
-  now: number,
-): readonly OutboxEntry[] => {
+const newsOf = (before: Told | undefined, { notification, recipients }: Told, now: number): readonly OutboxEntry[] => {
   const { stoppedAt, completedAt, acknowledged } = notification;
   const was = before?.notification;
   return [

@@ -60,7 +60,6 @@ const recipientBody = (recipient: Recipient, notification: Notification, now: nu
   const status = recipientStatus(recipient);
   const nextAt = nextAttemptAt(recipient, notification) ?? 0;
   const talks = attempts.map(talkOf);
-  const isTold = (attempt: Attempt): boolean => attempt.callIds.length > 0 || attempt.state === 'over';
   return {
     recipient: maskPhoneNumber(number),
     name,
@@ -73,6 +72,9 @@ const recipientBody = (recipient: Recipient, notification: Notification, now: nu
     ...(status === 'waiting' ? waitingBody(recipient, notification, now, why) : NOT_WAITING),
   };
 };
+
+/** Of a call request without an answer nothing can be told. */
+const isTold = (attempt: Attempt): boolean => attempt.callIds.length > 0 || attempt.state === 'over';
 
 const NOT_WAITING = { code: undefined, reason: undefined, since: undefined };
 

@@ -10,7 +10,6 @@ import {
   minuteKey,
   parseCameraKey,
   parseEventKey,
-  parseHourKey,
   parseMinuteKey,
   parseShardPartition,
   partitionsOf,
@@ -52,7 +51,6 @@ describe('a key', () => {
           expect(parseCameraKey(cameraKey(cameraId))).toBe(cameraId);
           expect(parseEventKey(own)).toEqual({ minute, cameraId, eventId });
           expect(parseMinuteKey(minuteKey(minute, second))).toEqual({ minute, second: second < 30 ? 0 : 30 });
-          expect(parseHourKey(hourKey(Math.floor(minute / 60)))).toBe(Math.floor(minute / 60));
           expect(parseStripe(inStripe(key, stripe))).toEqual({ key, stripe });
           for (const stored of [own, inStripe(key, stripe)]) {
             expect(stored.length).toBeLessThanOrEqual(512);
@@ -66,7 +64,6 @@ describe('a key', () => {
 
   it.each<readonly [parse: (key: string) => unknown, keys: string]>([
     [parseCameraKey, 'camera,camera|a|b,event|0815|a|b,hour|08'],
-    [parseHourKey, 'hour|8,hour|24,hour|08|x,minute|08'],
     [parseMinuteKey, 'minute|0815,minute|2400|00,minute|0860|00,minute|0815|15,minute|0815|60,hour|0815|00'],
     [parseEventKey, 'event|9959|a|b,event|815|a|b,event|0815|a,event|0815|a|b|c,camera|a,event|08:5|a|b'],
     [parseStripe, 'day 1,day 00,day 64,day 01 02,day x1,day sealed'],

@@ -90,17 +90,6 @@ describe('the spoken message', () => {
     expect([MAX_SPOKEN_CHARACTERS, MAX_DETAILS_CHARACTERS]).toEqual([4_000, 200]);
   });
 
-  it.each([{}, { details: 'Antelope Ridge, camera 4' }, { details: 'Ridge', confirm: true }])(
-    'takes longer than any voice needs, and less than a minute and a half: %j',
-    (terms) => {
-      const text = spoken('Ridge Watch', ALERT_TYPES[0], terms);
-      const { messageMs } = speakingTimes('Ridge Watch', ALERT_TYPES[0], terms);
-      // Voices usually speak 15 characters a second.
-      expect(messageMs).toBeGreaterThan((text.length / 15) * 1_000 * 2);
-      expect(messageMs).toBeLessThan(90_000);
-    },
-  );
-
   it('takes 10 s to begin, 120 ms a letter and 400 ms a digit or sign; one unit was surely spoken after 80 ms a character', () => {
     const letters = withDetails('a'.repeat(10));
     const digits = withDetails('7'.repeat(10));

@@ -5,13 +5,11 @@ import { parseCallId } from '../../../src/calls/model/ids.ts';
 import type { Callee, NotificationRequest } from '../../../src/calls/model/notification-request.ts';
 import type { Attempt } from '../../../src/calls/state/attempt.ts';
 import {
-  abandoned,
   checkAtOfNotification,
   hasRung,
   isUnderWay,
   lookedAt,
   type NotificationCase,
-  stoppedNotification,
   withRecipient,
 } from '../../../src/calls/state/notification.ts';
 import { final, type FinalState, type Recipient } from '../../../src/calls/state/recipient.ts';
@@ -140,20 +138,6 @@ describe('its end', () => {
     const done = withRecipient(late, 0, { state: 'not_reached', number, wave, attempts: [over(START + 7)] }, START + 7);
     expect([done.notification.completedAt, isUnderWay(done), isMasked(done)]).toEqual([START + 6, false, [true, true]]);
   });
-
-  it('is a stop, once: those who wait are stopped, phones that ring are hung up', () => {
-    const stopped = stoppedNotification(calling(known, 0, RINGING), START + 9);
-    expect(stopped.notification.stoppedAt).toBe(START + 9);
-    expect(stopped.recipients).toMatchObject([{ attempts: [{ state: 'hanging_up' }] }, { state: 'stopped' }]);
-    expect(stoppedNotification(stopped, START + 10)).toBe(stopped);
-    const done = ended(ended(known, 0, 'heard'), 1, 'heard');
-    expect(stoppedNotification(done, START + 10)).toBe(done);
-  });
-
-  it('comes at once when the phone is switched off; a key that was pressed counts', () => {
-    const off = abandoned(calling(calling(known, 0, RINGING), 1, spokenTo({ confirmedAt: START })), START + 9);
-    expect([states(off), isUnderWay(off), off.notification.stoppedAt]).toEqual(['stopped confirmed', false, START + 9]);
-  });
 });
 
 it.each<[what: string, attempt: Attempt, ms: number, has: boolean]>([
@@ -162,12 +146,6 @@ it.each<[what: string, attempt: Attempt, ms: number, has: boolean]>([
   ['is answered', spokenTo(), 0, true],
   ['was busy after 5.999 s', over(START + 5_999), 60_000, false],
   ['rang for 6 s', over(START + 6_000), 60_000, true],
-  [
-    'is only requested',
-    { ...base, state: 'claimed', placedAt: undefined, sent: 1, sentAt: START, checkAt: START },
-    60_000,
-    false,
-  ],
 ])('a phone that %s has rung: %#', (_, attempt, ms, has) => {
   expect(hasRung(calling(fire([callees(2)]), 0, attempt), START + ms)).toBe(has);
 });

@@ -145,17 +145,6 @@ describe('nobody is dialed', () => {
 });
 
 describe('a stop', () => {
-  it.each<[what: string, recipient: Recipient, expected: object]>([
-    ['ends one that waits', WAITING, { state: 'stopped' }],
-    ['ends one in a later wave', NOBODY, { state: 'stopped' }],
-    ['hangs up a phone that rings', called([[placed]]), { state: 'calling', attempts: [{ state: 'hanging_up' }] }],
-    ['lets a message go on', called([speaking]), { state: 'calling', attempts: [{ state: 'speaking' }] }],
-    ['leaves a final state alone', called([failed('refused')]), { state: 'failed' }],
-  ])('%s', (_, recipient, expected) => {
-    expect(stop(recipient)).toMatchObject({ ...expected, isStopped: true });
-    expect(stop(stop(recipient))).toEqual(stop(recipient));
-  });
-
   it.each<[state: string, what: string, before: Events, events: Events]>([
     ['stopped', 'if its phone rang', [placed], [hungUp]],
     ['stopped', 'if its call is accepted afterwards', [], [placed, hungUp]],

@@ -1,54 +1,35 @@
 import { expect, it } from 'vitest';
 
-import { frame, NOON } from './activity.ts';
-import { CAMERAS } from './largest.ts';
+import { letEverythingChange } from './largest.ts';
 import { heapOf, longestTask } from './measured.ts';
 import { setStage } from './stage.ts';
 
 const MINUTE = 60_000;
-const ROUND = 10_000;
 /** A shift of eight hours. */
-const ROUNDS = (8 * 60 * MINUTE) / ROUND;
+const ROUNDS = 8 * 60;
 
-/** One of so many rounds is laid out and painted, and measured. */
-const SHOWN = 10;
+/** One of so many rounds is laid out and painted, and measured: that takes most of the time. */
+const SHOWN = 20;
 
-const CATEGORIES = Array.from({ length: 60 }, (_, category) => `category-${category}`);
+const tenths = (values: readonly number[]): string => values.map((value) => value.toFixed(1)).join(' ');
 
-let sent = 0;
-const sends = (camera: string | undefined, at: number) => {
-  sent += 1;
-  const detections = Object.fromEntries(CATEGORIES.map((category, index) => [category, (sent + index) % 7]));
-  return frame(camera ?? '', at, { detections, reviewed: sent % 5 === 0 });
-};
+const stage = setStage();
 
-const tenths = (value: number): number => Math.round(value * 10) / 10;
-
-const stage = setStage(CAMERAS.map((camera) => sends(camera, NOON - 10 * MINUTE)));
-
-it('eight hours of 1,300 cameras and 60 categories: under 10 MB, no task over 50 ms, at most 10 KB a round', async () => {
+it('eight hours of 1,300 cameras and 60 categories: under 10 MB, no task over 50 ms', async () => {
+  letEverythingChange(stage.service);
   const { page, nextRound } = await stage.open('?tz=utc');
-  const [longest, bytes]: [number[], number[]] = [[], []];
-  let heap = 0;
+  const [longest, heaps]: [number[], number[]] = [[], []];
   for (let round = 0; round < ROUNDS; round += 1) {
-    await stage.service.record([sends(CAMERAS[round % 1_300], NOON - MINUTE + round * ROUND)]);
-    // What is laid out differs little from round to round, and takes most of the time.
     const isShown = round % SHOWN === 0;
     if (round % SHOWN < 2) await page.evaluate(`document.body.style.display = '${isShown ? '' : 'none'}'`);
-    const from = stage.service.asked.length;
-    if (isShown) longest.push(await longestTask(page, async () => nextRound(ROUND)));
-    else await nextRound(ROUND);
-    bytes.push(stage.service.asked.slice(from).reduce((sum, each) => sum + each.bytes, 0));
-    if (round % 200 === 199) heap = Math.max(heap, await heapOf(page));
+    if (isShown) longest.push(await longestTask(page, async () => nextRound(MINUTE)));
+    else await nextRound(MINUTE);
+    if (round % 60 === 59) heaps.push(await heapOf(page));
   }
   console.log(
-    `Heap at most ${tenths(heap)} MB; ${Math.round(bytes.reduce((sum, each) => sum + each, 0) / ROUNDS)} bytes a round;`,
+    `Heap after each hour: ${tenths(heaps)} MB; longest task of the rounds that were measured: ${tenths(longest)} ms`,
   );
-  console.log(
-    `longest task of the first round ${tenths(longest[0] ?? 0)} ms, of any later one ${tenths(Math.max(...longest.slice(1)))} ms`,
-  );
-  expect(heap).toBeLessThan(10);
+  expect(Math.max(...heaps)).toBeLessThan(10);
   // Milliseconds of the processor. They are not held against fixed work: a page that is slow slows that as well.
   expect(longest.slice(1).filter((each) => each > 50)).toEqual([]);
-  expect(bytes.reduce((sum, each) => sum + each, 0) / ROUNDS).toBeLessThanOrEqual(10_240);
 });

@@ -56,7 +56,7 @@ export const ask = async <Answer>(
   });
   if (response === undefined) return { kind: 'trouble', trouble: { kind: 'unreachable' } };
   const { status, text } = response;
-  if (status === 200 || status === 304) clock.hear(response.headers.get('date'));
+  clock.hear(response.headers.get('date'));
   if (status === 304) return { kind: 'unchanged' };
   if (status === 401) return { kind: 'unauthorized', keySent: key !== undefined };
   if (status !== 200) return { kind: 'trouble', trouble: troubleOf(response) };

@@ -1,8 +1,9 @@
-import { formatInstant, instantFrom, isInstant, parseInstant } from '../../../analytics/model/instant.ts';
 import { daysBetween, endText, longDay, shiftDay, shortDay, startText, type Times, utcDayOf } from './times.ts';
 import { LAST, type Span } from './view.ts';
 
 const HOUR_MS = 3_600_000;
+/** The address knows no earlier years. */
+const FIRST_TIME = Date.parse('0001-01-01T00:00:00Z');
 
 /** Both ends of a period, included, as the questions have them. */
 export interface PeriodEnds {
@@ -60,14 +61,13 @@ export const movedSpan = (span: Span, direction: -1 | 1, now: number, times: Tim
       ? spanOfDay(first, now, times)
       : { kind: 'range', ...daysOf(first, shiftDay(first, length), times) };
   }
-  const [start, end] = [parseInstant(period.start) ?? 0n, parseInstant(period.end) ?? 0n];
-  // 08:00:00 to 08:59:59.999999 is an hour, and so is 08:00 to 09:00.
-  const length = BigInt(direction) * (end - start + (period.end.endsWith('.999999Z') ? 1n : 0n));
-  if (!isInstant(start + length) || !isInstant(end + length) || start + length > BigInt(now) * 1_000n) return undefined;
-  return { kind: 'range', start: instantText(start + length), end: instantText(end + length) };
+  const [start, end] = [Date.parse(period.start), over(period.end)];
+  const by = direction * (end - start);
+  if (start + by > now || !(start + by > FIRST_TIME)) return undefined;
+  // 08:00:00 to 08:59:59.999999 is an hour, and so is 08:00 to 09:00: the next one ends in the same way.
+  const endAs = period.end.endsWith('.999999Z') ? endText : startText;
+  return { kind: 'range', start: startText(start + by), end: endAs(end + by) };
 };
-
-const instantText = (instant: bigint): string => formatInstant(instantFrom(instant)).replace('+00:00', 'Z');
 
 /** Whether what a span shows can still grow by itself: then it is asked for often. */
 export const isLive = (span: Span, now: number, times: Times): boolean =>

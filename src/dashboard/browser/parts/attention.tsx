@@ -87,7 +87,7 @@ const StoryLink = ({ of: notification }: { readonly of: Notification }) => {
   );
 };
 
-const lineId = (notificationId: string): string => `alert ${notificationId}`;
+const lineId = (notificationId: string): string => `alert-${notificationId}`;
 
 /** What a notification is about: an https address in it is a link, and so is the name of a camera. */
 const Reference = ({ of }: { readonly of: string }) => {

@@ -9,17 +9,15 @@ export const Head = () => {
   return (
     <header class="top">
       <div class="brand">
-        <h1>
-          <span class="mark" aria-hidden="true" /> Camera activity
-        </h1>
-        <button type="button" class="button quiet" onClick={() => actions.switchSound(!sound.isOn)}>
+        <h1>Camera activity</h1>
+        <button type="button" class="button" onClick={() => actions.switchSound(!sound.isOn)}>
           {sound.isOn ? 'Sound on · turn off' : 'Sound off · turn on'}
         </button>
         {sound.isOn && !sound.isReady ? (
           <span class="trouble">The browser lets it sound after a click on this page.</span>
         ) : null}
         {state.keyHeld ? (
-          <button type="button" class="button quiet" onClick={actions.forgetKey}>
+          <button type="button" class="button" onClick={actions.forgetKey}>
             Forget the key
           </button>
         ) : null}
