@@ -17,7 +17,7 @@ const checked = (pattern: string, read: (text: string) => readonly Sentence[]): 
 
 const faults = [
   ...checked('**/*.md', sentencesOf),
-  ...checked('{src,infra}/**/*.{ts,tsx,mjs}', sentencesOfComments),
+  ...checked('{src/main,src/azure/**/*,infra/build/**/*,infra/azure/**/*}.ts', sentencesOfComments),
 ];
 for (const fault of faults) console.error(fault);
 if (faults.length > 0) {

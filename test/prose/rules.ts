@@ -73,6 +73,17 @@ export const HABITS: readonly Habit[] = [
   { pattern: /\bso (?:long|often|many|much)\b(?! as\b)/i, instead: 'name the number' },
   { pattern: /\b(?:all|nothing|none|no \w+|anything) but\b/i, instead: 'say "except" or "only"' },
   { pattern: /\bany more\b(?! \w)/i, instead: 'say "no longer"' },
+  { pattern: /\bof (?:its|their|our|his|your) own\b/i, instead: 'say "its own" before the noun' },
+  { pattern: /\b(?:this|that) one\b|\bone (?:sent|kept|made|written|read|placed|stored)\b/i, instead: 'repeat the noun' },
+  {
+    pattern: /\b(?:uses|costs|needs|gets|makes|takes|gives|leaves|says) (?:one|none)\b(?! \w)/i,
+    instead: 'repeat the noun',
+  },
+  { pattern: /\b(?:into|of|for|by|from|at|on|to) (?:no|nothing|none)\b(?! (?:later|more|longer|less)\b)/i, instead: 'put the negation into the verb' },
+  { pattern: /\b(?:neither|nothing) is (?:forgotten|decided|dialed|called|left|said|known|lost)\b/i, instead: 'name the actor' },
+  { pattern: /\bwhat (?:you|it|they|we) (?:know|knows|have|has|had) (?:already|before|then)\b/i, instead: 'name the thing' },
+  { pattern: /\bhand(?:s|ed)? \S+ on\b|\btrying out\b/i, instead: 'use the technical term' },
+  { pattern: /\b(?:all|much|little) that\b/i, instead: 'name the things' },
   { pattern: /\bas it were\b|\bso it is\b|\bas it stands?\b|\bbe it\b|\bas they (?:are|stand)\b/i, instead: 'leave it out' },
   { pattern: /\bfor ever\b/i, instead: 'say "forever"' },
   {

@@ -47,7 +47,7 @@ export const sentencesOf = (text: string): readonly Sentence[] => {
 };
 
 /** A comment that starts a line: a block, or lines of `//` in a row. */
-const COMMENT = /^[ \t]*(?:\/\*\*?(.*?)\*\/|((?:\/\/.*\n[ \t]*)+))/gms;
+const COMMENT = /^[ \t]*(?:\/\*\*?([^]*?)\*\/|((?:\/\/[^\n]*\n[ \t]*)+))/gm;
 
 /** The sentences of the comments in a source file of TypeScript or JavaScript. */
 export const sentencesOfComments = (source: string): readonly Sentence[] =>
@@ -56,6 +56,6 @@ export const sentencesOfComments = (source: string): readonly Sentence[] =>
     const text = (block ?? lines ?? '')
       .replace(/^[ \t]*(?:\*|\/\/+) ?/gm, '')
       .replace(/\{@link ([^}]*)\}/g, '`$1`')
-      .replace(/^ *@(\w+)(?: \{[^}]*\})?/gm, '\n\n`$1`');
+      .replace(/^ *@(\w+)(?: \{[^}]*\})?/gm, '- `$1`');
     return sentencesOf(text).map((sentence) => ({ ...sentence, line: start + sentence.line - 1 }));
   });
