@@ -41,12 +41,11 @@ it('rejects a sentence of more than 35 words, in which code is one word', () => 
 });
 
 it('reads table cells, list items and comments, and tells the line', () => {
-  expect(sentencesOf('# Who waits\n\n| What |\n| --- |\n| who waits |\n\n- One. Two.\n').map(({ text }) => text)).toEqual([
-    'who waits',
-    'One.',
-    'Two.',
-  ]);
-  const source = '// First,\n// continued.\nconst url = "https://x"; // not read\n\n/**\n * Second.\n *\n * @returns third\n */\n';
+  expect(
+    sentencesOf('# Who waits\n\n| What |\n| --- |\n| who waits |\n\n- One. Two.\n').map(({ text }) => text),
+  ).toEqual(['who waits', 'One.', 'Two.']);
+  const source =
+    '// First,\n// continued.\nconst url = "https://x"; // not read\n\n/**\n * Second.\n *\n * @returns third\n */\n';
   expect(sentencesOfComments(source)).toEqual([
     { text: 'First, continued.', words: 2, line: 1 },
     { text: 'Second.', words: 1, line: 6 },

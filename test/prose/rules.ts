@@ -27,14 +27,20 @@ export const HABITS: readonly Habit[] = [
     instead: 'name the person before "who"',
   },
   {
-    pattern: new RegExp(`(?:^|[;:(–] ?|\\b(?:and|but|nor|of|by|from|with|for|than|only|also|if|all) )what ${VERB}\\b(?!.*\\?)`, 'i'),
+    pattern: new RegExp(
+      `(?:^|[;:(–] ?|\\b(?:and|but|nor|of|by|from|with|for|than|only|also|if|all) )what ${VERB}\\b(?!.*\\?)`,
+      'i',
+    ),
     instead: 'name the thing as the subject',
   },
   {
     pattern: new RegExp(`${NOT_SAYING}\\bwhat (?:is|was|are|were|has been|had been)\\b(?!.*\\?)`, 'i'),
     instead: 'name the thing in place of "what is"',
   },
-  { pattern: /\bones? (?:that|which|who|whose|of which|for which|to which|for whom|of whom)\b/i, instead: 'repeat the noun' },
+  {
+    pattern: /\bones? (?:that|which|who|whose|of which|for which|to which|for whom|of whom)\b/i,
+    instead: 'repeat the noun',
+  },
   {
     pattern:
       /\b(?:the (?:next|other|earlier|later|older|newer|former|last|first)|another|an? (?:earlier|later|older|former|urgent|damaged)) ones?\b(?! of\b)/i,
@@ -42,9 +48,13 @@ export const HABITS: readonly Habit[] = [
   },
   { pattern: /\b(?:that|those) of\b/i, instead: 'repeat the noun' },
   { pattern: /\bthose (?:who|that|which|whose|for|in|with|from|on|before|after)\b/i, instead: 'repeat the noun' },
-  { pattern: /\b(?:some|no|any|every)body\b/i, instead: 'name the actor: the callee, the sender, the operator, the reader' },
   {
-    pattern: /(?<!\b(?:some|most|all|each|both|many|any|one|none|two|either|neither|part|number) )\bof (?:which|whom)\b/i,
+    pattern: /\b(?:some|no|any|every)body\b/i,
+    instead: 'name the actor: the callee, the sender, the operator, the reader',
+  },
+  {
+    pattern:
+      /(?<!\b(?:some|most|all|each|both|many|any|one|none|two|either|neither|part|number) )\bof (?:which|whom)\b/i,
     instead: 'make two sentences',
   },
   { pattern: /\btaken (?:for|as|in hand)\b/i, instead: 'say "treated as"' },
@@ -54,16 +64,24 @@ export const HABITS: readonly Habit[] = [
   { pattern: /\b(?:go|goes|went|going) on\b/i, instead: 'say "continue"' },
   { pattern: /\b(?:in|at|to) hand\b/i, instead: 'say who handles it' },
   { pattern: /\bbesides?\b/i, instead: 'say "next to", "with" or "and"' },
-  { pattern: /\b(?:and|,|^) ?so (?:do|does|did|is|are|was|has|have|can|must)\b/i, instead: 'repeat the verb, or say "also"' },
+  {
+    pattern: /\b(?:and|,|^) ?so (?:do|does|did|is|are|was|has|have|can|must)\b/i,
+    instead: 'repeat the verb, or say "also"',
+  },
   { pattern: /\bas (?:do|does|did)\b/i, instead: 'repeat the verb' },
   { pattern: /\bnor (?:do|does|did|is|are|was|has|have|can|may|must|who|what)\b/i, instead: 'make two sentences' },
-  { pattern: /\b(?:is|are|was|were|be|has|have) (?:none|one)\b(?! of\b| or\b| more\b| \w)/i, instead: 'repeat the noun' },
   {
-    pattern: /\b(?:it|that|this|nothing|all) (?:is|was) (?:asked|told|said|looked|done|spoken|heard|taken|tried|sure|known of)\b/i,
+    pattern: /\b(?:is|are|was|were|be|has|have) (?:none|one)\b(?! of\b| or\b| more\b| \w)/i,
+    instead: 'repeat the noun',
+  },
+  {
+    pattern:
+      /\b(?:it|that|this|nothing|all) (?:is|was) (?:asked|told|said|looked|done|spoken|heard|taken|tried|sure|known of)\b/i,
     instead: 'name the actor and use an active verb',
   },
   {
-    pattern: /\b(?:is|are|was|were|be|been|being) (?:looked (?:at|for)|spoken to|asked for|heard of|done with|told of|thought of|waited for)\b/i,
+    pattern:
+      /\b(?:is|are|was|were|be|been|being) (?:looked (?:at|for)|spoken to|asked for|heard of|done with|told of|thought of|waited for)\b/i,
     instead: 'name the actor and use an active verb',
   },
   { pattern: /\bmend(?:s|ed|ing)?\b/i, instead: 'say "fix"' },
@@ -73,18 +91,30 @@ export const HABITS: readonly Habit[] = [
   { pattern: /\bso (?:long|often|many|much)\b(?! as\b)/i, instead: 'name the number' },
   { pattern: /\b(?:all|nothing|none|no \w+|anything) but\b/i, instead: 'say "except" or "only"' },
   { pattern: /\bany more\b(?! \w)/i, instead: 'say "no longer"' },
-  { pattern: /\bof (?:its|their|our|his|your) own\b/i, instead: 'say "its own" before the noun' },
-  { pattern: /\b(?:this|that) one\b|\bone (?:sent|kept|made|written|read|placed|stored)\b/i, instead: 'repeat the noun' },
+  { pattern: /\bof (?:its|their|our|his|your) own\b(?! \w)/i, instead: 'say "its own" before the noun' },
+  { pattern: /\b(?:this|that) one\b|\bone (?:sent|kept|made|placed|stored)\b/i, instead: 'repeat the noun' },
   {
-    pattern: /\b(?:uses|costs|needs|gets|makes|takes|gives|leaves|says) (?:one|none)\b(?! \w)/i,
+    pattern: /\b(?:uses|costs|gets|makes|takes|gives|leaves|says) (?:one|none)\b(?! \w)/i,
     instead: 'repeat the noun',
   },
-  { pattern: /\b(?:into|of|for|by|from|at|on|to) (?:no|nothing|none)\b(?! (?:later|more|longer|less)\b)/i, instead: 'put the negation into the verb' },
-  { pattern: /\b(?:neither|nothing) is (?:forgotten|decided|dialed|called|left|said|known|lost)\b/i, instead: 'name the actor' },
-  { pattern: /\bwhat (?:you|it|they|we) (?:know|knows|have|has|had) (?:already|before|then)\b/i, instead: 'name the thing' },
+  {
+    pattern: /\b(?:into|of|for|by|from|at|on|to) (?:no|nothing|none)\b(?! (?:later|more|longer|less)\b)/i,
+    instead: 'put the negation into the verb',
+  },
+  {
+    pattern: /\b(?:neither|nothing) is (?:forgotten|decided|dialed|called|left|said|known)\b/i,
+    instead: 'name the actor',
+  },
+  {
+    pattern: /\bwhat (?:you|it|they|we) (?:know|knows|have|has|had) (?:already|before|then)\b/i,
+    instead: 'name the thing',
+  },
   { pattern: /\bhand(?:s|ed)? \S+ on\b|\btrying out\b/i, instead: 'use the technical term' },
   { pattern: /\b(?:all|much|little) that\b/i, instead: 'name the things' },
-  { pattern: /\bas it were\b|\bso it is\b|\bas it stands?\b|\bbe it\b|\bas they (?:are|stand)\b/i, instead: 'leave it out' },
+  {
+    pattern: /\bas it were\b|\bso it is\b|\bas it stands?\b|\bbe it\b|\bas they (?:are|stand)\b/i,
+    instead: 'leave it out',
+  },
   { pattern: /\bfor ever\b/i, instead: 'say "forever"' },
   {
     pattern:
