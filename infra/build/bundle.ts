@@ -38,7 +38,7 @@ const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /**
  * Makes the one CommonJS file that Azure loads. A CommonJS bundle loads in a fifth of the time of unbundled ECMAScript modules. Names
- * stay as they are, so that a stack trace can be read; the source map is without the sources, which a stack trace does not need.
+ * are not shortened, so that a stack trace can be read. The source map is without the sources, which a stack trace does not need.
  *
  * @throws where a source does not compile or an import does not resolve
  */
