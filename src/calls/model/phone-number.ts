@@ -5,7 +5,7 @@ import * as z from 'zod';
 /** A phone number in E.164 form: `+`, a country code, at most 15 digits in all. */
 export type PhoneNumber = string & { readonly __brand: 'PhoneNumber' };
 
-/** A phone number with most of its digits hidden: the form in logs, answers and the rows of what is over. */
+/** A phone number with most of its digits hidden: the form in logs, answers and the rows of completed notifications. */
 export type MaskedNumber = string & { readonly __brand: 'MaskedNumber' };
 
 /** E.164. The HTTP API's schemas use it too. */
@@ -59,7 +59,7 @@ const HASH_LENGTH = 32;
 
 /**
  * A name for a number in rows about what is under way. The few possible numbers can be tried: no hash is kept longer than its call or its
- * notification, in what is known of the lines an hour. Undefined of a masked number.
+ * notification, or an hour in the row of the lines. Undefined of a masked number.
  */
 export const hashOfNumber = (number: PhoneNumber | MaskedNumber | undefined): string | undefined =>
   number === undefined || isMaskedNumber(number) ? undefined : hash('sha256', number).slice(0, HASH_LENGTH);
