@@ -38,10 +38,10 @@ const recipientSchema = z.object({
   since: time.optional().describe('Since when the recipient waits.'),
 });
 
-/** What becomes of a notification. */
+/** The state of a notification. */
 export const NOTIFICATION_STATUSES = ['in_progress', 'completed', 'stopped'] as const;
 
-/** A notification as it stands. */
+/** The current state of a notification. */
 export const notificationAnswer = z
   .object({
     notification_id: z.string(),

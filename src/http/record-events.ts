@@ -29,7 +29,7 @@ const countMembers = {
 
 /**
  * `POST /api/events`: records a CloudEvents batch, or a single CloudEvent. Answers only after everything is committed. Wrong events
- * are listed by index; the others are recorded all the same.
+ * are listed by index; the others are recorded.
  */
 export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
   route({
