@@ -43,7 +43,7 @@ const about = ({ name, callbackPath, phrase }: AlertType) => ({
   operationId: `on${callbackPath}`,
   tag: 'callbacks' as const,
   summary: `What becomes of a call about ${name}`,
-  description: `The telephone service reports here. When somebody answers, the message is spoken: “${phrase}”`,
+  description: `The telephone service reports here. When the call is answered, the service speaks the message: “${phrase}”`,
   query: 'any' as const,
 });
 

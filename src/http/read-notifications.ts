@@ -73,7 +73,10 @@ export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
 const acknowledgement = z
   .strictObject(
     {
-      by: visibleText(60).meta({ description: 'Who has it in hand, as others are to read it.', examples: ['Ana'] }),
+      by: visibleText(60).meta({
+        description: 'The person who handles the alert, as other operators read it.',
+        examples: ['Ana'],
+      }),
     },
     { error: 'must be an object with by' },
   )
@@ -85,9 +88,9 @@ export const acknowledgeNotification = (phone: Phone<OneNotificationParts>): Rou
     authLevel: 'function',
     ...ofOne,
     operationId: 'acknowledgeNotification',
-    summary: 'Say who has a notification in hand',
+    summary: 'Say who handles a notification',
     description:
-      'It wakes nobody and stops nothing: all operators see the name. Acknowledging again replaces name and time.',
+      'It places no call and stops no call: all operators see the name. Acknowledging again replaces name and time.',
     body: jsonBody(acknowledgement, { maxBytes: 4_096, examples: { ana: { by: 'Ana' } } }),
     handle: async ({ path: { id }, body: { by }, log }) => oneAnswer(await phoneOr503(phone).acknowledge(id, by, log)),
   });
@@ -102,7 +105,7 @@ const listQuery = z
     ),
     attention: parameter(
       flag(false),
-      '`true`: all that need attention, whatever `limit` and `cursor` say: they run, or ended within 24 hours, were not stopped, and have reached too few.',
+      '`true`: all notifications that need attention, regardless of `limit` and `cursor`: they run, or ended within 24 hours, were not stopped, and have reached too few.',
       'true',
     ),
     status: parameter(
@@ -153,7 +156,7 @@ export const listNotifications = (phone: Phone<Pick<CallsPhone, 'list' | 'needin
   operation({
     operationId: 'listNotifications',
     tag: 'calls',
-    summary: 'Notifications, or those that need attention',
+    summary: 'Notifications, or only notifications that need attention',
     description:
       'The newest first. Waves need `confirmations_needed` confirmations, `confirm` needs one, otherwise one callee must hear the message. Without `attention=true` at most 1,000 rows are read: `next_cursor` says that there may be more, also if few or none are listed.',
     query: listQuery,

@@ -163,7 +163,7 @@ const idempotencyKey = z
   .meta({
     param: {
       description:
-        'The same request with the same key finds the same notification for 24 hours, as it stands, and calls nobody anew.',
+        'The same request with the same key returns the same notification for 24 hours, with its current state, and places no new calls.',
     },
   });
 
@@ -183,7 +183,7 @@ export const notifications = (phone: Phone<Pick<CallsPhone, 'send' | 'list' | 'n
       tag: 'calls',
       summary: 'Phone people',
       description:
-        'Calls every recipient as soon as a line is free. When somebody answers, the message of the alert type is spoken, and the call is hung up. A recipient who is busy or does not answer is called again.',
+        'Calls every recipient as soon as a line is free. When the call is answered, the service speaks the message of the alert type and hangs up. A recipient who is busy or does not answer is called again.',
       query: NO_QUERY,
       headers: z.object({ 'Idempotency-Key': idempotencyKey }),
       body: notificationBody,
