@@ -34,8 +34,10 @@ it.each([
   expect(faultsIn(sentence)).toEqual([]);
 });
 
+/** A sentence of a number of words, from 3, most of them code. */
+const words = (count: number): string => `The log has ${Array.from({ length: count - 3 }, () => '`a b`').join(' ')}.`;
+
 it('rejects a sentence of more than 35 words, in which code is one word', () => {
-  const words = (count: number): string => `The log has ${Array.from({ length: count - 3 }, () => '`a b`').join(' ')}.`;
   expect(faultsIn(words(35))).toEqual([]);
   expect(faultsIn(words(36))).toEqual(['36 words: at most 35']);
 });

@@ -20,8 +20,12 @@ const CODE = 'CODE';
 const markdown = unified().use(remarkParse).use(remarkGfm);
 const english = unified().use(retextEnglish);
 
-/** The sentences of a Markdown text: paragraphs, list items and table cells. Headings, heads of tables and code are left out. */
-export const sentencesOf = (text: string): readonly Sentence[] => {
+/**
+ * The sentences of a Markdown text: paragraphs, list items and table cells. Headings, heads of tables and code are left out.
+ *
+ * @param firstLine the line of the file on which the text starts
+ */
+export const sentencesOf = (text: string, firstLine = 1): readonly Sentence[] => {
   const found: Sentence[] = [];
   visit(markdown.parse(text), (block, index, parent) => {
     if (block.type === 'heading') return SKIP;
@@ -33,7 +37,7 @@ export const sentencesOf = (text: string): readonly Sentence[] => {
       else if (node.type === 'inlineCode') prose += CODE;
       else if (node.type === 'break') prose += '\n';
     });
-    const line = block.position?.start.line ?? 1;
+    const line = firstLine - 1 + (block.position?.start.line ?? 1);
     visit(english.parse(prose), 'SentenceNode', (sentence) => {
       let words = 0;
       visit(sentence, 'WordNode', () => {
@@ -57,5 +61,5 @@ export const sentencesOfComments = (source: string): readonly Sentence[] =>
       .replace(/^[ \t]*(?:\*|\/\/+) ?/gm, '')
       .replace(/\{@link ([^}]*)\}/g, '`$1`')
       .replace(/^ *@(\w+)(?: \{[^}]*\})?/gm, '- `$1`');
-    return sentencesOf(text).map((sentence) => ({ ...sentence, line: start + sentence.line - 1 }));
+    return sentencesOf(text, start);
   });
