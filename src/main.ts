@@ -114,7 +114,7 @@ for (const { name, path, methods, authLevel, handler } of routes) {
   app.http(name, { route: path, methods, authLevel, handler });
 }
 
-// Timers: what nobody has asked for is not registered.
+// Timers. A timer that the settings do not need is not registered.
 const timer = (name: string, schedule: string, work: (log: Log) => Promise<void>): void => {
   app.timer(name, {
     schedule,
@@ -131,7 +131,7 @@ const timer = (name: string, schedule: string, work: (log: Log) => Promise<void>
   });
 };
 const { eventRetentionDays: retentionDays, backupContainerUrl } = settings;
-// In a file of its own, which is loaded when it is first needed.
+// Loaded from its own file at the first use.
 const container = async (url: string) =>
   import('./storage/azure-container.ts').then(({ azureContainer }) =>
     azureContainer(url, `${settings.tables.prefix}analytics`, credential),
@@ -148,7 +148,7 @@ if (retentionDays !== undefined) {
   });
 }
 
-// When the app is told to stop, what is under way is finished first.
+// When the host stops the app, work in progress finishes first.
 app.hook.appTerminate(async () => {
   await Promise.all([recorder.allAnswered(), phone === 'off' ? undefined : phone.end()]);
 });

@@ -47,9 +47,9 @@ const settingsOf = (
   detectionCategories: value.DETECTION_CATEGORIES,
   /** Shards of a day that has no data yet, 1 to 64. */
   counterShards: value.COUNTER_SHARDS,
-  /** A day is closed when it ended at least so many days ago; undefined: days stay open. */
+  /** A day is closed when it ended at least this number of days ago; undefined: days stay open. */
   eventRetentionDays: value.EVENT_RETENTION_DAYS,
-  /** The container for backups of days, perhaps with a signature; undefined: there are none. */
+  /** The container for backups of days, perhaps with a signature; undefined: no backups. */
   backupContainerUrl: value.BACKUP_CONTAINER_URL,
   tables: { connection: tables, prefix: value.TABLES_PREFIX ?? '' },
   /** Undefined: the phone is off. */

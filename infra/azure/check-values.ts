@@ -30,11 +30,11 @@ const FORMS: Readonly<Record<string, Form>> = {
 /** azd puts a value into a JSON file as it is. */
 const IN_JSON: Form = [/^(?! )[^"\\\p{Cc}]*(?<! )$/u, 'must have no ", \\ or line break, and no space at its ends'];
 
-/** What is wrong with a value by the rule of the app's own setting of this name. PHONE is another choice there. */
+/** The fault of a value by the rule of the app's setting of this name. PHONE is another choice there. */
 const settingFault = (name: string, value: string): string | undefined =>
   new Map(Object.entries(settingSchemas)).get(name === 'PHONE' ? '' : name)?.safeParse(value).error?.issues[0]?.message;
 
-/** What is wrong with a value by the declaration of its parameter, with its decorators. */
+/** The fault of a value by the declaration of its parameter, with its decorators. */
 const declaredFault = (type: string, decorators: string, value: string): string | undefined => {
   const allowed = /@allowed\(\[(.*?)\]\)/s.exec(decorators)?.[1]?.match(/[^\s',]+/g);
   if (allowed) return allowed.includes(value) ? undefined : `must be one of ${allowed.join(', ')}`;

@@ -153,7 +153,7 @@ param storageSku string = 'Standard_ZRS'
 
 @minValue(0)
 @maxValue(20)
-@description('Instances that are always warm. At 0 whoever picks up a call may wait in silence for a cold start.')
+@description('Instances that are always warm. At 0 a callee may wait in silence for a cold start.')
 param alwaysReadyInstances int = 1
 
 @minValue(1)
@@ -186,7 +186,7 @@ param vnetEnabled string = 'false'
 @description('true: the storage account cannot be deleted before its lock is.')
 param deleteLock string = 'true'
 
-@description('Object id of whoever may read the tables (npm run audit, npm run export), best a group. Empty: nobody but the app.')
+@description('Object id of the person or group that may read the tables (npm run audit, npm run export). Empty: only the app.')
 param operatorPrincipalId string = ''
 
 @description('What that is.')

@@ -9,7 +9,7 @@ import { buildDashboard } from './dashboard.ts';
 export interface BundleOptions {
   /** The entry point. */
   readonly entry: string;
-  /** Where the bundle goes; its source map goes beside it. */
+  /** The path of the bundle. Its source map goes into the same folder. */
   readonly outfile: string;
   /** True keeps what `if (DEBUG)` guards, false removes it and the modules that only it uses. */
   readonly debug: boolean;
@@ -17,7 +17,7 @@ export interface BundleOptions {
 
 const sourceAt = (path: string): string => fileURLToPath(new URL(`../../src/${path}`, import.meta.url));
 
-/** What is in files of their own beside the bundle, and loaded when it is first needed: the files, and their modules. */
+/** Modules that have their own files next to the bundle, and load at their first use. */
 const APART: Readonly<Record<string, string>> = {
   'backup.cjs': sourceAt('storage/azure-container.ts'),
   'twilio-package.cjs': sourceAt('calls/providers/twilio/package.ts'),
@@ -38,7 +38,7 @@ const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /**
  * Makes the one CommonJS file that Azure loads. A CommonJS bundle loads in a fifth of the time of unbundled ECMAScript modules. Names
- * stay as they are, so that a stack trace can be read; the source map is without the sources, which a stack trace does not need.
+ * are not shortened, so that a stack trace can be read. The source map is without the sources, which a stack trace does not need.
  *
  * @throws where a source does not compile or an import does not resolve
  */
@@ -60,7 +60,7 @@ const bundleAll = async (folder: string, files: Readonly<Record<string, string>>
     define: { DEBUG: String(debug) },
     // Without it, what `if (DEBUG)` guards would stay in a release bundle as `if (false)`.
     minifySyntax: true,
-    // A third less to read at every cold start. Names stay as they are, and lines short enough for a stack trace.
+    // A third less to read at every cold start. Names are not shortened, and lines are short enough for a stack trace.
     minifyWhitespace: true,
     lineLimit: 160,
     // The Functions worker provides it.
@@ -71,7 +71,7 @@ const bundleAll = async (folder: string, files: Readonly<Record<string, string>>
 };
 
 /**
- * Makes everything that Azure loads: the service's bundle, and beside it what it loads later and the dashboard's page.
+ * Makes everything that Azure loads: the service's bundle, its lazy modules, and the dashboard's page.
  *
  * @throws where a source does not compile or an import does not resolve
  */

@@ -32,7 +32,7 @@ export const buildDashboard = async (directory: string): Promise<void> => {
     policyComment(contentSecurityPolicy(script.text, style.text)),
     await licenceComment([...style.sources, ...script.sources]),
   ].join('\n');
-  // A function: a licence may have a $ in it.
+  // A function: a license may have a $ in it.
   const html = page.replace('\n', () => `\n${comments}\n`);
   await mkdir(directory, { recursive: true });
   await writeFile(join(directory, DASHBOARD_FILE), html);
@@ -65,7 +65,7 @@ const bundled = async (entry: string): Promise<Bundled> => {
   return { text: output.text, sources: Object.keys(metafile.inputs) };
 };
 
-/** The licences of the packages in the page: they ask for being in every copy. */
+/** The licenses of the packages in the page. They must be in every copy. */
 const licenceComment = async (sources: readonly string[]): Promise<string> => {
   const packages = new Set(
     sources.flatMap((source) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.slice(1) ?? []),

@@ -59,12 +59,12 @@ export const storageFrom = (
  */
 export const storageFailure = (error: unknown, table: string): string | undefined => {
   if (error instanceof TableMissing) {
-    return `There is no table ${table} in this storage. Is TABLES_PREFIX the one that the service has?`;
+    return `There is no table ${table} in this storage. Is TABLES_PREFIX the prefix of the service?`;
   }
   if (error instanceof RequestRefused) return `The storage refused the request with status ${error.status}.`;
   if (!(error instanceof StorageTrouble)) return undefined;
   const { status, unanswered } = readSdkError(error.cause);
   if (status === 401 || status === 403) return 'The storage denies access: the key or the role is wrong.';
-  if (unanswered === 'no token') return 'The storage requires an identity, and nobody is signed in here.';
+  if (unanswered === 'no token') return 'The storage requires an identity, and no account is signed in here.';
   return `The storage ${status === undefined ? 'did not answer' : `answered ${status}`} (${error.reason}).`;
 };

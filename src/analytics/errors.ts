@@ -1,8 +1,8 @@
-// What recording and reading throw besides the errors of storage.
+// The errors of recording and reading, in addition to the errors of storage.
 
 import { WriteConflict } from '../storage/errors.ts';
 
-/** Storage cannot take all of the messages now. What was committed stays, and sending all of them again is safe. */
+/** Storage cannot take all of the messages now. Committed messages stay, and sending all of them again is safe. */
 export class RecorderUnavailable extends Error {
   override readonly name = 'RecorderUnavailable';
 }
@@ -12,7 +12,7 @@ export class DayHeld extends Error {
   override readonly name = 'DayHeld';
 }
 
-/** The day is closed: it takes no more changes, because nothing could tell a repeated message any more. */
+/** The day is closed: it takes no more changes, because it could no longer recognize a repeated message. */
 export class DayClosed extends Error {
   override readonly name = 'DayClosed';
 }

@@ -27,7 +27,7 @@ interface UnansweredFailure {
  */
 export type Unanswered = 'no token' | 'not connected' | 'deadline' | 'connection lost' | 'unknown';
 
-/** Errors of @azure/identity. The status of an `AuthenticationError` is that of the identity service. */
+/** Errors of @azure/identity. An `AuthenticationError` has the status of the identity service. */
 const NO_TOKEN: ReadonlySet<string> = new Set([
   'AuthenticationError',
   'AggregateAuthenticationError',

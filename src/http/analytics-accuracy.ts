@@ -50,7 +50,7 @@ export const analyticsAccuracy = ({ reader, now, categories }: AnalyticsDependen
     tag: 'analytics',
     summary: 'How often the AI was right',
     description:
-      'Compares what the AI flagged with what operators annotated, in reviewed events alone. What nobody reviewed is in neither figure: compare `reviewed_total_events` with `total_events`.',
+      'Compares the flags of the AI with the annotations of operators, in reviewed events alone. Events without a review are in neither figure: compare `reviewed_total_events` with `total_events`.',
     query: z.object({ ...daysParameters, camera_id: cameraId }),
     conditional: true,
     answers: {

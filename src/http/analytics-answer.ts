@@ -41,7 +41,11 @@ export const MAX_DAYS = 31;
 /** The query parameters that choose UTC days. */
 export const daysParameters = {
   date: parameter(date, 'A UTC day that exists, the last one of `days`. By default today.', '2026-11-21'),
-  days: parameter(wholeNumber(1, MAX_DAYS, 1), `How many UTC days, 1 to ${MAX_DAYS}: those that end with \`date\`.`, 7),
+  days: parameter(
+    wholeNumber(1, MAX_DAYS, 1),
+    `How many UTC days, 1 to ${MAX_DAYS}: the days that end with \`date\`.`,
+    7,
+  ),
 };
 
 /** How right the AI was about a category. */

@@ -95,7 +95,7 @@ export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependenc
       const found = (await reader.cameras(day, days)).filter(({ cameraId }) => isAsked(cameraId));
       const first = busiest(found, order, limit);
       const lastMinutes = await reader.lastMinutes(day, days, new Set(first.map(({ cameraId }) => cameraId)));
-      // A category that no camera has is 0 for each of them, like one that is configured.
+      // A category that no camera has is 0 for each of them, like a configured category.
       const always = typeof order === 'string' ? categories : [...categories, order.category];
       const cameras = first.map((one) => cameraAnswer(one, lastMinutes.get(one.cameraId), always, accuracy));
       return {

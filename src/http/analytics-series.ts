@@ -46,7 +46,7 @@ const seriesSchema = z
   .meta({ id: 'AnalyticsSeries' });
 
 /**
- * `GET /api/analytics/series`: what happened in each step of a period. The steps add up to what `GET /api/analytics` answers.
+ * `GET /api/analytics/series`: the counts in each step of a period. The steps add up to what `GET /api/analytics` answers.
  *
  * @param windowSeconds the length of the window that ends now, in seconds
  */

@@ -19,7 +19,7 @@ import { parameter } from './route/fields.ts';
 import { get, type Route } from './route/route.ts';
 
 /**
- * `GET /api/analytics`: what happened in a period, both ends included; without ends, in the window that ends now.
+ * `GET /api/analytics`: the counts of a period, both ends included; without ends, in the window that ends now.
  *
  * @param windowSeconds the window's length in seconds
  */
@@ -37,7 +37,7 @@ export const analyticsRange = (dependencies: AnalyticsDependencies, windowSecond
     handle: async ({ query }) => activity(periodOf(query, dependencies.now(), windowSeconds), query, dependencies),
   });
 
-/** `GET /api/analytics/day`: what happened on a UTC day, by default today. */
+/** `GET /api/analytics/day`: the counts of a UTC day, by default today. */
 export const analyticsDay = (dependencies: AnalyticsDependencies): Route =>
   get('AnalyticsDay', 'analytics/day', {
     authLevel: 'function',

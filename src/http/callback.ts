@@ -26,7 +26,7 @@ export type CallbackParts = EventParts | InstructionParts;
 
 /**
  * The callback of one alert type: the telephone service reports here what becomes of a call. 401 without its token or signature, 503 if that
- * cannot be checked now, 413 and 400 for a malformed body, else 200 after everything that the events ask for was done or has failed for good.
+ * cannot be checked now, 413 and 400 for a malformed body. Otherwise 200, after the work for the events is done or has finally failed.
  */
 export const callback = (alertType: AlertType, phone: Phone<CallbackParts>): Route =>
   route({
@@ -43,11 +43,11 @@ const about = ({ name, callbackPath, phrase }: AlertType) => ({
   operationId: `on${callbackPath}`,
   tag: 'callbacks' as const,
   summary: `What becomes of a call about ${name}`,
-  description: `The telephone service reports here. When somebody answers, the message is spoken: “${phrase}”`,
+  description: `The telephone service reports here. When the call is answered, the service speaks the message: “${phrase}”`,
   query: 'any' as const,
 });
 
-/** The most a body of events may have, in bytes. ACS's have about one KiB, and anybody may make this service hold so much for each request. */
+/** The most a body of events may have, in bytes. ACS's have about one KiB, and any sender may make this service hold this many bytes for each request. */
 const MAX_EVENTS_BYTES = 1024 * 1024;
 
 /** ACS sends one event a request. A request with many is not from ACS and must not cost much. */
@@ -133,7 +133,7 @@ const logIgnored = ({ otherKinds, malformedIds }: CallEvents, { name }: AlertTyp
   if (malformedIds > 0) log.warn('callback events without a call id', { alert_type: name, events: malformedIds });
 };
 
-/** A callback's form has about one KiB, and anybody may make this service hold so much for each request. */
+/** A callback's form has about one KiB, and any sender may make this service hold this many bytes for each request. */
 const MAX_FORM_BYTES = 64 * 1024;
 
 const formSchema = z

@@ -39,6 +39,6 @@ export const camerasOfDays = <Camera extends z.ZodObject>(camera: Camera) =>
     total_cameras: z
       .int()
       .min(0)
-      .describe('How many cameras sent events on these days; with `q`, only those that it finds.'),
+      .describe('How many cameras sent events on these days; with `q`, only the cameras that it finds.'),
     cameras: z.array(camera).describe('At most `limit`.'),
   });

@@ -4,8 +4,7 @@ import type { DashboardPage } from '../dashboard/page-file.ts';
 import { get, type Route } from './route/route.ts';
 
 /**
- * `GET /api/dashboard`: the page to look at. Anybody may have it, because there is no data in it: it asks the other endpoints, with
- * the key that the person gives it.
+ * `GET /api/dashboard`: the page to look at. It is public, because it has no data: it asks the other endpoints, with the reader's key.
  *
  * @param page rejects if the package has no page
  */

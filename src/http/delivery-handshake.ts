@@ -19,7 +19,7 @@ export const deliveryHandshake = (): Route =>
       tag: 'events',
       summary: 'The CloudEvents webhook handshake',
       description:
-        'Event Grid asks before it delivers; anybody may ask. A sender with a function key may deliver, at any rate.',
+        'Event Grid asks before it delivers; no key is needed. A sender with a function key may deliver, at any rate.',
       query: 'any',
       headers: z.object({
         'WebHook-Request-Origin': parameter(

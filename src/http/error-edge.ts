@@ -12,7 +12,7 @@ const RETRY_AFTER_SECONDS = '5';
 type Handler = (request: HttpRequest, context: InvocationContext) => Promise<HttpResponseInit>;
 
 /**
- * The error edge: wraps every handler, so that whatever it throws becomes a problem. This is the one place where the errors of
+ * The error edge: wraps every handler, so that every error becomes a problem. This is the one place where the errors of
  * `analytics` and `calls` get a status.
  */
 export const answeringErrors =
@@ -62,7 +62,7 @@ const damagedRowProblem = ({ partitionKey, rowKey }: DamagedRow, log: Log): Prob
 
 const MAX_FRAMES = 8;
 
-/** Logs an error that nobody expected: its kind and its frames, without its message: an SDK's may hold keys or phone numbers. */
+/** Logs an unexpected error: its kind and its frames, without its message: an SDK's may hold keys or phone numbers. */
 export const logUnexpected = (error: unknown, log: Log): void => {
   const { name: kind, stack = '' } = error instanceof Error ? error : { name: typeof error };
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));

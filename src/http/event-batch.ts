@@ -10,16 +10,16 @@ export const MAX_EVENTS_BYTES = 4 * 1_048_576;
 /** The most events a request may have. */
 export const MAX_EVENTS = 5_000;
 
-/** What a request holds: the elements of a batch, a CloudEvent of its own, or one whose attributes are headers. */
+/** What a request holds: the elements of a batch, a single CloudEvent, or a CloudEvent whose attributes are headers. */
 export interface SentEvents {
   readonly form: 'batch' | 'single' | 'binary';
-  /** None of which has been looked at yet. */
+  /** Unchecked elements. */
   readonly elements: readonly unknown[];
 }
 
 /**
- * The events of a request, by the three modes of the CloudEvents binding for HTTP: a batch, a structured event, or one in binary mode, whose
- * attributes are the headers `ce-…` and whose data is the body. Of the first two, the body itself says which one it is.
+ * The events of a request, by the three modes of the CloudEvents binding for HTTP: a batch, a structured event, or an event in binary mode.
+ * Its attributes are the headers `ce-…` and whose data is the body. Of the first two, the body itself says which one it is.
  *
  * @throws {Problem} 400 if the body is none of them; 413 if there are too many
  */
@@ -42,7 +42,7 @@ export const eventsIn = (body: unknown, headers: BodyHeaders): SentEvents => {
 const SINGLE_TYPE = 'application/cloudevents+json';
 const BATCH_TYPE = 'application/cloudevents-batch+json';
 
-/** The attributes that are looked at; their headers have the prefix `ce-`. */
+/** The attributes that are read; their headers have the prefix `ce-`. */
 const ATTRIBUTES = ['specversion', 'id', 'source', 'type', 'time'] as const;
 
 const isBinary = (headers: BodyHeaders): boolean =>
@@ -56,7 +56,7 @@ const attributesIn = (headers: BodyHeaders): Readonly<Record<string, string>> =>
     }),
   );
 
-/** The text in a header, whose other characters than those of ASCII are percent-encoded UTF-8; a stray percent sign stands for itself. */
+/** The text in a header, whose characters beyond ASCII are percent-encoded UTF-8; a stray percent sign stands for itself. */
 const headerText = (value: string): string => {
   try {
     return decodeURIComponent(value.replaceAll(/%(?![0-9a-f]{2})/gi, '%25'));
@@ -67,7 +67,7 @@ const headerText = (value: string): string => {
 
 const gridSchema = z.object({ eventType: z.string(), eventTime: z.string(), subject: z.string() });
 
-/** Whether events are in the schema that Event Grid uses unless it is told otherwise. */
+/** Whether events are in the schema that Event Grid uses by default. */
 const isInGridSchema = (body: unknown): boolean => {
   const events: readonly unknown[] = Array.isArray(body) ? body : [body];
   const [first] = events;
@@ -95,7 +95,7 @@ const EVENT = {
 const batchSchema = z.array(cameraEventSchema).max(MAX_EVENTS).meta({ id: 'CameraEvents' });
 
 /**
- * What may be sent, by media type, for the description; the binary mode stands there in words. `application/json` comes first, because it has
+ * The accepted bodies, by media type, for the description, which explains the binary mode in words. `application/json` comes first, because it has
  * both forms and some client generators look at the first media type alone.
  */
 export const EVENTS_CONTENT = {

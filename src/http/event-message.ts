@@ -112,7 +112,7 @@ export type ParsedEvent =
   | { readonly message: EventMessage; readonly about: About }
   | { readonly faults: readonly Fault[]; readonly about: About };
 
-/** Which CloudEvent an element is, and which event of which camera it is about. */
+/** The ids of an element: its CloudEvent, its camera and its event. */
 type About = Pick<ProblemError, 'id' | 'event_id' | 'camera_id'>;
 
 const DATA_MEMBERS = Object.keys(cameraEventSchema.shape.data.shape).join(', ');
@@ -165,7 +165,7 @@ const aboutOf = (element: unknown): About => {
   return Object.fromEntries(valid);
 };
 
-/** A clock that is wrong must not freeze a facet for ever. Told also about an event with other faults. */
+/** A clock that is wrong must not freeze a facet forever. Told also about an event with other faults. */
 const lateFaults = (element: unknown, now: Instant): readonly Fault[] =>
   [['time'], ['data', 'ts_utc']].flatMap((path) => {
     const text = valueAt(element, path);

@@ -4,7 +4,7 @@ import type { Table } from '../storage/table.ts';
 import { Problem } from './problem.ts';
 import { get, type Route } from './route/route.ts';
 
-/** Anybody may ask, as often as they like: storage is asked once in so long, in milliseconds. */
+/** The endpoint is public, so storage is asked only once in this time, in milliseconds. */
 const ONE_PROBE_A_MS = 1_000;
 
 /**

@@ -27,7 +27,7 @@ const recipientSchema = z.object({
   wave: z.int().min(1).optional().describe('From 1; left out without waves.'),
   attempts: z.array(attemptSchema),
   next_attempt_at: time.optional(),
-  answered_at: time.optional().describe('When somebody, or a machine, answered first.'),
+  answered_at: time.optional().describe('When a person or a machine answered first.'),
   confirmed_at: time.optional(),
   code: z.enum(WAITING_CODES).optional().describe('Of a waiting recipient: for what. See `/api/problems`.'),
   reason: z
@@ -38,10 +38,10 @@ const recipientSchema = z.object({
   since: time.optional().describe('Since when the recipient waits.'),
 });
 
-/** What becomes of a notification. */
+/** The state of a notification. */
 export const NOTIFICATION_STATUSES = ['in_progress', 'completed', 'stopped'] as const;
 
-/** A notification as it stands. */
+/** The current state of a notification. */
 export const notificationAnswer = z
   .object({
     notification_id: z.string(),
@@ -54,14 +54,14 @@ export const notificationAnswer = z
       .int()
       .min(0)
       .describe(
-        'How many were reached: those that confirmed if `confirm` was asked for, else those that heard the message.',
+        'How many were reached: recipients who confirmed if the request has `confirm`, otherwise recipients who heard the message.',
       ),
     confirmations_needed: z.int().min(1).optional().describe('How many have to confirm; left out without waves.'),
     confirmed_by: z.array(z.int().min(0)).describe('The recipients that confirmed, by index in `recipients`.'),
     next_wave_at: time
       .optional()
       .describe('When the next wave is called if too few confirm until then; left out if none waits.'),
-    acknowledged_by: z.string().optional().describe('Who has it in hand.'),
+    acknowledged_by: z.string().optional().describe('The person who handles the alert.'),
     acknowledged_at: time.optional(),
     worsened_since_acknowledged: z
       .literal(true)

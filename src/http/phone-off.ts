@@ -8,7 +8,7 @@ export const PHONE_PROBLEMS = ['phone_off', 'storage_unavailable'] as const sati
 export type Phone<Parts> = Parts | 'off';
 
 /**
- * What is needed of the phone.
+ * The parts of the phone that the endpoints need.
  *
  * @throws {Problem} 503 if it is off, without `Retry-After`: waiting does not help, and the page stops asking
  */

@@ -46,7 +46,7 @@ export const CALLS_PROBLEMS = [
 /**
  * The answer to a request that places calls.
  *
- * @throws {Problem} 502 with the same outcomes if nobody can be called; 422 if the numbers, our own policy, the key or the waves forbid it
+ * @throws {Problem} 502 with the same outcomes if no recipient can be called; 422 if the numbers, our own policy, the key or the waves forbid it
  */
 export const callsAnswer = (sent: Sent) => {
   switch (sent.kind) {

@@ -66,7 +66,7 @@ const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(PROBL
 /** All of them. */
 export const PROBLEM_CODES: readonly ProblemCode[] = Object.keys(PROBLEM_TYPES).filter(isProblemCode);
 
-/** What is wrong with a parameter, a header, a member of the body or an event, by code. */
+/** The faults of a parameter, a header, a member of the body or an event, by code. */
 export const FAULTS = {
   unknown: 'There is no parameter or member of this name.',
   missing: 'It is required and was not given.',
@@ -84,7 +84,7 @@ export const FAULTS = {
   not_storable: 'Storage does not take the event in this form.',
 } as const satisfies Readonly<Record<string, string>>;
 
-/** What is wrong with one thing, for machines. */
+/** A fault, for machines. */
 export type FaultCode = keyof typeof FAULTS;
 
 /** Why a recipient is not called (yet), by the `code` in `calls`. */

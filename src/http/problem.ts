@@ -57,9 +57,9 @@ export const problemSchema = z
   })
   .meta({ id: 'Problem' });
 
-/** What a problem says besides its code. */
+/** The parts of a problem in addition to its code. */
 export interface ProblemInit {
-  /** For the caller to read and act on; never a stack, a key, a phone number or an SDK's message. By default that of the code. */
+  /** For the caller to read and act on; never a stack, a key, a phone number or an SDK's message. By default the title of the code. */
   readonly detail?: string;
   readonly errors?: readonly ProblemError[];
   /** Members that only problems of this code have, as RFC 9457 allows. */

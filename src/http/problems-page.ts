@@ -31,7 +31,7 @@ const page = (): string =>
     '</body></html>',
   ].join('\n');
 
-/** `GET /api/problems`: what the codes of answers mean, for people. Anybody may read it. */
+/** `GET /api/problems`: what the codes of answers mean, for people. It is public. */
 export const problemsPage = (): Route =>
   get('Problems', 'problems', {
     authLevel: 'anonymous',

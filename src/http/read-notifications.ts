@@ -12,7 +12,7 @@ import { get, operation, post, type Route } from './route/route.ts';
 import { jsonBody } from './route/body.ts';
 import { NO_QUERY, parameter } from './route/fields.ts';
 
-/** What reads one notification, stops it, or takes it in hand. */
+/** Reads, stops and acknowledges a notification. */
 export type OneNotificationParts = Pick<CallsPhone, 'read' | 'stop' | 'acknowledge'>;
 
 const notificationId = z.string().transform((text, context) => {
@@ -46,7 +46,7 @@ const oneAnswer = (found: NotificationBody | undefined) => {
   return { status: 200 as const, jsonBody: found };
 };
 
-/** `GET /api/notifications/{id}`: what became of a notification. */
+/** `GET /api/notifications/{id}`: the state of a notification. */
 export const readNotification = (phone: Phone<OneNotificationParts>): Route =>
   get('Notification', 'notifications/{id}', {
     authLevel: 'function',
@@ -58,7 +58,7 @@ export const readNotification = (phone: Phone<OneNotificationParts>): Route =>
     handle: async ({ path: { id } }) => oneAnswer(await phoneOr503(phone).read(id)),
   });
 
-/** `POST /api/notifications/{id}/stop`: a false alarm. Nobody is called any more. A callee who is being spoken to hears the message to its end. */
+/** `POST /api/notifications/{id}/stop`: a false alarm. No further calls. A callee in a call hears the message to its end. */
 export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
   post('StopNotification', 'notifications/{id}/stop', {
     authLevel: 'function',
@@ -73,21 +73,24 @@ export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
 const acknowledgement = z
   .strictObject(
     {
-      by: visibleText(60).meta({ description: 'Who has it in hand, as others are to read it.', examples: ['Ana'] }),
+      by: visibleText(60).meta({
+        description: 'The person who handles the alert, as other operators read it.',
+        examples: ['Ana'],
+      }),
     },
     { error: 'must be an object with by' },
   )
   .meta({ id: 'Acknowledgement' });
 
-/** `POST /api/notifications/{id}/acknowledge`: somebody has it in hand. It wakes nobody and stops nothing. */
+/** `POST /api/notifications/{id}/acknowledge`: a person handles the alert. It places no call and stops no call. */
 export const acknowledgeNotification = (phone: Phone<OneNotificationParts>): Route =>
   post('AcknowledgeNotification', 'notifications/{id}/acknowledge', {
     authLevel: 'function',
     ...ofOne,
     operationId: 'acknowledgeNotification',
-    summary: 'Say who has a notification in hand',
+    summary: 'Say who handles a notification',
     description:
-      'It wakes nobody and stops nothing: all operators see the name. Acknowledging again replaces name and time.',
+      'It places no call and stops no call: all operators see the name. Acknowledging again replaces name and time.',
     body: jsonBody(acknowledgement, { maxBytes: 4_096, examples: { ana: { by: 'Ana' } } }),
     handle: async ({ path: { id }, body: { by }, log }) => oneAnswer(await phoneOr503(phone).acknowledge(id, by, log)),
   });
@@ -102,7 +105,7 @@ const listQuery = z
     ),
     attention: parameter(
       flag(false),
-      '`true`: all that need attention, whatever `limit` and `cursor` say: they run, or ended within 24 hours, were not stopped, and have reached too few.',
+      '`true`: all notifications that need attention, regardless of `limit` and `cursor`: they run, or ended within 24 hours, were not stopped, and have reached too few.',
       'true',
     ),
     status: parameter(
@@ -130,13 +133,13 @@ const phoneStanding = z
 
 const MICROSECONDS = 1_000n;
 
-/** The ends that are asked for, in whole milliseconds since 1970, as ids of notifications have them. */
+/** The requested ends, in whole milliseconds since 1970, as ids of notifications have them. */
 const endsOf = ({ ts_utc_start: start, ts_utc_end: end }: z.output<typeof listQuery>) => ({
   since: start && Math.max(0, Number((start + MICROSECONDS - 1n) / MICROSECONDS)),
   until: end && Math.max(0, Number(end / MICROSECONDS)),
 });
 
-/** Whether a notification is one of those that are asked for. */
+/** Whether a notification matches the request. */
 const matcher = (asked: z.output<typeof listQuery>) => {
   const { status, alert_type, reference } = asked;
   const { since = 0, until = Infinity } = endsOf(asked);
@@ -148,12 +151,12 @@ const matcher = (asked: z.output<typeof listQuery>) => {
     Date.parse(body.created_at) <= until;
 };
 
-/** `GET /api/notifications`: notifications, the newest first, or those that need attention. */
+/** `GET /api/notifications`: notifications, the newest first, or only notifications that need attention. */
 export const listNotifications = (phone: Phone<Pick<CallsPhone, 'list' | 'needingAttention'>>) =>
   operation({
     operationId: 'listNotifications',
     tag: 'calls',
-    summary: 'Notifications, or those that need attention',
+    summary: 'Notifications, or only notifications that need attention',
     description:
       'The newest first. Waves need `confirmations_needed` confirmations, `confirm` needs one, otherwise one callee must hear the message. Without `attention=true` at most 1,000 rows are read: `next_cursor` says that there may be more, also if few or none are listed.',
     query: listQuery,

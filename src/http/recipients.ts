@@ -19,7 +19,7 @@ const LIST_RULE = `1 to ${MAX_RECIPIENTS} phone numbers in E.164 form; spaces ar
 
 const numberText = z
   .string({ error: NOT_A_NUMBER })
-  // Spaces around it are taken as well.
+  // Spaces around it are accepted.
   .meta({ pattern: PHONE_NUMBER_PATTERN.source.replaceAll('\\d', '[0-9]') })
   .transform((text, context): PhoneNumber => {
     const number = parsePhoneNumber(text);
@@ -52,7 +52,7 @@ const distinct = (waves: readonly (readonly Callee[])[], context: z.RefinementCt
     }),
   );
   if (seen.size > MAX_RECIPIENTS) context.addIssue(fault('too_many', TOO_MANY));
-  // A wave of numbers that are all in an earlier one has nobody to call.
+  // A wave of numbers that are all in earlier waves has no call.
   return once.filter(({ length }) => length > 0);
 };
 

@@ -21,7 +21,7 @@ export interface RecordingDependencies {
 const count = z.int().min(0);
 const countMembers = {
   recorded: count.describe('Events of which something new was stored.'),
-  unchanged: count.describe('Events that were known already: repeated messages, and those that are `superseded`.'),
+  unchanged: count.describe('Known events: repeated messages, and `superseded` messages.'),
   superseded: count.describe(
     'Of those, how many had a value that was not taken, because a newer one of that facet is known, or another one of the same `time`.',
   ),
@@ -29,7 +29,7 @@ const countMembers = {
 
 /**
  * `POST /api/events`: records a CloudEvents batch, or a single CloudEvent. Answers only after everything is committed. Wrong events
- * are listed by index; the others are recorded all the same.
+ * are listed by index; the others are recorded.
  */
 export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
   route({

@@ -3,7 +3,7 @@ import type { Log } from '../log.ts';
 /** Why a callback was refused. */
 export type Refusal = 'no token' | 'token not valid' | 'keys unreachable';
 
-// Anybody may post to the callback paths: one line for many refusals.
+// The callback paths are public: one line for many refusals.
 const ONE_LINE_A_MS = 10_000;
 
 /**

@@ -40,7 +40,7 @@ export const identifier = z
     context.addIssue(fault(text === '' ? 'empty' : text.length > MAX_ID_LENGTH ? 'too_long' : 'invalid', problem));
   });
 
-/** What an invisible text is made of, or one that looks like another: control, format and separator characters. */
+/** Characters that are invisible or make a text look like another text: control, format and separator characters. */
 const INVISIBLE = '\\x00-\\x1f\\x7f-\\x9f\\xad\u061C\u180E\u200B\u200E-\u200F\u2027-\u202E\u2060-\u206F\uFEFD-\uFF00';
 const SPACE = '\\x20\\xa0\u1680\u2000-\u200A\u202F\u205F\u3000';
 /** @param without further characters that are not in the text */
@@ -65,7 +65,7 @@ export const visibleText = (most: number) => {
 // A voice reads tags and character references aloud. An ampersand alone is a word to it.
 const MARKUP = /[<>]|&#?\w+;/;
 
-/** A visible text that is spoken: without markup. */
+/** A visible text for speech: without markup. */
 export const spokenText = (most: number) =>
   visibleText(most)
     .meta({ pattern: visiblePattern('<>&') })

@@ -133,7 +133,7 @@ const areWaves = (json: unknown): boolean =>
 
 const NO_WAVES = { waveMs: undefined, confirmations_needed: undefined };
 
-/** Either of two forms. The recipients tell which one is meant, so that a 400 names what is wrong with that one. */
+/** Either of two forms. The recipients select the form, so that a 400 names the faults of that form. */
 const parseNotification = (json: unknown, headers: BodyHeaders) => {
   if (!areWaves(json)) return { ...toAllBody.parse(json, headers), ...NO_WAVES };
   const { wave_seconds: seconds = DEFAULT_WAVE_SECONDS, ...asked } = inWavesBody.parse(json, headers);
@@ -163,13 +163,13 @@ const idempotencyKey = z
   .meta({
     param: {
       description:
-        'The same request with the same key finds the same notification for 24 hours, as it stands, and calls nobody anew.',
+        'The same request with the same key returns the same notification for 24 hours, with its current state, and places no new calls.',
     },
   });
 
 /**
- * `POST /api/notifications`: stores the notification, calls every recipient and answers what became of each, 202; 502 if nobody
- * can be called. With an `Idempotency-Key`, the same request again within 24 hours finds the same notification and calls nobody anew;
+ * `POST /api/notifications`: stores the notification, calls every recipient and answers the state of each, 202; 502 if no
+ * recipient can be called. With an `Idempotency-Key`, the same request again within 24 hours finds the same notification and places no new calls;
  * the key with another request is a 422. `GET` lists the newest.
  */
 export const notifications = (phone: Phone<Pick<CallsPhone, 'send' | 'list' | 'needingAttention'>>): Route =>
@@ -183,7 +183,7 @@ export const notifications = (phone: Phone<Pick<CallsPhone, 'send' | 'list' | 'n
       tag: 'calls',
       summary: 'Phone people',
       description:
-        'Calls every recipient as soon as a line is free. When somebody answers, the message of the alert type is spoken, and the call is hung up. A recipient who is busy or does not answer is called again.',
+        'Calls every recipient as soon as a line is free. When the call is answered, the service speaks the message of the alert type and hangs up. A recipient who is busy or does not answer is called again.',
       query: NO_QUERY,
       headers: z.object({ 'Idempotency-Key': idempotencyKey }),
       body: notificationBody,

@@ -3,7 +3,7 @@ import { isHttpsOrLoopback, text } from './rules.ts';
 import type { SettingProblem } from './settings-error.ts';
 
 /**
- * The connection that one of two settings gives, or what is wrong: both are set, or neither.
+ * The connection from one of two settings, or the fault: both are set, or neither.
  *
  * @param given settings by name, without empty ones
  */
@@ -18,7 +18,7 @@ export const oneConnection = (
 };
 
 /**
- * The one of two settings that is given, or what is wrong.
+ * The given setting of two, or the fault.
  *
  * @param given settings by name, without empty ones
  */

@@ -21,7 +21,7 @@ import { isTwilioGiven, twilioProblems, twilioSchemas, type TwilioSettings, twil
 /** The default issuer of the token on ACS callbacks; its keys are below it. */
 const ACS_TOKEN_ISSUER = 'https://acscallautomation.communication.azure.com';
 
-/** The settings of the phone by their environment names; those that the phone cannot do without are demanded by {@link phoneSettings}. */
+/** The settings of the phone by their environment names; required settings are demanded by {@link phoneSettings}. */
 export const phoneSchemas = {
   PHONE: text.regex(/^(on|off)$/, 'must be on or off').prefault('on'),
   PHONE_PROVIDER: text.regex(/^(acs|twilio)$/, 'must be acs or twilio').optional(),
@@ -53,14 +53,14 @@ export const phoneSchemas = {
 
 type PhoneValues = Readonly<z.output<z.ZodObject<typeof phoneSchemas>>>;
 
-/** What is needed to clean up behind the phone, on or off. */
+/** The settings of the phone's cleanup, on or off. */
 export interface SweepSettings {
   readonly sweepSchedule: string;
   /** How long rows about calls are kept, in milliseconds. */
   readonly retentionMs: number;
 }
 
-/** The settings of the phone, as the service uses them, with those of the one provider that calls. */
+/** The settings of the phone, as the service uses them, with the settings of its provider. */
 export type PhoneSettings = CallingSettings & (AcsSettings | { readonly twilio: TwilioSettings });
 
 /** How Communication Services is reached and how it calls. Secrets are in the connection only. */
@@ -74,7 +74,7 @@ export interface AcsSettings {
   readonly tokenKeysUrl: string;
 }
 
-/** What is the same for every provider. */
+/** The settings that all providers share. */
 export interface CallingSettings extends SweepSettings {
   /** Base of the callback paths, without a slash at its end. */
   readonly callbackBaseUrl: string;
@@ -82,7 +82,7 @@ export interface CallingSettings extends SweepSettings {
   readonly testCallbackBaseUrl: string | undefined;
   /** Calls to one person at most. */
   readonly attempts: number;
-  /** From the end of an attempt to the next one, in milliseconds. */
+  /** From the end of an attempt to the next attempt, in milliseconds. */
   readonly retryMs: number;
   /** From a request to its last attempt, in milliseconds. */
   readonly deadlineMs: number;
@@ -141,7 +141,7 @@ export const phoneProblems = (given: Readonly<Record<string, string | undefined>
   ];
 };
 
-/** Who places the calls: who is named, or else who is configured; undefined if both are. */
+/** The provider that places the calls: the named provider, otherwise the configured provider; undefined if both are configured. */
 const providerOf = (given: Readonly<Record<string, string | undefined>>): 'acs' | 'twilio' | undefined => {
   const named = given['PHONE_PROVIDER'];
   if (named !== undefined) return named === 'acs' || named === 'twilio' ? named : undefined;
@@ -216,7 +216,7 @@ const acsSettings = (
   };
 };
 
-/** What is needed to clean up behind the phone, on or off. */
+/** Reads the settings of the phone's cleanup, on or off. */
 export const sweepSettings = (value: PhoneValues): SweepSettings => ({
   sweepSchedule: value.SWEEP_SCHEDULE,
   retentionMs: value.CALL_RETENTION_DAYS * DAY_MS,

@@ -19,7 +19,7 @@ export const wholeNumber = (min: number, max: number) => {
 /** A phone number in E.164 form. */
 export const phoneNumber = text.regex(PHONE_NUMBER_PATTERN, 'must be a phone number in E.164 form');
 
-/** What stands between commas, each once. */
+/** The items between commas, each once. */
 const list = text.transform((value) => [...new Set(value.split(',').map((one) => one.trim()))]);
 
 /** Names of categories with commas between them; repeated ones count once. */
@@ -48,7 +48,7 @@ export const httpsOrLoopbackUrl = text.refine(
 
 /** The URL of a container of Blob Storage, with a shared access signature or without. */
 export const containerUrl = httpsOrLoopbackUrl.refine(
-  // What is no URL at all was refused by the rule before.
+  // The rule before has refused values that are no URL.
   (value) => /^\/[^/]+(?:\/[^/]+)?$/.test(URL.parse(value)?.pathname ?? '/container'),
   'must be the URL of a container',
 );
@@ -98,7 +98,7 @@ const isInBounds = (value: string): boolean => {
   );
 };
 
-/** When a timer function runs: NCRONTAB, six fields that begin with the seconds. The host would start no timer with another one. */
+/** When a timer function runs: NCRONTAB, six fields that begin with the seconds. The host would start no timer with another form. */
 export const schedule = text.refine(
   (value) => CRON.test(value) && isInBounds(value),
   'must be an NCRONTAB expression of six fields, as */30 * * * * *',

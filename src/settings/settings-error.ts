@@ -1,4 +1,4 @@
-/** A problem with one setting: its name and what is wrong with it, never its value. */
+/** A problem with one setting: its name and its fault, never its value. */
 export interface SettingProblem {
   readonly setting: string;
   readonly detail: string;

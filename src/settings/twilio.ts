@@ -6,10 +6,10 @@ import type { SettingProblem } from './settings-error.ts';
 
 const sid = (prefix: string) =>
   text.regex(new RegExp(`^${prefix}[0-9A-Fa-f]{32}$`), `must be ${prefix} and 32 hexadecimal digits`);
-// A reference to a key vault that Azure could not resolve is given as it stands.
+// A reference to a key vault that Azure could not resolve is passed unresolved.
 const secret = text.regex(/^(?!@Microsoft\.KeyVault)[\x21-\x7E]{1,200}$/, 'must be the secret itself, without spaces');
 
-/** The settings of Twilio by their environment names; those that it cannot do without are demanded by {@link twilioProblems}. */
+/** The settings of Twilio by their environment names; required settings are demanded by {@link twilioProblems}. */
 export const twilioSchemas = {
   TWILIO_ACCOUNT_SID: sid('AC').optional(),
   TWILIO_API_KEY_SID: sid('SK').optional(),
@@ -24,7 +24,7 @@ export const twilioSchemas = {
   TWILIO_API_BASE_URL: baseUrl.prefault('https://api.twilio.com'),
 } as const;
 
-/** Without these nobody can be called; any of them says that Twilio is configured. */
+/** Calls need these settings; any of them says that Twilio is configured. */
 const REQUIRED = [
   'TWILIO_ACCOUNT_SID',
   'TWILIO_API_KEY_SID',

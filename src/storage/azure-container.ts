@@ -12,9 +12,9 @@ const REQUEST_MS = 60_000;
 
 /**
  * Backups in a container of Azure Blob Storage, or of Azurite. Loading this module takes a good part of the time in which the app starts:
- * it is in a file of its own, and loaded when it is first needed.
+ * it has its own file, and loads at its first use.
  *
- * @param url of the container; with a shared access signature no identity is asked for
+ * @param url of the container; with a shared access signature no identity is used
  * @param folder in which the backups are
  */
 export const azureContainer = (url: string, folder: string, credential: TokenCredential): BackupContainer => {

@@ -185,7 +185,7 @@ const answeredEtag = (kind: RowWrite['kind'], etag: string | undefined): string 
 /**
  * A copy of an ETag: the SDK cuts it out of the text of an answer, and V8 keeps that whole text for as long as a part of it is kept.
  *
- * @throws {StorageTrouble} if there is none: every success has one, so the answer cannot be read
+ * @throws {StorageTrouble} without an ETag: every success has an ETag, so the answer cannot be read
  */
 const ownEtag = (etag: unknown): string => {
   if (typeof etag !== 'string') throw new StorageTrouble(0, { reason: 'no etag' });
@@ -209,7 +209,7 @@ const storedRow = (partitionKey: string, entity: Readonly<Record<string, unknown
   for (const [name, value] of Object.entries(entity)) {
     // Table Storage answers null for each selected property that a row lacks; Azurite leaves it out.
     if (value === null || isForeign(name)) continue;
-    // Bytes of their own: small ones are cut out of a block that others share, and one that is kept keeps the block.
+    // A copy of the bytes: small values are slices of a shared block, and a remembered slice would keep the whole block.
     properties[name] = value instanceof Uint8Array ? new Uint8Array(value) : value;
   }
   return { partitionKey, rowKey, etag: ownEtag(entity['etag']), properties };
@@ -228,7 +228,7 @@ const readFailure = (error: unknown): Error => {
   const reason = code ?? unanswered ?? String(status);
   // Below 400: success, in an answer that cannot be read. A write may have been applied.
   if (status === undefined || status < 400) return new StorageTrouble(0, { reason, cause: error });
-  // 401 and 403: the app's own access is wrong. That is no fault of what is written, and it can be mended.
+  // 401 and 403: the app's own access is wrong. That is no fault of the written rows, and an operator can fix it.
   // 404: not of a row, see above; something in between does not know the way.
   if (status >= 500 || [401, 403, 404, 408, 429].includes(status)) {
     return new StorageTrouble(retryAfterMs, { reason, cause: error });

@@ -1,4 +1,4 @@
-/** A backup that is whole, and what is known of it. */
+/** A complete backup and its properties. */
 export interface Backup {
   readonly etag: string;
   /** By name; names and values are plain ASCII. */
@@ -14,7 +14,7 @@ export interface BackupContainer {
    * Writes a backup, or replaces it. It is there when all of it is, and not before; nothing of it is kept in memory.
    *
    * @param facts asked for when everything was read
-   * @param etag of the one that it replaces; undefined: there must be none. Of two writers only one is successful.
+   * @param etag of the replaced backup; undefined: no backup may exist. Of two writers only one is successful.
    * @returns its size in bytes
    */
   write(

@@ -4,7 +4,7 @@ import type { KeyRange, RowWrite, StoredRow } from './row.ts';
 export interface Page {
   /** Read together, in the order of their keys. */
   readonly rows: readonly StoredRow[];
-  /** undefined: the range has no more rows. Else it may have, also if this page is empty. */
+  /** undefined: the range has no more rows. Otherwise it may have, even if this page is empty. */
   readonly continuation: string | undefined;
 }
 
@@ -18,7 +18,7 @@ export interface Selection {
 export interface PageQuery extends Selection {
   /** Only rows with a text between these two, both included. */
   readonly where?: { readonly property: string; readonly from: string; readonly to: string } | undefined;
-  /** At most so many rows; 1,000 by default, which is also the most. */
+  /** The most rows; 1,000 by default, which is also the maximum. */
   readonly most?: number | undefined;
   /** The continuation of the page before; undefined: the first page. */
   readonly continuation?: string | undefined;
@@ -29,13 +29,13 @@ export interface PageQuery extends Selection {
  * Deadlines, tries, the creation of the table and formats are the business of `Table`.
  */
 export interface TableConnection {
-  /** One row as of one write; undefined if there is none. @throws {TableMissing | StorageTrouble | RequestRefused} */
+  /** One row as of one write; undefined if it does not exist. @throws {TableMissing | StorageTrouble | RequestRefused} */
   get(partitionKey: string, rowKey: string, selection: Selection, signal: AbortSignal): Promise<StoredRow | undefined>;
 
   /** One page of the rows of a key range. @throws {TableMissing | StorageTrouble | RequestRefused} */
   page(partitionKey: string, range: KeyRange, query: PageQuery, signal: AbortSignal): Promise<Page>;
 
-  /** The first partition with a row, of those from one key to before another; undefined: none. @throws {TableMissing | StorageTrouble | RequestRefused} */
+  /** The first partition with a row, from one key to before another; undefined: no partition. @throws {TableMissing | StorageTrouble | RequestRefused} */
   firstPartition(keys: KeyRange, signal: AbortSignal): Promise<string | undefined>;
 
   /**

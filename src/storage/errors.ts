@@ -6,7 +6,7 @@ export interface RowKeys {
   readonly rowKey: string;
 }
 
-/** A row was not as a write expected: another writer, or this one by a request whose answer was lost, had changed it. */
+/** A row was not as a write expected: another writer, or this writer by a request whose answer was lost, had changed it. */
 export class WriteConflict extends Error {
   override readonly name = 'WriteConflict';
   /** The index of the first write of the transaction that failed; undefined if storage did not say. */
@@ -56,7 +56,7 @@ export class TableMissing extends Error {
   }
 }
 
-/** A row was written by a later version of the service, in a format that this one does not know: it would be misread. */
+/** A row was written by a later version of the service, in a format that this version does not know: it would be misread. */
 export class LaterFormat extends Error implements RowKeys {
   override readonly name = 'LaterFormat';
   readonly partitionKey: string;
@@ -70,15 +70,15 @@ export class LaterFormat extends Error implements RowKeys {
 }
 
 /**
- * A stored row does not hold what this service writes: it was changed from outside, or by a bug. Every reader of rows throws this
- * and nothing else for damage, so that it is told apart from a failure of storage and from a bug.
+ * A stored row does not hold what this service writes: it was changed from outside, or by a bug. Every reader of rows throws only
+ * this for damage, to tell it from a failure of storage and from a bug.
  */
 export class DamagedRow extends Error implements RowKeys {
   override readonly name = 'DamagedRow';
   readonly partitionKey: string;
   readonly rowKey: string;
 
-  /** @param damage what is wrong with the row, in words; no values of the row */
+  /** @param damage the fault of the row, in words; no values of the row */
   constructor(partitionKey: string, rowKey: string, damage: string, options?: ErrorOptions) {
     super(`row ${rowKey} of partition ${partitionKey} is damaged: ${damage}`, options);
     this.partitionKey = partitionKey;
@@ -94,10 +94,10 @@ export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
-/** What is stored cannot be decoded. */
+/** Stored data cannot be decoded. */
 type Damage = DamagedRow | DecodeError;
 
-/** Whether an error says that what is stored cannot be decoded. */
+/** Whether an error says that stored data cannot be decoded. */
 export const isDamage = (error: unknown): error is Damage =>
   error instanceof DamagedRow || error instanceof DecodeError;
 

@@ -1,6 +1,6 @@
 import type { RowKeys } from './errors.ts';
 
-/** The properties of a stored row, or those of them that were read, by name. */
+/** The properties of a stored row that were read, by name. */
 export type Properties = Readonly<Record<string, unknown>>;
 
 /** A row as it is stored, and its version. */
@@ -13,15 +13,15 @@ export interface StoredRow extends RowKeys {
 /** What a property can hold. Numbers stay below 2^31, because the SDK sends them without a type. */
 export type PropertyValue = string | number | boolean | Uint8Array | Date;
 
-/** Properties to write. One that is undefined is not stored. */
+/** Properties to write. Undefined properties are not stored. */
 export type NewProperties = Readonly<Record<string, PropertyValue | undefined>>;
 
-/** The version of a row that exists, whatever its version. */
+/** Any version of an existing row. */
 export const ANY_VERSION = '*';
 
 /**
- * One write of a transaction. An insert requires that the row does not exist, a merge or a replacement that it has not changed since
- * it was read, and a deletion only that it exists: the SDK sends no version with it.
+ * One write of a transaction. An insert requires that the row does not exist. A merge or a replacement requires that it has not changed
+ * since it was read. A deletion requires only that it exists, because the SDK sends no version with it.
  */
 export type RowWrite =
   | { readonly kind: 'insert'; readonly rowKey: string; readonly properties: NewProperties }
@@ -49,7 +49,7 @@ export const writeOf = (
 /** The property of every row that says its format. Inserts and replacements write it; merges leave it as it is. */
 export const FORMAT_PROPERTY = 'format';
 
-/** What was read of a row, to write it again: without the time of its last write. */
+/** The read properties of a row, to write it again: without the time of its last write. */
 export const copiedProperties = ({ properties }: Pick<StoredRow, 'properties'>): NewProperties =>
   Object.fromEntries(
     Object.entries(properties).filter(

@@ -16,7 +16,7 @@ export interface Patience {
 export interface TableOptions extends Omit<Patience, 'isAnyFormat'> {
   /** The format of the rows that this version writes and knows. */
   readonly format: number;
-  /** Whether the table is created on first use; true by default, false for those who only read. */
+  /** Whether the table is created on first use; true by default, false for clients that only read. */
   readonly isCreated?: boolean;
   /** For the jitter of pauses between tries. */
   readonly random?: () => number;
@@ -39,8 +39,8 @@ const wait = async (ms: number): Promise<void> => new Promise((resolve) => void 
  * One table: the only way to it. The table is created when it is first needed, each request has a deadline, failed reads are repeated, and
  * every row has its format.
  *
- * All requests throw StorageTrouble if storage fails (reads after bounded tries; a write may have been applied or not), RequestRefused if it
- * would never take them, and TableMissing if there is no table and this client creates none. Reads throw LaterFormat as well.
+ * All requests throw StorageTrouble if storage fails: reads after bounded tries; a write may have been applied or not. They throw
+ * RequestRefused if storage would never take them, and TableMissing if there is no table and this client does not create it. Reads throw LaterFormat as well.
  *
  * @example const table = new Table(azureTable(settings.tables, 'analytics', credential), { format: 2 });
  */
@@ -54,7 +54,7 @@ export class Table {
     this.#options = { isCreated: true, deadlineMs: DEADLINE_MS, tries: READ_TRIES, random: Math.random, ...options };
   }
 
-  /** One row as of one write, never half of two; undefined if there is none. */
+  /** One row as of one write, never half of two; undefined if it does not exist. */
   async get(
     partitionKey: string,
     rowKey: string,
@@ -75,8 +75,8 @@ export class Table {
   }
 
   /**
-   * The rows of a key range in order, page by page; every continuation is followed, also after an empty page. The rows of a
-   * page were read together, those of two pages were not. StorageTrouble also if storage answers only empty pages.
+   * The rows of a key range in order, page by page; every continuation is followed, even after an empty page. Only the rows of
+   * one page were read together. StorageTrouble even if storage answers only empty pages.
    */
   async *pages(partitionKey: string, range: KeyRange, query: WholeRange = {}): AsyncGenerator<readonly StoredRow[]> {
     let continuation: string | undefined;
@@ -90,7 +90,7 @@ export class Table {
     } while (continuation !== undefined);
   }
 
-  /** The first partition with a row, of those from one key to before another; undefined: none. */
+  /** The first partition with a row, from one key to before another; undefined: no partition. */
   async firstPartition(keys: KeyRange): Promise<string | undefined> {
     return this.#read({}, async (signal) => this.#connection.firstPartition(keys, signal));
   }
@@ -148,7 +148,7 @@ export class Table {
   }
 
   /**
-   * Deletes rows, all or none, whatever their versions.
+   * Deletes rows, all or none, of any version.
    *
    * @param rowKeys 1 to 100
    * @throws {WriteConflict} if one of them is gone already: nothing was deleted
@@ -178,7 +178,7 @@ export class Table {
       try {
         return await this.#request(deadlineMs, request);
       } catch (error) {
-        // Somebody deleted the table while this process was using it: it is created again with the next try.
+        // The table was deleted while this process was using it: it is created again with the next try.
         const trouble = error instanceof TableMissing ? this.#missing(error) : error;
         if (!(trouble instanceof StorageTrouble) || tried >= tries) throw trouble;
         const asked = Math.min(trouble.retryAfterMs, MOST_RETRY_AFTER_MS);
@@ -232,7 +232,7 @@ export class Table {
   }
 }
 
-/** Makes a request and ends it at its deadline, also if the connection ignores the signal. */
+/** Makes a request and ends it at its deadline, even if the connection ignores the signal. */
 const withinDeadline = async <Answer>(
   ms: number,
   request: (signal: AbortSignal) => Promise<Answer>,

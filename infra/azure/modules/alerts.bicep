@@ -299,7 +299,7 @@ traces
   }
   {
     name: 'clock-off'
-    description: 'The clock of an instance differs from that of storage by more than a minute: it judges wrongly which times of events are in the future. Restart the app.'
+    description: 'The clock of an instance differs from the clock of storage by more than a minute: it accepts or refuses wrong times of events. Restart the app.'
     severity: 2
     query: '''
 traces
@@ -321,7 +321,7 @@ traces
   // is dialled again needs nobody, and who is not is in not-reached.
   {
     name: 'failed-calls'
-    description: 'The service failed at a call: refused by Communication Services, or somebody answered and heard nothing. Others will fail as well.'
+    description: 'The service failed at a call: refused by Communication Services, or a callee answered and heard nothing. Other calls will fail as well.'
     severity: 0
     query: '''
 traces
@@ -344,7 +344,7 @@ traces
   }
   {
     name: 'not-reached'
-    description: 'Somebody who should have been phoned was not reached in all attempts, too few of all waves have confirmed, or no phone has rung for a fire within two minutes: phone them.'
+    description: 'A recipient was not reached in all attempts, too few of all waves have confirmed, or no phone has rung for a fire within two minutes: phone them.'
     severity: 0
     query: '''
 traces
@@ -364,7 +364,7 @@ traces
   }
   {
     name: 'daily-call-limit'
-    description: 'CALLS_PER_DAY is reached: nobody is phoned until midnight UTC. A stolen key, or too low a limit.'
+    description: 'CALLS_PER_DAY is reached: no calls until midnight UTC. A stolen key, or too low a limit.'
     severity: 0
     query: 'traces | where tostring(parse_json(message).event) == "day limit reached"'
     operator: 'GreaterThan'
@@ -379,7 +379,7 @@ traces
   }
   {
     name: 'calls-without-table'
-    description: 'The table of the calls did not answer: nobody new is called, who answers is spoken to, and somebody may hear a message twice.'
+    description: 'The table of the calls did not answer: new requests get 503. Callees who answer hear the message, perhaps twice.'
     severity: 1
     query: 'traces | where tostring(parse_json(message).event) in ("call records unreachable", "due work unreachable")'
     operator: 'GreaterThan'
@@ -394,7 +394,7 @@ traces
   }
   {
     name: 'phone-service-not-usable'
-    description: 'The hourly check says that the phone service refuses our credential, or that our number is gone: nobody can be phoned.'
+    description: 'The hourly check says that the phone service refuses our credential, or that our number is gone: no calls are possible.'
     severity: 1
     query: 'traces | where tostring(parse_json(message).event) == "phone service not usable"'
     operator: 'GreaterThan'

@@ -11,7 +11,7 @@ param tablesPrefix string
 @description('The identity of the app.')
 param appPrincipalId string
 
-@description('A person or group who may read the tables; empty for nobody.')
+@description('A person or group who may read the tables; empty for none.')
 param operatorPrincipalId string
 
 @description('What that is: User, Group or ServicePrincipal.')

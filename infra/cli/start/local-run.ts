@@ -198,7 +198,7 @@ const mustReachThisMachine = (given: Settings, port: number): void => {
   if (given['PHONE'] === 'off' || real.length === 0) return;
   if (!URL.canParse(base) || !isLoopback(base)) return;
   throw new CommandError(
-    'Calls would be real, and the telephone service could not tell this machine when somebody answers. Set CALLBACK_BASE_URL to a public https address\n' +
+    'Calls would be real, and the telephone service could not tell this machine when a callee answers. Set CALLBACK_BASE_URL to a public https address\n' +
       `that forwards to http://localhost:${port}, or PHONE=off.`,
   );
 };
@@ -207,7 +207,7 @@ const mustReachThisMachine = (given: Settings, port: number): void => {
 const mustPhoneForRealTable = (given: Settings): void => {
   if (given['PHONE'] === 'off' || gives(given, ...REAL_PHONE) || isOnThisMachine(given)) return;
   throw new CommandError(
-    'The tables belong to a real service, and the simulated phone would take its calls: nobody would be phoned. Set PHONE=off, or name a real\n' +
+    'The tables belong to a real service, and the simulated phone would take its calls: no person would be phoned. Set PHONE=off, or name a real\n' +
       'telephone service.',
   );
 };

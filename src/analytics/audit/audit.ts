@@ -42,7 +42,7 @@ export interface AuditReport {
   readonly differences: readonly Difference[];
   /** Event rows, or samples of a closed day, that cannot be decoded. */
   readonly unreadable: readonly UnreadableRow[];
-  /** Answers whose events changed during every pass: nothing is known of them. */
+  /** Answers whose events changed during every pass, without a result. */
   readonly unsettled: readonly string[];
 }
 
@@ -55,7 +55,7 @@ const VERSIONS = ' versions';
 
 /**
  * Compares what the service answers about a day with what its event rows say. An answer that differs in two passes in a row, with the same
- * events in both, is a difference. Reads only; the day may receive writes meanwhile.
+ * events in both, is a difference. Reads only; the day may receive writes at the same time.
  *
  * @throws {StorageTrouble} if storage does not answer: there is no report of a part of a day
  * @throws {TableMissing | LaterFormat}
@@ -124,14 +124,14 @@ const auditOnce = async (table: Table, day: Day): Promise<Pass> => {
   };
   const limit = pLimit(PARALLEL_QUESTIONS);
   await Promise.all(questionsAbout(day, counted, closed).map(async (question) => limit(compare, question)));
-  // The rows of a generation are deleted once it does not count any more: what was read of them proves nothing.
+  // The rows of a generation are deleted once it no longer counts: a read of them proves nothing.
   const isMoved = (await readDayRow(table, day))?.generation !== row.generation;
   if (isMoved) for (const [counter, own] of differing) differing.set(counter, { ...own, versions: NaN });
   const events = counted.reduce((sum, { tally }) => sum + tally.events, 0);
   return { row, closed, events, answers, unreadable, differing };
 };
 
-/** What was read, or what is wrong with a row. */
+/** The data that was read, or the fault of a row. */
 const unlessDamage = async <Value>(
   read: () => Promise<Value>,
 ): Promise<{ readonly value?: Value; readonly damage?: string }> => {
@@ -170,7 +170,7 @@ const hashOf = (text: string): number => {
   return hash >>> 0;
 };
 
-/** What the events themselves answer. They are of one day, and so is each period. */
+/** What the events themselves answer. They are of one day, and each period is of one day too. */
 const answersOf = (counted: readonly Counted[]): Answers => {
   const events = counted.map(({ cameraId, ts, tally, version }) => {
     const versions = { ...NO_COUNT, detections: hashOf(version) };
@@ -264,7 +264,7 @@ const questionsAbout = (day: Day, counted: readonly Counted[], closed: boolean):
     ...[whole, ...stepsOf(whole, 'hour'), ...parts].map((period) => range(period)),
     series('minute'),
     ...[...cameras].flatMap(([id, own]) => {
-      // From its first event to its last: both are in minutes of which only a part is asked for.
+      // From its first event to its last: both are in minutes that the period covers only in part.
       const instants = own.map(({ ts }) => ts).toSorted((first, second) => (first < second ? -1 : 1));
       const [start = whole.start, end = whole.end] = [instants[0], instants.at(-1)];
       return [range(whole, id), series('hour', id), series('minute', id), range({ start, end }, id)];

@@ -61,7 +61,7 @@ export interface Counted {
   readonly cameraId: string;
   readonly ts: Instant;
   readonly tally: Tally;
-  /** Another one whenever the row changed. */
+  /** Every change of the row changes it. */
   readonly version: string;
 }
 

@@ -19,12 +19,12 @@ import { ALL_EVENTS, DAY_KEY, DAYS_PARTITION, rowsBetween, SEALED_KEY, shardPart
 import { MARK, MAX_STRIPES, parseStripe, sealWrites, stripesOf, UNSEALED } from '../rows/stripes.ts';
 import { type Counted, countedEvents, countedSamples, eventPages, type StoredEvent } from './counted-events.ts';
 
-/** The day cannot be rewritten, or not now. Nothing was changed that anybody reads. */
+/** The day cannot be rewritten, or not now. Readers see no change. */
 export class RewriteRefused extends Error {
   override readonly name = 'RewriteRefused';
 }
 
-/** Another process took the day over. Nothing was changed that anybody reads: the rewrite may be run again. */
+/** Another process took the day over. Readers see no change, and the rewrite may be run again. */
 export class RewriteAbandoned extends Error {
   override readonly name = 'RewriteAbandoned';
 }
@@ -35,7 +35,7 @@ export interface RewriteOptions {
   readonly shards?: number | undefined;
   /** Leaves out event rows that cannot be decoded. They stay as `damaged|…`; otherwise they stop the rewrite. */
   readonly withoutUnreadable?: boolean;
-  /** Told in a sentence what was done. */
+  /** Receives a sentence about each finished step. */
   readonly say: (line: string) => void;
 }
 
@@ -60,7 +60,7 @@ const EVENTS_A_LINE = 10_000;
 export const rewriteDay = async (table: Table, day: Day, options: RewriteOptions): Promise<StoredDay> =>
   new DayRewrite(table, day, options).run();
 
-/** The row of a day, also if it says too little for anybody but a rewrite. */
+/** The row of a day, even if it says too little for every reader except a rewrite. */
 interface DayState {
   /** undefined: the row is lost or damaged. */
   readonly row: StoredDay | undefined;
@@ -108,11 +108,11 @@ class DayRewrite {
       await this.#reading.map(partitions, async (partition) => this.#seal(partition));
       say('sealed: the day takes no events until the switch');
       await this.#replay(partitions);
-      // Its event rows may have been deleted meanwhile.
+      // Its event rows may have been deleted since then.
       const closedMeanwhile = row === undefined ? await this.#restoreClosed() : undefined;
       if (closedMeanwhile !== undefined) return closedMeanwhile;
     } catch (error) {
-      // Another rewrite deletes the rows of this attempt, so this one may fail in any way.
+      // Another rewrite deletes the rows of this attempt, so this rewrite may fail in any way.
       throw (await this.#release()) ? error : new RewriteAbandoned(TAKEN_OVER, { cause: error });
     }
     const switched = await this.#switch();
@@ -161,7 +161,7 @@ class DayRewrite {
     return owner === this.#owner && attempt === this.#attempt;
   }
 
-  /** Takes the next number, and the hold. A lost row says nothing else: everybody but a rewrite goes on to refuse the day. */
+  /** Takes the next number, and the hold. A lost row says nothing else: all processes except a rewrite continue to refuse the day. */
   async #announce(): Promise<StoredDay | undefined> {
     const found = await shardPartitionsIn(this.#table, this.#day);
     if (found.length === 0) throw new RewriteRefused('the day has no events');
@@ -237,7 +237,7 @@ class DayRewrite {
     return switched;
   }
 
-  /** Tries until a step says that it is done. A conflict, or an answer that never came, is looked into by the next try. */
+  /** Tries until a step reports its end. A conflict, or an answer that never came, is looked into by the next try. */
   async #untilDone(step: () => Promise<boolean>): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -277,7 +277,7 @@ class DayRewrite {
     });
   }
 
-  /** What a stripe has no room for goes into the next one. */
+  /** Data without room in a stripe goes into the next stripe. */
   async #record(event: StoredEvent, stripe = 0): Promise<void> {
     const outcome = await this.#committer(shardOf(event.cameraId, this.#shards), stripe).submit(event);
     if (typeof outcome === 'string') {
@@ -329,7 +329,7 @@ class DayRewrite {
   async #seal(partition: string): Promise<void> {
     await this.#untilDone(async () => {
       await this.#renew();
-      // First this row, then the stripes: one that appears later changes it.
+      // First this row, then the stripes: a stripe that appears later changes it.
       const sealed = await this.#table.get(partition, SEALED_KEY, { isAnyFormat: true });
       const attempt = wholeOr0(sealed?.properties['attempt']);
       if (attempt === this.#attempt) return true;
@@ -363,7 +363,7 @@ class DayRewrite {
 
   // A closed day whose row is lost
 
-  /** Of a day that was closed, samples count events that have no rows any more. Then its row comes back, and nothing is recorded anew. */
+  /** Of a day that was closed, samples count events whose rows were deleted. Then its row comes back, and nothing is recorded anew. */
   async #restoreClosed(): Promise<StoredDay | undefined> {
     const { etag } = await this.#state();
     const found = await shardPartitionsIn(this.#table, this.#day);

@@ -1,7 +1,7 @@
 import { NO_COUNT, type Tally } from './tally.ts';
 
 /**
- * A tally in which every category of `DETECTION_CATEGORIES` is present, with zeros if nothing of it was counted, beside those that were. Sorted.
+ * A tally in which every category of `DETECTION_CATEGORIES` is present, with zeros if it has no counts, and all counted categories. Sorted.
  *
  * @example withConfiguredCategories(EMPTY_TALLY, ['fire', 'smoke']) // fire and smoke, with zeros
  */

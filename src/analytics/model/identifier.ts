@@ -2,7 +2,7 @@
 export const MAX_ID_LENGTH = 128;
 
 /**
- * What is wrong with an id, in words; undefined where it is valid. Ids have 1 to 128 characters. Keys in Table Storage cannot
+ * The fault of an id, in words; undefined if it is valid. Ids have 1 to 128 characters. Keys in Table Storage cannot
  * have control characters. Lone surrogates and Unicode noncharacters are not characters; keys use some of them as escapes.
  */
 export const idProblem = (id: string): string | undefined => {

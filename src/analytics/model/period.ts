@@ -7,7 +7,7 @@ export interface Period {
   readonly end: Instant;
 }
 
-/** A minute of which only a part is in a period; both ends included. */
+/** A minute that is only partly in a period; both ends included. */
 export interface PartialMinute extends Period {
   /** Minute of the day, 0 to 1439. */
   readonly minute: number;

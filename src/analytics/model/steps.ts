@@ -37,7 +37,7 @@ export const countSteps = ({ start, end }: Period, step: Step): number =>
   Number((startOfStep(end, step) - startOfStep(start, step)) / LENGTHS[step]) + 1;
 
 /**
- * Splits a period into steps: disjoint, in order, covering exactly the period. The first and the last hold only what is in the period.
+ * Splits a period into steps: disjoint, in order, covering exactly the period. The first and the last hold only their part of the period.
  *
  * @example stepsOf({ start: 08:30, end: 10:00 }, 'hour') // 08:30 to 08:59:59.999999, 09:00 to 09:59:59.999999, 10:00 to 10:00
  */

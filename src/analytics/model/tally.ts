@@ -1,4 +1,4 @@
-/** What was counted of one category. */
+/** The counts of one category. */
 export interface CategoryTally {
   /** Times the AI flagged it. */
   readonly detections: number;
@@ -6,9 +6,9 @@ export interface CategoryTally {
   readonly reviewed: number;
   /** Annotations of it. */
   readonly annotations: number;
-  /** Reviewed events in which the AI flagged it. Only tallies of whole days have it; in those of hours and minutes it is 0. */
+  /** Reviewed events in which the AI flagged it. Only tallies of whole days have it; in hours and minutes it is 0. */
   readonly flagged: number;
-  /** Of the flagged events, those with at least one annotation of it. Only in tallies of whole days, like `flagged`. */
+  /** Of the flagged events, the events with at least one annotation of it. Only in tallies of whole days, like `flagged`. */
   readonly confirmed: number;
 }
 
@@ -23,10 +23,10 @@ export interface Tally {
   readonly categories: ReadonlyMap<string, CategoryTally>;
 }
 
-/** A category of which nothing was counted. */
+/** A category without counts. */
 export const NO_COUNT: CategoryTally = { detections: 0, reviewed: 0, annotations: 0, flagged: 0, confirmed: 0 };
 
-/** The tally of no events. */
+/** The empty tally. */
 export const EMPTY_TALLY: Tally = { events: 0, reviewed: 0, annotated: 0, categories: new Map() };
 
 const combine = (left: Tally, right: Tally, sign: 1 | -1): Tally => {
@@ -49,7 +49,7 @@ const combine = (left: Tally, right: Tally, sign: 1 | -1): Tally => {
   };
 };
 
-/** The sum. Its categories are those of `left` in their order, then the new ones of `right`. */
+/** The sum. Its categories are the categories of `left` in their order, then the new ones of `right`. */
 export const plus = (left: Tally, right: Tally): Tally => combine(left, right, 1);
 
 /** The difference `left - right`; counts may be negative. */

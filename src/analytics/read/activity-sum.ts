@@ -12,7 +12,7 @@ export interface StripeNames {
   readonly ids: readonly string[];
 }
 
-/** What was added of one stripe, by index. */
+/** The sum of one stripe, by index. */
 interface StripeSum extends StripeNames {
   readonly tally: TallySum;
   readonly cameras: Set<number>;
@@ -26,7 +26,7 @@ interface StripeSum extends StripeNames {
 export class ActivitySum {
   readonly #partition: string;
   readonly #stripes: ReadonlyMap<number, StripeSum>;
-  /** What was added by name. */
+  /** The sum by name. */
   #named: Tally = EMPTY_TALLY;
   readonly #cameras = new Set<string>();
 

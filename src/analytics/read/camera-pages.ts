@@ -7,7 +7,7 @@ import { parseStripe, readStripes } from '../rows/stripes.ts';
 const cameraOf = (row: StoredRow): string => decodingRow(row, () => parseCameraKey(parseStripe(row.rowKey).key));
 
 /**
- * The rows of each camera of a shard, those in all stripes as of one moment. They are neighbors, so a page has them together. Only the
+ * The rows of each camera of a shard, the rows in all stripes as of one moment. They are neighbors, so a page has them together. Only the
  * first camera of a later page may have rows before it, of an earlier moment or written since: those are read again together.
  *
  * @throws {StorageTrouble | DamagedRow}

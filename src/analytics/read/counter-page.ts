@@ -13,9 +13,9 @@ import type { StripeNames } from './activity-sum.ts';
 export interface ReadingSource {
   readonly table: Table;
   readonly partition: string;
-  /** Runs reads, so many at a time. */
+  /** Runs reads, a fixed number at a time. */
   readonly read: LimitFunction;
-  /** The partitions that were seen to have several stripes. One that is not in it is read by keys first, and then perhaps again. */
+  /** The partitions that were seen to have several stripes. A row outside it is read by keys first, and then perhaps again. */
   readonly striped: LRUCache<string, true>;
   /** Demands that rows with this mark are of the generation that counts. @throws {DayMoved | StorageTrouble | DamagedRow} */
   readonly demandCurrent: (mark: number) => Promise<void>;
@@ -24,19 +24,19 @@ export interface ReadingSource {
 /** The rows of one stripe. */
 export interface StripeReading {
   readonly stripe: number;
-  /** Of its `day` row, what was asked for. */
+  /** Of its `day` row, the requested properties. */
   readonly day: StripeRow;
   /** By key in stripe 0. Rows that are not stored are left out. */
   readonly rows: ReadonlyMap<string, StoredRow>;
 }
 
-/** Nothing but the state of a `day` row. */
+/** Only the state of a `day` row. */
 const STATE_ALONE: StripeDetail = { tally: false, cameras: false, hours: [] };
 
-/** How often a missing `day` row is looked for: its first commit, or a rewrite, may come between two reads. */
+/** How often a missing `day` row is read again: its first commit, or a rewrite, may come between two reads. */
 const TRIES = 3;
 
-/** The names for the indexes in the rows of a stripe, as far as they were asked for. */
+/** The names for the indexes in the rows of a stripe, as far as requested. */
 export const namesIn = ({ stripe, day: { tally, cameras } }: StripeReading): StripeNames => ({
   stripe,
   categories: [...tally.categories.keys()],
@@ -119,7 +119,7 @@ const dayRowsIn = async (source: ReadingSource, select: readonly string[], isStr
       await source.demandCurrent(Math.max(...Array.from(days.values(), (row) => stateFrom(row).mark)));
       return days;
     }
-    // The rows of a generation that does not count any more are deleted, but for this one.
+    // The rows of a generation that no longer counts are deleted, except this row.
     const sealed = await source.read(async () => readSealed(source.table, source.partition));
     await source.demandCurrent(sealed?.attempt ?? 0);
     if ((sealed?.stripes ?? 0) === 0) return new Map();

@@ -7,8 +7,8 @@ import { demandCurrentStill, readShard, type ReadingSource, rowsIn } from './cou
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 
 /**
- * The last minute of a day (0 to 1439) in which each camera of a shard sent an event, if it is asked about: first its last hour, then the
- * minute, from the row of that hour.
+ * The last minute of a day (0 to 1439) in which each camera of a shard sent an event, for the requested cameras. First the last hour, then the minute,
+ * from the row of that hour.
  *
  * Only the first reading needs the lists. What it found of a stripe is in the row of the hour for good, and the names for the indexes stay:
  * lists are only appended to. Cameras and stripes that came since are not looked for.
@@ -45,7 +45,7 @@ export const lastMinutesIn = async (
   return new Map(minutes.flat());
 };
 
-/** The last bucket, over all stripes, in which each camera was active, if it is asked about. */
+/** The last bucket, over all stripes, in which each requested camera was active. */
 const lastOf = (
   activeOf: ReadonlyMap<number, ReadonlyMap<number, Uint8Array>>,
   idsOf: ReadonlyMap<number, readonly string[]>,

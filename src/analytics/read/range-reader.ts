@@ -16,7 +16,7 @@ import { demandCurrentStill, namesIn, readShard, type ReadingSource, type Stripe
 // Which rows a piece of a period is read from, and what that costs, is in the README, under Reading. All of one event is in one row of a
 // piece, and each row is read as of one moment over all stripes, so no event is ever half visible.
 
-/** What happened in a piece of a day, in one shard. */
+/** The counts of a piece of a day, in one shard. */
 export type PieceActivity = Pick<ActivitySum, 'tally' | 'cameras' | 'countCameras'>;
 
 /** What all cameras of a shard did in disjoint pieces of the day, in their order. @throws {DayMoved | StorageTrouble | DamagedRow} */
@@ -67,7 +67,7 @@ export const readPiecesOfCamera = async (
   const hoursOfMinutes = new Set(pieces.flatMap(({ minutes }) => minutes.map(hourOfMinute)));
   const request: RowRequest = { key: cameraKey(cameraId), select: cameraProperties(hours, hoursOfMinutes) };
   const sampled = samplesRequests(pieces.flatMap(({ partialMinutes }) => partialMinutes));
-  // A minute row may have samples of a camera whose row came after it was looked for: the list has its index.
+  // A minute row may have samples of a camera whose row came after the read of the camera's row: the list has its index.
   const detail = { tally: sampled.length > 0, cameras: sampled.length > 0, hours: [] };
   const stripes = await readShard(source, [request, ...sampled], detail);
   const rows = stripes.flatMap(({ rows: own }) => {

@@ -19,14 +19,14 @@ import { demandCurrentStill, readShard, type ReadingSource } from './counter-pag
 import { lastMinutesIn } from './last-minutes.ts';
 import { type PieceActivity, readPieces, readPiecesOfCamera } from './range-reader.ts';
 
-/** What happened in a period. */
+/** The counts of a period. */
 export interface Activity {
   readonly tally: Tally;
   /** The distinct cameras that sent events, ids ascending. */
   readonly activeCameras: readonly string[];
 }
 
-/** What happened in one step of a series. */
+/** The counts of one step of a series. */
 export interface StepActivity {
   readonly period: Period;
   readonly tally: Tally;
@@ -43,7 +43,7 @@ export interface CameraActivity {
 /** The tally of several days. */
 export interface DaysTally {
   readonly tally: Tally;
-  /** The days whose counters do not keep the figures that were asked for. */
+  /** The days whose counters do not keep the figures that the caller requested. */
   readonly without: readonly Day[];
 }
 
@@ -52,7 +52,7 @@ const PARALLEL_READS = 24;
 
 /**
  * Most queries of one question at a time. A page of a thousand cameras is work for storage: with more of them at once, each waits for the
- * others until its deadline is over, and all of them were for nothing.
+ * others until its deadline is over, and all of them fail.
  */
 const PARALLEL_QUERIES = 6;
 
@@ -70,7 +70,7 @@ export class Reader {
     this.#days = days;
   }
 
-  /** What happened in a period, of all cameras or one. @throws {StorageTrouble | DamagedRow} */
+  /** The counts of a period, of all cameras or one. @throws {StorageTrouble | DamagedRow} */
   async activity(period: Period, cameraId?: string): Promise<Activity> {
     const read = pLimit(PARALLEL_READS);
     const days = await Promise.all(
@@ -82,7 +82,7 @@ export class Reader {
   }
 
   /**
-   * What happened in each step of a period, in order, of all cameras or one: every event is in exactly one step. So many steps cost
+   * The counts of each step of a period, in order, of all cameras or one: every event is in exactly one step. All steps together cost
    * no more reads than one question about the same period.
    *
    * @throws {StorageTrouble | DamagedRow}
@@ -182,7 +182,7 @@ export class Reader {
     return found;
   }
 
-  /** What happened in pieces of one day, by shard and piece. */
+  /** The counts of pieces of one day, by shard and piece. */
   async #readDay(
     read: LimitFunction,
     day: Day,
@@ -197,7 +197,7 @@ export class Reader {
   }
 
   /**
-   * What is read from the shards of a day, in their order; there are none if nothing happened. If the day is rewritten meanwhile, all of
+   * The reads of a day's shards, in their order; empty for a day without events. If the day is rewritten meanwhile, all of
    * it is read again, from the new generation.
    */
   async #onDay<Answer>(

@@ -22,7 +22,7 @@ export interface Refused {
 export const unchangedOutcome = (known: Facets, sent: Facets): Outcome =>
   isSuperseded(known, sent) ? 'superseded' : 'unchanged';
 
-/** A message with what its rows are found by, computed once. The keys of counter rows are those of stripe 0. */
+/** A message with what its rows are found by, computed once. Counter rows have the keys of stripe 0. */
 export interface KeyedMessage {
   readonly message: EventMessage;
   /** Minute of the day, 0 to 1439. */
@@ -67,8 +67,8 @@ export type Batch = readonly Waiting[];
 /** A new frame comes with detections; a message without them is about an event that is likely to be stored already. */
 export const hasDetections = ({ facets }: EventMessage): boolean => facets.detections !== undefined;
 
-// An entity group transaction takes 100 operations and 4 MiB. Reserve 3 operations: the stripe's `day` row, and for a new stripe that of
-// stripe 0 and `day sealed`. Reserve 0.6 MiB for what the SDK adds to the body.
+// An entity group transaction takes 100 operations and 4 MiB. Reserve 3 operations: the stripe's `day` row, and for a new stripe the row
+// of stripe 0 and `day sealed`. Reserve 0.6 MiB for what the SDK adds to the body.
 const MAX_OPERATIONS = 100;
 const RESERVED_OPERATIONS = 3;
 const MAX_BYTES = 3_400_000;

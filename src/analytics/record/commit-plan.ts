@@ -49,7 +49,7 @@ export interface Snapshot {
   readonly stripe: number;
   /** The event rows by key, and the counter rows of the stripe by their key in stripe 0. A row that is not in the map is not stored. */
   readonly rows: ReadonlyMap<string, Versioned<ShardRow>>;
-  /** For a new stripe: the shard's `day sealed` row; undefined: there is none. */
+  /** For a new stripe: the shard's `day sealed` row; undefined: it does not exist. */
   readonly sealed: SealedRow | undefined;
   /** The categories that cameras have in the other stripes, by camera id, if a message may add one. */
   readonly elsewhere: ReadonlyMap<string, ReadonlySet<string>>;
@@ -84,7 +84,7 @@ export const planCommit = (
   return draft.events.size === 0 ? { outcomes, writes: [], counters: new Map() } : { outcomes, ...draft.plan() };
 };
 
-/** What is added to an hour or a minute of a stripe. */
+/** The addition to an hour or a minute of a stripe. */
 interface BucketDifference {
   tally: Tally;
   readonly cameraIds: Set<string>;
@@ -92,7 +92,7 @@ interface BucketDifference {
 
 type BucketDifferences = Map<number, BucketDifference>;
 
-/** What is added to the row of a camera. */
+/** The addition to the row of a camera. */
 interface CameraDifference {
   readonly cameraId: string;
   day: Tally;
@@ -146,7 +146,7 @@ class Draft {
     return 'recorded';
   }
 
-  /** Reserves room for the camera and its categories. If there is none, reserves nothing and returns the reason. */
+  /** Reserves room for the camera and its categories. Without room, reserves nothing and returns the reason. */
   #reserve({ message: { cameraId }, cameraKey }: KeyedMessage, facets: Facets): string | undefined {
     const ofCamera = this.#cameraCategories.get(cameraId) ?? this.#storedCategories(cameraId, cameraKey);
     const categories = [...categoriesOf(facets)];
@@ -176,7 +176,7 @@ class Draft {
     return new Set([...own, ...(elsewhere.get(cameraId) ?? [])]);
   }
 
-  /** Whether categories find no room beside those that are there. Room for all configured ones is reserved: they are never refused. */
+  /** Whether new categories find no room. Room for all configured ones is reserved: they are never refused. */
   #lackRoom(added: readonly string[], there: ReadonlySet<string>, most: number): boolean {
     const configured = this.#configured;
     return (

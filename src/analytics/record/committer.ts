@@ -10,22 +10,22 @@ import { type Batch, fittingInFront, hasDetections, keyed, type Outcome, type Re
 import type { CommitPlan } from './commit-plan.ts';
 import type { ShardWriter } from './shard-writer.ts';
 
-/** What becomes of an event of a closed day. */
+/** The result of an event of a closed day. */
 export const CLOSED_DAY: Refused = {
   code: 'day_closed',
   refused: 'the day of data.ts_utc is closed: its counts are final',
 };
 
-/** Most messages that wait for one shard, so that one in trouble does not use up what may wait in all. */
+/** Most messages that wait for one shard, so that a failing shard does not use up the whole backlog. */
 export const MAX_WAITING_OF_SHARD = 20_000;
 const TROUBLE_TRIES = 6;
 const TROUBLE_BUDGET_MS = 20_000;
 const CONFLICT_BUDGET_MS = 40_000;
-// Short: a writer that meets another one moves, and waits for nobody. Jitter keeps those apart that move at the same time.
+// Short: a writer that meets another writer moves, and does not wait for it. Jitter keeps those apart that move at the same time.
 const CONFLICT_BASE_MS = 2;
 const CONFLICT_MAX_MS = 20;
 
-/** Waits so many milliseconds. */
+/** Waits, in milliseconds. */
 export type Pause = (milliseconds: number) => Promise<void>;
 
 /** How a committer works. */
@@ -36,17 +36,17 @@ export interface CommitterOptions {
 }
 
 /**
- * The one writer of a shard in this process. While a transaction is in flight, messages queue; the next one takes as many as
- * fit. Instances do not wait for one another: after a conflict with another writer in its stripe this one moves to another stripe,
- * and an event that another instance changed is read again, as after an answer that never came. The differences are computed
- * again: a message that was applied already then makes none. Tries are bounded, in number or in time.
+ * The one writer of a shard in this process. While a transaction is in flight, messages queue; the next transaction takes as many as
+ * fit. Instances do not wait for one another: after a conflict with another writer in its stripe, this writer moves to another stripe.
+ * An event that another instance changed is read again, as after a lost answer. The differences are computed
+ * again: an applied message then makes no difference. Tries are bounded, in number or in time.
  */
 export class ShardCommitter {
   readonly #writer: ShardWriter;
   readonly #limit: LimitFunction;
   readonly #pause: Pause;
   #queue: Waiting[] = [];
-  /** Halves of batches that did not fit, or of which storage refuses a part: they come before the queue. */
+  /** Halves of batches that did not fit, or that storage refuses in part: they come before the queue. */
   #halves: Batch[] = [];
   #isRunning = false;
 
@@ -122,7 +122,7 @@ export class ShardCommitter {
   /** Settles the messages of a batch that failed. An error of one message must not fail the others: its batch is halved until it is alone. */
   #giveUp(batch: Batch, error: unknown): void {
     if (error instanceof StorageTrouble || error instanceof DayHeld || error instanceof DayMoved) {
-      // All that waits for the shard would fail in the same way, each batch after a wait of its own.
+      // All waiting messages of the shard would fail in the same way, each batch after its own wait.
       rejectAll([...batch, ...this.#halves.splice(0).flat(), ...this.#queue.splice(0)], error);
     } else if (error instanceof DayClosed) {
       for (const { uncertain, resolve, reject } of batch) {

@@ -25,7 +25,7 @@ const MOVES = 5;
 
 /** How a recorder works. */
 export interface RecorderOptions {
-  /** The categories that always find room, whatever others are counted. */
+  /** The categories that always find room. */
   readonly configuredCategories?: Iterable<string>;
   readonly pause?: Pause;
 }
@@ -59,7 +59,7 @@ export class Recorder {
   }
 
   /**
-   * Commits messages. If some fail, the others are committed all the same, and then the first error is thrown.
+   * Commits messages. If some fail, the others are committed, and then the first error is thrown.
    *
    * @returns the outcome of each, in their order
    * @throws {DamagedRow} if a row that some of them change is damaged
@@ -107,7 +107,7 @@ export class Recorder {
     return outcomes;
   }
 
-  /** Records a message in its shard; if the day was rewritten meanwhile, in that of the new generation. */
+  /** Records a message in its shard; if the day was rewritten in the meantime, in the shard of the new generation. */
   async #recordOne(message: EventMessage, claim: (day: Day) => Promise<StoredDay>): Promise<Outcome> {
     const day = dayOf(message.ts);
     let row = await claim(day);
@@ -145,7 +145,7 @@ export class Recorder {
     return committer;
   }
 
-  /** The error to throw for the errors of messages: one that sending again cannot mend comes first. */
+  /** The error to throw for the errors of messages: an error that a retry cannot fix comes first. */
   #failure(errors: readonly unknown[]): unknown {
     const lasting = errors.find((error) => !isTransient(error));
     if (lasting !== undefined) return lasting;

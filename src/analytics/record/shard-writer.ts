@@ -58,7 +58,7 @@ export class RowMemory {
   lastStripe = 0;
   #epochs = 0;
 
-  /** A name under which rows are remembered; a new one forgets those before. */
+  /** A name under which rows are remembered; a new name forgets the earlier rows. */
   newEpoch(): number {
     return (this.#epochs += 1);
   }
@@ -74,7 +74,7 @@ export interface WrittenShard {
   /**
    * Demands before a commit that the day takes it, and is still in this generation.
    *
-   * @param isFirst whether the shard has no commit yet: then storage is asked, because nobody may look for the shard
+   * @param isFirst whether the shard has no commit yet: then storage is asked, because no reader may look for the shard
    * @throws {DayClosed | DayMoved | StorageTrouble | DamagedRow}
    */
   readonly demandOpen: (isFirst: boolean) => Promise<void>;
@@ -88,12 +88,12 @@ export interface WrittenShard {
   readonly stripe?: number;
 }
 
-/** A stripe whose latest commit is so much older than the newest of its shard is idle: its instance left, or hardly writes. */
+/** A stripe is idle if its latest commit is this much older than the newest of its shard is idle: its instance left, or hardly writes. */
 const IDLE_MS = 15_000;
 
 /**
- * The stripe for a writer that met another one in its own: an idle stripe, one of several at random so that two writers who move
- * at the same time rarely meet again; else a new one; else, if there can be no more, any other.
+ * The stripe for a writer that met another writer: a random idle stripe, so that two moving writers rarely meet again; otherwise a new stripe; at
+ * the limit of stripes any other stripe.
  *
  * @param written when each stripe was last written, in milliseconds since 1970 by the clock of storage; undefined: it has no row
  * @param random from 0 to less than 1
@@ -134,9 +134,9 @@ export class ShardWriter {
   readonly #limit = pLimit(PARALLEL_READS);
   #stripe: number;
   #epoch: number;
-  /** The stripe has no row: its first commit inserts it, unless another one changes this `day sealed` row first. */
+  /** The stripe has no row: its first commit inserts it, unless another stripe changes this `day sealed` row first. */
   #starts: { readonly sealed: SealedRow | undefined } | undefined;
-  /** Whether a row may be stored although the `day` row does not say so: after a conflict all rows are looked for. */
+  /** Whether a row may be stored although the `day` row does not say so: after a conflict all rows are read. */
   #doubtsAbsence = false;
   /** Frames are repeated, perhaps a whole delivery: reading first is cheaper than one failed transaction after another. */
   #expectsStored = false;
@@ -150,7 +150,7 @@ export class ShardWriter {
   /**
    * One try to commit a batch.
    *
-   * @returns what is committed: nothing is written if nothing changes; undefined: the batch does not fit into one transaction
+   * @returns the commit: no writes if nothing changes; undefined: the batch does not fit into one transaction
    * @throws {DayClosed | DayHeld | DayMoved | WriteConflict | StaleSnapshot | StorageTrouble | RequestRefused | DamagedRow} then nothing is
    * committed, or it is not known whether it is
    */
@@ -180,7 +180,7 @@ export class ShardWriter {
     }
   }
 
-  /** The rows that a batch needs, each by its key: that of stripe 0 if it is a counter row. */
+  /** The rows that a batch needs, each by its key: the key of stripe 0 if it is a counter row. */
   async #snapshot(batch: Batch): Promise<Snapshot> {
     const own = await this.#ownStripe();
     const rows = new Map<string, Versioned<ShardRow>>(own && [[DAY_KEY, own]]);
@@ -255,7 +255,7 @@ export class ShardWriter {
    * When each stripe of the shard was last written, and the `day sealed` row.
    *
    * @throws {DayHeld | DayMoved | StorageTrouble}
-   * @throws {DamagedRow} if stripe 0 is missing beside others: it is never made up
+   * @throws {DamagedRow} if stripe 0 is missing and others exist: it is never made up
    */
   async #list(): Promise<{
     readonly written: readonly (number | undefined)[];
@@ -301,16 +301,16 @@ export class ShardWriter {
   }
 
   /**
-   * After a failed try: finds out what was wrong, and forgets what must be read again.
+   * After a failed try: finds the cause, and forgets the rows that must be read again.
    *
-   * - At the `day` row of the stripe: only its state changed, or another writer is in the stripe, and this one moves.
+   * - At the `day` row of the stripe: only its state changed, or another writer is in the stripe, and this writer moves.
    * - At `day sealed`: another stripe appeared, or the shard was sealed, and this writer chooses a stripe again.
-   * - Rows do not fit together: another writer is in the stripe, or rows are damaged; this one moves.
+   * - Rows do not fit together: another writer is in the stripe, or rows are damaged; this writer moves.
    * - At an event row: another instance changed the event.
-   * - At any other row: it changed, or it was not expected. Everything is read again, and nothing is taken for absent.
-   * - If it is not known where: everything is read again. What was applied already then comes out as no difference.
+   * - At any other row: it changed, or it was not expected. Everything is read again, and no row counts as absent.
+   * - If it is not known where: everything is read again. Applied changes then make no difference.
    *
-   * @returns the error, or the one that finding out met
+   * @returns the error, or a later error of the search for its cause
    */
   async #recover(
     batch: Batch,
@@ -341,7 +341,7 @@ export class ShardWriter {
     return error;
   }
 
-  /** After a conflict at the stripe's own row: stays if nothing but its state changed, which is then checked; else moves. */
+  /** After a conflict at the stripe's own row: stays if only its state changed, which is then checked; otherwise moves. */
   async #stayOrMove(before: StripeRow | undefined): Promise<void> {
     const stored = await this.#get(inStripe(DAY_KEY, this.#stripe));
     if (stored !== undefined && before !== undefined && hasSameCounts(stored, before))

@@ -19,10 +19,10 @@ import { eventLines, type EventsRead } from './day-events.ts';
 /** When days are backed up (NCRONTAB): a run in which nothing has changed costs one query a day of the table. */
 export const BACKUP_SCHEDULE = '0 40 */6 * * *';
 
-/** A day is backed up when it ended so long ago: hardly anything comes later, and what does is noticed. */
+/** A day is backed up when it ended this long ago: late events are rare, and are noticed. */
 const BACKED_UP_AFTER_DAYS = 2n;
 
-/** How long a run works at most: less than the 30 minutes that the host gives it. The next run goes on. */
+/** How long a run works at most: less than the 30 minutes that the host gives it. The next run continues. */
 const RUN_MS = 20 * 60_000;
 
 /** What backing up needs. */
@@ -39,12 +39,12 @@ export const backupName = (day: Day, shard: number): string => `${shardPartition
 
 const FEWER = '.fewer.';
 
-/** The name of a backup that has fewer events than an earlier one: it is kept beside that one. */
+/** The name of a backup that has fewer events than an earlier backup: both are kept. */
 const fewerName = (day: Day, shard: number): string => `${shardPartition(day, shard)}${FEWER}ndjson.gz`;
 
 /**
  * Backs up every open day that ended two days ago or earlier, oldest first, if it has changed since its last backup. A run may stop
- * anywhere: the next one continues with the shards that are missing. A day that fails is logged and holds up no other one.
+ * anywhere: the next run continues with the missing shards. A day that fails is logged and holds up no other one.
  */
 export const backUpDays = async (
   { table, days, container, runMs = RUN_MS }: BackupDependencies,
@@ -184,8 +184,8 @@ const backUpShard = async (
 const closedFact = (closes: Instant | undefined): string => (closes === undefined ? '' : sortableInstant(closes));
 
 /**
- * Lines that were read from a generation of a day, which still counts when the last one was read: otherwise rows may have been deleted
- * meanwhile.
+ * Lines that were read from a generation of a day, which still counts when the last line was read: otherwise rows may have been deleted
+ * during the read.
  *
  * @throws {DayMoved} nothing of it is a backup
  */
@@ -210,7 +210,7 @@ const countEvents = async (table: Table, partition: string): Promise<number> => 
   return events;
 };
 
-/** What changes with every commit to a shard: the versions of its `day` rows. Each generation has versions of its own. */
+/** What changes with every commit to a shard: the versions of its `day` rows. Each generation has its own versions. */
 const stateOf = async (table: Table, partition: string): Promise<string> => {
   const { stripes } = await listStripes(table, partition);
   const hash = createHash('sha256');

@@ -27,10 +27,10 @@ import { parseStripe } from '../rows/stripes.ts';
 /** When days are closed (NCRONTAB): hourly, and not at the full hour, when many other timers run. */
 export const CLOSE_DAYS_SCHEDULE = '0 20 * * * *';
 
-/** How long a run works at most: less than the 30 minutes that the host gives it. The next run goes on. */
+/** How long a run works at most: less than the 30 minutes that the host gives it. The next run continues. */
 const RUN_MS = 20 * 60_000;
 
-/** Requests at the same time: few, so that recording and answering go on undisturbed. */
+/** Requests at the same time: few, so that they do not slow down recording and answering. */
 const PARALLEL_REQUESTS = 8;
 
 /** An entity group transaction takes 100 operations. */
@@ -42,7 +42,7 @@ const TRIES = 6;
 export interface ClosingDependencies {
   readonly table: Table;
   readonly days: Days;
-  /** A day is closed when it ended at least so many days ago. */
+  /** A day is closed when it ended at least this number of days ago. */
   readonly retentionDays: number;
   /** Backs up a day that takes no more changes; if that fails, its event rows stay. */
   readonly backUp?: ((day: Day) => Promise<void>) | undefined;
@@ -53,11 +53,11 @@ export interface ClosingDependencies {
 }
 
 /**
- * Closes the days that are older than the retention, for ever, oldest first, for as long as a run may take: in which steps and why is in
+ * Closes the days that are older than the retention, oldest first, for as long as a run may take: in which steps and why is in
  * the README, under Closed days. Runs may stop anywhere and may run in several processes at once. A day that cannot be closed is logged and
  * left for the next run; it holds up no other one. Does nothing while the clock of this process is wrong.
  *
- * @throws an error that nobody expected, after all days were tried
+ * @throws an unexpected error, after all days were tried
  */
 export const closeDays = async (
   { table, days, retentionDays, backUp, runMs = RUN_MS, pause = async (ms) => setTimeout(ms) }: ClosingDependencies,
@@ -96,12 +96,12 @@ export const closeDays = async (
 
 /** How event rows are deleted. */
 interface Deleting extends Required<Pick<ClosingDependencies, 'table' | 'pause'>> {
-  /** Runs requests, so many at a time. */
+  /** Runs requests, a fixed number at a time. */
   readonly limit: LimitFunction;
   readonly hasTime: () => boolean;
 }
 
-/** Deletes the event rows of a closed day. @returns whether none is left but those that readers need */
+/** Deletes the event rows of a closed day. @returns whether only rows that readers need are left */
 const deleteDay = async (
   deleting: Deleting,
   day: Day,
@@ -116,17 +116,17 @@ const deleteDay = async (
   return isFinished;
 };
 
-/** What all promises give. If some fail, the others are awaited all the same; then the first error is thrown. */
+/** What all promises give. If some fail, the others are awaited; then the first error is thrown. */
 const allOf = async <Value>(promises: readonly Promise<Value>[]): Promise<readonly Value[]> => {
   await Promise.allSettled(promises);
   return Promise.all(promises);
 };
 
 /**
- * Deletes the event rows of a shard of a closed day, except those that readers need: of seconds that have overflowed.
+ * Deletes the event rows of a shard of a closed day, except the rows of overflowed seconds, which readers need.
  *
- * @param counted what is added to: rows deleted, and those that stay, of overflowed seconds and damaged ones
- * @returns whether all rows were looked at
+ * @param counted the counts to increase: rows deleted, and rows kept, of overflowed seconds or damaged
+ * @returns whether all rows were read
  * @throws {StorageTrouble | WriteConflict} after bounded tries
  */
 const deleteEvents = async (
@@ -187,7 +187,7 @@ const neededRows = (table: Table, partition: string): ((row: StoredRow) => Promi
   };
 };
 
-/** The overflowed seconds of an hour, and those of damaged rows, as seconds of the day. */
+/** The overflowed seconds of an hour, and the seconds of damaged rows, as seconds of the day. */
 const overflowedSeconds = async (table: Table, partition: string, hour: number): Promise<ReadonlySet<number>> => {
   const seconds = new Set<number>();
   for await (const page of table.pages(partition, rowsBetween('minute', hour * 60, (hour + 1) * 60))) {

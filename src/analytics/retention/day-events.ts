@@ -10,7 +10,7 @@ import { ALL_EVENTS, parseEventKey } from '../rows/keys.ts';
 
 // A day as the events that it is made of: what `POST /api/events` takes, a line each.
 
-/** What was read of a shard. */
+/** The result of reading a shard. */
 export interface EventsRead {
   events: number;
   /** The rows that cannot be read, and are missing. */
@@ -20,7 +20,7 @@ export interface EventsRead {
 /**
  * The events of a shard of a day as CloudEvents, a line each, a page of rows at a time: a few MB of memory, however many there are.
  *
- * @param read counts what was read
+ * @param read counts the rows that were read
  * @param onPage told the last key of each page
  * @throws {StorageTrouble | LaterFormat}
  */

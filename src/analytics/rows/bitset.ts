@@ -45,12 +45,12 @@ export const indexesIn = (set: Uint8Array): readonly number[] => {
 export const indexesOf = (list: Iterable<string>): ReadonlyMap<string, number> =>
   new Map(Array.from(list, (item, index) => [item, index]));
 
-// A bitset is stored in the shorter of two forms: its bytes as they are, or the lengths of its runs of equal bits. The active
+// A bitset is stored in the shorter of two forms: its plain bytes, or the lengths of its runs of equal bits. The active
 // cameras of an hour are nearly all cameras of the shard: a few bytes in place of one for eight cameras.
 const PLAIN = 0;
 const RUNS = 1;
 
-/** The lengths of the runs of equal bits: unset, set, unset, …; the last one is of set bits. */
+/** The lengths of the runs of equal bits: unset, set, unset, …; the last run is of set bits. */
 const runsOf = (set: Uint8Array): readonly number[] => {
   const runs: number[] = [];
   let [bit, length] = [0, 0];

@@ -27,7 +27,7 @@ const ACTIVE = 'active_';
 export const bucketProperties = (numbers: readonly number[]): readonly string[] =>
   numbers.flatMap((number) => [numberedName(TALLY, number), numberedName(ACTIVE, number)]);
 
-/** The properties that say which cameras were active in the first buckets, so many of them. */
+/** The properties that say which cameras were active in the first buckets, up to a number. */
 export const activeProperties = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, number) => numberedName(ACTIVE, number));
 
@@ -38,7 +38,7 @@ export const activeFrom = (row: StoredRow): ReadonlyMap<number, Uint8Array> =>
     return new Map(Array.from(cameras, ([number, bytes]) => [number, unpackBitset(bytes)]));
   });
 
-/** The buckets of a row, or those of them that were read. @throws {DamagedRow} */
+/** The buckets of a row that were read. @throws {DamagedRow} */
 export const bucketsFrom = (row: StoredRow): Buckets =>
   decodingRow(row, () => {
     const tallies = readNumberedBytes(TALLY, MAX_BUCKETS, row.properties);
@@ -66,7 +66,7 @@ const bucketTally = (bucket: Bucket, categories: readonly string[]): Tally | und
  * A row with a difference added to one of its buckets.
  *
  * @param cameras the indexes of the difference's cameras in the shard's camera list
- * @param categories the shard's categories, including those of the difference
+ * @param categories the shard's categories, including the categories of the difference
  * @returns undefined if the categories were read before the bucket was written
  * @throws {DecodeError}
  */

@@ -23,13 +23,13 @@ export interface CameraHour {
   readonly last?: { readonly minute: number; readonly start: number };
 }
 
-/** A `camera|ridge-04` row, or what was read of it. */
+/** A `camera|ridge-04` row, or its properties that were read. */
 export interface CameraRow {
   /** The camera's index in the shard's camera list. */
   readonly index: number;
   /** Of the day. */
   readonly tally: Tally;
-  /** The hours (0 to 23) that have events, of those that were read. */
+  /** The hours (0 to 23) that were read and have events. */
   readonly hours: ReadonlyMap<number, CameraHour>;
 }
 
@@ -79,7 +79,7 @@ export const cameraDayFrom = (row: StoredRow): Pick<CameraRow, 'index' | 'tally'
     index: readWhole(INDEX, row.properties, 0, MAX_CAMERAS_PER_SHARD - 1),
   }));
 
-/** A camera row, or what was read of it. @throws {DamagedRow} */
+/** A camera row, or its properties that were read. @throws {DamagedRow} */
 export const cameraRowFrom = (row: StoredRow): CameraRow =>
   decodingRow(row, () => {
     const minutes = readNumberedBytes(MINUTES, HOURS.length, row.properties);
@@ -145,7 +145,7 @@ const addToMinutes = (
     writer.count(minute);
     writeTally(writer, ofMinute, indexes);
   }
-  // Node cuts small buffers out of blocks, and one that is kept keeps its block: a copy stands alone.
+  // Node cuts small buffers out of blocks, and a remembered buffer keeps its block: so copy it.
   return { minutes: new Uint8Array(Buffer.concat([bytes.subarray(0, kept), writer.bytes()])), last };
 };
 

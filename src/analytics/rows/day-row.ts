@@ -82,17 +82,17 @@ export const dayRowFrom = (row: StoredRow): StoredDay =>
     };
   });
 
-/** Reads the row of a day as storage has it now; undefined if there is none. @throws {StorageTrouble | DamagedRow} */
+/** Reads the row of a day as storage has it now; undefined if it does not exist. @throws {StorageTrouble | DamagedRow} */
 export const readDayRow = async (table: Table, day: Day): Promise<StoredDay | undefined> => {
   const row = await table.get(DAYS_PARTITION, day);
   return row && dayRowFrom(row);
 };
 
 /**
- * Writes the row of a day in place of the version that was read; `etag` undefined: there is none.
+ * Writes the row of a day in place of the version that was read; `etag` undefined: it does not exist.
  *
  * @returns the row with its new version
- * @throws {WriteConflict} if another process wrote it meanwhile
+ * @throws {WriteConflict} if another process wrote it in the meantime
  * @throws {StorageTrouble} it may have been written, or not
  */
 export const writeDayRow = async (

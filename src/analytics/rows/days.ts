@@ -18,7 +18,7 @@ const FRESH_MS = 60_000;
  */
 export const CLOSING_MARGIN = 3_600_000_000n;
 
-/** A clock that differs more from that of storage is told, hourly. */
+/** A larger difference from storage's clock is logged, hourly. */
 const CLOCK_OFF_MS = 60_000;
 const TELL_AGAIN_MS = 3_600_000;
 
@@ -83,7 +83,7 @@ export class Days {
   }
 
   /**
-   * The row of a day that takes changes, read less than a minute ago. Writes that of a day that has no events yet.
+   * The row of a day that takes changes, read less than a minute ago. Writes the row of a day that has no events yet.
    *
    * @param inStorage as storage says now
    * @throws {DayClosed}
@@ -106,10 +106,10 @@ export class Days {
   }
 
   /**
-   * What a reader does about a mark in rows of the partitions that a row of the day names: the mark of an attempt that is not over, or that
-   * this process has not heard of, has the day's row read again.
+   * What a reader does about a mark in rows of the partitions that a row of the day names. It reads the day's row again if the attempt of the
+   * mark is running, or unknown to this process.
    *
-   * @throws {DayMoved} the rows are of a generation that does not count any more
+   * @throws {DayMoved} the rows are of a generation that no longer counts
    * @throws {StorageTrouble | DamagedRow}
    */
   async demandCurrent(day: Day, row: StoredDay, mark: number): Promise<StoredDay> {
@@ -121,8 +121,8 @@ export class Days {
   }
 
   /**
-   * What a recorder does about a mark, before it writes what was computed from marked rows. Removes the hold of an owner that died: its
-   * attempt is void for ever.
+   * What a recorder does about a mark, before it writes the results from marked rows. Removes the hold of an owner that died: its
+   * attempt is void.
    *
    * @throws {DayHeld | DayMoved}
    * @throws {StorageTrouble | DamagedRow}
@@ -161,7 +161,7 @@ export class Days {
     await this.#tryToWrite(day, row, { isDeleted: true });
   }
 
-  /** Changes a row of a day, unless another process wrote it meanwhile; what is remembered of the day is forgotten. */
+  /** Changes a row of a day, unless another process wrote it in the meantime; the remembered row is forgotten. */
   async #tryToWrite(day: Day, row: StoredDay, changes: Partial<StoredDay>): Promise<void> {
     this.#known.delete(day);
     try {
@@ -197,8 +197,8 @@ export class Days {
   }
 
   /**
-   * The row of a day that had none, if others have just written it; undefined: the day has no rows. If it has some, its row is lost: one that
-   * is made up would hide rows of other shards, or open a closed day, which would count repeats twice.
+   * The row of a day that had none, if others have just written it; undefined: the day has no rows. If it has some, its row is lost: a made-up
+   * row would hide rows of other shards, or open a closed day, which would count repeats twice.
    */
   async #unlessLost(day: Day): Promise<StoredDay | undefined> {
     if ((await this.#table.firstPartition(partitionsOf(day))) === undefined) return undefined;
@@ -208,7 +208,7 @@ export class Days {
   }
 
   async #read(day: Day): Promise<StoredDay | undefined> {
-    // What is answered was true at the earliest when it was asked for.
+    // The answer is no older than the question.
     const readAt = clocks();
     const row = await readDayRow(this.#table, day);
     this.#tellClock();

@@ -14,7 +14,7 @@ export interface EventRow {
 /** The properties that {@link instantOf} reads. */
 export const INSTANT_PROPERTIES: readonly string[] = ['ts_utc'];
 
-/** The properties of a facet, whose time is in a property beside it. */
+/** The properties of a facet, whose time is in a second property. */
 const facetProperties = <Value>(
   name: keyof Facets,
   facet: Facet<Value> | undefined,
@@ -44,7 +44,7 @@ const readInstant = (value: unknown): Instant => {
 const readCounts = (value: unknown): Counts => {
   const counts = new Map<string, number>();
   for (const [category, count] of Object.entries(readObject(value))) {
-    // What no request may say, nobody has recorded.
+    // No request may have such values, so no recorder wrote them.
     if (!CATEGORY_FORM.test(category)) throw new DecodeError('a category has a name that none can have');
     if (typeof count !== 'number' || !Number.isInteger(count) || count < 0 || count > MAX_COUNT) {
       throw new DecodeError(`a count is not a whole number from 0 to ${MAX_COUNT}`);

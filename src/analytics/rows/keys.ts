@@ -46,12 +46,12 @@ export const parseShardPartition = (day: Day, partition: string): { generation: 
 };
 
 /**
- * The row that every new stripe changes. Its key comes after those of all stripes, so one query of `day…` answers it as well. Once the rows
+ * The row that every new stripe changes. Its key comes after the keys of all stripes, so one query of `day…` answers it as well. Once the rows
  * of a generation are deleted it stays, and tells late readers and recorders.
  */
 export const SEALED_KEY = 'day sealed';
 
-// The rows below are counter rows: they exist once per stripe. The functions and constants name those of stripe 0.
+// The rows below are counter rows: they exist once per stripe. The functions and constants name the keys of stripe 0.
 
 /** The row of the stripe's day: its tally, its hours, its cameras. */
 export const DAY_KEY = 'day';
@@ -65,7 +65,7 @@ const clockOf = (minute: number): string => twoDigits(Math.floor(minute / 60)) +
 /** Seconds of a minute in one row. Half a minute of the top of the field, 210 frames a second, takes about 35 KB. */
 export const SECONDS_A_ROW = 30;
 
-/** The row of half a minute of the shard, sample by sample: the one that a second (0 to 59) of the minute (0 to 1439) is in. */
+/** The row of half a minute of the shard, sample by sample: selected by a second (0 to 59) of the minute (0 to 1439). */
 export const minuteKey = (minute: number, second: number): string =>
   `minute|${clockOf(minute)}|${twoDigits(second - (second % SECONDS_A_ROW))}`;
 
@@ -91,7 +91,7 @@ export const ALL_EVENTS: KeyRange = keysUnder('event|');
 export const MINUTES = 1_440;
 
 /**
- * The minute rows or event rows from one minute of the day to before another one, 0 to {@link MINUTES}. Every key that there is of the kind is
+ * The minute rows or event rows from one minute of the day to before another minute, 0 to {@link MINUTES}. Every key that there is of the kind is
  * in the range of one minute.
  */
 export const rowsBetween = (kind: 'minute' | 'event', first: number, end: number): KeyRange => {
@@ -114,7 +114,7 @@ const minuteOfClock = (clock: string): number | undefined =>
 
 const notKeyOf = (kind: string): DecodeError => new DecodeError(`its key is not one of a row of the kind ${kind}`);
 
-/** The parts of a key after its kind, if it is of that kind and has so many. */
+/** The parts of a key after its kind, if it is of that kind and has this number of parts. */
 const partsOf = (key: string, kind: string, count: number): readonly string[] => {
   const [first, ...parts] = key.split('|');
   if (first !== kind || parts.length !== count) throw notKeyOf(kind);

@@ -41,7 +41,7 @@ export const readNumberedBytes = (
   return found;
 };
 
-/** Reads a whole number within bounds: what is used as a count, a length or an index must not be more than there can be. */
+/** Reads a whole number within bounds: a count, a length or an index must not exceed its possible maximum. */
 export const readWhole = (name: string, properties: Properties, least: number, most: number): number => {
   const number = properties[name];
   if (typeof number !== 'number' || !Number.isInteger(number) || number < least || number > most) {
@@ -84,7 +84,7 @@ const CATEGORIES_A_PROPERTY = 200;
 /** Most categories of one tally: the row of an hour stays below 1 MiB. */
 export const MAX_TALLY_CATEGORIES = 750;
 
-// Room for 64 more: if DETECTION_CATEGORIES changes while a day is full, its new categories find room all the same.
+// Room for 64 more: if DETECTION_CATEGORIES changes while a day is full, its new categories still find room.
 const MAX_TALLY_PROPERTIES = 5;
 
 /** The properties that may hold a tally: `day`, `day_1`, … */
@@ -117,7 +117,7 @@ const readCount = (value: unknown): number => {
   return counterFrom(value);
 };
 
-/** The tally under a name in a row; undefined if there is none. */
+/** The tally under a name in a row; undefined if it does not exist. */
 export const readTallyText = (name: string, properties: Properties, kind: 'day' | 'hour'): Tally | undefined => {
   const [head, ...more] = readTexts(name, properties).map(readObject);
   if (head === undefined) return undefined;

@@ -8,8 +8,8 @@ import { DAY_TALLY, readDay, readTexts, tallyProperties, tallyPropertyNames, tex
 import { inStripe, STATE_PROPERTIES, stateFrom, STRIPES, type StripeState } from './stripes.ts';
 
 /**
- * The active cameras of a stripe's day, in the order of their first events. The list is only appended to, so one that was read later
- * than an index has its id.
+ * The active cameras of a stripe's day, in the order of their first events. The list is only appended to, so a list that was read
+ * later than an index has its id.
  */
 export interface CameraList {
   readonly ids: readonly string[];
@@ -19,10 +19,10 @@ export interface CameraList {
   readonly texts: readonly string[];
 }
 
-/** A `day` row, or what was read of it: what one stripe of a shard counted on the day. */
+/** A `day` row, or its properties that were read: the counts of one stripe of a shard on the day. */
 export interface StripeRow extends StripeState {
   readonly tally: Tally;
-  /** By hour of the day, 0 to 23; those that have events. */
+  /** By hour of the day, 0 to 23; the hours that have events. */
   readonly hours: Buckets;
   readonly cameras: CameraList;
 }
@@ -49,7 +49,7 @@ const MAX_TEXTS = Math.ceil(MAX_LIST / (MAX_TEXT - 129));
 const CAMERAS = 'cameras';
 const ALL_HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 
-/** What is damaged if other rows of a stripe name a camera or a category that its `day` row does not list. */
+/** The damage if other rows of a stripe name a camera or a category that its `day` row does not list. */
 export const listsTooShort = (partition: string, stripe: number): DamagedRow =>
   new DamagedRow(partition, inStripe(DAY_KEY, stripe), 'its lists lack a camera or a category that other rows have');
 
@@ -58,7 +58,7 @@ export const hasRoom = ({ ids, texts }: CameraList, more: readonly string[]): bo
   ids.length + more.length <= MAX_CAMERAS_PER_SHARD &&
   [...texts, ...more].reduce((length, text) => length + text.length + 1, 0) <= MAX_LIST;
 
-/** The list with cameras appended; those that it has already are skipped. */
+/** The list with cameras appended; known cameras are skipped. */
 export const withCameras = (list: CameraList, cameraIds: Iterable<string>): CameraList => {
   const added = new Set([...cameraIds].filter((id) => !list.indexes.has(id)));
   if (added.size === 0) return list;
@@ -90,7 +90,7 @@ const cameraListFrom = (texts: readonly string[]): CameraList => {
   };
 };
 
-/** What is read of a `day` row, beside its state. */
+/** The properties to read of a `day` row, in addition to its state. */
 export interface StripeDetail {
   /** Its tally, which also names the categories. */
   readonly tally: boolean;
@@ -107,7 +107,7 @@ export const stripeProperties = ({ tally, cameras, hours }: StripeDetail): reado
   ...bucketProperties(hours),
 ];
 
-/** A `day` row, or what was read of it; what was not read is empty. @throws {DamagedRow} */
+/** A `day` row, or its properties that were read; the others are empty. @throws {DamagedRow} */
 export const stripeRowFrom = (row: StoredRow, { tally }: Pick<StripeDetail, 'tally'> = { tally: true }): StripeRow =>
   decodingRow(row, () => ({
     ...stateFrom(row),
@@ -123,7 +123,7 @@ const countsOf = ({ tally, hours, cameras }: StripeRow): NewProperties => ({
   ...Object.fromEntries(cameras.texts.map((text, index) => [textName(CAMERAS, index), text])),
 });
 
-/** Whether a row still says what the stripe counted: only its state may be another one. */
+/** Whether a row still says what the stripe counted: only its state may differ. */
 export const hasSameCounts = ({ properties }: StoredRow, before: StripeRow): boolean =>
   Object.entries(countsOf(before)).every(([name, value]) => {
     const stored = properties[name];
@@ -133,7 +133,7 @@ export const hasSameCounts = ({ properties }: StoredRow, before: StripeRow): boo
   });
 
 /**
- * Writes what a commit changes of a stripe's row. The key is that of stripe 0.
+ * Writes what a commit changes of a stripe's row. The key is the key of stripe 0.
  *
  * @param before undefined: the stripe has no row yet
  * @param changed the hours that changed

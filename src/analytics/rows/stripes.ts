@@ -13,7 +13,7 @@ import { readWhole } from './properties.ts';
 
 // The counter rows of a shard exist once per stripe, and a counter is the sum over the stripes: how they are named, counted and read together.
 
-/** Most stripes of a shard. More instances than that share stripes; a day that has so many writers needs more shards. */
+/** Most stripes of a shard. More instances than that share stripes; a day with more writers needs more shards. */
 export const MAX_STRIPES = 64;
 
 /** Greatest number of an attempt to rewrite a day: the SDK sends numbers without a type, and storage takes them for 32 bits. */
@@ -31,7 +31,7 @@ export interface RowRequest {
   readonly select: readonly string[];
 }
 
-/** The keys of a counter row in all stripes: `!` is the character after the space. Those of `day` include `day sealed`. */
+/** The keys of a counter row in all stripes: `!` is the character after the space. The fields of `day` include `day sealed`. */
 export const stripesOf = (key: string): KeyRange => ({ from: key, before: `${key}!` });
 
 /** The plain key of a counter row and its stripe. @throws {DecodeError} */
@@ -51,7 +51,7 @@ export const STRIPES = 'stripes';
 export const MARK = 'mark';
 const ATTEMPT = 'attempt';
 
-/** What a `day` row says of its shard, beside its counts. */
+/** What a `day` row says of its shard, in addition to its counts. */
 export interface StripeState {
   /** How many stripes the shard has, numbered from 0. Only stripe 0's row says it; the others say 1. */
   readonly stripes: number;
@@ -101,7 +101,7 @@ export const readSealed = async (table: Table, partition: string): Promise<Seale
 /** The `day sealed` row of a shard that has no stripe yet, for a seal to insert. */
 export const UNSEALED: NewProperties = { [ATTEMPT]: 0, [STRIPES]: 0 };
 
-/** What a new stripe writes beside its own rows: the number of stripes into `day sealed`, and into stripe 0's row if it is another one. */
+/** The writes of a new stripe in addition to its own rows: the number of stripes into `day sealed`, and into stripe 0's row if it is another row. */
 export const newStripeWrites = (stripe: number, sealed: SealedRow | undefined): readonly StoringWrite[] => {
   const stripes = Math.max(stripe + 1, sealed?.stripes ?? 0);
   const touch = writeOf(
@@ -138,7 +138,7 @@ export interface ShardRows {
 /**
  * Lists the `day` rows of all stripes of a shard, and then `day sealed`, which comes last.
  *
- * @param select the properties to read beside those of {@link stateFrom} and {@link sealedFrom}
+ * @param select the properties to read in addition to the properties of {@link stateFrom} and {@link sealedFrom}
  * @throws {StorageTrouble | DamagedRow}
  */
 export const listStripes = async (
@@ -181,7 +181,7 @@ export const readStripes = async (
     const { rows, continuation } = await table.page(partition, stripesOf(key), { select });
     if (continuation === undefined) return byStripe(rows);
   }
-  // If two readings in a row have the same versions, no row changed between the end of the first one and the start of the second, and the
+  // If two readings in a row have the same versions, no row changed between the end of the first reading and the start of the second, and the
   // number of stripes did not either.
   let before: string | undefined;
   for (let tries = 0; tries < COLLECT_TRIES; tries += 1) {

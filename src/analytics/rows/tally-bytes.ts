@@ -5,14 +5,14 @@ import { type CategoryTally, NO_COUNT, type Tally } from '../model/tally.ts';
 // limits (1,440 minutes with 64 categories) fits a row of 1 MiB in this form only.
 //
 // A tally begins with twice the number of its categories, plus 1 if its three counts of events follow; without them it is of one event,
-// neither reviewed nor annotated, as most frames are. Then each category, ascending by its index in a list that is kept elsewhere: eight
-// times the number of indexes left out since the one before, plus a bit for each of its three counts that is not 0; and those counts.
-// Counts may be negative: a stripe may hold the correction of an event that another one counted. A frame without detections takes one byte.
+// neither reviewed nor annotated, as most frames are. Then each category, ascending by its index in a list that is kept elsewhere. First
+// eight times the number of skipped indexes, plus a bit for each of its three counts that is not 0; and those counts.
+// Counts may be negative: a stripe may hold the correction of an event that another stripe counted. A frame without detections takes one byte.
 
 /** Greatest size of a signed count: its zigzag form is still a safe integer. */
 const MAX_SIGNED = 2 ** 52 - 1;
 
-/** Greatest size of a stored counter: 10,000 of each of a billion frames. The sum of 64 stripes is exact, and whatever is added can be encoded. */
+/** Greatest size of a stored counter: 10,000 of each of a billion frames. The sum of 64 stripes is exact, and every sum can be encoded. */
 const MAX_COUNTER = 10 ** 13;
 
 /** A counter as it was read. @throws {DecodeError} if it is greater than any can be */
@@ -51,7 +51,7 @@ export class ByteWriter {
     this.count(value < 0 ? -2 * value - 1 : 2 * value);
   }
 
-  /** Adds bytes as they are. */
+  /** Adds plain bytes. */
   raw(bytes: Iterable<number>): void {
     for (const byte of bytes) this.#bytes.push(byte);
   }
@@ -61,13 +61,13 @@ export class ByteWriter {
     return this.#bytes.length;
   }
 
-  /** All that was added. */
+  /** All added bytes. */
   bytes(): Uint8Array {
     return new Uint8Array(this.#bytes);
   }
 }
 
-/** Encodes with a writer of its own. */
+/** Encodes with its own writer. */
 export const encoded = (write: (writer: ByteWriter) => void): Uint8Array => {
   const writer = new ByteWriter();
   write(writer);

@@ -40,7 +40,7 @@ export type AlertTypeName = AlertType['name'];
 /** The names of all alert types, in the table's order. */
 export const ALERT_TYPE_NAMES: readonly AlertTypeName[] = ALERT_TYPES.map((type) => type.name);
 
-/** The alert type of a name, which is case-sensitive; undefined where there is none. */
+/** The alert type of a name, which is case-sensitive; undefined if no type has it. */
 export const findAlertType = (name: string): AlertType | undefined => ALERT_TYPES.find((type) => type.name === name);
 
 /** The alert type of one of their names. */

@@ -3,8 +3,8 @@ import { MESSAGE, type SpeechNumber, speechOf } from './speech.ts';
 
 /**
  * Which attempt to reach a recipient a call belongs to. The line is given it with the request to place the call, and returns it with
- * every event: so any instance knows whom a call was for, also where the answer to that request was lost. The attempt's id is random;
- * an event with another one changes nothing about a recipient.
+ * every event. So any instance knows the recipient of a call, even if the answer to that request was lost. The attempt's id is random;
+ * an event with another id changes nothing about a recipient.
  */
 export interface AttemptRef {
   readonly notificationId: NotificationId;
@@ -26,7 +26,7 @@ export const formatCallContext = ({ notificationId, index, attemptId }: AttemptR
   `${notificationId}/${index}/${attemptId}`;
 
 /**
- * That of a speech: the call's, with the number of the speech if it is not the message.
+ * The context of a speech: the call's context, with the number of the speech if it is not the message.
  *
  * @example formatSpeechContext({ notificationId, index: 3, attemptId, speech: 9 }) // 'fe5c…-81aa…/3/3f0c…e1/9'
  */

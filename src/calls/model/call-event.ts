@@ -13,7 +13,7 @@ import type { SpeechNumber } from './speech.ts';
  * - `no_speech`: speech is not available: the callee would hear nothing;
  * - `rejected`: surely not done, for a reason that is not known;
  * - `unanswered`: no usable answer to a request: it may have been done;
- * - `gone`: the call does not exist (any more).
+ * - `gone`: the call does not exist or no longer exists.
  */
 export type Failure =
   | 'no_answer'

@@ -4,14 +4,14 @@ export interface Clock {
   now(): number;
 
   /**
-   * Runs something once, after so many milliseconds. It does not keep the process alive.
+   * Runs a function once, after this time in milliseconds. It does not keep the process alive.
    *
    * @returns what cancels it
    */
   after(ms: number, run: () => void): () => void;
 }
 
-/** Waits so many milliseconds by a clock. It does not keep the process alive. */
+/** Waits by a clock, in milliseconds. It does not keep the process alive. */
 export const sleepBy = async (clock: Clock, ms: number): Promise<void> =>
   new Promise((resolve) => void clock.after(ms, resolve));
 

@@ -2,23 +2,23 @@ import type { AlertType } from './alert-types.ts';
 import type { CallId, NotificationId } from './ids.ts';
 import type { PhoneNumber } from './phone-number.ts';
 
-/** Somebody to be phoned. */
+/** A person to be phoned. */
 export interface Callee {
   readonly number: PhoneNumber;
-  /** Shown beside the number, never spoken. */
+  /** Shown with the number, never spoken. */
   readonly name?: string | undefined;
 }
 
 /** What a notification request asks for. Two requests that ask for the same are the same request. */
 export interface NotificationRequest {
   readonly alertType: AlertType;
-  /** In waves; without waves there is one. All numbers are distinct. */
+  /** In waves; without waves there is a single wave. All numbers are distinct. */
   readonly waves: readonly (readonly Callee[])[];
   /** Shown, never spoken. */
   readonly reference?: string | undefined;
   /** Spoken in the message: the place. */
   readonly details?: string | undefined;
-  /** Whether somebody has to press a key. */
+  /** Whether a callee has to press a key. */
   readonly confirm?: boolean | undefined;
   /**
    * From one wave to the next, in milliseconds. With it, the rest is stopped when enough have confirmed; without it there are no waves, and
@@ -31,7 +31,7 @@ export interface NotificationRequest {
   readonly callbackBaseUrl?: string | undefined;
 }
 
-/** What became of a notification request. */
+/** The result of a notification request. */
 export type Sent =
   | { readonly kind: 'sent'; readonly id: NotificationId; readonly calls: readonly SentCall[] }
   /** No recipient may be called: impossible numbers, the allowed prefixes, or the day's limit. Nothing was stored. */
@@ -50,7 +50,7 @@ export type WaitingCode = (typeof WAITING_CODES)[number];
 /** Why a recipient is never called. */
 export type FailedCode = 'impossible_number' | 'not_allowed' | 'day_limit' | 'refused';
 
-/** What became of one recipient within the request, in the order of the request. */
+/** The state of each recipient, in the order of the request. */
 export type SentCall =
   | { readonly recipient: PhoneNumber; readonly status: 'placed'; readonly callId: CallId }
   | { readonly recipient: PhoneNumber; readonly status: 'failed'; readonly code: FailedCode; readonly reason: string }

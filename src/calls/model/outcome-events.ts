@@ -1,6 +1,6 @@
-/** An outcome that others are told of: a CloudEvent without the envelope that is the same for all. */
+/** An outcome to publish: a CloudEvent without the common envelope. */
 export interface OutcomeEvent {
-  /** The same for the same outcome, so that a repeat is recognised. */
+  /** The same for the same outcome, so that the receiver recognizes a repeat. */
   readonly id: string;
   readonly type: 'Notification.RecipientFinal' | 'Notification.Completed' | 'Notification.Acknowledged';
   /** The notification's id. */
@@ -11,7 +11,7 @@ export interface OutcomeEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Where outcomes are published: each has entries of its own among what is due, so that none holds up another. */
+/** Where outcomes are published: each has its own entries in the outbox, so that no destination delays another. */
 export const DESTINATIONS = ['topic', 'webhook'] as const;
 
 /** Where outcomes are published. */
@@ -25,7 +25,7 @@ export interface OutcomeTopic {
   /**
    * Publishes events; fulfils when the topic has taken all of them. Ends within {@link LONGEST_PUBLISHING_MS}.
    *
-   * @throws whatever the topic's client throws: tried again later
+   * @throws any error of the topic's client: tried again later
    */
   publish(events: readonly OutcomeEvent[]): Promise<void>;
 }

@@ -1,14 +1,14 @@
 /**
- * What became of an attempt; the same words in answers, rows, logs and alerts.
+ * The outcome of an attempt; the same words in answers, rows, logs and alerts.
  * - `confirmed`: the callee pressed 1;
  * - `cannot_go`: the callee pressed 3, and not 1;
  * - `heard`: the line reported that the whole message was spoken;
- * - `unconfirmed`: it was, and neither 1 nor 3 was pressed where they were asked for;
+ * - `unconfirmed`: it was, and neither 1 nor 3 was pressed although the call asked for a key;
  * - `cut_short`: it surely started, and the callee hung up, or its end was not reported;
  * - `no_answer`, `busy`, `declined`: as the telephone network says;
- * - `refused`: calling this number is of no use, or the line or our own rules refuse to call it;
+ * - `refused`: this number cannot be reached, or the line or our own rules refuse to call it;
  * - `stopped`: it rang, and was hung up by a stop, by enough confirmations, or because another call reached the callee;
- * - `unknown`: nothing was surely spoken, for another reason or for none that is known.
+ * - `unknown`: the message was perhaps not spoken, for another or an unknown reason.
  */
 export const OUTCOMES = [
   'confirmed',
@@ -24,5 +24,5 @@ export const OUTCOMES = [
   'unknown',
 ] as const;
 
-/** What became of an attempt. */
+/** The outcome of an attempt. */
 export type Outcome = (typeof OUTCOMES)[number];

@@ -4,7 +4,7 @@ import type { CallResult, Failure } from './call-event.ts';
 import type { CallId } from './ids.ts';
 import type { PhoneNumber } from './phone-number.ts';
 
-/** A line to the telephone network. Each method ends within {@link LONGEST_REQUEST_MS} and throws nothing but {@link PhoneLineError}. */
+/** A line to the telephone network. Each method ends within {@link LONGEST_REQUEST_MS} and only throws {@link PhoneLineError}. */
 export interface PhoneLine {
   /** A short word, stored with each attempt: an attempt of another line than the present one cannot continue. */
   readonly name: string;
@@ -27,23 +27,23 @@ export interface PhoneLine {
   /**
    * Ends a call for everyone. Succeeds if the call is over already.
    *
-   * @param isAnswered whether the callee is known to have answered; if not, a line may leave a call in peace that was answered meanwhile
+   * @param isAnswered whether the callee is known to have answered; if not, a line may keep a call that was answered in the meantime
    */
   hangUp(callId: CallId, isAnswered: boolean): Promise<void>;
 
   /**
-   * Checks, without calling anybody, that calls can be placed.
+   * Checks, without a call, that calls can be placed.
    *
    * @throws {PhoneLineError} `set_up` if credential, permission or number are surely refused; other failures say nothing
    */
   check(): Promise<void>;
 }
 
-/** What is asked of a connected call whose message does not go with the call request. */
+/** Requests about a connected call whose message does not go with the call request. */
 export interface CallMedia {
   /**
-   * Starts to speak a text. Repeated only if the first request surely had no effect, so that nobody hears the text twice. A speech after
-   * the message ends what is being spoken.
+   * Starts to speak a text. Repeated only if the first request surely had no effect, so that the callee does not hear the text twice.
+   * A speech after the message ends the current speech.
    *
    * @param speech comes back with the events about the speech; undefined: a call that another system placed
    */
@@ -57,7 +57,7 @@ export interface CallMedia {
   listen(callId: CallId, number: PhoneNumber, attempt: AttemptRef): Promise<void>;
 }
 
-/** A request to call somebody. */
+/** A request to call a person. */
 export interface CallRequest {
   readonly number: PhoneNumber;
   readonly alertType: AlertType;

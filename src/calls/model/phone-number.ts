@@ -3,7 +3,7 @@ import * as z from 'zod';
 /** A phone number in E.164 form: `+`, a country code, at most 15 digits in all. */
 export type PhoneNumber = string & { readonly __brand: 'PhoneNumber' };
 
-/** A phone number with most of its digits hidden: the form in logs, answers and the rows of what is over. */
+/** A phone number with most of its digits hidden: the form in logs, answers and the rows of completed notifications. */
 export type MaskedNumber = string & { readonly __brand: 'MaskedNumber' };
 
 /** E.164. The HTTP API's schemas use it too. */

@@ -1,4 +1,4 @@
-/** A speech of a call: the message, its first and its second repeat, or one of the two goodbyes. A later one has a higher number. */
+/** A speech of a call: the message, its first and its second repeat, or one of the two goodbyes. A later speech has a higher number. */
 export type SpeechNumber = (typeof SPEECHES)[number];
 
 /** The message that every call begins with. */
@@ -7,16 +7,16 @@ export const MESSAGE = 0;
 export const MOST_REPEATS = 2;
 /** Said to a callee who cannot go. */
 export const UNDERSTOOD = 8;
-/** Said to a callee who has confirmed: also if that comes after `UNDERSTOOD`. */
+/** Said to a callee who has confirmed, even after `UNDERSTOOD`. */
 export const THANKED = 9;
 
-/** What may follow the message. */
+/** The speeches that may follow the message. */
 export const LATER_SPEECHES = [1, MOST_REPEATS, UNDERSTOOD, THANKED] as const;
 
 /** All speeches of a call. */
 export const SPEECHES = [MESSAGE, ...LATER_SPEECHES] as const;
 
-/** The speech of a number that comes from outside; undefined if there is none. */
+/** The speech of a number that comes from outside; undefined if it is no such number. */
 export const speechOf = (number: number): SpeechNumber | undefined => SPEECHES.find((speech) => speech === number);
 
 /** Whether it is the message, or the message again. */

@@ -49,9 +49,9 @@ export interface EventCallbacks {
 
 /** A callback that is a form, as it came. */
 export interface InstructionRequest {
-  /** That of the callback, from `api/` on. */
+  /** The path of the callback, from `api/` on. */
   readonly path: string;
-  /** As it was sent, with its `?`; empty if there is none. */
+  /** As it was sent, with its `?`; empty if it has no query. */
   readonly search: string;
   readonly form: Readonly<Record<string, string>>;
 }

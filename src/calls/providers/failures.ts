@@ -48,7 +48,7 @@ export const failureOfStatus = (
   status: number,
   waitMs: number | undefined,
 ): { readonly failure: Failure; readonly reason: string } => {
-  // A 503 with Retry-After means that nothing was done. Without it, the answer may be a gateway's, which lost that of the provider.
+  // A 503 with Retry-After means that the provider did nothing. Without it, a gateway may have lost the provider's answer.
   if (status === 429 || (status === 503 && waitMs !== undefined)) return { failure: 'capacity', reason: 'throttled' };
   if (status < 400) return { failure: 'unanswered', reason: 'unexpected answer' };
   if (status === 408 || status >= 500) return { failure: 'unanswered', reason: `answered ${status}` };

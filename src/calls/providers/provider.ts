@@ -12,7 +12,7 @@ import { type TwilioAccount, TwilioApi } from './twilio/twilio-api.ts';
 import { type TwilioCallbackOptions, TwilioCallbacks } from './twilio/twilio-callbacks.ts';
 import { type TwilioLineOptions, TwilioPhoneLine } from './twilio/twilio-phone-line.ts';
 
-/** What is the same for every provider. */
+/** The settings that all providers share. */
 interface CommonOptions extends Pick<TwilioLineOptions, 'callbackBaseUrl' | 'ringMs'> {
   /** Debug builds: the base for test calls; undefined: the usual one. */
   readonly testCallbackBaseUrl: string | undefined;

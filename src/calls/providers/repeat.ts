@@ -9,7 +9,7 @@ export interface Bounds {
   readonly tryMs: number;
   /** For all tries and the pauses between them. */
   readonly withinMs: number;
-  /** How many tries may fail. Those that meet a limit of capacity do not count. */
+  /** How many tries may fail. Requests that meet a limit of capacity do not count. */
   readonly tries: number;
 }
 
@@ -49,7 +49,7 @@ export const sendRepeatedly = async <Answer>(
       const askedMs = failure === 'capacity' ? (waitMs ?? FIRST_CAPACITY_PAUSE_MS * refused) : 0;
       const pauseMs = Math.max(backOffMs, askedMs);
       const isLast = failed >= tries || performance.now() + pauseMs >= end;
-      // An earlier try may have been carried out, whatever this one was answered. A call that is gone is gone all the same.
+      // An earlier try may have succeeded, regardless of the answer to this try. A call that is gone stays gone.
       if (isLast || !repeated.has(failure)) throw failure === 'gone' ? judged : (unclear ?? judged);
       await sleep(pauseMs);
     }

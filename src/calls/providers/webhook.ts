@@ -56,7 +56,7 @@ export const outcomeWebhook = ({ url, secret }: WebhookTarget, source: string): 
         'webhook-signature': (await signer()).sign(id, sentAt, body),
       },
       body,
-      // The body has names: it goes to no other address.
+      // The body has names: it goes only to this address.
       redirect: 'manual',
       signal,
     });

@@ -1,7 +1,7 @@
 /** How many people of a notification in waves have to confirm if the request does not say. */
 export const DEFAULT_CONFIRMATIONS_NEEDED = 1;
 
-/** Whether the rest need not be called any more. */
+/** Whether the rest need no longer be called. */
 export const areEnough = (confirmations: number, needed = DEFAULT_CONFIRMATIONS_NEEDED): boolean =>
   confirmations >= needed;
 

@@ -4,7 +4,7 @@ export const CALLS_USED_UP = 'the calls of this UTC day are used up: see CALLS_P
 /** Anomalies of a bad day must not use up the calls that a fire needs. */
 const KEPT_FOR_URGENT = 0.2;
 
-/** The calls of a UTC day, as they are counted. Each claim is one. */
+/** The calls of a UTC day. Each claim counts as a call. */
 export interface DayCalls {
   /** As `2026-11-21`. */
   readonly day: string;

@@ -6,7 +6,7 @@ import { DEFAULT_CONFIRMATIONS_NEEDED } from './confirmations.ts';
 /** The `Idempotency-Key` of a request and what it is for, as hashes: the key's characters are the caller's. */
 export interface KeyUse {
   readonly keyHash: string;
-  /** Of all that the request asks for. */
+  /** A hash of the whole request. */
   readonly fingerprint: string;
 }
 

@@ -11,5 +11,5 @@ const ANSWERS: ReadonlyMap<string, Answer> = new Map([
 export const answerOfKey = (key: string | undefined): Answer | undefined =>
   key === undefined ? undefined : ANSWERS.get(key);
 
-/** How long keys are waited for after the last word, in milliseconds: a thumb needs 5 s, and nobody holds a silent phone for longer than 10. */
+/** How long a call waits for keys after the last word, in milliseconds: a thumb needs 5 s, and callees hang up a silent phone after 10. */
 export const KEYS_AFTER_MS = 8_000;

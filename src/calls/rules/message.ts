@@ -13,16 +13,16 @@ export const MAX_SPOKEN_CHARACTERS = 4_000;
 /** The longest details of a request, in characters as people count them. */
 export const MAX_DETAILS_CHARACTERS = 200;
 
-/** What a message says beside its alert type. */
+/** The parts of a message in addition to its alert type. */
 export interface MessageTerms {
   /** The place: spoken once in each unit. */
   readonly details?: string | undefined;
-  /** Whether keys are asked for. */
+  /** Whether the message asks for keys. */
   readonly confirm?: boolean | undefined;
 }
 
 /**
- * What a callee hears: the unit, and the menu after it if keys are asked for. The whole of it is spoken three times.
+ * What a callee hears: the unit, and the menu after it if the message asks for keys. Both are spoken three times.
  *
  * @example callMessage('Ridge Watch', ConfirmedFire, { confirm: true, details: 'Antelope Ridge, camera 4' })
  *   // { unit: "… Confirmed fire has been reported. Antelope Ridge, camera 4. Press 1 to confirm, …", hasKeys: true }
@@ -35,7 +35,7 @@ export const callMessage = (serviceName: string, alertType: AlertType, terms: Me
 /** The whole message as one text. */
 export const spokenMessage = ({ unit }: CallMessage): string => unit.repeat(REPETITIONS);
 
-/** What is said once, and repeated; without the menu. Ends with a space. */
+/** The text that is repeated; without the menu. Ends with a space. */
 export const messageUnit = (serviceName: string, alertType: AlertType, { details }: MessageTerms = {}): string =>
   `You've received a new Alert from ${serviceName}. ${alertType.phrase} ${details === undefined ? '' : sentenceOf(details)}`;
 
@@ -44,11 +44,11 @@ const MENU = 'Press 1 to confirm, 2 to hear it again, 3 if you cannot go. ';
 // Without a full stop the voice runs on into the menu.
 const sentenceOf = (details: string): string => `${details}${/[.!?…]$/.test(details) ? '' : '.'} `;
 
-/** What is said to a callee who has confirmed, or cannot go. */
+/** The answer to a callee who has confirmed, or cannot go. */
 export const goodbyeText = (speech: typeof THANKED | typeof UNDERSTOOD): string =>
   speech === THANKED ? 'Confirmed. Thank you.' : 'Understood. Thank you.';
 
-/** What is said in a speech of a call. */
+/** The text of a speech. */
 export const spokenText = (speech: SpeechNumber, message: CallMessage): string =>
   speech === THANKED || speech === UNDERSTOOD ? goodbyeText(speech) : spokenMessage(message);
 
@@ -57,7 +57,7 @@ export const spokenText = (speech: SpeechNumber, message: CallMessage): string =
 const SLOWEST_MS_PER_LETTER = 120;
 const SLOWEST_MS_PER_SIGN = 400;
 const START_OF_SPEECH_MS = 10_000;
-// A little slower than they speak: who is taken for reached is not called again.
+// A little slower than the voices: a recipient who counts as reached is not called again.
 const USUAL_MS_PER_CHARACTER = 80;
 
 const slowestMs = (text: string): number => {
@@ -67,9 +67,9 @@ const slowestMs = (text: string): number => {
 
 /** How long a message is spoken, in milliseconds. */
 export interface SpeakingTimes {
-  /** So long after its start, one unit was surely spoken. */
+  /** After this time from its start, one unit was surely spoken. */
   readonly unitMs: number;
-  /** So long after it was asked for, the message has surely ended. */
+  /** After this time from the request to speak, the message has surely ended. */
   readonly messageMs: number;
 }
 

@@ -2,9 +2,9 @@ import { type NotificationId, timeOf } from '../model/ids.ts';
 
 /** How people are called. Times are in milliseconds. */
 export interface PhoneRules {
-  /** Calls to one person at most, those included of which nothing was heard. Waiting for a free line costs none. */
+  /** Calls to one person at most, including calls without any report. Waiting for a free line costs no attempt. */
   readonly attempts: number;
-  /** From the end of an attempt to the next one. */
+  /** From the end of an attempt to the next attempt. */
   readonly retryMs: number;
   /** From a request to its last attempt. */
   readonly deadlineMs: number;
@@ -21,8 +21,7 @@ export interface PhoneRules {
 }
 
 /**
- * When nobody of a notification is dialled any more, in milliseconds since 1970: it follows from the id alone, so that who waits is known to be
- * late without the row. Whoever finds somebody late and whoever gives them up must go by this one rule.
+ * The deadline of a notification's calls, in milliseconds since 1970. It follows from the id alone, without the row.
  */
 export const deadlineOf = (id: NotificationId, { deadlineMs }: Pick<PhoneRules, 'deadlineMs'>): number =>
   timeOf(id) + deadlineMs;

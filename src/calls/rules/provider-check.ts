@@ -1,11 +1,11 @@
 import * as z from 'zod';
 
-// Whether the provider would place calls is checked without calling anybody. Times are in milliseconds since 1970.
+// Checks without a call whether the provider would place calls. Times are in milliseconds since 1970.
 
 /** The last check of the provider, as it is stored. */
 export const providerCheckSchema = z.object({
   at: z.number(),
-  /** Why calls surely cannot be placed; undefined: nothing is known against it. */
+  /** Why calls surely cannot be placed; undefined: no known fault. */
   reason: z.string().optional(),
   /** Since when that is so. */
   since: z.number().optional(),

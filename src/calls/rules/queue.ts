@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-// Who gets the next line: one rule for all recipients that wait, over all instances. Times are in milliseconds since 1970.
+// The recipient that gets the next line: one rule for all recipients that wait, over all instances. Times are in milliseconds since 1970.
 
 /** A recipient that waits to be dialed. */
 export interface Queued {
@@ -24,11 +24,11 @@ export interface OpenCall {
   readonly claimedAt: number;
   /** When the line accepted it. */
   readonly acceptedAt?: number | undefined;
-  /** When somebody answered. */
+  /** When a person or a machine answered. */
   readonly answeredAt?: number | undefined;
-  /** Hanging up was asked for. */
+  /** A hang-up was requested. */
   readonly isEnding: boolean;
-  /** Until when it holds its number and its line, if nothing more is heard of it. */
+  /** Until when it holds its number and its line, if no further report arrives. */
   readonly heldUntil: number;
 }
 
@@ -45,7 +45,7 @@ export interface LineLimits {
 
 /** What all instances know of the lines, as it is stored. */
 export const queueStateSchema = z.object({
-  /** Nobody is dialed before, and how many refusals in a row led to that. */
+  /** No dialing before, and how many refusals in a row led to that. */
   pauseUntil: z.number().optional(),
   refusals: z.int().optional(),
   /** The recipient that was refused last. */
@@ -65,16 +65,16 @@ export const queueStateSchema = z.object({
     .array(z.object({ at: z.number(), isUrgent: z.boolean() }))
     .readonly()
     .optional(),
-  /** A fault of the configuration: nobody is dialed before `until`. The operator was told at `toldAt`. */
+  /** A fault of the configuration: no dialing before `until`. The operator was told at `toldAt`. */
   fault: z.object({ until: z.number(), toldAt: z.number(), reason: z.string().optional() }).optional(),
-  /** When the next call may start, if the account may start only so many a second. */
+  /** When the next call may start, if the account limits the calls that start per second. */
   nextAt: z.number().optional(),
 });
 
 /** What all instances know of the lines. */
 export type QueueState = Readonly<z.output<typeof queueStateSchema>>;
 
-/** A phone that rang for so long had a line, and its owner has heard it. A quicker decline may be the network's. */
+/** A phone that rang for this time had a line, and its owner has heard it. A quicker decline may be the network's. */
 export const RANG_MS = 6_000;
 /** Networks release a line so late: an ended call still counts as open. */
 export const SETTLES_MS = 1_500;
@@ -82,24 +82,24 @@ export const SETTLES_MS = 1_500;
 export const PAUSES_MS = [1_000, 2_000, 4_000, 8_000, 15_000] as const;
 /** A line may ask for a longer pause, up to this. */
 export const LONGEST_ASKED_MS = 60_000;
-/** So many different recipients that are refused in a row show that there are fewer lines than configured. */
+/** This number of different recipients that are refused in a row shows that there are fewer lines than configured. */
 export const SUSPECTS = 3;
 /** Refusals further apart are not in a row. */
 export const SUSPECT_FOR_MS = 60_000;
 /** How long the lower number of calls holds. */
 export const LIMITED_FOR_MS = 600_000;
-/** For so long after a definite refusal a network is expected to report the next one as such. */
+/** For this time after a definite refusal a network is expected to report the next refusal as definite. */
 export const SURE_FOR_MS = 3_600_000;
 /** How many quick declines of a recipient cost no attempt. */
 export const FREE_DECLINES = 2;
 /** Pause after a fault of the configuration. */
 export const FAULT_PAUSE_MS = 30_000;
-/** How often the operator is told of it. */
+/** How often the operator is told. */
 export const FAULT_TOLD_EVERY_MS = 600_000;
-/** Several calls may be claimed in one look: nobody waits for a timer's turn. */
+/** Several calls may be claimed in one look: no recipient waits for a timer. */
 const START_TOLERANCE_MS = 200;
 
-/** What is to be done about the queue now. */
+/** The next step of the queue. */
 export type Next<Person> =
   | { readonly kind: 'dial'; readonly who: Person }
   /** Nothing until an event, or until then. */
@@ -113,7 +113,7 @@ const byTurn = (one: Queued, other: Queued): number =>
 export const callsAllowed = ({ limit }: QueueState, { callsAtOnce }: LineLimits, now: number): number =>
   limit !== undefined && now < limit.until ? Math.min(callsAtOnce, limit.calls) : callsAtOnce;
 
-/** Nobody is dialed before. */
+/** No dialing before. */
 const pausedUntil = ({ pauseUntil = 0, fault }: QueueState): number => Math.max(pauseUntil, fault?.until ?? 0);
 
 /**
@@ -208,7 +208,7 @@ const clearsSuspects = (
 /** A refused call request. */
 export interface Refusal {
   readonly who: string;
-  /** Refused for want of capacity. Otherwise the line could not even be reached, which tells nothing of how it refuses. */
+  /** Refused because of missing capacity. Otherwise the line could not even be reached, which tells nothing of how it refuses. */
   readonly isSure: boolean;
   /** How long the line asked to wait, in milliseconds. */
   readonly waitMs?: number | undefined;
@@ -256,7 +256,7 @@ const suspecting = (line: QueueState, who: string, open: readonly OpenCall[], no
   return { ...line, suspects: undefined, suspectAt: now, limit: { calls, until: now + LIMITED_FOR_MS } };
 };
 
-/** The lines after a fault of the configuration. Nobody is dialed for a while; `toldAt` changes if the operator must be told. */
+/** The lines after a fault of the configuration. Dialing pauses for a while; `toldAt` changes if the operator must be told. */
 export const afterFault = (line: QueueState, reason: string | undefined, now: number): QueueState => {
   const { toldAt = -Infinity } = line.fault ?? {};
   const isToTell = now - toldAt >= FAULT_TOLD_EVERY_MS;

@@ -4,7 +4,7 @@ import { RANG_MS } from './queue.ts';
 
 /** How long a recipient is tried. */
 export interface RedialTerms extends Pick<PhoneRules, 'attempts' | 'retryMs'> {
-  /** Whether a key is asked for. */
+  /** Whether the message asks for a key. */
   readonly confirm: boolean;
   /** No call request is sent after it, in milliseconds since 1970. */
   readonly deadlineAt: number;
@@ -22,16 +22,16 @@ export interface PastAttempt {
   readonly isFree?: boolean | undefined;
 }
 
-/** So many declines of a phone that rang long enough are final. */
+/** This number of declines of a phone that rang long enough is final. */
 const MOST_DECLINED = 2;
 
-/** What follows an attempt. */
+/** The step after an attempt. */
 export type AfterAttempt =
   | { readonly kind: 'final'; readonly state: 'heard' | 'confirmed' | 'cannot_go' | 'failed' | 'not_reached' }
   /** `at`: in milliseconds since 1970. */
   | { readonly kind: 'dial again'; readonly at: number };
 
-/** What follows when all attempts so far are over. A callee who was reached in any of them, however late that became known, is not called again. */
+/** The step when all attempts so far are over. A callee who was reached in any of them, however late that became known, is not called again. */
 export const afterAttempts = (
   attempts: readonly PastAttempt[],
   { attempts: most, retryMs, confirm, deadlineAt }: RedialTerms,
@@ -49,7 +49,7 @@ export const afterAttempts = (
   return isGivenUp ? { kind: 'final', state: 'not_reached' } : { kind: 'dial again', at };
 };
 
-/** Whether an attempt has reached a person: the callee heard the message or its first unit or, if keys were asked for, pressed 1. */
+/** Whether an attempt has reached a person: the callee heard the message or its first unit or, if the message asked for keys, pressed 1. */
 export const hasReached = (
   { outcome, hasHeardUnit }: Pick<PastAttempt, 'outcome' | 'hasHeardUnit'>,
   confirm: boolean,

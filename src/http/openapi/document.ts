@@ -78,7 +78,7 @@ const describeApi = (routes: readonly Route[]) =>
     },
   );
 
-/** Several routes may share a path, each with methods of its own. */
+/** Several routes may share a path, each with its own methods. */
 const describePaths = (routes: readonly Route[]): ZodOpenApiPathsObject => {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const registered of routes) {

@@ -22,8 +22,8 @@ const event = <Data extends z.ZodType>(type: string, id: string, data: Data) =>
     .meta({ id });
 
 /**
- * What the service posts by itself, as the description has it: to `OUTCOME_WEBHOOK_URL`, and to an Event Grid topic. Made when the description is
- * asked for: no instance should start later for it.
+ * What the service posts by itself, as the description has it: to `OUTCOME_WEBHOOK_URL`, and to an Event Grid topic. Made at the first request
+ * for the description, so that it does not delay the start.
  */
 export const describeWebhooks = (): NonNullable<ZodOpenApiObject['webhooks']> => {
   const about = {

@@ -4,7 +4,7 @@ import type { CsvRows } from '../../csv.ts';
 import type { ProblemCode } from '../problem-types.ts';
 
 /**
- * An answer of an operation that did what it was asked, as its declaration has it.
+ * An answer of a successful operation, as declared.
  *
  * With a `schema` alone the body is JSON; with a `mediaType` the handler gives the body as text or bytes.
  */
@@ -39,7 +39,7 @@ type GivenHeaders<Of> = Of extends { headers: infer Headers extends z.ZodObject 
 
 type Immutable<Value> = Value extends object ? { readonly [Key in keyof Value]: Immutable<Value[Key]> } : Value;
 
-/** A body that is the same for everybody while the process runs. Both forms are made once: compressing costs more than a request. */
+/** A body that is the same for all callers while the process runs. Both forms are made once: compressing costs more than a request. */
 export interface StaticBody {
   /** The strong tag of the plain body. */
   readonly etag: string;
@@ -54,7 +54,7 @@ export const answerHeader = <Schema extends z.ZodType>(id: string, schema: Schem
 /** The header of each answer that names the request, as the log does. */
 export const REQUEST_ID = 'X-Request-Id';
 
-/** What the description says about it. Answers of the Functions host itself have none. */
+/** What the description says about it. Answers of the Functions host itself lack it. */
 export const requestIdHeader = {
   [REQUEST_ID]: answerHeader(
     REQUEST_ID,

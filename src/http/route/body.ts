@@ -18,7 +18,7 @@ export interface RequestBody<Value> {
   /**
    * JSON value, or the parameters of a form (each once) → what the handler gets.
    *
-   * @param headers those of the request
+   * @param headers the headers of the request
    * @throws {Problem} if the body is wrong
    */
   readonly parse: (json: unknown, headers: BodyHeaders) => Value;
@@ -33,7 +33,7 @@ export interface DescribedContent {
   readonly examples: Readonly<Record<string, unknown>>;
 }
 
-/** What {@link jsonBody} needs besides the schema. */
+/** What {@link jsonBody} needs in addition to the schema. */
 export interface JsonBodyOptions {
   /** The most it may have, in bytes. */
   readonly maxBytes: number;
@@ -87,7 +87,7 @@ const indexIn = (json: unknown, path: readonly PropertyKey[]): number | undefine
 /**
  * The value in a request's body: JSON, or the parameters of a form.
  *
- * @throws {Problem} 411 if it came in chunks and did not arrive; 413 if it is larger; 415 for an encoding other than gzip; 400 if it is missing, is not
+ * @throws {Problem} 411 if it came in chunks and did not arrive; 413 if it is larger; 415 for an encoding other than gzip. 400 if it is missing, is not
  *   UTF-8 or not JSON, and if a form has a parameter twice
  */
 export const readBody = async (

@@ -16,7 +16,7 @@ export const entityTag = (body: string | Uint8Array): string =>
 /**
  * Whether the caller has the answer already, by its `If-None-Match`: `*`, or a list of tags, compared weakly (RFC 9110, 13.1.2).
  *
- * @param ifNoneMatch null if the request has none
+ * @param ifNoneMatch null if the request has no such header
  */
 export const isKnown = (ifNoneMatch: string | null, tag: string): boolean => {
   const text = ifNoneMatch?.trim() ?? '';
@@ -30,10 +30,10 @@ export const isKnown = (ifNoneMatch: string | null, tag: string): boolean => {
 export const acceptsGzip = (acceptEncoding: string | null): boolean =>
   /\bgzip\b(?!\s*;\s*q=0(?:\.0+)?\s*(?:,|$))/i.test(acceptEncoding ?? '');
 
-/** Shorter bodies are sent as they are. */
+/** Shorter bodies are sent without compression. */
 const WORTH_GZIP = 1_024;
 
-/** Whether a caller prefers `text/csv` to JSON, by its `Accept`: with equal weights, the one that it names first. */
+/** Whether a caller prefers `text/csv` to JSON, by its `Accept`: with equal weights, the first in the header. */
 const prefersCsv = (accept: string | null): boolean => {
   const weights = new Map(
     (accept ?? '').split(',').map((range) => {
@@ -98,7 +98,7 @@ const inBothForms = (body: string | Uint8Array | StaticBody) => {
   return { etag: entityTag(body), plain: body, gzipped };
 };
 
-/** Headers without those that have no value. */
+/** The headers that have a value. */
 export const definedHeaders = (
   headers: Readonly<Record<string, string | undefined>> = {},
 ): Readonly<Record<string, string>> =>

@@ -6,7 +6,7 @@ import { quotable } from '../problem.ts';
 /** One thing that is wrong with a value. */
 export interface Fault {
   readonly code: FaultCode;
-  /** From the value as a whole to what is wrong. */
+  /** From the whole value to its faulty part. */
   readonly path: readonly PropertyKey[];
   readonly detail: string;
 }
@@ -22,7 +22,7 @@ export const fault = (code: FaultCode, message: string, where: { path?: Property
   return { code: 'custom' as const, message, params: { ...params }, ...where };
 };
 
-/** What a schema found wrong with a value; each unknown member is a fault of its own. */
+/** The faults of a value by a schema; each unknown member is a separate fault. */
 export const faultsOf = (
   { issues }: { readonly issues: readonly z.core.$ZodIssue[] },
   value: unknown,
@@ -40,7 +40,7 @@ export const faultsOf = (
       : faultsOf(inside, value, unknownDetail);
   });
 
-/** What is wrong inside the alternative that the value is meant as; undefined if it is none of them. */
+/** The fault inside the alternative that fits the value best; undefined if no alternative fits. */
 const insideOf = ({ errors, path }: z.core.$ZodIssueInvalidUnion) => {
   const meant = errors.find((issues) => issues.length > 0 && issues.every(isInside));
   return meant && { issues: meant.map((one) => Object.assign(one, { path: [...path, ...one.path] })) };
@@ -62,7 +62,7 @@ const codeOf = (issue: z.core.$ZodIssue, value: unknown): FaultCode => {
     : 'invalid';
 };
 
-/** The value at the end of a path; undefined if there is none. */
+/** The value at the end of a path; undefined if the path leads nowhere. */
 export const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>(
     (at, step) =>
@@ -74,7 +74,7 @@ export const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =
 export const fieldOf = (path: readonly PropertyKey[]): string => path.map((step) => quotable(String(step))).join('.');
 
 /**
- * A JSON Pointer (RFC 6901) to what is wrong. A name that must not be repeated, because it may be a phone number or is very long, ends it
+ * A JSON Pointer (RFC 6901) to the faulty part. A name that must not be repeated, because it may be a phone number or is very long, ends it
  * before that name.
  */
 export const pointerOf = (path: readonly PropertyKey[]): string => {

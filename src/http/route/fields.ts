@@ -11,7 +11,7 @@ const HOST_PARAMETERS: ReadonlySet<string> = new Set(['code', 'clientid']);
 export const parameter = <Schema extends z.ZodType>(schema: Schema, description: string, example: unknown): Schema =>
   schema.meta({ param: { description, example } });
 
-/** A parameter that is taken, and stands in the description in words alone: it changes the form of the answer. */
+/** A parameter that the description mentions only in words: it changes the form of the answer. */
 export const hidden = <Schema extends z.ZodType>(schema: Schema): Schema => schema.meta({ isHidden: true });
 
 /** Whether a parameter is {@link hidden}. */
@@ -21,7 +21,7 @@ export const isHidden = (schema: z.core.$ZodType): boolean => z.globalRegistry.g
 export const NO_QUERY = z.object({});
 
 /**
- * When a rule about several members is asked: as soon as each of them is right by itself, whatever else is wrong.
+ * When a rule about several members runs: as soon as each of them is right by itself, even if other members are wrong.
  *
  * @example z.object({ from, to, limit }).superRefine(notReversed, whenRight('from', 'to'))
  */

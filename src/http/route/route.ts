@@ -20,7 +20,7 @@ export interface Incoming<Path, Query, Headers, Body> {
   readonly query: Query;
   readonly headers: Headers;
   readonly body: Body;
-  /** The query as it was sent, with its `?`; empty if there is none. */
+  /** The query as it was sent, with its `?`; empty if the request has no query. */
   readonly search: string;
   readonly log: Log;
 }
@@ -37,7 +37,7 @@ export interface Reply {
   /** Of a conditional answer: the body, if it was made before. */
   readonly staticBody?: StaticBody;
   readonly jsonBody?: unknown;
-  /** In place of `jsonBody`: one that the description has in words alone, because a hidden parameter asked for it. */
+  /** In place of `jsonBody`: a body that the description mentions only in words, because a hidden parameter selects it. */
   readonly unlistedBody?: unknown;
   /** Of a conditional answer: the same as a table, for a caller who prefers that. */
   readonly csv?: () => CsvRows;
@@ -70,12 +70,12 @@ export interface Operation<
    * @throws {Problem}
    */
   readonly demand?: (headers: HttpRequest['headers'], log: Log) => void | Promise<void>;
-  /** True: what is demanded is the bearer token of a callback, for the description. */
+  /** True: the operation needs the bearer token of a callback, for the description. */
   readonly hasCallbackToken?: boolean;
   readonly answers: Of;
-  /** Besides those that follow from the rest of the declaration, such as `invalid_request` or `not_json`. */
+  /** In addition to the problems that follow from the rest of the declaration, such as `invalid_request` or `not_json`. */
   readonly problems?: readonly ProblemCode[];
-  // A method, not a property: TypeScript then takes an operation with narrower types where any operation is asked for.
+  // A method, not a property: TypeScript then takes an operation with narrower types in place of any operation.
   handle(
     this: void,
     incoming: Incoming<Parsed<Path>, Parsed<Query>, Parsed<Headers>, Body>,
@@ -83,7 +83,7 @@ export interface Operation<
 }
 
 /**
- * Declares one operation: what comes in, what is answered, and the function between them. What comes in is checked before `handle`
+ * Declares one operation: its input, its answers, and the function between them. The input is checked before `handle`
  * gets it; what `handle` gives back is one of `answers`, by type.
  *
  * @example

@@ -42,7 +42,7 @@ type AdditionalPolicy = NonNullable<CallAutomationClientOptions['additionalPolic
 
 const LISTEN_MS = 5_000;
 
-// The SDK drops the options of this request, the abort signal too: without a deadline of its own it may hang for ever.
+// The SDK drops the options of this request, the abort signal too: without its own deadline it may hang forever.
 const listenDeadline: AdditionalPolicy['policy'] = {
   name: 'listenDeadline',
   sendRequest: async (request, next) => {
@@ -63,7 +63,7 @@ const SURELY_NOT_DONE: ReadonlySet<Failure> = new Set(['capacity', 'unreachable'
 // After a limit of capacity, the queue decides when to ask again.
 const CALL_REPEATED: ReadonlySet<Failure> = new Set(['unanswered', 'unreachable']);
 
-/** Who calls: an ACS number, or a Teams resource account (Teams Phone extensibility). */
+/** The caller: an ACS number, or a Teams resource account (Teams Phone extensibility). */
 export type Caller = { readonly phoneNumber: PhoneNumber } | { readonly teamsResourceAccountId: string };
 
 /** Settings of the line. */
@@ -77,7 +77,7 @@ export interface AcsLineOptions {
 
 /**
  * The telephone line of Azure Communication Services. All tries of one request to call, or to hang up, have the same repeatability id, with
- * which ACS acts once. Requests to speak cannot have one.
+ * which ACS acts once. Requests to speak cannot have such an id.
  */
 export class AcsPhoneLine implements PhoneLine {
   readonly name = 'acs';
@@ -144,11 +144,11 @@ export class AcsPhoneLine implements PhoneLine {
   }
 }
 
-/** Sub-codes of a request about a call that is over; of one that is over or not in that state (yet); and of a hang-up that needs no more. */
+/** Sub-codes of a request about a call that is over; of a call that is over or not in that state (yet); and of a hang-up that is already done. */
 const CALL_IS_OVER: ReadonlySet<number | undefined> = new Set([8_522, 8_528]);
 const NOT_IN_THAT_STATE: ReadonlySet<number | undefined> = new Set([8_500, 8_585]);
 const HUNG_UP: ReadonlySet<number | undefined> = new Set([8_501, 8_522, 8_528, 8_585]);
-/** Until a call that has just connected can be spoken to. */
+/** Until a call that has just connected accepts speech. */
 const STATE_PAUSE_MS = 500;
 
 const acsMedia = (connectionOf: (callId: CallId) => CallConnection): CallMedia => ({
@@ -157,7 +157,7 @@ const acsMedia = (connectionOf: (callId: CallId) => CallConnection): CallMedia =
     const options = {
       loop: false,
       ...(speech === undefined ? {} : { operationContext: formatSpeechContext(speech) }),
-      // Otherwise it would be spoken after what is being spoken.
+      // Otherwise it would play after the current speech.
       ...(speech === undefined || speech.speech === MESSAGE ? {} : { interruptCallMediaOperation: true }),
     };
     const speak = async () =>

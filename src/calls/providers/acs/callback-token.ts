@@ -11,13 +11,13 @@ export interface TokenRules {
   readonly tokenKeysUrl: string;
 }
 
-/** Fetched keys are used so long if newer ones cannot be fetched: an outage of the key server makes no callback unusable. */
+/** Fetched keys are used for this time if newer keys cannot be fetched: an outage of the key server makes no callback unusable. */
 const KEYS_USED_MS = 48 * 3_600_000;
 /** Older keys are fetched again before they are used. */
 const KEYS_FRESH_MS = 3_600_000;
-/** Between two fetches, because of age or because of an unknown key id: anybody can make up key ids. */
+/** Between two fetches, because of age or because of an unknown key id: any sender can make up key ids. */
 const KEYS_COOL_DOWN_MS = 30_000;
-/** For a fetch that a callback waits for: the callee hears silence meanwhile. */
+/** For a fetch that a callback waits for: the callee hears silence until then. */
 const KEYS_DEADLINE_MS = 3_000;
 /** How much the clocks may differ. */
 const LEEWAY_SECONDS = 30;
@@ -71,7 +71,7 @@ const publicKeys = (url: string): JWTVerifyGetKey => {
     const areThere = keys.jwks() !== undefined;
     if (areThere && now < refreshAt) return;
     refreshAt = now + (areThere ? KEYS_COOL_DOWN_MS : KEYS_FRESH_MS);
-    // jose fetches the first ones itself.
+    // jose fetches the first keys itself.
     if (!areThere) return;
     await keys.reload().then(
       () => (refreshAt = now + KEYS_FRESH_MS),

@@ -72,7 +72,7 @@ export const failedRequest = (error: unknown, now: number): PhoneLineError => {
   const { status, code, retryAfterMs: waitMs, unanswered } = readSdkError(error, now);
   if (unanswered !== undefined) return new PhoneLineError(FAILURE_WITHOUT_ANSWER[unanswered]);
   const subCode = code !== undefined && /^\d{1,9}$/.test(code) ? Number(code) : undefined;
-  // The status is that of HTTP: only the sub-code tells about the call.
+  // The status is the HTTP status: only the sub-code tells about the call.
   const meaning = OF_SUB_CODE.get(subCode ?? 0);
   const { failure, reason } = failureOfStatus(status, waitMs);
   return new PhoneLineError({
@@ -86,15 +86,15 @@ export const failedRequest = (error: unknown, now: number): PhoneLineError => {
 };
 
 const failureOf = (ofSubCode: Failure | undefined, ofStatus: Failure): Failure => {
-  // Whatever the status, nothing was done.
+  // For any status, ACS did nothing.
   if (ofSubCode === 'no_speech' || ofSubCode === 'set_up' || ofSubCode === 'capacity') return ofSubCode;
   return ofStatus === 'rejected' && ofSubCode === 'refused' ? 'refused' : ofStatus;
 };
 
-/** How a call request failed: its address is the resource's, so that most of what may be wrong with it is our set-up. */
+/** How a call request failed: its address is the resource's, so that most faults are in our configuration. */
 export const failedCallRequest = (result: FailedRequest): FailedRequest => {
   if (result.failure === 'gone') return { ...result, failure: 'set_up', reason: 'there is no such phone service' };
-  // Nobody could be spoken to.
+  // Speech was impossible.
   if (result.failure === 'no_speech') return { ...result, failure: 'set_up' };
   // There may be a call of this very request.
   return result.code === 409 ? { ...result, failure: 'unanswered' } : result;

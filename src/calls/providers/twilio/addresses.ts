@@ -18,14 +18,14 @@ export interface Address {
 const OCCASIONS: ReadonlySet<string> = new Set<Occasion>(['status', 'key', 'end']);
 const isOccasion = (text: string): text is Occasion => OCCASIONS.has(text);
 
-// Connect within 2 s, answer within 5 s, 2 repeats: all tries together get 15 s at most. Another instance may answer the next one. The fragment
+// Connect within 2 s, answer within 5 s, 2 repeats: all tries together get 15 s at most. Another instance may answer the next request. The fragment
 // is not signed.
 const WEBHOOK_RULES = '#ct=2000&rt=5000&rc=2&rp=5xx,ct,rt';
 
 /**
- * An address of ours. Nobody on the way writes its characters otherwise: the signature is that of the text.
+ * An address of ours. No proxy re-encodes its characters: the signature covers the text.
  *
- * @param path that of a callback, with its base
+ * @param path the path of a callback, with its base
  * @example addressOf('https://a.example/api/CustomCallback', { occasion: 'end', attempt })
  *   // 'https://a.example/api/CustomCallback?attempt=fe5c…-81aa…/3/3f0c…e1&on=end#ct=2000…'
  */
@@ -43,7 +43,7 @@ export const addressOf = (
   return `${path}?${parts.join('&')}${WEBHOOK_RULES}`;
 };
 
-/** @param search that of the request, as it came */
+/** @param search the query of the request, unchanged */
 export const readAddress = (search: string): Address => {
   const query = new URLSearchParams(search);
   const occasion = query.get('on') ?? '';

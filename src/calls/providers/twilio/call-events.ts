@@ -46,7 +46,7 @@ export const callEvent = (form: Form, address: Address): CallEvent | 'other' | u
     }
   }
   const key = form['Digits'] ?? '';
-  // No more than one key was asked for.
+  // The service asked for one key only.
   if (key !== '') return { ...about, kind: 'tone received', key: { key: key.slice(0, 1), sequence: keys } };
   return address.occasion === 'end' ? { ...about, kind: 'play completed', speech } : 'other';
 };

@@ -59,10 +59,10 @@ const OF_STATUS: ReadonlyMap<string, Meaning> = new Map([
 export const meaningOfError = (code = 0): Meaning => OF_ERROR.get(code) ?? {};
 
 /**
- * How a call ended that nobody answered.
+ * How an unanswered call ended.
  *
  * @param status `busy`, `no-answer`, `failed` or `canceled`
- * @param codes `code` is that of the telephone network (SIP), `subCode` Twilio's
+ * @param codes `code` is the telephone network's (SIP), `subCode` Twilio's
  */
 export const resultOfEnd = (status: string, codes: Pick<CallResult, 'code' | 'subCode'>): CallResult => {
   const { code, subCode = 0 } = codes;

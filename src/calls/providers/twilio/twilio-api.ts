@@ -80,7 +80,7 @@ export class TwilioApi {
     await this.#ask('POST', `/Calls/${callId}.json`, new URLSearchParams({ Status: status }), callSchema, signal);
   }
 
-  /** Calls to a number, the newest first. Queued ones are among them: they have no start time yet, so it is not asked for. */
+  /** Calls to a number, the newest first. Queued calls are among them: they have no start time yet, so the request does not filter by it. */
   async list(to: PhoneNumber, signal: AbortSignal): Promise<readonly ListedCall[]> {
     const query = new URLSearchParams({ To: to, PageSize: String(LISTED) });
     return (await this.#ask('GET', '/Calls.json', query, callsSchema, signal)).calls;

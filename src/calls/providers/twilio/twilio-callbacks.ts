@@ -11,22 +11,22 @@ import { messageTwiml, NOTHING, twimlOf } from './twiml.ts';
 
 /** How the callbacks of one account are verified and answered. */
 export interface TwilioCallbackOptions {
-  /** Twilio signs with one of them, also if an API key is used for requests. Two while they are rotated. */
+  /** Twilio signs with one of them, even if an API key is used for requests. Two while they are rotated. */
   readonly authTokens: readonly string[];
   /** The bases of the addresses that Twilio was given, without a slash at their ends. */
   readonly baseUrls: readonly string[];
-  /** That of the speech. */
+  /** The text of the speech. */
   readonly voice: string;
 }
 
-/** An event is handled so long before the answer; then it goes on. Twilio waits for 5 s: see the rules in our addresses. */
+/** The answer waits this long for the work of an event, which continues after it. Twilio waits for 5 s: see the rules in our addresses. */
 const HANDLED_WITHIN_MS = 4_200;
-/** Then the message is read so long. */
+/** Then the read of the message gets this time. */
 const MESSAGE_WITHIN_MS = 700;
-/** A callee who said that they cannot go may still confirm so long after the goodbye. */
+/** A callee who said that they cannot go may still confirm for this time after the goodbye. */
 const LISTENS_AFTER_GOODBYE_SECONDS = 1;
 
-/** What something comes to; undefined if it takes longer, and goes on. */
+/** The result of a promise; undefined if it takes longer. The work continues. */
 const within = async <Result>(ms: number, doing: Promise<Result>): Promise<Result | undefined> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
@@ -117,7 +117,7 @@ export class TwilioCallbacks implements InstructionCallbacks {
   }
 }
 
-/** What is said after a key that neither confirms nor declines; undefined: nothing, because the message was repeated often enough. */
+/** The text after a key that neither confirms nor declines; undefined: no text, because the message was repeated often enough. */
 const nextSpeech = (speech: SpeechNumber, isRepeat: boolean): SpeechNumber | undefined => {
   if (speech > MOST_REPEATS) return MESSAGE;
   if (!isRepeat) return speech;

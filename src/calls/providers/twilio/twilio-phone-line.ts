@@ -20,7 +20,7 @@ export interface TwilioLineOptions {
   readonly ringMs: number;
 }
 
-/** Twilio ends a call after so long, whatever keys are pressed. */
+/** Twilio ends a call after this time, regardless of keys. */
 const LONGEST_CALL_SECONDS = 300;
 /** The clocks of Twilio and of this service differ by less. Twilio tells whole seconds. */
 const CLOCKS_DIFFER_MS = 2_000;
@@ -30,7 +30,7 @@ const CHECK_MS = 10_000;
 const REPEATED: Bounds = { tryMs: 4_500, withinMs: LONGEST_REQUEST_MS, tries: 3 };
 
 /**
- * The telephone line of Twilio Programmable Voice. The message goes with the call request: the callee hears it whatever this service does then.
+ * The telephone line of Twilio Programmable Voice. The message goes with the call request: the callee hears it even if this service is down.
  * A call request is sent once, because it has no id by which Twilio would act once.
  */
 export class TwilioPhoneLine implements PhoneLine {
@@ -77,7 +77,7 @@ export class TwilioPhoneLine implements PhoneLine {
 
   async hangUp(callId: CallId, isAnswered: boolean): Promise<void> {
     try {
-      // `canceled` ends what is queued or rings, and leaves an answered call in peace.
+      // `canceled` ends a queued or ringing call, and keeps an answered call.
       await repeated(async (signal) => this.#api.end(callId, isAnswered ? 'completed' : 'canceled', signal));
     } catch (error) {
       if (!(error instanceof PhoneLineError) || error.result.failure !== 'gone') throw error;

@@ -8,11 +8,11 @@ import { addressOf } from './addresses.ts';
 
 /** What a call does next, and how the call ends. */
 export interface Instruction {
-  /** What is said; undefined: nothing. */
+  /** The text; undefined: no text. */
   readonly say?: string | undefined;
-  /** How often it is said: once by default. */
+  /** How often the text is spoken: once by default. */
   readonly times?: number;
-  /** Where a key is posted; undefined: the call does not listen. A key ends what is being said. */
+  /** Where a key is posted; undefined: the call does not listen. A key ends the speech. */
   readonly keys?: string | undefined;
   /** How long the call listens after the last word, in whole seconds. */
   readonly listenSeconds?: number;
@@ -20,7 +20,7 @@ export interface Instruction {
   readonly end?: string | undefined;
 }
 
-/** Keys count for so long after the last word of a message, in seconds. */
+/** Keys count for this time after the last word of a message, in seconds. */
 export const KEYS_AFTER_SECONDS = Math.round(KEYS_AFTER_MS / 1_000);
 
 /** Twilio takes no longer instructions in a call request (error 32018), in characters. */
@@ -60,13 +60,13 @@ export const twimlOf = ({ say, times = 1, keys, listenSeconds, end }: Instructio
   return `<?xml version="1.0" encoding="UTF-8"?><Response>${heard}${last}</Response>`;
 };
 
-/** The answer to a request that asks for nothing. */
+/** The empty answer to a request. */
 export const NOTHING = '<?xml version="1.0" encoding="UTF-8"?><Response/>';
 
 /**
  * What a call says from the beginning: the message, and afterwards a report of its end.
  *
- * @param path that of the callback, with its base
+ * @param path the path of the callback, with its base
  */
 export const messageTwiml = (
   { unit, hasKeys }: CallMessage,
@@ -85,8 +85,8 @@ export const messageTwiml = (
   );
 
 /**
- * How long the instructions of a call request become, in characters: more than {@link MOST_TWIML_CHARACTERS} are refused by Twilio, and nobody
- * would be called.
+ * How long the instructions of a call request become, in characters: more than {@link MOST_TWIML_CHARACTERS} are refused by Twilio, and the
+ * call would fail.
  *
  * @param message the longest that the service may have to say
  * @param callbackBaseUrl without a slash at its end
@@ -99,5 +99,5 @@ export const longestTwiml = (message: CallMessage, callbackBaseUrl: string, voic
     ),
   );
 
-/** All attempts of the last recipients are as long as this one. */
+/** All attempts of the last recipients are as long as this attempt. */
 const ANY: AttemptRef = { notificationId: newNotificationId(0, '0'.repeat(32)), index: 49, attemptId: '0'.repeat(36) };

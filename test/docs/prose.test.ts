@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest';
+
+import { faultsOf } from '../prose/rules.ts';
+import { sentencesOf, sentencesOfComments } from '../prose/sentences.ts';
+
+const faultsIn = (text: string): readonly string[] =>
+  sentencesOf(text).flatMap((sentence) => faultsOf(sentence.text, sentence.words));
+
+it.each([
+  'Who is busy is called again.',
+  'Whoever finds it due goes on, and so does a process that was started beside.',
+  'Send the halves: the same again would fail for ever.',
+  'What is due of it all the same is not looked at without a pause.',
+  'A check of something of which nothing was heard until its time.',
+  'The next one is dialled as soon as those of the waves before who have confirmed are enough.',
+  'One for whom there is never a line does not keep the others waiting.',
+  'With Node 22 or later at hand, the part in quotes is enough.',
+  'A late report is taken for the lost one if there is none that fits.',
+  'Waiting uses no attempt; answering and hearing nothing uses one.',
+])('rejects: %s', (sentence) => {
+  expect(faultsIn(sentence)).not.toEqual([]);
+});
+
+it.each([
+  'The service calls a busy recipient again.',
+  'To rotate the key, set the new key, tell the caller, and delete the old key.',
+  'Users who have the Owner role can create role assignments at this scope.',
+  'What happens if an instance stops while it holds a lease?',
+  'The function runs on one instance at a time, even if several instances are available.',
+  'If you do not have a storage account, create one in the same region as your function app.',
+  'For more information about what the timer logs, see the [table](#logs).',
+  'A retry policy tells the runtime to rerun a failed execution until it succeeds or the maximum number of retries occurs.',
+])('accepts: %s', (sentence) => {
+  expect(faultsIn(sentence)).toEqual([]);
+});
+
+/** A sentence of a number of words, from 3, most of them code. */
+const words = (count: number): string => `The log has ${Array.from({ length: count - 3 }, () => '`a b`').join(' ')}.`;
+
+it('rejects a sentence of more than 35 words, in which code is one word', () => {
+  expect(faultsIn(words(35))).toEqual([]);
+  expect(faultsIn(words(36))).toEqual(['36 words: at most 35']);
+});
+
+it('reads table cells, list items and comments, and tells the line', () => {
+  expect(
+    sentencesOf('# Who waits\n\n| What |\n| --- |\n| who waits |\n\n- One. Two.\n').map(({ text }) => text),
+  ).toEqual(['who waits', 'One.', 'Two.']);
+  const source =
+    '// First,\n// continued.\nconst url = "https://x"; // not read\n\n/**\n * Second.\n *\n * @returns third\n */\n';
+  expect(sentencesOfComments(source)).toEqual([
+    { text: 'First, continued.', words: 2, line: 1 },
+    { text: 'Second.', words: 1, line: 6 },
+    { text: 'CODE third', words: 2, line: 8 },
+  ]);
+});

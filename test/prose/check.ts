@@ -1,0 +1,35 @@
+/** Part of `npm run check`: rejects long sentences and the habits of `rules.ts` in all pages, and in comments. */
+import { globSync, readFileSync } from 'node:fs';
+
+import { faultsOf } from './rules.ts';
+import { type Sentence, sentencesOf, sentencesOfComments } from './sentences.ts';
+
+/** The sources whose comments are held to the rules. */
+const COMMENTS = [
+  'src/main.ts',
+  'src/settings.ts',
+  'src/{settings,storage,azure,http,analytics}/**/*.ts',
+  'src/calls/{model,rules,providers}/**/*.ts',
+  'infra/{azure,build}/**/*.ts',
+];
+
+const NOT_OURS = ['**/node_modules/**', 'dist/**', 'package/**', 'coverage/**'];
+
+const checked = (pattern: string, read: (text: string) => readonly Sentence[]): readonly string[] =>
+  globSync(pattern, { exclude: NOT_OURS })
+    .toSorted()
+    .flatMap((path) =>
+      read(readFileSync(path, 'utf8')).flatMap(({ text, words, line }) =>
+        faultsOf(text, words).map((fault) => `${path}:${line}: ${fault}\n    ${text}`),
+      ),
+    );
+
+const faults = [
+  ...checked('**/*.md', sentencesOf),
+  ...COMMENTS.flatMap((pattern) => checked(pattern, sentencesOfComments)),
+];
+for (const fault of faults) console.error(fault);
+if (faults.length > 0) {
+  console.error(`\n${faults.length} faults of wording. CONTRIBUTING.md has the style of the text.`);
+  process.exitCode = 1;
+}
