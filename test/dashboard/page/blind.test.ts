@@ -87,10 +87,16 @@ describe('the page is never green while it is blind', () => {
 
   it('a provider that refuses is red: nobody can be called, since when and why', async () => {
     const { service, head, strip, advance } = await openPage();
-    service.phone = { usable: false, since: '2026-11-21T11:59:00.000Z', reason: 'The credential is refused.' };
+    service.phone = {
+      usable: false,
+      since: '2026-11-21T11:59:00.000Z',
+      reason: 'the phone service does not accept this app',
+    };
     await advance(8_000);
     expect(head()).toEqual({ color: 'red', words: 'Nobody can be called, alerts as of 12:00:08 UTC' });
-    expect(strip()[0]).toContain('Nobody can be called since 21 Nov 11:59:00 UTC. The credential is refused.');
+    expect(strip()[0]).toContain(
+      'Nobody can be called since 21 Nov 11:59:00 UTC: the phone service does not accept this app. You see what the service answered at 21 Nov 12:00:08 UTC.',
+    );
     expectTitle(/^Nobody can be called · /);
     service.phone = { usable: true };
     await advance(8_000);
