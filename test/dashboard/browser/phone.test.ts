@@ -52,5 +52,13 @@ it('notifications of a service that phones people are listed and told as it answ
   await stage.completed((await stage.alert('Anomaly', ['+12065550400'])).notification_id);
   await nextRound();
   expect((await textsOf('.notification'))[0]).toMatch(/^Anomaly\s+✓ All heard/);
+
+  // It rings for a while.
+  await stage.alert('PointOfInterest', ['+12065550409']);
+  await nextRound();
+  await press(/Point of interest/);
+  await press('Stop…');
+  await press('Stop it');
+  await page.locator('.notification').first().getByText('Stopped').waitFor();
   await leave();
 });
