@@ -53,12 +53,15 @@ it('notifications of a service that phones people are listed and told as it answ
   await nextRound();
   expect((await textsOf('.notification'))[0]).toMatch(/^Anomaly\s+✓ All heard/);
 
-  // It rings for a while.
-  await stage.alert('PointOfInterest', ['+12065550409']);
+  // The provider refuses: the page is red, and the notification waits until it is stopped.
+  stage.acs.setUpFault = 401;
+  await stage.alert('PointOfInterest', ['+12065550500']);
   await nextRound();
+  expect(await page.locator('.page-status.red').innerText()).toContain('Nobody can be called');
+  expect(await page.locator('.attention .problem').innerText()).toContain('does not accept this app');
   await press(/Point of interest/);
   await press('Stop…');
   await press('Stop it');
-  await page.locator('.notification').first().getByText('Stopped').waitFor();
+  await page.locator('.notification').first().getByText('1 stopped').waitFor();
   await leave();
 });

@@ -23,6 +23,7 @@ export const notification = (id: string, rest: Partial<Notification> = {}): Noti
   alert_type: 'ConfirmedFire',
   created_at: before(60),
   status: 'in_progress',
+  reached: (rest.recipients ?? []).filter(({ status }) => status === 'heard' || status === 'confirmed').length,
   recipients: [person('00', 'ringing')],
   ...rest,
 });

@@ -91,6 +91,8 @@ export const notificationSchema = z.object({
   details: z.optional(z.string()),
   created_at: z.string(),
   status: z.string(),
+  /** How many recipients confirmed if the notification asks for it, else heard the message. */
+  reached: z.number(),
   confirmations_needed: z.optional(z.number()),
   next_wave_at: z.optional(z.string()),
   acknowledged_by: z.optional(z.string()),
