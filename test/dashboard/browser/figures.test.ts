@@ -4,7 +4,9 @@ import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 
+import { accuracyText, notConfirmed, totalOf } from '../../../src/dashboard/browser/model/accuracy.ts';
 import {
+  accuracySchema,
   activitySchema,
   type CameraCounts,
   camerasSchema,
@@ -77,6 +79,19 @@ describe('the figures', () => {
     await expectFigures(reader, rangeOf(`${YESTERDAY}T08:00:00Z`, `${TODAY}T07:59:59.999999Z`));
     expect(await page.getByText('Cameras are counted by UTC day').count()).toBe(1);
   });
+
+  it('say how often the AI was right, category by category', async () => {
+    const { page } = await stage.open(`?date=${YESTERDAY}&tz=utc`);
+    const answer = await stage.service.answer(`analytics/accuracy?date=${YESTERDAY}`);
+    const { categories } = z.parse(accuracySchema, answer);
+    const { flagged = 0, confirmed = 0 } = categories['smoke'] ?? {};
+    expect(flagged).toBeGreaterThan(confirmed);
+    expect(confirmed).toBeGreaterThan(0);
+    const rows = await cellsOf(page.getByRole('table', { name: 'By category' }));
+    expect(Object.fromEntries(rows.map((cells) => [cells[0], cells.at(-1)]))).toEqual(
+      Object.fromEntries(Object.entries(categories).map(([name, of]) => [name, accuracyText(of)])),
+    );
+  });
 });
 
 it('a plot has a table with what the series says, also to download', async () => {
@@ -109,11 +124,10 @@ const countsOf = (camera: CameraCounts, categories: readonly string[]): readonly
   camera.reviewed_total_events,
   camera.annotated_total_events,
   ...categories.map((category) => countOf(camera.counts_per_category, category)),
-  // Flagged, confirmed, missed, not confirmed.
-  0,
-  0,
-  0,
-  0,
+  totalOf(camera.flagged),
+  totalOf(camera.confirmed),
+  totalOf(camera.missed),
+  notConfirmed(camera),
 ];
 
 const camerasOf = ({ page }: Reader): Locator => page.getByRole('table', { name: /^Cameras/ });
@@ -129,7 +143,7 @@ describe('the cameras', () => {
     ] as const) {
       if (head !== undefined) await table.getByRole('link', { name: head, exact: true }).click();
       await reader.settled();
-      const path = `analytics/cameras?date=${YESTERDAY}&order_by=${order}&limit=15`;
+      const path = `analytics/cameras?date=${YESTERDAY}&order_by=${order}&accuracy=true&limit=15`;
       const { cameras } = z.parse(camerasSchema, await stage.service.answer(path));
       const categories = orderedCategories(cameras);
       expect(await cellsOf(table)).toEqual(

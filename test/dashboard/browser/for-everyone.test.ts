@@ -5,14 +5,14 @@ import { z } from 'zod';
 
 import { demoDays, hostileFrames, YESTERDAY } from './activity.ts';
 import { type Reader, setStage } from './stage.ts';
-import { MISSED, RUNNING, WAVES } from './stories.ts';
+import { HARMFUL, MISSED, RUNNING, WAVES } from './stories.ts';
 
 const KEY = 'everyone';
 
 const stage = setStage([...demoDays(), ...hostileFrames()]);
 
 beforeEach(() => {
-  stage.service.notifications = [RUNNING, MISSED, WAVES];
+  stage.service.notifications = [RUNNING, MISSED, HARMFUL, WAVES];
 });
 
 const found = z.object({

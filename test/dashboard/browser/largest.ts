@@ -29,11 +29,20 @@ const seriesOf = (seed: number): object => {
   return { step: 'hour', steps };
 };
 
-const camerasOf = (seed: number, query: URLSearchParams): object => {
+const seenOf = (seed: number, query: URLSearchParams) => {
   const last_event_at = new Date(NOON - (seed % 40) * 60_000).toISOString();
-  const all = CAMERAS.slice(0, Number(query.get('limit'))).map((camera_id) => ({ camera_id, last_event_at }));
-  const cameras = query.has('counts') ? all : all.map((each, index) => Object.assign(each, countsOf(seed + index)));
+  const cameras = CAMERAS.slice(0, Number(query.get('limit'))).map((camera_id) => ({ camera_id, last_event_at }));
   return { date: TODAY, days: 1, total_cameras: 1_300, cameras };
+};
+
+const camerasOf = (seed: number, query: URLSearchParams): object => {
+  const seen = seenOf(seed, query);
+  const cameras = seen.cameras.map((each, index) => {
+    const counts = countsOf(seed + index);
+    const { counts_per_category: flagged, reviewed_counts_per_category: confirmed } = counts;
+    return { ...each, ...counts, flagged, confirmed, missed: confirmed };
+  });
+  return { ...seen, cameras };
 };
 
 const activityOf = (seed: number, query: URLSearchParams): object => {
@@ -67,7 +76,9 @@ export const letEverythingChange = (service: PageService): void => {
       case '/api/analytics/series':
         return changing(pathname, seriesOf);
       case '/api/analytics/cameras':
-        return changing(`${pathname} ${query.get('limit')} ${query.get('counts')}`, (seed) => camerasOf(seed, query));
+        return changing(`${pathname} ${query.get('limit')}`, (seed) => camerasOf(seed, query));
+      case '/api/analytics/cameras/last-seen':
+        return changing(pathname, (seed) => seenOf(seed, query));
       case '/api/analytics':
         return changing(`${pathname} ${query.get('active_camera_ids')}`, (seed) => activityOf(seed, query));
       default:

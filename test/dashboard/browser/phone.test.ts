@@ -29,7 +29,7 @@ it('notifications of a service that phones people are listed and told as it answ
   );
 
   // One reached nobody: who has it is told to everybody.
-  const alert = page.locator('.attention .alert:not(.problem)');
+  const alert = page.locator('.attention .alert');
   expect((await alert.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([
     expect.stringMatching(/^✕ 1 not reached Report of fire bear-creek reached 0 of 1, .* ago I have it$/),
   ]);
@@ -52,5 +52,16 @@ it('notifications of a service that phones people are listed and told as it answ
   await stage.completed((await stage.alert('Anomaly', ['+12065550400'])).notification_id);
   await nextRound();
   expect((await textsOf('.notification'))[0]).toMatch(/^Anomaly\s+✓ All heard/);
+
+  // The provider refuses: the page is red, and the notification waits until it is stopped.
+  stage.acs.setUpFault = 401;
+  await stage.alert('PointOfInterest', ['+12065550500']);
+  await nextRound();
+  expect(await page.locator('.page-status.red').innerText()).toContain('Nobody can be called');
+  expect(await page.locator('.attention .problem').innerText()).toContain('does not accept this app');
+  await press(/Point of interest/);
+  await press('Stop…');
+  await press('Stop it');
+  await page.locator('.notification').first().getByText('1 stopped').waitFor();
   await leave();
 });

@@ -8,7 +8,9 @@ import { z } from 'zod';
 import { instantFromMilliseconds } from '../../../src/analytics/model/instant.ts';
 import { dashboardPage } from '../../../src/dashboard/page-file.ts';
 import { analyticsRange } from '../../../src/http/analytics.ts';
+import { analyticsAccuracy } from '../../../src/http/analytics-accuracy.ts';
 import { analyticsCameras } from '../../../src/http/analytics-cameras.ts';
+import { analyticsLastSeen } from '../../../src/http/analytics-last-seen.ts';
 import { analyticsSeries } from '../../../src/http/analytics-series.ts';
 import { dashboard } from '../../../src/http/dashboard.ts';
 import type { notificationAnswer } from '../../../src/http/notification-answer.ts';
@@ -19,16 +21,10 @@ import { notifications } from '../../../src/http/send-notification.ts';
 import type { CountingProcess } from '../../analytics/counting.ts';
 import { LoopbackServer } from '../../harness/loopback-server.ts';
 import { ask } from '../../http/asking.ts';
-import { laterApi } from './later-api.ts';
 import { NOON } from './activity.ts';
 
-type Answered = z.input<typeof notificationAnswer>;
-
 /** A notification as the service answers it. */
-export type Told = Omit<Answered, 'recipients'> & {
-  readonly worsened_since_acknowledged?: true;
-  readonly recipients: readonly (Answered['recipients'][number] & { readonly name?: string })[];
-};
+export type Told = z.input<typeof notificationAnswer>;
 
 const DAY_SECONDS = 86_400;
 const MOST_A_REQUEST = 5_000;
@@ -87,7 +83,9 @@ export class PageService {
     const routes = [
       analyticsRange(analytics, DAY_SECONDS),
       analyticsSeries(analytics, DAY_SECONDS),
+      analyticsAccuracy(analytics),
       analyticsCameras(analytics),
+      analyticsLastSeen(analytics),
       dashboard(dashboardPage(dirname(inject('bundles').release))),
     ];
     this.#routes = new Map(routes.map((each) => [`/api/${each.path}`, each]));
@@ -176,16 +174,8 @@ export class PageService {
   }
 
   async #answerOf(request: HttpRequest): Promise<HttpResponseInit> {
-    const later = laterApi(request);
-    const route = this.#routes.get(new URL(later.request.url).pathname);
-    if (route === undefined) {
-      return later.otherwise === undefined
-        ? { status: 404 }
-        : conditionalAnswer({ jsonBody: later.otherwise }, request);
-    }
-    const answer = answerSchema.parse(await route.handler(later.request, context()));
-    if (later.changed === undefined || answer['status'] !== 200) return answer;
-    return conditionalAnswer({ jsonBody: later.changed(JSON.parse(String(answer['body']))) }, request);
+    const route = this.#routes.get(new URL(request.url).pathname);
+    return route === undefined ? { status: 404 } : answerSchema.parse(await route.handler(request, context()));
   }
 
   async #answerNotifications(request: HttpRequest): Promise<HttpResponseInit> {
@@ -238,12 +228,9 @@ export class PageService {
   }
 }
 
-/** It runs, or did not reach somebody, and was not stopped. */
-const needsAttention = ({ status, recipients }: Told): boolean =>
-  status === 'in_progress' ||
-  (status === 'completed' &&
-    recipients.some((each) => ['not_reached', 'failed'].includes(each.status)) &&
-    !recipients.some((each) => each.status === 'confirmed'));
+/** It has reached too few, and was not stopped. */
+const needsAttention = ({ status, reached, confirmations_needed: needed = 1 }: Told): boolean =>
+  status !== 'stopped' && reached < needed;
 
 /** What a handler gives back; `HttpResponse` takes no other. */
 const answerSchema = z.record(z.string(), z.unknown());

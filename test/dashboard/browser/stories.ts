@@ -50,14 +50,20 @@ export const WAVES: Told = {
   reference: 'ridge-04 https://example.org/camera/ridge-04',
 };
 
-/** One heard, one waits for the next attempt, one rings. */
+/** One was not reached, one waits for the next attempt, one rings. */
 export const RUNNING: Told = {
   ...story(
     'running',
     'ConfirmedFire',
     90,
-    person('00', 'heard', attempt(88, 60, HEARD)),
-    { ...person('01', 'waiting', attempt(88, 58, NO_ANSWER)), next_attempt_at: at(-2) },
+    person('00', 'not_reached', attempt(88, 60, NO_ANSWER)),
+    {
+      ...person('01', 'waiting', attempt(88, 58, NO_ANSWER)),
+      code: 'redial',
+      reason: 'no answer',
+      since: at(58),
+      next_attempt_at: at(-2),
+    },
     person('02', 'ringing', attempt(8, undefined)),
   ),
   status: 'in_progress',

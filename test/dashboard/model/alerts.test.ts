@@ -10,6 +10,7 @@ const notification = (status: string, ...people: readonly string[]): Notificatio
   alert_type: 'ConfirmedFire',
   created_at: '2026-11-21T08:00:00Z',
   status,
+  reached: 0,
   recipients: people.map((each) => person(each)),
 });
 

@@ -23,6 +23,7 @@ export const notification = (id: string, rest: Partial<Notification> = {}): Noti
   alert_type: 'ConfirmedFire',
   created_at: before(60),
   status: 'in_progress',
+  reached: (rest.recipients ?? []).filter(({ status }) => status === 'heard' || status === 'confirmed').length,
   recipients: [person('00', 'ringing')],
   ...rest,
 });
@@ -127,7 +128,7 @@ export class PageAnswers {
         ...each,
         acknowledged_by: by,
         acknowledged_at: new Date().toISOString(),
-        worsened_since_acknowledged: false,
+        worsened_since_acknowledged: undefined,
       };
     });
     const found = this.notifications.find((each) => each.notification_id === id);
@@ -160,8 +161,8 @@ export class PageAnswers {
 
   #listed(limit: number): object {
     const cameras = this.#cameras().map(({ id }, index) => {
-      const accuracy = { fire: { flagged: index * 3, confirmed: index, missed: 1 } };
-      return Object.assign(counts(100 - index), { camera_id: id, accuracy });
+      const accuracy = { flagged: { fire: index * 3, smoke: 0 }, confirmed: { fire: index }, missed: { fire: 1 } };
+      return Object.assign(counts(100 - index), accuracy, { camera_id: id });
     });
     return { date: '2026-11-21', days: 1, total_cameras: cameras.length, cameras: cameras.slice(0, limit) };
   }

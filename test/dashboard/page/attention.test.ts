@@ -210,9 +210,9 @@ describe('the alarm', () => {
     expect(heard.shown).toEqual(['It is not known whether there are alerts.']);
     service.instead = () => undefined;
     await advance(20_000);
-    service.phone = { usable: false, reason: 'Refused.' };
+    service.phone = { usable: false, reason: 'refused' };
     await advance(8_000);
-    expect(heard.shown[1]).toBe('Nobody can be called. Refused.');
+    expect(heard.shown[1]).toBe('Nobody can be called: refused.');
   });
 
   it('is asked about once, when there is a key and nobody has decided', async () => {

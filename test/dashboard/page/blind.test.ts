@@ -87,10 +87,16 @@ describe('the page is never green while it is blind', () => {
 
   it('a provider that refuses is red: nobody can be called, since when and why', async () => {
     const { service, head, strip, advance } = await openPage();
-    service.phone = { usable: false, since: '2026-11-21T11:59:00.000Z', reason: 'The credential is refused.' };
+    service.phone = {
+      usable: false,
+      since: '2026-11-21T11:59:00.000Z',
+      reason: 'the phone service does not accept this app',
+    };
     await advance(8_000);
     expect(head()).toEqual({ color: 'red', words: 'Nobody can be called, alerts as of 12:00:08 UTC' });
-    expect(strip()[0]).toContain('Nobody can be called since 21 Nov 11:59:00 UTC. The credential is refused.');
+    expect(strip()[0]).toContain(
+      'Nobody can be called since 21 Nov 11:59:00 UTC: the phone service does not accept this app. You see what the service answered at 21 Nov 12:00:08 UTC.',
+    );
     expectTitle(/^Nobody can be called · /);
     service.phone = { usable: true };
     await advance(8_000);
@@ -111,12 +117,13 @@ describe('the page is never green while it is blind', () => {
     expect(element('#notifications .part-note').textContent).toBe('As of 21 Nov 12:00:00 UTC');
     await reload();
     expect(head().color).toBe('red');
+    await advance(120_000);
     service.hasPhone = true;
-    await advance(60_000);
+    await advance(10_000);
     expect(head().color).toBe('green');
   });
 
-  it('PHONE=off is grey where this tab never saw a phone, and it is asked for again each minute', async () => {
+  it('PHONE=off is grey where this tab never saw a phone; when it is on, the first alert is seen within 10 s', async () => {
     const service = new PageAnswers();
     service.hasPhone = false;
     const { head, strip, advance, figure } = await openPage({ service });
@@ -124,8 +131,11 @@ describe('the page is never green while it is blind', () => {
     expect(strip()).toEqual([]);
     expect(figure('total_events')).toBe('10');
     await advance(120_000);
-    expect(service.askedFor('notifications?attention')).toHaveLength(3);
     expectTitle(/^Today/);
+    service.hasPhone = true;
+    service.notifications = [notification('fire')];
+    await advance(10_000);
+    expect(strip()).toEqual([expect.stringContaining('Confirmed fire')]);
   });
 
   it('a key that is not accepted any more is red; what it showed stays, with its time', async () => {

@@ -22,7 +22,13 @@ const WAVES = notification('waves', {
         { placed_at: before(15), ended_at: before(12), outcome: 'stopped' },
       ],
     }),
-    person('11', 'waiting', { name: 'Bo', wave: 1, reason: 'for a free line', next_attempt_at: before(-30) }),
+    person('11', 'waiting', {
+      name: 'Bo',
+      wave: 1,
+      reason: 'no line is free',
+      since: before(30),
+      next_attempt_at: before(-30),
+    }),
     person('12', 'waiting', { wave: 2 }),
   ],
 });
@@ -59,7 +65,7 @@ describe('notifications', () => {
     expect([...document.querySelectorAll('.story section')].map(textOf)).toEqual([
       [
         'Wave 1 Ana +1206•••••10 ✕ Not reached ✕ No answer 11:59:10 UTC, 30 s, code 480/560480 • Stopped 11:59:45 UTC, 3 s',
-        'Bo +1206•••••11 … Waiting Not called yet. Waiting: for a free line. Next attempt at 12:00:30 UTC',
+        'Bo +1206•••••11 … Waiting Not called yet. Waiting since 11:59:30 UTC: no line is free. Next attempt at 12:00:30 UTC',
       ].join(' '),
       'Wave 2 +1206•••••12 … Waiting Not called yet.',
     ]);

@@ -1,4 +1,5 @@
-import type { CategoryAccuracy } from './answers.ts';
+import type { CameraCounts, CategoryAccuracy, CountsPerCategory } from './answers.ts';
+import { countOf } from './categories.ts';
 
 /** `3 of 40 confirmed, 2 missed`: of the reviewed frames that the AI flagged, and those that it did not flag. */
 export const accuracyText = ({ flagged, confirmed, missed }: CategoryAccuracy): string => {
@@ -7,19 +8,18 @@ export const accuracyText = ({ flagged, confirmed, missed }: CategoryAccuracy): 
   return `${right}, ${missed} missed`;
 };
 
+/** How often the AI was right about a camera, category by category: `fire: 3 of 40 confirmed, 2 missed; smoke: –`. */
+export const cameraAccuracyText = ({ flagged, confirmed, missed }: CameraCounts): string =>
+  Object.keys(flagged)
+    .map((category) => {
+      const of = (counts: CountsPerCategory): number => countOf(counts, category);
+      return `${category}: ${accuracyText({ flagged: of(flagged), confirmed: of(confirmed), missed: of(missed) })}`;
+    })
+    .join('; ');
+
 /** All categories together. */
-export const allOf = (accuracy: Readonly<Record<string, CategoryAccuracy>>): CategoryAccuracy => {
-  const all = { flagged: 0, confirmed: 0, missed: 0 };
-  for (const { flagged, confirmed, missed } of Object.values(accuracy)) {
-    all.flagged += flagged;
-    all.confirmed += confirmed;
-    all.missed += missed;
-  }
-  return all;
-};
+export const totalOf = (counts: CountsPerCategory): number =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 /** How often the AI flagged something that no reviewer confirmed: a camera with many of these cries wolf. */
-export const notConfirmed = (accuracy: Readonly<Record<string, CategoryAccuracy>>): number => {
-  const { flagged, confirmed } = allOf(accuracy);
-  return flagged - confirmed;
-};
+export const notConfirmed = ({ flagged, confirmed }: CameraCounts): number => totalOf(flagged) - totalOf(confirmed);

@@ -74,9 +74,8 @@ export const markOf = ({ status, recipients, confirmations_needed: needed = 1 }:
     : wordingOf(status);
 };
 
-/** How far a notification has come: `reached 1 of 3, 1 waiting, 1 ringing`. A recipient who heard or confirmed the message is reached. */
-export const progressText = ({ recipients }: Pick<Notification, 'recipients'>): string => {
-  const reached = withStatus(recipients, 'heard', 'confirmed').length;
+/** How far a notification has come: `reached 1 of 3, 1 waiting, 1 ringing`. */
+export const progressText = ({ reached, recipients }: Pick<Notification, 'reached' | 'recipients'>): string => {
   const open = recipientsText(withStatus(recipients, 'waiting', 'ringing', 'speaking'));
   return `reached ${reached} of ${recipients.length}${open === '' ? '' : `, ${open}`}`;
 };

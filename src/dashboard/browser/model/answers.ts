@@ -31,13 +31,19 @@ export const activitySchema = z.object({ ...period, active_camera_ids: z.optiona
 /** `GET /api/analytics/series` */
 export const seriesSchema = z.object({ step: z.enum(STEPS), steps: z.array(z.object({ ...period, ...counts })) });
 
-/** `GET /api/analytics/cameras` */
+/** `GET /api/analytics/cameras?accuracy=true` */
 export const camerasSchema = z.object({
   date: z.string(),
-  days: z.prefault(z.number(), 1),
+  days: z.number(),
   total_cameras: z.number(),
   cameras: z.array(
-    z.object({ camera_id: z.string(), ...counts, accuracy: z.prefault(z.record(z.string(), accuracy), {}) }),
+    z.object({
+      camera_id: z.string(),
+      ...counts,
+      flagged: perCategory,
+      confirmed: perCategory,
+      missed: perCategory,
+    }),
   ),
 });
 
@@ -47,12 +53,12 @@ export const accuracySchema = z.object({
   days: z.number(),
   categories: z.record(z.string(), accuracy),
   /** Days whose counters do not keep these figures. */
-  without: z.prefault(z.array(z.string()), []),
+  without: z.array(z.string()),
 });
 
 /** `GET /api/analytics/cameras/last-seen` */
 export const knownSchema = z.object({
-  cameras: z.array(z.object({ camera_id: z.string(), last_event_at: z.optional(z.string()) })),
+  cameras: z.array(z.object({ camera_id: z.string(), last_event_at: z.string() })),
 });
 
 const attempt = z.object({
@@ -69,9 +75,11 @@ const recipient = z.object({
   recipient: z.string(),
   name: z.optional(z.string()),
   status: z.string(),
+  /** Of a waiting recipient: for what, and since when. */
   reason: z.optional(z.string()),
+  since: z.optional(z.string()),
   wave: z.optional(z.number()),
-  attempts: z.prefault(z.array(attempt), []),
+  attempts: z.array(attempt),
   next_attempt_at: z.optional(z.string()),
 });
 
@@ -83,12 +91,14 @@ export const notificationSchema = z.object({
   details: z.optional(z.string()),
   created_at: z.string(),
   status: z.string(),
+  /** How many recipients confirmed if the notification asks for it, else heard the message. */
+  reached: z.number(),
   confirmations_needed: z.optional(z.number()),
   next_wave_at: z.optional(z.string()),
   acknowledged_by: z.optional(z.string()),
   acknowledged_at: z.optional(z.string()),
-  worsened_since_acknowledged: z.optional(z.boolean()),
-  recipients: z.prefault(z.array(recipient), []),
+  worsened_since_acknowledged: z.optional(z.literal(true)),
+  recipients: z.array(recipient),
 });
 
 /** `GET /api/notifications`; `phone` with `attention=true` only. */

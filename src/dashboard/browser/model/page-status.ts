@@ -13,7 +13,7 @@ import { isPhoneOff, type Part, troubleText } from './refresh.ts';
 export interface Problem {
   /** In a sentence, or several. */
   readonly text: string;
-  /** The parts that have it; empty: all of them. */
+  /** The parts that are not current because of it; empty: all of them, or it is not about a part. */
   readonly parts: readonly string[];
   /** When the oldest of what these parts show was true; undefined if one of them shows nothing. */
   readonly asOf: number | undefined;
@@ -119,15 +119,16 @@ const phoneProblem = (
 ): (Problem & { readonly short: string }) | undefined => {
   if (attention === undefined) return undefined;
   const { answer, trouble, answeredAt: asOf, nextAt } = attention;
-  const about = { parts: ['alerts'], asOf, nextAt };
   if (isPhoneOff(trouble)) {
     const text = 'The phone is off: nobody is called. This service was started with PHONE=off.';
-    return sawPhone ? { ...about, short: 'Phone is off', text } : undefined;
+    return sawPhone ? { short: 'Phone is off', text, parts: ['alerts'], asOf, nextAt } : undefined;
   }
   if (answer?.phone === undefined || answer.phone.usable) return undefined;
-  const { since, reason = '' } = answer.phone;
+  const { since, reason } = answer.phone;
   const from = since === undefined ? '' : ` since ${times.moment(Math.min(Date.parse(since), now)).text}`;
-  return { ...about, short: 'Nobody can be called', text: `Nobody can be called${from}. ${reason}`.trim() };
+  const why = reason === undefined ? '' : `: ${reason}`;
+  // The answer itself is current.
+  return { short: 'Nobody can be called', text: `Nobody can be called${from}${why}.`, parts: [], asOf, nextAt };
 };
 
 /** What is said beside a part that is not current: as of when it was true. Undefined if it is current, or shows nothing. */

@@ -87,7 +87,7 @@ export const afterTrouble = <Answer>(
   chance: number,
 ): Part<Answer> => {
   const failures = part.failures + 1;
-  const nextAt = now + (isPhoneOff(trouble) ? SLOWEST_RETRY : retryDelay(trouble, failures, pace, chance));
+  const nextAt = now + retryDelay(trouble, failures, pace, chance);
   return { ...part, waitsUntil: undefined, trouble, failures, nextAt };
 };
 

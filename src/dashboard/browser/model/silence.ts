@@ -4,8 +4,8 @@ import { SILENT_MINUTES } from './spans.ts';
 /** A camera that sent frames in the last days and sends none now. */
 export interface SilentCamera {
   readonly id: string;
-  /** The start of the minute of its last frame, ISO 8601; undefined if the service cannot tell. */
-  readonly lastAt: string | undefined;
+  /** The start of the minute of its last frame, ISO 8601. */
+  readonly lastAt: string;
 }
 
 /** Which cameras are silent now. */
@@ -16,7 +16,7 @@ export interface Silence {
   readonly sending: number;
 }
 
-const timeOf = ({ lastAt }: SilentCamera): number => Date.parse(lastAt ?? '') || 0;
+const timeOf = ({ lastAt }: SilentCamera): number => Date.parse(lastAt);
 
 /**
  * The cameras that sent frames in the last days and none for {@link SILENT_MINUTES}; undefined until that is known.

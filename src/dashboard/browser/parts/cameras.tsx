@@ -1,4 +1,4 @@
-import { accuracyText, allOf, notConfirmed } from '../model/accuracy.ts';
+import { cameraAccuracyText, notConfirmed, totalOf } from '../model/accuracy.ts';
 import type { CameraCounts } from '../model/answers.ts';
 import { countOf, orderedCategories } from '../model/categories.ts';
 import { LIMITS, orderOf } from '../model/page-state.ts';
@@ -74,9 +74,7 @@ export const Cameras = () => {
 
 /** The service knows every order but one. */
 const inOrder = (cameras: readonly CameraCounts[], order: string): readonly CameraCounts[] =>
-  order === BY_NOT_CONFIRMED
-    ? cameras.toSorted((left, right) => notConfirmed(right.accuracy) - notConfirmed(left.accuracy))
-    : cameras;
+  order === BY_NOT_CONFIRMED ? cameras.toSorted((left, right) => notConfirmed(right) - notConfirmed(left)) : cameras;
 
 const TOTALS: ReadonlyMap<string, string> = new Map([
   ['total_events', 'Frames'],
@@ -84,12 +82,6 @@ const TOTALS: ReadonlyMap<string, string> = new Map([
   ['annotated_total_events', 'Annotated'],
   [BY_NOT_CONFIRMED, 'Not confirmed'],
 ]);
-
-/** How often the AI was right about a camera, category by category. */
-const byCategory = ({ accuracy }: CameraCounts): string =>
-  Object.entries(accuracy)
-    .map(([category, of]) => `${category}: ${accuracyText(of)}`)
-    .join('; ');
 
 /** A column for each total, for each category that occurs or that they are ordered by, and for how often the AI was right. */
 const columnsOf = (
@@ -111,7 +103,7 @@ const columnsOf = (
     ...(['flagged', 'confirmed', 'missed'] as const).map((each): Column<CameraCounts> => ({
       name: each.charAt(0).toUpperCase() + each.slice(1),
       isNumber: true,
-      cell: (camera) => <span title={byCategory(camera)}>{numbers.count(allOf(camera.accuracy)[each])}</span>,
+      cell: (camera) => <span title={cameraAccuracyText(camera)}>{numbers.count(totalOf(camera[each]))}</span>,
     })),
     ordering(BY_NOT_CONFIRMED, order),
   ];
@@ -142,7 +134,7 @@ const countBy = (camera: CameraCounts, order: string): number => {
     case 'annotated_total_events':
       return camera[order];
     case BY_NOT_CONFIRMED:
-      return notConfirmed(camera.accuracy);
+      return notConfirmed(camera);
     default:
       return countOf(camera.counts_per_category, order);
   }

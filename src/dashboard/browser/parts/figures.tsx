@@ -83,7 +83,7 @@ const CameraTile = ({ id }: { readonly id: string }) => {
   return (
     <Tile name="This camera now" fact="camera_now" of={words} isBad={note !== undefined || silent !== undefined}>
       {note}
-      {silent?.lastAt === undefined ? null : (
+      {silent === undefined ? null : (
         <>
           since <Time at={silent.lastAt} /> ({lengthText(now - Date.parse(silent.lastAt))})
         </>
@@ -100,7 +100,7 @@ const Nothing = () => {
     ({ camera_id: id }) => view.cameraId === undefined || id === view.cameraId,
   );
   const newest = shown
-    .flatMap(({ last_event_at: at }) => at ?? [])
+    .map(({ last_event_at: at }) => at)
     .sort()
     .at(-1);
   const who = view.cameraId === undefined ? 'No camera' : <bdi>{view.cameraId}</bdi>;

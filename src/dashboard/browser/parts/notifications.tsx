@@ -179,7 +179,7 @@ const Story = ({ of: notification }: { readonly of: Notification }) => (
 );
 
 const RecipientStory = ({ of }: { readonly of: Recipient }) => {
-  const { name, recipient, status, reason, attempts, next_attempt_at: next } = of;
+  const { name, recipient, status, reason, since, attempts, next_attempt_at: next } = of;
   return (
     <>
       <p class="recipient">
@@ -195,7 +195,18 @@ const RecipientStory = ({ of }: { readonly of: Recipient }) => {
       </ol>
       {status !== 'waiting' || (reason === undefined && next === undefined) ? null : (
         <p class="note">
-          {reason === undefined ? null : <>Waiting: {reason}. </>}
+          {reason === undefined ? null : (
+            <>
+              Waiting
+              {since === undefined ? null : (
+                <>
+                  {' '}
+                  since <Time at={since} as="clock" />
+                </>
+              )}
+              : {reason}.{' '}
+            </>
+          )}
           {next === undefined ? null : (
             <>
               Next attempt at <Time at={next} as="clock" />

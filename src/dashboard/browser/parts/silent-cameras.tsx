@@ -24,11 +24,11 @@ export const SilentCameras = () => {
           title="Silent cameras"
           columns={[
             { name: 'Camera', cell: ({ id }) => <CameraLink id={id} span={LAST_DAY} /> },
-            { name: 'Last frame', cell: ({ lastAt }) => (lastAt === undefined ? '–' : <Time at={lastAt} />) },
+            { name: 'Last frame', cell: ({ lastAt }) => <Time at={lastAt} /> },
             {
               name: 'Age',
               isNumber: true,
-              cell: ({ lastAt }) => (lastAt === undefined ? '–' : lengthText(now - Date.parse(lastAt))),
+              cell: ({ lastAt }) => lengthText(now - Date.parse(lastAt)),
             },
           ]}
           rows={silence.cameras}
