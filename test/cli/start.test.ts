@@ -163,7 +163,7 @@ describe('a local run', () => {
 
   it.each([
     ['/usr/bin/node', 'npm run demo'],
-    ['/root/.npm/_npx/38/node_modules/node/bin/node', 'npx -y -p node@24 -c "npm run demo"'],
+    ['/home/ada/.npm/_npx/38/node_modules/node/bin/node', 'npx -y -p node@24 -c "npm run demo"'],
   ])('run by %s, prints a demo command that works in another terminal', (node, command) => {
     expect(demoCommand('npm run demo', node)).toBe(command);
   });

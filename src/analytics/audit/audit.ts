@@ -101,7 +101,7 @@ const auditOnce = async (table: Table, day: Day): Promise<Pass> => {
     unreadable.push(...own.unreadable);
   }
   const [reader, fromEvents] = [new Reader(table, new Days(table, 1, SILENT)), answersOf(counted)];
-  // For an answer that follows from no events, or does not say from which.
+  // For an answer that does not follow from events, or does not say from which.
   const versionsOfDay = counted.reduce((sum, { version }) => sum + hashOf(version), 0);
   let answers = 0;
   const compare = async (question: Question): Promise<void> => {
