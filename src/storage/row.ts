@@ -46,6 +46,15 @@ export const writeOf = (
   kind: 'merge' | 'replace' = 'merge',
 ): StoringWrite => (etag === undefined ? { kind: 'insert', rowKey, properties } : { kind, rowKey, etag, properties });
 
+/** An entity group transaction takes so many operations. */
+export const MAX_OPERATIONS = 100;
+
+/** Keys in the parts that each fit into one transaction. */
+export const inTransactions = (rowKeys: readonly string[]): readonly (readonly string[])[] =>
+  Array.from({ length: Math.ceil(rowKeys.length / MAX_OPERATIONS) }, (_, index) =>
+    rowKeys.slice(index * MAX_OPERATIONS, (index + 1) * MAX_OPERATIONS),
+  );
+
 /** The property of every row that says its format. Inserts and replacements write it; merges leave it as it is. */
 export const FORMAT_PROPERTY = 'format';
 

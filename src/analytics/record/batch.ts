@@ -1,4 +1,4 @@
-import type { StoringWrite } from '../../storage/row.ts';
+import { MAX_OPERATIONS, type StoringWrite } from '../../storage/row.ts';
 import type { EventMessage, Facets } from '../model/camera-event.ts';
 import { hourOfMinute, microsecondOfMinute, minuteOfDay } from '../model/day.ts';
 import { isSuperseded } from '../model/newest-wins.ts';
@@ -67,9 +67,8 @@ export type Batch = readonly Waiting[];
 /** A new frame comes with detections; a message without them is about an event that is likely to be stored already. */
 export const hasDetections = ({ facets }: EventMessage): boolean => facets.detections !== undefined;
 
-// An entity group transaction takes 100 operations and 4 MiB. Reserve 3 operations: the stripe's `day` row, and for a new stripe the row
+// An entity group transaction takes MAX_OPERATIONS and 4 MiB. Reserve 3 operations: the stripe's `day` row, and for a new stripe the row
 // of stripe 0 and `day sealed`. Reserve 0.6 MiB for what the SDK adds to the body.
-const MAX_OPERATIONS = 100;
 const RESERVED_OPERATIONS = 3;
 const MAX_BYTES = 3_400_000;
 const OPERATION_BYTES = 900;

@@ -11,7 +11,7 @@ import {
   unlessDamaged,
   WriteConflict,
 } from '../../storage/errors.ts';
-import type { StoredRow } from '../../storage/row.ts';
+import { inTransactions, type StoredRow } from '../../storage/row.ts';
 import { backoffMs, type Table } from '../../storage/table.ts';
 import { dayOf, microsecondOfMinute, MICROSECONDS, type Day } from '../model/day.ts';
 import { formatInstant, instantFrom, now } from '../model/instant.ts';
@@ -33,8 +33,6 @@ const RUN_MS = 20 * 60_000;
 /** Requests at the same time: few, so that they do not slow down recording and answering. */
 const PARALLEL_REQUESTS = 8;
 
-/** An entity group transaction takes 100 operations. */
-const MAX_OPERATIONS = 100;
 /** Tries in a row without any progress. Storage throttles a partition from which much is deleted. */
 const TRIES = 6;
 
@@ -145,8 +143,7 @@ const deleteEvents = async (
       const keys: string[] = [];
       for (const row of rows) if (!(await isNeeded(row))) keys.push(row.rowKey);
       await allOf(
-        Array.from({ length: Math.ceil(keys.length / MAX_OPERATIONS) }, async (_, index) => {
-          const some = keys.slice(index * MAX_OPERATIONS, (index + 1) * MAX_OPERATIONS);
+        inTransactions(keys).map(async (some) => {
           await limit(async () => table.delete(partition, some));
           counted.event_rows_deleted += some.length;
           tries = 1;

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 
 import { StorageTrouble, unlessDamaged, WriteConflict } from '../../storage/errors.ts';
+import { inTransactions } from '../../storage/row.ts';
 import { backoffMs, type Table } from '../../storage/table.ts';
 import type { Day } from '../model/day.ts';
 import { parseShardPartition, partitionsOf, SEALED_KEY } from './keys.ts';
@@ -26,8 +27,6 @@ export const shardPartitionsIn = async (table: Table, day: Day): Promise<readonl
   }
 };
 
-/** An entity group transaction takes 100 operations. */
-const MAX_OPERATIONS = 100;
 const TRIES = 8;
 const ALL_ROWS = { from: '', before: '~' };
 
@@ -48,10 +47,7 @@ export const deleteGenerations = async (
         const { rows, continuation } = await table.page(partition, ALL_ROWS, { select: [], isAnyFormat: true });
         const keys = rows.map(({ rowKey }) => rowKey).filter((rowKey) => rowKey !== SEALED_KEY);
         if (keys.length === 0 && continuation === undefined) break;
-        const slices = Array.from({ length: Math.ceil(keys.length / MAX_OPERATIONS) }, (_, index) =>
-          keys.slice(index * MAX_OPERATIONS, (index + 1) * MAX_OPERATIONS),
-        );
-        await Promise.all(slices.map(async (slice) => table.delete(partition, slice)));
+        await Promise.all(inTransactions(keys).map(async (slice) => table.delete(partition, slice)));
         tries = 0;
       } catch (error) {
         tries += 1;
