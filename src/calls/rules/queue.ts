@@ -116,6 +116,10 @@ export const callsAllowed = ({ limit }: QueueState, { callsAtOnce }: LineLimits,
 /** No dialing before. */
 const pausedUntil = ({ pauseUntil = 0, fault }: QueueState): number => Math.max(pauseUntil, fault?.until ?? 0);
 
+/** The open calls that hold their line and their number now. */
+export const heldNow = <Call extends OpenCall>(open: readonly Call[], now: number): readonly Call[] =>
+  open.filter(({ heldUntil }) => now < heldUntil);
+
 /**
  * Whom to dial now, or until when to wait.
  *
@@ -130,7 +134,7 @@ export const next = <Person extends Queued>(
   limits: LineLimits,
   now: number,
 ): Next<Person> => {
-  const held = open.filter(({ heldUntil }) => now < heldUntil);
+  const held = heldNow(open, now);
   const inUse = new Set(held.map(({ number }) => number));
   const due = queue.filter(({ dueAt }) => dueAt <= now);
   const settling = (line.ended ?? []).filter(({ at }) => now < at + SETTLES_MS);
@@ -171,8 +175,7 @@ export const waitsFor = (
   now: number,
 ): 'redial' | 'number' | 'set_up' | 'pause' | 'line' => {
   if (one.dueAt > now) return 'redial';
-  if (open.some(({ who, number, heldUntil }) => who !== one.who && number === one.number && now < heldUntil))
-    return 'number';
+  if (heldNow(open, now).some(({ who, number }) => who !== one.who && number === one.number)) return 'number';
   if (now < (line.fault?.until ?? 0)) return 'set_up';
   return now < (line.pauseUntil ?? 0) ? 'pause' : 'line';
 };

@@ -7,6 +7,7 @@ import type { Lines, OpenAttempt } from '../state/lines.ts';
 import { attemptIn, confirmedBy, type Notification, type NotificationCase } from '../state/notification.ts';
 import { attemptOf, type FinalState, isFinal, type Recipient } from '../state/recipient.ts';
 import type { CallCommand } from '../state/step.ts';
+import { isoTime } from '../state/view.ts';
 import type { Log, LogFields } from '../../log.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
 
@@ -130,11 +131,11 @@ const logWhole = (before: Notification, { notification, recipients }: Notificati
 
 const logLines = ({ queue: before }: Lines, { queue: after }: Lines, log: Log): void => {
   if (after.fault !== undefined && after.fault.toldAt !== before.fault?.toldAt) {
-    log.error('calls not accepted', { reason: after.fault.reason, until: new Date(after.fault.until).toISOString() });
+    log.error('calls not accepted', { reason: after.fault.reason, until: isoTime(after.fault.until) });
   }
   const { limit } = after;
   if (limit !== undefined && limit.until !== before.limit?.until) {
-    log.error('fewer lines than configured', { calls: limit.calls, until: new Date(limit.until).toISOString() });
+    log.error('fewer lines than configured', { calls: limit.calls, until: isoTime(limit.until) });
   }
 };
 

@@ -126,7 +126,7 @@ export class Cases {
 
   async #takeAll(id: NotificationId, events: readonly Pending[]): Promise<readonly Done[] | undefined> {
     const { store, clock, random } = this.#context;
-    const isClaim = events.some(({ from }) => from !== undefined);
+    const isClaim = hasClaim(events);
     let lost: Decided | undefined;
     for (let tried = 1, troubles = 0; tried <= TRIES; tried += 1) {
       let decided: Decided | undefined;
@@ -221,7 +221,7 @@ export class Cases {
   }
 
   async #write(decided: Decided, events: readonly Pending[]): Promise<readonly Done[]> {
-    const isClaim = events.some(({ from }) => from !== undefined);
+    const isClaim = hasClaim(events);
     if (decided.lines === decided.shared.lines && !isClaim) return this.#commit(decided, undefined, events);
     return this.#writingLines(async () => {
       // Another notification's commit of this process came first: decided again at once, without a conflict.
@@ -251,6 +251,9 @@ export class Cases {
     return doneOf(decided, stored, true, this.#shared);
   }
 }
+
+/** Whether events were decided from what was read: they are tried once. */
+const hasClaim = (events: readonly Pending[]): boolean => events.some(({ from }) => from !== undefined);
 
 const isChanged = ({ before, after, lines, shared }: Decided): boolean => after !== before || lines !== shared.lines;
 

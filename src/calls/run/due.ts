@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { type Clock, sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/ids.ts';
 import type { WaitingCode } from '../model/notification-request.ts';
-import { next, waitsFor } from '../rules/queue.ts';
+import { heldNow, next, waitsFor } from '../rules/queue.ts';
 import { logFailure, logOverdue, logSilence } from './call-log.ts';
 import type { Cases, Committed, Context, Done } from './cases.ts';
 import type { Driver } from './driver.ts';
@@ -152,7 +152,7 @@ export class DueWork {
   async #checkOne(known: StoredCase, open: readonly OpenAttempt[], snapshot: Snapshot, log: Log): Promise<boolean> {
     const { id } = known.notification;
     const now = this.#context.clock.now();
-    const holders = open.filter(({ heldUntil }) => now < heldUntil);
+    const holders = heldNow(open, now);
     const mayResend = (index: number): boolean =>
       !holders.some(({ who, number }) => who !== whoOf(id, index) && number === known.recipients[index]?.number);
     // A call request that is sent again is a claim: it is decided from what was read.
@@ -209,7 +209,7 @@ export class DueWork {
   ): Promise<Done | 'conflict' | undefined> {
     const { clock, random, newId } = this.#context;
     const now = clock.now();
-    const openThen = open.filter(({ heldUntil }) => now < heldUntil).length;
+    const openThen = heldNow(open, now).length;
     try {
       const done = await this.#cases.take(id, { kind: 'claim', index, attemptId: newId(), openThen }, log, from);
       if (done?.isOverDayLimit === true)

@@ -12,10 +12,10 @@ import {
   putOff,
   withoutEntries,
 } from '../state/outbox.ts';
-import { bodyOf } from '../state/view.ts';
-import { isTrouble, isUnreadable, type StoredCase } from '../store/notification-store.ts';
+import { bodyOf, isoTime } from '../state/view.ts';
+import { isUnreadable, type StoredCase } from '../store/notification-store.ts';
 import type { Log } from '../../log.ts';
-import { WriteConflict } from '../../storage/errors.ts';
+import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 
 const TRIES = 10;
 
@@ -115,7 +115,7 @@ export class Publisher {
       } catch (error) {
         store.forget(id);
         if (isUnreadable(error)) return undefined;
-        if (!(error instanceof WriteConflict) && !(isTrouble(error) && tried < TRIES / 2)) throw error;
+        if (!(error instanceof WriteConflict) && !(error instanceof StorageTrouble && tried < TRIES / 2)) throw error;
       }
     }
     return undefined;
@@ -152,7 +152,7 @@ const eventsOf = (known: NotificationCase, entries: readonly OutboxEntry[], now:
       case 'acknowledged': {
         const { times, by, at } = entry;
         const suffix = times === 1 ? '' : `/${times}`;
-        const data = { ...about, acknowledged_by: by, acknowledged_at: new Date(at).toISOString() };
+        const data = { ...about, acknowledged_by: by, acknowledged_at: isoTime(at) };
         return { ...common, id: `${id}/acknowledged${suffix}`, type: 'Notification.Acknowledged', data };
       }
       case 'stopped':

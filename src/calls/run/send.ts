@@ -6,7 +6,7 @@ import type { PhoneNumber } from '../model/phone-number.ts';
 import { NOT_CALLABLE, type NotCallable } from '../rules/callable-number.ts';
 import { CALLS_USED_UP, callsLeft, endOfDay } from '../rules/day-limit.ts';
 import { keyUse } from '../rules/idempotency.ts';
-import { next } from '../rules/queue.ts';
+import { heldNow, next } from '../rules/queue.ts';
 import type { Cases, Context } from './cases.ts';
 import type { Driver } from './driver.ts';
 import { type DueWork, whyTheyWait } from './due.ts';
@@ -15,7 +15,7 @@ import { newNotification, type NotificationCase } from '../state/notification.ts
 import { withNews } from '../state/outbox.ts';
 import { isFinal, type Recipient } from '../state/recipient.ts';
 import { commandsOf, limitsOf, step } from '../state/step.ts';
-import { bodyOf, type RecipientBody } from '../state/view.ts';
+import { bodyOf, isoTime, type RecipientBody } from '../state/view.ts';
 import type { StoredCase } from '../store/notification-store.ts';
 import type { IdempotencyRow } from '../store/rows.ts';
 import type { Log } from '../../log.ts';
@@ -65,7 +65,7 @@ export class Sending {
       case 'refused': {
         const calls = await this.#callsOf(numbers, created.known);
         if (calls.some((call) => call.status === 'failed' && call.code === 'day_limit')) {
-          const until = new Date(endOfDay(clock.now())).toISOString();
+          const until = isoTime(endOfDay(clock.now()));
           log.error('day limit reached', { alert_type: alertType.name, recipients: calls.length, until });
         }
         log.error('notification refused', {
@@ -165,7 +165,7 @@ export class Sending {
     const decided = next([...live.flatMap(queueOf), ...own], open, lines.queue, limitsOf(policy), now);
     const isOwn = decided.kind === 'dial' && own.includes(decided.who);
     if (!isOwn) return { case: made, lines };
-    const openThen = open.filter(({ heldUntil }) => now < heldUntil).length;
+    const openThen = heldNow(open, now).length;
     return step(
       made,
       { kind: 'claim', index: decided.who.index, attemptId, openThen },

@@ -24,7 +24,7 @@ import {
   parseKey,
   parseLines,
 } from './rows.ts';
-import { DamagedRow, LaterFormat, type RowKeys, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import { DamagedRow, LaterFormat, type RowKeys, WriteConflict } from '../../storage/errors.ts';
 import { type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 
@@ -320,6 +320,3 @@ const linesWrite = ({ lines, etag }: StoredLines): RowWrite =>
 /** Whether a row cannot be read: it is damaged, or of a later format. */
 export const isUnreadable = (error: unknown): error is DamagedRow | LaterFormat =>
   error instanceof DamagedRow || error instanceof LaterFormat;
-
-/** Whether storage cannot be used now. */
-export const isTrouble = (error: unknown): error is StorageTrouble => error instanceof StorageTrouble;
