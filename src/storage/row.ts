@@ -46,7 +46,7 @@ export const writeOf = (
   kind: 'merge' | 'replace' = 'merge',
 ): StoringWrite => (etag === undefined ? { kind: 'insert', rowKey, properties } : { kind, rowKey, etag, properties });
 
-/** An entity group transaction takes so many operations. */
+/** The most operations of an entity group transaction. */
 export const MAX_OPERATIONS = 100;
 
 /** Keys in the parts that each fit into one transaction. */
@@ -57,17 +57,6 @@ export const inTransactions = (rowKeys: readonly string[]): readonly (readonly s
 
 /** The property of every row that says its format. Inserts and replacements write it; merges leave it as it is. */
 export const FORMAT_PROPERTY = 'format';
-
-/** The read properties of a row, to write it again: without the time of its last write. */
-export const copiedProperties = ({ properties }: Pick<StoredRow, 'properties'>): NewProperties =>
-  Object.fromEntries(
-    Object.entries(properties).filter(
-      (property): property is [string, PropertyValue] => property[0] !== 'timestamp' && isValue(property[1]),
-    ),
-  );
-
-const isValue = (value: unknown): value is PropertyValue =>
-  ['string', 'number', 'boolean'].includes(typeof value) || (typeof value === 'object' && value !== null);
 
 /** A range of row keys: `from` is in it, `before` is the first key after it. */
 export interface KeyRange {

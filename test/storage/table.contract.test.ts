@@ -4,11 +4,12 @@ import { describe, expect, inject, test, vi } from 'vitest';
 import { AzureTable } from '../../src/storage/azure-table.ts';
 import type { TableConnection } from '../../src/storage/connection.ts';
 import { LaterFormat, RequestRefused, TableMissing, WriteConflict } from '../../src/storage/errors.ts';
-import { ANY_VERSION, copiedProperties, type NewProperties, type RowWrite } from '../../src/storage/row.ts';
+import { ANY_VERSION, type NewProperties, type RowWrite } from '../../src/storage/row.ts';
 import { Table, type TableOptions } from '../../src/storage/table.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 import { SELECTED_NULLS } from './selected-nulls.ts';
 import { MemoryTable } from './memory-table.ts';
+import { copiedProperties } from './copied-properties.ts';
 
 // What the rest of the service, and every world that is played in memory, relies on.
 

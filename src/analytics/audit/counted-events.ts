@@ -65,12 +65,14 @@ export interface Counted {
   readonly version: string;
 }
 
+/** What the rows of a shard count. */
+interface CountedRows {
+  readonly counted: readonly Counted[];
+  readonly unreadable: readonly UnreadableRow[];
+}
+
 /** What the event rows of a shard count. @throws {StorageTrouble | LaterFormat} */
-export const countedEvents = async (
-  table: Table,
-  partition: string,
-  day: Day,
-): Promise<{ readonly counted: readonly Counted[]; readonly unreadable: readonly UnreadableRow[] }> => {
+export const countedEvents = async (table: Table, partition: string, day: Day): Promise<CountedRows> => {
   const [counted, unreadable]: [Counted[], UnreadableRow[]] = [[], []];
   for await (const page of eventPages(table, partition, day)) {
     unreadable.push(...page.unreadable);
@@ -81,8 +83,16 @@ export const countedEvents = async (
   return { counted, unreadable };
 };
 
-/** What the samples of a shard count. Event rows stand for the seconds that have overflowed. @throws {StorageTrouble | LaterFormat} */
-export const countedSamples = async (table: Table, partition: string, day: Day): ReturnType<typeof countedEvents> => {
+/**
+ * What the samples of a shard count, and what its event rows do, which were read for it: they stand for the seconds that have overflowed.
+ *
+ * @throws {StorageTrouble | LaterFormat}
+ */
+export const countedSamples = async (
+  table: Table,
+  partition: string,
+  day: Day,
+): Promise<CountedRows & { readonly events: readonly Counted[] }> => {
   const { counted: events, unreadable: unreadableEvents } = await countedEvents(table, partition, day);
   const unreadable = [...unreadableEvents];
   const readable = <Value>(rows: readonly StoredRow[], decode: (row: StoredRow) => Value): readonly Value[] =>
@@ -113,5 +123,5 @@ export const countedSamples = async (table: Table, partition: string, day: Day):
   );
   const inOverflowed = ({ ts }: Counted): boolean =>
     overflowed.has(minuteOfDay(ts) * 60 + secondOf(microsecondOfMinute(ts)));
-  return { counted: [...events.filter(inOverflowed), ...ofRows.flat()], unreadable };
+  return { counted: [...events.filter(inOverflowed), ...ofRows.flat()], unreadable, events };
 };

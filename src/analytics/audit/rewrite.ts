@@ -17,7 +17,7 @@ import { isClockRight } from '../rows/days.ts';
 import { deleteGenerations, type ShardPartition, shardPartitionsIn } from '../rows/generations.ts';
 import { ALL_EVENTS, DAY_KEY, DAYS_PARTITION, rowsBetween, SEALED_KEY, shardPartition } from '../rows/keys.ts';
 import { MARK, MAX_STRIPES, parseStripe, sealWrites, stripesOf, UNSEALED } from '../rows/stripes.ts';
-import { type Counted, countedEvents, countedSamples, eventPages, type StoredEvent } from './counted-events.ts';
+import { type Counted, countedSamples, eventPages, type StoredEvent } from './counted-events.ts';
 
 /** The day cannot be rewritten, or not now. Readers see no change. */
 export class RewriteRefused extends Error {
@@ -370,9 +370,8 @@ class DayRewrite {
     const cameras = new Map<number, ReadonlySet<string>>();
     let closed: number | undefined;
     for (const { partition, generation, shard } of found) {
-      const { counted: samples, unreadable } = await countedSamples(this.#table, partition, this.#day);
-      const { counted } = await countedEvents(this.#table, partition, this.#day);
-      const events = eventsBySecond(counted);
+      const { counted: samples, events: stored, unreadable } = await countedSamples(this.#table, partition, this.#day);
+      const events = eventsBySecond(stored);
       if (events.size === 0 && unreadable.length > 0)
         throw new RewriteRefused(`${unreadable[0]?.damage}, and the day may be closed`);
       if ([...eventsBySecond(samples)].every(([second, count]) => count <= (events.get(second) ?? 0))) continue;

@@ -197,6 +197,20 @@ const atEachRequest = async (
   }
 };
 
+/** Rewrites the day in a process that dies before a request. @returns false if the rewrite sends fewer requests */
+const isKilled = async (table: MemoryTable, at: number): Promise<boolean> => {
+  let requests = 0;
+  const died = gate();
+  const step: Step = async () => {
+    requests += 1;
+    if (requests < at) return;
+    died.open();
+    await new Promise(() => undefined);
+  };
+  await Promise.race([rewrite(reachedBy(table, step)), died.opened]);
+  return requests >= at;
+};
+
 const minutesLater = (minutes: number): void => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 60_000 });
 };
@@ -333,18 +347,9 @@ describe('whatever happens at whatever request of a rewrite', () => {
   it('killed, it harms nothing: answers stay right, the day takes events after three minutes, and another rewrite ends the work', async () => {
     for (let at = 1; ; at += 1) {
       const table = seeded();
-      let requests = 0;
-      const died = gate();
       const reader = new CountingProcess(table);
       await reader.answer(WHOLE_DAY);
-      const step: Step = async () => {
-        requests += 1;
-        if (requests < at) return;
-        died.open();
-        await new Promise(() => undefined);
-      };
-      await Promise.race([rewrite(reachedBy(table, step)), died.opened]);
-      if (requests < at) break;
+      if (!(await isKilled(table, at))) break;
       await demandRight(table, MESSAGES);
       // Before the seal and after the switch the day takes events at once, and a reader that remembers the day has them too.
       const isTakenNow = await isTaken(new CountingProcess(table), MORE);
@@ -442,16 +447,7 @@ describe('whatever happens at whatever request of a rewrite', () => {
   it('killed, it leaves nothing behind once the day is closed', async () => {
     for (let at = 1; ; at += 1) {
       const table = seeded();
-      let requests = 0;
-      const died = gate();
-      const step: Step = async () => {
-        requests += 1;
-        if (requests < at) return;
-        died.open();
-        await new Promise(() => undefined);
-      };
-      await Promise.race([rewrite(reachedBy(table, step)), died.opened]);
-      if (requests < at) break;
+      if (!(await isKilled(table, at))) break;
       // Its closing was announced long ago.
       await table.transact(DAYS_PARTITION, [
         { kind: 'merge', rowKey: DATE, etag: '*', properties: { closes: '2001-01-01T00:00:00.000000Z' } },

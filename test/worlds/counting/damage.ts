@@ -1,15 +1,10 @@
 import { isUint8Array } from 'node:util/types';
 
-import {
-  ANY_VERSION,
-  copiedProperties,
-  type NewProperties,
-  type PropertyValue,
-  type StoredRow,
-} from '../../../src/storage/row.ts';
+import { ANY_VERSION, type NewProperties, type PropertyValue, type StoredRow } from '../../../src/storage/row.ts';
 import { DAYS_PARTITION } from '../../../src/analytics/rows/keys.ts';
 import type { Chance } from '../chance.ts';
 import type { WatchedTable } from './watched-table.ts';
+import { copiedProperties } from '../../storage/copied-properties.ts';
 
 const COUNTER_ROW = /^(day|hour\||minute\||camera\|)/;
 /** Properties of counter rows that are no counters: storage's own, the row's format. */

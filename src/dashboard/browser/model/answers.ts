@@ -120,7 +120,6 @@ export type Accuracy = z.infer<typeof accuracySchema>;
 export type CategoryAccuracy = z.infer<typeof accuracy>;
 /** The cameras of the last days, and the start of the minute in which each last sent a frame. */
 export type KnownCameras = z.infer<typeof knownSchema>;
-export type KnownCamera = KnownCameras['cameras'][number];
 export type Attempt = z.infer<typeof attempt>;
 /** One person of a notification; the number is masked. */
 export type Recipient = z.infer<typeof recipient>;
