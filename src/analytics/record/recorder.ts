@@ -15,7 +15,7 @@ import { CLOSED_DAY, type Pause, ShardCommitter } from './committer.ts';
 import { RowMemory, ShardWriter } from './shard-writer.ts';
 
 /** Most messages that wait in a process. */
-export const MAX_WAITING = 50_000;
+const MAX_WAITING = 50_000;
 const PARALLEL_CLAIMS = 16;
 const PARALLEL_COMMITS = 32;
 /** Committers that are kept although nothing waits for them. */

@@ -35,7 +35,7 @@ export interface BackupDependencies {
 }
 
 /** The name of the backup of a shard of a day. It says no generation: a rewritten day is the same day. @example backupName('2026-11-20', 0) // '2026-11-20_00.ndjson.gz' */
-export const backupName = (day: Day, shard: number): string => `${shardPartition(day, shard)}.ndjson.gz`;
+const backupName = (day: Day, shard: number): string => `${shardPartition(day, shard)}.ndjson.gz`;
 
 const FEWER = '.fewer.';
 

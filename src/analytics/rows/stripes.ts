@@ -85,7 +85,7 @@ export interface SealedRow {
 }
 
 /** What a `day sealed` row says. @throws {DamagedRow} */
-export const sealedFrom = (row: StoredRow): SealedRow =>
+const sealedFrom = (row: StoredRow): SealedRow =>
   decodingRow(row, () => ({
     etag: row.etag,
     attempt: readWhole(ATTEMPT, row.properties, 0, MAX_ATTEMPT),

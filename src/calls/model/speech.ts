@@ -11,7 +11,7 @@ export const UNDERSTOOD = 8;
 export const THANKED = 9;
 
 /** The speeches that may follow the message. */
-export const LATER_SPEECHES = [1, MOST_REPEATS, UNDERSTOOD, THANKED] as const;
+const LATER_SPEECHES = [1, MOST_REPEATS, UNDERSTOOD, THANKED] as const;
 
 /** All speeches of a call. */
 export const SPEECHES = [MESSAGE, ...LATER_SPEECHES] as const;

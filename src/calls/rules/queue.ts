@@ -77,25 +77,25 @@ export type QueueState = Readonly<z.output<typeof queueStateSchema>>;
 /** A phone that rang for this time had a line, and its owner has heard it. A quicker decline may be the network's. */
 export const RANG_MS = 6_000;
 /** Networks release a line so late: an ended call still counts as open. */
-export const SETTLES_MS = 1_500;
+const SETTLES_MS = 1_500;
 /** Pauses after one, two, three … refusals in a row. */
-export const PAUSES_MS = [1_000, 2_000, 4_000, 8_000, 15_000] as const;
+const PAUSES_MS = [1_000, 2_000, 4_000, 8_000, 15_000] as const;
 /** A line may ask for a longer pause, up to this. */
-export const LONGEST_ASKED_MS = 60_000;
+const LONGEST_ASKED_MS = 60_000;
 /** This number of different recipients that are refused in a row shows that there are fewer lines than configured. */
-export const SUSPECTS = 3;
+const SUSPECTS = 3;
 /** Refusals further apart are not in a row. */
-export const SUSPECT_FOR_MS = 60_000;
+const SUSPECT_FOR_MS = 60_000;
 /** How long the lower number of calls holds. */
-export const LIMITED_FOR_MS = 600_000;
+const LIMITED_FOR_MS = 600_000;
 /** For this time after a definite refusal a network is expected to report the next refusal as definite. */
-export const SURE_FOR_MS = 3_600_000;
+const SURE_FOR_MS = 3_600_000;
 /** How many quick declines of a recipient cost no attempt. */
 export const FREE_DECLINES = 2;
 /** Pause after a fault of the configuration. */
-export const FAULT_PAUSE_MS = 30_000;
+const FAULT_PAUSE_MS = 30_000;
 /** How often the operator is told. */
-export const FAULT_TOLD_EVERY_MS = 600_000;
+const FAULT_TOLD_EVERY_MS = 600_000;
 /** Several calls may be claimed in one look: no recipient waits for a timer. */
 const START_TOLERANCE_MS = 200;
 

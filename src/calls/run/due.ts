@@ -21,7 +21,7 @@ import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 
 /** An urgent notification for which no phone has rung by then is an error. */
-export const RINGS_WITHIN_MS = 120_000;
+const RINGS_WITHIN_MS = 120_000;
 /** A check that is later than this is an error. */
 const LATE_MS = 120_000;
 /** Pause after a look that storage did not answer. */

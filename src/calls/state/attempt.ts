@@ -153,7 +153,7 @@ export type AttemptEvent =
   | { readonly kind: 'look'; readonly mayResend: boolean };
 
 /** How long an instance has for a request to the line and for writing the answer. After that, it has died. */
-export const CLAIM_LEASE_MS = LONGEST_REQUEST_MS + 5_000;
+const CLAIM_LEASE_MS = LONGEST_REQUEST_MS + 5_000;
 /** The same, of a call request. */
 export const DIAL_LEASE_MS = LONGEST_REQUEST_MS + 10_000;
 /** How long after an unclear answer to a request to speak its start may be reported. */

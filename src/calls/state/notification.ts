@@ -279,7 +279,7 @@ const masked = (recipient: Recipient): Recipient => {
 type Reaching = Pick<NotificationCase, 'notification' | 'recipients'>;
 
 /** How long after its end a notification that reached too few needs attention, in milliseconds. */
-export const ATTENTION_AFTER_END_MS = 24 * 3_600_000;
+const ATTENTION_AFTER_END_MS = 24 * 3_600_000;
 
 /** The longest deadline is a day; its last calls end within two hours. An older notification needs no attention. */
 export const LONGEST_ATTENTION_MS = ATTENTION_AFTER_END_MS + 26 * 3_600_000;

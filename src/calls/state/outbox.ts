@@ -30,9 +30,9 @@ export const outboxSchema = z.partialRecord(z.enum(DESTINATIONS), listSchema);
 export type Outbox = Readonly<z.output<typeof outboxSchema>>;
 
 /** An instance that tells something has so long. It is longer than telling takes; if the instance dies, another tells it then. */
-export const TOLD_WITHIN_MS = 30_000;
+const TOLD_WITHIN_MS = 30_000;
 /** How long a destination is tried. */
-export const TRIED_FOR_MS = 24 * 3_600_000;
+const TRIED_FOR_MS = 24 * 3_600_000;
 /** So many acknowledgements wait to be told, the newest: there is no end of them, and a row is bounded. */
 const MOST_ACKNOWLEDGED = 20;
 /** Pauses between tries: as long as it has been tried, between these two. */

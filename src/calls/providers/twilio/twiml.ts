@@ -21,7 +21,7 @@ export interface Instruction {
 }
 
 /** Keys count for this time after the last word of a message, in seconds. */
-export const KEYS_AFTER_SECONDS = Math.round(KEYS_AFTER_MS / 1_000);
+const KEYS_AFTER_SECONDS = Math.round(KEYS_AFTER_MS / 1_000);
 
 /** Twilio takes no longer instructions in a call request (error 32018), in characters. */
 export const MOST_TWIML_CHARACTERS = 4_000;

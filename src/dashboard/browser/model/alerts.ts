@@ -37,7 +37,7 @@ export const alertTypeText = (alertType: string): string => {
 };
 
 /** A recipient's name and masked number; the number alone if there is no name. */
-export const recipientText = ({ recipient, name }: Pick<Recipient, 'recipient' | 'name'>): string =>
+const recipientText = ({ recipient, name }: Pick<Recipient, 'recipient' | 'name'>): string =>
   name === undefined ? recipient : `${name} (${recipient})`;
 
 /** How many recipients have each status, in the order in which they first occur: `2 heard, 1 not reached`. */
