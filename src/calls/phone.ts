@@ -9,7 +9,7 @@ import type { CallEvent, CallMessage, PhoneLine } from './model/phone-line.ts';
 import { callMessage } from './rules/message.ts';
 import type { PhoneRules } from './rules/policy.ts';
 import { errorKind, logFailure } from './run/call-log.ts';
-import { Cases, type Committed, type Context } from './run/cases.ts';
+import { Cases, type Context } from './run/cases.ts';
 import { Driver } from './run/driver.ts';
 import { DueWork, whyTheyWait } from './run/due.ts';
 import { LineRequests } from './run/line-requests.ts';
@@ -87,15 +87,14 @@ export const createPhone = (parts: PhoneParts) => {
   };
   const destinations = DESTINATIONS.filter((to) => parts[to] !== undefined);
   const context: Context = { line, store, policy, destinations, clock, random, newId, log: ownLog };
-  const publishers = DESTINATIONS.flatMap((to) => {
-    const topic = parts[to];
-    return topic === undefined ? [] : new Publisher(context, to, topic);
-  });
-  const onCommitted = (change: Committed): void => {
+  const cases = new Cases(context, (change) => {
     due.note(change);
     for (const publisher of publishers) publisher.tell([change.stored], ownLog);
-  };
-  const cases = new Cases(context, onCommitted);
+  });
+  const publishers = DESTINATIONS.flatMap((to) => {
+    const topic = parts[to];
+    return topic === undefined ? [] : new Publisher(context, cases, to, topic);
+  });
   const requests = new LineRequests(context);
   const driver = new Driver(context, cases, requests);
   const due = new DueWork(context, cases, driver);
