@@ -194,8 +194,13 @@ export class Cases {
       this.learn(snapshot);
       return { shared: snapshot, open: this.openCalls(snapshot) };
     }
+    return { shared: batch[0]?.from ?? (await this.shared()), open: [] };
+  }
+
+  /** What all instances share, as this process knows it; read from storage if it knows nothing. */
+  async shared(): Promise<StoredLines> {
     this.#shared ??= await this.#context.store.lines();
-    return { shared: batch[0]?.from ?? this.#shared, open: [] };
+    return this.#shared;
   }
 
   /** A notification was created. */
@@ -203,9 +208,9 @@ export class Cases {
     this.#onCommitted({ stored, movesQueue: false });
   }
 
-  /** This process has read what all instances share. */
-  learn({ lines, etag }: StoredLines): void {
-    this.#shared = { lines, etag };
+  /** This process has read or written what all instances share. @param shared undefined: what it knows is outdated */
+  learn(shared: StoredLines | undefined): void {
+    this.#shared = shared && { lines: shared.lines, etag: shared.etag };
   }
 
   /** The open calls of all notifications. */
