@@ -30,7 +30,7 @@ export const oneOf = (
     return { setting: second, detail: `cannot be set together with ${first}` };
   }
   if (given[first] === undefined && given[second] === undefined) {
-    return { setting: first, detail: `is required, or ${second}` };
+    return { setting: first, detail: `is required unless ${second} is set` };
   }
   return { name: given[first] === undefined ? second : first };
 };

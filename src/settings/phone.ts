@@ -130,13 +130,18 @@ export const phoneProblems = (given: Readonly<Record<string, string | undefined>
     provider === 'acs' ? ['ACS_COGNITIVE_SERVICES_ENDPOINT', 'CALLBACK_BASE_URL'] : ['CALLBACK_BASE_URL'];
   return [
     ...(provider === undefined && isMissing('PHONE_PROVIDER')
-      ? [{ setting: 'PHONE_PROVIDER', detail: 'is required where both are configured: acs or twilio' }]
+      ? [
+          {
+            setting: 'PHONE_PROVIDER',
+            detail: 'is required because ACS and Twilio are both configured: set acs or twilio',
+          },
+        ]
       : []),
     ...(provider === 'acs'
       ? [oneOf(given, CONNECTION), oneOf(given, CALLER)].filter((found) => 'setting' in found)
       : []),
     ...(provider === 'twilio' ? twilioProblems(given) : []),
-    ...required.filter(isMissing).map((setting) => ({ setting, detail: 'is required, or PHONE=off' })),
+    ...required.filter(isMissing).map((setting) => ({ setting, detail: 'is required unless PHONE=off' })),
     ...outcomes,
   ];
 };

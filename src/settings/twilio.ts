@@ -19,7 +19,7 @@ export const twilioSchemas = {
   TWILIO_SOURCE_PHONE_NUMBER: phoneNumber.optional(),
   TWILIO_CALLS_PER_SECOND: wholeNumber(1, 100).prefault('1'),
   TWILIO_VOICE: text
-    .regex(/^[A-Za-z][\w.-]{0,59}$/, 'must be the name of a voice, as Polly.Joanna')
+    .regex(/^[A-Za-z][\w.-]{0,59}$/, 'must be the name of a voice, such as Polly.Joanna')
     .prefault('Polly.Joanna'),
   TWILIO_API_BASE_URL: baseUrl.prefault('https://api.twilio.com'),
 } as const;
@@ -42,7 +42,7 @@ export const isTwilioGiven = (given: Given): boolean => REQUIRED.some((name) => 
 export const twilioProblems = (given: Given): readonly SettingProblem[] =>
   REQUIRED.filter((name) => given[name] === undefined).map((setting) => ({
     setting,
-    detail: 'is required, or PHONE=off',
+    detail: 'is required unless PHONE=off',
   }));
 
 /** How Twilio is reached and how it calls. */
