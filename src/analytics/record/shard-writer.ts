@@ -294,7 +294,7 @@ export class ShardWriter {
     }
     await this.#limit.map([...asking], async ([key, cameraId]) => {
       const stored = await readStripes(table, partition, key, CAMERA_DAY_PROPERTIES);
-      const ofStripes = Array.from(stored.values(), (row) => [...cameraDayFrom(row).tally.categories.keys()]);
+      const ofStripes = Array.from(stored.values(), (row) => [...cameraDayFrom(row).categories.keys()]);
       found.set(cameraId, new Set(ofStripes.flat()));
     });
     return found;

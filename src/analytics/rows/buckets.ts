@@ -88,7 +88,7 @@ export const addToBucket = (
 
 /** Some buckets of a row, to write. */
 export const bucketValues = (row: Buckets, numbers: Iterable<number>): NewProperties => {
-  const written = [...numbers];
+  const written = new Set(numbers);
   return {
     ...numberedBytes(TALLY, written, (number) => row.get(number)?.tally),
     ...numberedBytes(ACTIVE, written, (number) => {
