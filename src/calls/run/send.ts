@@ -174,7 +174,7 @@ export class Sending {
 
 const OVER: ReadonlySet<string | undefined> = new Set(['failed', 'not_reached', 'stopped']);
 
-/** The last call, or why there is none. A repeated request finds later states too. */
+/** The last call, or why there is no call. A repeated request finds later states too. */
 const callOf = (recipient: PhoneNumber, body: RecipientBody | undefined): SentCall => {
   const callId = body?.attempts.findLast((one) => one.call_connection_id !== undefined)?.call_connection_id;
   if (body?.status !== 'failed' && callId !== undefined) return { recipient, status: 'placed', callId };

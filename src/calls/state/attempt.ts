@@ -158,7 +158,7 @@ export type AttemptEvent =
 const CLAIM_LEASE_MS = LONGEST_REQUEST_MS + 5_000;
 /** The lease for a call request. */
 export const DIAL_LEASE_MS = LONGEST_REQUEST_MS + 10_000;
-/** After an unclear answer to a request to speak, the line may report the start for so long. */
+/** How long the line may take to report the start of a speech after an unclear answer. */
 const START_WITHIN_MS = 4_500;
 /** The line reports an end and its reason in two events, at about the same time. */
 const REASON_WITHIN_MS = 5_000;

@@ -41,7 +41,7 @@ const MOST_RESENT = { idempotent: 2, other: 1 } as const;
 const RESEND_AFTER_MS = 10_000;
 /** How long hang-ups are retried. */
 const HANG_UP_WITHIN_MS = 600_000;
-/** After the last request, the call of an attempt without events may ring or be answered for so long. */
+/** How long after the last request a call without events may ring or be answered. */
 const UNCLEAR_MS = LONGEST_RINGING_MS + 30_000;
 
 /**
@@ -291,7 +291,7 @@ const keyPressed = (attempt: Attempt, { key }: CallReport, terms: CallTerms, now
   }
 };
 
-/** The next speech interrupts the current speech; after a hang-up there is none. */
+/** The next speech interrupts the current speech. After a hang-up the service does not speak. */
 const saying = (attempt: Attempt, talk: Talk, number: SpeechNumber, terms: CallTerms, now: number): Attempt => {
   if (attempt.state === 'hanging_up' || !isLive(attempt)) return withTalk(attempt, talk, terms);
   const speech = { number, askedAt: now, acceptedAt: terms.line.speaksByItself ? now : undefined };

@@ -48,7 +48,7 @@ export const notificationSchema = z.object({
   confirm: z.boolean(),
   /** From one wave to the next, in milliseconds; undefined: no waves, and each recipient has to confirm. */
   waveMs: z.int().optional(),
-  /** With waves: after so many confirmations the rest is stopped. */
+  /** With waves: this number of confirmations stops the rest. */
   confirmationsNeeded: z.int().optional(),
   /** The last wave that has begun, from 1. */
   wave: z.int(),
@@ -82,7 +82,6 @@ export interface NotificationCase {
   readonly outbox: Outbox;
 }
 
-/** The attempt of a reference; undefined if there is none. */
 export const attemptIn = (
   { recipients }: NotificationCase,
   { index, attemptId }: Omit<AttemptRef, 'notificationId'>,
@@ -281,7 +280,7 @@ export const confirmedBy = ({ recipients }: { readonly recipients: readonly Reci
     attempts.some((attempt) => answerBy(attempt) === 'confirmed') ? [index] : [],
   );
 
-/** How many were reached: all that have confirmed if the message asks for a key, otherwise all that have heard it. */
+/** How many recipients have confirmed if the message asks for a key, otherwise how many have heard it. */
 export const reachedOf = (known: Reaching): number =>
   known.notification.confirm
     ? confirmedBy(known).length

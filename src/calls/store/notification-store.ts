@@ -105,7 +105,7 @@ export class NotificationStore {
     this.#remembered.delete(id);
   }
 
-  /** A notification; undefined if there is none. @throws {DamagedRow | LaterFormat} its row cannot be read */
+  /** A notification; undefined if it does not exist. @throws {DamagedRow | LaterFormat} its row cannot be read */
   async load(id: NotificationId): Promise<StoredCase | undefined> {
     const row = await this.#table.get(CALLS, notificationKey(id), { ...IN_A_CALL, isAnyFormat: true });
     return row && this.#caseOf(row, id);

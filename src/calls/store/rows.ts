@@ -103,17 +103,14 @@ const valueOf = <Schema extends z.ZodType>(
   throw new DamagedRow(partitionKey, rowKey, `wrong: ${wrong}`);
 };
 
-/**
- * The one partition of calls, because a transaction needs one. A partition takes about 2,000 rows a second; `CALLS_PER_DAY` keeps this one
- * far below.
- */
+/** The one partition of calls, because a transaction needs one. It takes about 2,000 rows a second; `CALLS_PER_DAY` stays far below. */
 export const CALLS = 'notifications';
 
 const START = 'notification|';
 /** After the last id, which is hexadecimal. */
 const END = `${START}g`;
 
-/** The row of the state that all instances share. It sorts before all notifications, so that one query reads both. */
+/** The row of the state that all instances share. It sorts before all notifications: a single query reads both. */
 export const LINES_KEY = `${START}!line`;
 
 export const notificationKey = (id: NotificationId): string => `${START}${id}`;
@@ -121,7 +118,6 @@ export const notificationKey = (id: NotificationId): string => `${START}${id}`;
 /** The key is hashed because a row key does not allow all of its characters. */
 export const idempotencyRowKey = (keyHash: string): string => `key|${keyHash}`;
 
-/** The id of a notification's row key; undefined if it is none. */
 export const idOf = (rowKey: string): NotificationId | undefined => {
   const id = rowKey.slice(START.length);
   return rowKey.startsWith(START) && isNotificationId(id) ? id : undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
 import type { NotificationBody, Phone } from '../../../src/calls/phone.ts';
-import { phoneOff } from '../../../src/calls/run/phone-off.ts';
+import { phoneOff } from '../../../src/calls/run/housekeeping.ts';
 import { CALLS } from '../../../src/calls/store/rows.ts';
 import type { Fate } from './callees.ts';
 import { BEGINNING } from './ground.ts';
