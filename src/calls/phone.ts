@@ -12,10 +12,10 @@ import { errorKind, logFailure } from './run/call-log.ts';
 import { Cases, type Context } from './run/cases.ts';
 import { Driver } from './run/driver.ts';
 import { DueWork } from './run/due.ts';
-import { Housekeeping } from './run/housekeeping.ts';
+import { housekeeping } from './run/housekeeping.ts';
 import { LineRequests } from './run/line-requests.ts';
 import { Publisher } from './run/publisher.ts';
-import { Sending } from './run/send.ts';
+import { createSend } from './run/send.ts';
 import type { Lines } from './state/lines.ts';
 import type { NotificationCase } from './state/notification.ts';
 import type { Policy } from './state/step.ts';
@@ -93,14 +93,13 @@ export const createPhone = (parts: PhoneParts) => {
   const requests = new LineRequests(context);
   const driver = new Driver(context, cases, requests);
   const due = new DueWork(context, cases, driver);
-  const sending = new Sending(context, cases, driver, due);
-  const housekeeping = new Housekeeping(context, cases, publishers);
+  const keepHouse = housekeeping(context, cases, publishers);
   let isEnded = false;
 
   const run = async (log: Log): Promise<void> => {
     await due.look(log);
     try {
-      await housekeeping.run(log);
+      await keepHouse(log);
     } catch (error) {
       logFailure('due work unreachable', error, {}, log);
     }
@@ -120,8 +119,7 @@ export const createPhone = (parts: PhoneParts) => {
      * @param key the `Idempotency-Key` of the request
      * @throws {StorageTrouble} nothing was stored; the sender may retry
      */
-    send: async (request: NotificationRequest, key: string | undefined, log: Log): Promise<Sent> =>
-      sending.send(request, key, log),
+    send: createSend(context, cases, driver, due),
 
     /** A notification; undefined if it does not exist. */
     read: async (id: NotificationId): Promise<NotificationBody | undefined> => {

@@ -7,7 +7,6 @@ import { logChange } from './call-log.ts';
 import { isLive, talkOf } from '../state/attempt.ts';
 import { type Lines, type OpenAttempt, openCallsOf } from '../state/lines.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
-import { withNews } from '../state/outbox.ts';
 import {
   type CallCommand,
   type CaseEvent,
@@ -17,6 +16,7 @@ import {
   type Policy,
   step,
   termsOf,
+  withNews,
 } from '../state/step.ts';
 import type { NotificationStore, Snapshot, StoredCase, StoredLines } from '../store/notification-store.ts';
 import type { Log } from '../../log.ts';

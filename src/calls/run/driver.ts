@@ -6,7 +6,7 @@ import { callMessage, KEYS_AFTER_MS, spokenMessage } from '../rules/message.ts';
 import { attemptFields, errorKind, logEvent, logNotUpdated, resultFields } from './call-log.ts';
 import type { Cases, Context, Done } from './cases.ts';
 import type { LineRequests } from './line-requests.ts';
-import { RowlessCalls } from './rowless-calls.ts';
+import { rowlessCalls } from './rowless-calls.ts';
 import { type Attempt, type AttemptEvent, type CallReport, talkOf } from '../state/attempt.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
 import type { CallCommand } from '../state/step.ts';
@@ -34,13 +34,13 @@ export class Driver {
   readonly #context: Context;
   readonly #cases: Cases;
   readonly #requests: LineRequests;
-  readonly #rowless: RowlessCalls;
+  readonly #handleRowless: ReturnType<typeof rowlessCalls>;
 
   constructor(context: Context, cases: Cases, requests: LineRequests) {
     this.#context = context;
     this.#cases = cases;
     this.#requests = requests;
-    this.#rowless = new RowlessCalls(context.line, requests);
+    this.#handleRowless = rowlessCalls(context.line, requests);
   }
 
   /** Handles an event of the line. @returns false if storage could not be used: nothing was written */
@@ -91,7 +91,7 @@ export class Driver {
   async #withoutRow(event: CallEvent, known: NotificationCase | undefined, alertType: AlertType, log: Log) {
     const { serviceName } = this.#context.policy;
     const message = known === undefined ? callMessage(serviceName, alertType) : this.#requests.messageOf(known);
-    await this.#rowless.handle(event, spokenMessage(message), alertType, log);
+    await this.#handleRowless(event, spokenMessage(message), alertType, log);
   }
 
   /** Stops a notification, and hangs up ringing calls. */

@@ -21,52 +21,44 @@ const EXPIRY_EVERY_MS = 3_600_000;
 const WHOLE_EVERY_MS = 24 * 3_600_000;
 
 /** Regular work that does not dial: publishes outcomes, checks the provider, deletes expired rows. */
-export class Housekeeping {
-  readonly #context: Context;
-  readonly #cases: Cases;
-  readonly #publishers: readonly Publisher[];
-  #expiredAt = -Infinity;
-  #wholeAt = -Infinity;
+export const housekeeping = (context: Context, cases: Cases, publishers: readonly Publisher[]) => {
+  const { line, store, clock, policy } = context;
+  let expiredAt = -Infinity;
+  let wholeAt = -Infinity;
 
-  constructor(context: Context, cases: Cases, publishers: readonly Publisher[]) {
-    this.#context = context;
-    this.#cases = cases;
-    this.#publishers = publishers;
-  }
-
-  /** Does the work that is due. @throws {StorageTrouble} */
-  async run(log: Log): Promise<void> {
-    const { store, clock, policy } = this.#context;
-    const now = clock.now();
-    if (this.#publishers.length > 0) {
-      const isWhole = now - this.#wholeAt >= WHOLE_EVERY_MS;
-      const untold = await store.untold(now, isWhole);
-      if (isWhole) this.#wholeAt = now;
-      for (const publisher of this.#publishers) publisher.tell(untold, log);
-    }
-    await this.#checkProvider(log);
-    if (now - this.#expiredAt >= EXPIRY_EVERY_MS) {
-      await store.deleteBefore(now - policy.rules.retentionMs);
-      this.#expiredAt = now;
-    }
-  }
+  const publish = async (now: number, log: Log): Promise<void> => {
+    if (publishers.length === 0) return;
+    const isWhole = now - wholeAt >= WHOLE_EVERY_MS;
+    const untold = await store.untold(now, isWhole);
+    if (isWhole) wholeAt = now;
+    for (const publisher of publishers) publisher.tell(untold, log);
+  };
 
   /** Checks the provider without a call, if the last check of all instances is too old. */
-  async #checkProvider(log: Log): Promise<void> {
-    const { line, store, clock } = this.#context;
-    const { lines, etag } = await this.#cases.shared();
+  const checkProvider = async (log: Log): Promise<void> => {
+    const { lines, etag } = await cases.shared();
     if (clock.now() < checkDueAt(lines.check)) return;
     const refusal = await refusalOf(line, log);
     const checked = { ...lines, check: afterCheck(lines.check, refusal, clock.now()) };
     try {
-      this.#cases.learn({ lines: checked, etag: await store.writeLines({ lines: checked, etag }) });
+      cases.learn({ lines: checked, etag: await store.writeLines({ lines: checked, etag }) });
     } catch (error) {
       // A claim, or the check of another instance, came between: the next run decides again.
       if (!(error instanceof WriteConflict)) throw error;
-      this.#cases.learn(undefined);
+      cases.learn(undefined);
     }
-  }
-}
+  };
+
+  /** Does the work that is due. @throws {StorageTrouble} */
+  return async (log: Log): Promise<void> => {
+    const now = clock.now();
+    await publish(now, log);
+    await checkProvider(log);
+    if (now - expiredAt < EXPIRY_EVERY_MS) return;
+    await store.deleteBefore(now - policy.rules.retentionMs);
+    expiredAt = now;
+  };
+};
 
 /** Why the provider surely refuses calls; undefined if it does not, or if that is not known. */
 const refusalOf = async (line: PhoneLine, log: Log): Promise<string | undefined> => {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { type Destination, DESTINATIONS } from '../model/outcomes.ts';
-import { FINAL_STATES, isFinal, type Recipient } from './recipient.ts';
+import { FINAL_STATES } from './recipient.ts';
 
 // The outcomes of a notification that are not published yet: a list for each destination, oldest first. Times are in milliseconds since 1970.
 
@@ -33,8 +33,6 @@ export type Outbox = Readonly<z.output<typeof outboxSchema>>;
 const LEASE_MS = 30_000;
 /** How long a destination is tried. */
 const TRIED_FOR_MS = 24 * 3_600_000;
-/** The newest acknowledgements are kept: their number has no bound, the size of a row has. */
-const MOST_ACKNOWLEDGED = 20;
 /** A pause is as long as the destination has been tried, within these bounds. */
 const SHORTEST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 600_000;
@@ -46,56 +44,6 @@ export const isEmpty = (outbox: Outbox): boolean => DESTINATIONS.every((to) => (
 export const dueEntries = (outbox: Outbox, to: Destination, now: number): readonly OutboxEntry[] => {
   const list = outbox[to];
   return list === undefined || now < list.tryAt ? [] : list.entries;
-};
-
-/** A notification, as far as its outcomes are published. */
-interface Told {
-  readonly notification: {
-    readonly stoppedAt?: number | undefined;
-    readonly completedAt?: number | undefined;
-    readonly acknowledged?: { readonly by: string; readonly times: number } | undefined;
-  };
-  readonly recipients: readonly Recipient[];
-  readonly outbox: Outbox;
-}
-
-/** A notification with the outcomes of a change in its outbox. */
-export const withNews = <Case extends Told>(
-  before: Told | undefined,
-  after: Case,
-  destinations: readonly Destination[],
-  now: number,
-): Case => {
-  const news = newsOf(before, after, now);
-  if (news.length === 0) return after;
-  const lists = destinations.map((to) => {
-    const { entries = [], tryAt = 0 } = after.outbox[to] ?? {};
-    return [to, { entries: bounded([...entries, ...news]), tryAt }] as const;
-  });
-  return { ...after, outbox: { ...after.outbox, ...Object.fromEntries(lists) } };
-};
-
-const bounded = (entries: readonly OutboxEntry[]): readonly OutboxEntry[] => {
-  const dropped = new Set(entries.filter(({ kind }) => kind === 'acknowledged').slice(0, -MOST_ACKNOWLEDGED));
-  return entries.filter((entry) => !dropped.has(entry));
-};
-
-const newsOf = (before: Told | undefined, { notification, recipients }: Told, now: number): readonly OutboxEntry[] => {
-  const { stoppedAt, completedAt, acknowledged } = notification;
-  const was = before?.notification;
-  return [
-    ...recipients.flatMap((recipient, index): readonly OutboxEntry[] =>
-      isFinal(recipient) && recipient.state !== before?.recipients[index]?.state
-        ? [{ kind: 'recipient', at: now, index, status: recipient.state }]
-        : [],
-    ),
-    ...(acknowledged !== undefined && acknowledged.times !== was?.acknowledged?.times
-      ? [{ kind: 'acknowledged', at: now, times: acknowledged.times, by: acknowledged.by } as const]
-      : []),
-    // If a stop completes the notification, only the completion is published.
-    ...(stoppedAt !== was?.stoppedAt && completedAt === undefined ? [{ kind: 'stopped', at: now } as const] : []),
-    ...(completedAt !== was?.completedAt ? [{ kind: 'completed', at: now } as const] : []),
-  ];
 };
 
 /** The outbox while an instance publishes the due entries of a destination; the same object if none is due. */

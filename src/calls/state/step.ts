@@ -16,7 +16,7 @@ import {
   stoppedNotification,
   withRecipient,
 } from './notification.ts';
-import { afterEvent, attemptOf, claimed, postponed, type ReachTerms } from './recipient.ts';
+import { afterEvent, attemptOf, claimed, isFinal, postponed, type ReachTerms } from './recipient.ts';
 
 /** An event of a notification. */
 export type CaseEvent =
@@ -66,6 +66,8 @@ export interface Decision {
 
 /** The largest difference of the clocks of two instances, to which the line reports start and end of a message. */
 const CLOCKS_DIFFER_MS = 2_000;
+/** The newest acknowledgements are kept: their number has no bound, the size of a row has. */
+const MOST_ACKNOWLEDGED = 20;
 
 export const termsOf = ({ notification }: Pick<NotificationCase, 'notification'>, policy: Policy): ReachTerms => {
   const { rules, serviceName, line } = policy;
@@ -212,4 +214,47 @@ const commandOf = (was: Attempt | undefined, is: Attempt, { speaksByItself }: Li
     case 'unexplained':
       return undefined;
   }
+};
+
+/** A notification with the outcomes of a change in its outbox. */
+export const withNews = (
+  before: NotificationCase | undefined,
+  after: NotificationCase,
+  destinations: readonly Destination[],
+  now: number,
+): NotificationCase => {
+  const news = newsOf(before, after, now);
+  if (news.length === 0) return after;
+  const lists = destinations.map((to) => {
+    const { entries = [], tryAt = 0 } = after.outbox[to] ?? {};
+    return [to, { entries: bounded([...entries, ...news]), tryAt }] as const;
+  });
+  return { ...after, outbox: { ...after.outbox, ...Object.fromEntries(lists) } };
+};
+
+const bounded = (entries: readonly OutboxEntry[]): readonly OutboxEntry[] => {
+  const dropped = new Set(entries.filter(({ kind }) => kind === 'acknowledged').slice(0, -MOST_ACKNOWLEDGED));
+  return entries.filter((entry) => !dropped.has(entry));
+};
+
+const newsOf = (
+  before: NotificationCase | undefined,
+  { notification, recipients }: NotificationCase,
+  now: number,
+): readonly OutboxEntry[] => {
+  const { stoppedAt, completedAt, acknowledged: handled } = notification;
+  const was = before?.notification;
+  return [
+    ...recipients.flatMap((recipient, index): readonly OutboxEntry[] =>
+      isFinal(recipient) && recipient.state !== before?.recipients[index]?.state
+        ? [{ kind: 'recipient', at: now, index, status: recipient.state }]
+        : [],
+    ),
+    ...(handled !== undefined && handled.times !== was?.acknowledged?.times
+      ? [{ kind: 'acknowledged', at: now, times: handled.times, by: handled.by } as const]
+      : []),
+    // If a stop completes the notification, only the completion is published.
+    ...(stoppedAt !== was?.stoppedAt && completedAt === undefined ? [{ kind: 'stopped', at: now } as const] : []),
+    ...(completedAt !== was?.completedAt ? [{ kind: 'completed', at: now } as const] : []),
+  ];
 };

@@ -13,11 +13,10 @@ import {
   type Outbox,
   type OutboxEntry,
   putOff,
-  withNews,
   withoutEntries,
 } from '../../../src/calls/state/outbox.ts';
 import { claimed, final } from '../../../src/calls/state/recipient.ts';
-import { termsOf } from '../../../src/calls/state/step.ts';
+import { termsOf, withNews } from '../../../src/calls/state/step.ts';
 import { callees, newCase, POLICY } from '../new-case.ts';
 
 const START = Date.parse('2026-11-21T08:00:00Z');
