@@ -29,27 +29,20 @@ import type { Table } from '../storage/table.ts';
 export type { Listed };
 export type { NotificationBody, NotificationRequest, PhoneRules, Sent, SentCall };
 
-/** The parts of the phone. */
 export interface PhoneParts {
   readonly line: PhoneLine;
-  /** The table `calls`. */
   readonly table: Table;
-  /** Spoken in the message. */
   readonly serviceName: string;
   readonly rules: PhoneRules;
   /** Where outcomes are published; undefined: nowhere. */
   readonly topic?: OutcomeTopic | undefined;
   readonly webhook?: OutcomeTopic | undefined;
-  /** For work that no request started. */
   readonly log: Log;
   readonly clock?: Clock;
-  /** From 0 to 1, for the jitter of pauses. */
   readonly random?: () => number;
-  /** A new UUID, for attempts and notifications. */
   readonly newId?: () => string;
 }
 
-/** Which notifications are listed. */
 interface ListQuery extends NotificationsQuery {
   readonly most: number;
   readonly isMeant: (body: NotificationBody) => boolean;
@@ -121,7 +114,6 @@ export const createPhone = (parts: PhoneParts) => {
      */
     send: createSend(context, cases, driver, due),
 
-    /** A notification; undefined if it does not exist. */
     read: async (id: NotificationId): Promise<NotificationBody | undefined> => {
       const known = await store.load(id);
       return known && due.describe(known);
@@ -180,7 +172,6 @@ export const createPhone = (parts: PhoneParts) => {
       return known === undefined ? callMessage(serviceName, alertType) : requests.messageOf(known);
     },
 
-    /** Does all due work. Never throws. */
     runDue: async (log: Log): Promise<void> => {
       await run(log);
       await due.settled();

@@ -11,7 +11,6 @@ import { isoTime } from '../state/view.ts';
 import type { Log, LogFields } from '../../log.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
 
-/** The fields of every log line about an attempt. */
 export const attemptFields = (
   { notification, recipients }: NotificationCase,
   { index, attemptId }: Omit<AttemptRef, 'notificationId'>,
@@ -154,11 +153,9 @@ export const logFailure = (what: string, error: unknown, fields: LogFields, log:
   else log.error('unexpected error', { ...fields, kind: errorKind(error) });
 };
 
-/** {@link logFailure} of an answer of the line. */
 export const logNotUpdated = (error: unknown, { notificationId, index }: AttemptRef, log: Log): void =>
   logFailure('recipient not updated', error, { notification_id: notificationId, recipient_index: index }, log);
 
-/** Logs the commands of a check of overdue attempts. */
 export const logOverdue = (known: NotificationCase, commands: readonly CallCommand[], log: Log): void => {
   for (const ref of commands) {
     const { command } = ref;
@@ -171,7 +168,6 @@ export const logOverdue = (known: NotificationCase, commands: readonly CallComma
   }
 };
 
-/** No phone has rung for an urgent notification. */
 export const logSilence = (
   { notification, recipients }: NotificationCase,
   open: readonly OpenAttempt[],

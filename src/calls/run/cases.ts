@@ -23,7 +23,6 @@ import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { backoffMs } from '../../storage/table.ts';
 
-/** What all classes of this folder share. */
 export interface Context {
   readonly line: PhoneLine;
   readonly store: NotificationStore;
@@ -33,34 +32,28 @@ export interface Context {
   readonly clock: Clock;
   /** From 0 to 1, for the jitter of pauses. */
   readonly random: () => number;
-  /** A new UUID. */
   readonly newId: () => string;
   /** For work that no request started. */
   readonly log: Log;
 }
 
-/** A commit. */
 export interface Committed {
   readonly stored: StoredCase;
   /** A call has ended, or an accepted call has ended a pause: the queue may move on. */
   readonly movesQueue: boolean;
 }
 
-/** The decision about one event. */
 interface Step extends Pick<Decision, 'isUnknown' | 'isOverDayLimit'> {
   readonly isChanged: boolean;
-  /** What the caller must do now. */
   readonly commands: readonly CallCommand[];
 }
 
-/** A committed decision. */
 export interface Done extends Step {
   readonly stored: StoredCase;
   /** What all instances share, as it is stored now. */
   readonly shared: StoredLines | undefined;
 }
 
-/** An event that waits for its decision. */
 interface Pending {
   readonly event: CaseEvent;
   readonly from: StoredLines | undefined;
@@ -77,7 +70,6 @@ interface Decided {
   readonly lines: Lines;
   readonly shared: StoredLines;
   readonly open: readonly OpenAttempt[];
-  /** Names the write. */
   readonly commit: string;
 }
 
@@ -203,7 +195,6 @@ export class Cases {
     return this.#shared;
   }
 
-  /** A notification was created. */
   created(stored: StoredCase): void {
     this.#onCommitted({ stored, movesQueue: false });
   }
@@ -213,7 +204,6 @@ export class Cases {
     this.#shared = shared && { lines: shared.lines, etag: shared.etag };
   }
 
-  /** The open calls of all notifications. */
   openCalls({ live }: Pick<Snapshot, 'live'>): readonly OpenAttempt[] {
     return live.flatMap((known) => openCallsOf(known, termsOf(known, this.#context.policy)));
   }

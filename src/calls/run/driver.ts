@@ -24,7 +24,6 @@ const KEY_TRIES = 6;
 const KEY_PAUSE_MS = 500;
 /** Timers fire a moment early. */
 const TIMER_MS = 50;
-/** How long the answer to a stop waits for hang-ups. */
 const STOPPED_WITHIN_MS = 5_000;
 
 const isReport = (event: CallEvent): event is CallEvent & CallReport => event.kind !== 'tone failed';
@@ -94,7 +93,6 @@ export class Driver {
     await this.#handleRowless(event, spokenMessage(message), alertType, log);
   }
 
-  /** Stops a notification, and hangs up ringing calls. */
   async stop(id: NotificationId, log: Log): Promise<NotificationCase | undefined> {
     const { store, clock } = this.#context;
     const done = await this.#cases.take(id, { kind: 'stop' }, log);
@@ -174,7 +172,6 @@ export class Driver {
     clock.after(Math.max(1, quietSince + KEYS_AFTER_MS + TIMER_MS - clock.now()), () => void end());
   }
 
-  /** Takes the answer of the line as the next event. */
   async #answer(ref: AttemptRef, event: AttemptEvent | undefined, log: Log): Promise<void> {
     const done = event && (await this.#takeEvent(ref, event, log));
     if (done !== undefined) await this.carryOut(done, log);

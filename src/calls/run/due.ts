@@ -287,7 +287,6 @@ export class Wake {
     if (at !== undefined && at < this.#armedFor) this.#arm();
   }
 
-  /** Rings at once, or after the current work. */
   now(): void {
     this.set('now', this.#clock.now());
   }
@@ -299,7 +298,6 @@ export class Wake {
     this.#arm();
   }
 
-  /** Rings no more. */
   end(): void {
     this.#isEnded = true;
     this.#cancel?.();

@@ -15,7 +15,6 @@ import type { Log } from '../../log.ts';
 import { WriteConflict } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 
-/** How often a process deletes expired rows. */
 const EXPIRY_EVERY_MS = 3_600_000;
 /** How often outcomes to publish are searched over the whole retention. A process also starts with such a search. */
 const WHOLE_EVERY_MS = 24 * 3_600_000;
@@ -76,9 +75,7 @@ const refusalOf = async (line: PhoneLine, log: Log): Promise<string | undefined>
   }
 };
 
-/** The parts of {@link phoneOff}. */
 export interface PhoneOffParts {
-  /** The table `calls`. */
   readonly table: Table;
   /** How long rows are kept, in milliseconds. */
   readonly retentionMs: number;

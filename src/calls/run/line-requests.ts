@@ -121,7 +121,6 @@ export class LineRequests {
     }
   }
 
-  /** What the calls of a notification say. */
   messageOf({ notification }: NotificationCase): CallMessage {
     return callMessage(this.#context.policy.serviceName, alertTypeOf(notification.alertType), notification);
   }
@@ -130,7 +129,6 @@ export class LineRequests {
 const callIdsOf = ({ recipients }: NotificationCase) =>
   recipients.flatMap(({ attempts }) => attempts.flatMap(({ callIds }) => callIds));
 
-/** The names of speeches in the log. */
 const SPEECH_NAMES: Readonly<Record<Exclude<SpeechNumber, typeof MESSAGE>, string>> = {
   1: 'repeat',
   2: 'second repeat',

@@ -17,7 +17,6 @@ export class Publisher {
   readonly #cases: Cases;
   readonly #to: Destination;
   readonly #topic: OutcomeTopic;
-  /** Notifications with entries to publish. */
   readonly #waiting = new Set<NotificationId>();
   #running: Promise<void> | undefined;
   #isEnding = false;
@@ -89,7 +88,6 @@ export class Publisher {
 const statusOf = (error: unknown): number | undefined =>
   error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : undefined;
 
-/** The events of outbox entries. */
 const eventsOf = (known: NotificationCase, entries: readonly OutboxEntry[], now: number): readonly OutcomeEvent[] => {
   const body = bodyOf(known, now);
   const { notification_id: id, alert_type, reference, details, reached, confirmations_needed } = body;

@@ -20,7 +20,6 @@ import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { backoffMs } from '../../storage/table.ts';
 
-/** A request to create a notification. */
 interface Creation {
   readonly id: NotificationId;
   readonly attemptId: string;
@@ -31,7 +30,6 @@ interface Creation {
 type Created =
   | { readonly kind: 'created'; readonly stored: StoredCase }
   | { readonly kind: 'key used'; readonly earlier: IdempotencyRow }
-  /** No recipient may be called. */
   | { readonly kind: 'refused'; readonly known: NotificationCase };
 
 /** How long a request waits for storage. */

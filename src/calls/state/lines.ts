@@ -18,7 +18,6 @@ import { acceptedAtOf, type Attempt, heldUntil, isLive, talkOf } from './attempt
 import { isUrgentNotification, type NotificationCase } from './notification.ts';
 import { attemptOf, type ReachTerms } from './recipient.ts';
 
-/** The state that all instances share, as it is stored. */
 export const linesSchema = z.object({
   queue: queueStateSchema,
   /** The calls of the UTC day. */
@@ -29,19 +28,16 @@ export const linesSchema = z.object({
 /** The state that all instances share: the lines, the calls of the day, and the last check of the provider. */
 export type Lines = Readonly<z.output<typeof linesSchema>>;
 
-/** A recipient in the queue. */
 export interface QueuedRecipient extends Queued {
   readonly notificationId: NotificationId;
   readonly index: number;
 }
 
-/** An open call, and its attempt. */
 export type OpenAttempt = OpenCall & AttemptRef;
 
 /** Identifies a recipient among all notifications. */
 export const whoOf = (id: NotificationId, index: number): string => `${id}/${index}`;
 
-/** The recipients of a notification that wait to be dialed. */
 export const queueOf = ({ notification, recipients }: NotificationCase): readonly QueuedRecipient[] =>
   recipients.flatMap((recipient, index) => {
     if (recipient.state !== 'waiting') return [];
@@ -52,7 +48,6 @@ export const queueOf = ({ notification, recipients }: NotificationCase): readonl
     return [{ who, notificationId, index, number, isUrgent, position: index, queuedAt, dueAt }];
   });
 
-/** The open calls of a notification. */
 export const openCallsOf = (
   { notification, recipients }: NotificationCase,
   terms: ReachTerms,
@@ -118,7 +113,6 @@ const afterNotMade = (
   };
 };
 
-/** A change of an attempt. */
 interface Move {
   readonly was: Attempt;
   readonly is: Attempt;

@@ -31,7 +31,6 @@ import {
 
 // A notification with its recipients after each event: pure functions. All times are in milliseconds since 1970.
 
-/** A notification as it is stored, without its recipients. */
 export const notificationSchema = z.object({
   id: notificationIdSchema,
   alertType: z.enum(ALERT_TYPE_NAMES),
@@ -42,9 +41,7 @@ export const notificationSchema = z.object({
   createdAt: z.number(),
   deadlineAt: z.number(),
   callbackBaseUrl: z.string().optional(),
-  /** The hash of the `Idempotency-Key`. */
   keyHash: z.string().optional(),
-  /** Whether the message asks for a key. */
   confirm: z.boolean(),
   /** From one wave to the next, in milliseconds; undefined: no waves, and each recipient has to confirm. */
   waveMs: z.int().optional(),
@@ -63,7 +60,6 @@ export const notificationSchema = z.object({
     .object({
       by: z.string(),
       at: z.number(),
-      /** The number of acknowledgements. */
       times: z.int(),
       /** How many recipients were not reached, and whether it had ended with too few. */
       notReached: z.int(),
@@ -72,7 +68,6 @@ export const notificationSchema = z.object({
     .optional(),
 });
 
-/** A notification, without its recipients. */
 export type Notification = Readonly<z.output<typeof notificationSchema>>;
 
 /** A notification, its recipients in the order of the request, and the outcomes to publish. */
@@ -141,7 +136,6 @@ export const newNotification = (
   return concluded({ notification, recipients, outbox: {} }, now);
 };
 
-/** A notification after a change of a recipient. */
 export const withRecipient = (
   known: NotificationCase,
   index: number,
@@ -290,7 +284,6 @@ export const reachedOf = (known: Reaching): number =>
 export const isShort = (known: Reaching): boolean =>
   known.notification.stoppedAt === undefined && !areEnough(reachedOf(known), known.notification.confirmationsNeeded);
 
-/** Whether it needs an operator's attention now. */
 export const needsAttention = (known: Reaching, now: number): boolean => {
   const { completedAt } = known.notification;
   return isShort(known) && (completedAt === undefined || now - completedAt < ATTENTION_AFTER_END_MS);

@@ -6,7 +6,6 @@ import { FINAL_STATES } from './recipient.ts';
 // The outcomes of a notification that are not published yet: a list for each destination, oldest first. Times are in milliseconds since 1970.
 
 const entrySchema = z.discriminatedUnion('kind', [
-  /** A recipient is final. */
   z.object({ kind: z.literal('recipient'), at: z.number(), index: z.int(), status: z.enum(FINAL_STATES) }),
   /** The notification was stopped, or is over. */
   z.object({ kind: z.enum(['stopped', 'completed']), at: z.number() }),
@@ -14,7 +13,6 @@ const entrySchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('acknowledged'), at: z.number(), times: z.int(), by: z.string() }),
 ]);
 
-/** One outcome to publish. */
 export type OutboxEntry = Readonly<z.output<typeof entrySchema>>;
 
 const listSchema = z.object({
@@ -23,7 +21,6 @@ const listSchema = z.object({
   entries: z.array(entrySchema).readonly(),
 });
 
-/** The outbox as it is stored. */
 export const outboxSchema = z.partialRecord(z.enum(DESTINATIONS), listSchema);
 
 /** The outcomes that are not published yet. */
@@ -37,7 +34,6 @@ const TRIED_FOR_MS = 24 * 3_600_000;
 const SHORTEST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 600_000;
 
-/** Whether everything is published. */
 export const isEmpty = (outbox: Outbox): boolean => DESTINATIONS.every((to) => (outbox[to]?.entries.length ?? 0) === 0);
 
 /** The entries to publish now; {@link claimedOutbox} claims them. */

@@ -18,7 +18,6 @@ import {
 } from './notification.ts';
 import { afterEvent, attemptOf, claimed, isFinal, postponed, type ReachTerms } from './recipient.ts';
 
-/** An event of a notification. */
 export type CaseEvent =
   /** Of a call. */
   | { readonly kind: 'call'; readonly index: number; readonly attemptId: string; readonly event: AttemptEvent }
@@ -39,14 +38,12 @@ export type CaseEvent =
       readonly isRefused: boolean;
     };
 
-/** How people are called. */
 export interface Policy {
   readonly rules: PhoneRules;
   readonly serviceName: string;
   readonly line: LineTerms & Pick<LineLimits, 'callsPerSecond'>;
 }
 
-/** The context of a decision. */
 export interface About {
   readonly policy: Policy;
   readonly lines: Lines;
@@ -166,7 +163,6 @@ const afterTurn = (
  */
 export type Command = 'dial' | 'find' | 'speak' | 'wait for keys' | 'hang up';
 
-/** A command, and its attempt. */
 export interface CallCommand extends AttemptRef {
   readonly command: Command;
 }

@@ -19,7 +19,6 @@ export type Mark = 'live' | 'told' | 'short';
 const about = 'about';
 const outbox = 'outbox';
 
-/** The property of a recipient. @example recipientProperty(3) // 'r03' */
 const recipientProperty = (index: number): string => `r${String(index).padStart(2, '0')}`;
 
 const marksOf = (known: NotificationCase): Readonly<Record<Mark, string>> => ({
@@ -51,7 +50,6 @@ export const changedProperties = (
   commit,
 });
 
-/** A stored notification. @throws {DamagedRow} */
 export const parseCase = (row: StoredRow, id: NotificationId): NotificationCase & { readonly commit: string } => {
   const count = valueOf(row, 'recipients', z.int().min(0).max(99), row.properties['recipients']);
   const notification = jsonOf(row, about, notificationSchema);
@@ -67,7 +65,6 @@ export const parseCase = (row: StoredRow, id: NotificationId): NotificationCase 
 /** The properties of the shared row. Its mark includes it in the query for live notifications. */
 export const linesProperties = (lines: Lines): NewProperties => ({ lines: JSON.stringify(lines), live: 'yes' });
 
-/** The state that all instances share. @throws {DamagedRow} */
 export const parseLines = (row: StoredRow): Lines => jsonOf(row, 'lines', linesSchema);
 
 const keySchema = z.object({ notificationId: notificationIdSchema, fingerprint: z.string(), createdAt: z.number() });
@@ -144,7 +141,6 @@ export interface NotificationsQuery {
   readonly until?: number | undefined;
 }
 
-/** Notifications, the newest first. */
 export const notificationsIn = ({ after, since, until }: NotificationsQuery): KeyRange => ({
   from:
     after !== undefined
@@ -153,7 +149,6 @@ export const notificationsIn = ({ after, since, until }: NotificationsQuery): Ke
   before: since === undefined ? END : upTo(since),
 });
 
-/** The notifications that were created before a time in milliseconds since 1970. */
 export const notificationsBefore = (at: number): KeyRange => ({
   from: `${START}${notificationIdPrefix(at)}~`,
   before: END,
