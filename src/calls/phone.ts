@@ -13,12 +13,10 @@ import { Cases, type Context } from './run/cases.ts';
 import { Driver } from './run/driver.ts';
 import { DueWork } from './run/due.ts';
 import { housekeeping } from './run/housekeeping.ts';
-import { LineRequests } from './run/line-requests.ts';
 import { Publisher } from './run/publisher.ts';
 import { createSend } from './run/send.ts';
-import type { Lines } from './state/lines.ts';
 import type { NotificationCase } from './state/notification.ts';
-import type { Policy } from './state/step.ts';
+import type { Lines, Policy } from './state/step.ts';
 import { bodyOf, isoTime, type NotificationBody } from './state/view.ts';
 import { isUnreadable, type Listed, NotificationStore } from './store/notification-store.ts';
 import type { NotificationsQuery } from './store/rows.ts';
@@ -83,8 +81,7 @@ export const createPhone = (parts: PhoneParts) => {
     const topic = parts[to];
     return topic === undefined ? [] : new Publisher(context, cases, to, topic);
   });
-  const requests = new LineRequests(context);
-  const driver = new Driver(context, cases, requests);
+  const driver = new Driver(context, cases);
   const due = new DueWork(context, cases, driver);
   const keepHouse = housekeeping(context, cases, publishers);
   let isEnded = false;
@@ -169,7 +166,7 @@ export const createPhone = (parts: PhoneParts) => {
     /** The message of an attempt, or of the alert type if the notification does not exist or cannot be read. */
     messageOf: async (attempt: AttemptRef | undefined, alertType: AlertType): Promise<CallMessage> => {
       const known = attempt && (await loadReadable(store, attempt.notificationId));
-      return known === undefined ? callMessage(serviceName, alertType) : requests.messageOf(known);
+      return known === undefined ? callMessage(serviceName, alertType) : driver.messageOf(known);
     },
 
     runDue: async (log: Log): Promise<void> => {

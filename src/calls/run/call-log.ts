@@ -1,12 +1,11 @@
 import type { AttemptRef } from '../model/ids.ts';
-import type { CallEvent, CallResult } from '../model/phone-line.ts';
+import { type CallEvent, type CallResult, PhoneLineError } from '../model/phone-line.ts';
 import { maskPhoneNumber } from '../model/phone-number.ts';
 import { areEnough, DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/policy.ts';
 import type { Attempt } from '../state/attempt.ts';
-import type { Lines, OpenAttempt } from '../state/lines.ts';
 import { attemptIn, confirmedBy, type Notification, type NotificationCase } from '../state/notification.ts';
 import { attemptOf, type FinalState, isFinal, type Recipient } from '../state/recipient.ts';
-import type { CallCommand } from '../state/step.ts';
+import type { CallCommand, Lines, OpenAttempt } from '../state/step.ts';
 import { isoTime } from '../state/view.ts';
 import type { Log, LogFields } from '../../log.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
@@ -128,6 +127,10 @@ const logLines = ({ queue: before }: Lines, { queue: after }: Lines, log: Log): 
 
 /** The name of an error. Its message is never logged: it may hold keys or phone numbers. */
 export const errorKind = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
+
+/** The result of a failed request. After an error of another class, the request may have been done. */
+export const resultOf = (error: unknown): CallResult =>
+  error instanceof PhoneLineError ? error.result : { failure: 'unanswered', reason: 'unexpected error' };
 
 /** A callee answered and heard no message. */
 export const logNotPlayed = (result: CallResult, fields: LogFields, log: Log): void => {

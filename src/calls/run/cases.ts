@@ -5,14 +5,16 @@ import type { Destination } from '../model/outcomes.ts';
 import type { PhoneLine } from '../model/phone-line.ts';
 import { logChange } from './call-log.ts';
 import { isLive, talkOf } from '../state/attempt.ts';
-import { type Lines, type OpenAttempt, openCallsOf } from '../state/lines.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
 import {
   type CallCommand,
   type CaseEvent,
   commandsOf,
   type Decision,
+  type Lines,
   needsOpenCalls,
+  type OpenAttempt,
+  openCallsOf,
   type Policy,
   step,
   termsOf,

@@ -6,9 +6,16 @@ import { heldNow, next, waitsFor } from '../rules/queue.ts';
 import { logFailure, logOverdue, logSilence } from './call-log.ts';
 import type { Cases, Committed, Context, Done } from './cases.ts';
 import type { Driver } from './driver.ts';
-import { type OpenAttempt, openCallsOf, type QueuedRecipient, queueOf, whoOf } from '../state/lines.ts';
 import { checkAtOfNotification, hasRung, isUrgentNotification, type NotificationCase } from '../state/notification.ts';
-import { limitsOf, termsOf } from '../state/step.ts';
+import {
+  limitsOf,
+  type OpenAttempt,
+  openCallsOf,
+  type QueuedRecipient,
+  queueOf,
+  termsOf,
+  whoOf,
+} from '../state/step.ts';
 import { bodyOf, type NotificationBody } from '../state/view.ts';
 import { isUnreadable, type Snapshot, type StoredCase, type StoredLines } from '../store/notification-store.ts';
 import type { Log } from '../../log.ts';

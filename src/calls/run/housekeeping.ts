@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto';
-
 import { type Clock, systemClock } from '../model/clock.ts';
 import { DESTINATIONS } from '../model/outcomes.ts';
 import type { PhoneLine } from '../model/phone-line.ts';
 import { afterCheck, checkDueAt } from '../rules/provider-check.ts';
-import { logFailure, resultFields } from './call-log.ts';
+import { logFailure, resultFields, resultOf } from './call-log.ts';
 import type { Cases, Context } from './cases.ts';
-import { resultOf } from './line-requests.ts';
 import type { Publisher } from './publisher.ts';
-import { abandoned, type NotificationCase } from '../state/notification.ts';
-import { expiredEntries, withoutEntries } from '../state/outbox.ts';
+import { abandoned, expiredEntries, type NotificationCase, withoutEntries } from '../state/notification.ts';
 import { NotificationStore, type StoredCase } from '../store/notification-store.ts';
 import type { Log } from '../../log.ts';
 import { WriteConflict } from '../../storage/errors.ts';

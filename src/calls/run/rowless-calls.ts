@@ -2,9 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type { AlertType } from '../model/alert-types.ts';
 import { type CallId, MESSAGE } from '../model/ids.ts';
 import type { CallEvent, PhoneLine } from '../model/phone-line.ts';
-import { logNotPlayed } from './call-log.ts';
-import { type LineRequests, resultOf } from './line-requests.ts';
-import type { Log } from '../../log.ts';
+import { logNotPlayed, resultOf } from './call-log.ts';
+import type { Log, LogFields } from '../../log.ts';
 
 /** The calls of the last hours; each is a text of 40 characters. */
 const MOST_REMEMBERED = 10_000;
@@ -13,7 +12,10 @@ const MOST_REMEMBERED = 10_000;
  * The rule for calls without a row: calls of other systems, and all calls while storage cannot be used. When a callee answers, the message
  * is spoken, once a call and process. At its end the line is hung up. Nothing is stored.
  */
-export const rowlessCalls = ({ media }: PhoneLine, requests: LineRequests) => {
+export const rowlessCalls = (
+  { media }: PhoneLine,
+  hangUp: (callId: CallId, fields: LogFields, log: Log) => Promise<unknown>,
+) => {
   const spokenTo = new LRUCache<CallId, true>({ max: MOST_REMEMBERED });
 
   /** Handles an event. Never throws. @param text the message */
@@ -32,11 +34,11 @@ export const rowlessCalls = ({ media }: PhoneLine, requests: LineRequests) => {
         // The message may be playing.
         if (result.failure === 'unanswered') return;
         logNotPlayed(result, fields, log);
-        await requests.hangUpCall(callId, true, fields, log);
+        await hangUp(callId, fields, log);
       }
     } else if (kind === 'play completed' || kind === 'play failed' || kind === 'play canceled') {
       if (kind === 'play failed') logNotPlayed(event.result, fields, log);
-      await requests.hangUpCall(callId, true, fields, log);
+      await hangUp(callId, fields, log);
     }
   };
 };

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { NotificationId } from '../model/ids.ts';
 import { KEY_HOLDS_MS, type KeyUse } from '../rules/idempotency.ts';
-import type { Lines } from '../state/lines.ts';
 import { LONGEST_ATTENTION_MS, needsAttention, type NotificationCase } from '../state/notification.ts';
+import type { Lines } from '../state/step.ts';
 import {
   CALLS,
   changedProperties,

@@ -1,9 +1,15 @@
 import * as z from 'zod';
 import { isNotificationId, type NotificationId, notificationIdPrefix, notificationIdSchema } from '../model/ids.ts';
-import { type Lines, linesSchema } from '../state/lines.ts';
-import { isShort, isUnderWay, type NotificationCase, notificationSchema } from '../state/notification.ts';
-import { isEmpty, outboxSchema } from '../state/outbox.ts';
+import {
+  isEmpty,
+  isShort,
+  isUnderWay,
+  type NotificationCase,
+  notificationSchema,
+  outboxSchema,
+} from '../state/notification.ts';
 import { recipientSchema } from '../state/recipient.ts';
+import { type Lines, linesSchema } from '../state/step.ts';
 import { DamagedRow } from '../../storage/errors.ts';
 import type { KeyRange, NewProperties, StoredRow } from '../../storage/row.ts';
 

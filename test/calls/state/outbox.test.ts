@@ -1,20 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import {
   acknowledged,
-  type NotificationCase,
-  stoppedNotification,
-  withRecipient,
-} from '../../../src/calls/state/notification.ts';
-import {
   claimedOutbox,
   dueEntries,
   expiredEntries,
   isEmpty,
+  type NotificationCase,
   type Outbox,
   type OutboxEntry,
   putOff,
+  stoppedNotification,
   withoutEntries,
-} from '../../../src/calls/state/outbox.ts';
+  withRecipient,
+} from '../../../src/calls/state/notification.ts';
 import { claimed, final } from '../../../src/calls/state/recipient.ts';
 import { termsOf, withNews } from '../../../src/calls/state/step.ts';
 import { callees, newCase, POLICY } from '../new-case.ts';

@@ -4,9 +4,18 @@ import { parseCallId } from '../../../src/calls/model/ids.ts';
 import type { CallResult } from '../../../src/calls/model/phone-line.ts';
 import { speakingTimes } from '../../../src/calls/rules/message.ts';
 import type { AttemptEvent } from '../../../src/calls/state/attempt.ts';
-import { type Lines, openCallsOf, queueOf, whoOf } from '../../../src/calls/state/lines.ts';
 import type { NotificationCase } from '../../../src/calls/state/notification.ts';
-import { type CaseEvent, type Decision, needsOpenCalls, step, termsOf } from '../../../src/calls/state/step.ts';
+import {
+  type CaseEvent,
+  type Decision,
+  type Lines,
+  needsOpenCalls,
+  openCallsOf,
+  queueOf,
+  step,
+  termsOf,
+  whoOf,
+} from '../../../src/calls/state/step.ts';
 import { callees, newCase, POLICY, RULES } from '../new-case.ts';
 
 const START = Date.parse('2026-11-21T08:00:00Z');
