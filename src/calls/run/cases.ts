@@ -77,8 +77,10 @@ interface Decided {
 
 /** How often a batch is decided if other writers interfere. */
 const TRIES = 20;
-const FIRST_PAUSE_MS = 20;
-const LONGEST_PAUSE_MS = 400;
+
+/** Waits after a conflict with another writer. @param tried the number of conflicts so far */
+export const pauseAfterConflict = async ({ clock, random }: Context, tried: number): Promise<void> =>
+  sleepBy(clock, backoffMs(tried, 20, 400, random));
 
 /**
  * The only writer of notifications: read, decide, write in one transaction. Events of one notification are decided in order. Events that
@@ -137,7 +139,7 @@ export class Cases {
   }
 
   async #takeAll(id: NotificationId, batch: readonly Pending[]): Promise<readonly Done[] | undefined> {
-    const { store, clock, random } = this.#context;
+    const { store } = this.#context;
     let lost: Decided | undefined;
     for (let tried = 1, troubles = 0; tried <= TRIES; tried += 1) {
       let decided: Decided | undefined;
@@ -156,7 +158,7 @@ export class Cases {
           this.#shared = undefined;
           lost = undefined;
           if (isClaim(batch)) throw error;
-          await sleepBy(clock, backoffMs(tried, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, random));
+          await pauseAfterConflict(this.#context, tried);
         } else if (error instanceof StorageTrouble && (troubles += 1) < 2) {
           this.#shared = undefined;
           lost = decided ?? lost;

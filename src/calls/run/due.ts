@@ -28,7 +28,7 @@ const LATE_MS = 120_000;
 /** Pause after a look that storage did not answer. */
 const RETRY_MS = 5_000;
 /** How often a look covers the whole retention. A process also starts with such a look. */
-const WHOLE_EVERY_MS = 24 * 3_600_000;
+export const WHOLE_EVERY_MS = 24 * 3_600_000;
 /** How often the log confirms that this process looks. */
 const TOLD_EVERY_MS = 300_000;
 const CHECKED_AT_A_TIME = 16;

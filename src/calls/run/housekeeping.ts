@@ -5,6 +5,7 @@ import type { PhoneLine } from '../model/phone-line.ts';
 import { afterCheck, checkDueAt } from '../rules/provider-check.ts';
 import { logFailure, resultFields, resultOf } from './call-log.ts';
 import type { Cases, Context } from './cases.ts';
+import { WHOLE_EVERY_MS } from './due.ts';
 import type { Publisher } from './publisher.ts';
 import { abandoned, expiredEntries, type NotificationCase, withoutEntries } from '../state/notification.ts';
 import { NotificationStore, type StoredCase } from '../store/notification-store.ts';
@@ -13,8 +14,6 @@ import { WriteConflict } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 
 const EXPIRY_EVERY_MS = 3_600_000;
-/** How often outcomes to publish are searched over the whole retention. A process also starts with such a search. */
-const WHOLE_EVERY_MS = 24 * 3_600_000;
 
 /** Regular work that does not dial: publishes outcomes, checks the provider, deletes expired rows. */
 export const housekeeping = (context: Context, cases: Cases, publishers: readonly Publisher[]) => {

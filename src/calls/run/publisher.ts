@@ -77,14 +77,14 @@ export class Publisher {
       log.info('outcomes published', { ...fields, events: events.length });
       return true;
     } catch (error) {
-      log.warn('outcomes not published', { ...fields, kind: errorKind(error), status: statusOf(error) });
+      log.warn('outcomes not published', { ...fields, kind: errorKind(error), status: httpStatusOf(error) });
       return false;
     }
   }
 }
 
 /** The HTTP status that a destination answered. The message of the error may hold addresses and keys. */
-const statusOf = (error: unknown): number | undefined =>
+const httpStatusOf = (error: unknown): number | undefined =>
   error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : undefined;
 
 const eventsOf = (known: NotificationCase, entries: readonly OutboxEntry[], now: number): readonly OutcomeEvent[] => {

@@ -6,7 +6,7 @@ import type { PhoneNumber } from '../model/phone-number.ts';
 import { type KeyUse, keyUse } from '../rules/idempotency.ts';
 import { CALLS_USED_UP, callsLeft, endOfDay, NOT_CALLABLE, type NotCallable } from '../rules/policy.ts';
 import { heldNow, next } from '../rules/queue.ts';
-import type { Cases, Context } from './cases.ts';
+import { type Cases, type Context, pauseAfterConflict } from './cases.ts';
 import type { Driver } from './driver.ts';
 import type { DueWork } from './due.ts';
 import { newNotification, type NotificationCase } from '../state/notification.ts';
@@ -17,7 +17,6 @@ import type { Snapshot, StoredCase } from '../store/notification-store.ts';
 import type { IdempotencyRow } from '../store/rows.ts';
 import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
-import { backoffMs } from '../../storage/table.ts';
 
 interface Creation {
   readonly id: NotificationId;
@@ -35,14 +34,12 @@ type Created =
 const WRITTEN_WITHIN_MS = 8_000;
 const PAUSE_MS = 300;
 const MOST_CONFLICTS = 30;
-const FIRST_PAUSE_MS = 20;
-const LONGEST_PAUSE_MS = 400;
 /** How long the answer to a request waits for its calls to be placed. */
 const DIALED_WITHIN_MS = 8_000;
 
 /** Handles requests: stores the notification with its key and the claim of its first call, and then dials. */
 export const createSend = (context: Context, cases: Cases, driver: Driver, due: DueWork) => {
-  const { store, policy, clock, random, newId, destinations } = context;
+  const { store, policy, clock, newId, destinations } = context;
 
   /** Sends the call request of the first recipient, if it was claimed, and looks for the others. */
   const dialFirst = async (stored: StoredCase, log: Log): Promise<void> => {
@@ -67,7 +64,7 @@ export const createSend = (context: Context, cases: Cases, driver: Driver, due: 
         return await createOnce(creation, tried === 1);
       } catch (error) {
         if (error instanceof WriteConflict && tried <= MOST_CONFLICTS) {
-          await sleepBy(clock, backoffMs(tried, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, random));
+          await pauseAfterConflict(context, tried);
         } else if (error instanceof StorageTrouble && clock.now() + PAUSE_MS <= until) {
           await sleepBy(clock, PAUSE_MS);
         } else throw error instanceof WriteConflict ? new StorageTrouble(0, { reason: 'contended' }) : error;

@@ -79,7 +79,7 @@ export const moveAttempt = (attempt: Attempt, event: AttemptEvent, terms: CallTe
     case 'create failed':
       return lineEnded(known, event, terms, now);
     case 'look':
-      return looked(known, event.mayResend, terms, now);
+      return checked(known, event.mayResend, terms, now);
   }
 };
 
@@ -129,7 +129,7 @@ const lineEnded = (attempt: Attempt, event: CallReport, terms: CallTerms, now: n
   return ended(attempt, { ...result, reason: result.reason ?? 'not established' }, terms, endedAt);
 };
 
-const looked = (attempt: Attempt, mayResend: boolean, terms: CallTerms, now: number): Attempt => {
+const checked = (attempt: Attempt, mayResend: boolean, terms: CallTerms, now: number): Attempt => {
   if (!isLive(attempt)) return attempt;
   if (attempt.line !== terms.line.name) {
     return ended(attempt, { reason: 'the phone service was changed meanwhile' }, terms, now);

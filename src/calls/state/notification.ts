@@ -295,7 +295,7 @@ export const acknowledged = (known: NotificationCase, by: string, now: number): 
   const { notification } = known;
   const { acknowledged: before } = notification;
   if (before?.by === by && !hasWorsened(known)) return known;
-  const acknowledgement = { by, at: now, times: (before?.times ?? 0) + 1, ...standingOf(known) };
+  const acknowledgement = { by, at: now, times: (before?.times ?? 0) + 1, ...shortfallOf(known) };
   return { ...known, notification: { ...notification, acknowledged: acknowledgement } };
 };
 
@@ -303,11 +303,11 @@ export const acknowledged = (known: NotificationCase, by: string, now: number): 
 export const hasWorsened = (known: Reaching): boolean => {
   const { acknowledged: then } = known.notification;
   if (then === undefined) return false;
-  const now = standingOf(known);
+  const now = shortfallOf(known);
   return now.notReached > then.notReached || (now.hasEndedShort && !then.hasEndedShort);
 };
 
-const standingOf = (
+const shortfallOf = (
   known: Reaching,
 ): Pick<NonNullable<Notification['acknowledged']>, 'notReached' | 'hasEndedShort'> => ({
   notReached: known.recipients.filter(({ state }) => state === 'not_reached' || state === 'failed').length,

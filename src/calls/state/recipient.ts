@@ -115,13 +115,13 @@ export const afterEvent = (
     const rest = { ...recipient, attempts: recipient.attempts.filter((one) => one !== attempt) };
     const isOver = isFinal(rest) || rest.isStopped === true || rest.attempts.some(isLive);
     const reason = 'result' in event ? event.result?.reason : undefined;
-    return isOver ? concluded(rest, terms, now) : waiting(rest, now, reason);
+    return isOver ? byAttempts(rest, terms, now) : waiting(rest, now, reason);
   }
   const next = withFreeDecline(moved, recipient.attempts);
   const isDone = isDoneBy(next, terms);
   // After a late event of an earlier call, the current call is not needed.
   const attempts = recipient.attempts.map((one) => (one === attempt ? next : isDone ? stoppedRinging(one, now) : one));
-  return concluded({ ...recipient, attempts }, terms, now);
+  return byAttempts({ ...recipient, attempts }, terms, now);
 };
 
 /** The first quick declines of a recipient do not count as attempts. */
@@ -225,7 +225,7 @@ export const stopped = (recipient: Recipient, now: number): Recipient => {
 };
 
 /** The state of a recipient by its attempts. A final state only improves. */
-const concluded = (recipient: Recipient, terms: ReachTerms, now: number): Recipient => {
+const byAttempts = (recipient: Recipient, terms: ReachTerms, now: number): Recipient => {
   const past = recipient.attempts.flatMap((attempt) =>
     attempt.state === 'over' ? { ...attempt, acceptedAt: startOf(attempt) } : [],
   );
