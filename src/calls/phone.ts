@@ -6,22 +6,20 @@ import type { AttemptRef, NotificationId } from './model/ids.ts';
 import type { NotificationRequest, Sent, SentCall } from './model/notification-request.ts';
 import { DESTINATIONS, type OutcomeTopic } from './model/outcomes.ts';
 import type { CallEvent, CallMessage, PhoneLine } from './model/phone-line.ts';
-import { callMessage } from './rules/message.ts';
 import type { PhoneRules } from './rules/policy.ts';
-import { errorKind, logFailure } from './run/call-log.ts';
+import { logFailure } from './run/call-log.ts';
 import { Cases, type Context } from './run/cases.ts';
 import { Driver } from './run/driver.ts';
 import { DueWork } from './run/due.ts';
 import { housekeeping } from './run/housekeeping.ts';
 import { Publisher } from './run/publisher.ts';
 import { createSend } from './run/send.ts';
-import type { NotificationCase } from './state/notification.ts';
 import type { Lines, Policy } from './state/step.ts';
 import { bodyOf, isoTime, type NotificationBody } from './state/view.ts';
-import { isUnreadable, type Listed, NotificationStore } from './store/notification-store.ts';
+import { type Listed, NotificationStore } from './store/notification-store.ts';
 import type { NotificationsQuery } from './store/rows.ts';
 import type { Log } from '../log.ts';
-import { LaterFormat, type RowKeys, StorageTrouble } from '../storage/errors.ts';
+import { LaterFormat, type RowKeys } from '../storage/errors.ts';
 import type { Table } from '../storage/table.ts';
 
 export type { Listed };
@@ -156,18 +154,15 @@ export const createPhone = (parts: PhoneParts) => {
       await pLimit(CALLS_AT_A_TIME).map(byCall.values(), async (ofOneCall) => {
         for (const event of ofOneCall) {
           if (clock.now() >= end) left += 1;
-          else isStored = (await handleSafely(driver, event, alertType, log)) && isStored;
+          else isStored = (await driver.handle(event, alertType, log)) && isStored;
         }
       });
       if (left > 0) log.error('callback events left', { events: left, reason: 'no time left' });
       return isStored;
     },
 
-    /** The message of an attempt, or of the alert type if the notification does not exist or cannot be read. */
-    messageOf: async (attempt: AttemptRef | undefined, alertType: AlertType): Promise<CallMessage> => {
-      const known = attempt && (await loadReadable(store, attempt.notificationId));
-      return known === undefined ? callMessage(serviceName, alertType) : driver.messageOf(known);
-    },
+    messageOf: async (attempt: AttemptRef | undefined, alertType: AlertType): Promise<CallMessage> =>
+      driver.messageOf(attempt, alertType),
 
     runDue: async (log: Log): Promise<void> => {
       await run(log);
@@ -181,25 +176,6 @@ export const createPhone = (parts: PhoneParts) => {
       await Promise.all(publishers.map(async (publisher) => publisher.end()));
     },
   };
-};
-
-/** Handles an event; a failure does not stop the other events. */
-const handleSafely = async (driver: Driver, event: CallEvent, alertType: AlertType, log: Log): Promise<boolean> => {
-  try {
-    return await driver.handle(event, alertType, log);
-  } catch (error) {
-    log.error('unexpected error', { call_id: event.callId, event_kind: event.kind, kind: errorKind(error) });
-    return false;
-  }
-};
-
-const loadReadable = async (store: NotificationStore, id: NotificationId): Promise<NotificationCase | undefined> => {
-  try {
-    return store.recall(id) ?? (await store.load(id));
-  } catch (error) {
-    if (isUnreadable(error) || error instanceof StorageTrouble) return undefined;
-    throw error;
-  }
 };
 
 /** Whether calls can be placed, by the last check and by the last call; if not, since when (ISO 8601) and why. */

@@ -54,28 +54,32 @@ export class Driver {
     );
   }
 
-  /** Handles an event of the line. @returns false if storage could not be used: nothing was written */
+  /** Handles an event of the line. Never throws. @returns false if it could not be stored */
   async handle(event: CallEvent, alertType: AlertType, log: Log): Promise<boolean> {
+    const { attempt, callId, kind } = event;
     if (!isReport(event)) {
       // Keys that were heard before count; the call continues.
-      log.warn('keys not heard', { call_id: event.callId, ...resultFields(event.result) });
+      log.warn('keys not heard', { call_id: callId, ...resultFields(event.result) });
       return true;
     }
-    const { attempt } = event;
     // Recalled first: a commit that fails forgets it.
     const known = attempt && this.#context.store.recall(attempt.notificationId);
     try {
       if (attempt !== undefined && (await this.#takePatiently(event, attempt, log))) return true;
+      logEvent(event, true, { alert_type: alertType.name }, log);
+      await this.#withoutRow(event, undefined, alertType, log);
+      return true;
     } catch (error) {
-      if (!(error instanceof StorageTrouble) && !isUnreadable(error)) throw error;
-      const kind = error instanceof StorageTrouble ? error.reason : errorKind(error);
-      log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind });
-      await this.#withoutRow(event, known, alertType, log);
+      const fields = { call_id: callId, event_kind: kind, kind: errorKind(error) };
+      if (error instanceof StorageTrouble || isUnreadable(error)) {
+        log.warn(
+          'call records unreachable',
+          error instanceof StorageTrouble ? { ...fields, kind: error.reason } : fields,
+        );
+        await this.#withoutRow(event, known, alertType, log);
+      } else log.error('unexpected error', fields);
       return false;
     }
-    logEvent(event, true, { alert_type: alertType.name }, log);
-    await this.#withoutRow(event, undefined, alertType, log);
-    return true;
   }
 
   /** Storing a key is tried several times: the callee does not press it again. @returns whether the call is known */
@@ -100,9 +104,27 @@ export class Driver {
   }
 
   async #withoutRow(event: CallEvent, known: NotificationCase | undefined, alertType: AlertType, log: Log) {
-    const { serviceName } = this.#context.policy;
-    const message = known === undefined ? callMessage(serviceName, alertType) : this.messageOf(known);
-    await this.#handleRowless(event, spokenMessage(message), alertType, log);
+    await this.#handleRowless(event, spokenMessage(this.#messageOf(known, alertType)), alertType, log);
+  }
+
+  /** The message of an attempt, or of the alert type if its notification does not exist or cannot be read. */
+  async messageOf(attempt: AttemptRef | undefined, alertType: AlertType): Promise<CallMessage> {
+    const { store } = this.#context;
+    try {
+      const known = attempt && (store.recall(attempt.notificationId) ?? (await store.load(attempt.notificationId)));
+      return this.#messageOf(known, alertType);
+    } catch (error) {
+      if (error instanceof StorageTrouble || isUnreadable(error)) return this.#messageOf(undefined, alertType);
+      throw error;
+    }
+  }
+
+  #messageOf(known: NotificationCase | undefined, alertType: AlertType): CallMessage {
+    return callMessage(
+      this.#context.policy.serviceName,
+      known === undefined ? alertType : typeOf(known),
+      known?.notification,
+    );
   }
 
   async stop(id: NotificationId, log: Log): Promise<NotificationCase | undefined> {
@@ -191,15 +213,16 @@ export class Driver {
   /** Places the call of an attempt. @returns undefined if its number is masked */
   async #dial(ref: AttemptRef, known: NotificationCase, log: Log): Promise<AttemptEvent | undefined> {
     const { line, clock } = this.#context;
-    const { alertType, callbackBaseUrl } = known.notification;
+    const { callbackBaseUrl } = known.notification;
+    const alertType = typeOf(known);
     const firstSentAt = attemptIn(known, ref)?.claimedAt;
     const number = wholeNumberOf(known, ref);
     if (firstSentAt === undefined || number === undefined) return undefined;
     const fields = attemptFields(known, ref);
     log.info('call requested', fields);
-    const about = { alertType: alertTypeOf(alertType), message: this.messageOf(known), attempt: ref, callbackBaseUrl };
+    const message = this.#messageOf(known, alertType);
     try {
-      const callId = await line.call({ ...about, number, firstSentAt });
+      const callId = await line.call({ number, alertType, message, attempt: ref, firstSentAt, callbackBaseUrl });
       log.info('call placed', { ...fields, call_id: callId, ...secondsToCall(known, clock.now()) });
       return { kind: 'placed', callId };
     } catch (error) {
@@ -242,7 +265,10 @@ export class Driver {
     if (callId === undefined || speech === undefined) return undefined;
     const fields = { ...attemptFields(known, ref), ...(speech === MESSAGE ? {} : { speech: SPEECH_NAMES[speech] }) };
     try {
-      await this.#context.line.media?.speak(callId, spokenText(speech, this.messageOf(known)), { ...ref, speech });
+      await this.#context.line.media?.speak(callId, spokenText(speech, this.#messageOf(known, typeOf(known))), {
+        ...ref,
+        speech,
+      });
       log.info('message playing', fields);
       return { kind: 'speech accepted', speech };
     } catch (error) {
@@ -287,15 +313,12 @@ export class Driver {
       return false;
     }
   }
-
-  /** The message of the calls of a notification. */
-  messageOf({ notification }: NotificationCase): CallMessage {
-    return callMessage(this.#context.policy.serviceName, alertTypeOf(notification.alertType), notification);
-  }
 }
 
 const quietSinceOf = (attempt: Attempt | undefined): number | undefined =>
   attempt?.state === 'speaking' ? attempt.talk.quietSince : undefined;
+
+const typeOf = ({ notification }: NotificationCase): AlertType => alertTypeOf(notification.alertType);
 
 const callIdsOf = ({ recipients }: NotificationCase) =>
   recipients.flatMap(({ attempts }) => attempts.flatMap(({ callIds }) => callIds));

@@ -127,16 +127,31 @@ export const step = (known: NotificationCase, event: CaseEvent, about: About, no
   }
 };
 
+/** A decision, with the shared state after it; the same object if it is the same. @param result of the event */
 const decided = (
   before: NotificationCase,
   after: NotificationCase,
   { lines, open }: About,
   now: number,
-  result?: CallResult,
-): Decision => ({
-  case: after,
-  lines: after === before ? lines : linesAfter(lines, { before, after, result, open }, now),
-});
+  result: CallResult = {},
+): Decision => {
+  const { notification, recipients } = after;
+  const isUrgent = isUrgentNotification(notification);
+  const shared = recipients.reduce<Lines>((known, recipient, index) => {
+    const was = before.recipients[index];
+    if (was === undefined || recipient === was) return known;
+    const who = whoOf(notification.id, index);
+    // A request that placed no call is removed.
+    if (recipient.attempts.length < was.attempts.length) return afterNotMade(known, who, result, open, now);
+    return recipient.attempts.reduce<Lines>((next, attempt) => {
+      const earlier = attemptOf(was, attempt.id);
+      if (earlier === undefined || earlier === attempt) return next;
+      const others = open.filter(({ attemptId }) => attemptId !== attempt.id);
+      return afterMove(next, { was: earlier, is: attempt, who, isUrgent, others }, now);
+    }, known);
+  }, lines);
+  return { case: after, lines: shared };
+};
 
 const withOutbox = (known: NotificationCase, outbox: Outbox): NotificationCase =>
   outbox === known.outbox ? known : { ...known, outbox };
@@ -321,34 +336,6 @@ export const openCallsOf = (
       heldUntil: heldUntil(attempt, terms),
     })),
   );
-
-/** A change of a notification, as the lines see it. */
-export interface CaseChange {
-  readonly before: NotificationCase;
-  readonly after: NotificationCase;
-  /** Of the event that caused it. */
-  readonly result?: CallResult | undefined;
-  /** The open calls of all notifications; only refusals and quick declines need them. */
-  readonly open: readonly OpenAttempt[];
-}
-
-/** The shared state after a change; the same object if it is the same. */
-export const linesAfter = (lines: Lines, { before, after, result = {}, open }: CaseChange, now: number): Lines => {
-  const isUrgent = isUrgentNotification(after.notification);
-  return after.recipients.reduce<Lines>((known, recipient, index) => {
-    const was = before.recipients[index];
-    if (was === undefined || recipient === was) return known;
-    const who = whoOf(after.notification.id, index);
-    // A request that placed no call is removed.
-    if (recipient.attempts.length < was.attempts.length) return afterNotMade(known, who, result, open, now);
-    return recipient.attempts.reduce<Lines>((shared, attempt) => {
-      const earlier = attemptOf(was, attempt.id);
-      if (earlier === undefined || earlier === attempt) return shared;
-      const others = open.filter(({ attemptId }) => attemptId !== attempt.id);
-      return afterMove(shared, { was: earlier, is: attempt, who, isUrgent, others }, now);
-    }, known);
-  }, lines);
-};
 
 const afterNotMade = (
   lines: Lines,
