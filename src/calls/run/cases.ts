@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { type Clock, sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/ids.ts';
-import type { Destination } from '../model/outcome-events.ts';
+import type { Destination } from '../model/outcomes.ts';
 import type { PhoneLine } from '../model/phone-line.ts';
 import { logChange } from './call-log.ts';
 import { isLive, talkOf } from '../state/attempt.ts';

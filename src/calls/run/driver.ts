@@ -1,11 +1,8 @@
 import type { AlertType } from '../model/alert-types.ts';
-import type { AttemptRef } from '../model/call-context.ts';
-import type { CallEvent } from '../model/call-event.ts';
 import { sleepBy } from '../model/clock.ts';
-import type { NotificationId } from '../model/ids.ts';
-import { MESSAGE } from '../model/speech.ts';
-import { KEYS_AFTER_MS } from '../rules/keys.ts';
-import { callMessage, spokenMessage } from '../rules/message.ts';
+import { type AttemptRef, MESSAGE, type NotificationId } from '../model/ids.ts';
+import type { CallEvent } from '../model/phone-line.ts';
+import { callMessage, KEYS_AFTER_MS, spokenMessage } from '../rules/message.ts';
 import { attemptFields, errorKind, logEvent, logNotUpdated } from './call-log.ts';
 import type { Cases, Context, Done } from './cases.ts';
 import type { LineRequests } from './line-requests.ts';

@@ -1,11 +1,8 @@
 import pLimit from 'p-limit';
 import { alertTypeOf } from '../model/alert-types.ts';
-import type { AttemptRef } from '../model/call-context.ts';
-import type { CallResult } from '../model/call-event.ts';
-import type { CallId } from '../model/ids.ts';
-import { type CallMessage, PhoneLineError } from '../model/phone-line.ts';
+import { type AttemptRef, type CallId, MESSAGE, type SpeechNumber } from '../model/ids.ts';
+import { type CallMessage, type CallResult, PhoneLineError } from '../model/phone-line.ts';
 import { isMaskedNumber, type PhoneNumber } from '../model/phone-number.ts';
-import { MESSAGE, type SpeechNumber } from '../model/speech.ts';
 import { callMessage, spokenText } from '../rules/message.ts';
 import { attemptFields, logNotPlayed, resultFields, secondsToCall } from './call-log.ts';
 import type { Context } from './cases.ts';

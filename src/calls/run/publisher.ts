@@ -1,5 +1,5 @@
 import type { NotificationId } from '../model/ids.ts';
-import type { Destination, OutcomeEvent, OutcomeTopic } from '../model/outcome-events.ts';
+import type { Destination, OutcomeEvent, OutcomeTopic } from '../model/outcomes.ts';
 import { errorKind } from './call-log.ts';
 import type { Context } from './cases.ts';
 import type { NotificationCase } from '../state/notification.ts';

@@ -1,13 +1,10 @@
 import { LRUCache } from 'lru-cache';
-
-import type { Log } from '../../log.ts';
 import type { AlertType } from '../model/alert-types.ts';
-import type { CallEvent } from '../model/call-event.ts';
-import type { CallId } from '../model/ids.ts';
-import type { PhoneLine } from '../model/phone-line.ts';
-import { MESSAGE } from '../model/speech.ts';
+import { type CallId, MESSAGE } from '../model/ids.ts';
+import type { CallEvent, PhoneLine } from '../model/phone-line.ts';
 import { logNotPlayed, resultFields } from './call-log.ts';
 import { resultOf } from './line-requests.ts';
+import type { Log } from '../../log.ts';
 
 /** The calls of the last hours; each is a text of 40 characters. */
 const MOST_REMEMBERED = 10_000;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { type Destination, DESTINATIONS } from '../model/outcome-events.ts';
+import { type Destination, DESTINATIONS } from '../model/outcomes.ts';
 import { FINAL_STATES, isFinal, type Recipient } from './recipient.ts';
 
 // What others must still be told of a notification: a list for each destination, oldest first. Times are in milliseconds since 1970.

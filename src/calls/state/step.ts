@@ -1,8 +1,7 @@
 import { alertTypeOf } from '../model/alert-types.ts';
-import type { AttemptRef } from '../model/call-context.ts';
-import { callsLeft, counted, endOfDay } from '../rules/day-limit.ts';
+import type { AttemptRef } from '../model/ids.ts';
 import { speakingTimes } from '../rules/message.ts';
-import { deadlineOf, type PhoneRules } from '../rules/policy.ts';
+import { callsLeft, counted, deadlineOf, endOfDay, type PhoneRules } from '../rules/policy.ts';
 import { afterClaim, type LineLimits } from '../rules/queue.ts';
 import { type Attempt, type AttemptEvent, isLive, type LineTerms } from './attempt.ts';
 import { type Lines, linesAfter, type OpenAttempt } from './lines.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { beforeEach, expect, it, vi } from 'vitest';
 
-import type { OutcomeTopic } from '../../../src/calls/model/outcome-events.ts';
+import type { OutcomeTopic } from '../../../src/calls/model/outcomes.ts';
 import type { PhoneLine } from '../../../src/calls/model/phone-line.ts';
 import { Publisher } from '../../../src/calls/run/publisher.ts';
 import { stoppedNotification } from '../../../src/calls/state/notification.ts';
