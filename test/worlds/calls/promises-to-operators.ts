@@ -2,10 +2,15 @@ import type { Destination } from '../../../src/calls/model/outcomes.ts';
 import { FINAL_STATES } from '../../../src/calls/state/recipient.ts';
 import type { NotificationBody } from '../../../src/calls/state/view.ts';
 import { idOf, numbersOf, type SentRequest } from './senders.ts';
-import { those, WHOLE_NUMBER } from './those.ts';
 import type { World } from './world.ts';
 
 // What is promised to those who watch: what they are told of outcomes, of who has something in hand, and of what needs their attention.
+
+/** Those of the things said that are so: what is broken of a promise, a line each. */
+export const those = (said: readonly (string | false)[]): readonly string[] => said.filter((what) => what !== false);
+
+/** Nobody outside is told this much of a phone number. */
+export const WHOLE_NUMBER = /\+\d{7}/;
 
 const FINAL: ReadonlySet<unknown> = new Set(FINAL_STATES);
 

@@ -8,9 +8,8 @@ import { LINES_KEY } from '../../../src/calls/store/rows.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
 import { BEGINNING, SERVICE_NAME } from './ground.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS, type Speech } from './network.ts';
-import { brokenAcknowledgements, brokenAttention, brokenEvents } from './promises-to-operators.ts';
+import { brokenAcknowledgements, brokenAttention, brokenEvents, those, WHOLE_NUMBER } from './promises-to-operators.ts';
 import { idOf, numbersOf, type SentRequest } from './senders.ts';
-import { those, WHOLE_NUMBER } from './those.ts';
 import type { World } from './world.ts';
 
 // Until a line of which nothing is heard is looked after: the longest message, a claim that ran out, and a turn of the timer function.
