@@ -22,10 +22,6 @@ export const deliverTo = (instances: () => Instances, ground: Ground): Post => {
       return;
     }
     const { life, phone, log } = instance;
-    call.isKnown = true;
-    if (event.kind === 'connected') call.answerKnownAt ??= ground.now;
-    if (event.kind === 'play started') call.startKnownAt ??= ground.now;
-    if (event.kind === 'create failed') call.reasonKnownAt ??= ground.now;
     story.tell(() => `${life.name} gets ${event.kind} of ${event.callId}`);
     const handle = async () => phone.handle([event], call.request?.alertType ?? ALERT_TYPES[0], log);
     void life.do(handle).then((isStored) => {

@@ -67,19 +67,6 @@ export interface NetworkCall {
   listening?: AttemptRef;
   /** The keys of which the service is told, if the event is not lost: by their place. */
   readonly keys: Key[];
-  /** How many requests to speak were sent, and whether the answer to one was lost, or a later one failed. */
-  speakRequests: number;
-  isSpeechUnclear?: boolean;
-  /** When the service was told that somebody had answered. */
-  answerKnownAt?: number;
-  /** When the service asked first to hang it up. */
-  hangUpAskedAt?: number;
-  /** When the service was told that the message had started. */
-  startKnownAt?: number;
-  /** When the service was told why nobody was reached. */
-  reasonKnownAt?: number;
-  /** An event of it has reached the service. */
-  isKnown?: boolean;
   /** A stranger has posted an event about it that was not true. */
   isForged?: boolean;
 }
@@ -254,7 +241,6 @@ export class TelephoneNetwork {
       speeches: [],
       state: 'ringing',
       keys: [],
-      speakRequests: 0,
     };
     this.#calls.set(id, call);
     story.tell(() => `${id} to ${request?.number ?? 'a person of another system'}: ${fate}`);

@@ -21,7 +21,7 @@ import {
   until,
 } from './scene.ts';
 import { idOf, someNumber } from './senders.ts';
-import { WHOLE_NUMBER } from './promises-to-operators.ts';
+import { WHOLE_NUMBER } from './promises.ts';
 import { UnreliableLine } from './unreliable-line.ts';
 import type { World } from './world.ts';
 

@@ -4,17 +4,12 @@ import type { NotificationRequest, Sent } from '../../../src/calls/phone.ts';
 import { parsePhoneNumber, type PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { Ground } from './ground.ts';
 import type { Instance, Instances } from './instances.ts';
-import type { Commit } from './watched-table.ts';
 
 const MOST_REQUESTS = 3;
 const SENT_WITHIN_MS = 60_000;
 const AGAIN_AFTER_MS = 1_500;
 const MOST_TRIES = 200;
 const STOPPED_WITHIN_MS = 180_000;
-const ACKNOWLEDGED_WITHIN_MS = 600_000;
-const OPERATORS = ['Ana', 'Ben'];
-// Of a request, by each of them.
-const ACKNOWLEDGED = 0.3;
 const REPEATED_WITHIN_MS = 240_000;
 // Outside the allowed prefixes: it is never called.
 const FORBIDDEN_NUMBER = '+442071838750';
@@ -27,10 +22,8 @@ export interface SentRequest {
   readonly answers: Sent[];
   /** Answers to another request with the same key. */
   readonly answersToAnother: Sent[];
-  /** That it is to be stopped, and the last commit when that was answered. */
-  stop?: { answered?: Commit };
-  /** Who says to have it in hand, and who has it, as each was answered. */
-  readonly acknowledgements: { readonly by: string; readonly answers: (string | undefined)[] }[];
+  /** That it is to be stopped, and when that was answered. */
+  stop?: { answeredAt?: number };
 }
 
 /** The id under which a request is known. */
@@ -52,7 +45,7 @@ export class Senders {
 
   /** Sends a request until it is answered. */
   send(request: NotificationRequest, key: string): SentRequest {
-    const sent: SentRequest = { request, key, answers: [], answersToAnother: [], acknowledgements: [] };
+    const sent: SentRequest = { request, key, answers: [], answersToAnother: [] };
     this.sent.push(sent);
     this.#ask(sent, request, sent.answers);
     return sent;
@@ -67,27 +60,15 @@ export class Senders {
     this.#ground.story.tell(() => `${sent.key} is to be stopped`);
     this.#withAny(`stop ${sent.key}`, async ({ phone, log }) => {
       await phone.stop(id, log);
-      stop.answered ??= this.#ground.table.last;
+      stop.answeredAt ??= this.#ground.now;
     });
   }
 
-  /** Has a notification in hand, and says so until that is answered. */
+  /** An operator acknowledges a notification, again until that is answered. */
   acknowledge(sent: SentRequest, by: string): void {
     const id = idOf(sent);
     if (id === undefined) return;
-    const acknowledgement: SentRequest['acknowledgements'][number] = { by, answers: [] };
-    sent.acknowledgements.push(acknowledgement);
-    this.#withAny(`acknowledge ${sent.key} by ${by}`, async ({ phone, log }) => {
-      acknowledgement.answers.push((await phone.acknowledge(id, by, log))?.acknowledged_by);
-    });
-  }
-
-  /** Looks at what there is: an answer, or none while storage is away, changes nothing. */
-  watch(): void {
-    this.#withAny('the list', async ({ phone }) => {
-      await phone.needingAttention();
-      await phone.list({ most: 10, isMeant: () => true });
-    });
+    this.#withAny(`acknowledge ${sent.key}`, async ({ phone, log }) => void (await phone.acknowledge(id, by, log)));
   }
 
   /** Sends some requests at random, each with a key; some twice at once, some again later, and some are stopped. */
@@ -110,10 +91,6 @@ export class Senders {
           }
           if (chance.happens(mode.stops)) this.#later(STOPPED_WITHIN_MS, () => this.stop(sent));
           if (chance.happens(mode.stops / 2)) this.#later(STOPPED_WITHIN_MS, () => this.stop(sent));
-          for (const by of OPERATORS) {
-            if (chance.happens(ACKNOWLEDGED)) this.#later(ACKNOWLEDGED_WITHIN_MS, () => this.acknowledge(sent, by));
-          }
-          this.#later(ACKNOWLEDGED_WITHIN_MS, () => this.watch());
         },
         chance.between(0, SENT_WITHIN_MS),
       );

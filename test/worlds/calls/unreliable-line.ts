@@ -66,13 +66,6 @@ export class UnreliableLine implements PhoneLine {
     if (typeof about === 'object') dialled.push({ ...about.attempt, number: about.number, at: now });
     story.tell(() => `asked to ${kind} ${typeof about === 'object' ? about.number : about}`);
     const death = this.#ground.onRequest('line');
-    if (kind === 'speak' && typeof about === 'string') {
-      const call = this.#network.find(about);
-      call.speakRequests += 1;
-      const isLost = fault === 'answer' || fault === 'request' || death !== undefined;
-      call.isSpeechUnclear ||= isLost || (call.speakRequests > 1 && fault !== undefined);
-    }
-    if (kind === 'hang up' && typeof about === 'string') this.#network.find(about).hangUpAskedAt ??= now;
     const travel: Travel = {
       thereMs: chance.between(5, 50),
       backMs: chance.happens(0.1) ? chance.between(50, 1_500) : chance.between(5, 50),

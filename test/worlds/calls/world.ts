@@ -18,7 +18,6 @@ import type { Mode } from './modes.ts';
 import { type FateOf, TelephoneNetwork } from './network.ts';
 import { idOf, Senders, type SentRequest } from './senders.ts';
 import { UnreliableLine } from './unreliable-line.ts';
-import type { Commit } from './watched-table.ts';
 
 /** How a world differs from what its mode says. */
 export interface WorldOptions {
@@ -82,9 +81,6 @@ export abstract class ServiceWorld extends Ground {
  */
 export class World extends ServiceWorld {
   readonly network: TelephoneNetwork;
-  /** The commit by which a notification was first seen to be stopped, or somebody in its waves to have confirmed. */
-  readonly closings = new Map<NotificationId, Commit>();
-
   /** @param fateOf what the callee does this time; by the mode's probabilities if it is not given */
   constructor(seed: string, mode: Mode, options: WorldOptions, time: VirtualTime, fateOf: FateOf | undefined) {
     super(seed, mode, options, time);
@@ -94,24 +90,10 @@ export class World extends ServiceWorld {
       fateOf ?? byChance,
       deliverTo(() => this.instances, this),
     );
-    this.table.watch = (commit, rowKeys) => this.#watch(commit, rowKeys);
   }
 
   protected override lineOf(life: Life): PhoneLine {
     return new UnreliableLine(this, this.network, life);
-  }
-
-  /** Only those that may be closed are looked at: it takes time. */
-  async #watch(commit: Commit, rowKeys: readonly string[]): Promise<void> {
-    for (const { request, stop, ...sent } of this.senders.sent) {
-      const id = idOf(sent);
-      const isOpen = id !== undefined && !this.closings.has(id) && rowKeys.some((key) => key.includes(id));
-      // Enough confirmations stop the rest of waves only.
-      if (!isOpen || (request.waveMs === undefined && stop === undefined)) continue;
-      const view = await this.view(id);
-      const isConfirmed = request.waveMs !== undefined && (view?.reached ?? 0) >= (request.confirmationsNeeded ?? 1);
-      if (view?.status === 'stopped' || isConfirmed) this.closings.set(id, commit);
-    }
   }
 }
 
