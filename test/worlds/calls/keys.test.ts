@@ -54,21 +54,6 @@ for (const [fate, status, expected] of [
   });
 }
 
-scene(
-  'a 1 that is reported when the next call rings already: that call is hung up',
-  { callees: { 0: ['listens', 'rings out'] } },
-  async (world) => {
-    const sent = fire(world, people(1), CONFIRM);
-    await until(world, () => world.network.calls[1]?.state === 'ringing', 200_000);
-    world.network.report(await firstCall(world), '1');
-    await world.pass(3_000);
-    expect(world.network.calls[1]).toMatchObject({ state: 'ended', endedBy: 'service' });
-    await world.pass(300_000);
-    expect(await statuses(world, sent)).toEqual(['confirmed']);
-    expect(world.network.calls).toHaveLength(2);
-  },
-);
-
 describe('waves', () => {
   const THREE: Partial<NotificationRequest> = {
     ...CONFIRM,

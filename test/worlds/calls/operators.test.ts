@@ -74,18 +74,6 @@ describe('the provider', () => {
       expect(await standing(world)).toEqual({ usable: true });
     },
   );
-
-  scene('is usable as soon as it accepts a call', {}, async (world) => {
-    await world.pass(10 * MINUTE_MS);
-    world.conditions.breakSetUp(2 * HOUR_MS);
-    // The next check is a minute later.
-    await until(world, () => logged(world, 'phone service not usable').length > 0, HOUR_MS, 1_000);
-    world.conditions.calmDown();
-    expect((await standing(world))?.usable).toBe(false);
-    fire(world);
-    await world.pass(5_000);
-    expect(await standing(world)).toEqual({ usable: true });
-  });
 });
 
 const silent = (world: World) => logged(world, 'urgent notification silent');
@@ -163,23 +151,6 @@ describe('a destination of outcomes', () => {
           expect(new Set(own.map(about))).toEqual(new Set(['0/heard', '1/heard', 'completed']));
         }
       }
-    },
-  );
-
-  scene(
-    'learns of a stop and of the end, each with its own time',
-    { ...SOON, topicFaults: 1, lines: 1 },
-    async (world) => {
-      const sent = fire(world, people(2));
-      await until(world, () => world.network.calls.some(({ speeches }) => speeches.length > 0));
-      world.senders.stop(sent);
-      await world.pass(100_000);
-      const known = world.published.length;
-      world.conditions.calmDown();
-      await world.pass(900_000);
-      const times = new Map(world.published.slice(known).map((one) => [about(one), one.time]));
-      expect(new Set(times.keys())).toEqual(new Set(['0/heard', '1/stopped', 'completed', 'stopped']));
-      expect(times.get('stopped')).toBeLessThan(times.get('completed') ?? 0);
     },
   );
 });

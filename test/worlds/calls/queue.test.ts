@@ -1,6 +1,5 @@
-import { describe, expect, vi } from 'vitest';
+import { describe, expect } from 'vitest';
 
-import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
 import { BEGINNING } from './ground.ts';
 import {
   anomaly,
@@ -88,31 +87,6 @@ describe.each([1, 3])('on %i instances', (instances) => {
 });
 
 describe('a network without a free line', () => {
-  scene('a pause ends with the end of an accepted call', { ...SOON, lines: 1 }, async (world) => {
-    fire(world, people(2));
-    await world.pass(90_000);
-    const endedAt = callsTo(world, someNumber(0, 0))[0]?.endedAt ?? 0;
-    expect(endedAt - BEGINNING).toBeGreaterThan(18_000);
-    expect(rangAt(world, someNumber(0, 1)) + BEGINNING - endedAt).toBeLessThan(500);
-  });
-
-  scene(
-    'a recipient that is always refused costs nobody else a call',
-    { ...SOON, instances: 3, lines: 1, callsAtOnce: 1 },
-    async (world) => {
-      const { network } = world;
-      const call = network.call.bind(network);
-      vi.spyOn(network, 'call').mockImplementation((request) => {
-        if (request.number !== someNumber(0, 0)) return call(request);
-        throw new PhoneLineError({ failure: 'capacity', reason: 'throttled', code: 429 });
-      });
-      const sent = fire(world, people(5));
-      await world.pass(240_000);
-      expect(await statuses(world, sent)).toEqual(['waiting', 'heard', 'heard', 'heard', 'heard']);
-      expect(rangAt(world, someNumber(0, 1))).toBeLessThan(3_000);
-    },
-  );
-
   for (const whenLinesAreTaken of ['429', '603'] as const) {
     scene(
       `three suspects lower the number of calls for 10 minutes, and an error reports it: ${whenLinesAreTaken}`,

@@ -39,7 +39,7 @@ export const play = <Result>(
   { callees = {}, death, ...mode }: Scene,
   run: (world: World) => Promise<Result>,
 ): Promise<Result> =>
-  inWorld(name, { ...QUIET, ...mode }, { fateOf: fateOfAll(callees), ...(death && { death }) }, async (world) => {
+  inWorld(name, { ...QUIET, ...mode }, { fateOf: fateOfAll(callees), death }, async (world) => {
     const result = await run(world);
     expect(logged(world, 'unexpected error')).toEqual([]);
     expect(twoAtOnce(world)).toEqual([]);

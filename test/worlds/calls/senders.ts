@@ -74,31 +74,20 @@ export class Senders {
   /** Sends some requests at random, each with a key; some twice at once, some again later, and some are stopped. */
   sendSome(): void {
     const { chance, mode } = this.#ground;
-    const requests = chance.wholeBetween(1, MOST_REQUESTS);
-    for (let index = 0; index < requests; index += 1) {
+    const later = (withinMs: number, run: () => void) => setTimeout(run, chance.between(500, withinMs));
+    const sendOne = (index: number): void => {
       const request = someRequest(index, this.#ground);
-      setTimeout(
-        () => {
-          const sent = this.send(request, `key ${index}`);
-          if (chance.happens(0.2)) this.#ask(sent, request, sent.answers);
-          if (chance.happens(0.3)) this.#later(REPEATED_WITHIN_MS, () => this.#ask(sent, request, sent.answers));
-          if (chance.happens(0.2)) {
-            const alertType = ALERT_TYPES.find((type) => type !== request.alertType);
-            const another = { ...request, alertType: alertType ?? request.alertType };
-            this.#later(REPEATED_WITHIN_MS, () => {
-              if (sent.answers.length > 0) this.#ask(sent, another, sent.answersToAnother);
-            });
-          }
-          if (chance.happens(mode.stops)) this.#later(STOPPED_WITHIN_MS, () => this.stop(sent));
-          if (chance.happens(mode.stops / 2)) this.#later(STOPPED_WITHIN_MS, () => this.stop(sent));
-        },
-        chance.between(0, SENT_WITHIN_MS),
-      );
-    }
-  }
-
-  #later(withinMs: number, run: () => void): void {
-    setTimeout(run, this.#ground.chance.between(500, withinMs));
+      const sent = this.send(request, `key ${index}`);
+      if (chance.happens(0.2)) this.#ask(sent, request, sent.answers);
+      if (chance.happens(0.3)) later(REPEATED_WITHIN_MS, () => this.#ask(sent, request, sent.answers));
+      const another = { ...request, reference: 'another' };
+      const askForAnother = () => sent.answers.length > 0 && this.#ask(sent, another, sent.answersToAnother);
+      if (chance.happens(0.2)) later(REPEATED_WITHIN_MS, askForAnother);
+      for (const probability of [mode.stops, mode.stops / 2])
+        if (chance.happens(probability)) later(STOPPED_WITHIN_MS, () => this.stop(sent));
+    };
+    const requests = chance.wholeBetween(1, MOST_REQUESTS);
+    for (let index = 0; index < requests; index += 1) later(SENT_WITHIN_MS, () => sendOne(index));
   }
 
   #ask(sent: SentRequest, request: NotificationRequest, answers: Sent[]): void {
@@ -111,7 +100,6 @@ export class Senders {
 
   /** Asks any instance, and another one while there is no answer. */
   #withAny(what: string, ask: (instance: Instance) => Promise<void>, tries = 1): void {
-    const { story } = this.#ground;
     const again = () => {
       if (tries < MOST_TRIES) setTimeout(() => this.#withAny(what, ask, tries + 1), AGAIN_AFTER_MS);
     };
@@ -120,17 +108,16 @@ export class Senders {
       again();
       return;
     }
-    const asking = async (): Promise<boolean> => {
-      try {
-        await ask(instance);
-        return true;
-      } catch (error) {
-        story.tell(() => `${instance.life.name} answers ${what}: ${String(error)}`);
-        return false;
-      }
-    };
-    void instance.life.do(asking).then((isDone) => {
-      if (isDone !== true) again();
+    const isDone = async (): Promise<boolean> =>
+      ask(instance).then(
+        () => true,
+        (error: unknown) => {
+          this.#ground.story.tell(() => `${instance.life.name} answers ${what}: ${String(error)}`);
+          return false;
+        },
+      );
+    void instance.life.do(isDone).then((done) => {
+      if (done !== true) again();
     });
   }
 }
@@ -154,18 +141,18 @@ const someRequest = (index: number, { mode, chance }: Ground): NotificationReque
   const count = chance.wholeBetween(1, mode.mostRecipients);
   const numbers = Array.from({ length: count }, (_, recipient) => someNumber(index, recipient));
   if (chance.happens(0.1)) numbers.push(phoneNumber(FORBIDDEN_NUMBER));
-  const alertType = chance.anyOf(ALERT_TYPES) ?? ALERT_TYPES[0];
   const confirm = chance.happens(mode.confirms);
-  const details = chance.happens(0.3) ? { details: `Ridge ${index}, camera 4` } : {};
-  if (!confirm || !chance.happens(mode.confirms)) {
-    return { alertType, waves: [numbers.map((number) => ({ number }))], confirm, ...details };
-  }
-  const waves: { readonly number: PhoneNumber }[][] = [];
+  const request = {
+    alertType: chance.anyOf(ALERT_TYPES) ?? ALERT_TYPES[0],
+    confirm,
+    ...(chance.happens(0.3) && { details: `Ridge ${index}, camera 4` }),
+  };
+  if (!confirm || !chance.happens(mode.confirms)) return { ...request, waves: [numbers.map((number) => ({ number }))] };
+  const waves: { readonly number: PhoneNumber }[][] = [[]];
   for (const number of numbers) {
-    if (waves.length === 0 || chance.happens(0.5)) waves.push([]);
+    if (waves.at(-1)?.length !== 0 && chance.happens(0.5)) waves.push([]);
     waves.at(-1)?.push({ number });
   }
-  const waveMs = chance.wholeBetween(30, 90) * 1_000;
   const needed = chance.happens(0.5) ? { confirmationsNeeded: chance.wholeBetween(1, numbers.length) } : {};
-  return { alertType, waves, confirm, waveMs, reference: `fire ${index}`, ...details, ...needed };
+  return { ...request, waves, waveMs: chance.wholeBetween(30, 90) * 1_000, reference: `fire ${index}`, ...needed };
 };
