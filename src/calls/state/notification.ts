@@ -85,7 +85,10 @@ export interface NotificationCase {
 }
 
 /** The attempt that a reference names; undefined if there is none (any more). */
-export const attemptIn = ({ recipients }: NotificationCase, { index, attemptId }: AttemptRef): Attempt | undefined => {
+export const attemptIn = (
+  { recipients }: NotificationCase,
+  { index, attemptId }: Omit<AttemptRef, 'notificationId'>,
+): Attempt | undefined => {
   const recipient = recipients[index];
   return recipient && attemptOf(recipient, attemptId);
 };
