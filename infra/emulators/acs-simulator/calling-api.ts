@@ -1,172 +1,127 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-import { z } from 'zod';
-
-import { type Answer, jsonText, Refusal, type Reply } from '../phone-network/http-answer.ts';
-import type { FaultAnswer, PhoneNetwork } from '../phone-network/phone-network.ts';
-import type { RequestKind } from '../phone-network/scenarios.ts';
-import { AcsCall, type PostEvent } from './acs-call.ts';
-import {
-  API_VERSION,
-  createCallBody,
-  errorBody,
-  listenBody,
-  playBody,
-  repeatabilityHeaders,
-  signatureFault,
-} from './wire.ts';
-
-const refusal = (status: number, code: string, reason: string, isMistake = true): Refusal =>
-  new Refusal({ status, body: errorBody(code, reason) }, reason, isMistake);
+import type { PostEvent } from '../phone-network/deliveries.ts';
+import { type NetworkOptions, PhoneNetwork } from '../phone-network/phone-network.ts';
+import { type Answer, jsonText, Refusal, type Reply } from '../phone-network/reply.ts';
+import { AcsCall } from './acs-call.ts';
+import { API_VERSION, createCallBody, listenBody, playBody, repeatabilityHeaders, signatureFault } from './wire.ts';
 
 type ApiRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
 const PATH = /^\/calling\/callConnections(?:\/([0-9a-f-]{36})(:play|:startContinuousDtmfRecognition|:terminate)?)?$/;
+const FORBIDDEN = [403, '7504'] as const;
 
-/** The requests that the app may make: signed, and each by ACS's rules. */
+/** The requests of the app: signed, and by the rules of ACS. */
 export class CallingApi {
-  readonly #network: PhoneNetwork<AcsCall>;
+  readonly network: PhoneNetwork<AcsCall>;
   /** Base64, as in the connection string. */
   readonly #accessKey: string;
-  readonly #post: PostEvent;
-  /** What repeatable requests were answered with, by their id. */
-  readonly #answered = new Map<string, { readonly body: string; readonly answer: Answer }>();
+  readonly #post: PostEvent<object>;
+  /** The answers to repeatable requests, by their id. */
+  readonly #answered = new Map<string, { readonly request: string; readonly answer: Answer }>();
 
-  constructor(network: PhoneNetwork<AcsCall>, accessKey: string, post: PostEvent) {
-    this.#network = network;
+  constructor(options: NetworkOptions, accessKey: string, post: PostEvent<object>) {
+    this.network = new PhoneNetwork<AcsCall>(options, {
+      bodyOf: ([, code], message) => ({ error: { code, message } }),
+      malformed: [400, 'BadRequest'],
+      noLine: [429, 'TooManyRequests'],
+      setUp: { 401: [401, 'Denied'], 403: FORBIDDEN, number: FORBIDDEN },
+      ofScenario: (code) => code,
+    });
     this.#accessKey = accessKey;
     this.#post = post;
   }
 
-  /** Carries a request out, or refuses it and remembers that. */
-  reply(request: ApiRequest, body: string): Reply {
-    const { pathname } = pathOf(request.url);
-    return this.#network.reply(`${request.method ?? ''} ${pathname}`, () => this.#carryOut(request, body));
-  }
-
-  #carryOut(request: ApiRequest, body: string): Reply {
+  carryOut(request: ApiRequest, { pathname, searchParams }: URL, body: string): Reply {
     const fault = signatureFault(request, body, this.#accessKey);
-    if (fault !== undefined) throw refusal(401, 'Denied', fault);
-    const { setUpFault } = this.#network;
-    if (setUpFault === 401) throw refusal(401, 'Denied', 'The simulator was told to refuse.', false);
-    if (setUpFault !== undefined) throw refusal(403, '7504', 'The simulator was told to refuse.', false);
-    const { pathname, searchParams } = pathOf(request.url);
+    if (fault !== undefined) throw new Refusal([401, 'Denied'], fault);
+    this.network.mustBeSetUp([401, 403, 'number']);
     if (searchParams.get('api-version') !== API_VERSION) {
-      throw refusal(400, 'UnsupportedApiVersion', 'api-version is missing or unknown');
+      throw new Refusal([400, 'UnsupportedApiVersion'], 'api-version is missing or unknown');
     }
-    const [path, callId, action] = PATH.exec(pathname) ?? [];
-    const asked = `${request.method} ${callId === undefined ? '' : 'call'}${action ?? ''}`;
-    if (path === undefined) throw refusal(404, 'NotFound', 'no such operation');
-    switch (asked) {
+    const [path, callId, action = ''] = PATH.exec(pathname) ?? [];
+    if (path === undefined) throw new Refusal([404, 'NotFound'], 'no such operation');
+    switch (`${request.method} ${callId === undefined ? '' : 'call'}${action}`) {
       case 'POST ':
         return this.#createCall(request, body);
       case 'POST call:play':
-        return this.#play(this.#find(callId), parse(playBody, body));
+        return this.#play(this.#connected(callId), body);
       case 'POST call:startContinuousDtmfRecognition':
-        return this.#listen(this.#find(callId), parse(listenBody, body));
+        return this.#listen(this.#connected(callId), body);
       case 'POST call:terminate':
-        return this.#terminate(callId ?? '', request, body);
+        return this.#hangUp(request, callId, body);
       case 'GET call':
-        // Whoever asks wants to know whether there is such a call.
+        // The app asks whether there is such a call.
         return { status: 200, body: this.#find(callId, false).properties() };
       default:
-        throw refusal(404, 'NotFound', 'no such operation');
+        throw new Refusal([404, 'NotFound'], 'no such operation');
     }
   }
 
-  #createCall(request: ApiRequest, text: string): Reply {
-    const requestId = repeatabilityId(request);
-    const body = parse(createCallBody, text);
-    const to = body.targets[0].phoneNumber.value;
-    const earlier = this.#earlier(requestId, text);
+  #createCall({ headers }: ApiRequest, text: string): Reply {
+    const { 'repeatability-request-id': requestId } = repeatabilityHeaders.parse(headers);
+    const body = jsonText.pipe(createCallBody).parse(text);
+    const earlier = this.#earlierAnswer(requestId, text);
     if (earlier !== undefined) return earlier;
-    const met = this.#network.meet(to, 'createCall', faultAnswer);
-    if (met?.isCarriedOut === false) return met.reply;
-    const line = this.#network.lineTo(to);
-    if (line === undefined) throw refusal(429, 'TooManyRequests', 'No line is free.', false);
-    const from = body.sourceCallerIdNumber?.value ?? body.teamsAppSource?.appId ?? '';
-    const parts = { ...line, id: randomUUID(), to, from, callbackUri: body.callbackUri };
-    const call = new AcsCall(parts, body, randomUUID(), this.#post);
-    this.#network.add(call, met?.name ?? '201');
-    const answer = { status: 201, body: call.properties() };
-    this.#answered.set(requestId, { body: text, answer });
-    call.begin();
-    return met?.reply ?? answer;
+    return this.network.place(
+      body.targets[0].phoneNumber.value,
+      (parts) => new AcsCall(parts, body, this.#post),
+      (call) => this.#remember(requestId, text, { status: 201, body: call.properties() }),
+    );
   }
 
-  #play(call: AcsCall, body: z.output<typeof playBody>): Reply {
-    mustBeConnected(call);
-    return this.#act(call, 'play', 202, () => call.play(body));
+  #play(call: AcsCall, text: string): Reply {
+    const body = jsonText.pipe(playBody).parse(text);
+    return this.network.act(call, 'play', () => call.play(body), { status: 202 });
   }
 
-  #listen(call: AcsCall, { targetParticipant, operationContext }: z.output<typeof listenBody>): Reply {
+  #listen(call: AcsCall, text: string): Reply {
+    const { targetParticipant, operationContext } = jsonText.pipe(listenBody).parse(text);
     if (targetParticipant.phoneNumber.value !== call.to) {
-      throw refusal(400, '8500', 'Not a participant of the call.');
+      throw new Refusal([400, '8500'], 'Not a participant of the call.');
     }
-    mustBeConnected(call);
-    return this.#act(call, 'listen', 200, () => call.listen(operationContext));
+    return this.network.act(call, 'listen', () => call.listen(operationContext), { status: 200 });
   }
 
-  #terminate(callId: string, request: ApiRequest, text: string): Reply {
-    const requestId = repeatabilityId(request);
-    if (text !== '') throw refusal(400, 'BadRequest', 'terminate has no body');
-    const earlier = this.#earlier(requestId, callId);
+  #hangUp({ headers }: ApiRequest, callId: string | undefined, text: string): Reply {
+    const { 'repeatability-request-id': requestId } = repeatabilityHeaders.parse(headers);
+    if (text !== '') throw new Refusal([400, 'BadRequest'], 'terminate has no body');
+    const request = `hang up ${callId}`;
+    const earlier = this.#earlierAnswer(requestId, request);
     if (earlier !== undefined) return earlier;
     const call = this.#find(callId);
-    return this.#act(call, 'hangUp', 204, () => {
-      this.#answered.set(requestId, { body: callId, answer: { status: 204 } });
+    const answer = { status: 204 };
+    const end = (): void => {
+      this.#remember(requestId, request, answer);
       call.end('app');
-    });
+    };
+    return this.network.act(call, 'hangUp', end, answer);
   }
 
-  /** Carries a request about a call out and answers it so, unless its number's scenario has a fault for it. */
-  #act(call: AcsCall, kind: Exclude<RequestKind, 'createCall'>, status: number, carryOut: () => void): Reply {
-    const met = this.#network.meet(call.to, kind, faultAnswer);
-    call.note('request', kind, met?.name ?? String(status));
-    if (met?.isCarriedOut !== false) carryOut();
-    return met?.reply ?? { status };
+  /** @param request the same in all repeats */
+  #earlierAnswer(requestId: string, request: string): Answer | undefined {
+    const earlier = this.#answered.get(requestId);
+    if (earlier === undefined) return undefined;
+    if (earlier.request === request) return { ...earlier.answer, headers: { 'repeatability-result': 'accepted' } };
+    throw new Refusal([400, 'BadRequest'], 'the repeatability id was used for another request');
+  }
+
+  #remember(requestId: string, request: string, answer: Answer): Answer {
+    this.#answered.set(requestId, { request, answer });
+    return answer;
+  }
+
+  #connected(callId: string | undefined): AcsCall {
+    const call = this.#find(callId);
+    if (call.state === 'connected') return call;
+    throw new Refusal([400, '8501'], 'Action is invalid when call is not in Established state.');
   }
 
   #find(callId = '', isMistake = true): AcsCall {
-    const call = this.#network.find(callId);
+    const call = this.network.find(callId);
     if (call !== undefined && call.state !== 'ended') return call;
     // The app knows that it hung up itself; it may not know yet that the callee did.
-    throw refusal(404, '8522', 'Call not found.', isMistake && (call === undefined || call.endedBy === 'app'));
-  }
-
-  #earlier(requestId: string, body: string): Answer | undefined {
-    const earlier = this.#answered.get(requestId);
-    if (earlier === undefined) return undefined;
-    if (earlier.body !== body) {
-      throw refusal(400, 'BadRequest', 'the repeatability id was used for another request');
-    }
-    return { ...earlier.answer, headers: { 'repeatability-result': 'accepted' } };
+    const isKnown = call === undefined || call.endedBy === 'app';
+    throw new Refusal([404, '8522'], 'Call not found.', isMistake && isKnown);
   }
 }
-
-const faultAnswer: FaultAnswer = ({ answer, code, retryAfterSeconds }) => ({
-  status: answer,
-  body: errorBody(code, 'This is what the number asked for.'),
-  ...(retryAfterSeconds === undefined ? {} : { headers: { 'retry-after': `${retryAfterSeconds}` } }),
-});
-
-const mustBeConnected = ({ state }: AcsCall): void => {
-  if (state !== 'connected') {
-    throw refusal(400, '8501', 'Action is invalid when call is not in Established state.');
-  }
-};
-
-const pathOf = (url = '/'): URL => new URL(url, 'http://simulator');
-
-const repeatabilityId = (request: ApiRequest): string => {
-  const headers = repeatabilityHeaders.safeParse(request.headers);
-  if (!headers.success) throw refusal(400, 'BadRequest', z.prettifyError(headers.error));
-  return headers.data['repeatability-request-id'];
-};
-
-const parse = <Schema extends z.ZodType>(schema: Schema, text: string): z.infer<Schema> => {
-  const body = jsonText.pipe(schema).safeParse(text);
-  if (!body.success) throw refusal(400, 'BadRequest', z.prettifyError(body.error));
-  return body.data;
-};

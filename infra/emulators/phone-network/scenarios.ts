@@ -1,10 +1,12 @@
+import type { ErrorCode } from './reply.ts';
+
 /** How a call ends, in the codes of ACS: code and sub-code. */
 export type Result = readonly [code: number, subCode: number];
 
-/** What happens to a request in place of being carried out and answered. */
-export type Fault =
-  /** Answered with a status and a code of ACS, for which the simulator of Twilio has its own. Carried out only if the call has just ended. */
-  | { readonly answer: number; readonly code: string; readonly retryAfterSeconds?: number; readonly hasEnded?: true }
+/** How a scenario spoils a request. */
+type Fault =
+  /** Answered with an error of ACS, or with Twilio's error for it. Carried out only if the call has just ended. */
+  | { readonly code: ErrorCode; readonly retryAfterSeconds?: number; readonly hasEnded?: true }
   /** Not carried out and never answered. */
   | 'hangs'
   /** Carried out, but the connection breaks before the answer. */
@@ -14,15 +16,20 @@ export type Fault =
 /** The requests that a scenario may spoil. */
 export type RequestKind = 'createCall' | 'play' | 'listen' | 'hangUp';
 
-/** The events of ACS that a scenario may lose, or those of Twilio in their place. */
+/** The events of ACS that a scenario may lose. Twilio loses the corresponding requests. */
 export type CallEventName =
-  'CreateCallFailed' | 'PlayCompleted' | 'PlayCanceled' | 'CallDisconnected' | 'ContinuousDtmfRecognitionToneReceived';
+  | 'CallConnected'
+  | 'CreateCallFailed'
+  | 'PlayCompleted'
+  | 'PlayCanceled'
+  | 'CallDisconnected'
+  | 'ContinuousDtmfRecognitionToneReceived';
 
 /** A key that a callee presses. */
 export interface KeyPress {
   readonly key: '1' | '2' | '3' | '9';
   /**
-   * - `at the start`: with the first word, before it is reported that speech has started;
+   * - `at the start`: with the first word, before the report that speech has started;
    * - `soon after`: a tenth of the speech after the middle;
    * - `at the end`: when the speech is over and the line still open;
    * - `late`: 3.5 s after the last word.
@@ -30,26 +37,26 @@ export interface KeyPress {
   readonly when: 'at the start' | 'mid-message' | 'soon after' | 'at the end' | 'late';
   /** During which speech of the call, from 0; the first by default. */
   readonly speech?: number;
-  /** The report follows at once; or when the call is over; or all that follows is that a key was not understood. */
+  /** The report follows after the end of the call, or only says that a key was not understood. By default it follows at once. */
   readonly reported?: 'after the call' | 'not understood';
 }
 
-/** What a number makes of its call. What is not given goes well. */
+/** How a callee and their network behave. By default, the callee answers and hears the whole message. */
 interface Course {
-  /** Nobody is reached: the call fails with this result. */
+  /** Each call fails with this result. */
   readonly unreachable?: Result;
-  /** The first calls to the number fail with these results, one a call. */
+  /** The first calls to the number fail with these results, in this order. */
   readonly firstCalls?: readonly Result[];
-  /** It rings so many times as long as usual. */
+  /** The ringing takes this many times as long as usual. */
   readonly ringing?: number;
   /** Speech fails with this result. */
   readonly playFails?: Result;
   readonly calleeHangsUp?: 'before the message' | 'mid-message' | 'after three quarters';
-  /** Only a service that listens is told of them. */
+  /** Reported only to a service that listens. */
   readonly presses?: readonly KeyPress[];
-  /** The callee presses no key in so many first calls; 0 by default. */
+  /** The number of first calls in which the callee presses no key. */
   readonly callsWithoutKey?: number;
-  /** Events are posted so many times each; once by default. */
+  /** How often each event is posted. */
   readonly copies?: number;
   /** Events that never arrive. */
   readonly lost?: readonly CallEventName[];
@@ -57,11 +64,11 @@ interface Course {
   readonly reordered?: true;
   /** The callee answers before the call request is answered. */
   readonly connectedFirst?: true;
-  /** What happens to the requests about this call, in their order. After the last one all goes well, unless it says `always`. */
+  /** The faults of the requests about this call, in their order. Later requests have none, unless the faults repeat `always`. */
   readonly faults?: { readonly [kind in RequestKind]?: readonly Fault[] } & { readonly always?: true };
 }
 
-/** What a number's last two digits make of its call. */
+/** The course that the last two digits of a number stand for. */
 export interface Scenario extends Course {
   readonly digits: string;
   /** A few words, for the log and the README. */
@@ -75,8 +82,8 @@ export const NO_LINE: Result = [403, 8_530];
 /** The callee declined, or all lines are busy: the codes are the same. */
 export const DECLINED_OR_NO_LINE: Result = [603, 560_603];
 
-const refused = (answer: number, code: string): Fault => ({ answer, code });
-const throttled = (retryAfterSeconds: number): Fault => ({ answer: 429, code: 'TooManyRequests', retryAfterSeconds });
+const refused = (status: number, code: string): Fault => ({ code: [status, code] });
+const throttled = (retryAfterSeconds: number): Fault => ({ code: [429, 'TooManyRequests'], retryAfterSeconds });
 const calls = (...createCall: readonly Fault[]): Course => ({ faults: { createCall } });
 const callsAlways = (fault: Fault): Course => ({ faults: { createCall: [fault], always: true } });
 const plays = (...play: readonly Fault[]): Course => ({ faults: { play } });
@@ -113,6 +120,7 @@ const TABLE: Readonly<Record<string, readonly [name: string, course: Course]>> =
   '22': ['events reordered', { reordered: true }],
   '23': ["answered before the call request's answer", { connectedFirst: true }],
   '24': ['PlayCompleted lost', { lost: ['PlayCompleted'] }],
+  '25': ['CallConnected lost', { lost: ['CallConnected'] }],
   '29': [
     'no answer, and all events about it are lost',
     { unreachable: NO_ANSWER, lost: ['CreateCallFailed', 'CallDisconnected'] },
@@ -140,7 +148,7 @@ const TABLE: Readonly<Record<string, readonly [name: string, course: Course]>> =
   '58': ['callee hangs up after three quarters of the message', { calleeHangsUp: 'after three quarters' }],
   '60': [
     'hang-up request answered 410: it has ended',
-    { faults: { hangUp: [{ answer: 410, code: 'Gone', hasEnded: true }] } },
+    { faults: { hangUp: [{ code: [410, 'Gone'], hasEnded: true }] } },
   ],
 
   '70': ['presses 1 in the middle of the message', presses(ONE)],
