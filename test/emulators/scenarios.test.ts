@@ -2,17 +2,20 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 
 import { AcsCall } from '../../infra/emulators/acs-simulator/acs-call.ts';
-import { CallingApi } from '../../infra/emulators/acs-simulator/calling-api.ts';
+import { callingApi } from '../../infra/emulators/acs-simulator/calling-api.ts';
 import { createCallBody, playBody } from '../../infra/emulators/acs-simulator/wire.ts';
 import type { PostEvent } from '../../infra/emulators/phone-network/deliveries.ts';
 import type { PhoneCall } from '../../infra/emulators/phone-network/phone-call.ts';
 import type { Reply } from '../../infra/emulators/phone-network/reply.ts';
 import { Account } from '../../infra/emulators/twilio-simulator/account.ts';
-import { createForm, TwilioCall } from '../../infra/emulators/twilio-simulator/twilio-call.ts';
-import type { Form } from '../../infra/emulators/twilio-simulator/webhooks.ts';
+import { createForm, type Form, TwilioCall } from '../../infra/emulators/twilio-simulator/twilio-call.ts';
 import { createCall, errorSchema, listen, play, repeatable, signed } from './acs-requests.ts';
 
-const PARTS = { pace: { ringMs: 1_000, eventMs: 100, speakMs: 2_000 }, print: () => undefined };
+const PARTS = {
+  pace: { ringMs: 1_000, eventMs: 100, speakMs: 2_000 },
+  print: () => undefined,
+  complain: expect.unreachable,
+};
 const NUMBER = '+12065550199';
 
 const inVirtualTime = (): void => {
@@ -74,7 +77,7 @@ const twilioCall = (digits: string, earlierCalls = 0, hasLine = true) =>
       return { status: 200, contentType: 'text/xml', body: '<Response><Hangup/></Response>' };
     };
     const form = { To: `+120655501${digits}`, From: NUMBER, Twiml: GATHER, StatusCallback: 'http://app/status' };
-    const parts = { ...PARTS, earlierCalls, hasLine, accountSid: '', post, complain: expect.unreachable };
+    const parts = { ...PARTS, earlierCalls, hasLine, accountSid: '', post };
     return new TwilioCall(parts, createForm.parse(form), new Set(['initiated', 'answered', 'completed']));
   });
 
@@ -220,7 +223,7 @@ type Kind = keyof typeof ACTIONS;
 /** How ACS answers requests about a number. The request for the call is the same each time, as the SDK repeats it. */
 const acsAsked = (number: string) => {
   const accessKey = 'dGVzdA==';
-  const api = new CallingApi(OPTIONS, accessKey, unanswered);
+  const api = callingApi(OPTIONS, accessKey, unanswered);
   const callHeaders = repeatable();
   const bodies = { createCall: createCall(number), play: play('x'), listen: listen(number), hangUp: undefined };
   const ask = (kind: Kind): Reply => {

@@ -115,7 +115,7 @@ it('a key stops the speech, and is posted', async () => {
 });
 
 it('queues calls beyond the pace of the account, cancels a queued call, and refuses what Twilio refuses', async () => {
-  const { simulator, client, call, from } = await stage(() => message(), { callsPerSecond: 1, lines: 3 });
+  const { simulator, client, call, from } = await stage(() => message(), { callsPerSecond: 0.01, lines: 3 });
   const [, { sid: queued }] = await Promise.all([call('+12065550200'), call('+12065550300')]);
   expect((await client.calls(queued).fetch()).status).toBe('queued');
   expect((await client.calls(queued).update({ status: 'canceled' })).status).toBe('canceled');

@@ -4,7 +4,7 @@ import type { Deliveries, PostEvent } from '../phone-network/deliveries.ts';
 import { type CallParts, PhoneCall } from '../phone-network/phone-call.ts';
 import type { KeyPress, Result } from '../phone-network/scenarios.ts';
 import type { TokenSigner } from './token-signer.ts';
-import { callEvent, type CreateCallBody, participants, type PlayBody } from './wire.ts';
+import { callEvent, type CreateCallBody, type PlayBody } from './wire.ts';
 
 /** A request to speak that is under way. */
 interface Play {
@@ -23,8 +23,8 @@ export class AcsCall extends PhoneCall<object> {
   readonly #plays = new Set<Play>();
   /** Reports of keys that arrive after the end of the call. */
   readonly #lateKeys: (() => void)[] = [];
-  /** The context of the events about keys; undefined: the service does not listen. */
-  #listening: { readonly context: string | undefined } | undefined;
+  /** The context of the events about keys. */
+  #keyContext: string | undefined;
   #keys = 0;
 
   constructor(parts: CallParts, body: CreateCallBody, post: PostEvent<object>) {
@@ -66,18 +66,15 @@ export class AcsCall extends PhoneCall<object> {
 
   /** Reports keys from now on. */
   listen(context: string | undefined): void {
-    this.#listening = { context };
-    this.beginsToListen();
-  }
-
-  protected override get isListening(): boolean {
-    return this.#listening !== undefined;
+    this.#keyContext = context;
+    this.startListening();
   }
 
   protected override onAnswered(): void {
+    const participants = this.#body.targets.map((identifier) => ({ identifier, isMuted: false, isOnHold: false }));
     const reports = [
       () => this.#post('CallConnected'),
-      () => this.#post('ParticipantsUpdated', { more: participants(this.to) }),
+      () => this.#post('ParticipantsUpdated', { more: { participants, sequenceNumber: 1 } }),
     ];
     if (this.scenario.reordered === true) reports.reverse();
     for (const [index, report] of reports.entries()) this.timeline.after(this.pace.eventMs * index, report);
@@ -85,7 +82,7 @@ export class AcsCall extends PhoneCall<object> {
 
   protected override onKey({ key, reported }: KeyPress): void {
     this.#keys += 1;
-    const context = this.#listening?.context;
+    const context = this.#keyContext;
     const more = { sequenceId: this.#keys, tone: TONES[key] };
     const report = (afterMs = 0): void => this.#post(`${DTMF}ToneReceived`, { context, more, afterMs });
     if (reported === 'not understood') this.#post(`${DTMF}ToneFailed`, { result: [400, 8_500], context });

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { Deliveries } from '../phone-network/deliveries.ts';
 import { listen, networkOptions, Simulator, type SimulatorOptions } from '../phone-network/simulator.ts';
 import { eventPoster } from './acs-call.ts';
-import { CallingApi } from './calling-api.ts';
+import { callingApi } from './calling-api.ts';
 import { createTokenSigner } from './token-signer.ts';
 
 /** A running simulator of ACS Call Automation. */
@@ -27,11 +27,10 @@ export const startAcsSimulator = async (options: SimulatorOptions = {}) => {
   const [, url] = listening;
   const signer = await createTokenSigner(url, resourceId);
   const deliveries = new Deliveries();
-  const api = new CallingApi(networkOptions(options), accessKey, eventPoster(deliveries, signer));
+  const post = eventPoster(deliveries, signer);
   const simulator = new Simulator(listening, {
-    network: api.network,
+    ...callingApi(networkOptions(options), accessKey, post),
     deliveries,
-    carryOut: (request, asked, body) => api.carryOut(request, asked, body),
     documents: { [KEYS_PATH]: signer.keySet },
   });
   return Object.assign(simulator, {

@@ -132,15 +132,3 @@ export const callEvent = (
     subject: path,
   };
 };
-
-/** The callee as ParticipantsUpdated names them. */
-export const participants = (number: string) => ({
-  participants: [
-    {
-      identifier: { rawId: `4:${number}`, kind: 'phoneNumber', phoneNumber: { value: number, isAnonymous: false } },
-      isMuted: false,
-      isOnHold: false,
-    },
-  ],
-  sequenceNumber: 1,
-});

@@ -22,6 +22,8 @@ export interface CallParts {
   readonly hasLine: boolean;
   readonly pace: Pace;
   readonly print: (line: string) => void;
+  /** Remembers a mistake of the app. */
+  readonly complain: (request: string, status: number, reason: string) => void;
 }
 
 /** Parts of a call that come from the provider. */
@@ -58,9 +60,7 @@ interface Speech {
 /** A call as the log of the simulator tells it. */
 export type CallStory = ReturnType<PhoneCall['told']>;
 
-const LATE_MS = 3_500;
 const iso = (at: number): string => new Date(at).toISOString();
-const isoIfKnown = (at: number | undefined): string | undefined => (at === undefined ? undefined : iso(at));
 
 /**
  * A simulated phone and its call, for any provider. The phone rings, and the callee answers, hears, presses keys, declines and hangs up, as the
@@ -84,6 +84,7 @@ export abstract class PhoneCall<Event = never> {
   readonly #speeches: Speech[] = [];
   /** Keys that the callee pressed before the service listened. */
   readonly #unheard: KeyPress[] = [];
+  #isListening = false;
   #state: 'queued' | 'ringing' | 'connected' | 'ended' = 'queued';
 
   constructor(parts: CallParts & ProviderParts<Event>) {
@@ -99,8 +100,6 @@ export abstract class PhoneCall<Event = never> {
   protected abstract onEnded(wasAnswered: boolean, why: Result | undefined): void;
   /** The callee presses a key, and the service listens. */
   protected abstract onKey(press: KeyPress): void;
-  /** Whether the service listens for keys. */
-  protected abstract get isListening(): boolean;
 
   get state(): 'queued' | 'ringing' | 'connected' | 'ended' {
     return this.#state;
@@ -147,7 +146,7 @@ export abstract class PhoneCall<Event = never> {
 
   /** Whether the scenario loses an event; then the story says so. @param name the name of the event at ACS @param text its name in the story */
   protected isLost(name: string, text = name): boolean {
-    const isLost = this.scenario.lost?.some((event) => event === name) === true;
+    const isLost = this.scenario.lost?.includes(name) === true;
     if (isLost) this.note('event', text, 'lost');
     return isLost;
   }
@@ -166,7 +165,7 @@ export abstract class PhoneCall<Event = never> {
 
   /** The callee begins to hear a text, and does what the scenario says. @param over is called at the end of the whole text */
   protected speak(text: string, over: () => void): void {
-    const { calleeHangsUp } = this.scenario;
+    const { hangsUpAt } = this.scenario;
     const { speakMs } = this.pace;
     const speech: Speech = { text, startedAt: Date.now(), isComplete: false };
     const number = this.#speeches.push(speech) - 1;
@@ -178,19 +177,11 @@ export abstract class PhoneCall<Event = never> {
       speech.isComplete = true;
       over();
     });
-    const pressedAfter = {
-      'mid-message': speakMs * 0.5,
-      'soon after': speakMs * 0.6,
-      'at the end': speakMs,
-      late: speakMs + LATE_MS,
-    };
     for (const press of this.#pressesIn(number)) {
-      if (press.when === 'at the start') this.#press(press);
-      else this.timeline.after(pressedAfter[press.when], () => this.#press(press));
+      if (press.at === 0) this.#press(press);
+      else this.timeline.after(speakMs * press.at + (press.laterMs ?? 0), () => this.#press(press));
     }
-    if (number > 0) return;
-    if (calleeHangsUp === 'mid-message') this.timeline.after(speakMs * 0.5, () => this.end('callee'));
-    if (calleeHangsUp === 'after three quarters') this.timeline.after(speakMs * 0.75, () => this.end('callee'));
+    if (number === 0 && hangsUpAt !== undefined) this.timeline.after(speakMs * hangsUpAt, () => this.end('callee'));
   }
 
   /** Interrupts the current speech. */
@@ -199,8 +190,13 @@ export abstract class PhoneCall<Event = never> {
   }
 
   /** The service listens from now on. A callee who pressed a key before presses it again, so that the pace of the service does not matter. */
-  protected beginsToListen(): void {
+  protected startListening(): void {
+    this.#isListening = true;
     for (const press of this.#unheard.splice(0)) this.timeline.after(this.pace.eventMs, () => this.#press(press));
+  }
+
+  protected stopListening(): void {
+    this.#isListening = false;
   }
 
   /** The call, for the log of the simulator. It shows the whole number, because no person has it. */
@@ -213,9 +209,6 @@ export abstract class PhoneCall<Event = never> {
       scenario: this.scenario.name,
       callbackUri,
       state: this.#state === 'queued' ? 'ringing' : this.#state,
-      rangAt: iso(this.rangAt ?? this.createdAt),
-      answeredAt: isoIfKnown(this.answeredAt),
-      endedAt: isoIfKnown(this.endedAt),
       endedBy: this.endedBy,
       spoken: this.#speeches.map(({ text }) => text),
       speeches: this.#speeches.map(({ text, startedAt, endedAt = Date.now(), isComplete }) => ({
@@ -235,7 +228,7 @@ export abstract class PhoneCall<Event = never> {
     this.#parts.print(`${this.to} answers`);
     this.onAnswered();
     // The request to speak is on its way by then: it meets a call that is over.
-    if (this.scenario.calleeHangsUp === 'before the message') this.timeline.after(1, () => this.end('callee'));
+    if (this.scenario.hangsUpAt === 0) this.timeline.after(1, () => this.end('callee'));
   }
 
   #pressesIn(speech: number): readonly KeyPress[] {
@@ -244,11 +237,8 @@ export abstract class PhoneCall<Event = never> {
   }
 
   #press(press: KeyPress): void {
-    if (!this.isListening) {
-      this.#unheard.push(press);
-      return;
-    }
+    if (!this.#isListening) return void this.#unheard.push(press);
     this.#parts.print(`${this.to} presses ${press.key}`);
-    this.onKey(press);
+    return this.onKey(press);
   }
 }

@@ -103,7 +103,8 @@ export class PhoneNetwork<Call extends PhoneCall = PhoneCall> {
     if (!hasLine) print(`${to}: no line is free`);
     if (!hasLine && whenFull === 'refuses') throw new Refusal(this.#errors.noLine, 'No line is free.', false);
     const earlierCalls = withLine.filter((call) => call.to === to).length;
-    const call = make({ earlierCalls, hasLine, pace, print });
+    const complain = this.complain.bind(this);
+    const call = make({ earlierCalls, hasLine, pace, print, complain });
     this.#calls.set(call.id, call);
     const answer = answerOf(call);
     const reply = spoiled?.reply ?? answer;

@@ -4,8 +4,7 @@ import type { PostEvent } from '../phone-network/deliveries.ts';
 import { type NetworkOptions, PhoneNetwork } from '../phone-network/phone-network.ts';
 import { Refusal, type Reply } from '../phone-network/reply.ts';
 import { errorOf } from './codes.ts';
-import { createForm, STATUS_EVENTS, TwilioCall } from './twilio-call.ts';
-import type { Form } from './webhooks.ts';
+import { createForm, type Form, STATUS_EVENTS, TwilioCall } from './twilio-call.ts';
 
 /** An account, and its telephone network. */
 export interface AccountOptions extends NetworkOptions {
@@ -40,12 +39,10 @@ export class Account {
   constructor(options: AccountOptions) {
     this.#options = options;
     this.network = new PhoneNetwork<TwilioCall>(options, {
-      bodyOf: ([status, code], message) => ({
-        code,
-        message,
-        more_info: `https://www.twilio.com/docs/errors/${code}`,
-        status,
-      }),
+      bodyOf: ([status, code], message) => {
+        const more = `https://www.twilio.com/docs/errors/${code}`;
+        return { code, message, more_info: more, status };
+      },
       malformed: [400, 20_001],
       noLine: [400, 10_004],
       setUp: { 401: [401, 20_003], 403: [403, 20_403], number: [400, 21_210] },
@@ -65,12 +62,20 @@ export class Account {
   #carryOut({ method, path, query, form }: ApiRequest): Reply {
     this.network.mustBeSetUp([401, 403]);
     const [, sid] = /^\/Calls\/(CA[0-9a-f]{32})\.json$/.exec(path) ?? [];
-    if (sid !== undefined && method === 'POST') return this.#update(this.#find(sid), form);
-    if (sid !== undefined && method === 'GET') return { status: 200, body: this.#find(sid).resource() };
-    if (path === '/Calls.json' && method === 'POST') return this.#create(form);
-    if (path === '/Calls.json' && method === 'GET') return this.#list(query);
-    if (path === '/IncomingPhoneNumbers.json' && method === 'GET') return this.#numbers(query);
-    throw new Refusal([404, 20_404], 'no such resource');
+    switch (`${method} ${sid === undefined ? path : 'call'}`) {
+      case 'POST /Calls.json':
+        return this.#create(form);
+      case 'GET /Calls.json':
+        return this.#list(query);
+      case 'GET /IncomingPhoneNumbers.json':
+        return this.#numbers(query);
+      case 'POST call':
+        return this.#update(this.#find(sid), form);
+      case 'GET call':
+        return { status: 200, body: this.#find(sid).resource() };
+      default:
+        throw new Refusal([404, 20_404], 'no such resource');
+    }
   }
 
   #create(form: URLSearchParams): Reply {
@@ -82,11 +87,9 @@ export class Account {
     this.network.mustBeSetUp(['number']);
     if (from !== this.#options.ownNumber) throw new Refusal([400, 21_210], `${from} is not a number of this account.`);
     if ((url === undefined) === (twiml === undefined)) throw new Refusal([400, 21_205], 'Url or Twiml is required.');
-    const complain = (address: string, status: number, reason: string): void =>
-      this.network.complain(`POST ${address.split('?')[0] ?? ''}`, status, reason);
     return this.network.place(
       to,
-      (parts) => new TwilioCall({ ...this.#options, ...parts, complain }, request, events),
+      (parts) => new TwilioCall({ ...this.#options, ...parts }, request, events),
       (call) => ({ status: 201, body: call.resource() }),
     );
   }
@@ -119,7 +122,7 @@ export class Account {
     return { status: 200, body: { incoming_phone_numbers: isFound ? [own] : [], ...ONLY_PAGE } };
   }
 
-  #find(sid: string): TwilioCall {
+  #find(sid = ''): TwilioCall {
     const call = this.network.find(sid);
     if (call === undefined) throw new Refusal([404, 20_404], 'no such call');
     return call;

@@ -4,7 +4,8 @@ import { Deliveries } from '../phone-network/deliveries.ts';
 import { Refusal } from '../phone-network/reply.ts';
 import { listen, networkOptions, Simulator, type SimulatorOptions } from '../phone-network/simulator.ts';
 import { Account } from './account.ts';
-import { type Form, signatureOf, webhookPoster } from './webhooks.ts';
+import type { Form } from './twilio-call.ts';
+import { signatureOf, webhookPoster } from './webhooks.ts';
 
 /** A running simulator of Twilio Programmable Voice. Its `url` is for TWILIO_API_BASE_URL. */
 export type TwilioSimulator = Awaited<ReturnType<typeof startTwilioSimulator>>;

@@ -4,13 +4,15 @@ import { z } from 'zod';
 
 import type { PostEvent } from '../phone-network/deliveries.ts';
 import { type CallParts, PhoneCall } from '../phone-network/phone-call.ts';
-import type { CallEventName, KeyPress, Result } from '../phone-network/scenarios.ts';
+import type { KeyPress, Result } from '../phone-network/scenarios.ts';
 import { type Ending, endingOf } from './codes.ts';
 import { type Instructions, parseTwiml, TwimlError } from './twiml.ts';
-import type { Form } from './webhooks.ts';
 
 /** The states of a call, as Twilio names them. */
 type Status = 'queued' | 'initiated' | 'ringing' | 'in-progress' | 'completed' | 'canceled' | Ending['status'];
+
+/** The parameters of a webhook. */
+export type Form = Readonly<Record<string, string>>;
 
 /** The events that a request for a call may name. */
 export const STATUS_EVENTS: ReadonlySet<string> = new Set(['initiated', 'ringing', 'answered', 'completed']);
@@ -43,8 +45,6 @@ interface TwilioCallParts extends CallParts {
   readonly accountSid: string;
   /** Posts signed webhooks. */
   readonly post: PostEvent<Form>;
-  /** Gets a mistake of the app that Twilio would list among the errors of the account. */
-  readonly complain: (address: string, status: number, reason: string) => void;
 }
 
 const RANG_OUT: Result = [487, 10_004];
@@ -72,7 +72,7 @@ export class TwilioCall extends PhoneCall<Form> {
   /** Grows with each replacement of the instructions: replaced instructions do not continue. */
   #run = 0;
   /** Where the next key is posted. */
-  #keysTo: string | undefined;
+  #keysTo = '';
 
   constructor(parts: TwilioCallParts, request: z.output<typeof createForm>, events: ReadonlySet<string>) {
     const { To: to, From: from, Url: url, StatusCallback: status = '' } = request;
@@ -116,10 +116,6 @@ export class TwilioCall extends PhoneCall<Form> {
     if (this.state !== 'connected' || status === 'completed') this.end('app');
   }
 
-  protected override get isListening(): boolean {
-    return this.#keysTo !== undefined;
-  }
-
   protected override onRinging(): void {
     this.#enter('initiated');
     this.timeline.after(this.pace.eventMs, () => this.#enter('ringing'));
@@ -144,7 +140,7 @@ export class TwilioCall extends PhoneCall<Form> {
   protected override onKey({ key, reported }: KeyPress): void {
     const url = this.#keysTo;
     // Twilio reports only keys that it understands.
-    if (url === undefined || reported === 'not understood') return;
+    if (reported === 'not understood') return;
     const form = { ...this.#form(), Digits: key };
     if (reported === 'after the call') {
       this.#lateKeys.push([url, form]);
@@ -154,18 +150,18 @@ export class TwilioCall extends PhoneCall<Form> {
   }
 
   /** Fetches other instructions; the current speech stops. @param standsFor the event of ACS in whose place the request is */
-  async #fetch(url: string, what: string, standsFor?: CallEventName, form: Form = this.#form()): Promise<void> {
+  async #fetch(url: string, what: string, standsFor = '', form: Form = this.#form()): Promise<void> {
     this.#hush();
     const run = this.#run;
-    if (standsFor !== undefined && this.isLost(standsFor, what)) return this.end('network');
+    if (this.isLost(standsFor, what)) return this.end('network');
     const answer = await this.report(what, url, form);
     if (run !== this.#run || this.state === 'ended') return undefined;
     if (answer?.status !== 200) {
-      this.#parts.complain(url, answer?.status ?? 0, '11200: the instructions could not be fetched');
+      this.#complain(url, answer?.status ?? 0, '11200: the instructions could not be fetched');
       return this.end('network');
     }
     if (!/^(text|application)\/xml\b/.test(answer.contentType)) {
-      this.#parts.complain(url, 200, `12300: the content type of instructions is ${answer.contentType}`);
+      this.#complain(url, 200, `12300: the content type of instructions is ${answer.contentType}`);
     }
     return this.#instruct(answer.body, url);
   }
@@ -176,7 +172,7 @@ export class TwilioCall extends PhoneCall<Form> {
       this.#carryOut(parseTwiml(twiml), base);
     } catch (error) {
       if (!(error instanceof TwimlError)) throw error;
-      this.#parts.complain(base, 200, `12100: ${error.message}`);
+      this.#complain(base, 200, `12100: ${error.message}`);
       this.end('network');
     }
   }
@@ -198,7 +194,7 @@ export class TwilioCall extends PhoneCall<Form> {
     if (gather !== undefined) {
       this.#keysTo = absolute(gather.action, base);
       this.note('request', 'listen', '200');
-      this.beginsToListen();
+      this.startListening();
     }
     if (say === undefined) return listen();
     this.note('request', 'play', '200');
@@ -208,7 +204,7 @@ export class TwilioCall extends PhoneCall<Form> {
   /** The current speech stops, and the service does not listen, until other instructions come. */
   #hush(): void {
     this.#run += 1;
-    this.#keysTo = undefined;
+    this.stopListening();
     this.silence();
   }
 
@@ -236,10 +232,7 @@ export class TwilioCall extends PhoneCall<Form> {
       CallStatus: this.#status,
       To: this.to,
       From: from,
-      Called: this.to,
-      Caller: from,
       Direction: 'outbound-api',
-      ApiVersion: '2010-04-01',
     };
   }
 
@@ -248,7 +241,6 @@ export class TwilioCall extends PhoneCall<Form> {
     const error = { ErrorCode: String(errorCode), ErrorMessage: 'The number asked for this.' };
     const end = {
       CallDuration: String(this.#durationSeconds()),
-      Duration: this.answeredAt === undefined ? '0' : '1',
       SipResponseCode: String(sipCode),
       ...(errorCode === undefined ? {} : error),
     };
@@ -261,6 +253,10 @@ export class TwilioCall extends PhoneCall<Form> {
       CallbackSource: 'call-progress-events',
       ...(this.state === 'ended' ? end : {}),
     };
+  }
+
+  #complain(address: string, status: number, reason: string): void {
+    this.#parts.complain(`POST ${address.split('?')[0] ?? ''}`, status, reason);
   }
 
   /** Of the connected call, in whole seconds. */

@@ -1,9 +1,7 @@
 import { createHmac } from 'node:crypto';
 
 import type { AppAnswer, Deliveries, PostEvent } from '../phone-network/deliveries.ts';
-
-/** The parameters of a webhook. */
-export type Form = Readonly<Record<string, string>>;
+import type { Form } from './twilio-call.ts';
 
 /** `X-Twilio-Signature`: of the address with its query, and of each parameter by its name. */
 export const signatureOf = (authToken: string, url: string, form: Form): string => {

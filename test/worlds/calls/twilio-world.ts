@@ -1,7 +1,6 @@
 import type { AppAnswer } from '../../../infra/emulators/phone-network/deliveries.ts';
 import { Account } from '../../../infra/emulators/twilio-simulator/account.ts';
-import type { TwilioCall } from '../../../infra/emulators/twilio-simulator/twilio-call.ts';
-import type { Form } from '../../../infra/emulators/twilio-simulator/webhooks.ts';
+import type { Form, TwilioCall } from '../../../infra/emulators/twilio-simulator/twilio-call.ts';
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
 import { LONGEST_REQUEST_MS, type PhoneLine } from '../../../src/calls/model/phone-line.ts';
