@@ -63,6 +63,7 @@ const analytics = {
 };
 
 // Phone calls: through the one provider that is configured
+const { callRetentionMs: retentionMs } = settings;
 const startPhone = (own: PhoneSettings) => {
   const { line, callbacks } = connectToProvider(own, credential, appLog);
   const { serviceName } = settings;
@@ -73,7 +74,7 @@ const startPhone = (own: PhoneSettings) => {
     line,
     table: calls,
     serviceName,
-    rules: own,
+    rules: { ...own, retentionMs },
     topic,
     webhook,
     log: appLog,
@@ -81,9 +82,8 @@ const startPhone = (own: PhoneSettings) => {
   return { ...parts, ...callbacks, refusals: new RefusalLog() };
 };
 const phone = settings.phone === undefined ? 'off' : startPhone(settings.phone);
-const { sweepSchedule, retentionMs } = settings.sweep;
 const sweep = phone === 'off' ? phoneOff({ table: calls, retentionMs }) : phone.runDue;
-app.timer('Sweep', { schedule: sweepSchedule, handler: async (_, context) => sweep(invocationLog(context)) });
+app.timer('Sweep', { schedule: settings.sweepSchedule, handler: async (_, context) => sweep(invocationLog(context)) });
 
 // Routes: the description of the API is made from the same list.
 const routes: readonly Route[] = [
