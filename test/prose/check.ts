@@ -10,7 +10,7 @@ const COMMENTS = [
   'src/settings.ts',
   'src/{settings,storage,azure,http,analytics}/**/*.ts',
   'src/calls/**/*.ts',
-  'infra/{azure,build}/**/*.ts',
+  'infra/{azure,build,emulators}/**/*.ts',
   'src/dashboard/**/*.{ts,tsx}',
 ];
 
