@@ -267,10 +267,10 @@ class DayRewrite {
     await this.#reading.map(ranges, async ([partition, range]) => {
       const versions = this.#versions.get(partition) ?? new Map<string, string>();
       this.#versions.set(partition, versions);
-      for await (const { events, unreadable } of eventPages(this.#table, partition, this.#day, range)) {
+      for await (const { decoded, unreadable } of eventPages(this.#table, partition, this.#day, range)) {
         await this.#renew();
         for (const { row, damage } of unreadable) await this.#setAside(row, damage);
-        const changed = events.filter(({ rowKey, etag }) => versions.get(rowKey) !== etag);
+        const changed = decoded.filter(({ rowKey, etag }) => versions.get(rowKey) !== etag);
         await Promise.all(changed.map(async (event) => this.#record(event)));
         for (const { rowKey, etag } of changed) versions.set(rowKey, etag);
       }
