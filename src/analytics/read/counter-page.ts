@@ -93,7 +93,7 @@ export const demandCurrentStill = async (source: ReadingSource): Promise<void> =
   await dayRowsIn(source, stripeProperties(STATE_ALONE), false);
 };
 
-/** A counter row in all stripes, or in the only one. @throws {StorageTrouble | DamagedRow} */
+/** A counter row in all stripes, or in the only one. */
 export const rowsIn = async (
   { table, partition, read }: ReadingSource,
   key: string,

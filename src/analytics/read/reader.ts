@@ -70,7 +70,7 @@ export class Reader {
     this.#days = days;
   }
 
-  /** The counts of a period, of all cameras or one. @throws {StorageTrouble | DamagedRow} */
+  /** The counts of a period, of all cameras or one. */
   async activity(period: Period, cameraId?: string): Promise<Activity> {
     const read = pLimit(PARALLEL_READS);
     const days = await Promise.all(
@@ -84,8 +84,6 @@ export class Reader {
   /**
    * The counts of each step of a period, in order, of all cameras or one: every event is in exactly one step. All steps together cost
    * no more reads than one question about the same period.
-   *
-   * @throws {StorageTrouble | DamagedRow}
    */
   async series(period: Period, step: Step, cameraId?: string): Promise<readonly StepActivity[]> {
     const read = pLimit(PARALLEL_READS);
@@ -114,7 +112,6 @@ export class Reader {
    * What each camera that sent events on the days that end with one did, over all of them, in no order.
    *
    * @param days 1: that day alone
-   * @throws {StorageTrouble | DamagedRow}
    */
   async cameras(last: Day, days: number): Promise<readonly CameraActivity[]> {
     const read = pLimit(PARALLEL_QUERIES);
@@ -136,7 +133,6 @@ export class Reader {
    * The tally of the days that end with one, of all cameras or one, with the figures that say how often the AI was right.
    *
    * @returns also the days without such figures, which are left out of the tally, oldest first
-   * @throws {StorageTrouble | DamagedRow}
    */
   async accuracy(last: Day, days: number, cameraId?: string): Promise<DaysTally> {
     const read = pLimit(PARALLEL_READS);
@@ -162,7 +158,6 @@ export class Reader {
    * by key, and from the newest day backwards: for cameras that send now, that is one day.
    *
    * @param wanted the cameras that are asked about; undefined: all of them
-   * @throws {StorageTrouble | DamagedRow}
    */
   async lastMinutes(last: Day, days: number, wanted?: ReadonlySet<string>): Promise<ReadonlyMap<string, Instant>> {
     const read = pLimit(PARALLEL_READS);

@@ -39,7 +39,7 @@ export async function* eventLines(
   }
 }
 
-/** Facets of one time go into one message: an event has as many messages as its facets have times. @throws {DamagedRow | DecodeError} */
+/** Facets of one time go into one message: an event has as many messages as its facets have times. */
 const messagesOf = (row: StoredRow): readonly string[] => {
   const { cameraId, eventId } = parseEventKey(row.rowKey);
   const { ts, facets } = eventRowFrom(row);

@@ -66,7 +66,7 @@ const readHold = (properties: Properties): Hold | undefined => {
   return { owner, until };
 };
 
-/** What a day's row says. @throws {DamagedRow} */
+/** What a day's row says. */
 export const dayRowFrom = (row: StoredRow): StoredDay =>
   decodingRow(row, () => {
     const { properties } = row;
@@ -82,7 +82,7 @@ export const dayRowFrom = (row: StoredRow): StoredDay =>
     };
   });
 
-/** Reads the row of a day as storage has it now; undefined if it does not exist. @throws {StorageTrouble | DamagedRow} */
+/** Reads the row of a day as storage has it now; undefined if it does not exist. */
 export const readDayRow = async (table: Table, day: Day): Promise<StoredDay | undefined> => {
   const row = await table.get(DAYS_PARTITION, day);
   return row && dayRowFrom(row);
@@ -118,7 +118,7 @@ export const writeDayRow = async (
   return { etag: written, shards, generation, attempt, hold, closes, isDeleted, accuracy };
 };
 
-/** The days that still have their event rows, oldest first: closed ones are left out once theirs are deleted. @throws {StorageTrouble | DamagedRow} */
+/** The days that still have their event rows, oldest first: closed ones are left out once theirs are deleted. */
 export const openDays = async (table: Table): Promise<readonly Day[]> => {
   const rows = await table.all(DAYS_PARTITION, { from: '', before: '~' }, { select: ['deleted'] });
   return rows.flatMap(({ partitionKey, rowKey, properties }) => {

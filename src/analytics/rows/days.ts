@@ -68,7 +68,7 @@ export class Days {
     this.#log = log;
   }
 
-  /** The row of a day, as storage said less than a minute ago; undefined if the day has no events. @throws {StorageTrouble | DamagedRow} */
+  /** The row of a day, as storage said less than a minute ago; undefined if the day has no events. */
   async find(day: Day): Promise<StoredDay | undefined> {
     const row = this.#fresh(day) ?? (await this.#read(day));
     if (row !== undefined || this.#empty.has(day)) return row;
@@ -87,7 +87,6 @@ export class Days {
    *
    * @param inStorage as storage says now
    * @throws {DayClosed}
-   * @throws {StorageTrouble | DamagedRow}
    */
   async claim(day: Day, inStorage = false): Promise<StoredDay> {
     const row = inStorage ? await this.#readOrWrite(day) : (this.#fresh(day) ?? (await this.#claimTogether(day)));
@@ -99,7 +98,6 @@ export class Days {
    * Demands that a commit may be sent into the partitions that a row of the day names.
    *
    * @throws {DayClosed | DayMoved}
-   * @throws {StorageTrouble | DamagedRow}
    */
   async demandOpen(day: Day, row: StoredDay, inStorage: boolean): Promise<void> {
     if (!isSamePlace(await this.claim(day, inStorage), row)) throw new DayMoved();
@@ -110,7 +108,6 @@ export class Days {
    * mark is running, or unknown to this process.
    *
    * @throws {DayMoved} the rows are of a generation that no longer counts
-   * @throws {StorageTrouble | DamagedRow}
    */
   async demandCurrent(day: Day, row: StoredDay, mark: number): Promise<StoredDay> {
     const known = this.#known.get(day)?.row ?? row;
@@ -125,7 +122,6 @@ export class Days {
    * attempt is void.
    *
    * @throws {DayHeld | DayMoved}
-   * @throws {StorageTrouble | DamagedRow}
    */
   async demandWritable(day: Day, row: StoredDay, mark: number): Promise<void> {
     if (mark === 0) return;
@@ -143,7 +139,6 @@ export class Days {
    *
    * @returns undefined: the day has no rows
    * @throws {DayHeld}
-   * @throws {StorageTrouble | DamagedRow}
    */
   async close(day: Day): Promise<(StoredDay & { readonly closes: Instant }) | undefined> {
     for (;;) {
@@ -156,7 +151,7 @@ export class Days {
     }
   }
 
-  /** Notes that the event rows of a closed day are gone. @throws {StorageTrouble | DamagedRow} */
+  /** Notes that the event rows of a closed day are gone. */
   async noteDeleted(day: Day, row: StoredDay): Promise<void> {
     await this.#tryToWrite(day, row, { isDeleted: true });
   }

@@ -107,7 +107,7 @@ export const stripeProperties = ({ tally, cameras, hours }: StripeDetail): reado
   ...bucketProperties(hours),
 ];
 
-/** A `day` row, or its properties that were read; the others are empty. @throws {DamagedRow} */
+/** A `day` row, or its properties that were read; the others are empty. */
 export const stripeRowFrom = (row: StoredRow, { tally }: Pick<StripeDetail, 'tally'> = { tally: true }): StripeRow =>
   decodingRow(row, () => ({
     ...stateFrom(row),

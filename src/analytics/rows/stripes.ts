@@ -34,7 +34,7 @@ export interface RowRequest {
 /** The keys of a counter row in all stripes: `!` is the character after the space. The fields of `day` include `day sealed`. */
 export const stripesOf = (key: string): KeyRange => ({ from: key, before: `${key}!` });
 
-/** The plain key of a counter row and its stripe. @throws {DecodeError} */
+/** The plain key of a counter row and its stripe. */
 export const parseStripe = (rowKey: string): { readonly key: string; readonly stripe: number } => {
   const [key = '', suffix, ...more] = rowKey.split(' ');
   if (suffix === undefined) return { key, stripe: 0 };
@@ -62,7 +62,7 @@ export interface StripeState {
 /** The properties that {@link stateFrom} reads. */
 export const STATE_PROPERTIES: readonly string[] = [STRIPES, MARK];
 
-/** The state in a `day` row. @throws {DamagedRow} */
+/** The state in a `day` row. */
 export const stateFrom = (row: StoredRow): StripeState =>
   decodingRow(row, () => {
     const properties = { [STRIPES]: 1, [MARK]: 0, ...row.properties };
@@ -84,7 +84,7 @@ export interface SealedRow {
   readonly stripes: number;
 }
 
-/** What a `day sealed` row says. @throws {DamagedRow} */
+/** What a `day sealed` row says. */
 const sealedFrom = (row: StoredRow): SealedRow =>
   decodingRow(row, () => ({
     etag: row.etag,
@@ -92,7 +92,7 @@ const sealedFrom = (row: StoredRow): SealedRow =>
     stripes: readWhole(STRIPES, row.properties, 0, MAX_STRIPES),
   }));
 
-/** Reads the `day sealed` row of a shard; undefined if the shard has no commit and was never sealed. @throws {StorageTrouble | DamagedRow} */
+/** Reads the `day sealed` row of a shard; undefined if the shard has no commit and was never sealed. */
 export const readSealed = async (table: Table, partition: string): Promise<SealedRow | undefined> => {
   const row = await table.get(partition, SEALED_KEY);
   return row && sealedFrom(row);
@@ -139,7 +139,6 @@ export interface ShardRows {
  * Lists the `day` rows of all stripes of a shard, and then `day sealed`, which comes last.
  *
  * @param select the properties to read in addition to the properties of {@link stateFrom} and {@link sealedFrom}
- * @throws {StorageTrouble | DamagedRow}
  */
 export const listStripes = async (
   table: Table,
@@ -169,7 +168,6 @@ const byStripe = (rows: readonly StoredRow[]): StripeRows =>
  * answer them in one page, they are read by their keys until two readings are the same.
  *
  * @param key the row's key in stripe 0
- * @throws {StorageTrouble | DamagedRow}
  */
 export const readStripes = async (
   table: Table,
