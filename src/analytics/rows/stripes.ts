@@ -19,10 +19,7 @@ export const MAX_STRIPES = 64;
 /** Greatest number of an attempt to rewrite a day: the SDK sends numbers without a type, and storage takes them for 32 bits. */
 export const MAX_ATTEMPT = 2 ** 31 - 1;
 
-/**
- * The key of a counter row in a stripe: `day`, `day 01`, `day 02`. The rows of all stripes are neighbors: between `camera|cam-1` and
- * `camera|cam-1 01` there is nothing, and `camera|cam-10` comes after both.
- */
+/** The key of a counter row in a stripe: `day`, `day 01`, `day 02`. The rows of all stripes are neighbors. */
 export const inStripe = (key: string, stripe: number): string => (stripe === 0 ? key : `${key} ${twoDigits(stripe)}`);
 
 /** A counter row to read: its key in stripe 0, and the properties. */
@@ -84,7 +81,6 @@ export interface SealedRow {
   readonly stripes: number;
 }
 
-/** What a `day sealed` row says. */
 const sealedFrom = (row: StoredRow): SealedRow =>
   decodingRow(row, () => ({
     etag: row.etag,
