@@ -14,10 +14,11 @@ import { CAMERA_DAY_PROPERTIES, cameraDayFrom } from '../rows/camera-row.ts';
 import { ACCURACY, type StoredDay } from '../rows/day-row.ts';
 import type { Days } from '../rows/days.ts';
 import { cameraKey, shardPartition } from '../rows/keys.ts';
+import type { ActivitySum } from './activity-sum.ts';
 import { camerasIn } from './camera-pages.ts';
 import { demandCurrentStill, readShard, type ReadingSource } from './counter-page.ts';
 import { lastMinutesIn } from './last-minutes.ts';
-import { type PieceActivity, readPieces, readPiecesOfCamera } from './range-reader.ts';
+import { readPieces, readPiecesOfCamera } from './range-reader.ts';
 
 /** The counts of a period. */
 export interface Activity {
@@ -38,13 +39,6 @@ export interface StepActivity {
 export interface CameraActivity {
   readonly cameraId: string;
   readonly tally: Tally;
-}
-
-/** The tally of several days. */
-export interface DaysTally {
-  readonly tally: Tally;
-  /** The days whose counters do not keep the figures that the caller requested. */
-  readonly without: readonly Day[];
 }
 
 /** Most reads of one question at a time. */
@@ -134,7 +128,11 @@ export class Reader {
    *
    * @returns also the days without such figures, which are left out of the tally, oldest first
    */
-  async accuracy(last: Day, days: number, cameraId?: string): Promise<DaysTally> {
+  async accuracy(
+    last: Day,
+    days: number,
+    cameraId?: string,
+  ): Promise<{ readonly tally: Tally; readonly without: readonly Day[] }> {
     const read = pLimit(PARALLEL_READS);
     const without: Day[] = [];
     const tallies = await Promise.all(
@@ -183,7 +181,7 @@ export class Reader {
     day: Day,
     pieces: readonly DayPiece[],
     cameraId: string | undefined,
-  ): Promise<readonly (readonly PieceActivity[])[]> {
+  ): Promise<readonly (readonly ActivitySum[])[]> {
     return this.#onDay(read, day, async (sources) => {
       if (cameraId === undefined) return Promise.all(sources.map(async (source) => readPieces(source, pieces)));
       const source = sources[shardOf(cameraId, sources.length)];
@@ -217,9 +215,7 @@ export class Reader {
       partition: shardPartition(day, shard, row.generation),
       read,
       striped: this.#striped,
-      demandCurrent: async (mark) => {
-        await this.#days.demandCurrent(day, row, mark);
-      },
+      demandCurrent: async (mark) => this.#days.demandCurrent(day, row, mark),
     }));
   }
 }
