@@ -98,7 +98,7 @@ it.each([
   ];
   expect(await lastMinutes()).toEqual(stripe === 0 ? now : before);
   expect(isBetween).toBe(true);
-  expect(storage.rows(SHARD).some(({ rowKey }) => rowKey === inStripe(DAY_KEY, 1))).toBe(stripe === 1);
+  expect(storage.memory.rows(SHARD).some(({ rowKey }) => rowKey === inStripe(DAY_KEY, 1))).toBe(stripe === 1);
   expect(await lastMinutes()).toEqual({ ...now, new: START + 4n * MINUTE });
 });
 

@@ -15,8 +15,7 @@ import { emptyCameraRow } from '../../../src/analytics/rows/camera-row.ts';
 import { cameraKey, DAY_KEY } from '../../../src/analytics/rows/keys.ts';
 import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/properties.ts';
 import { EMPTY_STRIPE, NO_CAMERAS, type StripeRow, withCameras } from '../../../src/analytics/rows/stripe-row.ts';
-import { all, SHARD, START } from '../counting.ts';
-import { toEventMessage } from '../counting-service.ts';
+import { all, SHARD, START, toEventMessage } from '../counting.ts';
 import type { PlainMessage } from '../oracle.ts';
 
 /** A shard with these rows. */

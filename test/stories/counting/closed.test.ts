@@ -1,4 +1,3 @@
-import { TableClient } from '@azure/data-tables';
 import { expect, inject, it, onTestFinished } from 'vitest';
 
 import { dayOf } from '../../../src/analytics/model/day.ts';
@@ -6,7 +5,7 @@ import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { openDays } from '../../../src/analytics/rows/day-row.ts';
 import { ALL_EVENTS, DAYS_PARTITION, shardPartition } from '../../../src/analytics/rows/keys.ts';
 import { ANY_VERSION } from '../../../src/storage/row.ts';
-import { CountingProcess } from '../../analytics/counting.ts';
+import { CountingStorage } from '../../analytics/azurite.ts';
 import { DAY, Oracle, type PlainMessage } from '../../analytics/oracle.ts';
 import { ownTablesPrefix } from '../../harness/app.ts';
 import { Between, killedAtWrite } from '../../harness/between.ts';
@@ -38,12 +37,7 @@ it('a day older than EVENT_RETENTION_DAYS is closed, also if the instance that c
   const tablesConnectionString = inject('tablesConnectionString');
   const prefix = ownTablesPrefix();
   const settings = { TABLES_PREFIX: prefix, EVENT_RETENTION_DAYS: '30' };
-  const { table } = new CountingProcess(
-    TableClient.fromConnectionString(tablesConnectionString, `${prefix}analytics`, {
-      allowInsecureConnection: true,
-    }),
-    1,
-  );
+  const { table } = new CountingStorage(prefix).process();
   const eventRows = async (): Promise<number> =>
     (await Promise.all(DAYS.map(async (day) => table.all(shardPartition(day, 0), ALL_EVENTS, { select: [] })))).flat()
       .length;

@@ -1,7 +1,6 @@
-import { TableClient } from '@azure/data-tables';
 import { expect, inject, it, onTestFinished } from 'vitest';
 
-import { CountingProcess } from '../../analytics/counting.ts';
+import { CountingStorage } from '../../analytics/azurite.ts';
 import { Oracle } from '../../analytics/oracle.ts';
 import { ownTablesPrefix } from '../../harness/app.ts';
 import { Between, killedAtWrite } from '../../harness/between.ts';
@@ -21,10 +20,7 @@ const batches = Array.from({ length: Math.ceil(messages.length / BATCH) }, (_, i
 /** Tables of their own, and how a process with empty memory counts on them. */
 const ownTables = () => {
   const prefix = ownTablesPrefix();
-  const client = TableClient.fromConnectionString(inject('tablesConnectionString'), `${prefix}analytics`, {
-    allowInsecureConnection: true,
-  });
-  const process = () => new CountingProcess(client, 1);
+  const process = () => new CountingStorage(prefix).process();
   /** Every answer is right. */
   const expectRight = async (): Promise<void> => {
     for (const question of [...questions.slice(0, 6), ...DATES.map(dayOfDate)]) {

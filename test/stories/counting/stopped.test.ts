@@ -2,11 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { TableClient } from '@azure/data-tables';
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 
 import { startAzurite } from '../../../infra/emulators/azurite.ts';
-import { CountingProcess } from '../../analytics/counting.ts';
+import { CountingStorage } from '../../analytics/azurite.ts';
 import { Oracle } from '../../analytics/oracle.ts';
 import { ownTablesPrefix } from '../../harness/app.ts';
 import { DATES, dayOfDate, season } from '../../harness/season.ts';
@@ -69,12 +68,7 @@ it('an app that is stopped finishes and acknowledges the requests that it has ac
 
   const oracle = new Oracle();
   for (const message of messages) oracle.tell(message);
-  const client = TableClient.fromConnectionString(
-    inject('tablesConnectionString'),
-    `${environment.TABLES_PREFIX}analytics`,
-    { allowInsecureConnection: true },
-  );
-  const after = new CountingProcess(client);
+  const after = new CountingStorage(environment.TABLES_PREFIX).process();
   for (const [index, batch] of batches.entries()) {
     // Requests that came too late for the old instance are sent again.
     const outcomes = await after.record(batch);
