@@ -11,6 +11,7 @@ const COMMENTS = [
   'src/{settings,storage,azure,http,analytics}/**/*.ts',
   'src/calls/{model,rules,providers}/**/*.ts',
   'infra/{azure,build}/**/*.ts',
+  'src/dashboard/**/*.{ts,tsx}',
 ];
 
 const NOT_OURS = ['**/node_modules/**', 'dist/**', 'package/**', 'coverage/**'];
