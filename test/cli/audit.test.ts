@@ -4,7 +4,7 @@ import { describe, expect, inject, it } from 'vitest';
 import { readArguments } from '../../infra/cli/command-line.ts';
 import { AUDIT } from '../../infra/cli/audit/options.ts';
 import { freePort } from '../../infra/emulators/free-port.ts';
-import { CountingProcess } from '../analytics/counting.ts';
+import { CountingStorage } from '../analytics/azurite.ts';
 import type { PlainMessage } from '../analytics/oracle.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 import { run } from './send/running.ts';
@@ -36,7 +36,7 @@ describe('npm run audit', () => {
   it('prints what it compared and exits with 0; prints each difference and exits with 1; with --rewrite shows what changes, and does it with --yes', async () => {
     const own = ownTablesPrefix();
     const client = tableOf(own);
-    await new CountingProcess(client, 2).record(messages);
+    await new CountingStorage(own).process(2).record(messages);
     const good = await audit(['--date', DATE], settings(own));
     expect(good.printed).toMatch(
       new RegExp(`^${DATE}, table ${own}analytics: 2 shards, 9 events, [\\d,]+ answers compared\\.\n`),

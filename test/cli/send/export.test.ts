@@ -7,7 +7,7 @@ import { describe, expect, inject, it } from 'vitest';
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { parseCameraEvent } from '../../../src/http/event-message.ts';
-import { CountingStorage } from '../../analytics/counting.ts';
+import { CountingStorage } from '../../analytics/azurite.ts';
 import { DAY, type PlainMessage, type Question } from '../../analytics/oracle.ts';
 import { ownDirectory } from '../../harness/own-directory.ts';
 import { NO_SETTINGS } from '../npm-start.ts';
