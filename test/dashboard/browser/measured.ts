@@ -9,23 +9,18 @@ const FIXED_WORK = `{
   for (let count = 0; count < 50; count += 1) JSON.parse(JSON.stringify(cameras));
 }`;
 
-/**
- * Asks what a page holds, and what its thread has cost so far: in milliseconds of the processor, not of the clock, which also runs
- * while the machine does something else.
- */
+/** `measure`: milliseconds of the processor that the page's thread has used. `unit`: the same, for a fixed piece of work. */
 export const measured = async (page: Page) => {
   const devtools = await page.context().newCDPSession(page);
   await devtools.send('Performance.enable', { timeDomain: 'threadTicks' });
-  const measure = async () => {
+  const measure = async (): Promise<number> => {
     const { metrics } = metricsSchema.parse(await devtools.send('Performance.getMetrics'));
-    const of = (wanted: string): number => metrics.find(({ name }) => name === wanted)?.value ?? Number.NaN;
-    return { cost: of('TaskDuration') * 1_000, nodes: of('Nodes'), listeners: of('JSEventListeners') };
+    return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN) * 1_000;
   };
-  /** What the fixed work costs there. Bounds are multiples of it: a slow machine is no reason to fail. */
   const unit = async (): Promise<number> => {
     const before = await measure();
     await page.evaluate(FIXED_WORK);
-    return (await measure()).cost - before.cost;
+    return (await measure()) - before;
   };
   return { measure, unit };
 };
@@ -35,31 +30,9 @@ const traceSchema = z.object({
     z.object({ name: z.string(), pid: z.number(), tid: z.number(), tdur: z.number().optional(), args: z.unknown() }),
   ),
 });
-const threadOf = ({ pid, tid }: { readonly pid: number; readonly tid: number }): string => `${pid} ${tid}`;
 const threadName = z.object({ name: z.literal('CrRendererMain') });
 
-/**
- * The longest task of the pages' threads while something is done: milliseconds of the processor, because on a busy machine a task
- * takes as long as others let it.
- */
-export const longestTask = async (page: Page, done: () => Promise<void>): Promise<number> => {
-  const browser = page.context().browser();
-  if (browser === null) throw new Error('the page has no browser');
-  await browser.startTracing(page, { categories: ['disabled-by-default-devtools.timeline', '__metadata'] });
-  await done();
-  await page.evaluate(PAINTED);
-  const { traceEvents } = traceSchema.parse(JSON.parse((await browser.stopTracing()).toString()));
-  const threads = new Set(
-    traceEvents
-      .filter(({ name, args }) => name === 'thread_name' && threadName.safeParse(args).success)
-      .map((event) => threadOf(event)),
-  );
-  const tasks = traceEvents.filter((event) => event.name === TASK && threads.has(threadOf(event)));
-  if (tasks.length === 0) throw new Error('the trace has no task');
-  return Math.max(...tasks.map(({ tdur = 0 }) => tdur)) / 1_000;
-};
-
-/** In the page: waits until it is painted as it is now. A clock of a test's stops the time of animation frames, but not that of observers. */
+/** In the page: waits for the next paint. The clock of a test stops animation frames, but not observers. */
 const PAINTED = `new Promise((resolve) => {
   const observer = new IntersectionObserver(() => {
     observer.disconnect();
@@ -68,12 +41,27 @@ const PAINTED = `new Promise((resolve) => {
   observer.observe(document.body);
 })`;
 
-/** As the browser names a task with its microtasks: what a promise draws counts. "ThreadControllerImpl::RunTask" ends before them. */
-const TASK = 'RunTask';
+/** The longest task of the pages' threads while something is done, in milliseconds of the processor. */
+export const longestTask = async (page: Page, done: () => Promise<void>): Promise<number> => {
+  const browser = page.context().browser();
+  if (browser === null) throw new Error('the page has no browser');
+  await browser.startTracing(page, { categories: ['disabled-by-default-devtools.timeline', '__metadata'] });
+  await done();
+  await page.evaluate(PAINTED);
+  const { traceEvents } = traceSchema.parse(JSON.parse((await browser.stopTracing()).toString()));
+  const threadOf = ({ pid, tid }: (typeof traceEvents)[number]): string => `${pid} ${tid}`;
+  const threads = new Set(
+    traceEvents.filter(({ name, args }) => name === 'thread_name' && threadName.safeParse(args).success).map(threadOf),
+  );
+  // The browser's name of a task with its microtasks. "ThreadControllerImpl::RunTask" ends before them.
+  const tasks = traceEvents.filter((event) => event.name === 'RunTask' && threads.has(threadOf(event)));
+  if (tasks.length === 0) throw new Error('the trace has no task');
+  return Math.max(...tasks.map(({ tdur = 0 }) => tdur)) / 1_000;
+};
 
 const heapSchema = z.object({ usedSize: z.number() });
 
-/** What the scripts of a page hold after everything that could be collected has been, in megabytes. */
+/** The heap of the page's scripts after garbage collection, in megabytes. */
 export const heapOf = async (page: Page): Promise<number> => {
   const devtools = await page.context().newCDPSession(page);
   await devtools.send('HeapProfiler.collectGarbage');

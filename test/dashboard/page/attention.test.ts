@@ -1,7 +1,7 @@
 import { fireEvent, screen, within } from '@testing-library/preact';
 import { describe, expect, it, vi } from 'vitest';
 
-import { before, missed, notification, PageAnswers, person } from './answers.ts';
+import { before, missed, notification, PageAnswers, person } from '../answers.ts';
 import { element, expectTitle, focused, openPage, textOf } from './stage.ts';
 
 /** The page with some notifications. */

@@ -2,7 +2,7 @@ import { screen } from '@testing-library/preact';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { notification, PageAnswers, refusal } from './answers.ts';
+import { notification, PageAnswers, refusal } from '../answers.ts';
 import { element, expectTitle, openPage } from './stage.ts';
 
 const icon = (): string => document.querySelector<HTMLLinkElement>('link[rel=icon]')?.href ?? '';

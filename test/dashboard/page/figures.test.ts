@@ -1,7 +1,7 @@
 import { fireEvent, screen } from '@testing-library/preact';
 import { describe, expect, it } from 'vitest';
 
-import { PageAnswers, refusal } from './answers.ts';
+import { PageAnswers, refusal } from '../answers.ts';
 import { cellsOf, element, expectTitle, focused, openPage, textOf } from './stage.ts';
 
 describe('accuracy', () => {

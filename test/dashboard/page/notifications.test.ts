@@ -1,7 +1,7 @@
 import { screen, within } from '@testing-library/preact';
 import { describe, expect, it } from 'vitest';
 
-import { before, missed, notification, PageAnswers, person } from './answers.ts';
+import { before, missed, notification, PageAnswers, person } from '../answers.ts';
 import { element, focused, openPage, textOf } from './stage.ts';
 
 const WAVES = notification('waves', {

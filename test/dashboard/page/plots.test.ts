@@ -1,7 +1,7 @@
 import { fireEvent, screen, within } from '@testing-library/preact';
 import { describe, expect, it, vi } from 'vitest';
 
-import { PageAnswers } from './answers.ts';
+import { PageAnswers } from '../answers.ts';
 import { cellsOf, element, openPage, textOf } from './stage.ts';
 
 const figure = (title: string): HTMLElement => {

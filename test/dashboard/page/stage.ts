@@ -2,7 +2,7 @@ import { screen, within } from '@testing-library/preact';
 import { afterEach, expect, vi } from 'vitest';
 
 import { startPage } from '../../../src/dashboard/browser/start-page.tsx';
-import { NOON, PageAnswers } from './answers.ts';
+import { NOON, PageAnswers } from '../answers.ts';
 
 const opened: (() => void)[] = [];
 
