@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { LoopbackServer } from '../harness/loopback-server.ts';
 import { ownDirectory } from '../harness/own-directory.ts';
-import { startProgram } from '../cli/send/running.ts';
+import { startProgram } from '../cli/running.ts';
 
 /** Runs a script where this program (`az`, `gh`) writes down its arguments and ends as its shell code does. */
 const runScript = async (

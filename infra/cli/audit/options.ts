@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { MAX_SHARDS } from '../../../src/analytics/model/shard.ts';
-import { dayOption, portOption, textOption } from '../command-line.ts';
+import { dayOption, numberOption, portOption, textOption } from '../command-line.ts';
 
 /** The command line of `npm run audit`. */
 export const AUDIT = {
@@ -31,12 +31,7 @@ rewritten, or some answers could not be compared because their events changed al
       port: portOption,
       settings: textOption('--settings needs a file.'),
       rewrite: z.boolean(),
-      shards: z
-        .string()
-        .regex(/^\d{1,2}$/, `--shards needs a number from 1 to ${MAX_SHARDS}.`)
-        .transform(Number)
-        .refine((count) => count >= 1 && count <= MAX_SHARDS, `--shards needs a number from 1 to ${MAX_SHARDS}.`)
-        .optional(),
+      shards: numberOption('shards', 1, MAX_SHARDS).optional(),
       'without-unreadable': z.boolean(),
       yes: z.boolean(),
     })

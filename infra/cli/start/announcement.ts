@@ -32,7 +32,7 @@ const describeTables = ({ azurite, settings }: LocalRun, { data }: LocalRunOptio
 };
 
 const describePhone = ({ simulator, settings }: LocalRun, options: LocalRunOptions): string => {
-  if (settings['PHONE'] === 'off') return 'off (PHONE=off): nobody is phoned';
+  if (settings['PHONE'] === 'off') return 'off (PHONE=off): the service phones no person';
   const name = 'TWILIO_ACCOUNT_SID' in settings ? 'Twilio' : 'ACS';
   if (simulator !== undefined) return `${name} simulator on ${simulator.url}: what is spoken is printed here`;
   if (name === 'Twilio') return 'the Twilio account that TWILIO_ACCOUNT_SID names: real calls';

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
-import { CommandError } from '../../../infra/cli/command-line.ts';
-import { positionIn } from '../../../infra/cli/send/options.ts';
-import { nothingSent, sendAll } from '../../../infra/cli/send/send-all.ts';
-import { fileSource } from '../../../infra/cli/send/source.ts';
-import { MAX_EVENTS_BYTES } from '../../../src/http/event-batch.ts';
-import { ownDirectory } from '../../harness/own-directory.ts';
-import { cloudEvent } from '../../http/cloud-event.ts';
+import { CommandError } from '../../infra/cli/command-line.ts';
+import { positionIn } from '../../infra/cli/send/options.ts';
+import { nothingSent, sendAll } from '../../infra/cli/send/send-all.ts';
+import { fileSource } from '../../infra/cli/send/source.ts';
+import { MAX_EVENTS_BYTES } from '../../src/http/event-batch.ts';
+import { ownDirectory } from '../harness/own-directory.ts';
+import { cloudEvent } from '../http/cloud-event.ts';
 import { rejectedOf } from './running.ts';
 import { type Answer, ScriptedService } from './scripted-service.ts';
 
