@@ -10,8 +10,6 @@ import { run } from './running.ts';
 
 const COMMAND = {
   help: 'npm run watch -- [--port N] [--data DIR] [NAME ...]\n  Watches.',
-  options: { port: { type: 'string', default: '7071' }, data: { type: 'string' } },
-  takesPositionals: true,
   values: z.object({
     port: portOption,
     data: textOption('--data needs a directory.'),

@@ -10,7 +10,8 @@ const COMMENTS = [
   'src/settings.ts',
   'src/{settings,storage,azure,http,analytics}/**/*.ts',
   'src/calls/{model,rules,providers}/**/*.ts',
-  'infra/{azure,build}/**/*.ts',
+  'infra/{azure,build,cli,clients}/**/*.ts',
+  'bench/**/*.ts',
 ];
 
 const NOT_OURS = ['**/node_modules/**', 'dist/**', 'package/**', 'coverage/**'];
