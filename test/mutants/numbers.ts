@@ -50,7 +50,11 @@ const MUTANTS = {
   --of TEXT    only numbers of files whose path has this text
   --units      runs the unit tests alone, without the world of calls
   --workers N  how many are tried at the same time, 1 to 16; 2 by default`,
-  values: z.object({ of: z.string().default(''), units: flagOption, workers: numberOption('workers', 1, 16).default(2) }),
+  values: z.object({
+    of: z.string().default(''),
+    units: flagOption,
+    workers: numberOption('workers', 1, 16).default(2),
+  }),
 } as const;
 
 /** A number of the source, and what it becomes. */
