@@ -12,6 +12,7 @@ const COMMENTS = [
   'src/calls/{model,rules,providers}/**/*.ts',
   'infra/{azure,build,cli,clients}/**/*.ts',
   'bench/**/*.ts',
+  'src/dashboard/**/*.{ts,tsx}',
 ];
 
 const NOT_OURS = ['**/node_modules/**', 'dist/**', 'package/**', 'coverage/**'];

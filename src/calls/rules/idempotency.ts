@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
-
 import type { NotificationRequest } from '../model/notification-request.ts';
-import { DEFAULT_CONFIRMATIONS_NEEDED } from './confirmations.ts';
+import { DEFAULT_CONFIRMATIONS_NEEDED } from './policy.ts';
 
 /** The `Idempotency-Key` of a request and what it is for, as hashes: the key's characters are the caller's. */
 export interface KeyUse {

@@ -1,4 +1,6 @@
+import { validatePhoneNumberLength } from 'libphonenumber-js/min';
 import { type NotificationId, timeOf } from '../model/ids.ts';
+import type { PhoneNumber } from '../model/phone-number.ts';
 
 /** How people are called. Times are in milliseconds. */
 export interface PhoneRules {
@@ -25,3 +27,76 @@ export interface PhoneRules {
  */
 export const deadlineOf = (id: NotificationId, { deadlineMs }: Pick<PhoneRules, 'deadlineMs'>): number =>
   timeOf(id) + deadlineMs;
+
+/** Why a number is never called. */
+export type NotCallable = 'impossible_number' | 'not_allowed';
+
+/** The same in words. */
+export const NOT_CALLABLE: Readonly<Record<NotCallable, string>> = {
+  impossible_number: 'no number of this country has this length',
+  not_allowed: 'this number may not be called: see PHONE_ALLOWED_PREFIXES',
+};
+
+/**
+ * Why a number is never called; undefined if it may be.
+ *
+ * @param prefixes how the numbers begin that may be called; undefined: all
+ */
+export const whyNotCallable = (
+  number: PhoneNumber,
+  prefixes: readonly string[] | undefined,
+): NotCallable | undefined => {
+  const fault = validatePhoneNumberLength(number);
+  // A number of a country that is not known may exist.
+  if (fault !== undefined && fault !== 'INVALID_COUNTRY') return 'impossible_number';
+  return (prefixes?.some((prefix) => number.startsWith(prefix)) ?? true) ? undefined : 'not_allowed';
+};
+
+/** How many people of a notification in waves have to confirm if the request does not say. */
+export const DEFAULT_CONFIRMATIONS_NEEDED = 1;
+
+/** Whether the rest need no longer be called. */
+export const areEnough = (confirmations: number, needed = DEFAULT_CONFIRMATIONS_NEEDED): boolean =>
+  confirmations >= needed;
+
+/**
+ * Whether the next wave is opened before its time: those called so far cannot be enough.
+ *
+ * @param reachable how many of the waves so far have confirmed or can still be reached
+ */
+export const isNextWaveNeededNow = (reachable: number, needed = DEFAULT_CONFIRMATIONS_NEEDED): boolean =>
+  reachable < needed;
+
+/** Why a recipient is not called today. */
+export const CALLS_USED_UP = 'the calls of this UTC day are used up: see CALLS_PER_DAY';
+
+/** Anomalies of a bad day must not use up the calls that a fire needs. */
+const KEPT_FOR_URGENT = 0.2;
+
+/** The calls of a UTC day. Each claim counts as a call. */
+export interface DayCalls {
+  /** As `2026-11-21`. */
+  readonly day: string;
+  readonly calls: number;
+}
+
+/** How many calls are left of the UTC day of `now`. */
+export const callsLeft = (used: DayCalls | undefined, callsPerDay: number, isUrgent: boolean, now: number): number => {
+  const most = isUrgent ? callsPerDay : callsPerDay - Math.floor(callsPerDay * KEPT_FOR_URGENT);
+  return Math.max(0, most - callsOf(used, now));
+};
+
+const callsOf = (used: DayCalls | undefined, now: number): number => (used?.day === dayOf(now) ? used.calls : 0);
+
+/** The calls of the day with one more, or with one less: the claimed call was refused. */
+export const counted = (used: DayCalls | undefined, calls: 1 | -1, now: number): DayCalls => ({
+  day: dayOf(now),
+  calls: Math.max(0, callsOf(used, now) + calls),
+});
+
+const DAY_MS = 86_400_000;
+
+const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+/** When the UTC day of a time ends, in milliseconds since 1970. */
+export const endOfDay = (at: number): number => (Math.floor(at / DAY_MS) + 1) * DAY_MS;

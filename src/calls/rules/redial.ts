@@ -1,4 +1,4 @@
-import type { Outcome } from '../model/outcome.ts';
+import type { Outcome } from '../model/outcomes.ts';
 import type { PhoneRules } from './policy.ts';
 import { RANG_MS } from './queue.ts';
 

@@ -1,7 +1,7 @@
-import type { AttemptRef } from '../model/call-context.ts';
-import type { CallEvent, CallResult } from '../model/call-event.ts';
+import type { AttemptRef } from '../model/ids.ts';
+import type { CallEvent, CallResult } from '../model/phone-line.ts';
 import { maskPhoneNumber } from '../model/phone-number.ts';
-import { areEnough, DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/confirmations.ts';
+import { areEnough, DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/policy.ts';
 import type { Attempt } from '../state/attempt.ts';
 import type { Lines, OpenAttempt } from '../state/lines.ts';
 import { attemptIn, confirmedBy, type Notification, type NotificationCase } from '../state/notification.ts';

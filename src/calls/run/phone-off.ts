@@ -4,7 +4,7 @@ import type { Log } from '../../log.ts';
 import { WriteConflict } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 import { type Clock, systemClock } from '../model/clock.ts';
-import { DESTINATIONS } from '../model/outcome-events.ts';
+import { DESTINATIONS } from '../model/outcomes.ts';
 import { abandoned } from '../state/notification.ts';
 import { expiredEntries, withoutEntries } from '../state/outbox.ts';
 import { NotificationStore, type StoredCase } from '../store/notification-store.ts';

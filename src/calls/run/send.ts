@@ -3,19 +3,18 @@ import { sleepBy } from '../model/clock.ts';
 import { newNotificationId, type NotificationId } from '../model/ids.ts';
 import type { FailedCode, NotificationRequest, Sent, SentCall } from '../model/notification-request.ts';
 import type { PhoneNumber } from '../model/phone-number.ts';
-import { NOT_CALLABLE, type NotCallable } from '../rules/callable-number.ts';
-import { CALLS_USED_UP, callsLeft, endOfDay } from '../rules/day-limit.ts';
 import { keyUse } from '../rules/idempotency.ts';
+import { CALLS_USED_UP, callsLeft, endOfDay, NOT_CALLABLE, type NotCallable } from '../rules/policy.ts';
 import { heldNow, next } from '../rules/queue.ts';
 import type { Cases, Context } from './cases.ts';
 import type { Driver } from './driver.ts';
-import { type DueWork, whyTheyWait } from './due.ts';
+import type { DueWork } from './due.ts';
 import { type Lines, queueOf } from '../state/lines.ts';
 import { newNotification, type NotificationCase } from '../state/notification.ts';
 import { withNews } from '../state/outbox.ts';
 import { isFinal, type Recipient } from '../state/recipient.ts';
 import { commandsOf, limitsOf, step } from '../state/step.ts';
-import { bodyOf, isoTime, type RecipientBody } from '../state/view.ts';
+import { isoTime, type RecipientBody } from '../state/view.ts';
 import type { StoredCase } from '../store/notification-store.ts';
 import type { IdempotencyRow } from '../store/rows.ts';
 import type { Log } from '../../log.ts';
@@ -175,9 +174,7 @@ export class Sending {
   }
 
   async #callsOf(numbers: readonly PhoneNumber[], known: NotificationCase): Promise<readonly SentCall[]> {
-    const { store, clock } = this.#context;
-    const why = await whyTheyWait(known, store, this.#cases, clock.now());
-    const { recipients } = bodyOf(known, clock.now(), why);
+    const { recipients } = await this.#due.describe(known);
     return numbers.map((recipient, index) => callOf(recipient, known.recipients[index], recipients[index]));
   }
 }

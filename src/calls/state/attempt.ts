@@ -1,10 +1,15 @@
 import * as z from 'zod';
-import type { CallEvent, CallEventKind, CallResult, Failure } from '../model/call-event.ts';
-import { type CallId, callIdSchema } from '../model/ids.ts';
-import { type Outcome, OUTCOMES } from '../model/outcome.ts';
-import { LONGEST_REQUEST_MS, type PhoneLine } from '../model/phone-line.ts';
-import { SPEECHES, type SpeechNumber } from '../model/speech.ts';
-import { KEYS_AFTER_MS } from '../rules/keys.ts';
+import { type CallId, callIdSchema, SPEECHES, type SpeechNumber } from '../model/ids.ts';
+import { type Outcome, OUTCOMES } from '../model/outcomes.ts';
+import {
+  type CallEvent,
+  type CallEventKind,
+  type CallResult,
+  type Failure,
+  LONGEST_REQUEST_MS,
+  type PhoneLine,
+} from '../model/phone-line.ts';
+import { KEYS_AFTER_MS } from '../rules/message.ts';
 
 // One attempt to reach somebody, which is one call: a union of states. All times are in milliseconds since 1970.
 

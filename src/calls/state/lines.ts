@@ -1,8 +1,6 @@
 import * as z from 'zod';
-
-import type { AttemptRef } from '../model/call-context.ts';
-import type { NotificationId } from '../model/ids.ts';
-import { counted, type DayCalls } from '../rules/day-limit.ts';
+import type { AttemptRef, NotificationId } from '../model/ids.ts';
+import { counted, type DayCalls } from '../rules/policy.ts';
 import { afterAcceptedCall, providerCheckSchema } from '../rules/provider-check.ts';
 import {
   afterAccepted,

@@ -1,13 +1,16 @@
 import * as z from 'zod';
 import { ALERT_TYPE_NAMES, isUrgent } from '../model/alert-types.ts';
-import type { AttemptRef } from '../model/call-context.ts';
-import { type NotificationId, notificationIdSchema } from '../model/ids.ts';
+import { type AttemptRef, type NotificationId, notificationIdSchema } from '../model/ids.ts';
 import type { NotificationRequest } from '../model/notification-request.ts';
 import { maskPhoneNumber, parsePhoneNumber } from '../model/phone-number.ts';
-import { NOT_CALLABLE, whyNotCallable } from '../rules/callable-number.ts';
-import { areEnough, isNextWaveNeededNow } from '../rules/confirmations.ts';
-import { CALLS_USED_UP } from '../rules/day-limit.ts';
-import type { PhoneRules } from '../rules/policy.ts';
+import {
+  areEnough,
+  CALLS_USED_UP,
+  isNextWaveNeededNow,
+  NOT_CALLABLE,
+  type PhoneRules,
+  whyNotCallable,
+} from '../rules/policy.ts';
 import { RANG_MS } from '../rules/queue.ts';
 import { abandonedAttempt, acceptedAtOf, answerBy, type Attempt, checkAtOf, isLive, talkOf } from './attempt.ts';
 import type { Outbox } from './outbox.ts';
@@ -82,7 +85,10 @@ export interface NotificationCase {
 }
 
 /** The attempt that a reference names; undefined if there is none (any more). */
-export const attemptIn = ({ recipients }: NotificationCase, { index, attemptId }: AttemptRef): Attempt | undefined => {
+export const attemptIn = (
+  { recipients }: NotificationCase,
+  { index, attemptId }: Omit<AttemptRef, 'notificationId'>,
+): Attempt | undefined => {
   const recipient = recipients[index];
   return recipient && attemptOf(recipient, attemptId);
 };

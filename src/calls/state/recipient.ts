@@ -1,8 +1,6 @@
 import * as z from 'zod';
 import { isMaskedNumber, numberSchema } from '../model/phone-number.ts';
-import { NOT_CALLABLE, whyNotCallable } from '../rules/callable-number.ts';
-import { CALLS_USED_UP } from '../rules/day-limit.ts';
-import type { PhoneRules } from '../rules/policy.ts';
+import { CALLS_USED_UP, NOT_CALLABLE, type PhoneRules, whyNotCallable } from '../rules/policy.ts';
 import { FREE_DECLINES, isQuickDecline } from '../rules/queue.ts';
 import { afterAttempts, hasReached, type RedialTerms } from '../rules/redial.ts';
 import {

@@ -1,8 +1,9 @@
 import { alertTypeOf } from '../model/alert-types.ts';
-import type { AttemptRef } from '../model/call-context.ts';
-import { callsLeft, counted, endOfDay } from '../rules/day-limit.ts';
+import type { Destination } from '../model/outcomes.ts';
+import { claimedOutbox, type Outbox, type OutboxEntry, putOff, withoutEntries } from './outbox.ts';
+import type { AttemptRef } from '../model/ids.ts';
 import { speakingTimes } from '../rules/message.ts';
-import { deadlineOf, type PhoneRules } from '../rules/policy.ts';
+import { callsLeft, counted, deadlineOf, endOfDay, type PhoneRules } from '../rules/policy.ts';
 import { afterClaim, type LineLimits } from '../rules/queue.ts';
 import { type Attempt, type AttemptEvent, isLive, type LineTerms } from './attempt.ts';
 import { type Lines, linesAfter, type OpenAttempt } from './lines.ts';
@@ -25,8 +26,17 @@ export type CaseEvent =
   /** It is time to check it. `mayResend`: whose call request may be sent again, by index. */
   | { readonly kind: 'look'; readonly mayResend: (index: number) => boolean }
   | { readonly kind: 'stop' }
-  /** Somebody has it in hand. */
-  | { readonly kind: 'acknowledge'; readonly by: string };
+  /** A person handles the alert. */
+  | { readonly kind: 'acknowledge'; readonly by: string }
+  /** An instance claims to publish to a destination. */
+  | { readonly kind: 'publish'; readonly to: Destination }
+  /** These entries are published, or too old. `isRefused`: the destination did not take the others. */
+  | {
+      readonly kind: 'published';
+      readonly to: Destination;
+      readonly entries: readonly OutboxEntry[];
+      readonly isRefused: boolean;
+    };
 
 /** How people are called, and in whose name. */
 export interface Policy {
@@ -93,6 +103,12 @@ export const step = (known: NotificationCase, event: CaseEvent, about: About, no
       return decided(known, stoppedNotification(known, now), about, now);
     case 'acknowledge':
       return { case: acknowledged(known, event.by, now), lines };
+    case 'publish':
+      return { case: withOutbox(known, claimedOutbox(known.outbox, event.to, now)), lines };
+    case 'published': {
+      const rest = withoutEntries(known.outbox, event.to, event.entries);
+      return { case: withOutbox(known, event.isRefused ? putOff(rest, event.to, now) : rest), lines };
+    }
   }
 };
 
@@ -100,6 +116,9 @@ const decided = (before: NotificationCase, after: NotificationCase, about: About
   case: after,
   lines: after === before ? about.lines : linesAfter(about.lines, { before, after, open: about.open }, now),
 });
+
+const withOutbox = (known: NotificationCase, outbox: Outbox): NotificationCase =>
+  outbox === known.outbox ? known : { ...known, outbox };
 
 type EventOf<Kind extends CaseEvent['kind']> = Extract<CaseEvent, { kind: Kind }>;
 

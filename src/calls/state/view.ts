@@ -1,7 +1,6 @@
 import type { WaitingCode } from '../model/notification-request.ts';
 import { maskPhoneNumber } from '../model/phone-number.ts';
-import { DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/confirmations.ts';
-import { CALLS_USED_UP } from '../rules/day-limit.ts';
+import { CALLS_USED_UP, DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/policy.ts';
 import { type Attempt, isLive, talkOf } from './attempt.ts';
 import { confirmedBy, hasWorsened, type Notification, type NotificationCase, reachedOf } from './notification.ts';
 import { answerOf, FINAL_STATES, isFinal, type Recipient } from './recipient.ts';

@@ -5,21 +5,19 @@ import type { Lines } from '../state/lines.ts';
 import { LONGEST_ATTENTION_MS, needsAttention, type NotificationCase } from '../state/notification.ts';
 import {
   CALLS,
+  changedProperties,
+  type IdempotencyRow,
   idempotencyRowKey,
   idOf,
+  keyProperties,
   LINES_KEY,
   linesAndNotifications,
+  linesProperties,
+  type Mark,
   notificationKey,
   notificationsBefore,
   notificationsIn,
   type NotificationsQuery,
-} from './keys.ts';
-import {
-  changedProperties,
-  type IdempotencyRow,
-  keyProperties,
-  linesProperties,
-  type Mark,
   parseCase,
   parseKey,
   parseLines,

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CallResult } from '../../../src/calls/model/call-event.ts';
-import { parseCallId } from '../../../src/calls/model/ids.ts';
-import type { SpeechNumber } from '../../../src/calls/model/speech.ts';
+import { parseCallId, type SpeechNumber } from '../../../src/calls/model/ids.ts';
+import type { CallResult } from '../../../src/calls/model/phone-line.ts';
 import {
   type Attempt,
   type AttemptEvent,

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-
-import type { CallResult } from '../../../src/calls/model/call-event.ts';
 import { parseCallId } from '../../../src/calls/model/ids.ts';
+import type { CallResult } from '../../../src/calls/model/phone-line.ts';
 import { maskPhoneNumber, parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { AttemptEvent } from '../../../src/calls/state/attempt.ts';
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseCallId } from '../../../src/calls/model/ids.ts';
 import type { WaitingCode } from '../../../src/calls/model/notification-request.ts';
-import { CALLS_USED_UP } from '../../../src/calls/rules/day-limit.ts';
+import { CALLS_USED_UP } from '../../../src/calls/rules/policy.ts';
 import type { Attempt } from '../../../src/calls/state/attempt.ts';
 import {
   acknowledged,

@@ -1,5 +1,5 @@
 import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
-import type { CallEvent } from '../../../src/calls/model/call-event.ts';
+import type { CallEvent } from '../../../src/calls/model/phone-line.ts';
 import type { Ground } from './ground.ts';
 import type { Instances } from './instances.ts';
 import type { NetworkCall, Post } from './network.ts';

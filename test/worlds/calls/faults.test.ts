@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto';
-
 import { describe, expect, it, vi } from 'vitest';
-
 import { newNotificationId } from '../../../src/calls/model/ids.ts';
-import { type Destination, DESTINATIONS } from '../../../src/calls/model/outcome-events.ts';
+import { type Destination, DESTINATIONS } from '../../../src/calls/model/outcomes.ts';
 import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
-import { CALLS, LINES_KEY, notificationKey } from '../../../src/calls/store/keys.ts';
 import { NotificationStore } from '../../../src/calls/store/notification-store.ts';
+import { CALLS, LINES_KEY, notificationKey } from '../../../src/calls/store/rows.ts';
 import type { Page } from '../../../src/storage/connection.ts';
 import { StorageTrouble } from '../../../src/storage/errors.ts';
-import { BEGINNING } from './ground.ts';
 import type { Fate } from './callees.ts';
+import { BEGINNING } from './ground.ts';
 import { MS_PER_CHARACTER, type NetworkCall } from './network.ts';
 import { isLeftLive } from './promises.ts';
 import {

@@ -1,5 +1,5 @@
 import type { NotificationId } from '../../../src/calls/model/ids.ts';
-import type { Destination, OutcomeEvent } from '../../../src/calls/model/outcome-events.ts';
+import type { Destination, OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
 import type { PhoneRules } from '../../../src/calls/phone.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { Chance } from '../chance.ts';

@@ -1,4 +1,4 @@
-import { type Destination, DESTINATIONS } from '../../../src/calls/model/outcome-events.ts';
+import { type Destination, DESTINATIONS } from '../../../src/calls/model/outcomes.ts';
 import type { PhoneRules } from '../../../src/calls/phone.ts';
 import { type Fates, PEOPLE, PEOPLE_WHO_PRESS } from './callees.ts';
 

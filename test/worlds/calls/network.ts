@@ -1,10 +1,21 @@
-import { resultOf } from '../../../src/calls/providers/acs/codes.ts';
-import type { AttemptRef, SpeechRef } from '../../../src/calls/model/call-context.ts';
-import type { CallEvent, CallEventKind, CallResult, PressedKey } from '../../../src/calls/model/call-event.ts';
-import { type CallId, parseCallId } from '../../../src/calls/model/ids.ts';
-import { type CallRequest, PhoneLineError } from '../../../src/calls/model/phone-line.ts';
+import {
+  type AttemptRef,
+  type CallId,
+  MESSAGE,
+  parseCallId,
+  type SpeechNumber,
+  type SpeechRef,
+} from '../../../src/calls/model/ids.ts';
+import {
+  type CallEvent,
+  type CallEventKind,
+  type CallRequest,
+  type CallResult,
+  PhoneLineError,
+  type PressedKey,
+} from '../../../src/calls/model/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
-import { MESSAGE, type SpeechNumber } from '../../../src/calls/model/speech.ts';
+import { resultOf } from '../../../src/calls/providers/acs/codes.ts';
 import { type Codes, courseOf, type Fate } from './callees.ts';
 import type { Ground } from './ground.ts';
 

@@ -1,11 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
-
-import type { OutcomeEvent } from '../../../src/calls/model/outcome-events.ts';
+import type { OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
 import type { NotificationBody, Phone } from '../../../src/calls/phone.ts';
 import { phoneOff } from '../../../src/calls/run/phone-off.ts';
-import { CALLS } from '../../../src/calls/store/keys.ts';
-import { BEGINNING } from './ground.ts';
+import { CALLS } from '../../../src/calls/store/rows.ts';
 import type { Fate } from './callees.ts';
+import { BEGINNING } from './ground.ts';
 import {
   bodyOf,
   logged,
@@ -20,7 +19,7 @@ import {
   tableRequests,
   until,
 } from './scene.ts';
-import { idOf, someNumber, type SentRequest } from './senders.ts';
+import { idOf, type SentRequest, someNumber } from './senders.ts';
 import { WHOLE_NUMBER } from './those.ts';
 import { UnreliableLine } from './unreliable-line.ts';
 import type { World } from './world.ts';

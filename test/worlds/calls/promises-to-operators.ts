@@ -1,4 +1,4 @@
-import type { Destination } from '../../../src/calls/model/outcome-events.ts';
+import type { Destination } from '../../../src/calls/model/outcomes.ts';
 import { FINAL_STATES } from '../../../src/calls/state/recipient.ts';
 import type { NotificationBody } from '../../../src/calls/state/view.ts';
 import { idOf, numbersOf, type SentRequest } from './senders.ts';

@@ -1,11 +1,11 @@
 import { isUrgent } from '../../../src/calls/model/alert-types.ts';
-import { isMessage, MESSAGE } from '../../../src/calls/model/speech.ts';
-import { FREE_DECLINES } from '../../../src/calls/rules/queue.ts';
-import { callMessage, spokenText } from '../../../src/calls/rules/message.ts';
-import type { NotificationBody, RecipientBody } from '../../../src/calls/state/view.ts';
-import { LINES_KEY } from '../../../src/calls/store/keys.ts';
-import type { StoredRow } from '../../../src/storage/row.ts';
+import { isMessage, MESSAGE } from '../../../src/calls/model/ids.ts';
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
+import { callMessage, spokenText } from '../../../src/calls/rules/message.ts';
+import { FREE_DECLINES } from '../../../src/calls/rules/queue.ts';
+import type { NotificationBody, RecipientBody } from '../../../src/calls/state/view.ts';
+import { LINES_KEY } from '../../../src/calls/store/rows.ts';
+import type { StoredRow } from '../../../src/storage/row.ts';
 import { BEGINNING, SERVICE_NAME } from './ground.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS, type Speech } from './network.ts';
 import { brokenAcknowledgements, brokenAttention, brokenEvents } from './promises-to-operators.ts';

@@ -1,4 +1,4 @@
-import type { Destination, OutcomeTopic } from '../../../src/calls/model/outcome-events.ts';
+import type { Destination, OutcomeTopic } from '../../../src/calls/model/outcomes.ts';
 import type { Life } from '../life.ts';
 import type { Ground } from './ground.ts';
 

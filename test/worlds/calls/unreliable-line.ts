@@ -1,5 +1,4 @@
-import type { AttemptRef, SpeechRef } from '../../../src/calls/model/call-context.ts';
-import type { CallId } from '../../../src/calls/model/ids.ts';
+import type { AttemptRef, CallId, SpeechRef } from '../../../src/calls/model/ids.ts';
 import {
   type CallRequest,
   LONGEST_REQUEST_MS,
@@ -7,9 +6,9 @@ import {
   PhoneLineError,
 } from '../../../src/calls/model/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
-import type { Life, Travel } from '../life.ts';
 import type { Ground } from './ground.ts';
 import type { TelephoneNetwork } from './network.ts';
+import type { Life, Travel } from '../life.ts';
 
 /** The network as one process reaches it: requests and answers take time and get lost, and some are rejected. */
 export class UnreliableLine implements PhoneLine {
