@@ -203,7 +203,7 @@ const respond = async (
   });
   const mediaType = answers[reply.status]?.mediaType;
   const contentType = mediaType?.startsWith('text/') === true ? `${mediaType}; charset=utf-8` : mediaType;
-  if (conditional !== undefined && reply.status === 200) {
+  if (conditional !== undefined) {
     const jsonBody = unlistedBody ?? reply.jsonBody;
     return conditionalAnswer({ ...reply, jsonBody }, request, contentType, conditional === 'public');
   }
