@@ -40,64 +40,64 @@ const operationsOf = (description: Readonly<Record<string, unknown>>) =>
     }),
   );
 
-describe.each(['release', 'debug'] as const)('the description of a %s build', (build) => {
-  const { description, functions } = loaded[build];
-  const text = JSON.stringify(description);
+describe('the description', () => {
+  const description = JSON.stringify(loaded.debug.description);
 
   it('is OpenAPI 3.1, and a linter with all of its recommended rules finds nothing', async () => {
     const config = await createConfig({ extends: ['recommended-strict'] });
-    const found = await lintFromString({ source: text, config });
+    const found = await lintFromString({ source: description, config });
     expect(found.map(({ ruleId, location }) => `${ruleId} ${location[0]?.pointer}`)).toEqual([]);
   });
 
-  it('has no number that is not an integer with bounds: a generated client takes `limit: 3`', () => {
-    const numbers = text.match(/\{"type":"(?:number|integer)"[^{}]*\}/g) ?? [];
+  it('has bounds and a format for each integer: a generated client takes `limit: 3`', () => {
+    const numbers = description.match(/\{"type":"(?:number|integer)"[^{}]*\}/g) ?? [];
     expect(numbers.length).toBeGreaterThan(30);
     const bounded = /^\{"type":"integer",(?=.*"minimum":-?\d+)(?=.*"maximum":\d+)(?=.*"format":"int(?:32|64)")/;
     expect(numbers.filter((schema) => !bounded.test(schema))).toEqual([]);
-    expect(text).toContain('"name":"limit","schema":{"type":"integer","minimum":1,"maximum":5000');
+    expect(description).toContain('"name":"limit","schema":{"type":"integer","minimum":1,"maximum":5000');
   });
 
   it('has one schema for one thing, and none that is named as a global of the browser or the language', () => {
-    const { schemas } = z.object({ schemas: z.record(z.string(), z.unknown()) }).parse(description['components']);
-    const names = Object.keys(schemas);
-    expect(names).toContain('NotificationState');
-    expect(names.filter((name) => /(?:Input|Output)$/.test(name))).toEqual([]);
+    const { schemas } = z.object({ schemas: z.looseObject({}) }).parse(loaded.debug.description['components']);
     const globals = ['lib.dom.d.ts', 'lib.es5.d.ts', 'lib.es2015.collection.d.ts'].flatMap((file) =>
       [...readText(`${LIBRARIES}/${file}`).matchAll(/^(?:declare var|interface|type) (\w+)/gm)].map(([, name]) => name),
     );
     expect(globals).toEqual(expect.arrayContaining(['Notification', 'Event', 'Map']));
-    expect(names.filter((name) => globals.includes(name))).toEqual([]);
+    const names = Object.keys(schemas);
+    expect(names).toContain('NotificationState');
+    expect(names.filter((name) => /(?:Input|Output)$/.test(name) || globals.includes(name))).toEqual([]);
   });
 
   it('shows an example of every body that is sent and of every problem', () => {
-    const requests = operationsOf(description).filter(({ examples, hasBody }) => hasBody && examples.length === 0);
-    expect(requests).toEqual([]);
-    const problems = text.match(/"application\/problem\+json":\{/g) ?? [];
-    expect(problems.length).toBeGreaterThan(100);
-    expect(text.match(/\{"\$ref":"#\/components\/schemas\/Problem"\},"examples":\{"/g)).toHaveLength(problems.length);
+    const requests = operationsOf(loaded.debug.description);
+    expect(requests.filter(({ examples, hasBody }) => hasBody && examples.length === 0)).toEqual([]);
+    const problems = description.match(/"application\/problem\+json":\{/g) ?? [];
+    const shown = description.match(/\{"\$ref":"#\/components\/schemas\/Problem"\},"examples":\{"/g);
+    expect([problems.length > 100, shown?.length]).toEqual([true, problems.length]);
   });
 
-  it('has exactly the paths that are registered, and each for every method: those not described are refused', () => {
-    const registered = new Map<string, readonly string[]>();
-    for (const { type, route, methods } of functions.flatMap(({ bindings }) => Object.values(bindings))) {
-      if (type !== 'httpTrigger' || !Array.isArray(methods)) continue;
-      const path = `/api/${String(route)}`;
-      registered.set(path, [...(registered.get(path) ?? []), ...methods.map(String)]);
-    }
-    const described = operationsOf(description);
-    expect([...new Set(described.map(({ path }) => path))].toSorted()).toEqual([...registered.keys()].toSorted());
-    for (const [path, methods] of registered) {
-      const own = described.flatMap((one) => (one.path === path ? one.method : []));
-      const refused = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-      // No two functions of a path may take the same method: the host would choose one of them.
-      expect([path, ...methods.toSorted()]).toEqual([path, ...[...new Set([...own, ...refused])].toSorted()]);
-    }
-  });
-
-  it(`has the test call: ${build === 'debug'}`, () => {
-    expect(text.includes('/api/test-call')).toBe(build === 'debug');
-  });
+  it.each(['release', 'debug'] as const)(
+    'of a %s build has exactly the registered paths, and each for every method: those not described are refused',
+    (build) => {
+      const registered = new Map<string, readonly string[]>();
+      for (const { type, route, methods } of loaded[build].functions.flatMap(({ bindings }) =>
+        Object.values(bindings),
+      )) {
+        if (type !== 'httpTrigger' || !Array.isArray(methods)) continue;
+        const path = `/api/${String(route)}`;
+        registered.set(path, [...(registered.get(path) ?? []), ...methods.map(String)]);
+      }
+      expect(registered.has('/api/test-call')).toBe(build === 'debug');
+      const described = operationsOf(loaded[build].description);
+      expect([...new Set(described.map(({ path }) => path))].toSorted()).toEqual([...registered.keys()].toSorted());
+      for (const [path, methods] of registered) {
+        const own = described.flatMap((one) => (one.path === path ? one.method : []));
+        const refused = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+        // No two functions of a path may take the same method: the host would choose one of them.
+        expect([path, ...methods.toSorted()]).toEqual([path, ...[...new Set([...own, ...refused])].toSorted()]);
+      }
+    },
+  );
 });
 
 /** Text that can be in an address or a header. */
@@ -164,18 +164,16 @@ describe('the service is as it is described', () => {
   });
   afterAll(() => app.stop());
 
-  it('to anybody', async () => {
-    const response = await fetch(`${app.url}/api/openapi.json`);
-    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
-    expect(await response.json()).toEqual(description);
-  });
-
-  it('compressed in a fifth of the bytes, and in none to a caller who has it', async () => {
+  it('to anybody, compressed in a fifth of the bytes, and in none to a caller who has it', async () => {
     const zipped = await fetch(`${app.url}/api/openapi.json`);
-    expect(zipped.headers.get('content-encoding')).toBe('gzip');
-    expect(Number(zipped.headers.get('content-length'))).toBeLessThan((await zipped.text()).length / 5);
-    const headers = { 'if-none-match': zipped.headers.get('etag') ?? '' };
-    const known = await fetchChecked(`${app.url}/api/openapi.json`, { headers });
+    const { headers } = zipped;
+    expect([zipped.status, headers.get('content-type')]).toEqual([200, 'application/json']);
+    const said = await zipped.text();
+    expect(JSON.parse(said)).toEqual(description);
+    expect(headers.get('content-encoding')).toBe('gzip');
+    expect(Number(headers.get('content-length'))).toBeLessThan(said.length / 5);
+    const asked = { headers: { 'if-none-match': headers.get('etag') ?? '' } };
+    const known = await fetchChecked(`${app.url}/api/openapi.json`, asked);
     expect([known.status, await known.text(), known.headers.get('cache-control')]).toEqual([304, '', 'no-cache']);
   });
 
