@@ -1,9 +1,8 @@
 import * as z from 'zod';
-
 import { ALERT_TYPE_NAMES } from '../calls/model/alert-types.ts';
-import { OUTCOMES } from '../calls/model/outcome.ts';
-import { MASKED_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
 import { WAITING_CODES } from '../calls/model/notification-request.ts';
+import { OUTCOMES } from '../calls/model/outcomes.ts';
+import { MASKED_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
 import { RECIPIENT_STATUSES } from '../calls/state/view.ts';
 
 const time = z.iso.datetime().meta({ description: 'UTC.', examples: ['2026-11-21T08:00:02.500Z'] });

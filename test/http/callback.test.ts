@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-
-import { parseCallEvents } from '../../src/calls/providers/acs/call-events.ts';
 import { ALERT_TYPES } from '../../src/calls/model/alert-types.ts';
-import type { CallEvent } from '../../src/calls/model/call-event.ts';
+import type { CallEvent } from '../../src/calls/model/phone-line.ts';
+import { parseCallEvents } from '../../src/calls/providers/acs/call-events.ts';
 import type { TokenVerdict } from '../../src/calls/providers/callbacks.ts';
 import { callback } from '../../src/http/callback.ts';
 import { RefusalLog } from '../../src/http/refusal-log.ts';
