@@ -10,7 +10,8 @@ const COMMENTS = [
   'src/settings.ts',
   'src/{settings,storage,azure,http,analytics}/**/*.ts',
   'src/calls/**/*.ts',
-  'infra/{azure,build}/**/*.ts',
+  'infra/**/*.ts',
+  'bench/**/*.ts',
   'src/dashboard/**/*.{ts,tsx}',
 ];
 
