@@ -47,10 +47,6 @@ export const DEFAULT_CONFIRMATIONS_NEEDED = 1;
 export const areEnough = (confirmations: number, needed = DEFAULT_CONFIRMATIONS_NEEDED): boolean =>
   confirmations >= needed;
 
-/** Whether the next wave begins at once. @param reachable how many of the waves so far have confirmed or still can */
-export const isNextWaveNeededNow = (reachable: number, needed = DEFAULT_CONFIRMATIONS_NEEDED): boolean =>
-  reachable < needed;
-
 export const CALLS_USED_UP = 'the calls of this UTC day are used up: see CALLS_PER_DAY';
 
 /** Anomalies of a bad day must not use up the calls that a fire needs. */

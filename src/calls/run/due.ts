@@ -7,15 +7,7 @@ import { logFailure, logOverdue, logSilence } from './call-log.ts';
 import type { Cases, Committed, Context, Done } from './cases.ts';
 import type { Driver } from './driver.ts';
 import { checkAtOfNotification, hasRung, isUrgentNotification, type NotificationCase } from '../state/notification.ts';
-import {
-  limitsOf,
-  type OpenAttempt,
-  openCallsOf,
-  type QueuedRecipient,
-  queueOf,
-  termsOf,
-  whoOf,
-} from '../state/step.ts';
+import { type OpenAttempt, openCallsOf, type QueuedRecipient, queueOf, termsOf, whoOf } from '../state/step.ts';
 import { bodyOf, type NotificationBody } from '../state/view.ts';
 import { isUnreadable, type Snapshot, type StoredCase, type StoredLines } from '../store/notification-store.ts';
 import type { Log } from '../../log.ts';
@@ -178,7 +170,7 @@ export class DueWork {
         this.#isAgain = true;
         return true;
       }
-      const decided = next(queue, open, shared.lines.queue, limitsOf(policy), clock.now());
+      const decided = next(queue, open, shared.lines.queue, policy.rules, clock.now());
       if (decided.kind === 'wait') {
         this.#wake.set('queue', decided.until);
         return isDialed;

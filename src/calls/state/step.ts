@@ -92,11 +92,6 @@ export const termsOf = ({ notification }: Pick<NotificationCase, 'notification'>
   return { ...rules, confirm, deadlineAt, line, messageMs, unitMs: unitMs + CLOCKS_DIFFER_MS };
 };
 
-export const limitsOf = ({ rules: { callsAtOnce }, line: { callsPerSecond } }: Policy): LineLimits => ({
-  callsAtOnce,
-  callsPerSecond,
-});
-
 /** Whether a decision needs the open calls of all notifications: after a refusal and after a decline, which may be a refusal. */
 export const needsOpenCalls = (event: CaseEvent): boolean => {
   if (event.kind !== 'call' || !('result' in event.event)) return false;
@@ -183,7 +178,7 @@ const afterTurn = (
   const next = isOverDayLimit ? postponed(recipient, endOfDay(now), terms) : claimed(recipient, turn, terms, now);
   const after = withRecipient(known, turn.index, next, now);
   if (next.state !== 'calling') return { case: after, lines, isOverDayLimit };
-  const queue = afterClaim(lines.queue, limitsOf(policy), now);
+  const queue = afterClaim(lines.queue, policy.line, now);
   return { case: after, lines: { ...lines, queue, day: counted(lines.day, 1, now) } };
 };
 
