@@ -1,5 +1,4 @@
 import { validatePhoneNumberLength } from 'libphonenumber-js/min';
-import { type NotificationId, timeOf } from '../model/ids.ts';
 import type { PhoneNumber } from '../model/phone-number.ts';
 
 /** How people are called. Times are in milliseconds. */
@@ -18,10 +17,6 @@ export interface PhoneRules {
   readonly callsAtOnce: number;
   readonly retentionMs: number;
 }
-
-/** The deadline of a notification's calls, in milliseconds since 1970. */
-export const deadlineOf = (id: NotificationId, { deadlineMs }: Pick<PhoneRules, 'deadlineMs'>): number =>
-  timeOf(id) + deadlineMs;
 
 export type NotCallable = 'impossible_number' | 'not_allowed';
 

@@ -4,7 +4,7 @@ import type { AttemptRef, NotificationId } from '../model/ids.ts';
 import type { Destination } from '../model/outcomes.ts';
 import type { CallResult } from '../model/phone-line.ts';
 import { speakingTimes } from '../rules/message.ts';
-import { callsLeft, counted, deadlineOf, endOfDay, type PhoneRules } from '../rules/policy.ts';
+import { callsLeft, counted, endOfDay, type PhoneRules } from '../rules/policy.ts';
 import { afterAcceptedCall, providerCheckSchema } from '../rules/provider-check.ts';
 import {
   afterAccepted,
@@ -85,10 +85,10 @@ const MOST_ACKNOWLEDGED = 20;
 
 export const termsOf = ({ notification }: Pick<NotificationCase, 'notification'>, policy: Policy): ReachTerms => {
   const { rules, serviceName, line } = policy;
-  const { id, alertType, confirm } = notification;
+  const { createdAt, alertType, confirm } = notification;
   const { unitMs, messageMs } = speakingTimes(serviceName, alertTypeOf(alertType), notification);
   // If the setting became shorter, it applies to waiting recipients too.
-  const deadlineAt = Math.min(notification.deadlineAt, deadlineOf(id, rules));
+  const deadlineAt = Math.min(notification.deadlineAt, createdAt + rules.deadlineMs);
   return { ...rules, confirm, deadlineAt, line, messageMs, unitMs: unitMs + CLOCKS_DIFFER_MS };
 };
 
