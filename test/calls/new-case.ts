@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { alertTypeOf } from '../../src/calls/model/alert-types.ts';
 import { newNotificationId, parseCallId } from '../../src/calls/model/ids.ts';
 import type { Callee, NotificationRequest } from '../../src/calls/model/notification-request.ts';
+import type { CallResult } from '../../src/calls/model/phone-line.ts';
 import { parsePhoneNumber, type PhoneNumber } from '../../src/calls/model/phone-number.ts';
 import type { PhoneRules } from '../../src/calls/rules/policy.ts';
-import type { Attempt } from '../../src/calls/state/attempt.ts';
+import type { Attempt, AttemptEvent } from '../../src/calls/state/attempt.ts';
 import {
   type NewNotification,
   newNotification,
@@ -101,4 +102,27 @@ export const busy = (endedAt: number): Attempt => ({
   outcome: 'busy',
   code: 486,
   reason: 'busy',
+});
+
+// What the line reports of the call.
+const callId = CALL_ID;
+export const placed: AttemptEvent = { kind: 'placed', callId };
+export const connected: AttemptEvent = { kind: 'connected', callId };
+export const started: AttemptEvent = { kind: 'play started', callId };
+export const completed: AttemptEvent = { kind: 'play completed', callId, result: {}, speech: 0 };
+export const disconnected: AttemptEvent = { kind: 'disconnected', callId, result: { code: 200, subCode: 0 } };
+export const hungUp: AttemptEvent = { kind: 'hung up' };
+export const created = (failure: CallResult['failure']): AttemptEvent => ({
+  kind: 'create failed',
+  callId,
+  result: { failure, reason: failure },
+});
+export const notPlaced = (failure: CallResult['failure'], waitMs?: number): AttemptEvent => ({
+  kind: 'not placed',
+  result: { failure, reason: failure, waitMs },
+});
+export const key = (name: string, sequence = 1): AttemptEvent => ({
+  kind: 'tone received',
+  callId,
+  key: { key: name, sequence },
 });
