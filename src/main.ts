@@ -13,7 +13,7 @@ import { outcomeSource } from './calls/model/outcomes.ts';
 import { createPhone } from './calls/phone.ts';
 import { eventGridTopic, outcomeWebhook } from './calls/providers/destinations.ts';
 import { connectToProvider } from './calls/providers/provider.ts';
-import { phoneOff } from './calls/run/phone-off.ts';
+import { phoneOff } from './calls/run/housekeeping.ts';
 import { CALLS_FORMAT } from './calls/store/rows.ts';
 import { dashboardPage } from './dashboard/page-file.ts';
 import { analyticsAccuracy } from './http/analytics-accuracy.ts';
@@ -63,6 +63,7 @@ const analytics = {
 };
 
 // Phone calls: through the one provider that is configured
+const { callRetentionMs: retentionMs } = settings;
 const startPhone = (own: PhoneSettings) => {
   const { line, callbacks } = connectToProvider(own, credential, appLog);
   const { serviceName } = settings;
@@ -73,7 +74,7 @@ const startPhone = (own: PhoneSettings) => {
     line,
     table: calls,
     serviceName,
-    rules: own,
+    rules: { ...own, retentionMs },
     topic,
     webhook,
     log: appLog,
@@ -81,9 +82,8 @@ const startPhone = (own: PhoneSettings) => {
   return { ...parts, ...callbacks, refusals: new RefusalLog() };
 };
 const phone = settings.phone === undefined ? 'off' : startPhone(settings.phone);
-const { sweepSchedule, retentionMs } = settings.sweep;
 const sweep = phone === 'off' ? phoneOff({ table: calls, retentionMs }) : phone.runDue;
-app.timer('Sweep', { schedule: sweepSchedule, handler: async (_, context) => sweep(invocationLog(context)) });
+app.timer('Sweep', { schedule: settings.sweepSchedule, handler: async (_, context) => sweep(invocationLog(context)) });
 
 // Routes: the description of the API is made from the same list.
 const routes: readonly Route[] = [

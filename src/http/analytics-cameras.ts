@@ -87,7 +87,8 @@ export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependenc
       const isAsked = nameFilter(q);
       if (!counts) {
         const wrong = order_by !== undefined ? 'order_by' : accuracy ? 'accuracy' : undefined;
-        if (wrong !== undefined) throw badRequest([{ code: 'invalid', field: wrong, detail: 'needs the counts' }]);
+        if (wrong !== undefined)
+          throw badRequest([{ code: 'invalid', field: wrong, detail: 'cannot be used with counts=false' }]);
         const unlistedBody = await lastSeen(reader, { day, days, isAsked, limit });
         return { status: 200, unlistedBody, csv: () => lastSeenTable(unlistedBody) };
       }

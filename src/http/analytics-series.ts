@@ -93,7 +93,7 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
   });
 
 const tooManySteps = (count: number): string =>
-  `gives ${count} steps in this range; at most ${MAX_STEPS} are answered: ask for a longer step or a shorter range`;
+  `gives ${count} steps in this range; the maximum is ${MAX_STEPS}: use a longer step or a shorter range`;
 
 const stepAnswer = ({ period, tally, activeCameras: active_cameras }: StepActivity, categories: readonly string[]) => {
   const { total_events, ...counts } = answeredCounts(tally, categories);

@@ -122,7 +122,7 @@ const parseArray = (body: unknown): readonly unknown[] => {
     throw new Problem('not_cloudevents', { detail: 'The body is not a JSON array of CloudEvents.' });
   if (body.length > MAX_EVENTS) {
     throw new Problem('too_many_events', {
-      detail: `There are ${body.length} events; a callback takes ${MAX_EVENTS} at most.`,
+      detail: `The callback has ${body.length} events. The maximum is ${MAX_EVENTS}.`,
     });
   }
   return body;

@@ -56,7 +56,7 @@ const damagedRowProblem = ({ partitionKey, rowKey }: DamagedRow, log: Log): Prob
   // Row keys hold ids of cameras and events: the answer names the day alone.
   const where = day === undefined ? '' : ` of ${day}`;
   return new Problem('damaged_data', {
-    detail: `Stored data${where} is damaged. It has been logged with the command that examines it.`,
+    detail: `Stored data${where} is damaged. The log names the command that examines it.`,
   });
 };
 

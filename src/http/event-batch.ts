@@ -33,7 +33,7 @@ export const eventsIn = (body: unknown, headers: BodyHeaders): SentEvents => {
   if (!Array.isArray(body)) return { form: 'single', elements: [body] };
   if (body.length > MAX_EVENTS) {
     throw new Problem('too_many_events', {
-      detail: `There are ${body.length} events; a request takes ${MAX_EVENTS} at most.`,
+      detail: `The request has ${body.length} events. The maximum is ${MAX_EVENTS}.`,
     });
   }
   return { form: 'batch', elements: body };

@@ -41,7 +41,7 @@ const count = z
   })
   .meta({ type: 'integer', minimum: 0, maximum: MAX_COUNT });
 
-const NO_CATEGORY = 'is no category: a letter, then up to 63 letters, digits, _ or -';
+const NO_CATEGORY = 'is not a category name: a letter, then up to 63 letters, digits, _ or -';
 
 const counts = z
   .record(z.string().regex(CATEGORY_FORM, NO_CATEGORY), count, {

@@ -56,7 +56,7 @@ export const rangeRule = (range: Range, context: z.RefinementCtx): void => {
 /** When {@link rangeRule} is asked. */
 export const WHEN_ENDS_ARE_RIGHT = whenRight('ts_utc_start', 'ts_utc_end');
 
-const ONE_END = 'is missing: give both ends or neither';
+const ONE_END = 'is missing: send both ends or neither';
 
 /**
  * The period that the parameters of a range ask about, which {@link rangeRule} has checked.

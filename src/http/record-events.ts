@@ -82,7 +82,7 @@ export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
         log.info('events recorded', { ...counts, wrong });
         if (wrong === 0) return { status: 200, jsonBody: counts };
         throw new Problem('events_refused', {
-          detail: `${wrong} of ${elements.length} events are wrong${wrong < elements.length ? '; the others are recorded' : ''}.`,
+          detail: `${wrong} of ${elements.length} events are invalid${wrong < elements.length ? '; the others are stored' : ''}.`,
           errors,
           extensions: counts,
         });

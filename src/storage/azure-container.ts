@@ -4,11 +4,20 @@ import type { TokenCredential } from '@azure/identity';
 import { AnonymousCredential, ContainerClient } from '@azure/storage-blob';
 
 import { readSdkError } from '../azure/sdk-error.ts';
-import type { Backup, BackupContainer } from './backup-container.ts';
 import { StorageTrouble } from './errors.ts';
 
 const BLOCK_BYTES = 4 * 1_048_576;
 const REQUEST_MS = 60_000;
+
+/** A complete backup and its properties. */
+export interface Backup {
+  readonly etag: string;
+  /** By name; names and values are plain ASCII. */
+  readonly facts: Readonly<Record<string, string>>;
+}
+
+/** Where backups are kept. All methods throw StorageTrouble if they cannot do what they are asked. */
+export type BackupContainer = ReturnType<typeof azureContainer>;
 
 /**
  * Backups in a container of Azure Blob Storage, or of Azurite. Loading this module takes a good part of the time in which the app starts:
@@ -17,74 +26,73 @@ const REQUEST_MS = 60_000;
  * @param url of the container; with a shared access signature no identity is used
  * @param folder in which the backups are
  */
-export const azureContainer = (url: string, folder: string, credential: TokenCredential): BackupContainer => {
+export const azureContainer = (url: string, folder: string, credential: TokenCredential) => {
   const isSigned = new URL(url).searchParams.has('sig');
   const retryOptions = { maxTries: 3, retryDelayInMs: 1_000 };
   const client = new ContainerClient(url, isSigned ? new AnonymousCredential() : credential, { retryOptions });
-  return new AzureContainer(client, folder);
-};
-
-class AzureContainer implements BackupContainer {
-  readonly #client: ContainerClient;
-  readonly #folder: string;
-
-  constructor(client: ContainerClient, folder: string) {
-    this.#client = client;
-    this.#folder = `${folder}/`;
-  }
-
-  async list(prefix = ''): Promise<ReadonlyMap<string, Backup>> {
-    return asking(async () => {
-      const found = new Map<string, Backup>();
-      const options = { prefix: `${this.#folder}${prefix}`, includeMetadata: true };
-      for await (const { name, properties, metadata = {} } of this.#client.listBlobsFlat(options)) {
-        found.set(name.slice(this.#folder.length), { etag: properties.etag, facts: metadata });
-      }
-      return found;
-    });
-  }
-
-  async write(
-    name: string,
-    bytes: AsyncIterable<Buffer>,
-    facts: () => Backup['facts'],
-    etag: string | undefined,
-    stop: AbortSignal,
-  ): Promise<number> {
-    const blob = this.#client.getBlockBlobClient(`${this.#folder}${name}`);
-    // Of this writer alone: blocks of two would be mixed.
-    const writer = randomUUID();
-    const ids: string[] = [];
-    let size = 0;
-    for await (const block of blocksOf(bytes)) {
-      const id = Buffer.from(`${writer} ${String(ids.length).padStart(6, '0')}`).toString('base64');
-      await asking(async () => blob.stageBlock(id, block, block.length, { abortSignal: within(stop) }));
-      ids.push(id);
-      size += block.length;
-    }
-    await asking(async () =>
-      blob.commitBlockList(ids, {
-        abortSignal: within(stop),
-        conditions: etag === undefined ? { ifNoneMatch: '*' } : { ifMatch: etag },
-        metadata: { ...facts() },
-        blobHTTPHeaders: { blobContentType: 'application/gzip' },
+  const blobOf = (name: string) => client.getBlockBlobClient(`${folder}/${name}`);
+  return {
+    /** All backups whose names begin so, by name. */
+    list: async (prefix = ''): Promise<ReadonlyMap<string, Backup>> =>
+      asking(async () => {
+        const found = new Map<string, Backup>();
+        const options = { prefix: `${folder}/${prefix}`, includeMetadata: true };
+        for await (const { name, properties, metadata = {} } of client.listBlobsFlat(options)) {
+          found.set(name.slice(folder.length + 1), { etag: properties.etag, facts: metadata });
+        }
+        return found;
       }),
-    );
-    return size;
-  }
 
-  async delete(name: string): Promise<void> {
-    await asking(async () => this.#client.getBlobClient(`${this.#folder}${name}`).deleteIfExists());
-  }
+    /**
+     * Writes a backup, or replaces it. It is there when all of it is, and not before; nothing of it is kept in memory.
+     *
+     * @param facts asked for when everything was read
+     * @param etag of the replaced backup; undefined: no backup may exist. Of two writers only one is successful.
+     * @returns its size in bytes
+     */
+    write: async (
+      name: string,
+      bytes: AsyncIterable<Buffer>,
+      facts: () => Backup['facts'],
+      etag: string | undefined,
+      stop: AbortSignal,
+    ): Promise<number> => {
+      const blob = blobOf(name);
+      // Of this writer alone: blocks of two would be mixed.
+      const writer = randomUUID();
+      const ids: string[] = [];
+      let size = 0;
+      for await (const block of blocksOf(bytes)) {
+        const id = Buffer.from(`${writer} ${String(ids.length).padStart(6, '0')}`).toString('base64');
+        await asking(async () => blob.stageBlock(id, block, block.length, { abortSignal: within(stop) }));
+        ids.push(id);
+        size += block.length;
+      }
+      await asking(async () =>
+        blob.commitBlockList(ids, {
+          abortSignal: within(stop),
+          conditions: etag === undefined ? { ifNoneMatch: '*' } : { ifMatch: etag },
+          metadata: { ...facts() },
+          blobHTTPHeaders: { blobContentType: 'application/gzip' },
+        }),
+      );
+      return size;
+    },
 
-  async read(name: string): Promise<AsyncIterable<Buffer>> {
-    return asking(async () => {
-      const { readableStreamBody } = await this.#client.getBlobClient(`${this.#folder}${name}`).download();
-      if (readableStreamBody === undefined) throw new StorageTrouble(0, { reason: 'no body' });
-      return chunksOf(readableStreamBody);
-    });
-  }
-}
+    /** Deletes a backup, if it exists. */
+    delete: async (name: string): Promise<void> => {
+      await asking(async () => blobOf(name).deleteIfExists());
+    },
+
+    /** The bytes of a backup. */
+    read: async (name: string): Promise<AsyncIterable<Buffer>> =>
+      asking(async () => {
+        const { readableStreamBody } = await blobOf(name).download();
+        if (readableStreamBody === undefined) throw new StorageTrouble(0, { reason: 'no body' });
+        return chunksOf(readableStreamBody);
+      }),
+  };
+};
 
 const within = (stop: AbortSignal): AbortSignal => AbortSignal.any([stop, AbortSignal.timeout(REQUEST_MS)]);
 

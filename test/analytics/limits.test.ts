@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { MAX_CAMERA_CATEGORIES } from '../../src/analytics/model/camera-event.ts';
 import type { Tally } from '../../src/analytics/model/tally.ts';
 import { MAX_CAMERAS_PER_SHARD } from '../../src/analytics/rows/bitset.ts';
-import { addToCamera, cameraWrite, emptyCameraRow, type CameraRow } from '../../src/analytics/rows/camera-row.ts';
+import { addToCamera, cameraWrite, EMPTY_CAMERA, type CameraRow } from '../../src/analytics/rows/camera-row.ts';
 import { FORMAT } from '../../src/analytics/rows/format.ts';
 import { addToBucket, type Buckets, bucketValues, NO_BUCKETS } from '../../src/analytics/rows/buckets.ts';
 import { newDay, writeDayRow } from '../../src/analytics/rows/day-row.ts';
@@ -68,10 +68,7 @@ const most = (frames: number, framesOfCategory: number, categories: readonly str
 /** A camera that sends ten frames a minute for a day, each with the highest counts. */
 const busiestCamera = (): CameraRow => {
   const minute = most(FRAMES_A_MINUTE, FRAMES_A_MINUTE, CAMERA_CATEGORIES);
-  return all(1_440).reduce((row, index) => {
-    const hours = new Map([[Math.floor(index / 60), minute]]);
-    return addToCamera(row, { day: minute, hours, minutes: new Map([[index, minute]]) });
-  }, emptyCameraRow(0));
+  return all(1_440).reduce((row, index) => addToCamera(row, [[index, minute]]), EMPTY_CAMERA);
 };
 
 /** Every second camera: no bitset is longer when it is stored. */

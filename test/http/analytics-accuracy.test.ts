@@ -127,7 +127,10 @@ describe('GET /api/analytics/cameras?accuracy=true', () => {
 
   it('needs the counts', async () => {
     const { status, body } = await service().cameras('accuracy=true&counts=false');
-    expect([status, body]).toMatchObject([400, { errors: [{ field: 'accuracy', detail: 'needs the counts' }] }]);
+    expect([status, body]).toMatchObject([
+      400,
+      { errors: [{ field: 'accuracy', detail: 'cannot be used with counts=false' }] },
+    ]);
   });
 });
 

@@ -204,7 +204,10 @@ describe('the cameras of a day', () => {
       'camera_id,last_event_at\r\na/1,2024-02-29T00:00:00+00:00\r\n',
     );
     const { status, body } = await list('counts=false&order_by=smoke');
-    expect([status, body]).toMatchObject([400, { errors: [{ field: 'order_by', detail: 'needs the counts' }] }]);
+    expect([status, body]).toMatchObject([
+      400,
+      { errors: [{ field: 'order_by', detail: 'cannot be used with counts=false' }] },
+    ]);
   });
 
   it('are 50 where no limit is given', async () => {

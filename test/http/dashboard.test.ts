@@ -41,5 +41,5 @@ it('tells a caller who has it already, with the policy', async () => {
 
 it('is a 500 that says nothing of the disk where the package has no page', async () => {
   const answer = await get({}, async () => Promise.reject(new Error('ENOENT: /home/site')));
-  expect(problemOf(answer)).toEqual({ status: 500, detail: 'Something went wrong here. It has been logged.' });
+  expect(problemOf(answer)).toEqual({ status: 500, detail: 'The service failed unexpectedly. The log has the error.' });
 });

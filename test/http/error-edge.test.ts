@@ -32,7 +32,7 @@ describe('an error', () => {
     expect(Object.fromEntries(answer.headers)).toEqual({ 'content-type': 'application/problem+json', 'x-more': 'yes' });
     expect(answer.body).toEqual({
       type: '/api/problems#events_refused',
-      title: 'Some events are wrong: see errors. The others are recorded',
+      title: 'Some events are invalid: see errors. Valid events are stored',
       status: 400,
       code: 'events_refused',
       ...said,
@@ -46,7 +46,7 @@ describe('an error', () => {
     ['a recorder that cannot record', new RecorderUnavailable(SECRET)],
   ])('of %s is a 503 that says when to come again', async (_what, error) => {
     const { answer, problem } = await answeredAndLogged(error);
-    const detail = 'Storage cannot do this now. Nothing is lost by sending the same again.';
+    const detail = 'Storage is unavailable. Send the same request again later: nothing is lost.';
     expect(problem).toEqual({ status: 503, detail });
     expect(answer.headers.get('retry-after')).toBe('5');
   });
@@ -57,7 +57,7 @@ describe('an error', () => {
     ['elsewhere', 'ridge-04', '', 'YYYY-MM-DD'],
   ])('about a damaged row is a 500 without its key, which the log names: %s %s', async (partition, row, of, date) => {
     const { answer, problem, lines } = await answeredAndLogged(new DamagedRow(partition, row, SECRET));
-    const detail = `Stored data${of} is damaged. It has been logged with the command that examines it.`;
+    const detail = `Stored data${of} is damaged. The log names the command that examines it.`;
     expect(problem).toEqual({ status: 500, detail });
     expect(answer.headers.has('retry-after')).toBe(false);
     const command = `npm run audit -- --date ${date}`;
@@ -70,7 +70,7 @@ describe('an error', () => {
     const { problem, lines } = await answeredAndLogged(
       new LaterFormat({ partitionKey: '2026-11-21_00', rowKey: 'total' }, 9, 8),
     );
-    const detail = 'Stored data has a later format than this version of the service knows.';
+    const detail = 'A newer version of the service wrote the stored data. This version cannot read it.';
     expect(problem).toEqual({ status: 500, detail });
     expect(lines).toMatchObject([{ event: 'stored row of a later format', row: 'total' }]);
   });
@@ -82,7 +82,7 @@ describe('an error', () => {
     ['an object', { message: SECRET, stack: SECRET }],
   ])('that nobody expected is a 500 that says nothing, and neither does the log: %s', async (_what, error) => {
     const { problem, lines } = await answeredAndLogged(error);
-    expect(problem).toEqual({ status: 500, detail: 'Something went wrong here. It has been logged.' });
+    expect(problem).toEqual({ status: 500, detail: 'The service failed unexpectedly. The log has the error.' });
     expect(lines).toMatchObject([{ event: 'unexpected error', kind: expect.any(String) }]);
     expect(JSON.stringify(lines)).not.toMatch(/AccountKey|1206555/);
   });

@@ -18,7 +18,7 @@ it('health is as storage is, asked once a second however many ask, and says no m
   expect(probes).toBe(1);
   now = 1_000;
   for (const answer of await answers()) {
-    expect(problemOf(answer)).toEqual({ status: 503, detail: 'The service cannot work now.' });
+    expect(problemOf(answer)).toEqual({ status: 503, detail: 'Storage does not answer.' });
     expect(answer.headers.get('retry-after')).toBe('5');
   }
   expect(probes).toBe(2);

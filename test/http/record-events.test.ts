@@ -58,7 +58,7 @@ describe('POST /api/events', () => {
     ]);
     expect(problemOf(result)).toMatchObject({
       status: 400,
-      detail: '4 of 8 events are wrong; the others are recorded.',
+      detail: '4 of 8 events are invalid; the others are stored.',
       errors: [
         { index: 0, field: 'type' },
         { index: 2, detail: 'must be an object: a CloudEvent' },
@@ -122,7 +122,7 @@ const A_TIME = 'must be a time such as 2026-11-21T08:00:00.123456Z';
 const AHEAD = 'is more than one day ahead of now';
 const COUNTS = 'must be an object that maps categories to counts';
 const COUNT = 'must be an integer from 0 to 10000';
-const NO_CATEGORY = 'is no category: a letter, then up to 63 letters, digits, _ or -';
+const NO_CATEGORY = 'is not a category name: a letter, then up to 63 letters, digits, _ or -';
 const MEMBERS = 'the members of data are event_id, camera_id, ts_utc, detections, reviewed, annotations';
 
 describe('POST /api/events refuses a request as a whole', () => {
@@ -130,7 +130,7 @@ describe('POST /api/events refuses a request as a whole', () => {
     ['of lines of JSON', `${JSON.stringify(cloudEvent())}\n${JSON.stringify(cloudEvent())}`, 400, NOT_JSON],
     ['that is null', 'null', 400, NO_EVENT],
     ['that is a text', '"CameraEvent.Changed"', 400, NO_EVENT],
-    ['of 5,001 events', `[${'{},'.repeat(5_000)}{}]`, 413, 'There are 5001 events; a request takes 5000 at most.'],
+    ['of 5,001 events', `[${'{},'.repeat(5_000)}{}]`, 413, 'The request has 5001 events. The maximum is 5000.'],
     ['of more than 4 MiB', `["${'x'.repeat(4 * 1_048_576)}"]`, 413, 'The body is larger than 4194304 bytes.'],
   ])('%s', async (_what, body, status, detail) => {
     expect(await refusal(body)).toEqual({ status, detail });
@@ -139,7 +139,7 @@ describe('POST /api/events refuses a request as a whole', () => {
   it('with a parameter in its address', async () => {
     expect(await refusal(JSON.stringify([cloudEvent()]), '?batch=1&=2')).toMatchObject({
       status: 400,
-      errors: ['batch', '(no name)'].map((field) => ({ field, detail: 'is unknown: there are no parameters here' })),
+      errors: ['batch', '(no name)'].map((field) => ({ field, detail: 'is unknown: this path has no parameters' })),
     });
   });
 });
@@ -181,7 +181,7 @@ describe('POST /api/events names by index, with what is wrong about it,', () => 
     const { body } = await open().post(wrong.map((value) => withValue(field, value)));
     expect(body).toMatchObject({
       code: 'events_refused',
-      detail: `${wrong.length} of ${wrong.length} events are wrong.`,
+      detail: `${wrong.length} of ${wrong.length} events are invalid.`,
       errors: wrong.map((_, index) => ({
         code,
         index,
@@ -237,7 +237,7 @@ describe('POST /api/events names by index, with what is wrong about it,', () => 
     const about = { index: 1, event_id: 'f-1029', camera_id: 'ridge-04' };
     expect(await refusal(JSON.stringify([cloudEvent(), wrong]))).toEqual({
       status: 400,
-      detail: '1 of 2 events are wrong; the others are recorded.',
+      detail: '1 of 2 events are invalid; the others are stored.',
       errors: faults.map(([field, said]) => Object.assign({ field, detail: `${field} ${said}` }, about)),
       recorded: 1,
       unchanged: 0,

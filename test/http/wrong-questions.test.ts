@@ -36,13 +36,13 @@ const OF_DAY = 'is unknown: the parameters are date, camera_id, active_camera_id
 const OF_SERIES = 'is unknown: the parameters are ts_utc_start, ts_utc_end, step, camera_id';
 const OF_CAMERAS = 'is unknown: the parameters are date, days, order_by, q, accuracy, counts, limit';
 const TWICE = 'is given more than once';
-const BOTH = 'is missing: give both ends or neither';
+const BOTH = 'is missing: send both ends or neither';
 const A_TIME = 'must be a time such as 2026-11-21T08:00:00Z';
 const A_DAY = 'must be a day that exists, such as 2026-11-21';
 const ORDER = 'must be total_events, reviewed_total_events, annotated_total_events or a category';
 const LIMIT = 'must be a whole number from 1 to 5000';
 const tooMany = (steps: number) =>
-  `gives ${steps} steps in this range; at most 1500 are answered: ask for a longer step or a shorter range`;
+  `gives ${steps} steps in this range; the maximum is 1500: use a longer step or a shorter range`;
 
 describe('a wrong question is refused with all that is wrong about it', () => {
   it.each<[Endpoint, string, ...Fault[]]>([

@@ -15,7 +15,7 @@ import { RowMemory, ShardWriter } from '../record/shard-writer.ts';
 import { dayRowFrom, newDay, type StoredDay, writeDayRow } from '../rows/day-row.ts';
 import { isClockRight } from '../rows/days.ts';
 import { deleteGenerations, type ShardPartition, shardPartitionsIn } from '../rows/generations.ts';
-import { ALL_EVENTS, DAY_KEY, DAYS_PARTITION, rowsBetween, SEALED_KEY, shardPartition } from '../rows/keys.ts';
+import { ALL_EVENTS, DAY_KEY, DAYS_PARTITION, rowsOfHour, SEALED_KEY, shardPartition } from '../rows/keys.ts';
 import { MARK, MAX_STRIPES, parseStripe, sealWrites, stripesOf, UNSEALED } from '../rows/stripes.ts';
 import { type Counted, countedSamples, eventPages, type StoredEvent } from './counted-events.ts';
 
@@ -256,7 +256,7 @@ class DayRewrite {
     const ranges = partitions.flatMap((partition) =>
       // While the day is sealed, hours are read at the same time.
       (this.#versions.get(partition)?.size ?? 0) > MANY_EVENTS
-        ? HOURS.map((hour) => [partition, rowsBetween('event', hour * 60, (hour + 1) * 60)] as const)
+        ? HOURS.map((hour) => [partition, rowsOfHour('event', hour)] as const)
         : [[partition, ALL_EVENTS] as const],
     );
     for (const partition of partitions) {

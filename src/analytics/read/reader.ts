@@ -237,7 +237,7 @@ const cameraTallies = async (
   const found = await source.read(async () => {
     const tallies: (readonly [string, Tally])[] = [];
     for await (const [cameraId, rows] of camerasIn(table, partition, CAMERA_DAY_PROPERTIES)) {
-      tallies.push([cameraId, sumOf(rows.map((row) => cameraDayFrom(row).tally))]);
+      tallies.push([cameraId, sumOf(rows.map(cameraDayFrom))]);
     }
     return tallies;
   });
@@ -253,7 +253,7 @@ const tallyOfShard = async (source: ReadingSource): Promise<Tally> => {
 const tallyOfCamera = async (source: ReadingSource, cameraId: string): Promise<Tally> => {
   const request = { key: cameraKey(cameraId), select: CAMERA_DAY_PROPERTIES };
   const stripes = await readShard(source, [request], { tally: false, cameras: false, hours: [] });
-  return sumOf(stripes.flatMap(({ rows }) => Array.from(rows.values(), (row) => cameraDayFrom(row).tally)));
+  return sumOf(stripes.flatMap(({ rows }) => [...rows.values()].map(cameraDayFrom)));
 };
 
 /** The days that end with one, the newest first. The calendar begins with the year 1. */

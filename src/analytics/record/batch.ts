@@ -1,7 +1,6 @@
 import { MAX_OPERATIONS, type StoringWrite } from '../../storage/row.ts';
-import type { EventMessage, Facets } from '../model/camera-event.ts';
+import type { EventMessage } from '../model/camera-event.ts';
 import { hourOfMinute, microsecondOfMinute, minuteOfDay } from '../model/day.ts';
-import { isSuperseded } from '../model/newest-wins.ts';
 import { cameraKey, eventKey, hourKey, minuteKey } from '../rows/keys.ts';
 import { secondOf } from '../rows/minute-row.ts';
 
@@ -17,10 +16,6 @@ export interface Refused {
   /** In words. */
   readonly refused: string;
 }
-
-/** The outcome of a message that does not change the facets of its event. */
-export const unchangedOutcome = (known: Facets, sent: Facets): Outcome =>
-  isSuperseded(known, sent) ? 'superseded' : 'unchanged';
 
 /** A message with what its rows are found by, computed once. Counter rows have the keys of stripe 0. */
 export interface KeyedMessage {

@@ -1,20 +1,19 @@
 import { decodingRow } from '../../storage/errors.ts';
-import type { StoringWrite } from '../../storage/row.ts';
+import { type StoringWrite, writeOf } from '../../storage/row.ts';
 import { StaleSnapshot } from '../errors.ts';
 import { categoriesOf, contributionOf, type Facets, MAX_CAMERA_CATEGORIES } from '../model/camera-event.ts';
 import { microsecondOfMinute } from '../model/day.ts';
-import { applyFacets } from '../model/newest-wins.ts';
-import { addTo, EMPTY_TALLY, minus, plus, type Tally } from '../model/tally.ts';
+import { applyFacets, isSuperseded } from '../model/newest-wins.ts';
+import { EMPTY_TALLY, minus, plus, sumOf, type Tally } from '../model/tally.ts';
 import { addToBucket, type Buckets, bucketValues, NO_BUCKETS } from '../rows/buckets.ts';
-import { addToCamera, type CameraRow, cameraWrite, emptyCameraRow, hoursOf } from '../rows/camera-row.ts';
+import { addToCamera, type CameraRow, cameraWrite, EMPTY_CAMERA } from '../rows/camera-row.ts';
 import { type EventRow, eventWrite } from '../rows/event-row.ts';
 import { DAY_KEY } from '../rows/keys.ts';
-import { addSamples, type MinuteRow, minuteRowWrite, NO_SAMPLES, type Sample } from '../rows/minute-row.ts';
+import { addSamples, type MinuteRow, minuteRowWrite, NO_SAMPLES } from '../rows/minute-row.ts';
 import { MAX_TALLY_CATEGORIES } from '../rows/properties.ts';
 import { EMPTY_STRIPE, hasRoom, type StripeRow, stripeWrite, withCameras } from '../rows/stripe-row.ts';
 import { inStripe, newStripeWrites, type SealedRow } from '../rows/stripes.ts';
-import { writeOf } from '../../storage/row.ts';
-import { type KeyedMessage, type Outcome, unchangedOutcome } from './batch.ts';
+import type { KeyedMessage, Outcome } from './batch.ts';
 
 /** A counter row of a stripe, by its kind. */
 export type CounterRow =
@@ -84,23 +83,15 @@ export const planCommit = (
   return draft.events.size === 0 ? { outcomes, writes: [], counters: new Map() } : { outcomes, ...draft.plan() };
 };
 
-/** The addition to an hour or a minute of a stripe. */
-interface BucketDifference {
-  tally: Tally;
-  readonly cameraIds: Set<string>;
+/** A message that changed its event, and the difference that this makes to every counter of the event. */
+interface Change extends KeyedMessage {
+  readonly difference: Tally;
 }
 
-type BucketDifferences = Map<number, BucketDifference>;
-
-/** The addition to the row of a camera. */
-interface CameraDifference {
-  readonly cameraId: string;
-  day: Tally;
-  /** By hour of the day, 0 to 23. */
-  readonly hours: Map<number, Tally>;
-  /** By minute of the day, 0 to 1439. */
-  readonly minutes: Map<number, Tally>;
-}
+const hourOf = ({ hour }: Change): number => hour;
+/** Of the hour. */
+const minuteOf = ({ minute }: Change): number => minute % 60;
+const sumOfChanges = (changes: readonly Change[]): Tally => sumOf(changes.map(({ difference }) => difference));
 
 /** Applies messages to their events, and works out the differences that this makes to the counters. */
 class Draft {
@@ -113,11 +104,7 @@ class Draft {
   /** The categories of each camera whose events changed. */
   readonly #cameraCategories = new Map<string, Set<string>>();
   readonly #newCameras: string[] = [];
-  #day = EMPTY_TALLY;
-  readonly #hours: BucketDifferences = new Map();
-  readonly #minutesOfHours = new Map<string, BucketDifferences>();
-  readonly #samples = new Map<string, (Omit<Sample, 'cameraIndex'> & { readonly cameraId: string })[]>();
-  readonly #cameras = new Map<string, CameraDifference>();
+  readonly #changes: Change[] = [];
 
   constructor(snapshot: Snapshot, configured: ReadonlySet<string>) {
     this.#snapshot = snapshot;
@@ -132,17 +119,19 @@ class Draft {
     if (before !== undefined && before.ts !== message.ts) {
       return {
         code: 'changed_time',
-        refused: 'data.ts_utc is not the one that this event of this camera was first reported with',
+        refused: 'data.ts_utc differs from the time that the first message about this event had',
       };
     }
     const facets = applyFacets(before?.facets ?? {}, message.facets);
-    if (before !== undefined && facets === before.facets) return unchangedOutcome(facets, message.facets);
+    if (before !== undefined && facets === before.facets) {
+      return isSuperseded(facets, message.facets) ? 'superseded' : 'unchanged';
+    }
     const refused = this.#reserve(keyed, facets);
     if (refused !== undefined) return { code: 'too_many', refused };
 
     this.events.set(eventKey, { ts: message.ts, facets });
     const counted = before === undefined ? EMPTY_TALLY : contributionOf(before.facets);
-    this.#add(keyed, minus(contributionOf(facets), counted));
+    this.#changes.push({ ...keyed, difference: minus(contributionOf(facets), counted) });
     return 'recorded';
   }
 
@@ -184,25 +173,6 @@ class Draft {
     );
   }
 
-  /** Adds the difference that a message makes to every counter of its event. */
-  #add({ message, minute, hour, minuteKey, hourKey, cameraKey }: KeyedMessage, difference: Tally): void {
-    const { ts, cameraId } = message;
-    this.#day = plus(this.#day, difference);
-    const minutes: BucketDifferences = this.#minutesOfHours.get(hourKey) ?? new Map();
-    this.#minutesOfHours.set(hourKey, minutes);
-    addToDifferences(this.#hours, hour, difference, cameraId);
-    addToDifferences(minutes, minute % 60, difference, cameraId);
-    const samples = this.#samples.get(minuteKey) ?? [];
-    samples.push({ microsecond: microsecondOfMinute(ts), cameraId, tally: difference });
-    this.#samples.set(minuteKey, samples);
-    const none = { cameraId, day: EMPTY_TALLY, hours: new Map<number, Tally>(), minutes: new Map<number, Tally>() };
-    const camera = this.#cameras.get(cameraKey) ?? none;
-    this.#cameras.set(cameraKey, camera);
-    camera.day = plus(camera.day, difference);
-    addTo(camera.hours, hour, difference);
-    addTo(camera.minutes, minute, difference);
-  }
-
   /** The writes, and the counter rows once they are applied. */
   plan(): Omit<CommitPlan, 'outcomes'> {
     const { stripe, rows, sealed } = this.#snapshot;
@@ -214,51 +184,53 @@ class Draft {
     };
     const etagOf = (key: string): string | undefined => rows.get(key)?.etag;
 
-    const tally = plus(this.#stripe.tally, this.#day);
+    const tally = plus(this.#stripe.tally, sumOfChanges(this.#changes));
     const categories = [...tally.categories.keys()];
     const cameras = withCameras(
       this.#stripe.cameras,
-      Array.from(this.#cameras.values(), ({ cameraId }) => cameraId),
+      this.#changes.map(({ message }) => message.cameraId),
     );
-    const indexOf = (cameraId: string): number => {
-      const index = cameras.indexes.get(cameraId);
+    const indexOf = ({ message }: Change): number => {
+      const index = cameras.indexes.get(message.cameraId);
       if (index === undefined) throw new RangeError('a camera is not in the camera list');
       return index;
     };
-    const addBuckets = (key: string, before: Buckets, differences: BucketDifferences): Buckets =>
+    const addBuckets = (key: string, before: Buckets, changes: readonly Change[], numberOf: typeof hourOf): Buckets =>
       this.#fitting(key, () => {
         let after: Buckets | undefined = before;
-        for (const [number, { tally: added, cameraIds }] of differences) {
-          after = after && addToBucket(after, number, added, Array.from(cameraIds, indexOf), categories);
+        for (const [number, own] of Map.groupBy(changes, numberOf)) {
+          after = after && addToBucket(after, number, sumOfChanges(own), own.map(indexOf), categories);
         }
         return after;
       });
 
-    const isStored = rows.has(DAY_KEY);
-    const day = { ...this.#stripe, tally, cameras, hours: addBuckets(DAY_KEY, this.#stripe.hours, this.#hours) };
-    const before = isStored ? this.#stripe : undefined;
-    change(stripeWrite(stripe, etagOf(DAY_KEY), before, day, this.#hours.keys()), { kind: 'stripe', value: day });
-    for (const [key, minutes] of this.#minutesOfHours) {
-      const value = addBuckets(key, ofKind(rows.get(key), 'hour')?.value ?? NO_BUCKETS, minutes);
-      change(writeOf(key, etagOf(key), bucketValues(value, minutes.keys())), { kind: 'hour', value });
+    const before = ofKind(rows.get(DAY_KEY), 'stripe');
+    const hours = addBuckets(DAY_KEY, this.#stripe.hours, this.#changes, hourOf);
+    const day = { ...this.#stripe, tally, cameras, hours };
+    const ofStripe = stripeWrite(stripe, before?.etag, before?.value, day, this.#changes.map(hourOf));
+    change(ofStripe, { kind: 'stripe', value: day });
+    for (const [key, own] of Map.groupBy(this.#changes, ({ hourKey }) => hourKey)) {
+      const value = addBuckets(key, ofKind(rows.get(key), 'hour')?.value ?? NO_BUCKETS, own, minuteOf);
+      change(writeOf(key, etagOf(key), bucketValues(value, own.map(minuteOf))), { kind: 'hour', value });
     }
-    for (const [key, differences] of this.#samples) {
-      const samples = differences.map(({ microsecond, cameraId, tally: added }) => ({
-        microsecond,
-        cameraIndex: indexOf(cameraId),
-        tally: added,
+    for (const [key, own] of Map.groupBy(this.#changes, ({ minuteKey }) => minuteKey)) {
+      const samples = own.map((one) => ({
+        microsecond: microsecondOfMinute(one.message.ts),
+        cameraIndex: indexOf(one),
+        tally: one.difference,
       }));
       const stored = ofKind(rows.get(key), 'minute')?.value ?? NO_SAMPLES;
       const value = this.#fitting(key, () => addSamples(stored, samples, categories));
       change(minuteRowWrite(key, etagOf(key), value, samples), { kind: 'minute', value });
     }
-    for (const [key, difference] of this.#cameras) {
-      const row = ofKind(rows.get(key), 'camera')?.value ?? emptyCameraRow(indexOf(difference.cameraId));
-      const value = this.#fitting(key, () => addToCamera(row, difference));
-      change(cameraWrite(key, etagOf(key), value, hoursOf(difference)), { kind: 'camera', value });
+    for (const [key, own] of Map.groupBy(this.#changes, ({ cameraKey }) => cameraKey)) {
+      const stored = ofKind(rows.get(key), 'camera')?.value ?? EMPTY_CAMERA;
+      const differences = own.map(({ minute, difference }) => [minute, difference] as const);
+      const value = this.#fitting(key, () => addToCamera(stored, differences));
+      change(cameraWrite(key, etagOf(key), value, own.map(hourOf)), { kind: 'camera', value });
     }
     for (const [key, event] of this.events) writes.push(eventWrite(key, etagOf(key), event));
-    if (!isStored) writes.push(...newStripeWrites(stripe, sealed));
+    if (before === undefined) writes.push(...newStripeWrites(stripe, sealed));
     return { writes, counters };
   }
 
@@ -271,10 +243,3 @@ class Draft {
     return row;
   }
 }
-
-const addToDifferences = (differences: BucketDifferences, number: number, tally: Tally, cameraId: string): void => {
-  const bucket = differences.get(number) ?? { tally: EMPTY_TALLY, cameraIds: new Set() };
-  bucket.tally = plus(bucket.tally, tally);
-  bucket.cameraIds.add(cameraId);
-  differences.set(number, bucket);
-};

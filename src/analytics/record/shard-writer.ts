@@ -14,37 +14,29 @@ import { minuteRowFrom } from '../rows/minute-row.ts';
 import { hasSameCounts, type StripeRow, stripeRowFrom } from '../rows/stripe-row.ts';
 import { inStripe, listStripes, MAX_STRIPES, readStripes, type SealedRow, stateFrom } from '../rows/stripes.ts';
 import { areTooLarge, type Batch, hasDetections } from './batch.ts';
-import {
-  type CommitPlan,
-  type CounterRow,
-  ofKind,
-  planCommit,
-  type ShardRow,
-  type Snapshot,
-  type Versioned,
-} from './commit-plan.ts';
+import { type CommitPlan, type CounterRow, ofKind, planCommit } from './commit-plan.ts';
+import type { ShardRow, Snapshot, Versioned } from './commit-plan.ts';
 
 const PARALLEL_READS = 16;
 const MAX_BYTES = 48 * 1_048_576;
 
-const bucketsSize = (buckets: Buckets): number =>
-  [...buckets.values()].reduce((size, { tally, active }) => size + 400 + tally.length + active.length, 0);
+const bytesOf = (buckets: Buckets): number =>
+  [...buckets.values()].reduce((size, { tally, active }) => size + 400 + tally.length + active.length, 500);
 
 /** About how many bytes a row takes in memory. An estimate is enough: it bounds memory, and nothing depends on it. */
-const sizeOf = (row: CounterRow): number => {
-  switch (row.kind) {
+const sizeOf = ({ kind, value }: CounterRow): number => {
+  switch (kind) {
     case 'stripe':
-      return (
-        1_000 + bucketsSize(row.value.hours) + 150 * (row.value.cameras.ids.length + row.value.tally.categories.size)
-      );
+      return 500 + bytesOf(value.hours) + 150 * (value.cameras.ids.length + value.tally.categories.size);
     case 'hour':
-      return 500 + bucketsSize(row.value);
+      return bytesOf(value);
     case 'minute':
-      return [...row.value.values()].reduce((size, { length }) => size + 250 + length, 500);
-    case 'camera': {
-      const ofHour = 600 + 100 * row.value.tally.categories.size;
-      return [...row.value.hours.values()].reduce((size, { minutes }) => size + ofHour + minutes.length, 1_000);
-    }
+      return [...value.values()].reduce((size, { length }) => size + 250 + length, 500);
+    case 'camera':
+      return [...value.hours.values()].reduce(
+        (size, { minutes }) => size + 600 + 100 * value.tally.categories.size + minutes.length,
+        1_000,
+      );
   }
 };
 
@@ -65,7 +57,7 @@ export class RowMemory {
 }
 
 /** A shard of a day in one generation that is written to. */
-export interface WrittenShard {
+interface WrittenShard {
   readonly table: Table;
   readonly partition: string;
   readonly memory: RowMemory;
@@ -78,17 +70,13 @@ export interface WrittenShard {
    * @throws {DayClosed | DayMoved | StorageTrouble | DamagedRow}
    */
   readonly demandOpen: (isFirst: boolean) => Promise<void>;
-  /**
-   * Demands that a commit may rely on rows with this mark.
-   *
-   * @throws {DayHeld | DayMoved | StorageTrouble | DamagedRow}
-   */
+  /** Demands that a commit may rely on rows with this mark. @throws {DayHeld | DayMoved | StorageTrouble | DamagedRow} */
   readonly demandWritable: (mark: number) => Promise<void>;
   /** The stripe to begin with; it is inserted if the shard has all stripes before it. The one of the last commit by default. */
   readonly stripe?: number;
 }
 
-/** A stripe is idle if its latest commit is this much older than the newest of its shard is idle: its instance left, or hardly writes. */
+/** A stripe is idle if its last commit is so much older than the newest of its shard: its instance left, or hardly writes. */
 const IDLE_MS = 15_000;
 
 /**
@@ -112,18 +100,22 @@ export const chooseStripe = (
   return choice[Math.floor(random * choice.length)] ?? current;
 };
 
-/** A row to read, and how it is decoded. */
-interface Need {
-  readonly key: string;
-  readonly decode: (row: StoredRow) => ShardRow;
-}
+/** Decodes a row of any kind but `day`. */
+const decoded = (row: StoredRow): ShardRow => {
+  const [kind = ''] = row.rowKey.split('|');
+  switch (kind) {
+    case 'hour':
+      return { kind, value: bucketsFrom(row) };
+    case 'minute':
+      return { kind, value: minuteRowFrom(row) };
+    case 'camera':
+      return { kind, value: cameraRowFrom(row) };
+    default:
+      return { kind: 'event', value: eventRowFrom(row) };
+  }
+};
 
 type StripeOfWriter = Extract<CounterRow, { readonly kind: 'stripe' }>;
-
-const hourOf = (row: StoredRow): CounterRow => ({ kind: 'hour', value: bucketsFrom(row) });
-const minuteOf = (row: StoredRow): CounterRow => ({ kind: 'minute', value: minuteRowFrom(row) });
-const cameraOf = (row: StoredRow): CounterRow => ({ kind: 'camera', value: cameraRowFrom(row) });
-const eventOf = (row: StoredRow): ShardRow => ({ kind: 'event', value: eventRowFrom(row) });
 
 /**
  * Makes single tries to commit to one shard: reads the rows that a batch needs, plans, and sends one transaction. It remembers the counter
@@ -186,23 +178,20 @@ export class ShardWriter {
     const rows = new Map<string, Versioned<ShardRow>>(own && [[DAY_KEY, own]]);
     const day = own?.value;
     // An hour, a minute or a camera that the stripe does not have has no row there: it is written together with the row that says so.
-    const isAbsent = (isNamed: boolean | undefined): boolean => isNamed !== true && !this.#doubtsAbsence;
+    const mayExist = (isNamed = false): boolean => isNamed || this.#doubtsAbsence;
     const readAll = this.#expectsStored;
-    const needs = new Map<string, Need>();
+    const keys = new Set<string>();
     for (const { message, hour, hourKey, cameraKey, eventKey, readFirst } of batch) {
-      if (!isAbsent(day?.hours.has(hour))) needs.set(hourKey, { key: hourKey, decode: hourOf });
-      if (!isAbsent(day?.cameras.indexes.has(message.cameraId)))
-        needs.set(cameraKey, { key: cameraKey, decode: cameraOf });
-      if (readFirst || readAll) needs.set(eventKey, { key: eventKey, decode: eventOf });
+      if (mayExist(day?.hours.has(hour))) keys.add(hourKey);
+      if (mayExist(day?.cameras.indexes.has(message.cameraId))) keys.add(cameraKey);
+      if (readFirst || readAll) keys.add(eventKey);
     }
-    await this.#add(rows, needs);
-    const minutes = new Map<string, Need>();
-    for (const { minute, minuteKey, hourKey } of batch) {
-      const isNamed = ofKind(rows.get(hourKey), 'hour')?.value.has(minute % 60);
-      if (!isAbsent(isNamed)) minutes.set(minuteKey, { key: minuteKey, decode: minuteOf });
-    }
-    await this.#add(rows, minutes);
-    const frames = batch.filter(({ message, eventKey }) => hasDetections(message) && needs.has(eventKey));
+    await this.#add(rows, keys);
+    const minutes = batch.filter(({ minute, hourKey }) =>
+      mayExist(ofKind(rows.get(hourKey), 'hour')?.value.has(minute % 60)),
+    );
+    await this.#add(rows, new Set(minutes.map(({ minuteKey }) => minuteKey)));
+    const frames = batch.filter(({ message, eventKey }) => hasDetections(message) && keys.has(eventKey));
     if (frames.length > 0) this.#expectsStored = frames.some(({ eventKey }) => rows.has(eventKey));
     return {
       partition: this.#shard.partition,
@@ -214,17 +203,17 @@ export class ShardWriter {
   }
 
   /** Adds rows from memory, or reads them; event rows are always read. */
-  async #add(rows: Map<string, Versioned<ShardRow>>, needs: ReadonlyMap<string, Need>): Promise<void> {
-    const missing: Need[] = [];
-    for (const need of needs.values()) {
-      const known = this.#remembered(need.key);
-      if (known === undefined) missing.push(need);
-      else rows.set(need.key, known);
+  async #add(rows: Map<string, Versioned<ShardRow>>, keys: ReadonlySet<string>): Promise<void> {
+    const missing: string[] = [];
+    for (const key of keys) {
+      const known = this.#remembered(key);
+      if (known === undefined) missing.push(key);
+      else rows.set(key, known);
     }
-    await this.#limit.map(missing, async ({ key, decode }) => {
-      const stored = await this.#get(decode === eventOf ? key : inStripe(key, this.#stripe));
+    await this.#limit.map(missing, async (key) => {
+      const stored = await this.#get(key.startsWith('event|') ? key : inStripe(key, this.#stripe));
       if (stored === undefined) return;
-      const row = { ...decode(stored), etag: stored.etag };
+      const row = { ...decoded(stored), etag: stored.etag };
       rows.set(key, row);
       if (row.kind !== 'event') this.#remember(key, row);
     });
@@ -294,7 +283,7 @@ export class ShardWriter {
     }
     await this.#limit.map([...asking], async ([key, cameraId]) => {
       const stored = await readStripes(table, partition, key, CAMERA_DAY_PROPERTIES);
-      const ofStripes = Array.from(stored.values(), (row) => [...cameraDayFrom(row).tally.categories.keys()]);
+      const ofStripes = Array.from(stored.values(), (row) => [...cameraDayFrom(row).categories.keys()]);
       found.set(cameraId, new Set(ofStripes.flat()));
     });
     return found;

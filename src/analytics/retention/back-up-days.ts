@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 
 import type { Log } from '../../log.ts';
-import type { BackupContainer } from '../../storage/backup-container.ts';
+import type { BackupContainer } from '../../storage/azure-container.ts';
 import { StorageTrouble, unlessDamaged } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 import { DayMoved } from '../errors.ts';

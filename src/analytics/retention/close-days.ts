@@ -19,7 +19,7 @@ import { DayHeld } from '../errors.ts';
 import { openDays, type StoredDay } from '../rows/day-row.ts';
 import { CLOSING_MARGIN, type Days, isClockRight } from '../rows/days.ts';
 import { INSTANT_PROPERTIES, instantOf } from '../rows/event-row.ts';
-import { ALL_EVENTS, parseEventKey, parseMinuteKey, rowsBetween, SECONDS_A_ROW, shardPartition } from '../rows/keys.ts';
+import { ALL_EVENTS, parseEventKey, parseMinuteKey, rowsOfHour, SECONDS_A_ROW, shardPartition } from '../rows/keys.ts';
 import { deleteGenerations } from '../rows/generations.ts';
 import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../rows/minute-row.ts';
 import { parseStripe } from '../rows/stripes.ts';
@@ -187,7 +187,7 @@ const neededRows = (table: Table, partition: string): ((row: StoredRow) => Promi
 /** The overflowed seconds of an hour, and the seconds of damaged rows, as seconds of the day. */
 const overflowedSeconds = async (table: Table, partition: string, hour: number): Promise<ReadonlySet<number>> => {
   const seconds = new Set<number>();
-  for await (const page of table.pages(partition, rowsBetween('minute', hour * 60, (hour + 1) * 60))) {
+  for await (const page of table.pages(partition, rowsOfHour('minute', hour))) {
     for (const row of page) {
       const { minute, second } = decodingRow(row, () => parseMinuteKey(parseStripe(row.rowKey).key));
       const overflowed = unlessDamaged(() => overflowedSecondsOf(minuteRowFrom(row)));

@@ -27,17 +27,6 @@ const ACTIVE = 'active_';
 export const bucketProperties = (numbers: readonly number[]): readonly string[] =>
   numbers.flatMap((number) => [numberedName(TALLY, number), numberedName(ACTIVE, number)]);
 
-/** The properties that say which cameras were active in the first buckets, up to a number. */
-export const activeProperties = (count: number): readonly string[] =>
-  Array.from({ length: count }, (_, number) => numberedName(ACTIVE, number));
-
-/** The cameras that were active in each bucket, as {@link Bucket} has them, by its number, ascending. @throws {DamagedRow} */
-export const activeFrom = (row: StoredRow): ReadonlyMap<number, Uint8Array> =>
-  decodingRow(row, () => {
-    const cameras = readNumberedBytes(ACTIVE, MAX_BUCKETS, row.properties);
-    return new Map(Array.from(cameras, ([number, bytes]) => [number, unpackBitset(bytes)]));
-  });
-
 /** The buckets of a row that were read. @throws {DamagedRow} */
 export const bucketsFrom = (row: StoredRow): Buckets =>
   decodingRow(row, () => {
@@ -88,7 +77,7 @@ export const addToBucket = (
 
 /** Some buckets of a row, to write. */
 export const bucketValues = (row: Buckets, numbers: Iterable<number>): NewProperties => {
-  const written = [...numbers];
+  const written = new Set(numbers);
   return {
     ...numberedBytes(TALLY, written, (number) => row.get(number)?.tally),
     ...numberedBytes(ACTIVE, written, (number) => {

@@ -90,15 +90,12 @@ export const ALL_EVENTS: KeyRange = keysUnder('event|');
 /** Minutes of a day. */
 export const MINUTES = 1_440;
 
-/**
- * The minute rows or event rows from one minute of the day to before another minute, 0 to {@link MINUTES}. Every key that there is of the kind is
- * in the range of one minute.
- */
-export const rowsBetween = (kind: 'minute' | 'event', first: number, end: number): KeyRange => {
+/** The minute rows or event rows of an hour, 0 to 23. Every key that there is of the kind is in the range of one hour. */
+export const rowsOfHour = (kind: 'minute' | 'event', hour: number): KeyRange => {
   const all = keysUnder(`${kind}|`);
   return {
-    from: first === 0 ? all.from : `${kind}|${clockOf(first)}`,
-    before: end === MINUTES ? all.before : `${kind}|${clockOf(end)}`,
+    from: hour === 0 ? all.from : `${kind}|${twoDigits(hour)}`,
+    before: hour === 23 ? all.before : `${kind}|${twoDigits(hour + 1)}`,
   };
 };
 

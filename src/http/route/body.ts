@@ -118,7 +118,7 @@ const parseForm = (text: string): Readonly<Record<string, string>> => {
   const form = new URLSearchParams(text);
   const names = [...form.keys()];
   if (new Set(names).size < names.length)
-    throw new Problem('invalid_request', { detail: 'A parameter is given twice.' });
+    throw new Problem('invalid_request', { detail: 'The form has a parameter twice.' });
   return Object.fromEntries(form);
 };
 
@@ -127,7 +127,7 @@ const isGzip = (encoding: string | null): boolean => {
   if (name === '' || name === 'identity') return false;
   if (name === 'gzip' || name === 'x-gzip') return true;
   throw new Problem('unsupported_encoding', {
-    detail: `The body has the Content-Encoding ${quotable(name)}; only gzip is taken, or none.`,
+    detail: `The body has the Content-Encoding ${quotable(name)}; send gzip, or no encoding.`,
     headers: { 'accept-encoding': 'gzip' },
   });
 };

@@ -148,7 +148,7 @@ export const route = (declared: RouteDeclaration): Route => {
     const operationHere = method && declared[method];
     if (operationHere !== undefined) return respond(operationHere, request, context);
     if (method === 'OPTIONS') return { status: 204, headers: { allow } };
-    throw new Problem('method_not_allowed', { detail: `This path takes ${allow}.`, headers: { allow } });
+    throw new Problem('method_not_allowed', { detail: `This path accepts ${allow}.`, headers: { allow } });
   });
   return {
     ...declared,

@@ -97,7 +97,7 @@ describe('however many events and cameras there are, and with a read of the row 
       expect(requests).toEqual([
         'create',
         'get',
-        ...perShard.map(() => ['day', 'camera_index', 'format']),
+        ...perShard.map(() => ['day', 'format']),
         ...perShard.map(() => 'get'),
       ]);
     },

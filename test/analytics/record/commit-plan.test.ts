@@ -11,7 +11,7 @@ import {
   type Versioned,
 } from '../../../src/analytics/record/commit-plan.ts';
 import { MAX_CAMERAS_PER_SHARD } from '../../../src/analytics/rows/bitset.ts';
-import { emptyCameraRow } from '../../../src/analytics/rows/camera-row.ts';
+import { EMPTY_CAMERA } from '../../../src/analytics/rows/camera-row.ts';
 import { cameraKey, DAY_KEY } from '../../../src/analytics/rows/keys.ts';
 import { MAX_TALLY_CATEGORIES } from '../../../src/analytics/rows/properties.ts';
 import { EMPTY_STRIPE, NO_CAMERAS, type StripeRow, withCameras } from '../../../src/analytics/rows/stripe-row.ts';
@@ -162,10 +162,7 @@ describe('a message that can never be recorded', () => {
     [
       'has no configured category: these are never refused on a camera, also where others took the room before they were configured',
       withRows([
-        [
-          cameraKey('ridge-04'),
-          { kind: 'camera', value: { ...emptyCameraRow(0), tally: tallyOf(Object.keys(named(64))) } },
-        ],
+        [cameraKey('ridge-04'), { kind: 'camera', value: { ...EMPTY_CAMERA, tally: tallyOf(Object.keys(named(64))) } }],
         [DAY_KEY, { kind: 'stripe', value: { ...EMPTY_STRIPE, cameras: withCameras(NO_CAMERAS, ['ridge-04']) } }],
       ]),
       [{ detections: { fire: 1, c0: 1 } }, { eventId: 'f-2', detections: { fire: 1, more: 1 } }],

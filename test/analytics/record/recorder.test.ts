@@ -227,7 +227,7 @@ describe('recording to a damaged row', () => {
   });
 
   it('does not stop messages that arrive together and do not change that row', async () => {
-    const storage = await damaged(SHARD, 'camera|ridge-1', { camera_index: 'none' });
+    const storage = await damaged(SHARD, 'camera|ridge-1', { day: 'none' });
     const process = storage.process();
     const settled = await Promise.allSettled(second.map(async (message) => process.record([message])));
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);

@@ -52,7 +52,7 @@ const claim = (recipient: Recipient, terms = TERMS, now = START, openThen = 0): 
 const after = (recipient: Recipient, events: Events, terms = TERMS, from = START): Recipient =>
   events.reduce(
     (known, event, index) =>
-      afterEvent(known, known.attempts.at(-1)?.id ?? '', event, terms, from + (index + 1) * 1_000).next,
+      afterEvent(known, known.attempts.at(-1)?.id ?? '', event, terms, from + (index + 1) * 1_000),
     recipient,
   );
 
@@ -72,7 +72,7 @@ const pressed: Events = [...speaking, key('1'), disconnected];
 
 /** Something becomes known of the first call. */
 const toldOfFirst = (recipient: Recipient, event: AttemptEvent, terms = TERMS) =>
-  afterEvent(recipient, 'attempt 1', event, terms, at(402)).next;
+  afterEvent(recipient, 'attempt 1', event, terms, at(402));
 
 it.each<[what: string, calls: readonly Events[], expected: object, terms?: ReachTerms]>([
   ['heard: nothing', [[...speaking, completed, hungUp]], { state: 'heard' }],

@@ -5,7 +5,6 @@ import type { Series } from '../../../src/dashboard/browser/model/answers.ts';
 import { CATEGORY_MAPS, orderedCategories, paletteOf } from '../../../src/dashboard/browser/model/categories.ts';
 import {
   countMarks,
-  drawnSteps,
   peakOf,
   plotData,
   type PlottedFact,
@@ -155,7 +154,7 @@ describe('a plot', () => {
 
   it('shows which of its bars are of a part of their step only', () => {
     const whole = seriesBy([[1], [1]]);
-    expect(plotted(whole, 'total_events').partial).toEqual([false, false]);
+    expect(plotted(whole, 'total_events').partial).toEqual([]);
     const [first, last] = whole.steps;
     if (first === undefined || last === undefined) throw new Error('there are no steps');
     const ragged = {
@@ -165,23 +164,11 @@ describe('a plot', () => {
         { ...last, ts_utc_end: last.ts_utc_end.replace(':59:59', ':41:59') },
       ],
     };
-    expect(plotted(ragged, 'total_events').partial).toEqual([true, true]);
+    expect(plotted(ragged, 'total_events').partial).toEqual([0, 1]);
   });
 
   it('begins a ragged first step where the whole step begins', () => {
     const ragged = seriesBy([[1]], START + 17 * 60_000);
     expect(plotted(ragged, 'total_events').starts).toEqual([START]);
   });
-
-  it.each([
-    [[3, 0, 0, 0], 1.5, 2],
-    [[3, 0, 1, 0], 1.5, 3],
-    [[3, 0], 9, 2],
-  ])(
-    'of hours with %j frames draws after %d hours %i: nothing that has not begun, unless it has counts',
-    (frames, hours, drawn) => {
-      const data = plotted(seriesBy(frames.map((count) => [count])), 'total_events');
-      expect(drawnSteps(data, START + hours * HOUR)).toBe(drawn);
-    },
-  );
 });

@@ -127,7 +127,7 @@ describe('the page is never green while it is blind', () => {
     const service = new PageAnswers();
     service.hasPhone = false;
     const { head, strip, advance, figure } = await openPage({ service });
-    expect(head()).toEqual({ color: 'grey', words: 'This service does not phone. Updated 0 s ago' });
+    expect(head()).toEqual({ color: 'gray', words: 'This service does not phone. Updated 0 s ago' });
     expect(strip()).toEqual([]);
     expect(figure('total_events')).toBe('10');
     await advance(120_000);
@@ -145,7 +145,7 @@ describe('the page is never green while it is blind', () => {
     service.key = 'second';
     await advance(10_000);
     expect(head()).toEqual({ color: 'red', words: 'Key needed as of 12:00:00 UTC' });
-    expect(strip()[0]).toContain('The key is not accepted any more.');
+    expect(strip()[0]).toContain('The service no longer accepts the key.');
     expect(strip()[0]).toContain('You see what the service answered at 21 Nov 12:00:00 UTC.');
     expect(figure('total_events')).toBe('10');
     expect(screen.getByLabelText('Function key')).toBe(document.activeElement);
@@ -159,7 +159,7 @@ describe('the page is never green while it is blind', () => {
     service.instead = (path) => (path.startsWith('analytics') ? 'hang' : undefined);
     setHidden(false);
     await advance(0);
-    expect(head().color).toBe('grey');
+    expect(head().color).toBe('gray');
     await advance(16_000);
     expect(head().color).toBe('red');
   });

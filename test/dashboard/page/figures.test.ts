@@ -112,7 +112,7 @@ it('before the first answers, each part says that it asks; nothing can be downlo
   const service = new PageAnswers();
   service.instead = (path) => (path.startsWith('analytics') ? 'hang' : undefined);
   const { head, figure } = await openPage({ service });
-  expect(head().color).toBe('grey');
+  expect(head().color).toBe('gray');
   expect(head().words).toMatch(/^Asking the service…/);
   expect(figure('total_events')).toBe('–');
   expect(screen.getAllByText('Asking the service…').length).toBeGreaterThanOrEqual(5);

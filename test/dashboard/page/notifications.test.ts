@@ -108,7 +108,7 @@ describe('stopping a notification', () => {
   it('asks first; then the focus is on the notification, and a failure is told', async () => {
     const { service, press, advance } = await open([notification('fire')], '?notification=fire&tz=utc', 'a-key');
     await press('Stop…');
-    expect(focused()).toBe('Go on phoning');
+    expect(focused()).toBe('Continue phoning');
     expect(within(dialog()).queryByLabelText(/Function key/)).toBeNull();
     service.instead = (path) => (path.endsWith('/stop') ? 'away' : undefined);
     await press('Stop it');

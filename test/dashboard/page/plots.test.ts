@@ -41,8 +41,8 @@ describe('the plots', () => {
     expect([...document.querySelectorAll('.pointed')].map(textOf)).toEqual(
       Array.from({ length: 4 }, () => '20 Nov 05:00–05:30 UTC'),
     );
-    expect(textOf(figure('Camera frames').querySelector('.legend .stay > :first-child'))).toBe('10');
-    expect(textOf(figure('Annotations').querySelector('.legend .stay > :first-child'))).toBe('1');
+    expect(textOf(figure('Camera frames').querySelector('.legend b'))).toBe('10');
+    expect(textOf(figure('Annotations').querySelector('.legend b'))).toBe('1');
   });
 
   it('of frames have active cameras as a small line, which are not added up, and in the table', async () => {

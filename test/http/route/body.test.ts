@@ -65,7 +65,7 @@ describe('a JSON body', () => {
     const chunked = { 'transfer-encoding': 'chunked' };
     expect(await refusal('', chunked)).toEqual([
       411,
-      'The body came in chunks and did not arrive: send Content-Length.',
+      'The body did not arrive because it was sent in chunks. Send Content-Length.',
     ]);
     expect(await read('{"a":1}', chunked)).toEqual({ a: 1 });
   });
@@ -84,7 +84,7 @@ describe('a JSON body', () => {
   ])('in the encoding %s is a 415 that names it and what is taken', async (encoding, named) => {
     expect(await refusal(brotliCompressSync('{}'), { 'content-encoding': encoding })).toEqual([
       415,
-      `The body has the Content-Encoding ${named}; only gzip is taken, or none.`,
+      `The body has the Content-Encoding ${named}; send gzip, or no encoding.`,
     ]);
   });
 });

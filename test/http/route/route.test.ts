@@ -18,7 +18,7 @@ it.each([
 
 it.each(['POST', 'PUT', 'PATCH', 'DELETE'])('refuses %s, and says what it takes', async (method) => {
   const answer = await ask(handler, '/api/health', { method });
-  expect(problemOf(answer)).toEqual({ status: 405, detail: 'This path takes GET, HEAD, OPTIONS.' });
+  expect(problemOf(answer)).toEqual({ status: 405, detail: 'This path accepts GET, HEAD, OPTIONS.' });
   expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
 });
 

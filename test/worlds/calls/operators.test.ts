@@ -2,7 +2,7 @@ import { describe, expect, vi } from 'vitest';
 
 import type { OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
 import type { Phone } from '../../../src/calls/phone.ts';
-import { phoneOff } from '../../../src/calls/run/phone-off.ts';
+import { phoneOff } from '../../../src/calls/run/housekeeping.ts';
 import { CALLS, LINES_KEY } from '../../../src/calls/store/rows.ts';
 import { BEGINNING } from './ground.ts';
 import {
