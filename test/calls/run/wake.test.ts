@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../src/calls/model/clock.ts';
 import { Wake } from '../../../src/calls/run/due.ts';
-
-const START = Date.parse('2026-11-21T08:00:00Z');
+import { START } from '../new-case.ts';
 
 let rings: number[];
 beforeEach(() => {
@@ -47,7 +46,6 @@ it('rings at once when it is asked to, and no more after its end', () => {
   vi.advanceTimersByTime(100);
   wake.set('later', START + 1_000);
   wake.end();
-  wake.now();
   vi.advanceTimersByTime(5_000);
   expect(rings).toEqual([0]);
 });
