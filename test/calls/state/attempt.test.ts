@@ -233,47 +233,37 @@ describe('what must be done', () => {
   });
 });
 
-describe('a call request without an answer', () => {
-  it('is sent again ten seconds later, or when the instance that sent it has died: twice', () => {
-    expect(play([10, unanswered, 19.999, look]).commands).toBe('');
-    expect(play([10, unanswered, 20, look]).commands).toBe('dial');
-    expect(play([24.999, look]).commands).toBe('');
-    expect(play([25, look, 49.999, look]).commands).toBe('dial');
-    expect(play([25, look, 50, look, 75, look]).commands).toBe('dial, dial');
-  });
+const later: AttemptEvent = { kind: 'look', mayResend: false };
+const ringing: AttemptEvent = { kind: 'ringing', callId };
+const sought: History = [10, unanswered, 20, look];
+const DUE = { deadlineAt: START + 25_000 };
 
-  it('is not sent again when its phone may have rung for 115 s, after the deadline, or after a stop', () => {
-    expect([114.999, 115].map((seconds) => play([seconds, look]).commands)).toEqual(['dial', '']);
-    const until = (deadlineMs: number) => play([25, look], { deadlineAt: START + deadlineMs }).commands;
-    expect([until(25_001), until(25_000)]).toEqual(['dial', '']);
-    expect(play([25, look], STOPPED).commands).toBe('');
-    expect(play([25, { kind: 'look', mayResend: false }]).commands).toBe('');
-  });
-
-  it('may still ring or be answered for 145 s', () => {
-    const waiting = [25, { kind: 'look', mayResend: false }] as const;
-    expect(stateOf(play([...waiting, 144.999, look]).attempt)).toBe('claimed');
-    expect(play([...waiting, 145, look])).toMatchObject({ attempt: { outcome: 'unknown' }, commands: '' });
-  });
-
-  it('is not over by a refusal of the second one: the first may have been done', () => {
-    for (const failure of ['capacity', 'set_up', 'refused'] as const)
-      expect(stateOf(play([25, look, notPlaced(failure)]).attempt)).toBe('claimed');
-  });
-
-  it('is looked for in the list of a line that may act twice, and sent again once if there is surely no call', () => {
-    const sought = [10, unanswered, 20, look] as const;
-    expect(play([...sought, 21, placed], CAREFUL)).toMatchObject({ attempt: { state: 'ringing' }, commands: 'find' });
-    expect(play([...sought, 21, notFound], CAREFUL).commands).toBe('find, dial');
-    expect(play([...sought, 44.999, look, 45, look], CAREFUL).commands).toBe('find, find');
-    expect(play([144.999, look], CAREFUL).commands).toBe('find');
-    expect(play([145, look], CAREFUL)).toMatchObject({ attempt: { outcome: 'unknown' }, commands: '' });
-    expect(play([...sought, 21, notFound, 46, look, notFound], CAREFUL).commands).toBe('find, dial, find');
-    expect(stateOf(play([...sought, 21, notFound, notPlaced('refused')], CAREFUL).attempt)).toBe('over');
-    // Its call has told of itself meanwhile.
-    const ringing: AttemptEvent = { kind: 'ringing', callId };
-    expect(play([10, unanswered, 12, ringing, 20, look, notFound], CAREFUL).commands).toBe('');
-  });
+it.each<[state: string, commands: string, what: string, History, terms?: Partial<CallTerms>]>([
+  ['claimed', '', 'not sent again before ten seconds', [10, unanswered, 19.999, look]],
+  ['claimed', 'dial', 'sent again then', [10, unanswered, 20, look]],
+  ['claimed', '', 'not sent again while its instance may live', [24.999, look]],
+  ['claimed', 'dial', 'sent again when it has died', [25, look, 49.999, look]],
+  ['claimed', 'dial, dial', 'sent again twice', [25, look, 50, look, 75, look]],
+  ['claimed', 'dial', 'sent again within 115 s', [114.999, look]],
+  ['claimed', '', 'not sent again after that: its phone may have rung', [115, look]],
+  ['claimed', 'dial', 'sent again before the deadline', [24.999, look, 25, look], { deadlineAt: START + 25_001 }],
+  ['claimed', '', 'not sent again after the deadline', [25, look], DUE],
+  ['claimed', '', 'not sent again after a stop', [25, look], STOPPED],
+  ['claimed', '', 'not sent again while the number is in use', [25, later, 144.999, look]],
+  ['over', '', 'over after 145 s: it can neither ring nor be answered', [25, later, 145, look]],
+  ['claimed', 'dial', 'not over by a refusal of the second one', [25, look, notPlaced('capacity')]],
+  ['claimed', 'dial', 'whatever that is', [25, look, notPlaced('refused')]],
+  ['ringing', 'find', 'searched in the list of a line that may act twice', [...sought, 21, placed], CAREFUL],
+  ['claimed', 'find, dial', 'sent again if the list shows none', [...sought, 21, notFound], CAREFUL],
+  ['claimed', 'find, find', 'searched again after 25 s', [...sought, 44.999, look, 45, look], CAREFUL],
+  ['claimed', 'find', 'searched as long as it may ring', [144.999, look], CAREFUL],
+  ['over', '', 'over then', [145, look], CAREFUL],
+  ['claimed', 'find, dial, find', 'sent again once', [...sought, 21, notFound, 46, look, notFound], CAREFUL],
+  ['over', 'find, dial', 'over by a refusal', [...sought, 21, notFound, notPlaced('refused')], CAREFUL],
+  ['ringing', '', 'known by an event', [10, unanswered, 12, ringing, 20, look, notFound], CAREFUL],
+])('a call request without an answer is %s, after “%s”: %s', (state, commands, _, history, terms) => {
+  const { attempt, commands: done } = play(history, terms);
+  expect([stateOf(attempt), done]).toEqual([state, commands]);
 });
 
 it.each<[what: string, seconds: number, History, terms?: Partial<CallTerms>]>([

@@ -75,9 +75,7 @@ const toldOfFirst = (recipient: Recipient, event: AttemptEvent, terms = TERMS) =
   afterEvent(recipient, 'attempt 1', event, terms, at(402));
 
 it.each<[what: string, calls: readonly Events[], expected: object, terms?: ReachTerms]>([
-  ['heard: nothing', [[...speaking, completed, hungUp]], { state: 'heard' }],
   ['busy: again after the pause', [busy], { state: 'waiting', dueAt: at(62), queuedAt: at(62) }],
-  ['busy three times: no more', [busy, busy, busy], { state: 'not_reached' }],
   ['refused: no more', [refused], { state: 'failed' }],
   ['confirmed: nothing', [pressed], { state: 'confirmed' }, CONFIRM],
   ['cannot go: nothing', [cannotGo], { state: 'cannot_go' }, CONFIRM],

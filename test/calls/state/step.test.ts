@@ -86,14 +86,6 @@ describe('the calls of the day', () => {
     const { case: next } = step(known, claim, { policy: long, lines: used(100), open: [] }, START);
     expect(next.recipients[0]).toMatchObject({ dueAt: MIDNIGHT });
   });
-
-  it('are kept for fires, a fifth of them', () => {
-    expect([decided([claim], anomaly, used(79)), decided([claim], anomaly, used(80))]).toMatchObject([
-      { case: { recipients: [{ state: 'calling' }, {}] } },
-      { isOverDayLimit: true },
-    ]);
-    expect(decided([claim], fire, used(99)).case.recipients[0]?.state).toBe('calling');
-  });
 });
 
 it('a refusal, and a decline that may be one, need the open calls of all notifications', () => {

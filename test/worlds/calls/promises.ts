@@ -172,7 +172,7 @@ const isHeard = (
 };
 
 /** A network without a free line has the codes of a callee who declines. */
-const DECLINED: ReadonlySet<string> = new Set(['declines', 'declines by 603', 'declines at once', 'turned away']);
+const DECLINED: ReadonlySet<string> = new Set(['declines', 'declines by 603', 'turned away']);
 
 /** An attempt says what became of its call. */
 const brokenAttempt = (

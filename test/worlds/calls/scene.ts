@@ -6,7 +6,6 @@ import type { NotificationRequest } from '../../../src/calls/phone.ts';
 import type { NotificationBody } from '../../../src/calls/state/view.ts';
 import type { Fate } from './callees.ts';
 import { BEGINNING, type Death } from './ground.ts';
-import type { LogLine } from './instances.ts';
 import { type Mode, QUIET } from './modes.ts';
 import type { FateOf, NetworkCall } from './network.ts';
 import { twoAtOnce } from './promises.ts';
@@ -113,7 +112,7 @@ export const openCalls = ({ network }: World): readonly NetworkCall[] =>
 export const wholeSpeeches = ({ speeches }: NetworkCall): number => speeches.filter(({ isWhole }) => isWhole).length;
 
 /** What all instances logged of an event. */
-export const logged = ({ instances }: ServiceWorld, event: string): readonly LogLine[] =>
+export const logged = ({ instances }: ServiceWorld, event: string) =>
   instances.logs.filter((line) => line.event === event);
 
 /** Lets time pass in small steps, until something is so. */

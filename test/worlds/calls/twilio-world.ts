@@ -26,7 +26,6 @@ export const PACE = { ringMs: 6_000, eventMs: 200, speakMs: 16_000, secondMs: 1_
 
 /** A request of an instance to Twilio. */
 interface Asked {
-  readonly at: number;
   /** Method and path below the account. */
   readonly request: string;
   readonly form: URLSearchParams;
@@ -93,7 +92,7 @@ export class TwilioWorld extends ServiceWorld {
       };
       return life.request(travel, async () => {
         const form = new URLSearchParams(body);
-        this.asked.push({ at: this.now, request: `${method} ${path}`, form: method === 'GET' ? query : form });
+        this.asked.push({ request: `${method} ${path}`, form: method === 'GET' ? query : form });
         const reply = this.account.reply({ method, path, query, form });
         if (typeof reply !== 'string') {
           return { status: reply.status, headers: new Headers(reply.headers), json: async () => reply.body };
