@@ -233,7 +233,7 @@ describe('what must be done', () => {
   });
 });
 
-const later: AttemptEvent = { kind: 'look', mayResend: false };
+const inUse: AttemptEvent = { kind: 'look', mayResend: false };
 const ringing: AttemptEvent = { kind: 'ringing', callId };
 const sought: History = [10, unanswered, 20, look];
 const DUE = { deadlineAt: START + 25_000 };
@@ -246,11 +246,11 @@ it.each<[state: string, commands: string, what: string, History, terms?: Partial
   ['claimed', 'dial, dial', 'sent again twice', [25, look, 50, look, 75, look]],
   ['claimed', 'dial', 'sent again within 115 s', [114.999, look]],
   ['claimed', '', 'not sent again after that: its phone may have rung', [115, look]],
-  ['claimed', 'dial', 'sent again before the deadline', [24.999, look, 25, look], { deadlineAt: START + 25_001 }],
+  ['claimed', 'dial', 'sent again before the deadline', [25, look], { deadlineAt: START + 25_001 }],
   ['claimed', '', 'not sent again after the deadline', [25, look], DUE],
   ['claimed', '', 'not sent again after a stop', [25, look], STOPPED],
-  ['claimed', '', 'not sent again while the number is in use', [25, later, 144.999, look]],
-  ['over', '', 'over after 145 s: it can neither ring nor be answered', [25, later, 145, look]],
+  ['claimed', '', 'not sent again while the number is in use', [25, inUse, 144.999, look]],
+  ['over', '', 'over after 145 s: it can neither ring nor be answered', [25, inUse, 145, look]],
   ['claimed', 'dial', 'not over by a refusal of the second one', [25, look, notPlaced('capacity')]],
   ['claimed', 'dial', 'whatever that is', [25, look, notPlaced('refused')]],
   ['ringing', 'find', 'searched in the list of a line that may act twice', [...sought, 21, placed], CAREFUL],

@@ -1,18 +1,7 @@
 import { describe, expect } from 'vitest';
 
 import { BEGINNING } from './ground.ts';
-import {
-  anomaly,
-  callsTo,
-  fire,
-  logged,
-  outcomes,
-  people,
-  rangAt,
-  scene,
-  SOON,
-  statuses,
-} from './scene.ts';
+import { anomaly, callsTo, fire, logged, outcomes, people, rangAt, scene, SOON, statuses } from './scene.ts';
 import { someNumber } from './senders.ts';
 
 // Who gets the next line. `rules/queue` holds the order and the numbers; these bounds hold over time and over all instances.
