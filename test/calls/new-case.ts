@@ -30,7 +30,7 @@ export const CALL_ID = must(parseCallId('call-1'));
 /** A text that is a phone number. */
 export const phoneNumber = (text: string): PhoneNumber => must(parsePhoneNumber(text));
 
-/** So many people with distinct numbers. @param from how many others come before them */
+/** People with distinct numbers. @param from how many others come before them */
 export const callees = (count: number, from = 0): readonly Callee[] =>
   Array.from({ length: count }, (_, index) => ({ number: phoneNumber(`+1206555${1_000 + from + index}`) }));
 
@@ -65,11 +65,11 @@ export const newCase = (
     at,
   );
 
-/** A notification of which a recipient is final. */
+/** A notification with a recipient that is final. */
 export const ended = (known: NotificationCase, index: number, state: FinalState, now = START): NotificationCase =>
   withRecipient(known, index, final(must(known.recipients[index]), state), now);
 
-/** A notification of which an attempt to reach a recipient is under way, or over. */
+/** A notification with an attempt to reach a recipient, under way or over. */
 export const calling = (known: NotificationCase, index: number, attempt: Attempt, now = START): NotificationCase => {
   const { number, wave } = must(known.recipients[index]);
   return withRecipient(known, index, { state: 'calling', number, wave, attempts: [attempt] }, now);
@@ -77,7 +77,7 @@ export const calling = (known: NotificationCase, index: number, attempt: Attempt
 
 const base = { id: 'a', line: 'acs', claimedAt: START, openThen: 0, callIds: [CALL_ID] };
 
-/** An attempt that an instance has claimed. Nothing is heard of its call. */
+/** An attempt that an instance has claimed, before any report of its call. */
 export const CLAIMED: Attempt = {
   ...base,
   state: 'claimed',
@@ -87,7 +87,7 @@ export const CLAIMED: Attempt = {
   checkAt: START + 25_000,
 };
 export const RINGING: Attempt = { ...base, state: 'ringing', placedAt: START };
-/** An attempt whose callee is spoken to. @param talk what else is known of the conversation */
+/** An attempt whose callee hears the message. @param talk further facts of the conversation */
 export const spokenTo = (talk: object = {}): Attempt => ({
   ...RINGING,
   state: 'speaking',

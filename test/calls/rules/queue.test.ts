@@ -48,7 +48,7 @@ const X = [open('x')];
 
 type Case = readonly [what: string, Queued[], OpenCall[], QueueState, callsAtOnce: number, expected: string];
 
-/** What is decided: `dial a`, `wait`, or `wait 1500` ms. */
+/** The decision: `dial a`, `wait`, or `wait 1500` ms. */
 const said = (queue: readonly Queued[], calls: readonly OpenCall[], line: QueueState, callsAtOnce = 2): string => {
   const decided = next(queue, calls, line, { callsAtOnce }, NOW);
   if (decided.kind === 'dial') return `dial ${decided.who.who}`;
@@ -134,7 +134,7 @@ const allowed = (calls: number, now: number) =>
   callsAllowed({ limit: { calls, until: NOW + 1 } }, { callsAtOnce: 2 }, now);
 
 describe('three recipients in a row without a line show that there are fewer', () => {
-  /** Quick declines of these, while `calls` are open, so many milliseconds apart. */
+  /** The limit after quick declines of these recipients, while `calls` are open. */
   const declined = (who: string, calls: readonly OpenCall[] = X, apartMs = 1_000, line: QueueState = {}) =>
     who.split('').reduce((before, one, index) => afterQuickDecline(before, one, calls, NOW + index * apartMs), line)
       .limit;

@@ -46,14 +46,14 @@ const CONFIRM: Partial<CallTerms> = { confirm: true };
 const STOPPED: Partial<CallTerms> = { isStopped: true };
 /** A line that may act twice for a request. The message goes with the request. */
 const CAREFUL: Partial<CallTerms> = { line: { name: 'acs', isIdempotent: false, speaksByItself: true } };
-/** Events in order; a number is the time of those after it, in seconds since the claim. */
+/** Events in order. A number is the time of the next events, in seconds since the claim. */
 type History = readonly (number | AttemptEvent)[];
 
 const before = newCase(START);
 
 const stateOf = (attempt: Attempt | 'not made'): string => (attempt === 'not made' ? attempt : attempt.state);
 
-/** The attempt after these events, and what had to be done. */
+/** The attempt after these events, and the commands. */
 const play = (history: History, more: Partial<CallTerms> = {}, from: Attempt = CLAIMED) => {
   const terms = { ...TERMS, ...more };
   let attempt: Attempt | 'not made' = from;
@@ -89,7 +89,7 @@ const [one, two, three] = [key('1', 1), key('2', 2), key('3', 3)];
 type Failure = CallResult['failure'];
 const unanswered = notPlaced('unanswered');
 const over = (speech: SpeechNumber): AttemptEvent => ({ kind: 'play completed', callId, result: {}, speech });
-/** What becomes of a speech. */
+/** The events of a speech. */
 const of = (speech: SpeechNumber) => ({
   accepted: { kind: 'speech accepted', speech } as const satisfies AttemptEvent,
   failed: { kind: 'play failed', callId, result: {}, speech } as const satisfies AttemptEvent,
@@ -130,7 +130,7 @@ describe('an attempt is over with its outcome', () => {
     expect(attemptAfter([...history, disconnected])).toMatchObject(heard);
     // The service hangs up, and has stopped to speak before.
     expect(attemptAfter([...history, canceled, 30, hungUp])).toMatchObject(heard);
-    // The line knows better how long somebody listened.
+    // The line knows better how long the callee listened.
     const told: AttemptEvent = { kind: 'disconnected', callId, result: {}, connectedMs: 5_000 + seconds * 1_000 };
     const endedAt = START + 10_000 + seconds * 1_000;
     expect(attemptAfter([0, placed, 5, connected, 10, started, 40, told])).toMatchObject({ ...heard, endedAt });

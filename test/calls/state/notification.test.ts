@@ -93,7 +93,7 @@ describe('waves', () => {
     [undefined, ['confirms'], false, true],
     [2, ['confirms', 'cannot go'], true, false],
     [2, ['confirms', 'confirms'], false, true],
-    // Two cannot be three: the second wave is called beside the first.
+    // Two cannot be three: the second wave is called with the first.
     [3, [], true, false],
   ])('needed %s, and they %j: the next at once %s, enough %s', (confirmationsNeeded, news, isNextNow, isEnough) => {
     const waves = [callees(2), callees(2, 2)];

@@ -22,7 +22,7 @@ const [placed, connected] = [call(given.placed), call(given.connected)];
 const [busy, declined] = [call(given.created('busy')), call(given.created('declined'))];
 const notPlaced = (...why: Parameters<typeof given.notPlaced>) => call(given.notPlaced(...why));
 
-/** All that follows from events, a second after another. */
+/** The decision after events, a second apart. */
 const decided = (
   events: readonly CaseEvent[],
   known: NotificationCase = fire,

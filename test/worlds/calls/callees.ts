@@ -10,15 +10,15 @@ interface PlannedKey {
 export type Codes = readonly [code: number, subCode: number];
 type Span = readonly [leastMs: number, mostMs: number];
 
-/** What somebody does. What is not given goes well: the callee listens to the end. */
+/** The behavior of a callee. By default, the callee listens to the end. */
 interface Course {
   readonly name: string;
   /** Of all callees, as a probability; the rest listens. */
   readonly share?: number;
-  /** Nobody is reached: why, and how long it rings before. */
+  /** The callee does not answer: why, and how long the phone rings before. */
   readonly codes?: Codes;
   readonly ringsMs?: Span;
-  /** The callee hangs up so long after the answer. */
+  /** From the answer until the callee hangs up. */
   readonly staysMs?: Span;
   /** The keys in the message, in its first and in its second repeat. */
   readonly keys?: readonly (readonly PlannedKey[])[];

@@ -34,7 +34,7 @@ export class Instances {
   readonly #ground: Ground;
   readonly #lineOf: (life: Life) => PhoneLine;
   readonly #all: Instance[] = [];
-  /** No instance starts any more. */
+  /** No further instance starts. */
   isEnded = false;
   #timer: NodeJS.Timeout | undefined;
   /** What all instances logged, in that order. */
@@ -55,7 +55,7 @@ export class Instances {
     return this.#ground.chance.anyOf(this.living);
   }
 
-  /** Starts so many instances, and their timer function. */
+  /** Starts this number of instances, and their timer function. */
   start(count: number): void {
     this.isEnded = false;
     for (let started = 0; started < count; started += 1) this.#spawn();

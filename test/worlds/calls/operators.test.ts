@@ -25,7 +25,7 @@ import { WHOLE_NUMBER } from './promises.ts';
 import { UnreliableLine } from './unreliable-line.ts';
 import type { World } from './world.ts';
 
-// What operators are told, and what is kept for them.
+// Alerts to operators, and the rows that are kept for them.
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -125,7 +125,7 @@ scene(
   },
 );
 
-/** What an event is about: its id without that of the notification. */
+/** The id of an event without the id of its notification. */
 const about = ({ id }: OutcomeEvent) => id.split('/').slice(1).join('/');
 
 describe('a destination of outcomes', () => {

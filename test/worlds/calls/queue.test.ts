@@ -4,7 +4,7 @@ import { BEGINNING } from './ground.ts';
 import { anomaly, callsTo, fire, logged, outcomes, people, rangAt, scene, SOON, statuses } from './scene.ts';
 import { someNumber } from './senders.ts';
 
-// Who gets the next line. `rules/queue` holds the order and the numbers; these bounds hold over time and over all instances.
+// The order of calls. `rules/queue` holds the order and the numbers; these bounds hold over time and over all instances.
 
 /** `npm run soak` plays more. */
 const ROUNDS = Math.min(50, Number(process.env['WORLD_SEEDS'] ?? 2));

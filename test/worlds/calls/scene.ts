@@ -12,7 +12,7 @@ import { twoAtOnce } from './promises.ts';
 import { someNumber, type SentRequest } from './senders.ts';
 import { inWorld, type ServiceWorld, type World } from './world.ts';
 
-// A scene is a quiet world in which everybody listens, with the differences that the test names.
+// A scene is a quiet world in which all callees listen, with the differences that the test names.
 
 // Time is virtual: the seconds that a test takes depend on the machine alone.
 vi.setConfig({ testTimeout: 600_000 });
@@ -51,7 +51,7 @@ export const scene = (name: string, setting: Scene, run: (world: World) => Promi
     for (let seed = 1; seed <= seeds; seed += 1) await play(`${name} ${seed}`, setting, run);
   });
 
-/** Enough lines for everybody. */
+/** Enough lines for all callees. */
 export const ROOM = { lines: 60, callsAtOnce: 60 } as const;
 
 /** Callees answer after some seconds. */
@@ -81,7 +81,7 @@ export const fire = (world: ServiceWorld, numbers = people(1), more?: Partial<No
 /** An alert that is not urgent. */
 export const anomaly = (world: ServiceWorld, numbers = people(1)): SentRequest => send(world, 'Anomaly', numbers);
 
-/** A notification that was taken, as it stands. */
+/** The present state of a notification. */
 export const bodyOf = async (world: ServiceWorld, sent: SentRequest): Promise<NotificationBody> => {
   const body = await world.viewOf(sent);
   if (body === undefined) throw new Error(`not taken: ${JSON.stringify(sent.answers)}`);
@@ -128,7 +128,7 @@ export const until = async (
   }
 };
 
-/** The first call of the world, as soon as there is one. */
+/** Waits for the first call of the world. */
 export const firstCall = async (world: World): Promise<NetworkCall> => {
   await until(world, () => world.network.calls.length > 0);
   const [call] = world.network.calls;

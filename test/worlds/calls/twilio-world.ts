@@ -19,9 +19,9 @@ const API = 'https://twilio.example';
 const BASE = 'https://watch.example';
 const NUMBER = phoneNumber('+12065550199');
 const VOICE = 'Polly.Joanna';
-/** A request for a call waits so long for its answer. */
+/** How long a request for a call waits for its answer. */
 const GIVEN_UP_MS = 10_000;
-/** A conversation at human speed: a message of the world takes so long. */
+/** A conversation at human speed. */
 export const PACE = { ringMs: 6_000, eventMs: 200, speakMs: 16_000, secondMs: 1_000 };
 
 /** A request of an instance to Twilio. */
