@@ -52,7 +52,6 @@ describe.concurrent('calls through Communication Services', () => {
       from: '+12065550199',
       callbackUri: `${stage.url}/api/ConfirmedFireCallback`,
       spoken: [unit + unit + unit],
-      requests: { createCall: 1, play: 1, listen: 0, hangUp: 1 },
     });
     const steps = call.story.filter(({ kind, text: word }) => kind !== 'speech' && word !== 'ParticipantsUpdated');
     expect(steps.map(({ text: word }) => word).join(' ')).toBe(

@@ -1,6 +1,6 @@
+import type { AppAnswer } from '../../../infra/emulators/phone-network/deliveries.ts';
 import { Account } from '../../../infra/emulators/twilio-simulator/account.ts';
-import type { TwilioCall } from '../../../infra/emulators/twilio-simulator/twilio-call.ts';
-import type { Form, WebhookAnswer } from '../../../infra/emulators/twilio-simulator/webhooks.ts';
+import type { Form, TwilioCall } from '../../../infra/emulators/twilio-simulator/twilio-call.ts';
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
 import { LONGEST_REQUEST_MS, type PhoneLine } from '../../../src/calls/model/phone-line.ts';
@@ -43,11 +43,11 @@ export class TwilioWorld extends ServiceWorld {
     super(seed, mode, { isTold }, time);
     this.account = new Account({
       accountSid: ACCOUNT.accountSid,
-      ownNumbers: [NUMBER],
+      ownNumber: NUMBER,
       pace: PACE,
       lines: mode.lines,
       callsPerSecond: mode.callsPerSecond,
-      webhooks: { post: async (url, form) => this.#post(url, form) },
+      post: async (url, form) => this.#post(url, form),
       print: (line) => this.story.tell(() => line),
     });
   }
@@ -104,7 +104,7 @@ export class TwilioWorld extends ServiceWorld {
   }
 
   /** A webhook goes to any instance; if that dies, or takes too long, to any again, twice. */
-  async #post(address: string, form: Form): Promise<WebhookAnswer | undefined> {
+  async #post(address: string, form: Form): Promise<AppAnswer | undefined> {
     const { pathname, search } = new URL(address);
     while (this.isHeld) await new Promise((resolve) => void setTimeout(resolve, 100));
     for (let tried = 0; tried < 3; tried += 1) {
