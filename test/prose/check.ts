@@ -13,6 +13,9 @@ const COMMENTS = [
   'infra/**/*.ts',
   'bench/**/*.ts',
   'src/dashboard/**/*.{ts,tsx}',
+  'test/{worlds,stories}/calls/*.ts',
+  'test/mutants/*.ts',
+  'test/calls/{*.ts,{model,rules,run,state,store}/*.ts}',
 ];
 
 const NOT_OURS = ['**/node_modules/**', 'dist/**', 'package/**', 'coverage/**'];

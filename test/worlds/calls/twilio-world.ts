@@ -19,14 +19,13 @@ const API = 'https://twilio.example';
 const BASE = 'https://watch.example';
 const NUMBER = phoneNumber('+12065550199');
 const VOICE = 'Polly.Joanna';
-/** A request for a call waits so long for its answer. */
+/** How long a request for a call waits for its answer. */
 const GIVEN_UP_MS = 10_000;
-/** A conversation at human speed: a message of the world takes so long. */
+/** A conversation at human speed. */
 export const PACE = { ringMs: 6_000, eventMs: 200, speakMs: 16_000, secondMs: 1_000 };
 
 /** A request of an instance to Twilio. */
 interface Asked {
-  readonly at: number;
   /** Method and path below the account. */
   readonly request: string;
   readonly form: URLSearchParams;
@@ -93,7 +92,7 @@ export class TwilioWorld extends ServiceWorld {
       };
       return life.request(travel, async () => {
         const form = new URLSearchParams(body);
-        this.asked.push({ at: this.now, request: `${method} ${path}`, form: method === 'GET' ? query : form });
+        this.asked.push({ request: `${method} ${path}`, form: method === 'GET' ? query : form });
         const reply = this.account.reply({ method, path, query, form });
         if (typeof reply !== 'string') {
           return { status: reply.status, headers: new Headers(reply.headers), json: async () => reply.body };
