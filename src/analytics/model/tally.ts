@@ -26,7 +26,8 @@ export const NO_COUNT: CategoryTally = { detections: 0, reviewed: 0, annotations
 
 export const EMPTY_TALLY: Tally = { events: 0, reviewed: 0, annotated: 0, categories: new Map() };
 
-const COUNTS = ['detections', 'reviewed', 'annotations', 'flagged', 'confirmed'] as const;
+/** The counts of a category, in the order in which rows have them. */
+export const COUNTS = ['detections', 'reviewed', 'annotations', 'flagged', 'confirmed'] as const;
 
 /** A sum that grows in place: of many tallies with many categories, {@link plus} would copy the sum each time. */
 export class GrowingTally implements Tally {
