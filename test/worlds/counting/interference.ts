@@ -244,30 +244,6 @@ const lateTransaction = async (shards: number, isNewStripe = false, isLost = fal
 };
 
 const SCENARIOS = {
-  'a new process and an old one record': async () => {
-    const taken = new Map<PlainMessage, boolean>();
-    await atEachRequest(
-      async (table) => {
-        taken.clear();
-        const old = new CountingProcess(table);
-        await old.record(MESSAGES);
-        const now = async () => {
-          for (const [index, process] of [old, new CountingProcess(table)].entries()) {
-            for (const message of MORE.slice(index, index + 1)) taken.set(message, await isTaken(process, [message]));
-          }
-        };
-        return { now };
-      },
-      async (table, error) => {
-        assert.equal(error, undefined);
-        await demandRight(table, [...MESSAGES, ...MORE.filter((message) => taken.get(message) === true)]);
-        demandClean(table, 1);
-        await new CountingProcess(table).record(MORE);
-        await demandRight(table, [...MESSAGES, ...MORE]);
-      },
-    );
-  },
-
   'a late transaction into its own stripe': async () => lateTransaction(1),
   'a late transaction into a new stripe': async () => lateTransaction(1, true),
   'a late transaction into a shard without rows': async () => lateTransaction(3),
