@@ -135,8 +135,8 @@ const RULES_OF_REWRITING: Readonly<Partial<Record<Scenario, Rules>>> = {
     'shards without rows are sealed too': [
       [
         'audit/rewrite.ts',
-        'return { found: own, partitions: [...new Set([...own, ...named])] }',
-        'return { found: own, partitions: [...new Set(named.length < 0 ? named : own)] }',
+        'const partitions = await this.#partitionsOf(row);',
+        'const partitions = (await shardPartitionsIn(this.#table, this.#day)).map(({ partition }) => partition);\n      await this.#partitionsOf(row);',
       ],
     ],
   },
@@ -144,8 +144,8 @@ const RULES_OF_REWRITING: Readonly<Partial<Record<Scenario, Rules>>> = {
     'a switch needs the own hold': [
       [
         'audit/rewrite.ts',
-        'else if (!this.#isMine(state)) throw new RewriteAbandoned(TAKEN_OVER);\n      else {',
-        'else {',
+        'if (!this.#isMine(state)) throw new RewriteAbandoned(TAKEN_OVER);\n      const next',
+        'const next',
       ],
     ],
     'an expired hold is removed before a recorder goes on': [
@@ -182,7 +182,7 @@ const RULES_OF_REWRITING: Readonly<Partial<Record<Scenario, Rules>>> = {
     ],
   },
   'readers that had begun before go on': {
-    'a tombstone stays': [['rows/generations.ts', '.filter((rowKey) => rowKey !== SEALED_KEY)', '']],
+    'a tombstone stays': [['rows/generations.ts', 'rowKey === SEALED_KEY', 'rowKey.length < 0']],
     'a reader heeds tombstones': [['read/counter-page.ts', 'await source.demandCurrent(sealed?.attempt ?? 0);', '']],
   },
   'the day closes, but not while it is held': {

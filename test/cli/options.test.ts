@@ -1,22 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { readArguments } from '../../../infra/cli/command-line.ts';
-import { positionIn, readTarget, SEND } from '../../../infra/cli/send/options.ts';
-
-it.each([
-  [[], 'FILE is missing.'],
-  [['a', 'a'], 'A FILE is named twice.'],
-  [['a', '--batch', '0'], '--batch must be a whole number from 1 to 5000.'],
-  [['a', '--key', 'secret'], '--key'],
-  [['a', '--from', '2026-11-01'], '--from needs FILE:ITEM'],
-  [['a', '--from', 'b:1'], '--from names b, which is none of the files.'],
-  [['a', '--to', '2026-11-01'], '--to goes with --backup.'],
-  [['a', '--backup'], '--backup takes days, and no FILE.'],
-  [['--backup', '--from', '2026-11-31'], '--from needs a day'],
-  [['--backup', '--from', '2026-11-02', '--to', '2026-11-01'], '--to is before --from.'],
-])('npm run send %j: %s', (args, complaint) => {
-  expect(() => readArguments(SEND, args)).toThrow(complaint);
-});
+import { positionIn, readTarget } from '../../infra/cli/send/options.ts';
 
 it.each([
   ['history.ndjson:501', { name: 'history.ndjson', item: 501 }],

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { itemsIn } from '../../../infra/cli/send/items.ts';
-import { MAX_EVENTS_BYTES } from '../../../src/http/event-batch.ts';
+import { itemsIn } from '../../infra/cli/send/items.ts';
+import { MAX_EVENTS_BYTES } from '../../src/http/event-batch.ts';
 
 /** The items of an input that comes in chunks of this size. */
 const split = async (input: string | Buffer, chunkBytes = Infinity) => {

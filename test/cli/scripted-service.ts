@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 
-import { LoopbackServer } from '../../harness/loopback-server.ts';
+import { LoopbackServer } from '../harness/loopback-server.ts';
 
 /** An answer over HTTP. */
 export interface Answer {
