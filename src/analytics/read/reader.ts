@@ -7,15 +7,16 @@ import { piecesOf, type DayPiece, type Period } from '../model/period.ts';
 import { shardOf } from '../model/shard.ts';
 import { stepsOf, type Step } from '../model/steps.ts';
 import { GrowingTally, sumOf, type Tally } from '../model/tally.ts';
-import { StorageTrouble } from '../../storage/errors.ts';
+import { decodingRow, StorageTrouble } from '../../storage/errors.ts';
+import type { StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { DayMoved } from '../errors.ts';
 import { CAMERA_DAY_PROPERTIES, cameraDayFrom } from '../rows/camera-row.ts';
 import { ACCURACY, type StoredDay } from '../rows/day-row.ts';
 import type { Days } from '../rows/days.ts';
-import { cameraKey, shardPartition } from '../rows/keys.ts';
+import { ALL_CAMERAS, cameraKey, parseCameraKey, shardPartition } from '../rows/keys.ts';
+import { parseStripe, readStripes } from '../rows/stripes.ts';
 import type { ActivitySum } from './activity-sum.ts';
-import { camerasIn } from './camera-pages.ts';
 import { demandCurrentStill, readShard, type ReadingSource } from './counter-page.ts';
 import { lastMinutesIn } from './last-minutes.ts';
 import { readPieces, readPiecesOfCamera } from './range-reader.ts';
@@ -220,20 +221,32 @@ export class Reader {
   }
 }
 
-/** The day's tally of each camera of a shard. The hours and the minutes of a camera are most of its row, and are not read. */
+const cameraOf = (row: StoredRow): string => decodingRow(row, () => parseCameraKey(parseStripe(row.rowKey).key));
+
+/**
+ * The day's tally of each camera of a shard. The rows of a camera in all stripes are neighbors, so a page has them together. Only the
+ * first camera of a later page may have rows before it, of an earlier moment or written since: those are read again together.
+ */
 const cameraTallies = async (
   source: ReadingSource,
 ): Promise<readonly (readonly [cameraId: string, tally: Tally])[]> => {
   const { table, partition } = source;
-  const found = await source.read(async () => {
-    const tallies: (readonly [string, Tally])[] = [];
-    for await (const [cameraId, rows] of camerasIn(table, partition, CAMERA_DAY_PROPERTIES)) {
-      tallies.push([cameraId, sumOf(rows.map(cameraDayFrom))]);
+  const select = CAMERA_DAY_PROPERTIES;
+  const tallies = new Map<string, Tally>();
+  await source.read(async () => {
+    let isLaterPage = false;
+    for await (const page of table.pages(partition, ALL_CAMERAS, { select })) {
+      let mayLackSome = isLaterPage;
+      for (const [id, own] of Map.groupBy(page, cameraOf)) {
+        const rows = mayLackSome ? [...(await readStripes(table, partition, cameraKey(id), select)).values()] : own;
+        tallies.set(id, sumOf(rows.map(cameraDayFrom)));
+        mayLackSome = false;
+      }
+      isLaterPage = true;
     }
-    return tallies;
   });
   await demandCurrentStill(source);
-  return found;
+  return [...tallies];
 };
 
 const tallyOfShard = async (source: ReadingSource): Promise<Tally> => {
