@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
@@ -318,8 +319,9 @@ const SCENARIOS = {
       async (table) => ({
         now: async () => {
           const isAtWork = isHeld(table);
-          const other = await thrownBy(rewrite(isAtWork ? table : await seeded()));
-          assert.equal(other instanceof RewriteRefused, isAtWork);
+          const other = isAtWork ? table : await seeded();
+          machine.clockAheadMs += 170_000;
+          assert.equal((await thrownBy(rewrite(other))) instanceof RewriteRefused, isAtWork);
           threeMinutesLater();
           await rewrite(table, 2);
           await new CountingProcess(table).record(MORE);
@@ -330,6 +332,19 @@ const SCENARIOS = {
         await demandRight(table, [...MESSAGES, ...MORE]);
       },
     );
+  },
+
+  'it is slow, and renews its hold': async () => {
+    const table = await seeded(3);
+    const turn: Turn = async () => {
+      await sleep(4_500);
+      const until = table.rows(DAYS_PARTITION)[0]?.properties['hold_until'];
+      assert(until === undefined || new Date(String(until)) > new Date());
+    };
+    const begun = Date.now();
+    await rewrite(new InterposedTable(turn, table));
+    assert(Date.now() - begun > 200_000, 'it takes longer than a hold');
+    await demandRight(table, MESSAGES);
   },
 
   'its hold has expired, and the day takes events': async () => {
