@@ -16,19 +16,16 @@ import { ACCURACY, type StoredDay } from '../rows/day-row.ts';
 import type { Days } from '../rows/days.ts';
 import { ALL_CAMERAS, cameraKey, parseCameraKey, shardPartition } from '../rows/keys.ts';
 import { parseStripe, readStripes } from '../rows/stripes.ts';
-import type { ActivitySum } from './activity-sum.ts';
 import { demandCurrentStill, readShard, type ReadingSource } from './counter-page.ts';
 import { lastMinutesIn } from './last-minutes.ts';
-import { readPieces, readPiecesOfCamera } from './range-reader.ts';
+import { type ActivitySum, readPieces, readPiecesOfCamera } from './range-reader.ts';
 
-/** The counts of a period. */
 export interface Activity {
   readonly tally: Tally;
   /** The distinct cameras that sent events, ids ascending. */
   readonly activeCameras: readonly string[];
 }
 
-/** The counts of one step of a series. */
 export interface StepActivity {
   readonly period: Period;
   readonly tally: Tally;
@@ -202,22 +199,19 @@ export class Reader {
     for (let moves = 0; ; moves += 1) {
       const row = await read(async () => this.#days.find(day));
       try {
-        return await work(row === undefined ? [] : this.#sourcesOf(read, day, row), row);
+        const sources = Array.from({ length: row?.shards ?? 0 }, (_, shard): ReadingSource => ({
+          table: this.#table,
+          partition: shardPartition(day, shard, row?.generation),
+          read,
+          striped: this.#striped,
+          demandCurrent: async (mark) => row && this.#days.demandCurrent(day, row, mark),
+        }));
+        return await work(sources, row);
       } catch (error) {
         if (!(error instanceof DayMoved)) throw error;
         if (moves === MOVES) throw new StorageTrouble(0, { reason: 'day moved', cause: error });
       }
     }
-  }
-
-  #sourcesOf(read: LimitFunction, day: Day, row: StoredDay): readonly ReadingSource[] {
-    return Array.from({ length: row.shards }, (_, shard) => ({
-      table: this.#table,
-      partition: shardPartition(day, shard, row.generation),
-      read,
-      striped: this.#striped,
-      demandCurrent: async (mark) => this.#days.demandCurrent(day, row, mark),
-    }));
   }
 }
 

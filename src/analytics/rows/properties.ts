@@ -53,7 +53,6 @@ export const readWhole = (name: string, properties: Properties, least: number, m
 /** The name of the property with text `index` of a list of texts: `cameras`, `cameras_1`, `cameras_2`, … */
 export const textName = (name: string, index: number): string => (index === 0 ? name : `${name}_${index}`);
 
-/** Reads a list of texts. */
 export const readTexts = (name: string, properties: Properties): readonly string[] => {
   const texts: string[] = [];
   for (;;) {
@@ -64,7 +63,6 @@ export const readTexts = (name: string, properties: Properties): readonly string
   }
 };
 
-/** Decodes the text of a JSON object. */
 export const readObject = (value: unknown): Properties => {
   try {
     const parsed: unknown = typeof value === 'string' ? JSON.parse(value) : undefined;
