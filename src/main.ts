@@ -1,48 +1,46 @@
 import { app } from '@azure/functions';
-
-import { Days } from './analytics/rows/days.ts';
 import type { Day } from './analytics/model/day.ts';
 import { now } from './analytics/model/instant.ts';
 import { Reader } from './analytics/read/reader.ts';
 import { Recorder } from './analytics/record/recorder.ts';
-import { backUpClosing, backUpDays, BACKUP_SCHEDULE } from './analytics/retention/back-up-days.ts';
+import { BACKUP_SCHEDULE, backUpClosing, backUpDays } from './analytics/retention/back-up-days.ts';
 import { CLOSE_DAYS_SCHEDULE, closeDays } from './analytics/retention/close-days.ts';
+import { Days } from './analytics/rows/days.ts';
 import { FORMAT } from './analytics/rows/format.ts';
-import { Table } from './storage/table.ts';
 import { lazyCredential } from './azure/credential.ts';
 import { ALERT_TYPES } from './calls/model/alert-types.ts';
-import { outcomeSource } from './calls/model/outcome-events.ts';
-import { eventGridTopic } from './calls/providers/event-grid-topic.ts';
-import { connectToProvider } from './calls/providers/provider.ts';
-import { outcomeWebhook } from './calls/providers/webhook.ts';
+import { outcomeSource } from './calls/model/outcomes.ts';
 import { createPhone } from './calls/phone.ts';
-import { phoneOff } from './calls/run/phone-off.ts';
+import { eventGridTopic, outcomeWebhook } from './calls/providers/destinations.ts';
+import { connectToProvider } from './calls/providers/provider.ts';
+import { phoneOff } from './calls/run/housekeeping.ts';
 import { CALLS_FORMAT } from './calls/store/rows.ts';
+import { dashboardPage } from './dashboard/page-file.ts';
 import { analyticsAccuracy } from './http/analytics-accuracy.ts';
 import { analyticsCameras } from './http/analytics-cameras.ts';
-import { analyticsDay, analyticsRange } from './http/analytics.ts';
 import { analyticsLastSeen } from './http/analytics-last-seen.ts';
 import { analyticsSeries } from './http/analytics-series.ts';
+import { analyticsDay, analyticsRange } from './http/analytics.ts';
 import { callback } from './http/callback.ts';
 import { dashboard } from './http/dashboard.ts';
 import { deliveryHandshake } from './http/delivery-handshake.ts';
 import { logUnexpected } from './http/error-edge.ts';
 import { health } from './http/health.ts';
 import { apiDescription } from './http/openapi/document.ts';
-import { recordEvents } from './http/record-events.ts';
 import { problemsPage } from './http/problems-page.ts';
+import { acknowledgeNotification, readNotification, stopNotification } from './http/read-notifications.ts';
+import { recordEvents } from './http/record-events.ts';
 import { RefusalLog } from './http/refusal-log.ts';
 import type { Route } from './http/route/route.ts';
 import { withTable } from './http/route/table.ts';
-import { acknowledgeNotification, readNotification, stopNotification } from './http/read-notifications.ts';
 import { notifications } from './http/send-notification.ts';
 import { testCall } from './http/test-call.ts';
 import { appLog, invocationLog, type Log } from './log.ts';
-import { dashboardPage } from './dashboard/page-file.ts';
-import { azureTable } from './storage/azure-table.ts';
 import { readSettings } from './settings.ts';
-import { VERSION } from './version.ts';
 import type { PhoneSettings } from './settings/phone.ts';
+import { azureTable } from './storage/azure-table.ts';
+import { Table } from './storage/table.ts';
+import { VERSION } from './version.ts';
 
 /** Set by the build: true in a debug bundle, false in a release bundle, where what it guards is removed. */
 declare const DEBUG: boolean;
@@ -65,6 +63,7 @@ const analytics = {
 };
 
 // Phone calls: through the one provider that is configured
+const { callRetentionMs: retentionMs } = settings;
 const startPhone = (own: PhoneSettings) => {
   const { line, callbacks } = connectToProvider(own, credential, appLog);
   const { serviceName } = settings;
@@ -75,7 +74,7 @@ const startPhone = (own: PhoneSettings) => {
     line,
     table: calls,
     serviceName,
-    rules: own,
+    rules: { ...own, retentionMs },
     topic,
     webhook,
     log: appLog,
@@ -83,9 +82,8 @@ const startPhone = (own: PhoneSettings) => {
   return { ...parts, ...callbacks, refusals: new RefusalLog() };
 };
 const phone = settings.phone === undefined ? 'off' : startPhone(settings.phone);
-const { sweepSchedule, retentionMs } = settings.sweep;
 const sweep = phone === 'off' ? phoneOff({ table: calls, retentionMs }) : phone.runDue;
-app.timer('Sweep', { schedule: sweepSchedule, handler: async (_, context) => sweep(invocationLog(context)) });
+app.timer('Sweep', { schedule: settings.sweepSchedule, handler: async (_, context) => sweep(invocationLog(context)) });
 
 // Routes: the description of the API is made from the same list.
 const routes: readonly Route[] = [

@@ -2,13 +2,12 @@ import * as z from 'zod';
 
 import type { Connection } from './azure/connection.ts';
 import { oneConnection, tablesConnectionString } from './settings/connections.ts';
-import { phoneProblems, phoneSchemas, type PhoneSettings, phoneSettings, sweepSettings } from './settings/phone.ts';
+import { phoneProblems, phoneSchemas, type PhoneSettings, phoneSettings } from './settings/phone.ts';
 import { categoryList, containerUrl, httpsUrl, text, wholeNumber } from './settings/rules.ts';
-import { type SettingProblem, SettingsError } from './settings/settings-error.ts';
-
-export { SettingsError, type SettingProblem };
+import { SettingsError } from './settings/settings-error.ts';
 
 const MAX_WINDOW_SECONDS = 366 * 86_400;
+const DAY_MS = 86_400_000;
 
 /**
  * Every setting of the service by its environment name, with its rule and its default; an empty value counts as not set. A new
@@ -56,8 +55,10 @@ const settingsOf = (
   phone,
   /** If the phone is off: the names of the settings that it lacks. */
   phoneLacks: phone === undefined ? lacking : [],
-  /** The timer that finds due calls and, with the phone off, cleans up behind it. */
-  sweep: sweepSettings(value),
+  /** When the timer looks for due calls. With the phone off, it cleans up. */
+  sweepSchedule: value.SWEEP_SCHEDULE,
+  /** How long rows about calls are kept, in milliseconds. */
+  callRetentionMs: value.CALL_RETENTION_DAYS * DAY_MS,
 });
 
 /** The service's settings, checked. */

@@ -3,277 +3,268 @@ import { describe, expect, it } from 'vitest';
 import { ALERT_TYPES } from '../src/calls/model/alert-types.ts';
 import { longestTwiml, MOST_TWIML_CHARACTERS } from '../src/calls/providers/twilio/twiml.ts';
 import { callMessage, MAX_DETAILS_CHARACTERS } from '../src/calls/rules/message.ts';
-import { readSettings, SettingsError, settingSchemas } from '../src/settings.ts';
+import { readSettings } from '../src/settings.ts';
+import { SettingsError } from '../src/settings/settings-error.ts';
+
+type Environment = Readonly<Record<string, string>>;
 
 const KEY = 'c2VjcmV0';
-
-const TABLES = `DefaultEndpointsProtocol=https;AccountName=cameras;AccountKey=${KEY};EndpointSuffix=core.windows.net`;
+const ACCOUNT = `AccountName=a;AccountKey=${KEY}`;
+const TABLES = `DefaultEndpointsProtocol=https;${ACCOUNT};EndpointSuffix=core.windows.net`;
 const ACS = `endpoint=https://calls.communication.azure.com/;accesskey=${KEY}`;
+const URL = 'https://a.example.org';
+const GUID = '6b9e0d0c-0000-4000-8000-000000000000';
+const LOCAL_TABLES = `DefaultEndpointsProtocol=http;${ACCOUNT};TableEndpoint=http://127.0.0.1:10002/a`;
+const SIGNED_TABLES = 'TableEndpoint=https://a.table.core.windows.net;SharedAccessSignature=sv=2024';
+const UNRESOLVED = '@Microsoft.KeyVault(SecretUri=https://v.example/secrets/x)';
 
-const REQUIRED = {
-  SERVICE_NAME: 'Ridge Watch',
-  TABLES_CONNECTION_STRING: TABLES,
+const BASE = { SERVICE_NAME: 'Ridge Watch', TABLES_CONNECTION_STRING: TABLES };
+const WITH_ACS = {
+  ...BASE,
   ACS_CONNECTION_STRING: ACS,
   ACS_SOURCE_PHONE_NUMBER: '+12065550199',
   ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://speech.cognitiveservices.azure.com/',
   CALLBACK_BASE_URL: 'https://watch.example.org/',
 };
+const TWILIO_NUMBER = { TWILIO_SOURCE_PHONE_NUMBER: '+12065550198' };
+const TWILIO = {
+  TWILIO_ACCOUNT_SID: `AC${'1'.repeat(32)}`,
+  TWILIO_API_KEY_SID: `SK${'2'.repeat(32)}`,
+  TWILIO_API_KEY_SECRET: 'a-secret-key',
+  TWILIO_AUTH_TOKEN: 'a-token-of-twilio',
+  ...TWILIO_NUMBER,
+};
+const WITH_TWILIO = { ...BASE, ...TWILIO, CALLBACK_BASE_URL: URL };
 
-const GUID = '6b9e0d0c-0000-4000-8000-000000000000';
-const TOPIC = 'https://outcomes.westeurope-1.eventgrid.azure.net/api/events';
-const DAY_MS = 86_400_000;
-const ACCOUNT = `AccountName=a;AccountKey=${KEY}`;
-const LOCAL_TABLES = `DefaultEndpointsProtocol=http;${ACCOUNT};TableEndpoint=http://127.0.0.1:10002/a`;
-const SIGNED_TABLES = 'TableEndpoint=https://a.table.core.windows.net;SharedAccessSignature=sv=2024';
-const NOT_BASE64 = 'AccountName=cameras;AccountKey=not base64!';
-const YEAR = String(366 * 86_400);
-const categories = (count: number) => Array.from({ length: count }, (_, index) => `c${index}`).join(',');
+/** Settings that exclude another one. */
+const INSTEAD_OF: Readonly<Record<string, string>> = {
+  TABLES_ENDPOINT: 'TABLES_CONNECTION_STRING',
+  ACS_ENDPOINT: 'ACS_CONNECTION_STRING',
+  ACS_TEAMS_RESOURCE_ACCOUNT_ID: 'ACS_SOURCE_PHONE_NUMBER',
+};
 
-const withSettings = (more: Readonly<Record<string, string | undefined>>) => readSettings({ ...REQUIRED, ...more });
+/** A valid environment in which a setting has an effect. */
+const around = (setting: string): Environment => ({
+  ...(setting.startsWith('TWILIO_') ? WITH_TWILIO : WITH_ACS),
+  [INSTEAD_OF[setting] ?? '']: '',
+});
 
-const refusal = (environment: Readonly<Record<string, string | undefined>>): SettingsError => {
+/** The names of the refused settings. The error prints no value. */
+const refused = (environment: Environment): readonly string[] => {
   try {
     readSettings(environment);
   } catch (error) {
-    if (error instanceof SettingsError) return error;
+    if (!(error instanceof SettingsError)) throw error;
+    const names = [...new Set(error.problems.map(({ setting }) => setting))].toSorted();
+    expect(error.message).toMatch(/^The app cannot start:\n/);
+    for (const name of names) expect(error.message).toContain(`\n  ${name}: `);
+    for (const value of Object.values(environment))
+      expect(value.trim().length > 8 && `${error.stack}`.includes(value.trim()), `prints ${value}`).toBe(false);
+    return names;
   }
-  throw new Error('was not refused');
+  return [];
 };
 
-/** The names of the settings that are refused. */
-const refused = (environment: Readonly<Record<string, string | undefined>>): readonly string[] =>
-  [...new Set(refusal(environment).problems.map(({ setting }) => setting))].toSorted();
+/** A part of the settings, by a path such as `phone.attempts`. */
+const partOf = (environment: Environment, path: string): unknown =>
+  path.split('.').reduce<unknown>((part, step) => Reflect.get(Object(part), step), readSettings(environment));
 
-describe('settings', () => {
-  it('have defaults where they are not required', () => {
-    expect(readSettings(REQUIRED)).toEqual({
-      serviceName: 'Ridge Watch',
-      windowSeconds: 86_400,
-      detectionCategories: ['fire', 'smoke', 'structure'],
-      counterShards: 1,
-      eventRetentionDays: undefined,
-      backupContainerUrl: undefined,
-      tables: { connection: { connectionString: TABLES }, prefix: '' },
-      phone: {
-        connection: { connectionString: ACS },
-        caller: { phoneNumber: '+12065550199' },
-        cognitiveServicesEndpoint: 'https://speech.cognitiveservices.azure.com/',
-        resourceId: undefined,
-        tokenIssuer: 'https://acscallautomation.communication.azure.com',
-        tokenKeysUrl: 'https://acscallautomation.communication.azure.com/calling/keys',
-        callbackBaseUrl: 'https://watch.example.org',
-        testCallbackBaseUrl: undefined,
-        attempts: 3,
-        retryMs: 60_000,
-        deadlineMs: 1_800_000,
-        allowedPrefixes: undefined,
-        callsPerDay: 1_000,
-        callsAtOnce: 2,
-        sweepSchedule: '*/30 * * * * *',
-        retentionMs: 90 * DAY_MS,
-        ringMs: 60_000,
-        topic: undefined,
-        webhook: undefined,
-      },
-      phoneLacks: [],
-      sweep: { sweepSchedule: '*/30 * * * * *', retentionMs: 90 * DAY_MS },
-    });
-  });
-
-  it.each<[given: Record<string, string>, settings: object]>([
-    [{ SERVICE_NAME: '  Ridge & Valley  ', PATH: '/usr/bin' }, { serviceName: 'Ridge & Valley' }],
-    [{ CACHE_TS_UTC_WINDOW_SECONDS: '3600' }, { windowSeconds: 3_600 }],
-    [{ DETECTION_CATEGORIES: 'smoke, fog ,smoke,Fire_2' }, { detectionCategories: ['smoke', 'fog', 'Fire_2'] }],
-    [
-      { COUNTER_SHARDS: '64', EVENT_RETENTION_DAYS: '30' },
-      { counterShards: 64, eventRetentionDays: 30 },
-    ],
-    [
-      { TABLES_CONNECTION_STRING: '', TABLES_ENDPOINT: 'https://a.table.core.windows.net', TABLES_PREFIX: 'Stage1' },
-      { tables: { connection: { endpoint: 'https://a.table.core.windows.net' }, prefix: 'Stage1' } },
-    ],
-    [
-      { ACS_CONNECTION_STRING: '', ACS_ENDPOINT: 'https://calls.communication.azure.com' },
-      { phone: { connection: { endpoint: 'https://calls.communication.azure.com' } } },
-    ],
-    [
-      { ACS_SOURCE_PHONE_NUMBER: '', ACS_TEAMS_RESOURCE_ACCOUNT_ID: GUID },
-      { phone: { caller: { teamsResourceAccountId: GUID } } },
-    ],
-    [
-      { ACS_RESOURCE_ID: GUID, ACS_TOKEN_ISSUER: 'http://127.0.0.1:8/' },
-      {
-        phone: {
-          resourceId: GUID,
-          tokenIssuer: 'http://127.0.0.1:8/',
-          tokenKeysUrl: 'http://127.0.0.1:8/calling/keys',
-        },
-      },
-    ],
-    [{ ACS_TOKEN_KEYS_URL: 'https://keys.invalid/a' }, { phone: { tokenKeysUrl: 'https://keys.invalid/a' } }],
-    [{ CALLBACK_BASE_URL: 'http://localhost:7071//' }, { phone: { callbackBaseUrl: 'http://localhost:7071' } }],
-    [{ TEST_CALLBACK_BASE_URL: 'https://a.invalid/x/' }, { phone: { testCallbackBaseUrl: 'https://a.invalid/x' } }],
-    [{ CALL_ATTEMPTS: '5', CALL_RETRY_SECONDS: '5' }, { phone: { attempts: 5, retryMs: 5_000 } }],
-    [
-      { NOTIFICATION_DEADLINE_MINUTES: '1440', CALL_RING_SECONDS: '15' },
-      { phone: { deadlineMs: DAY_MS, ringMs: 15_000 } },
-    ],
-    [{ EVENT_TOPIC_ENDPOINT: TOPIC }, { phone: { topic: { endpoint: TOPIC, key: undefined } } }],
-    [
-      { EVENT_TOPIC_ENDPOINT: TOPIC, EVENT_TOPIC_KEY: 'a-key' },
-      { phone: { topic: { endpoint: TOPIC, key: 'a-key' } } },
-    ],
-    [
-      { PHONE_ALLOWED_PREFIXES: ' +1, +64 ,+1', CALLS_PER_DAY: '12' },
-      { phone: { allowedPrefixes: ['+1', '+64'], callsPerDay: 12 } },
-    ],
-    [{ CALLS_AT_ONCE: '100' }, { phone: { callsAtOnce: 100 } }],
-    [{ SWEEP_SCHEDULE: '0 */5 * * * 1-5' }, { sweep: { sweepSchedule: '0 */5 * * * 1-5' } }],
-    [{ CALL_RETENTION_DAYS: '7' }, { sweep: { retentionMs: 7 * DAY_MS }, phone: { retentionMs: 7 * DAY_MS } }],
-  ])('are taken as they are given: %o', (given, settings) => {
-    expect(withSettings(given)).toMatchObject(settings);
-  });
-
-  it('are those of Twilio where it is configured, or named; both and none named is an error', () => {
-    const { SERVICE_NAME, TABLES_CONNECTION_STRING, CALLBACK_BASE_URL } = REQUIRED;
-    const common = { SERVICE_NAME, TABLES_CONNECTION_STRING, CALLBACK_BASE_URL };
-    const twilio = {
-      TWILIO_ACCOUNT_SID: `AC${'1'.repeat(32)}`,
-      TWILIO_API_KEY_SID: `SK${'2'.repeat(32)}`,
-      TWILIO_API_KEY_SECRET: 'a-secret',
-      TWILIO_AUTH_TOKEN: 'a-token',
-      TWILIO_SOURCE_PHONE_NUMBER: '+12065550198',
-    };
-    const settings = { callsPerSecond: 1, voice: 'Polly.Joanna', authTokens: ['a-token'], source: '+12065550198' };
-    const own = { twilio: { ...settings, apiBaseUrl: 'https://api.twilio.com' } };
-    expect(readSettings({ ...common, ...twilio }).phone).toMatchObject(own);
-    const fast = { ...common, ...twilio, TWILIO_CALLS_PER_SECOND: '100' };
-    expect(readSettings(fast).phone).toMatchObject({ twilio: { callsPerSecond: 100 } });
-    const rotated = { ...common, ...twilio, TWILIO_SECONDARY_AUTH_TOKEN: 'the-next' };
-    expect(readSettings(rotated).phone).toMatchObject({ twilio: { authTokens: ['a-token', 'the-next'] } });
-    expect(readSettings({ ...REQUIRED, ...twilio, PHONE_PROVIDER: 'twilio' }).phone).toMatchObject(own);
-    expect(readSettings({ ...REQUIRED, ...twilio, PHONE_PROVIDER: 'acs' }).phone).toHaveProperty('connection');
-    const { ACS_CONNECTION_STRING: _, ...acs } = { ...REQUIRED, ACS_ENDPOINT: 'https://calls.communication.azure.com' };
-    for (const both of [REQUIRED, acs]) expect(refused({ ...both, ...twilio })).toEqual(['PHONE_PROVIDER']);
-    expect(refused({ ...common, PHONE_PROVIDER: 'twilio' })).toEqual(Object.keys(twilio).toSorted());
-    const reference = '@Microsoft.KeyVault(SecretUri=https://v.example/secrets/x)';
-    for (const [name, wrong] of [
-      ['PHONE_PROVIDER', 'vonage'],
-      ['TWILIO_ACCOUNT_SID', 'AC1'],
-      ['TWILIO_API_KEY_SID', `AC${'1'.repeat(32)}`],
-      ['TWILIO_API_KEY_SECRET', reference],
-      ['TWILIO_AUTH_TOKEN', reference],
-      ['TWILIO_SOURCE_PHONE_NUMBER', '12065550198'],
-      ['TWILIO_CALLS_PER_SECOND', '0'],
-      ['TWILIO_CALLS_PER_SECOND', '101'],
-      ['TWILIO_VOICE', 'a b'],
-      ['TWILIO_SECONDARY_AUTH_TOKEN', reference],
-      ['TWILIO_API_BASE_URL', 'http://api.example'],
-    ] as const) {
-      expect(refused({ ...common, ...twilio, [name]: wrong })).toEqual([name]);
+describe('numbers', () => {
+  it.each<[setting: string, path: string, fallback: number | undefined, least: number, most: number, unit?: number]>([
+    ['CACHE_TS_UTC_WINDOW_SECONDS', 'windowSeconds', 86_400, 1, 366 * 86_400],
+    ['COUNTER_SHARDS', 'counterShards', 1, 1, 64],
+    ['EVENT_RETENTION_DAYS', 'eventRetentionDays', undefined, 1, 36_500],
+    ['CALL_ATTEMPTS', 'phone.attempts', 3, 1, 10],
+    ['CALL_RETRY_SECONDS', 'phone.retryMs', 60, 5, 3_600, 1_000],
+    ['NOTIFICATION_DEADLINE_MINUTES', 'phone.deadlineMs', 30, 1, 1_440, 60_000],
+    ['CALL_RING_SECONDS', 'phone.ringMs', 60, 15, 110, 1_000],
+    ['CALLS_PER_DAY', 'phone.callsPerDay', 1_000, 1, 100_000],
+    ['CALLS_AT_ONCE', 'phone.callsAtOnce', 2, 1, 100],
+    ['CALL_RETENTION_DAYS', 'callRetentionMs', 90, 2, 3_650, 86_400_000],
+    ['TWILIO_CALLS_PER_SECOND', 'phone.twilio.callsPerSecond', 1, 1, 100],
+  ])('%s is %s: by default %d, from %d to %d', (setting, path, fallback, least, most, unit = 1) => {
+    const environment = around(setting);
+    expect(partOf(environment, path)).toBe(fallback && fallback * unit);
+    for (const value of [least, most]) {
+      expect(partOf({ ...environment, [setting]: ` ${value} ` }, path)).toBe(value * unit);
     }
-  });
-
-  it('leave room for the longest message in a call request to Twilio, all of it escaped', () => {
-    const name = '&'.repeat(200);
-    const base = `https://${'a'.repeat(492)}`;
-    const voice = 'x'.repeat(60);
-    expect(() => withSettings({ SERVICE_NAME: name, TWILIO_VOICE: voice })).not.toThrow();
-    const longest = { details: '&'.repeat(MAX_DETAILS_CHARACTERS), confirm: true };
-    const lengths = ALERT_TYPES.map((type) => longestTwiml(callMessage(name, type, longest), base, voice));
-    expect(Math.max(...lengths)).toBeLessThanOrEqual(MOST_TWIML_CHARACTERS);
-  });
-
-  it('need nothing of ACS where the phone is off', () => {
-    const { phone } = readSettings({ SERVICE_NAME: 'Ridge Watch', TABLES_CONNECTION_STRING: TABLES, PHONE: 'off' });
-    expect(phone).toBeUndefined();
+    for (const wrong of [least - 1, most + 1, -5, 1.5, '1e1', '0x10', 'one', '7 days']) {
+      expect([wrong, refused({ ...environment, [setting]: String(wrong) })]).toEqual([wrong, [setting]]);
+    }
   });
 });
 
-describe('wrong settings stop the app, each named, none printed', () => {
-  it.each<[setting: string, right: readonly string[], ...wrong: (string | undefined)[]]>([
-    ['SERVICE_NAME', ['x'.repeat(200)], undefined, '   ', 'x'.repeat(201), 'Ridge\nWatch'],
-    ['CACHE_TS_UTC_WINDOW_SECONDS', ['1', YEAR], '0', '-5', '1.5', '1e3', '0x10', 'day', String(Number(YEAR) + 1)],
-    ['DETECTION_CATEGORIES', [categories(64)], ',', 'fire,,smoke', 'fire,sm oke', 'fire;smoke', categories(65)],
-    ['COUNTER_SHARDS', ['1'], '0', '65', 'one', '4 shards'],
-    ['EVENT_RETENTION_DAYS', ['1', '36500'], '0', '36501', '1.5'],
-    ['TABLES_CONNECTION_STRING', ['UseDevelopmentStorage=true', LOCAL_TABLES, SIGNED_TABLES], undefined],
-    ['TABLES_CONNECTION_STRING', [], 'https://cameras.table.core.windows.net', 'AccountName=cameras'],
-    ['TABLES_CONNECTION_STRING', [], NOT_BASE64, `DefaultEndpointsProtocol=http;${ACCOUNT}`],
-    ['TABLES_CONNECTION_STRING', [], `${ACCOUNT};TableEndpoint=http://cameras.example.org/a`],
-    // Together with TABLES_CONNECTION_STRING.
-    ['TABLES_ENDPOINT', [], 'https://cameras.table.core.windows.net'],
-    ['TABLES_PREFIX', ['a'], '1st', 'a-b', 'x'.repeat(51)],
+const categories = (count: number) => Array.from({ length: count }, (_, index) => `c${index}`);
+const webhookSecret = (bytes: number) => `whsec_${Buffer.alloc(bytes, 'k').toString('base64')}`;
+const longBase = `https://${'a'.repeat(492)}`;
+
+describe('texts', () => {
+  it('have defaults', () => {
+    const tokenIssuer = 'https://acscallautomation.communication.azure.com';
+    expect(readSettings({ PATH: '/usr/bin', ...WITH_ACS })).toMatchObject({
+      serviceName: 'Ridge Watch',
+      detectionCategories: ['fire', 'smoke', 'structure'],
+      backupContainerUrl: undefined,
+      tables: { connection: { connectionString: TABLES }, prefix: '' },
+      phoneLacks: [],
+      sweepSchedule: '*/30 * * * * *',
+      phone: {
+        connection: { connectionString: ACS },
+        caller: { phoneNumber: '+12065550199' },
+        cognitiveServicesEndpoint: WITH_ACS.ACS_COGNITIVE_SERVICES_ENDPOINT,
+        resourceId: undefined,
+        tokenIssuer,
+        tokenKeysUrl: `${tokenIssuer}/calling/keys`,
+        callbackBaseUrl: 'https://watch.example.org',
+        testCallbackBaseUrl: undefined,
+        allowedPrefixes: undefined,
+        topic: undefined,
+        webhook: undefined,
+      },
+    });
+    expect(partOf(WITH_TWILIO, 'phone.twilio')).toEqual({
+      accountSid: TWILIO.TWILIO_ACCOUNT_SID,
+      apiKeySid: TWILIO.TWILIO_API_KEY_SID,
+      apiKeySecret: TWILIO.TWILIO_API_KEY_SECRET,
+      authTokens: [TWILIO.TWILIO_AUTH_TOKEN],
+      source: '+12065550198',
+      callsPerSecond: 1,
+      voice: 'Polly.Joanna',
+      apiBaseUrl: 'https://api.twilio.com',
+    });
+  });
+
+  it.each<[setting: string, given: string, path: string, value?: unknown]>([
+    ['SERVICE_NAME', 'x'.repeat(200), 'serviceName'],
+    ['SERVICE_NAME', ' A & B ', 'serviceName', 'A & B'],
+    ['DETECTION_CATEGORIES', categories(64).join(','), 'detectionCategories', categories(64)],
+    ['DETECTION_CATEGORIES', 'smoke, fog ,smoke,Fire_2', 'detectionCategories', ['smoke', 'fog', 'Fire_2']],
+    ['BACKUP_CONTAINER_URL', `${URL}/backups?sig=x`, 'backupContainerUrl'],
+    ['BACKUP_CONTAINER_URL', 'http://127.0.0.1:1/account/backups', 'backupContainerUrl'],
+    ['TABLES_CONNECTION_STRING', 'UseDevelopmentStorage=true', 'tables.connection.connectionString'],
+    ['TABLES_CONNECTION_STRING', LOCAL_TABLES, 'tables.connection.connectionString'],
+    ['TABLES_CONNECTION_STRING', SIGNED_TABLES, 'tables.connection.connectionString'],
+    ['TABLES_ENDPOINT', URL, 'tables.connection.endpoint'],
+    ['TABLES_PREFIX', 'a', 'tables.prefix'],
+    ['TABLES_PREFIX', `x${'1'.repeat(49)}`, 'tables.prefix'],
+    ['PHONE', 'off', 'phone', undefined],
+    ['ACS_CONNECTION_STRING', `endpoint=http://localhost:9/;accesskey=${KEY}`, 'phone.connection.connectionString'],
+    ['ACS_CONNECTION_STRING', `EndPoint=https://a/;AccessKey=${KEY};`, 'phone.connection.connectionString'],
+    ['ACS_ENDPOINT', URL, 'phone.connection.endpoint'],
+    ['ACS_SOURCE_PHONE_NUMBER', '+123456789012345', 'phone.caller.phoneNumber'],
+    ['ACS_TEAMS_RESOURCE_ACCOUNT_ID', GUID, 'phone.caller.teamsResourceAccountId'],
+    ['ACS_COGNITIVE_SERVICES_ENDPOINT', URL, 'phone.cognitiveServicesEndpoint'],
+    ['ACS_RESOURCE_ID', GUID, 'phone.resourceId'],
+    ['ACS_TOKEN_ISSUER', 'http://127.0.0.1:8/', 'phone.tokenIssuer'],
+    ['ACS_TOKEN_ISSUER', 'http://127.0.0.1:8/', 'phone.tokenKeysUrl', 'http://127.0.0.1:8/calling/keys'],
+    ['ACS_TOKEN_KEYS_URL', 'https://keys.invalid/a', 'phone.tokenKeysUrl'],
+    ['CALLBACK_BASE_URL', longBase, 'phone.callbackBaseUrl'],
+    ['CALLBACK_BASE_URL', 'http://[::1]:7071', 'phone.callbackBaseUrl'],
+    ['CALLBACK_BASE_URL', 'http://localhost:7071//', 'phone.callbackBaseUrl', 'http://localhost:7071'],
+    ['TEST_CALLBACK_BASE_URL', `${URL}/x/`, 'phone.testCallbackBaseUrl', `${URL}/x`],
+    ['PHONE_ALLOWED_PREFIXES', ' +1, +64 ,+1', 'phone.allowedPrefixes', ['+1', '+64']],
+    ['EVENT_TOPIC_ENDPOINT', URL, 'phone.topic', { endpoint: URL, key: undefined }],
+    ['SWEEP_SCHEDULE', '0 */5 * * * 1-5', 'sweepSchedule'],
+    ['TWILIO_SECONDARY_AUTH_TOKEN', 'next', 'phone.twilio.authTokens', [TWILIO.TWILIO_AUTH_TOKEN, 'next']],
+    ['TWILIO_VOICE', 'x'.repeat(60), 'phone.twilio.voice'],
+    ['TWILIO_API_BASE_URL', URL, 'phone.twilio.apiBaseUrl'],
+  ])('%s may be %j', (setting, given, path, ...[value = given]) => {
+    expect(partOf({ ...around(setting), [setting]: given }, path)).toEqual(given === 'off' ? undefined : value);
+  });
+
+  it.each<[setting: string, ...wrong: string[]]>([
+    ['SERVICE_NAME', '   ', 'x'.repeat(201), 'Ridge\nWatch'],
+    ['DETECTION_CATEGORIES', ',', 'fire,,smoke', 'fire,sm oke', 'fire;smoke', categories(65).join(',')],
+    ['BACKUP_CONTAINER_URL', 'http://a.example.org/backups', `${URL}/`, `${URL}/a/b/c`, 'backups'],
+    ['TABLES_CONNECTION_STRING', URL, 'AccountName=cameras', 'AccountName=cameras;AccountKey=not base64!'],
+    ['TABLES_CONNECTION_STRING', `DefaultEndpointsProtocol=http;${ACCOUNT}`, `${ACCOUNT};TableEndpoint=http://a.org/a`],
+    ['TABLES_ENDPOINT', 'http://127.0.0.1/', 'a.example.org'],
+    ['TABLES_PREFIX', '1st', 'a-b', 'x'.repeat(51)],
+    ['PHONE', 'maybe'],
+    ['PHONE_PROVIDER', 'vonage'],
     [
       'ACS_CONNECTION_STRING',
-      [`endpoint=http://localhost:9/;accesskey=${KEY}`, `EndPoint=https://a/;AccessKey=${KEY};`],
+      URL,
+      `endpoint=${URL}`,
+      `endpoint=${URL};accesskey=#`,
+      `endpoint=http://a/;accesskey=${KEY}`,
     ],
-    ['ACS_CONNECTION_STRING', [], undefined, 'https://calls.example.org', 'endpoint=https://calls.example.org/'],
-    [
-      'ACS_CONNECTION_STRING',
-      [],
-      `endpoint=http://calls.example.org/;accesskey=${KEY}`,
-      'endpoint=https://a/;accesskey=#',
-    ],
-    ['ACS_ENDPOINT', [], 'https://calls.communication.azure.com'],
-    ['ACS_SOURCE_PHONE_NUMBER', ['+123456789012345'], undefined, '2065550199', '+1 206 555 0199', '+02065550199'],
-    ['ACS_SOURCE_PHONE_NUMBER', [], '+1234567890123456'],
-    // Together with ACS_SOURCE_PHONE_NUMBER.
-    ['ACS_TEAMS_RESOURCE_ACCOUNT_ID', [], GUID],
-    ['ACS_COGNITIVE_SERVICES_ENDPOINT', [], undefined, 'speech.cognitiveservices.azure.com', 'http://127.0.0.1/'],
-    ['ACS_RESOURCE_ID', [GUID], 'two words'],
-    ['ACS_TOKEN_ISSUER', [], 'http://issuer.example.org'],
-    ['ACS_TOKEN_KEYS_URL', [], 'file:///etc/keys'],
-    ['CALLBACK_BASE_URL', [`https://${'a'.repeat(492)}`], `https://${'a'.repeat(493)}`, 'https://watch.example.org/&'],
-    ['CALLBACK_BASE_URL', ['http://[::1]:7071'], undefined, 'http://watch.example.org', 'http://127.0.0.1.example.org'],
-    ['CALLBACK_BASE_URL', [], 'https://watch.example.org/?x=1', 'https://user:secret@watch.example.org'],
-    ['TEST_CALLBACK_BASE_URL', [], 'ftp://tunnel.example.org', 'tunnel'],
-    ['PHONE', ['on'], 'maybe'],
-    ['CALL_ATTEMPTS', ['1', '10'], '0', '11'],
-    ['CALL_RETRY_SECONDS', ['5', '3600'], '4', '3601'],
-    ['NOTIFICATION_DEADLINE_MINUTES', ['1', '1440'], '0', '1441'],
-    ['PHONE_ALLOWED_PREFIXES', [], '1,64', '+1,,+64', '+', '+1,+'],
-    ['CALL_RING_SECONDS', ['15', '110'], '14', '111'],
-    ['EVENT_TOPIC_ENDPOINT', [], 'http://outcomes.example.org/api/events'],
-    ['CALLS_PER_DAY', ['1', '100000'], '0', '100001'],
-    ['CALLS_AT_ONCE', ['1', '100'], '0', '101', 'two'],
-    ['SWEEP_SCHEDULE', [], '1 2 3 4 5', 'every minute of the day now', '60 * * * * *', '0 0 0 0 * *', '0 0 0 * * 7'],
-    ['CALL_RETENTION_DAYS', ['2', '3650'], '1', '3651'],
-  ])('%s, but none of %j', (setting, right, ...wrong) => {
-    for (const value of right) expect(() => withSettings({ [setting]: value })).not.toThrow();
-    for (const value of wrong) {
-      const { problems, message } = refusal({ ...REQUIRED, [setting]: value });
-      const named = [...new Set(problems.map((problem) => problem.setting))];
-      expect({ value, named }).toEqual({ value, named: [setting] });
-      expect(message).toContain(`  ${setting}: `);
-      const printable = (value ?? '').trim();
-      expect(printable.length > 8 && message.includes(printable), 'the value is printed').toBe(false);
+    ['ACS_ENDPOINT', 'http://127.0.0.1/'],
+    ['ACS_SOURCE_PHONE_NUMBER', '2065550199', '+1 206 555 0199', '+02065550199', '+1234567890123456'],
+    ['ACS_TEAMS_RESOURCE_ACCOUNT_ID', 'x'],
+    ['ACS_COGNITIVE_SERVICES_ENDPOINT', 'speech.cognitiveservices.azure.com', 'http://127.0.0.1/'],
+    ['ACS_RESOURCE_ID', 'two words'],
+    ['ACS_TOKEN_ISSUER', 'http://issuer.example.org', 'issuer'],
+    ['ACS_TOKEN_KEYS_URL', 'file:///etc/keys'],
+    ['CALLBACK_BASE_URL', `${longBase}a`, `${URL}/&`, `${URL}/?x=1`, 'https://user:secret@watch.example.org'],
+    ['CALLBACK_BASE_URL', 'http://watch.example.org', 'http://127.0.0.1.example.org'],
+    ['TEST_CALLBACK_BASE_URL', 'ftp://tunnel.example.org', 'tunnel'],
+    ['PHONE_ALLOWED_PREFIXES', '1,64', '+1,,+64', '+', '+1,+'],
+    ['EVENT_TOPIC_ENDPOINT', 'http://a.invalid'],
+    ['SWEEP_SCHEDULE', '1 2 3 4 5', 'every minute of the day now', '60 * * * * *', '0 0 0 0 * *', '0 0 0 * * 7'],
+    ['TWILIO_ACCOUNT_SID', 'AC1', `SK${'1'.repeat(32)}`],
+    ['TWILIO_API_KEY_SID', `AC${'1'.repeat(32)}`],
+    ['TWILIO_API_KEY_SECRET', UNRESOLVED, 'two words'],
+    ['TWILIO_AUTH_TOKEN', UNRESOLVED],
+    ['TWILIO_SECONDARY_AUTH_TOKEN', UNRESOLVED],
+    ['TWILIO_SOURCE_PHONE_NUMBER', '12065550198'],
+    ['TWILIO_VOICE', 'a b', 'x'.repeat(61)],
+    ['TWILIO_API_BASE_URL', 'http://api.example'],
+  ])('%s may not be one of %j', (setting, ...wrong) => {
+    for (const value of wrong)
+      expect([value, refused({ ...around(setting), [setting]: value })]).toEqual([value, [setting]]);
+  });
+
+  it('an outcome webhook has an https URL and a secret of 24 to 64 bytes; a topic may have a key', () => {
+    const given = (bytes: number) => ({ OUTCOME_WEBHOOK_URL: URL, OUTCOME_WEBHOOK_SECRET: webhookSecret(bytes) });
+    for (const bytes of [24, 25, 26, 64]) {
+      const webhook = { url: URL, secret: webhookSecret(bytes) };
+      expect(partOf({ ...WITH_ACS, ...given(bytes) }, 'phone.webhook')).toEqual(webhook);
     }
+    for (const bytes of [23, 65]) expect(refused({ ...WITH_ACS, ...given(bytes) })).toEqual(['OUTCOME_WEBHOOK_SECRET']);
+    const wrong = { OUTCOME_WEBHOOK_SECRET: KEY.repeat(4), OUTCOME_WEBHOOK_URL: 'http://a.invalid' };
+    expect(refused({ ...WITH_ACS, ...wrong })).toEqual(['OUTCOME_WEBHOOK_SECRET', 'OUTCOME_WEBHOOK_URL']);
+    const topic = { EVENT_TOPIC_ENDPOINT: URL, EVENT_TOPIC_KEY: 'a-key' };
+    expect(partOf({ ...WITH_TWILIO, ...topic }, 'phone.topic')).toEqual({ endpoint: URL, key: 'a-key' });
   });
 
-  it('all at once in one message', () => {
-    const { problems, message } = refusal({ COUNTER_SHARDS: '65', TABLES_PREFIX: '-', ACS_RESOURCE_ID: 'a b' });
-    const names = [
-      'ACS_COGNITIVE_SERVICES_ENDPOINT',
-      'ACS_CONNECTION_STRING',
-      'ACS_RESOURCE_ID',
-      'ACS_SOURCE_PHONE_NUMBER',
-      'CALLBACK_BASE_URL',
-      'COUNTER_SHARDS',
-      'SERVICE_NAME',
-      'TABLES_CONNECTION_STRING',
-      'TABLES_PREFIX',
-    ];
-    expect(problems.map(({ setting }) => setting).sort()).toEqual(names);
-    expect(message.split('\n')).toHaveLength(1 + names.length);
-    expect(message).toMatch(/^The app cannot start:\n/);
-  });
-
-  it('without one value, whatever they hold', () => {
-    const secrets = Object.fromEntries(
-      Object.keys(settingSchemas).map((name) => [name, `s3cret;${name.length} \u0000 +`]),
+  it('leave room for the longest message in a call request to Twilio, all of it escaped', () => {
+    const longest = { details: '&'.repeat(MAX_DETAILS_CHARACTERS), confirm: true };
+    const lengths = ALERT_TYPES.map((type) =>
+      longestTwiml(callMessage('&'.repeat(200), type, longest), longBase, 'x'.repeat(60)),
     );
-    const { message, stack } = refusal(secrets);
-    expect(`${message}${stack}`).not.toContain('s3cret');
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(MOST_TWIML_CHARACTERS);
+  });
+});
+
+describe('settings together', () => {
+  const acs = ['ACS_COGNITIVE_SERVICES_ENDPOINT', 'ACS_CONNECTION_STRING', 'ACS_SOURCE_PHONE_NUMBER'];
+  const [token, ...others] = ['TWILIO_AUTH_TOKEN', 'TWILIO_ACCOUNT_SID', 'TWILIO_API_KEY_SECRET', 'TWILIO_API_KEY_SID'];
+  it.each<[what: string, environment: Environment, ...refused: string[]]>([
+    ['none', {}, ...acs, 'CALLBACK_BASE_URL', 'SERVICE_NAME', 'TABLES_CONNECTION_STRING'],
+    ['empty ones', { ...WITH_ACS, SERVICE_NAME: ' ', CALLBACK_BASE_URL: '' }, 'CALLBACK_BASE_URL', 'SERVICE_NAME'],
+    ['no phone', BASE, ...acs, 'CALLBACK_BASE_URL'],
+    ['PHONE=off', { ...BASE, PHONE: 'off' }],
+    ['many wrong ones', { ...WITH_ACS, COUNTER_SHARDS: '65', PHONE: 'x' }, 'COUNTER_SHARDS', 'PHONE'],
+    ['two storages', { ...WITH_ACS, TABLES_ENDPOINT: URL }, 'TABLES_ENDPOINT'],
+    ['two ACS connections', { ...WITH_ACS, ACS_ENDPOINT: URL }, 'ACS_ENDPOINT'],
+    ['two callers', { ...WITH_ACS, ACS_TEAMS_RESOURCE_ACCOUNT_ID: GUID }, 'ACS_TEAMS_RESOURCE_ACCOUNT_ID'],
+    ['ACS by its connection string, and Twilio', { ...WITH_ACS, ...TWILIO }, 'PHONE_PROVIDER'],
+    ['ACS by its endpoint, and Twilio', { ...WITH_TWILIO, ACS_ENDPOINT: URL }, 'PHONE_PROVIDER'],
+    ['Twilio by name alone', { ...WITH_ACS, PHONE_PROVIDER: 'twilio' }, ...Object.keys(TWILIO).toSorted()],
+    ['a part of Twilio', { ...BASE, ...TWILIO_NUMBER, [token]: 'x' }, 'CALLBACK_BASE_URL', ...others],
+    ['a key without its topic', { ...WITH_ACS, EVENT_TOPIC_KEY: 'x' }, 'EVENT_TOPIC_ENDPOINT'],
+    ['a webhook alone', { ...BASE, PHONE: 'off', OUTCOME_WEBHOOK_URL: URL }, 'OUTCOME_WEBHOOK_SECRET'],
+    ['a secret alone', { ...WITH_TWILIO, OUTCOME_WEBHOOK_SECRET: webhookSecret(24) }, 'OUTCOME_WEBHOOK_URL'],
+  ])('%s', (_what, environment, ...names) => {
+    expect(refused(environment)).toEqual(names);
+  });
+
+  it('the named provider places the calls; with the phone off the settings that it lacks are named', () => {
+    for (const provider of ['acs', 'twilio']) {
+      const { phone = {} } = readSettings({ ...WITH_ACS, ...TWILIO, PHONE_PROVIDER: provider });
+      expect('twilio' in phone).toBe(provider === 'twilio');
+    }
+    expect(readSettings({ ...BASE, PHONE: 'off' }).phoneLacks.toSorted()).toEqual([...acs, 'CALLBACK_BASE_URL']);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Takes the picture of the page that stands in the README: run `npm start`, `npm run demo`, and then `node --import tsx infra/cli/screenshot.ts
- * [URL]`. The simulated phone of that run calls some people first.
+ * Takes the picture of the README: run `npm start`, `npm run demo`, and then `node --import tsx infra/cli/screenshot.ts [URL]`. The simulated phone
+ * of that run places some calls first.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 

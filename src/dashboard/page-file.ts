@@ -2,32 +2,28 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The file of the dashboard beside the bundle; the build makes it. */
+/** The build writes it next to the bundle. */
 export const DASHBOARD_FILE = 'dashboard.html';
 
-/** The same, compressed by the build. */
+/** The page, compressed by the build. */
 export const DASHBOARD_GZIP_FILE = `${DASHBOARD_FILE}.gz`;
 
-/**
- * The comment in the file that holds the page's Content-Security-Policy: it is sent as a header, because `frame-ancestors` has no
- * effect inside the page.
- */
+/** The comment that holds the page's policy. The policy is sent as a header: `frame-ancestors` has no effect inside a page. */
 export const policyComment = (policy: string): string => `<!-- Content-Security-Policy: ${policy} -->`;
 
-/** The page, ready to be answered. */
 export interface DashboardPage {
   readonly contentSecurityPolicy: string;
-  /** Strong, of the page and its policy. */
+  /** A strong tag of the page and its policy. */
   readonly etag: string;
   readonly html: Uint8Array;
   readonly gzipped: Uint8Array;
 }
 
 /**
- * The page, read when it is first asked for and never again: a cold start does not pay for it.
+ * Reads the page at the first request, and keeps it: a cold start does not wait for it.
  *
- * @param directory where the bundle is
- * @returns a function that rejects where the file is missing or not what the build makes, and tries again the next time
+ * @param directory the directory of the bundle
+ * @returns a function that rejects without a usable file, and reads again at the next request
  */
 export const dashboardPage = (directory: string): (() => Promise<DashboardPage>) => {
   let reading: Promise<DashboardPage> | undefined;

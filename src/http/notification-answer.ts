@@ -1,9 +1,8 @@
 import * as z from 'zod';
-
 import { ALERT_TYPE_NAMES } from '../calls/model/alert-types.ts';
-import { OUTCOMES } from '../calls/model/outcome.ts';
-import { MASKED_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
 import { WAITING_CODES } from '../calls/model/notification-request.ts';
+import { OUTCOMES } from '../calls/model/outcomes.ts';
+import { MASKED_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
 import { RECIPIENT_STATUSES } from '../calls/state/view.ts';
 
 const time = z.iso.datetime().meta({ description: 'UTC.', examples: ['2026-11-21T08:00:02.500Z'] });
@@ -38,7 +37,6 @@ const recipientSchema = z.object({
   since: time.optional().describe('Since when the recipient waits.'),
 });
 
-/** The state of a notification. */
 export const NOTIFICATION_STATUSES = ['in_progress', 'completed', 'stopped'] as const;
 
 /** The current state of a notification. */
@@ -71,7 +69,6 @@ export const notificationAnswer = z
   })
   .meta({ id: 'NotificationState', description: 'What became of a notification.' });
 
-/** An example, for the description. */
 export const NOTIFICATION_EXAMPLE: z.input<typeof notificationAnswer> = {
   notification_id: 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de',
   alert_type: 'ConfirmedFire',

@@ -15,47 +15,51 @@ interface ProblemType {
 
 /** The problems, by code. */
 export const PROBLEM_TYPES = {
-  invalid_request: { status: 400, title: 'A parameter, a header or a member of the body is wrong: see errors' },
-  events_refused: { status: 400, title: 'Some events are wrong: see errors. The others are recorded' },
+  invalid_request: { status: 400, title: 'A parameter, a header or a body member is invalid: see errors' },
+  events_refused: { status: 400, title: 'Some events are invalid: see errors. Valid events are stored' },
   not_cloudevents: { status: 400, title: 'The body must be a CloudEvent or an array of CloudEvents' },
   event_grid_schema: {
     status: 400,
-    title: 'The events are in the schema of Event Grid',
+    title: 'The events use the Event Grid schema',
     detail:
-      'These events are in the schema of Event Grid. Set the delivery schema of the event subscription to CloudEvents v1.0 (--event-delivery-schema cloudeventschemav1_0).',
+      'The events use the Event Grid schema. Set the delivery schema of the event subscription to CloudEvents v1.0 (--event-delivery-schema cloudeventschemav1_0).',
   },
   empty_body: { status: 400, title: 'The body is empty' },
   not_gzip: { status: 400, title: 'The body is not valid gzip' },
   not_utf8: { status: 400, title: 'The body is not valid UTF-8' },
   not_json: { status: 400, title: 'The body is not valid JSON' },
-  not_authorised: { status: 401, title: 'Not authorised' },
-  not_found: { status: 404, title: 'There is nothing of this name' },
-  unknown_notification: { status: 404, title: 'There is no notification of this id, or not any more' },
-  method_not_allowed: { status: 405, title: 'The path does not take this method' },
-  length_required: { status: 411, title: 'The body came in chunks and did not arrive: send Content-Length' },
+  not_authorised: { status: 401, title: 'The token or signature is missing or invalid' },
+  not_found: { status: 404, title: 'No resource has this path' },
+  unknown_notification: { status: 404, title: 'No notification has this id. Old notifications are deleted' },
+  method_not_allowed: { status: 405, title: 'The path does not accept this method' },
+  length_required: { status: 411, title: 'The body did not arrive because it was sent in chunks. Send Content-Length' },
   body_too_large: { status: 413, title: 'The body is too large' },
-  too_many_events: { status: 413, title: 'There are too many events' },
+  too_many_events: { status: 413, title: 'The request has too many events' },
   unsupported_encoding: { status: 415, title: 'The body has a Content-Encoding other than gzip' },
-  key_reused: { status: 422, title: 'This Idempotency-Key was used for another request in the last 24 hours' },
+  key_reused: { status: 422, title: 'Another request used this Idempotency-Key in the last 24 hours' },
   waves_too_late: {
     status: 422,
     title: 'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES',
-    detail: 'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES: fewer waves, or less time between them.',
+    detail:
+      'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES. Send fewer waves or a shorter wave_seconds.',
   },
-  impossible_number: { status: 422, title: 'No recipient has a number that can exist' },
-  nobody_allowed: { status: 422, title: 'None of the recipients may be called' },
-  unexpected: { status: 500, title: 'Something went wrong here. It has been logged' },
-  damaged_data: { status: 500, title: 'Stored data is damaged. It has been logged with the command that examines it' },
-  later_format: { status: 500, title: 'Stored data has a later format than this version of the service knows' },
-  nobody_callable: { status: 502, title: 'None of the calls could be placed: see calls' },
-  phone_off: { status: 503, title: 'The phone is switched off here (PHONE=off): nobody is called' },
+  impossible_number: { status: 422, title: 'None of these phone numbers can exist' },
+  nobody_allowed: { status: 422, title: 'The service may call none of these numbers: see calls' },
+  unexpected: { status: 500, title: 'The service failed unexpectedly. The log has the error' },
+  damaged_data: { status: 500, title: 'Stored data is damaged. The log names the command that examines it' },
+  later_format: {
+    status: 500,
+    title: 'A newer version of the service wrote the stored data. This version cannot read it',
+  },
+  nobody_callable: { status: 502, title: 'No call could be placed: see calls' },
+  phone_off: { status: 503, title: 'The phone is off (PHONE=off). The service calls nobody' },
   storage_unavailable: {
     status: 503,
-    title: 'Storage cannot do this now',
-    detail: 'Storage cannot do this now. Nothing is lost by sending the same again.',
+    title: 'Storage is unavailable',
+    detail: 'Storage is unavailable. Send the same request again later: nothing is lost.',
   },
-  token_not_checked: { status: 503, title: 'The token cannot be checked now' },
-  unhealthy: { status: 503, title: 'The service cannot work now' },
+  token_not_checked: { status: 503, title: 'The keys that verify the token are unreachable' },
+  unhealthy: { status: 503, title: 'Storage does not answer' },
 } as const satisfies Readonly<Record<string, ProblemType>>;
 
 /** What a problem is, for machines. */
@@ -63,28 +67,26 @@ export type ProblemCode = keyof typeof PROBLEM_TYPES;
 
 const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(PROBLEM_TYPES, code);
 
-/** All of them. */
 export const PROBLEM_CODES: readonly ProblemCode[] = Object.keys(PROBLEM_TYPES).filter(isProblemCode);
 
 /** The faults of a parameter, a header, a member of the body or an event, by code. */
 export const FAULTS = {
-  unknown: 'There is no parameter or member of this name.',
-  missing: 'It is required and was not given.',
-  empty: 'It is empty.',
-  repeated: 'It is given more than once.',
-  invalid: 'It has another type or form than it must have, or is none of the values that it may have.',
-  out_of_range: 'The number is below the least or above the greatest.',
+  unknown: 'No parameter or member has this name.',
+  missing: 'The value is required, and is missing.',
+  empty: 'The value is empty.',
+  repeated: 'The parameter is given more than once.',
+  invalid: 'The value has a wrong type or form, or is not one of the allowed values.',
+  out_of_range: 'The number is below the minimum or above the maximum.',
   too_long: 'The text is too long.',
-  too_many: 'There are too many of them.',
+  too_many: 'There are too many items.',
   too_early: 'The time is too early.',
-  too_late: 'The time is too late: more than a day ahead of now, or further from the start of a range than it may be.',
-  reversed: 'The start of a range is after its end.',
+  too_late: 'The time is more than a day ahead of now, or too long after the start of the range.',
+  reversed: 'The start of the range is after its end.',
   day_closed: 'The day of the event is closed: its counts are final.',
   changed_time: 'This event of this camera was first reported with another `ts_utc`.',
-  not_storable: 'Storage does not take the event in this form.',
+  not_storable: 'Storage cannot store the event.',
 } as const satisfies Readonly<Record<string, string>>;
 
-/** A fault, for machines. */
 export type FaultCode = keyof typeof FAULTS;
 
 /** Why a recipient is not called (yet), by the `code` in `calls`. */
@@ -93,11 +95,11 @@ export const CALL_REASONS = {
   not_allowed: 'Failed: `PHONE_ALLOWED_PREFIXES` does not allow this number.',
   refused: 'Failed: the telephone network or the phone service refuses this number, or the notification is over.',
   day_limit:
-    'The calls of this UTC day are used up (`CALLS_PER_DAY`): failed if they were when the request came, else waiting for the next day.',
+    'The calls of this UTC day are used up (`CALLS_PER_DAY`). Failed: they were when the request came. Waiting: for the next UTC day.',
   line: 'Waiting: no line is free (`CALLS_AT_ONCE`), or the call is being placed.',
-  number: 'Waiting: another call of this service to the same number is under way.',
+  number: 'Waiting: the service is already calling this number.',
   pause: 'Waiting: the phone service had no capacity, or asked for a pause.',
-  set_up: 'Waiting: the phone service does not accept this app. An operator has been told.',
+  set_up: 'Waiting: the phone service rejects this app. An alert tells the operator.',
   later_wave: 'Waiting: its wave has not begun.',
   redial: 'Waiting: it is called again after `CALL_RETRY_SECONDS`.',
 } as const satisfies Readonly<Record<FailedCode | WaitingCode, string>>;

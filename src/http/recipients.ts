@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { ALERT_TYPE_NAMES, type AlertType, findAlertType } from '../calls/model/alert-types.ts';
+import { ALERT_TYPE_NAMES } from '../calls/model/alert-types.ts';
 import type { Callee } from '../calls/model/notification-request.ts';
 import { parsePhoneNumber, PHONE_NUMBER_PATTERN, type PhoneNumber } from '../calls/model/phone-number.ts';
 import { visibleText } from './request-values.ts';
@@ -12,7 +12,7 @@ export const MAX_RECIPIENTS = 50;
 /** The most a body that names recipients may have, in bytes. */
 export const MAX_RECIPIENTS_BYTES = 64 * 1024;
 
-const NOT_A_NUMBER = 'must be a phone number in E.164 form, as +12065550100';
+const NOT_A_NUMBER = 'must be a phone number in E.164 form, such as +12065550100';
 const SOME_NUMBERS = 'must name at least one phone number';
 const TOO_MANY = `must name at most ${MAX_RECIPIENTS} phone numbers`;
 const LIST_RULE = `1 to ${MAX_RECIPIENTS} phone numbers in E.164 form; spaces around them and repeated ones are dropped.`;
@@ -58,7 +58,7 @@ const distinct = (waves: readonly (readonly Callee[])[], context: z.RefinementCt
 
 /** A flat list of recipients → one wave. */
 export const recipientList = z
-  .array(recipient, { error: 'must be an array of phone numbers, or of lists of them' })
+  .array(recipient, { error: 'must be an array of phone numbers, or of arrays of them' })
   .min(1, SOME_NUMBERS)
   .meta({
     maxItems: MAX_RECIPIENTS,
@@ -67,11 +67,10 @@ export const recipientList = z
   })
   .transform((callees, context) => distinct([callees], context));
 
-/** Recipients in waves. */
 export const recipientWaves = z
   .array(
     z
-      .array(recipient, { error: 'must be a list of phone numbers, as others are' })
+      .array(recipient, { error: 'must be an array of phone numbers, as the other waves are' })
       .min(1, SOME_NUMBERS)
       .meta({ maxItems: MAX_RECIPIENTS }),
   )
@@ -83,14 +82,6 @@ export const recipientWaves = z
   })
   .transform(distinct);
 
-/** The name of an alert type. */
 export const alertTypeName = z
   .enum(ALERT_TYPE_NAMES, { error: `must be one of ${ALERT_TYPE_NAMES.join(', ')}` })
   .meta({ description: 'What is reported; it decides what is said.', examples: ['ConfirmedFire'] });
-
-/** The alert type of a name that {@link alertTypeName} has checked. */
-export const alertTypeOf = (name: z.output<typeof alertTypeName>): AlertType => {
-  const alertType = findAlertType(name);
-  if (alertType === undefined) throw new TypeError('an alert type without a row');
-  return alertType;
-};

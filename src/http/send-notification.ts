@@ -1,18 +1,12 @@
 import * as z from 'zod';
 
+import { alertTypeOf } from '../calls/model/alert-types.ts';
 import type { Phone as CallsPhone } from '../calls/phone.ts';
 import { MAX_DETAILS_CHARACTERS } from '../calls/rules/message.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer } from './placed-calls.ts';
 import { listNotifications } from './read-notifications.ts';
-import {
-  alertTypeName,
-  alertTypeOf,
-  MAX_RECIPIENTS,
-  MAX_RECIPIENTS_BYTES,
-  recipientList,
-  recipientWaves,
-} from './recipients.ts';
+import { alertTypeName, MAX_RECIPIENTS, MAX_RECIPIENTS_BYTES, recipientList, recipientWaves } from './recipients.ts';
 import { spokenText, visibleText } from './request-values.ts';
 import { type BodyHeaders, jsonBody, type RequestBody } from './route/body.ts';
 import { fault } from './route/faults.ts';

@@ -1,9 +1,10 @@
 import * as z from 'zod';
 
+import { alertTypeOf } from '../calls/model/alert-types.ts';
 import type { Phone as CallsPhone } from '../calls/phone.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer } from './placed-calls.ts';
-import { alertTypeName, alertTypeOf, MAX_RECIPIENTS_BYTES, recipientList } from './recipients.ts';
+import { alertTypeName, MAX_RECIPIENTS_BYTES, recipientList } from './recipients.ts';
 import { flag } from './request-values.ts';
 import { jsonBody } from './route/body.ts';
 import { parameter } from './route/fields.ts';

@@ -1,14 +1,12 @@
 import type { Connection } from '../azure/connection.ts';
 import { isHttpsOrLoopback, text } from './rules.ts';
-import type { SettingProblem } from './settings-error.ts';
+import type { Given, SettingProblem } from './settings-error.ts';
 
 /**
  * The connection from one of two settings, or the fault: both are set, or neither.
- *
- * @param given settings by name, without empty ones
  */
 export const oneConnection = (
-  given: Readonly<Record<string, string | undefined>>,
+  given: Given,
   [connectionStringName, endpointName]: readonly [connectionString: string, endpoint: string],
 ): Connection | SettingProblem => {
   const chosen = oneOf(given, [connectionStringName, endpointName]);
@@ -19,18 +17,16 @@ export const oneConnection = (
 
 /**
  * The given setting of two, or the fault.
- *
- * @param given settings by name, without empty ones
  */
 export const oneOf = (
-  given: Readonly<Record<string, string | undefined>>,
+  given: Given,
   [first, second]: readonly [string, string],
 ): { readonly name: string } | SettingProblem => {
   if (given[first] !== undefined && given[second] !== undefined) {
     return { setting: second, detail: `cannot be set together with ${first}` };
   }
   if (given[first] === undefined && given[second] === undefined) {
-    return { setting: first, detail: `is required, or ${second}` };
+    return { setting: first, detail: `is required unless ${second} is set` };
   }
   return { name: given[first] === undefined ? second : first };
 };
@@ -47,8 +43,7 @@ const partsOf = (value: string): ReadonlyMap<string, string> | undefined => {
   return parts;
 };
 
-const isBase64 = (value: string | undefined): boolean =>
-  value !== undefined && value !== '' && value.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(value);
+const isBase64 = (value = ''): boolean => value !== '' && Buffer.from(value, 'base64').toString('base64') === value;
 
 const isTablesConnectionString = (value: string): boolean => {
   const parts = partsOf(value);

@@ -15,7 +15,7 @@ import {
   webhookSecret,
   wholeNumber,
 } from './rules.ts';
-import { type SettingProblem, SettingsError } from './settings-error.ts';
+import { type Given, type SettingProblem, SettingsError } from './settings-error.ts';
 import { isTwilioGiven, twilioProblems, twilioSchemas, type TwilioSettings, twilioSettings } from './twilio.ts';
 
 /** The default issuer of the token on ACS callbacks; its keys are below it. */
@@ -53,13 +53,6 @@ export const phoneSchemas = {
 
 type PhoneValues = Readonly<z.output<z.ZodObject<typeof phoneSchemas>>>;
 
-/** The settings of the phone's cleanup, on or off. */
-export interface SweepSettings {
-  readonly sweepSchedule: string;
-  /** How long rows about calls are kept, in milliseconds. */
-  readonly retentionMs: number;
-}
-
 /** The settings of the phone, as the service uses them, with the settings of its provider. */
 export type PhoneSettings = CallingSettings & (AcsSettings | { readonly twilio: TwilioSettings });
 
@@ -75,7 +68,7 @@ export interface AcsSettings {
 }
 
 /** The settings that all providers share. */
-export interface CallingSettings extends SweepSettings {
+export interface CallingSettings {
   /** Base of the callback paths, without a slash at its end. */
   readonly callbackBaseUrl: string;
   /** Debug builds: the base for test calls; undefined: the usual one. */
@@ -105,14 +98,10 @@ export interface TopicSettings {
   readonly key: string | undefined;
 }
 
-const DAY_MS = 86_400_000;
-
 /**
  * Everything that the phone cannot do without and that is not set, or set twice.
- *
- * @param given settings by name, without empty ones
  */
-export const phoneProblems = (given: Readonly<Record<string, string | undefined>>): readonly SettingProblem[] => {
+export const phoneProblems = (given: Given): readonly SettingProblem[] => {
   const isMissing = (name: string): boolean => given[name] === undefined;
   const topic =
     !isMissing('EVENT_TOPIC_KEY') && isMissing('EVENT_TOPIC_ENDPOINT')
@@ -130,19 +119,24 @@ export const phoneProblems = (given: Readonly<Record<string, string | undefined>
     provider === 'acs' ? ['ACS_COGNITIVE_SERVICES_ENDPOINT', 'CALLBACK_BASE_URL'] : ['CALLBACK_BASE_URL'];
   return [
     ...(provider === undefined && isMissing('PHONE_PROVIDER')
-      ? [{ setting: 'PHONE_PROVIDER', detail: 'is required where both are configured: acs or twilio' }]
+      ? [
+          {
+            setting: 'PHONE_PROVIDER',
+            detail: 'is required because ACS and Twilio are both configured: set acs or twilio',
+          },
+        ]
       : []),
     ...(provider === 'acs'
       ? [oneOf(given, CONNECTION), oneOf(given, CALLER)].filter((found) => 'setting' in found)
       : []),
     ...(provider === 'twilio' ? twilioProblems(given) : []),
-    ...required.filter(isMissing).map((setting) => ({ setting, detail: 'is required, or PHONE=off' })),
+    ...required.filter(isMissing).map((setting) => ({ setting, detail: 'is required unless PHONE=off' })),
     ...outcomes,
   ];
 };
 
 /** The provider that places the calls: the named provider, otherwise the configured provider; undefined if both are configured. */
-const providerOf = (given: Readonly<Record<string, string | undefined>>): 'acs' | 'twilio' | undefined => {
+const providerOf = (given: Given): 'acs' | 'twilio' | undefined => {
   const named = given['PHONE_PROVIDER'];
   if (named !== undefined) return named === 'acs' || named === 'twilio' ? named : undefined;
   if (!isTwilioGiven(given)) return 'acs';
@@ -155,17 +149,12 @@ const CALLER = ['ACS_SOURCE_PHONE_NUMBER', 'ACS_TEAMS_RESOURCE_ACCOUNT_ID'] as c
 
 /**
  * The settings of the phone; undefined where it is off.
- *
- * @param given settings by name, without empty ones
  * @throws {SettingsError} with its {@link phoneProblems}
  */
-export const phoneSettings = (
-  given: Readonly<Record<string, string | undefined>>,
-  value: PhoneValues,
-): PhoneSettings | undefined => {
+export const phoneSettings = (given: Given, value: PhoneValues): PhoneSettings | undefined => {
   if (value.PHONE === 'off') return undefined;
   const { CALLBACK_BASE_URL: callbackBaseUrl } = value;
-  const own = providerOf(given) === 'twilio' ? ofTwilio(value) : acsSettings(given, value);
+  const own = providerOf(given) === 'twilio' ? twilioSettings(value) : acsSettings(given, value);
   if (own === undefined || callbackBaseUrl === undefined) throw new SettingsError(phoneProblems(given));
   return {
     ...own,
@@ -186,19 +175,10 @@ export const phoneSettings = (
       value.OUTCOME_WEBHOOK_URL === undefined || value.OUTCOME_WEBHOOK_SECRET === undefined
         ? undefined
         : { url: value.OUTCOME_WEBHOOK_URL, secret: value.OUTCOME_WEBHOOK_SECRET },
-    ...sweepSettings(value),
   };
 };
 
-const ofTwilio = (value: PhoneValues): { readonly twilio: TwilioSettings } | undefined => {
-  const twilio = twilioSettings(value);
-  return twilio && { twilio };
-};
-
-const acsSettings = (
-  given: Readonly<Record<string, string | undefined>>,
-  value: PhoneValues,
-): AcsSettings | undefined => {
+const acsSettings = (given: Given, value: PhoneValues): AcsSettings | undefined => {
   const connection = oneConnection(given, CONNECTION);
   const { ACS_COGNITIVE_SERVICES_ENDPOINT: cognitiveServicesEndpoint } = value;
   if ('setting' in connection || cognitiveServicesEndpoint === undefined) return undefined;
@@ -215,9 +195,3 @@ const acsSettings = (
     tokenKeysUrl: value.ACS_TOKEN_KEYS_URL ?? `${value.ACS_TOKEN_ISSUER.replace(/\/+$/, '')}/calling/keys`,
   };
 };
-
-/** Reads the settings of the phone's cleanup, on or off. */
-export const sweepSettings = (value: PhoneValues): SweepSettings => ({
-  sweepSchedule: value.SWEEP_SCHEDULE,
-  retentionMs: value.CALL_RETENTION_DAYS * DAY_MS,
-});

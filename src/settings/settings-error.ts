@@ -1,3 +1,6 @@
+/** Settings by name, without empty ones. */
+export type Given = Readonly<Record<string, string | undefined>>;
+
 /** A problem with one setting: its name and its fault, never its value. */
 export interface SettingProblem {
   readonly setting: string;

@@ -2,7 +2,7 @@ import type * as z from 'zod';
 
 import { type PhoneNumber, parsePhoneNumber } from '../calls/model/phone-number.ts';
 import { baseUrl, phoneNumber, text, wholeNumber } from './rules.ts';
-import type { SettingProblem } from './settings-error.ts';
+import type { Given, SettingProblem } from './settings-error.ts';
 
 const sid = (prefix: string) =>
   text.regex(new RegExp(`^${prefix}[0-9A-Fa-f]{32}$`), `must be ${prefix} and 32 hexadecimal digits`);
@@ -19,7 +19,7 @@ export const twilioSchemas = {
   TWILIO_SOURCE_PHONE_NUMBER: phoneNumber.optional(),
   TWILIO_CALLS_PER_SECOND: wholeNumber(1, 100).prefault('1'),
   TWILIO_VOICE: text
-    .regex(/^[A-Za-z][\w.-]{0,59}$/, 'must be the name of a voice, as Polly.Joanna')
+    .regex(/^[A-Za-z][\w.-]{0,59}$/, 'must be the name of a voice, such as Polly.Joanna')
     .prefault('Polly.Joanna'),
   TWILIO_API_BASE_URL: baseUrl.prefault('https://api.twilio.com'),
 } as const;
@@ -33,16 +33,14 @@ const REQUIRED = [
   'TWILIO_SOURCE_PHONE_NUMBER',
 ] as const;
 
-type Given = Readonly<Record<string, string | undefined>>;
-
-/** Whether anything of Twilio is configured. @param given settings by name, without empty ones */
+/** Whether anything of Twilio is configured. */
 export const isTwilioGiven = (given: Given): boolean => REQUIRED.some((name) => given[name] !== undefined);
 
-/** Everything of Twilio that the phone cannot do without and that is not set. @param given settings by name, without empty ones */
+/** Everything of Twilio that the phone cannot do without and that is not set. */
 export const twilioProblems = (given: Given): readonly SettingProblem[] =>
   REQUIRED.filter((name) => given[name] === undefined).map((setting) => ({
     setting,
-    detail: 'is required, or PHONE=off',
+    detail: 'is required unless PHONE=off',
   }));
 
 /** How Twilio is reached and how it calls. */
@@ -61,14 +59,16 @@ export interface TwilioSettings {
 }
 
 /** The settings of Twilio; undefined where one is missing that {@link twilioProblems} names. */
-export const twilioSettings = (value: z.output<z.ZodObject<typeof twilioSchemas>>): TwilioSettings | undefined => {
+export const twilioSettings = (
+  value: z.output<z.ZodObject<typeof twilioSchemas>>,
+): { readonly twilio: TwilioSettings } | undefined => {
   const { TWILIO_ACCOUNT_SID: accountSid, TWILIO_API_KEY_SID: apiKeySid, TWILIO_API_KEY_SECRET: apiKeySecret } = value;
   const { TWILIO_AUTH_TOKEN: authToken, TWILIO_SECONDARY_AUTH_TOKEN: second } = value;
   const { TWILIO_SOURCE_PHONE_NUMBER: number } = value;
   const source = parsePhoneNumber(number ?? '');
   if (accountSid === undefined || apiKeySid === undefined || apiKeySecret === undefined) return undefined;
   if (authToken === undefined || source === undefined) return undefined;
-  return {
+  const twilio = {
     accountSid,
     apiKeySid,
     apiKeySecret,
@@ -78,4 +78,5 @@ export const twilioSettings = (value: z.output<z.ZodObject<typeof twilioSchemas>
     voice: value.TWILIO_VOICE,
     apiBaseUrl: value.TWILIO_API_BASE_URL,
   };
+  return { twilio };
 };

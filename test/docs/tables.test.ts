@@ -41,9 +41,12 @@ it('src/calls/README.md has the alert types of the service', () => {
 });
 
 it('infra/README.md has numbers of the simulator, with what they do there', () => {
-  const rows = tableOf('infra/README.md', 'The simulated phone');
+  const rows = [...readText('infra/README.md').matchAll(/^- `(\d\d)`: (.+)$/gm)].map(([, digits, name]) => [
+    digits,
+    name,
+  ]);
   expect(rows.length).toBeGreaterThan(20);
-  expect(SCENARIOS.map(({ digits, name }) => [digits, name])).toEqual(expect.arrayContaining([...rows]));
+  expect(SCENARIOS.map(({ digits, name }) => [digits, name])).toEqual(expect.arrayContaining(rows));
 });
 
 describe('infra/azure/README.md', () => {
@@ -76,7 +79,7 @@ describe('infra/azure/README.md', () => {
       .map((path) => readText(`src/${path}`))
       .join('\n');
     const explained = tableOf(DEPLOY_PAGE, 'Logs').flatMap(([names = '']) => names.split(', '));
-    expect(explained.length).toBeGreaterThan(10);
+    expect(explained.length).toBeGreaterThan(5);
     expect(explained.filter((name) => !sources.includes(`'${name}'`))).toEqual([]);
   });
 });

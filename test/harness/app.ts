@@ -20,7 +20,7 @@ export interface AppOptions {
   readonly bundle?: 'debug' | 'release' | { readonly path: string };
   /** Default: the repository's host.json. */
   readonly hostJson?: string;
-  /** With it, the host demands this key as Azure does. */
+  /** The host demands this key as Azure does. */
   readonly functionKey?: string;
   /** With a function key: opens everything. */
   readonly masterKey?: string;
@@ -30,21 +30,14 @@ export interface AppOptions {
   readonly cwd?: string;
 }
 
-/** A running app in a process of its own. */
-export interface App {
+/** A running app in a process of its own. `stop` ends it gracefully, `kill` as a crash does. */
+export interface App extends Pick<ServiceProcess, 'pid' | 'exited' | 'stop' | 'kill'> {
   /** Without a slash at its end: `${app.url}/api/health`. */
   readonly url: string;
-  readonly pid: number | undefined;
-  /** Whether it was neither stopped nor killed yet. */
+  /** False once it was stopped or killed. */
   readonly isAlive: boolean;
-  /** Everything that the app has printed so far, in lines. */
+  /** All lines that the app has printed so far. */
   output(): string;
-  /** Ends it gracefully and waits until it has ended. */
-  stop(): Promise<void>;
-  /** Ends it at once, as a crash does; `exited` settles when it has ended. */
-  kill(): void;
-  /** Fulfils with the reason when the process has ended. */
-  readonly exited: Promise<string>;
 }
 
 /**
@@ -56,8 +49,9 @@ export interface App {
  */
 export const startApp = async (options: AppOptions): Promise<App> => onFreePort(async (port) => startOn(port, options));
 
-const startOn = async (port: number, options: AppOptions): Promise<App> => {
-  const {
+const startOn = async (
+  port: number,
+  {
     environment,
     bundle = 'debug',
     hostJson = HOST_JSON,
@@ -65,7 +59,8 @@ const startOn = async (port: number, options: AppOptions): Promise<App> => {
     masterKey,
     runsSchedules = true,
     cwd,
-  } = options;
+  }: AppOptions,
+): Promise<App> => {
   const url = `http://127.0.0.1:${port}`;
   const lines: string[] = [];
   const log = join(inject('appLogs'), `${port}-${randomBytes(4).toString('hex')}.log`);
@@ -102,9 +97,9 @@ const startOn = async (port: number, options: AppOptions): Promise<App> => {
     },
     exited: service.exited,
     output: () => lines.join('\n'),
-    stop: () => {
+    stop: async () => {
       isAlive = false;
-      return service.stop();
+      await service.stop();
     },
     kill: () => {
       isAlive = false;

@@ -1,42 +1,32 @@
 import { Agent, type IncomingMessage, type OutgoingHttpHeaders, request as send, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
-import type { Random } from '../../infra/cli/demo/random.ts';
 import { LoopbackServer } from './loopback-server.ts';
 
-/** A request as it arrived. */
-export interface PassingRequest {
-  readonly method: string;
-  /** Path and query. */
-  readonly path: string;
-  readonly body: string;
-}
-
-/** An answer, whole. */
-export interface PassingAnswer {
+interface PassingAnswer {
   readonly status: number;
   readonly headers?: OutgoingHttpHeaders;
-  readonly body?: Buffer | string;
+  readonly body?: Buffer;
 }
 
 /**
  * Has a request carried out, by another server than the usual one if its URL is given.
  *
- * @throws {Error} if the server is not there, or goes before it has answered
+ * @throws {Error} if the server is unreachable, or ends before it has answered
  */
-export type CarryOut = (url?: string) => Promise<PassingAnswer>;
+type CarryOut = (url?: string) => Promise<PassingAnswer>;
 
-/** What becomes of a request: the answer, or, where it throws, a connection that breaks. It may wait for something before or after. */
-export type Rule = (request: PassingRequest, carryOut: CarryOut) => Promise<PassingAnswer> | PassingAnswer;
-
-/** Nothing goes wrong. */
-export const CARRIED_OUT: Rule = (_, carryOut) => carryOut();
+/** What happens to a request: the answer, or, if it throws, a broken connection. It may wait before or after. */
+export type Rule = (
+  request: { readonly method: string; readonly path: string },
+  carryOut: CarryOut,
+) => Promise<PassingAnswer> | PassingAnswer;
 
 /**
- * A process is killed at one of its writes to tables; what it asks for at the same time may still be carried out, and nothing after that.
+ * Kills a process at one of its writes to tables. Its parallel requests may still be carried out, and no later one.
  *
- * @param number which write it is, whatever it writes; 1 is the first one
- * @param death whether that write was not carried out, or only its answer does not arrive
+ * @param number of the write, from 1
+ * @param death whether that write is not carried out, or only its answer is lost
  */
 export const killedAtWrite = (
   number: number,
@@ -52,27 +42,20 @@ export const killedAtWrite = (
       if (death === 'before its answer') await carryOut();
       kill();
     }
-    throw new Error('nobody is there any more');
+    throw new Error('the process is dead');
   };
 };
-
-/** A server that requests are split over. */
-export interface Backend {
-  /** Without a slash at its end. */
-  readonly url: string;
-  readonly isAlive: boolean;
-}
 
 const BAD_GATEWAY: PassingAnswer = { status: 502 };
 
 /**
- * As Azure's front end: each request goes to exactly one of the servers that are alive, and is answered 502 if none is, or if that one ends before it has
- * answered.
+ * As Azure's front end: each request goes to exactly one of the living servers. It is answered 502 if none lives, or if
+ * that server ends before it has answered.
  *
  * @param random `() => 0` always chooses the first one
  */
 export const splitOver =
-  (backends: readonly Backend[], random: Random): Rule =>
+  (backends: readonly { readonly url: string; readonly isAlive: boolean }[], random: () => number): Rule =>
   (_, carryOut) => {
     const living = backends.filter(({ isAlive }) => isAlive);
     const chosen = living[Math.floor(random() * living.length)];
@@ -80,7 +63,7 @@ export const splitOver =
   };
 
 /**
- * Stands between processes that talk over HTTP: counts what they ask, and a rule says what becomes of it.
+ * A proxy between processes that talk over HTTP. It counts requests, and a rule decides what happens to each.
  *
  * @example
  * const between = await Between.start(connectionString);
@@ -91,14 +74,14 @@ export const splitOver =
  * };
  */
 export class Between {
-  /** May be changed at any time. */
-  rule: Rule = CARRIED_OUT;
-  /** What was carried out so far, and by which server. */
-  readonly carriedOut: (Omit<PassingRequest, 'body'> & { readonly to: string })[] = [];
+  /** May be changed at any time. By default every request is carried out. */
+  rule: Rule = (_, carryOut) => carryOut();
+  /** The URL of the server for each request that was carried out. */
+  readonly carriedOut: string[] = [];
   readonly #named: string;
-  // A server may close what was idle for 5 s just as the next request is sent.
+  // A server may close a connection that was idle for 5 s just as the next request is sent.
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: 1_000 });
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #pending = new Set<Promise<unknown>>();
   #server: LoopbackServer | undefined;
 
   private constructor(named: string) {
@@ -108,14 +91,14 @@ export class Between {
   /**
    * Starts on a free port.
    *
-   * @param named what stands behind: a URL, or a connection string of Table Storage or ACS that has one; nothing if the rule names the servers
+   * @param named the server behind it: a URL, or a connection string of Table Storage that has one; empty if the rule names the servers
    */
   static async start(named = ''): Promise<Between> {
     const between = new Between(named);
     between.#server = await LoopbackServer.start((incoming, answer) => {
       const handled = between.#handle(incoming, answer).catch(() => void incoming.socket.resetAndDestroy());
-      between.#underWay.add(handled);
-      void handled.finally(() => between.#underWay.delete(handled));
+      between.#pending.add(handled);
+      void handled.finally(() => between.#pending.delete(handled));
     });
     return between;
   }
@@ -125,14 +108,14 @@ export class Between {
     return `http://127.0.0.1:${this.#server?.port}`;
   }
 
-  /** Names this process in place of what stands behind it. A signature covers the path and not the host: it is valid for both. */
+  /** Names this proxy instead of the server behind it. A signature covers the path and not the host: it is valid for both. */
   get connectionString(): string {
     return this.#named.replace(ORIGIN, this.url);
   }
 
-  /** Fulfils when nothing is under way: also what a process asked for before it died. */
+  /** Fulfils when no request is pending: also the requests of a process that died. */
   async settled(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
   async stop(): Promise<void> {
@@ -143,16 +126,15 @@ export class Between {
   async #handle(incoming: IncomingMessage, answer: ServerResponse): Promise<void> {
     const { method = '', url: path = '' } = incoming;
     const body = await buffer(incoming);
-    const given = await this.rule({ method, path, body: body.toString() }, async (url) => {
+    const given = await this.rule({ method, path }, async (url) => {
       const to = url ?? ORIGIN.exec(this.#named)?.[0] ?? '';
-      this.carriedOut.push({ method, path, to });
+      this.carriedOut.push(to);
       return this.#forward(incoming, body, to);
     });
-    answer.writeHead(given.status, given.headers);
-    answer.end(given.body);
+    answer.writeHead(given.status, given.headers).end(given.body);
   }
 
-  /** With all its headers, the `Host` included: what signs a request signs that as well. */
+  /** With all headers, including `Host`: the signature of a request covers it. */
   #forward({ method, url: path = '/', headers }: IncomingMessage, body: Buffer, to: string): Promise<PassingAnswer> {
     const { hostname, port } = new URL(to);
     const outgoing = send({ hostname, port, path, agent: this.#agent, method, headers });

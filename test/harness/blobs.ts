@@ -1,12 +1,6 @@
 import { createRequire } from 'node:module';
 
-import {
-  ContainerClient,
-  ContainerSASPermissions,
-  generateBlobSASQueryParameters,
-  SASProtocol,
-  StorageSharedKeyCredential,
-} from '@azure/storage-blob';
+import { ContainerClient, ContainerSASPermissions, SASProtocol, StorageSharedKeyCredential } from '@azure/storage-blob';
 
 import { onFreePort } from '../../infra/emulators/free-port.ts';
 import { ServiceProcess } from '../../infra/emulators/service-process.ts';
@@ -46,18 +40,13 @@ export const startBlobs = async (): Promise<Blobs> => {
   });
   return {
     container: async (name) => {
-      const url = `http://127.0.0.1:${port}/${ACCOUNT}/${name}`;
-      await new ContainerClient(url, KEY).create();
-      const signature = generateBlobSASQueryParameters(
-        {
-          containerName: name,
-          permissions: ContainerSASPermissions.parse('rcwdl'),
-          expiresOn: new Date(Date.now() + 3_600_000),
-          protocol: SASProtocol.HttpsAndHttp,
-        },
-        KEY,
-      );
-      return `${url}?${signature.toString()}`;
+      const client = new ContainerClient(`http://127.0.0.1:${port}/${ACCOUNT}/${name}`, KEY);
+      await client.create();
+      return client.generateSasUrl({
+        permissions: ContainerSASPermissions.parse('rcwdl'),
+        expiresOn: new Date(Date.now() + 3_600_000),
+        protocol: SASProtocol.HttpsAndHttp,
+      });
     },
     // Nothing is kept, and connections that clients keep open would hold it up.
     stop: () => service.kill(),

@@ -9,16 +9,11 @@ import { startAzurite } from '../../infra/emulators/azurite.ts';
 import { demandCleanLogs } from './app-logs.ts';
 import { buildCommands } from './built-command.ts';
 
-/** The scripts that many tests start, in infra. That they run with tsx as well is tested by `npm start`. */
+/** The scripts that tests start, in infra. `npm start` is tested with tsx. */
 const COMMANDS = {
   send: 'cli/send.ts',
-  export: 'cli/export.ts',
-  audit: 'cli/audit.ts',
   host: 'cli/functions-host.ts',
 } as const;
-
-/** The path of each as one file. */
-type BuiltCommands = Readonly<Record<keyof typeof COMMANDS, string>>;
 
 declare module 'vitest' {
   /** What all tests of a run share: `inject('bundles').debug` and so on. */
@@ -32,29 +27,21 @@ declare module 'vitest' {
     /** The paths of this run's bundles. */
     readonly bundles: { readonly debug: string; readonly release: string };
     /** The paths of the scripts that tests start. */
-    readonly commands: BuiltCommands;
+    readonly commands: Readonly<Record<keyof typeof COMMANDS, string>>;
   }
 }
 
-/**
- * Once per run: builds both bundles and the scripts that tests start, and starts one Azurite. In watch mode all of them are built anew before each
- * run. After the run: checks the logs of every app.
- */
+/** Once per run: builds the bundles and scripts (in watch mode before each run), starts Azurite, and at the end checks the logs of all apps. */
 export const setup = async (project: TestProject): Promise<() => Promise<void>> => {
   const directory = await mkdtemp(join(tmpdir(), 'wildfire-camera-activity-'));
   const bundles = { debug: join(directory, 'debug', 'main.cjs'), release: join(directory, 'release', 'main.cjs') };
-  const build = async (): Promise<BuiltCommands> => {
+  const build = async () => {
     const [built] = await Promise.all([
       buildCommands(directory, COMMANDS),
       buildApp({ outfile: bundles.debug, debug: true }),
       buildApp({ outfile: bundles.release, debug: false }),
     ]);
-    return {
-      send: built('send'),
-      export: built('export'),
-      audit: built('audit'),
-      host: built('host'),
-    };
+    return { send: built('send'), host: built('host') };
   };
   const appLogs = join(directory, 'app-logs');
   await mkdir(appLogs);

@@ -1,9 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-
 import { ALERT_TYPES, type AlertType } from '../../src/calls/model/alert-types.ts';
-import type { AttemptRef } from '../../src/calls/model/call-context.ts';
-import type { CallEvent } from '../../src/calls/model/call-event.ts';
-import { newNotificationId, parseCallId } from '../../src/calls/model/ids.ts';
+import { type AttemptRef, newNotificationId, parseCallId } from '../../src/calls/model/ids.ts';
+import type { CallEvent } from '../../src/calls/model/phone-line.ts';
 import type { InstructionRequest } from '../../src/calls/providers/callbacks.ts';
 import { callback } from '../../src/http/callback.ts';
 import { RefusalLog } from '../../src/http/refusal-log.ts';

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-
-import { parseCallEvents } from '../../src/calls/providers/acs/call-events.ts';
 import { ALERT_TYPES } from '../../src/calls/model/alert-types.ts';
-import type { CallEvent } from '../../src/calls/model/call-event.ts';
+import type { CallEvent } from '../../src/calls/model/phone-line.ts';
+import { parseCallEvents } from '../../src/calls/providers/acs/call-events.ts';
 import type { TokenVerdict } from '../../src/calls/providers/callbacks.ts';
 import { callback } from '../../src/http/callback.ts';
 import { RefusalLog } from '../../src/http/refusal-log.ts';
@@ -64,7 +63,7 @@ describe('a callback', () => {
     ['null', 'null', 400, NO_ARRAY],
     ['an event alone', event({ callConnectionId: 'a' }), 400, NO_ARRAY],
     ['too large', `"${'x'.repeat(1_048_576)}"`, 413, 'The body is larger than 1048576 bytes.'],
-    ['of 10,001 events', `[${'7,'.repeat(10_000)}7]`, 413, 'There are 10001 events; a callback takes 10000 at most.'],
+    ['of 10,001 events', `[${'7,'.repeat(10_000)}7]`, 413, 'The callback has 10001 events. The maximum is 10000.'],
   ])('whose body is %s is refused', async (_, body, status, detail) => {
     expect(problemOf(await post(body))).toEqual({ status, detail });
   });
@@ -101,12 +100,12 @@ describe('a callback', () => {
       await post('', handler, { authorization: 'x' }),
     ];
     for (const answer of answers) {
-      expect(problemOf(answer)).toEqual({ status: 401, detail: 'Not authorised.' });
+      expect(problemOf(answer)).toEqual({ status: 401, detail: 'The token or signature is missing or invalid.' });
       expect(answer.headers.get('www-authenticate')).toBe('Bearer');
     }
     verdict = 'unknown';
     const later = await post([], handler);
-    expect(problemOf(later)).toEqual({ status: 503, detail: 'The token cannot be checked now.' });
+    expect(problemOf(later)).toEqual({ status: 503, detail: 'The keys that verify the token are unreachable.' });
     expect(later.headers.get('retry-after')).toBe('2');
     expect(lines).toMatchObject([
       { event: 'callback refused', reason: 'no token', refused: 1 },

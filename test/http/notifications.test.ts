@@ -46,9 +46,9 @@ const FIRST = '+12065550100';
 const good = { channel: 'phone', alert_type: 'ConfirmedFire', recipients: [FIRST] };
 const callees = (...numbers: readonly string[]) => numbers.map((one) => ({ number: one }));
 const TYPES = 'must be one of Anomaly, PointOfInterest, ReportOfFire, ConfirmedFire, BurnJob, Custom';
-const A_LIST = 'must be an array of phone numbers, or of lists of them';
+const A_LIST = 'must be an array of phone numbers, or of arrays of them';
 const SOMEBODY = 'must name at least one phone number';
-const A_NUMBER = 'must be a phone number in E.164 form, as +12065550100';
+const A_NUMBER = 'must be a phone number in E.164 form, such as +12065550100';
 const TIME = 'must be a whole number from 30 to 3600';
 const NOT_VISIBLE = ['reference', 'must be 1 to 100 visible characters'] as const;
 const OBJECT = 'must be an object with channel, alert_type and recipients';
@@ -65,7 +65,10 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
     [{ ...good, recipients: FIRST }, ['recipients', A_LIST]],
     [{ recipients: [] }, ['channel', 'must be "phone"'], ['alert_type', TYPES], ['recipients', SOMEBODY]],
     [{ ...good, recipients: ['x', FIRST, 7, '2065550100'] }, [0, A_NUMBER], [2, A_NUMBER], [3, A_NUMBER]],
-    [{ ...good, confirm: true, recipients: [[FIRST], FIRST] }, [1, 'must be a list of phone numbers, as others are']],
+    [
+      { ...good, confirm: true, recipients: [[FIRST], FIRST] },
+      [1, 'must be an array of phone numbers, as the other waves are'],
+    ],
     [{ ...good, confirm: true, recipients: [[FIRST], []] }, ['recipients.1', SOMEBODY]],
     [{ ...good, confirm: true, recipients: [[FIRST], [FIRST, 'x']] }, [2, A_NUMBER]],
     [
@@ -120,7 +123,7 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
 
   it('a query parameter, a body that is too large, and malformed keys', async () => {
     const wrongQuery = problemOf(await post('notifications', good, '?alert_type=Custom'));
-    expect(wrongQuery.detail).toBe('alert_type is unknown: there are no parameters here');
+    expect(wrongQuery.detail).toBe('alert_type is unknown: this path has no parameters');
     const tooLarge = await post('notifications', `"${'x'.repeat(65_536)}"`);
     expect(problemOf(tooLarge)).toEqual({ status: 413, detail: 'The body is larger than 65536 bytes.' });
     const detail = 'must be 1 to 255 visible ASCII characters';
@@ -179,9 +182,10 @@ describe('POST /api/notifications hands on', () => {
   });
 });
 
-const LATE = 'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES: fewer waves, or less time between them.';
-const NONE = 'None of the calls could be placed: see calls.';
-const USED = 'This Idempotency-Key was used for another request in the last 24 hours.';
+const LATE =
+  'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES. Send fewer waves or a shorter wave_seconds.';
+const NONE = 'No call could be placed: see calls.';
+const USED = 'Another request used this Idempotency-Key in the last 24 hours.';
 
 describe('POST /api/notifications answers', () => {
   const id = newNotificationId(0, '3f0c0000-0000-4000-8000-0000000000e1');
@@ -196,11 +200,16 @@ describe('POST /api/notifications answers', () => {
   it.each<[Sent, status: number, detail: string, more: object]>([
     [{ kind: 'key of another request' }, 422, USED, {}],
     [{ kind: 'waves too late' }, 422, LATE, {}],
-    [{ kind: 'refused', calls: one }, 422, 'None of the recipients may be called.', { calls: [masked] }],
+    [
+      { kind: 'refused', calls: one },
+      422,
+      'The service may call none of these numbers: see calls.',
+      { calls: [masked] },
+    ],
     [
       { kind: 'refused', calls: [impossible] },
       422,
-      'No recipient has a number that can exist.',
+      'None of these phone numbers can exist.',
       { calls: [{ ...masked, code: 'impossible_number' }] },
     ],
     [{ kind: 'sent', id, calls: one }, 502, NONE, { notification_id: id, calls: [masked] }],
@@ -226,8 +235,8 @@ it.each([
 ])('%s of a notification of no possible id, or of an unknown one, is a 404', async (method, handler) => {
   const about = async (id: string) =>
     problemOf(await ask(handler, `/api/notifications/${id}`, { method, params: { id } }));
-  expect(await about('x')).toEqual({ status: 404, detail: 'There is nothing of this name.' });
-  const gone = 'There is no notification of this id, or not any more.';
+  expect(await about('x')).toEqual({ status: 404, detail: 'No resource has this path.' });
+  const gone = 'No notification has this id. Old notifications are deleted.';
   expect(await about('fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de')).toEqual({ status: 404, detail: gone });
 });
 

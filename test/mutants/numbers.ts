@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { parseSync, Visitor } from 'vite';
 import { z } from 'zod';
 
-import { numberOption, runCommand } from '../../infra/cli/command-line.ts';
+import { flagOption, numberOption, runCommand } from '../../infra/cli/command-line.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -50,12 +50,11 @@ const MUTANTS = {
   --of TEXT    only numbers of files whose path has this text
   --units      runs the unit tests alone, without the world of calls
   --workers N  how many are tried at the same time, 1 to 16; 2 by default`,
-  options: {
-    of: { type: 'string', default: '' },
-    units: { type: 'boolean', default: false },
-    workers: { type: 'string', default: '2' },
-  },
-  values: z.object({ of: z.string(), units: z.boolean(), workers: numberOption('workers', 1, 16).default(2) }),
+  values: z.object({
+    of: z.string().default(''),
+    units: flagOption,
+    workers: numberOption('workers', 1, 16).default(2),
+  }),
 } as const;
 
 /** A number of the source, and what it becomes. */

@@ -9,8 +9,10 @@ const COMMENTS = [
   'src/main.ts',
   'src/settings.ts',
   'src/{settings,storage,azure,http,analytics}/**/*.ts',
-  'src/calls/{model,rules,providers}/**/*.ts',
-  'infra/{azure,build}/**/*.ts',
+  'src/calls/**/*.ts',
+  'infra/**/*.ts',
+  'bench/**/*.ts',
+  'src/dashboard/**/*.{ts,tsx}',
 ];
 
 const NOT_OURS = ['**/node_modules/**', 'dist/**', 'package/**', 'coverage/**'];

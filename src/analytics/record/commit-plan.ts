@@ -116,7 +116,7 @@ class Draft {
     if (before !== undefined && before.ts !== message.ts) {
       return {
         code: 'changed_time',
-        refused: 'data.ts_utc is not the one that this event of this camera was first reported with',
+        refused: 'data.ts_utc differs from the time that the first message about this event had',
       };
     }
     const facets = applyFacets(before?.facets ?? {}, message.facets);

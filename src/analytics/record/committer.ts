@@ -128,7 +128,7 @@ export class ShardCommitter {
       this.#halves.unshift(...halvesOf(batch));
     } else if (error instanceof RequestRefused) {
       for (const { resolve } of batch) {
-        resolve({ code: 'not_storable', refused: 'storage does not take the event in this form' });
+        resolve({ code: 'not_storable', refused: 'storage cannot store this event' });
       }
     } else {
       rejectAll(batch, error);

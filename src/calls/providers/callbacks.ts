@@ -1,7 +1,6 @@
+import type { AttemptRef } from '../model/ids.ts';
+import type { CallEvent, CallMessage } from '../model/phone-line.ts';
 import type { Log } from '../../log.ts';
-import type { AttemptRef } from '../model/call-context.ts';
-import type { CallEvent } from '../model/call-event.ts';
-import type { CallMessage } from '../model/phone-line.ts';
 
 // The port of the callback paths: what their endpoint needs from the line that posts there.
 

@@ -1,6 +1,5 @@
 import type { Unanswered } from '../../azure/sdk-error.ts';
-import type { CallResult, Failure } from '../model/call-event.ts';
-import type { FailedRequest } from '../model/phone-line.ts';
+import type { CallResult, FailedRequest, Failure } from '../model/phone-line.ts';
 
 // What every provider's codes have in common.
 

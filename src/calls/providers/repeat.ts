@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-
-import type { Failure } from '../model/call-event.ts';
-import type { PhoneLineError } from '../model/phone-line.ts';
+import type { Failure, PhoneLineError } from '../model/phone-line.ts';
 
 /** Limits of one request to a line, in milliseconds. */
 export interface Bounds {

@@ -1,4 +1,6 @@
+import { validatePhoneNumberLength } from 'libphonenumber-js/min';
 import { type NotificationId, timeOf } from '../model/ids.ts';
+import type { PhoneNumber } from '../model/phone-number.ts';
 
 /** How people are called. Times are in milliseconds. */
 export interface PhoneRules {
@@ -8,20 +10,75 @@ export interface PhoneRules {
   readonly retryMs: number;
   /** From a request to its last attempt. */
   readonly deadlineMs: number;
-  /** How long a phone rings before the line is hung up. */
   readonly ringMs: number;
   /** How the numbers that may be called begin; undefined: all of them. */
   readonly allowedPrefixes: readonly string[] | undefined;
   /** Of a UTC day; a fifth of them is kept for urgent alert types. */
   readonly callsPerDay: number;
-  /** How many calls are open at once, over all instances. */
   readonly callsAtOnce: number;
-  /** How long rows about calls are kept. */
   readonly retentionMs: number;
 }
 
-/**
- * The deadline of a notification's calls, in milliseconds since 1970. It follows from the id alone, without the row.
- */
+/** The deadline of a notification's calls, in milliseconds since 1970. */
 export const deadlineOf = (id: NotificationId, { deadlineMs }: Pick<PhoneRules, 'deadlineMs'>): number =>
   timeOf(id) + deadlineMs;
+
+export type NotCallable = 'impossible_number' | 'not_allowed';
+
+export const NOT_CALLABLE: Readonly<Record<NotCallable, string>> = {
+  impossible_number: 'no number of this country has this length',
+  not_allowed: 'this number may not be called: see PHONE_ALLOWED_PREFIXES',
+};
+
+/** Why a number is never called. @param prefixes how callable numbers begin; undefined: all numbers */
+export const whyNotCallable = (
+  number: PhoneNumber,
+  prefixes: readonly string[] | undefined,
+): NotCallable | undefined => {
+  const fault = validatePhoneNumberLength(number);
+  // A number of a country that is not known may exist.
+  if (fault !== undefined && fault !== 'INVALID_COUNTRY') return 'impossible_number';
+  return (prefixes?.some((prefix) => number.startsWith(prefix)) ?? true) ? undefined : 'not_allowed';
+};
+
+/** How many people of a notification in waves have to confirm if the request does not say. */
+export const DEFAULT_CONFIRMATIONS_NEEDED = 1;
+
+export const areEnough = (confirmations: number, needed = DEFAULT_CONFIRMATIONS_NEEDED): boolean =>
+  confirmations >= needed;
+
+/** Whether the next wave begins at once. @param reachable how many of the waves so far have confirmed or still can */
+export const isNextWaveNeededNow = (reachable: number, needed = DEFAULT_CONFIRMATIONS_NEEDED): boolean =>
+  reachable < needed;
+
+export const CALLS_USED_UP = 'the calls of this UTC day are used up: see CALLS_PER_DAY';
+
+/** Anomalies of a bad day must not use up the calls that a fire needs. */
+const KEPT_FOR_URGENT = 0.2;
+
+/** The calls of a UTC day. Each claim counts as a call. */
+export interface DayCalls {
+  /** As `2026-11-21`. */
+  readonly day: string;
+  readonly calls: number;
+}
+
+export const callsLeft = (used: DayCalls | undefined, callsPerDay: number, isUrgent: boolean, now: number): number => {
+  const most = isUrgent ? callsPerDay : callsPerDay - Math.floor(callsPerDay * KEPT_FOR_URGENT);
+  return Math.max(0, most - callsOf(used, now));
+};
+
+const callsOf = (used: DayCalls | undefined, now: number): number => (used?.day === dayOf(now) ? used.calls : 0);
+
+/** The calls of the day with one more, or with one less: the claimed call was refused. */
+export const counted = (used: DayCalls | undefined, calls: 1 | -1, now: number): DayCalls => ({
+  day: dayOf(now),
+  calls: Math.max(0, callsOf(used, now) + calls),
+});
+
+const DAY_MS = 86_400_000;
+
+const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+/** When the UTC day of a time ends, in milliseconds since 1970. */
+export const endOfDay = (at: number): number => (Math.floor(at / DAY_MS) + 1) * DAY_MS;

@@ -1,12 +1,9 @@
 import type { AlertType } from '../model/alert-types.ts';
-import type { AttemptRef } from '../model/call-context.ts';
-import type { CallEvent } from '../model/call-event.ts';
 import { sleepBy } from '../model/clock.ts';
-import type { NotificationId } from '../model/ids.ts';
-import { MESSAGE } from '../model/speech.ts';
-import { KEYS_AFTER_MS } from '../rules/keys.ts';
-import { callMessage, spokenMessage } from '../rules/message.ts';
-import { attemptFields, errorKind, logEvent, logNotUpdated } from './call-log.ts';
+import { type AttemptRef, MESSAGE, type NotificationId } from '../model/ids.ts';
+import type { CallEvent } from '../model/phone-line.ts';
+import { callMessage, KEYS_AFTER_MS, spokenMessage } from '../rules/message.ts';
+import { attemptFields, errorKind, logEvent, logNotUpdated, resultFields } from './call-log.ts';
 import type { Cases, Context, Done } from './cases.ts';
 import type { LineRequests } from './line-requests.ts';
 import { RowlessCalls } from './rowless-calls.ts';
@@ -17,22 +14,22 @@ import { isUnreadable, type StoredCase } from '../store/notification-store.ts';
 import type { Log } from '../../log.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
 
-/** The line reports the start of a speech within 100 ms as a rule. Its acceptance is written only if nothing else is. */
+/**
+ * The line usually reports the start of a speech within 100 ms. The acceptance is written only if no event is written by then, to save a
+ * request.
+ */
 const START_REPORTED_WITHIN_MS = 1_000;
-/** How often a key is tried to be stored, and the pause between two tries. */
+/** How often storing a key is tried, and the pause between two tries. */
 const KEY_TRIES = 6;
 const KEY_PAUSE_MS = 500;
 /** Timers fire a moment early. */
 const TIMER_MS = 50;
-/** A request to stop is answered then, though some hang-ups may not be. */
+/** How long the answer to a stop waits for hang-ups. */
 const STOPPED_WITHIN_MS = 5_000;
 
 const isReport = (event: CallEvent): event is CallEvent & CallReport => event.kind !== 'tone failed';
 
-/**
- * From what happens to requests to the line. Each event is decided and committed, and only then it dials, speaks or hangs up; the answer is the
- * next event.
- */
+/** Carries events to requests to the line. An event is decided and committed first. Then the commands are carried out. */
 export class Driver {
   readonly #context: Context;
   readonly #cases: Cases;
@@ -43,19 +40,18 @@ export class Driver {
     this.#context = context;
     this.#cases = cases;
     this.#requests = requests;
-    this.#rowless = new RowlessCalls(context.line);
+    this.#rowless = new RowlessCalls(context.line, requests);
   }
 
-  /** What the line reports. @returns false if storage could not be used: nothing was written */
+  /** Handles an event of the line. @returns false if storage could not be used: nothing was written */
   async handle(event: CallEvent, alertType: AlertType, log: Log): Promise<boolean> {
     if (!isReport(event)) {
-      // What was heard until then counts; the call goes on.
-      const { code, subCode, reason } = event.result;
-      log.warn('keys not heard', { call_id: event.callId, code, sub_code: subCode, reason });
+      // Keys that were heard before count; the call continues.
+      log.warn('keys not heard', { call_id: event.callId, ...resultFields(event.result) });
       return true;
     }
     const { attempt } = event;
-    // A step that fails forgets what was remembered.
+    // Recalled first: a commit that fails forgets it.
     const known = attempt && this.#context.store.recall(attempt.notificationId);
     try {
       if (attempt !== undefined && (await this.#takePatiently(event, attempt, log))) return true;
@@ -71,11 +67,15 @@ export class Driver {
     return true;
   }
 
-  /** A key is worth waiting for: nobody presses it again. @returns whether the call is known */
+  /** Storing a key is tried several times: the callee does not press it again. @returns whether the call is known */
   async #takePatiently(event: CallEvent & CallReport, ref: AttemptRef, log: Log): Promise<boolean> {
     for (let tried = 1; ; tried += 1) {
       try {
-        return await this.#take(event, ref, log);
+        const done = await this.#takeEvent(ref, event, log);
+        if (done === undefined || done.isUnknown === true) return false;
+        logEvent(event, done.isChanged, attemptFields(done.stored, ref), log);
+        await this.carryOut(done, log);
+        return true;
       } catch (error) {
         const isLast = event.kind !== 'tone received' || tried === KEY_TRIES;
         if (isLast || !(error instanceof StorageTrouble)) throw error;
@@ -84,34 +84,17 @@ export class Driver {
     }
   }
 
-  async #take(event: CallEvent & CallReport, ref: AttemptRef, log: Log): Promise<boolean> {
-    const done = await this.#takeEvent(ref, event, log);
-    if (done === undefined || done.isUnknown === true) return false;
-    logEvent(event, done.isChanged, attemptFields(done.stored, ref), log);
-    await this.carryOut(done, log);
-    return true;
-  }
-
-  async #takeEvent(
-    { notificationId, index, attemptId }: AttemptRef,
-    event: AttemptEvent,
-    log: Log,
-  ): Promise<Done | undefined> {
+  async #takeEvent({ notificationId, index, attemptId }: AttemptRef, event: AttemptEvent, log: Log) {
     return this.#cases.take(notificationId, { kind: 'call', index, attemptId, event }, log);
   }
 
-  async #withoutRow(
-    event: CallEvent,
-    known: NotificationCase | undefined,
-    alertType: AlertType,
-    log: Log,
-  ): Promise<void> {
+  async #withoutRow(event: CallEvent, known: NotificationCase | undefined, alertType: AlertType, log: Log) {
     const { serviceName } = this.#context.policy;
     const message = known === undefined ? callMessage(serviceName, alertType) : this.#requests.messageOf(known);
     await this.#rowless.handle(event, spokenMessage(message), alertType, log);
   }
 
-  /** Stops a notification, and hangs up ringing calls. Answers it as it stands then; undefined if there is none. */
+  /** Stops a notification, and hangs up ringing calls. */
   async stop(id: NotificationId, log: Log): Promise<NotificationCase | undefined> {
     const { store, clock } = this.#context;
     const done = await this.#cases.take(id, { kind: 'stop' }, log);
@@ -120,7 +103,7 @@ export class Driver {
     return store.recall(id) ?? done.stored;
   }
 
-  /** Does what a commit asks for, and takes the answers as the next events. Never throws: a later check finds the rest. */
+  /** Carries out the commands of a commit, and takes the answers as the next events. Never throws: a later check retries. */
   async carryOut({ stored, commands }: Pick<Done, 'stored' | 'commands'>, log: Log): Promise<void> {
     await Promise.all(
       commands.map(async (one) => {
@@ -139,41 +122,28 @@ export class Driver {
       case 'dial':
         return this.#answer(ref, await requests.dial(ref, stored, log), log);
       case 'find':
-        return this.#find(ref, stored, log);
+        return this.#answer(ref, await requests.find(ref, stored, log), log);
       case 'speak':
         return this.#speak(ref, stored, log);
       case 'wait for keys':
         return this.#waitForKeys(ref, stored);
       case 'hang up':
-        // If that fails, the next check tries again.
-        return (await requests.hangUp(ref, stored, log)) ? this.#answer(ref, { kind: 'hung up' }, log) : undefined;
+        return this.#answer(ref, await requests.hangUp(ref, stored, log), log);
     }
-  }
-
-  /** After a call request without an answer: whether there is a call all the same. Only one call to the number can be this attempt's. */
-  async #find(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
-    const { store, clock } = this.#context;
-    const found = await this.#requests.find(ref, stored, log);
-    if (found === undefined) return;
-    const { live } = found.length === 0 ? { live: [] } : await store.look(clock.now());
-    const known = new Set(live.flatMap(callIdsOf));
-    const callId = found.find((one) => !known.has(one));
-    log.warn(callId === undefined ? 'no call found' : 'call found', { ...attemptFields(stored, ref), call_id: callId });
-    await this.#answer(ref, callId === undefined ? { kind: 'not found' } : { kind: 'placed', callId }, log);
   }
 
   async #speak(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
     const speaking = this.#requests.speak(ref, stored, log);
-    // Beside the message, which it never delays, and once: it goes on until the end of the call.
-    const isFirst = speechOf(attemptIn(stored, ref)) === MESSAGE;
-    const listening = isFirst ? this.#requests.listen(ref, stored, log) : undefined;
+    const attempt = attemptIn(stored, ref);
+    // Requested once a call, and never before the message.
+    const isFirst = attempt && talkOf(attempt)?.speech.number === MESSAGE;
+    const listening = isFirst === true ? this.#requests.listen(ref, stored, log) : undefined;
     const event = await speaking;
     if (event?.kind === 'speech accepted') this.#noteAccepted(ref, event);
     else await this.#answer(ref, event, log);
     await listening;
   }
 
-  /** Written only if nothing that says more is written soon: that it has started, or what ends it. */
   #noteAccepted(ref: AttemptRef, event: Extract<AttemptEvent, { kind: 'speech accepted' }>): void {
     const { clock, store, log } = this.#context;
     clock.after(START_REPORTED_WITHIN_MS, () => {
@@ -185,7 +155,7 @@ export class Driver {
     });
   }
 
-  /** Nothing is spoken any more: the line is hung up when keys were waited for long enough. */
+  /** After the last speech, waits for keys, and then hangs up. */
   #waitForKeys(ref: AttemptRef, stored: StoredCase): void {
     const { store, clock, log } = this.#context;
     const quietSince = quietSinceOf(attemptIn(stored, ref));
@@ -194,7 +164,7 @@ export class Driver {
       try {
         await this.#answer(ref, { kind: 'no key' }, log);
       } catch (error) {
-        // Without storage the line is hung up all the same, unless another speech has begun.
+        // Hang up even without storage, unless another speech has begun.
         const known = store.recall(ref.notificationId);
         const isStillQuiet = known === undefined || quietSinceOf(attemptIn(known, ref)) === quietSince;
         if (isStillQuiet) await this.#requests.hangUp(ref, stored, log);
@@ -204,17 +174,12 @@ export class Driver {
     clock.after(Math.max(1, quietSince + KEYS_AFTER_MS + TIMER_MS - clock.now()), () => void end());
   }
 
-  /** The answer of the line, as the next event. */
+  /** Takes the answer of the line as the next event. */
   async #answer(ref: AttemptRef, event: AttemptEvent | undefined, log: Log): Promise<void> {
     const done = event && (await this.#takeEvent(ref, event, log));
     if (done !== undefined) await this.carryOut(done, log);
   }
 }
-
-const callIdsOf = ({ recipients }: NotificationCase) =>
-  recipients.flatMap(({ attempts }) => attempts.flatMap(({ callIds }) => callIds));
-
-const speechOf = (attempt: Attempt | undefined) => attempt && talkOf(attempt)?.speech.number;
 
 const quietSinceOf = (attempt: Attempt | undefined): number | undefined =>
   attempt?.state === 'speaking' ? attempt.talk.quietSince : undefined;

@@ -2,7 +2,6 @@ import pLimit from 'p-limit';
 import { LRUCache } from 'lru-cache';
 import { type Clock, sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/ids.ts';
-import type { WaitingCode } from '../model/notification-request.ts';
 import { heldNow, next, waitsFor } from '../rules/queue.ts';
 import { logFailure, logOverdue, logSilence } from './call-log.ts';
 import type { Cases, Committed, Context, Done } from './cases.ts';
@@ -10,35 +9,30 @@ import type { Driver } from './driver.ts';
 import { type OpenAttempt, openCallsOf, type QueuedRecipient, queueOf, whoOf } from '../state/lines.ts';
 import { checkAtOfNotification, hasRung, isUrgentNotification, type NotificationCase } from '../state/notification.ts';
 import { limitsOf, termsOf } from '../state/step.ts';
-import {
-  isUnreadable,
-  type NotificationStore,
-  type Snapshot,
-  type StoredCase,
-  type StoredLines,
-} from '../store/notification-store.ts';
+import { bodyOf, type NotificationBody } from '../state/view.ts';
+import { isUnreadable, type Snapshot, type StoredCase, type StoredLines } from '../store/notification-store.ts';
 import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 
-/** An urgent notification for which no phone has rung by then is an error. */
+/** If no phone rings for an urgent notification within this time, an operator is told. */
 const RINGS_WITHIN_MS = 120_000;
-/** A check that is later than this is an error. */
+/** If a check is later than this, an operator is told. */
 const LATE_MS = 120_000;
 /** Pause after a look that storage did not answer. */
 const RETRY_MS = 5_000;
-/** Everything that is kept is looked at when a process starts, and so often. */
+/** How often a look covers the whole retention. A process also starts with such a look. */
 const WHOLE_EVERY_MS = 24 * 3_600_000;
-/** The log says so often that somebody looks. */
+/** How often the log confirms that this process looks. */
 const TOLD_EVERY_MS = 300_000;
 const CHECKED_AT_A_TIME = 16;
 const CONFLICT_PAUSE_MS = 50;
-/** Claims follow one another so closely that no event of the same notification could be written by another instance. Then all look again. */
+/** After this number of claims the process looks again: between two claims, no other instance can write to the same notification. */
 const CLAIMS_A_LOOK = 3;
 const MOST_TOLD = 1_000;
 
 /**
- * Finds what is due and does it: checks calls of which nothing was heard, opens waves, and dials whoever is next. A look is one query.
- * Looks are started by requests, by the ends of calls, by the earliest time that this process knows, every minute, and by the timer function.
+ * Finds due work and does it: checks overdue calls, opens waves, and dials the next recipients. A look is one query. Five triggers start
+ * one: a request, the end of a call, the earliest time that this process knows, each minute, and the timer function.
  */
 export class DueWork {
   readonly #context: Context;
@@ -46,7 +40,7 @@ export class DueWork {
   readonly #driver: Driver;
   readonly #wake: Wake;
   readonly #underWay = new Set<Promise<void>>();
-  /** Errors that this process has told. */
+  /** Alerts that this process has logged. */
   readonly #told = new LRUCache<string, true>({ max: MOST_TOLD });
   #looking: Promise<void> | undefined;
   #isAgain = false;
@@ -61,7 +55,7 @@ export class DueWork {
     this.#wake = new Wake(context.clock, () => void this.look(context.log));
   }
 
-  /** Looks at once, in this process once at a time; a look that is under way is followed by another. Never throws. */
+  /** Looks at once, or after the current look. Never throws. */
   async look(log: Log): Promise<void> {
     this.#isAgain = true;
     this.#looking ??= this.#lookUntilDone(log).finally(() => {
@@ -70,18 +64,18 @@ export class DueWork {
     return this.#looking;
   }
 
-  /** A notification was committed: its next check, and whether the queue may move on. */
+  /** Notes the next check of a committed notification, and looks at once if the queue may move on. */
   note({ stored, movesQueue }: Committed): void {
     this.#wake.set(stored.notification.id, this.#timeOf(stored));
     if (movesQueue) this.#wake.now();
   }
 
-  /** Fulfils when nothing is under way. */
+  /** Fulfils when all requests to the line are answered. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
 
-  /** Starts no more looks; fulfils when nothing is under way. */
+  /** Starts no more looks; fulfils when all requests are answered. */
   async end(): Promise<void> {
     this.#isEnded = true;
     this.#wake.end();
@@ -113,25 +107,28 @@ export class DueWork {
     this.#cases.learn(snapshot);
     this.#tell(snapshot, now, log);
     const overdue = snapshot.live.filter((known) => (this.#checkAt(known) ?? Infinity) <= now);
-    const isChanged = await this.#check(overdue, snapshot, log);
-    // The queue is decided from what is stored now.
-    if (isChanged) this.#isAgain = true;
-    else for (const known of snapshot.live) this.#wake.set(known.notification.id, this.#timeOf(known));
-    return isChanged || this.#dialAll(snapshot, log);
+    const open = this.#cases.openCalls(snapshot);
+    const changed = await pLimit(CHECKED_AT_A_TIME).map(overdue, async (known) =>
+      this.#checkOne(known, open, snapshot, log),
+    );
+    if (changed.includes(true)) {
+      // The queue needs a fresh look.
+      this.#isAgain = true;
+      return true;
+    }
+    for (const known of snapshot.live) this.#wake.set(known.notification.id, this.#timeOf(known));
+    return this.#dialAll(snapshot, open, log);
   }
 
   #checkAt(known: NotificationCase): number | undefined {
     return checkAtOfNotification(known, termsOf(known, this.#context.policy));
   }
 
-  /** When this process must look again for a notification: a check, or a phone that should have rung. */
+  /** When this process must look again for a notification: for a check, or because no phone has rung. */
   #timeOf(known: NotificationCase): number | undefined {
     const checkAt = this.#checkAt(known);
-    const ringsBy = this.#isSilent(known, this.#context.clock.now())
-      ? known.notification.createdAt + RINGS_WITHIN_MS
-      : undefined;
-    if (ringsBy === undefined || this.#told.has(silenceOf(known))) return checkAt;
-    return Math.min(checkAt ?? Infinity, ringsBy);
+    const isSilent = this.#isSilent(known, this.#context.clock.now()) && !this.#told.has(silenceOf(known));
+    return isSilent ? Math.min(checkAt ?? Infinity, known.notification.createdAt + RINGS_WITHIN_MS) : checkAt;
   }
 
   #isSilent(known: NotificationCase, now: number): boolean {
@@ -140,22 +137,14 @@ export class DueWork {
     return isUrgentNotification(notification) && !isOver && !hasRung(known, now);
   }
 
-  /** Checks overdue notifications. @returns whether anything changed */
-  async #check(overdue: readonly StoredCase[], snapshot: Snapshot, log: Log): Promise<boolean> {
-    const open = this.#cases.openCalls(snapshot);
-    const results = await pLimit(CHECKED_AT_A_TIME).map(overdue, async (known) =>
-      this.#checkOne(known, open, snapshot, log),
-    );
-    return results.some(Boolean);
-  }
-
+  /** Checks an overdue notification. @returns whether it changed */
   async #checkOne(known: StoredCase, open: readonly OpenAttempt[], snapshot: Snapshot, log: Log): Promise<boolean> {
     const { id } = known.notification;
     const now = this.#context.clock.now();
     const holders = heldNow(open, now);
     const mayResend = (index: number): boolean =>
       !holders.some(({ who, number }) => who !== whoOf(id, index) && number === known.recipients[index]?.number);
-    // A call request that is sent again is a claim: it is decided from what was read.
+    // A retry of a call request is a claim, and depends on the snapshot.
     const isClaim = known.recipients.some(({ attempts }) => attempts.some(({ state }) => state === 'claimed'));
     try {
       const done = await this.#cases.take(id, { kind: 'look', mayResend }, log, isClaim ? snapshot : undefined);
@@ -170,12 +159,12 @@ export class DueWork {
     }
   }
 
-  /** Dials recipients as long as it is somebody's turn. @returns whether anybody was dialed */
-  async #dialAll(snapshot: Snapshot, log: Log): Promise<boolean> {
+  /** Dials the next recipients. @returns whether it dialed anyone */
+  async #dialAll(snapshot: Snapshot, openNow: readonly OpenAttempt[], log: Log): Promise<boolean> {
     const { policy, clock } = this.#context;
     let shared: StoredLines = snapshot;
     let queue = snapshot.live.flatMap(queueOf);
-    let open = this.#cases.openCalls(snapshot);
+    let open = openNow;
     let isDialed = false;
     for (let claims = 0; !this.#isEnded; claims += 1) {
       if (claims === CLAIMS_A_LOOK) {
@@ -224,14 +213,14 @@ export class DueWork {
     }
   }
 
-  /** Does what a commit asks for, beside the look: a request that hangs delays nobody else. */
+  /** Carries out commands in the background: a request that hangs must not delay other recipients. */
   #start(done: Done, log: Log): void {
     if (done.commands.length === 0) return;
     const doing = this.#driver.carryOut(done, log).finally(() => this.#underWay.delete(doing));
     this.#underWay.add(doing);
   }
 
-  /** Tells an operator what is late, and that somebody looks. */
+  /** Logs late checks and silent fires, and from time to time that this process looks. */
   #tell(snapshot: Snapshot, now: number, log: Log): void {
     if (now - this.#toldAt >= TOLD_EVERY_MS) {
       this.#toldAt = now;
@@ -253,11 +242,27 @@ export class DueWork {
     this.#told.set(name, true);
     return true;
   }
+
+  /** A notification, with the reasons of recipients that wait. Without storage, the reasons are rough. */
+  async describe(known: NotificationCase): Promise<NotificationBody> {
+    const { store, clock } = this.#context;
+    const now = clock.now();
+    const due = queueOf(known).filter(({ dueAt }) => dueAt <= now);
+    if (due.length === 0) return bodyOf(known, now);
+    try {
+      const snapshot = await store.look(now);
+      const open = this.#cases.openCalls(snapshot);
+      return bodyOf(known, now, new Map(due.map((one) => [one.index, waitsFor(one, open, snapshot.lines.queue, now)])));
+    } catch (error) {
+      if (error instanceof StorageTrouble) return bodyOf(known, now);
+      throw error;
+    }
+  }
 }
 
 const silenceOf = ({ notification }: NotificationCase): `silent ${NotificationId}` => `silent ${notification.id}`;
 
-/** If a look changed nothing, the next one waits so long: what is due all the same must not ring without a pause. */
+/** Pause after a look that changed nothing: work that stays due must not cause a busy loop. */
 const PAUSE_MS = 2_000;
 
 /** One timer for the earliest of several times, each of which has a name. Times are in milliseconds since 1970. */
@@ -269,25 +274,25 @@ export class Wake {
   #armedFor = Infinity;
   #isEnded = false;
 
-  /** @param ring called at the earliest time; what it does then must end with {@link rearm} */
+  /** @param ring called at the earliest time; its work must end with {@link rearm} */
   constructor(clock: Clock, ring: () => void) {
     this.#clock = clock;
     this.#ring = ring;
   }
 
-  /** Sets the time of a name; undefined: it has none (any more). */
+  /** Sets the time of a name; undefined: no time. */
   set(name: string, at: number | undefined): void {
     if (at === undefined) this.#times.delete(name);
     else this.#times.set(name, at);
     if (at !== undefined && at < this.#armedFor) this.#arm();
   }
 
-  /** Rings as soon as what is under way is done. */
+  /** Rings at once, or after the current work. */
   now(): void {
     this.set('now', this.#clock.now());
   }
 
-  /** What the ring asked for is done. @param isFruitful whether it changed anything */
+  /** The work of a ring is done. @param isFruitful whether it changed anything */
   rearm(isFruitful: boolean): void {
     const now = this.#clock.now();
     for (const [name, at] of isFruitful ? [] : this.#times) if (at <= now) this.#times.set(name, now + PAUSE_MS);
@@ -307,29 +312,10 @@ export class Wake {
     this.#armedFor = Math.min(...this.#times.values());
     this.#cancel = this.#clock.after(Math.max(0, this.#armedFor - now), () => {
       this.#armedFor = Infinity;
-      // What is still due is set again by what the ring starts.
+      // The work that the ring starts sets the times anew.
       const rung = this.#clock.now();
       for (const [name, at] of this.#times) if (at <= rung) this.#times.delete(name);
       this.#ring();
     });
   }
 }
-
-/** Why recipients of a notification wait that could be dialed now, by index, from all that is open now. Empty while storage cannot be used. */
-export const whyTheyWait = async (
-  known: NotificationCase,
-  store: NotificationStore,
-  cases: Cases,
-  now: number,
-): Promise<ReadonlyMap<number, WaitingCode>> => {
-  const own = queueOf(known).filter(({ dueAt }) => dueAt <= now);
-  if (own.length === 0) return new Map();
-  try {
-    const snapshot = await store.look(now);
-    const open = cases.openCalls(snapshot);
-    return new Map(own.map((one) => [one.index, waitsFor(one, open, snapshot.lines.queue, now)]));
-  } catch (error) {
-    if (error instanceof StorageTrouble) return new Map();
-    throw error;
-  }
-};

@@ -1,21 +1,18 @@
 import pLimit from 'p-limit';
 import { alertTypeOf } from '../model/alert-types.ts';
-import type { AttemptRef } from '../model/call-context.ts';
-import type { CallResult } from '../model/call-event.ts';
-import type { CallId } from '../model/ids.ts';
-import { type CallMessage, PhoneLineError } from '../model/phone-line.ts';
+import { type AttemptRef, type CallId, MESSAGE, type SpeechNumber } from '../model/ids.ts';
+import { type CallMessage, type CallResult, PhoneLineError } from '../model/phone-line.ts';
 import { isMaskedNumber, type PhoneNumber } from '../model/phone-number.ts';
-import { MESSAGE, type SpeechNumber } from '../model/speech.ts';
 import { callMessage, spokenText } from '../rules/message.ts';
 import { attemptFields, logNotPlayed, resultFields, secondsToCall } from './call-log.ts';
 import type { Context } from './cases.ts';
-import { type Attempt, type AttemptEvent, talkOf } from '../state/attempt.ts';
+import { type AttemptEvent, talkOf } from '../state/attempt.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
-import type { Log } from '../../log.ts';
+import type { Log, LogFields } from '../../log.ts';
 
 const HUNG_UP_AT_A_TIME = 16;
 
-/** Requests to the line, with what they write to the log. The answer is the next event of the attempt. */
+/** Requests to the line, and their log lines. The answer is the next event of the attempt. */
 export class LineRequests {
   readonly #context: Context;
   readonly #hangingUp = pLimit(HUNG_UP_AT_A_TIME);
@@ -24,20 +21,18 @@ export class LineRequests {
     this.#context = context;
   }
 
-  /** Places the call of an attempt. @returns undefined if there is nobody to call */
+  /** Places the call of an attempt. @returns undefined if its number is masked */
   async dial(ref: AttemptRef, known: NotificationCase, log: Log): Promise<AttemptEvent | undefined> {
     const { line, clock } = this.#context;
-    const { alertType: name, callbackBaseUrl } = known.notification;
-    const attempt = attemptIn(known, ref);
+    const { alertType, callbackBaseUrl } = known.notification;
+    const firstSentAt = attemptIn(known, ref)?.claimedAt;
     const number = wholeNumberOf(known, ref);
-    if (attempt === undefined || number === undefined) return undefined;
+    if (firstSentAt === undefined || number === undefined) return undefined;
     const fields = attemptFields(known, ref);
     log.info('call requested', fields);
-    const alertType = alertTypeOf(name);
-    const message = this.messageOf(known);
+    const about = { alertType: alertTypeOf(alertType), message: this.messageOf(known), attempt: ref, callbackBaseUrl };
     try {
-      const firstSentAt = attempt.claimedAt;
-      const callId = await line.call({ number, alertType, message, attempt: ref, firstSentAt, callbackBaseUrl });
+      const callId = await line.call({ ...about, number, firstSentAt });
       log.info('call placed', { ...fields, call_id: callId, ...secondsToCall(known, clock.now()) });
       return { kind: 'placed', callId };
     } catch (error) {
@@ -50,31 +45,37 @@ export class LineRequests {
     }
   }
 
-  /** The calls to an attempt's number since it was claimed, oldest first. @returns undefined if the line cannot tell now */
-  async find(ref: AttemptRef, known: NotificationCase, log: Log): Promise<readonly CallId[] | undefined> {
-    const attempt = attemptIn(known, ref);
+  /** After a call request without an answer: searches the line's list. @returns undefined if the line cannot tell now */
+  async find(ref: AttemptRef, known: NotificationCase, log: Log): Promise<AttemptEvent | undefined> {
+    const { line, store, clock } = this.#context;
+    const claimedAt = attemptIn(known, ref)?.claimedAt;
     const number = wholeNumberOf(known, ref);
-    if (attempt === undefined || number === undefined) return undefined;
+    if (claimedAt === undefined || number === undefined) return undefined;
+    const fields = attemptFields(known, ref);
+    let found: readonly CallId[] = [];
     try {
-      return await this.#context.line.find?.(number, attempt.claimedAt);
+      found = (await line.find?.(number, claimedAt)) ?? [];
     } catch (error) {
-      log.warn('call not looked for', { ...attemptFields(known, ref), ...resultFields(resultOf(error)) });
+      log.warn('call not looked for', { ...fields, ...resultFields(resultOf(error)) });
       return undefined;
     }
+    // A call of another attempt to the same number does not count.
+    const { live } = found.length === 0 ? { live: [] } : await store.look(clock.now());
+    const others = new Set(live.flatMap(callIdsOf));
+    const callId = found.find((one) => !others.has(one));
+    log.warn(callId === undefined ? 'no call found' : 'call found', { ...fields, call_id: callId });
+    return callId === undefined ? { kind: 'not found' } : { kind: 'placed', callId };
   }
 
-  /** Speaks what an attempt has to say now. @returns undefined if there is no call */
+  /** Speaks the current speech of an attempt. @returns undefined if there is no call */
   async speak(ref: AttemptRef, known: NotificationCase, log: Log): Promise<AttemptEvent | undefined> {
-    const { line } = this.#context;
     const attempt = attemptIn(known, ref);
     const callId = attempt?.callIds.at(-1);
-    const talk = attempt && talkOf(attempt);
-    if (callId === undefined || talk === undefined) return undefined;
-    const { number: speech } = talk.speech;
+    const speech = attempt && talkOf(attempt)?.speech.number;
+    if (callId === undefined || speech === undefined) return undefined;
     const fields = { ...attemptFields(known, ref), ...(speech === MESSAGE ? {} : { speech: SPEECH_NAMES[speech] }) };
-    const text = spokenText(speech, this.messageOf(known));
     try {
-      await line.media?.speak(callId, text, { ...ref, speech });
+      await this.#context.line.media?.speak(callId, spokenText(speech, this.messageOf(known)), { ...ref, speech });
       log.info('message playing', fields);
       return { kind: 'speech accepted', speech };
     } catch (error) {
@@ -86,12 +87,11 @@ export class LineRequests {
     }
   }
 
-  /** Listens for keys, if they are asked for. Never throws: if none can be heard, the call goes on, unconfirmed. */
+  /** Listens for keys if the message asks for them. Never throws: if that fails, the call continues, unconfirmed. */
   async listen(ref: AttemptRef, known: NotificationCase, log: Log): Promise<void> {
-    const { notification } = known;
     const callId = attemptIn(known, ref)?.callIds.at(-1);
     const number = wholeNumberOf(known, ref);
-    if (!notification.confirm || callId === undefined || number === undefined) return;
+    if (!known.notification.confirm || callId === undefined || number === undefined) return;
     try {
       await this.#context.line.media?.listen(callId, number, ref);
     } catch (error) {
@@ -99,20 +99,20 @@ export class LineRequests {
     }
   }
 
-  /** Hangs up all calls of an attempt. @returns whether that was done */
-  async hangUp(ref: AttemptRef, known: NotificationCase, log: Log): Promise<boolean> {
+  /** Hangs up all calls of an attempt. @returns undefined if a hang-up failed: the next check tries again */
+  async hangUp(ref: AttemptRef, known: NotificationCase, log: Log): Promise<AttemptEvent | undefined> {
     const attempt = attemptIn(known, ref);
-    if (attempt === undefined) return true;
+    const isAnswered = attempt !== undefined && talkOf(attempt) !== undefined;
     const fields = attemptFields(known, ref);
-    const done = await Promise.all(
-      attempt.callIds.map(async (callId) => this.#hangUpOne(callId, attempt, fields, log)),
-    );
-    return done.every(Boolean);
+    const calls = attempt?.callIds ?? [];
+    const done = await Promise.all(calls.map(async (callId) => this.hangUpCall(callId, isAnswered, fields, log)));
+    return done.every(Boolean) ? { kind: 'hung up' } : undefined;
   }
 
-  async #hangUpOne(callId: CallId, attempt: Attempt, fields: object, log: Log): Promise<boolean> {
+  /** Hangs up a call. Never throws. @returns whether that succeeded */
+  async hangUpCall(callId: CallId, isAnswered: boolean, fields: LogFields, log: Log): Promise<boolean> {
     try {
-      await this.#hangingUp(async () => this.#context.line.hangUp(callId, talkOf(attempt) !== undefined));
+      await this.#hangingUp(async () => this.#context.line.hangUp(callId, isAnswered));
       log.info('call hung up', { ...fields, call_id: callId });
       return true;
     } catch (error) {
@@ -127,7 +127,10 @@ export class LineRequests {
   }
 }
 
-/** In logs. */
+const callIdsOf = ({ recipients }: NotificationCase) =>
+  recipients.flatMap(({ attempts }) => attempts.flatMap(({ callIds }) => callIds));
+
+/** The names of speeches in the log. */
 const SPEECH_NAMES: Readonly<Record<Exclude<SpeechNumber, typeof MESSAGE>, string>> = {
   1: 'repeat',
   2: 'second repeat',
@@ -140,6 +143,6 @@ const wholeNumberOf = ({ recipients }: NotificationCase, { index }: AttemptRef):
   return number === undefined || isMaskedNumber(number) ? undefined : number;
 };
 
-/** What a line threw. An error that is not the line's own says nothing of what was done. */
+/** The result of a failed request. After an error of another class, the request may have been done. */
 export const resultOf = (error: unknown): CallResult =>
   error instanceof PhoneLineError ? error.result : { failure: 'unanswered', reason: 'unexpected error' };

@@ -1,44 +1,35 @@
 import type { NotificationId } from '../model/ids.ts';
-import type { Destination, OutcomeEvent, OutcomeTopic } from '../model/outcome-events.ts';
+import type { Destination, OutcomeEvent, OutcomeTopic } from '../model/outcomes.ts';
 import { errorKind } from './call-log.ts';
-import type { Context } from './cases.ts';
+import type { Cases, Context } from './cases.ts';
 import type { NotificationCase } from '../state/notification.ts';
-import {
-  claimedOutbox,
-  dueEntries,
-  expiredEntries,
-  type Outbox,
-  type OutboxEntry,
-  putOff,
-  withoutEntries,
-} from '../state/outbox.ts';
+import { dueEntries, expiredEntries, type OutboxEntry } from '../state/outbox.ts';
 import { bodyOf, isoTime } from '../state/view.ts';
-import { isUnreadable, type StoredCase } from '../store/notification-store.ts';
+import type { StoredCase } from '../store/notification-store.ts';
 import type { Log } from '../../log.ts';
-import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
-
-const TRIES = 10;
 
 /**
- * Tells others what became of recipients. What is to be told stands in the row of the notification, from the commit that decided it until the
- * destination has taken it. Never on the way of a call: a destination that hangs delays nobody.
+ * Publishes outcomes. The row of the notification holds them from the commit that decided them until the destination has taken them.
+ * Publishing never delays a call, even if a destination hangs.
  */
 export class Publisher {
   readonly #context: Context;
+  readonly #cases: Cases;
   readonly #to: Destination;
   readonly #topic: OutcomeTopic;
-  /** Notifications of which something is to be told. */
+  /** Notifications with entries to publish. */
   readonly #waiting = new Set<NotificationId>();
   #running: Promise<void> | undefined;
   #isEnding = false;
 
-  constructor(context: Context, to: Destination, topic: OutcomeTopic) {
+  constructor(context: Context, cases: Cases, to: Destination, topic: OutcomeTopic) {
     this.#context = context;
+    this.#cases = cases;
     this.#to = to;
     this.#topic = topic;
   }
 
-  /** Tells what is due of notifications. Does not wait for it. */
+  /** Starts to publish the due entries of notifications, in the background. */
   tell(known: readonly StoredCase[], log: Log): void {
     for (const { notification, outbox } of known) {
       if (dueEntries(outbox, this.#to, this.#context.clock.now()).length > 0) this.#waiting.add(notification.id);
@@ -49,7 +40,7 @@ export class Publisher {
     });
   }
 
-  /** Fulfils when what is being told is done. The rest is found again: a destination that hangs delays no end of a process. */
+  /** Fulfils after the current request. A later look finds the rest, so that a destination that hangs delays no shutdown. */
   async end(): Promise<void> {
     this.#isEnding = true;
     await this.#running;
@@ -67,86 +58,50 @@ export class Publisher {
     }
   }
 
-  /** Claims what is due, so that no other instance tells it meanwhile, tells it, and takes it out of the row. */
+  /** Claims the due entries, so that no other instance publishes them meanwhile, publishes them, and deletes them from the row. */
   async #tellOne(id: NotificationId, fields: object, log: Log): Promise<void> {
-    const { clock } = this.#context;
     const to = this.#to;
-    let entries: readonly OutboxEntry[] = [];
-    const known = await this.#change(id, (outbox) => {
-      entries = dueEntries(outbox, to, clock.now());
-      return entries.length === 0 ? outbox : claimedOutbox(outbox, to, clock.now());
-    });
-    if (known === undefined || entries.length === 0) return;
+    const claim = await this.#cases.take(id, { kind: 'publish', to }, log);
+    if (claim?.isChanged !== true) return;
+    const { stored } = claim;
+    const isTaken = await this.#publish(stored, fields, log);
+    const now = this.#context.clock.now();
+    const entries = isTaken ? (stored.outbox[to]?.entries ?? []) : expiredEntries(stored.outbox, to, now);
+    // If more entries have come meanwhile, this commit starts the next publication.
+    await this.#cases.take(id, { kind: 'published', to, entries, isRefused: !isTaken }, log);
+    if (!isTaken && entries.length > 0) log.error('outcomes never published', { ...fields, events: entries.length });
+  }
+
+  async #publish(stored: StoredCase, fields: object, log: Log): Promise<boolean> {
+    const events = eventsOf(stored, stored.outbox[this.#to]?.entries ?? [], this.#context.clock.now());
     try {
-      await this.#topic.publish(eventsOf(known, entries, clock.now()));
+      await this.#topic.publish(events);
+      log.info('outcomes published', { ...fields, events: events.length });
+      return true;
     } catch (error) {
       log.warn('outcomes not published', { ...fields, kind: errorKind(error), status: statusOf(error) });
-      await this.#putOff(id, fields, log);
-      return;
+      return false;
     }
-    log.info('outcomes published', { ...fields, events: entries.length });
-    const stored = await this.#change(id, (outbox) => withoutEntries(outbox, to, entries));
-    // More may have come meanwhile.
-    if (stored !== undefined && dueEntries(stored.outbox, to, clock.now()).length > 0) this.#waiting.add(id);
-  }
-
-  /** The destination did not take it: what was tried for a day is dropped. */
-  async #putOff(id: NotificationId, fields: object, log: Log): Promise<void> {
-    const to = this.#to;
-    const now = this.#context.clock.now();
-    let dropped: readonly OutboxEntry[] = [];
-    await this.#change(id, (outbox) => {
-      dropped = expiredEntries(outbox, to, now);
-      return putOff(withoutEntries(outbox, to, dropped), to, now);
-    });
-    if (dropped.length > 0) log.error('outcomes never published', { ...fields, events: dropped.length });
-  }
-
-  /** Changes the outbox of a notification alone. @returns what is stored then; undefined if nothing can be changed */
-  async #change(id: NotificationId, change: (outbox: Outbox) => Outbox): Promise<StoredCase | undefined> {
-    const { store, newId } = this.#context;
-    for (let tried = 1; tried <= TRIES; tried += 1) {
-      try {
-        const known = store.recall(id) ?? (await store.load(id));
-        if (known === undefined) return undefined;
-        const outbox = change(known.outbox);
-        if (outbox === known.outbox) return known;
-        return (await store.commit(known, { ...known, outbox }, newId(), undefined)).stored;
-      } catch (error) {
-        store.forget(id);
-        if (isUnreadable(error)) return undefined;
-        if (!(error instanceof WriteConflict) && !(error instanceof StorageTrouble && tried < TRIES / 2)) throw error;
-      }
-    }
-    return undefined;
   }
 }
 
-/** The HTTP status that a destination answered; undefined if the error has none. Its message may hold addresses and keys. */
+/** The HTTP status that a destination answered. The message of the error may hold addresses and keys. */
 const statusOf = (error: unknown): number | undefined =>
   error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : undefined;
 
-/** What is told of a notification, as events. */
+/** The events of outbox entries. */
 const eventsOf = (known: NotificationCase, entries: readonly OutboxEntry[], now: number): readonly OutcomeEvent[] => {
   const body = bodyOf(known, now);
   const { notification_id: id, alert_type, reference, details, reached, confirmations_needed } = body;
-  const about = definedOf({ notification_id: id, alert_type, reference, details, reached, confirmations_needed });
+  const about = { notification_id: id, alert_type, reference, details, reached, confirmations_needed };
   return entries.map((entry): OutcomeEvent => {
     const common = { subject: id, time: entry.at };
     switch (entry.kind) {
       case 'recipient': {
         const { index, status } = entry;
-        const one = body.recipients[index];
+        const { recipient, name, wave } = body.recipients[index] ?? {};
         const attempts = known.recipients[index]?.attempts.length;
-        const data = definedOf({
-          ...about,
-          recipient: one?.recipient,
-          name: one?.name,
-          index,
-          wave: one?.wave,
-          status,
-          attempts,
-        });
+        const data = { ...about, recipient, name, index, wave, status, attempts };
         return { ...common, id: `${id}/${index}/${status}`, type: 'Notification.RecipientFinal', data };
       }
       case 'acknowledged': {
@@ -157,10 +112,7 @@ const eventsOf = (known: NotificationCase, entries: readonly OutboxEntry[], now:
       }
       case 'stopped':
       case 'completed':
-        return { ...common, id: `${id}/${entry.kind}`, type: 'Notification.Completed', data: { ...body } };
+        return { ...common, id: `${id}/${entry.kind}`, type: 'Notification.Completed', data: body };
     }
   });
 };
-
-const definedOf = (values: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));

@@ -1,54 +1,54 @@
 import * as z from 'zod';
 
-import { type Destination, DESTINATIONS } from '../model/outcome-events.ts';
+import { type Destination, DESTINATIONS } from '../model/outcomes.ts';
 import { FINAL_STATES, isFinal, type Recipient } from './recipient.ts';
 
-// What others must still be told of a notification: a list for each destination, oldest first. Times are in milliseconds since 1970.
+// The outcomes of a notification that are not published yet: a list for each destination, oldest first. Times are in milliseconds since 1970.
 
 const entrySchema = z.discriminatedUnion('kind', [
   /** A recipient is final. */
   z.object({ kind: z.literal('recipient'), at: z.number(), index: z.int(), status: z.enum(FINAL_STATES) }),
   /** The notification was stopped, or is over. */
   z.object({ kind: z.enum(['stopped', 'completed']), at: z.number() }),
-  /** Somebody has it in hand. */
+  /** A person handles the alert. */
   z.object({ kind: z.literal('acknowledged'), at: z.number(), times: z.int(), by: z.string() }),
 ]);
 
-/** One thing to tell. */
+/** One outcome to publish. */
 export type OutboxEntry = Readonly<z.output<typeof entrySchema>>;
 
 const listSchema = z.object({
-  /** Not told before: an instance is telling it until then, or the destination did not take it. */
+  /** No try before: an instance is publishing until then, or the destination did not take the entries. */
   tryAt: z.number(),
   entries: z.array(entrySchema).readonly(),
 });
 
-/** The lists as they are stored. */
+/** The outbox as it is stored. */
 export const outboxSchema = z.partialRecord(z.enum(DESTINATIONS), listSchema);
 
-/** What others must still be told. */
+/** The outcomes that are not published yet. */
 export type Outbox = Readonly<z.output<typeof outboxSchema>>;
 
-/** An instance that tells something has so long. It is longer than telling takes; if the instance dies, another tells it then. */
-const TOLD_WITHIN_MS = 30_000;
+/** The lease of an instance that publishes, which takes less. After that, another instance publishes the same entries. */
+const LEASE_MS = 30_000;
 /** How long a destination is tried. */
 const TRIED_FOR_MS = 24 * 3_600_000;
-/** So many acknowledgements wait to be told, the newest: there is no end of them, and a row is bounded. */
+/** The newest acknowledgements are kept: their number has no bound, the size of a row has. */
 const MOST_ACKNOWLEDGED = 20;
-/** Pauses between tries: as long as it has been tried, between these two. */
+/** A pause is as long as the destination has been tried, within these bounds. */
 const SHORTEST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 600_000;
 
-/** Whether nothing is left to tell. */
+/** Whether everything is published. */
 export const isEmpty = (outbox: Outbox): boolean => DESTINATIONS.every((to) => (outbox[to]?.entries.length ?? 0) === 0);
 
-/** What is to be told to a destination now; the same entries are claimed with {@link claimedOutbox} before. */
+/** The entries to publish now; {@link claimedOutbox} claims them. */
 export const dueEntries = (outbox: Outbox, to: Destination, now: number): readonly OutboxEntry[] => {
   const list = outbox[to];
   return list === undefined || now < list.tryAt ? [] : list.entries;
 };
 
-/** What others are told of. */
+/** A notification, as far as its outcomes are published. */
 interface Told {
   readonly notification: {
     readonly stoppedAt?: number | undefined;
@@ -59,7 +59,7 @@ interface Told {
   readonly outbox: Outbox;
 }
 
-/** A notification with what a change brought to be told. */
+/** A notification with the outcomes of a change in its outbox. */
 export const withNews = <Case extends Told>(
   before: Told | undefined,
   after: Case,
@@ -92,26 +92,26 @@ const newsOf = (before: Told | undefined, { notification, recipients }: Told, no
     ...(acknowledged !== undefined && acknowledged.times !== was?.acknowledged?.times
       ? [{ kind: 'acknowledged', at: now, times: acknowledged.times, by: acknowledged.by } as const]
       : []),
-    // A stop that ends it is told once.
+    // If a stop completes the notification, only the completion is published.
     ...(stoppedAt !== was?.stoppedAt && completedAt === undefined ? [{ kind: 'stopped', at: now } as const] : []),
     ...(completedAt !== was?.completedAt ? [{ kind: 'completed', at: now } as const] : []),
   ];
 };
 
-/** The outbox while an instance tells what is due to a destination. */
-export const claimedOutbox = (outbox: Outbox, to: Destination, now: number): Outbox => ({
-  ...outbox,
-  [to]: { entries: outbox[to]?.entries ?? [], tryAt: now + TOLD_WITHIN_MS },
-});
+/** The outbox while an instance publishes the due entries of a destination; the same object if none is due. */
+export const claimedOutbox = (outbox: Outbox, to: Destination, now: number): Outbox => {
+  const entries = dueEntries(outbox, to, now);
+  return entries.length === 0 ? outbox : { ...outbox, [to]: { entries, tryAt: now + LEASE_MS } };
+};
 
-/** The outbox after entries were told, or dropped. What came meanwhile is due now. */
+/** The outbox without entries that were published or dropped. Newer entries are due now. */
 export const withoutEntries = (outbox: Outbox, to: Destination, told: readonly OutboxEntry[]): Outbox => {
   const gone = new Set(told.map((entry) => JSON.stringify(entry)));
   const entries = (outbox[to]?.entries ?? []).filter((entry) => !gone.has(JSON.stringify(entry)));
   return { ...outbox, [to]: { entries, tryAt: 0 } };
 };
 
-/** The outbox after a destination did not take what is due. */
+/** The outbox after a destination did not take the entries: another try after a pause. */
 export const putOff = (outbox: Outbox, to: Destination, now: number): Outbox => {
   const entries = outbox[to]?.entries ?? [];
   const triedMs = now - (entries[0]?.at ?? now);
@@ -121,6 +121,6 @@ export const putOff = (outbox: Outbox, to: Destination, now: number): Outbox => 
   };
 };
 
-/** What was tried for too long. */
+/** The entries that were tried for too long. */
 export const expiredEntries = (outbox: Outbox, to: Destination, now: number): readonly OutboxEntry[] =>
   (outbox[to]?.entries ?? []).filter(({ at }) => now - at >= TRIED_FOR_MS);

@@ -1,6 +1,6 @@
 import { keptSound } from './asking/kept.ts';
 
-/** The alarm of a tab: a sound, and if it is allowed, a notification of the desktop. */
+/** The alarm of a tab: a sound and, if the reader allows it, a desktop notification. */
 export class Alarm {
   #sound: AudioContext | undefined;
   #raised: ReadonlySet<string> = new Set();
@@ -9,17 +9,16 @@ export class Alarm {
     return keptSound.get() === 'on';
   }
 
-  /** Somebody has said whether it shall sound. */
   get isDecided(): boolean {
     return keptSound.get() !== undefined;
   }
 
-  /** Whether the browser would let it sound: after a reload it wants a click on the page first. */
+  /** After a reload, a browser allows sound only after a click. */
   get isReady(): boolean {
     return this.#sound?.state === 'running';
   }
 
-  /** Switches it; by hand, because a browser allows neither sound nor notifications otherwise. */
+  /** Call it in a click: a browser allows sound and notifications only then. */
   async switchTo(isOn: boolean): Promise<void> {
     keptSound.set(isOn ? 'on' : 'off');
     if (!isOn) return;
@@ -28,14 +27,14 @@ export class Alarm {
     if ('Notification' in window && Notification.permission === 'default') await Notification.requestPermission();
   }
 
-  /** Makes the sound ready, with a click on the page. */
+  /** Makes the sound ready. Call it in a click. */
   async wake(): Promise<void> {
     if (!this.isOn) return;
     this.#sound ??= new AudioContext();
     if (this.#sound.state === 'suspended') await this.#sound.resume();
   }
 
-  /** Sounds for every reason that was not there before. @param reasons each by an id of its own, and in words */
+  /** Sounds for every new reason. @param reasons id → words */
   tell(reasons: ReadonlyMap<string, string>): void {
     const added = [...reasons].filter(([id]) => !this.#raised.has(id)).map(([, words]) => words);
     this.#raised = new Set(reasons.keys());
@@ -46,7 +45,7 @@ export class Alarm {
       const shown = new Notification('Camera activity', { body: added.join('\n'), requireInteraction: true });
       shown.addEventListener('click', () => window.focus());
     } catch (error) {
-      // On Android only a service worker may show one.
+      // On Android only a service worker may show a notification.
       if (!(error instanceof TypeError)) throw error;
     }
   }

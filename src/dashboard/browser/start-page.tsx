@@ -5,20 +5,21 @@ import { keptClock, keptKey, keptPhone } from './asking/kept.ts';
 import { Polling } from './asking/polling.ts';
 import { ServiceClock } from './asking/service-clock.ts';
 import { alarmReasons, attentionOf, freshestNotifications, tabSignOf } from './model/attention.ts';
-import { afterEvent, firstState, type PageEvent } from './model/page-state.ts';
+import { firstState, type PageState } from './model/page-state.ts';
 import { pageStatus } from './model/page-status.ts';
 import { apiBase } from './model/questions.ts';
 import { cameraIdsOf, silenceOf } from './model/silence.ts';
 import { spanTitle } from './model/spans.ts';
-import { readView, type View, viewSearch, withoutKey } from './model/view.ts';
+import { Times } from './model/times.ts';
+import { type ReadView, readView, viewSearch, withoutKey } from './model/view.ts';
 import { Page } from './parts/page.tsx';
 import type { Actions } from './parts/shown.ts';
 import { showInTab } from './tab.ts';
 
 const replaceSearch = (search: string): void => history.replaceState(null, '', `${location.pathname}${search}`);
 
-/** The view of the address, without a key that somebody put into it, and with the reader's clock if it names none. */
-const firstView = (): ReturnType<typeof readView> => {
+/** The view of the address, which then has no key. If the address names no clock, the page shows the reader's choice. */
+const firstView = (): ReadView => {
   const search = withoutKey(location.search);
   if (search !== location.search) replaceSearch(search);
   const { view, problems } = readView(search);
@@ -28,19 +29,18 @@ const firstView = (): ReturnType<typeof readView> => {
 };
 
 /**
- * Starts the page. Address and answers become a state, the state becomes what is shown, what a person does becomes an event, and an event
- * the next state.
+ * Starts the page: answers and the reader's actions change the state, and each state is drawn.
  *
  * @returns a function that ends the page: it asks and draws nothing more
  */
 export const startPage = (root: Element): (() => void) => {
-  const asked = firstView();
+  const { view: shownFirst, problems } = firstView();
   const ended = new AbortController();
   const alarm = new Alarm();
   const clock = new ServiceClock(() => polling.askChanged());
   let state = firstState({
-    view: asked.view,
-    addressProblems: asked.problems,
+    view: shownFirst,
+    addressProblems: problems,
     keyHeld: keptKey.get() !== undefined,
     isHidden: document.hidden,
     sawPhone: keptPhone.get() !== undefined,
@@ -67,8 +67,10 @@ export const startPage = (root: Element): (() => void) => {
   };
 
   let isDrawDue = false;
-  /** Draws once for everything that happens in a task: all questions are asked at once. */
-  const drawSoon = (): void => {
+  /** Draws once for all changes of a task. */
+  const change = (next: PageState): void => {
+    state = next;
+    if (state.sawPhone && keptPhone.get() === undefined) keptPhone.set('yes');
     if (isDrawDue) return;
     isDrawDue = true;
     queueMicrotask(() => {
@@ -77,50 +79,42 @@ export const startPage = (root: Element): (() => void) => {
     });
   };
 
-  const changed = (event: PageEvent): void => {
-    if (event.kind === 'unauthorized') keptKey.set(undefined);
-    state = afterEvent(state, event);
-    if (state.sawPhone && keptPhone.get() === undefined) keptPhone.set('yes');
-    drawSoon();
-  };
-
-  /** What a person does is drawn at once: the focus may go to what it shows. */
-  const happened = (event: PageEvent): void => {
-    changed(event);
+  /** Draws at once: the focus may go to a new element. */
+  const changeNow = (changed: Partial<PageState>): void => {
+    change({ ...state, ...changed });
     draw();
   };
 
-  const polling = new Polling(
-    { base: apiBase(location.pathname), key: () => keptKey.get(), clock },
-    { state: () => state, happened: changed },
-  );
+  const polling = new Polling({ base: apiBase(location.pathname), clock }, { state: () => state, change });
 
-  const turnTo = (view: View, addressProblems: readonly string[]): void => {
-    happened({ kind: 'view changed', view, addressProblems });
+  const turnTo = ({ view, problems: addressProblems }: ReadView): void => {
+    const times = view.clock === state.view.clock ? state.times : new Times(view.clock);
+    changeNow({ view, times, addressProblems, actionTrouble: undefined });
     polling.askChanged();
   };
 
   const actions: Actions = {
     show: (view) => {
-      // A clock that the reader chooses is kept; the clock of a link that they follow is not.
+      // The browser keeps the clock that the reader chooses, not the clock of a link.
       if (view.clock !== state.view.clock) keptClock.set(view.clock === 'utc' ? 'utc' : undefined);
       history.pushState(null, '', actions.addressOf(view));
-      turnTo(view, []);
+      turnTo({ view, problems: [] });
     },
     addressOf: (view) => `${location.pathname}${viewSearch(view)}`,
     refreshNow: () => polling.start(),
     giveKey: (given) => {
       keptKey.set(given);
-      happened({ kind: 'key given' });
+      changeNow({ keyHeld: true, locked: undefined });
       polling.start();
     },
     forgetKey: () => {
       keptKey.set(undefined);
       polling.stop();
-      happened({ kind: 'key forgotten' });
+      // The reader leaves: no answer stays.
+      changeNow({ keyHeld: false, parts: {}, acted: undefined, locked: { refused: false } });
     },
     want: (wants) => {
-      happened({ kind: 'wanted', wants });
+      changeNow({ wants: { ...state.wants, ...wants } });
       polling.askChanged();
     },
     stopNotification: async (id) => polling.act(id, 'stop', {}),
@@ -129,20 +123,15 @@ export const startPage = (root: Element): (() => void) => {
     switchSound: (isOn) => void alarm.switchTo(isOn).then(draw),
   };
 
-  const listen = { signal: ended.signal };
-  const goBack = (): void => {
-    const { view, problems } = readView(location.search);
-    turnTo(view, problems);
-  };
-  /** A hidden page asks about alerts alone, and about everything at once when it is seen again. */
   const seenOrHidden = (): void => {
-    happened({ kind: 'hidden or seen', isHidden: document.hidden });
+    changeNow({ isHidden: document.hidden });
     if (state.locked === undefined) polling.start();
   };
-  window.addEventListener('popstate', goBack, listen);
+  const listen = { signal: ended.signal };
+  window.addEventListener('popstate', () => turnTo(readView(location.search)), listen);
   document.addEventListener('visibilitychange', seenOrHidden, listen);
   window.addEventListener('online', seenOrHidden, listen);
-  // A browser that was started again lets nothing sound before a click.
+  // After a restart, a browser allows sound only after a click.
   window.addEventListener('pointerdown', () => void (alarm.isOn && !alarm.isReady && alarm.wake().then(draw)), listen);
   // Answers get old while nothing else happens.
   const aging = setInterval(() => {

@@ -1,6 +1,6 @@
 import type { TabSign } from './model/attention.ts';
 
-/** A mark at the lower right of the flame: each has a shape of its own. */
+/** Drawn over the flame of the icon. Each has its own shape. */
 const MARKS: Readonly<Record<TabSign['icon'], string>> = {
   calm: '',
   alert: '<circle cx="22" cy="22" r="10" fill="#c00"/><path d="M22 15v8m0 3v3" stroke="#fff" stroke-width="4"/>',
@@ -9,7 +9,7 @@ const MARKS: Readonly<Record<TabSign['icon'], string>> = {
   silence: '<path d="M13 13h18v18H13z" fill="#fc0"/><path d="M19 17v10m6-10v10" stroke="#111" stroke-width="4"/>',
 };
 
-/** Shows what the tab says: its icon, and its title, which begins with what somebody has to know of. */
+/** Sets the icon and the title of the tab. The title starts with the count of red alerts. */
 export const showInTab = ({ icon, words }: TabSign, title: string): void => {
   const [count, ...rest] = words[0]?.startsWith('(') ? words : ['', ...words];
   const text = `${count === '' ? '' : `${count} `}${[...rest, title].join(' · ')}`;

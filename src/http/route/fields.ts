@@ -63,7 +63,7 @@ export const readQuery = <Schema extends z.ZodObject>(request: HttpRequest, sche
 const unknownParameter = (schema: z.ZodObject): string => {
   const known = Object.keys(schema.shape);
   return known.length === 0
-    ? 'is unknown: there are no parameters here'
+    ? 'is unknown: this path has no parameters'
     : `is unknown: the parameters are ${known.join(', ')}`;
 };
 

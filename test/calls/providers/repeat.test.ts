@@ -1,7 +1,5 @@
 import { expect, it, vi } from 'vitest';
-
-import type { Failure } from '../../../src/calls/model/call-event.ts';
-import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
+import { type Failure, PhoneLineError } from '../../../src/calls/model/phone-line.ts';
 import { SAFE_TO_REPEAT, sendRepeatedly } from '../../../src/calls/providers/repeat.ts';
 
 const BOUNDS = { tryMs: 1_000, withinMs: 8_000, tries: 3 };

@@ -1,6 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-
-import { outcomeWebhook, WebhookRefused } from '../../../src/calls/providers/webhook.ts';
+import { outcomeWebhook, WebhookRefused } from '../../../src/calls/providers/destinations.ts';
 import { LoopbackServer } from '../../harness/loopback-server.ts';
 import { until } from '../../harness/until.ts';
 

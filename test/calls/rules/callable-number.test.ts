@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-
 import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
-import { whyNotCallable } from '../../../src/calls/rules/callable-number.ts';
+import { whyNotCallable } from '../../../src/calls/rules/policy.ts';
 
 it.each<[number: string, prefixes: readonly string[] | undefined, why: string | undefined]>([
   ['+12065550100', undefined, undefined],

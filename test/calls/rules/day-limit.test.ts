@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-
-import { callsLeft, counted, type DayCalls, endOfDay } from '../../../src/calls/rules/day-limit.ts';
+import { callsLeft, counted, type DayCalls, endOfDay } from '../../../src/calls/rules/policy.ts';
 
 const NOON = Date.parse('2026-11-21T12:00:00Z');
 const MIDNIGHT = Date.parse('2026-11-22T00:00:00Z');

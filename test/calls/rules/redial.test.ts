@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-
-import { OUTCOMES, type Outcome } from '../../../src/calls/model/outcome.ts';
+import { type Outcome, OUTCOMES } from '../../../src/calls/model/outcomes.ts';
 import { afterAttempts, hasReached, type PastAttempt, type RedialTerms } from '../../../src/calls/rules/redial.ts';
 
 const NOW = Date.parse('2026-11-21T08:00:00Z');

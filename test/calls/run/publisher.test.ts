@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 
 import { beforeEach, expect, it, vi } from 'vitest';
 
-import type { OutcomeTopic } from '../../../src/calls/model/outcome-events.ts';
+import type { Clock } from '../../../src/calls/model/clock.ts';
+import type { OutcomeTopic } from '../../../src/calls/model/outcomes.ts';
 import type { PhoneLine } from '../../../src/calls/model/phone-line.ts';
+import { Cases } from '../../../src/calls/run/cases.ts';
 import { Publisher } from '../../../src/calls/run/publisher.ts';
 import { stoppedNotification } from '../../../src/calls/state/notification.ts';
 import { withNews } from '../../../src/calls/state/outbox.ts';
@@ -27,9 +29,16 @@ const storeOf = () => new NotificationStore(table, randomUUID, () => undefined);
 
 /** A process that tells others. */
 const publisherOf = (publish: OutcomeTopic['publish']): Publisher => {
-  const clock = { now: () => START, after: () => () => undefined };
+  const clock: Clock = {
+    now: () => START,
+    after: (_, run) => {
+      const immediate = setImmediate(run);
+      return () => clearImmediate(immediate);
+    },
+  };
   const parts = { line, store: storeOf(), policy: POLICY, clock, log };
-  return new Publisher({ ...parts, destinations: [], random: Math.random, newId: randomUUID }, 'webhook', { publish });
+  const context = { ...parts, destinations: [], random: Math.random, newId: randomUUID };
+  return new Publisher(context, new Cases(context, () => undefined), 'webhook', { publish });
 };
 
 /** Notifications that were stopped, of which others have not been told. */

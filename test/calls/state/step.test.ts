@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-
 import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
-import type { CallResult } from '../../../src/calls/model/call-event.ts';
 import { parseCallId } from '../../../src/calls/model/ids.ts';
+import type { CallResult } from '../../../src/calls/model/phone-line.ts';
 import { speakingTimes } from '../../../src/calls/rules/message.ts';
 import type { AttemptEvent } from '../../../src/calls/state/attempt.ts';
 import { type Lines, openCallsOf, queueOf, whoOf } from '../../../src/calls/state/lines.ts';

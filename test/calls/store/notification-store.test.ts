@@ -1,21 +1,18 @@
 import { randomUUID } from 'node:crypto';
-
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-
 import type { NotificationRequest } from '../../../src/calls/model/notification-request.ts';
 import type { Lines } from '../../../src/calls/state/lines.ts';
 import { type NotificationCase, stoppedNotification, withRecipient } from '../../../src/calls/state/notification.ts';
 import { outboxSchema, withNews } from '../../../src/calls/state/outbox.ts';
 import { claimed, final, recipientSchema } from '../../../src/calls/state/recipient.ts';
 import { termsOf } from '../../../src/calls/state/step.ts';
-import { CALLS, idempotencyRowKey, LINES_KEY, notificationKey } from '../../../src/calls/store/keys.ts';
 import { NotificationStore, type StoredCase } from '../../../src/calls/store/notification-store.ts';
-import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
+import { CALLS, CALLS_FORMAT, idempotencyRowKey, LINES_KEY, notificationKey } from '../../../src/calls/store/rows.ts';
 import { StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
 import type { NewProperties } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
-import { MemoryTable } from '../../storage/memory-table.ts';
 import { callees, newCase, POLICY } from '../new-case.ts';
+import { MemoryTable } from '../../storage/memory-table.ts';
 
 const START = Date.parse('2026-11-21T08:00:00Z');
 const HOUR = 3_600_000;

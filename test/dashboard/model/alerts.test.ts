@@ -10,7 +10,7 @@ const notification = (status: string, ...people: readonly string[]): Notificatio
   alert_type: 'ConfirmedFire',
   created_at: '2026-11-21T08:00:00Z',
   status,
-  reached: 0,
+  reached: people.filter((each) => each === 'heard' || each === 'confirmed').length,
   recipients: people.map((each) => person(each)),
 });
 
@@ -18,7 +18,8 @@ it.each([
   ['in_progress', ['not_reached', 'waiting'], 'In progress', 'pending'],
   ['in_progress', ['confirmed', 'speaking'], 'Confirmed by +1206•••••00', 'good'],
   ['completed', ['heard', 'heard'], 'All heard', 'good'],
-  ['completed', ['heard', 'not_reached', 'failed', 'not_reached'], '3 not reached', 'bad'],
+  ['completed', ['not_reached', 'failed', 'cannot_go'], '3 not reached', 'bad'],
+  ['completed', ['heard', 'heard', 'not_reached'], '1 not reached', 'neutral'],
   ['completed', ['not_reached', 'confirmed', 'stopped'], 'Confirmed by +1206•••••00', 'good'],
   ['completed', ['confirmed', 'confirmed'], 'Confirmed by 2 people', 'good'],
   ['stopped', ['not_reached', 'stopped'], 'Stopped', 'neutral'],

@@ -1,6 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import {
   CallAutomationClient,
   type CallAutomationClientOptions,
@@ -9,22 +6,21 @@ import {
   VoiceKind,
 } from '@azure/communication-call-automation';
 import type { TokenCredential } from '@azure/identity';
-
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '../../../azure/connection.ts';
-import { formatCallContext, formatSpeechContext } from '../../model/call-context.ts';
-import type { Failure } from '../../model/call-event.ts';
-import { type CallId, parseCallId } from '../../model/ids.ts';
+import { type CallId, formatCallContext, formatSpeechContext, MESSAGE, parseCallId } from '../../model/ids.ts';
 import {
   type CallMedia,
   type CallRequest,
+  type Failure,
   LONGEST_REQUEST_MS,
   type PhoneLine,
   PhoneLineError,
 } from '../../model/phone-line.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
-import { MESSAGE } from '../../model/speech.ts';
-import { type Bounds, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
 import { failedCallRequest, failedRequest } from './codes.ts';
+import { type Bounds, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
 
 /** A client of ACS Call Automation without the SDK's retries, which have no deadline and would speak a message twice. */
 export const connectToAcs = (connection: Connection, credential: TokenCredential): CallAutomationClient => {

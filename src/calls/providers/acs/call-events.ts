@@ -1,10 +1,8 @@
 import * as z from 'zod';
-
-import { parseCallContext } from '../../model/call-context.ts';
-import type { CallEvent, CallEventKind, PressedKey } from '../../model/call-event.ts';
-import { parseCallId } from '../../model/ids.ts';
-import type { EventCallbacks, MalformedEvent } from '../callbacks.ts';
+import { parseCallContext, parseCallId } from '../../model/ids.ts';
+import type { CallEvent, CallEventKind, PressedKey } from '../../model/phone-line.ts';
 import { resultOf } from './codes.ts';
+import type { EventCallbacks, MalformedEvent } from '../callbacks.ts';
 
 /** The ACS event types that are used here. Compared exactly: `Microsoft.Communication.playFailed` is another type. */
 const KIND_OF_TYPE: ReadonlyMap<string, CallEventKind> = new Map([

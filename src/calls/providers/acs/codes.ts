@@ -1,6 +1,5 @@
 import { readSdkError } from '../../../azure/sdk-error.ts';
-import type { CallResult, Failure } from '../../model/call-event.ts';
-import { type FailedRequest, PhoneLineError } from '../../model/phone-line.ts';
+import { type CallResult, type FailedRequest, type Failure, PhoneLineError } from '../../model/phone-line.ts';
 import {
   BUSY,
   DECLINED,

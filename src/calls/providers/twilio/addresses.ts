@@ -1,5 +1,11 @@
-import { type AttemptRef, formatCallContext, formatSpeechContext, parseCallContext } from '../../model/call-context.ts';
-import { MESSAGE, type SpeechNumber } from '../../model/speech.ts';
+import {
+  type AttemptRef,
+  formatCallContext,
+  formatSpeechContext,
+  MESSAGE,
+  parseCallContext,
+  type SpeechNumber,
+} from '../../model/ids.ts';
 
 /** Why Twilio posts to an address of ours: the status of the call has changed, a key was pressed, or a speech is over. */
 export type Occasion = 'status' | 'key' | 'end';

@@ -1,5 +1,5 @@
-import type { CallEvent } from '../../model/call-event.ts';
 import { parseCallId } from '../../model/ids.ts';
+import type { CallEvent } from '../../model/phone-line.ts';
 import type { Address } from './addresses.ts';
 import { resultOfEnd } from './codes.ts';
 

@@ -1,4 +1,4 @@
-import type { CallResult } from '../../model/call-event.ts';
+import type { CallResult } from '../../model/phone-line.ts';
 import {
   BUSY,
   INVALID,

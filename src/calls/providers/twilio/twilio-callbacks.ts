@@ -1,13 +1,11 @@
-import type { Log } from '../../../log.ts';
-import type { CallEvent } from '../../model/call-event.ts';
-import type { CallMessage } from '../../model/phone-line.ts';
-import { MESSAGE, MOST_REPEATS, type SpeechNumber, speechOf, THANKED, UNDERSTOOD } from '../../model/speech.ts';
-import { answerOfKey } from '../../rules/keys.ts';
-import { goodbyeText } from '../../rules/message.ts';
+import { MESSAGE, MOST_REPEATS, type SpeechNumber, speechOf, THANKED, UNDERSTOOD } from '../../model/ids.ts';
+import type { CallEvent, CallMessage } from '../../model/phone-line.ts';
 import type { CallbackHandler, InstructionCallbacks, InstructionRequest } from '../callbacks.ts';
 import { type Address, addressOf, readAddress } from './addresses.ts';
 import { callEvent, isStatus } from './call-events.ts';
 import { messageTwiml, NOTHING, twimlOf } from './twiml.ts';
+import { answerOfKey, goodbyeText } from '../../rules/message.ts';
+import type { Log } from '../../../log.ts';
 
 /** How the callbacks of one account are verified and answered. */
 export interface TwilioCallbackOptions {

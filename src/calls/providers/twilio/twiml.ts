@@ -1,10 +1,8 @@
 import { ALERT_TYPES } from '../../model/alert-types.ts';
-import type { AttemptRef } from '../../model/call-context.ts';
-import { newNotificationId } from '../../model/ids.ts';
+import { type AttemptRef, newNotificationId } from '../../model/ids.ts';
 import type { CallMessage } from '../../model/phone-line.ts';
-import { KEYS_AFTER_MS } from '../../rules/keys.ts';
-import { REPETITIONS } from '../../rules/message.ts';
 import { addressOf } from './addresses.ts';
+import { KEYS_AFTER_MS, REPETITIONS } from '../../rules/message.ts';
 
 /** What a call does next, and how the call ends. */
 export interface Instruction {

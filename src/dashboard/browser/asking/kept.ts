@@ -1,4 +1,4 @@
-/** The browser may forbid storage: even reading the property throws then. The page works without it. */
+/** If the browser forbids storage, reading the property throws. The page works without storage. */
 const tryStorage = <Result>(use: () => Result): Result | undefined => {
   try {
     return use();
@@ -8,7 +8,7 @@ const tryStorage = <Result>(use: () => Result): Result | undefined => {
   }
 };
 
-/** A text that the browser keeps; if it allows no storage, for as long as the page is open. Undefined: none. */
+/** A text that the browser keeps; without storage, until the page is closed. */
 class Kept {
   readonly #name: string;
   readonly #storage: () => Storage;
@@ -32,20 +32,20 @@ class Kept {
   }
 }
 
-/** The function key: until the tab is closed, and never in an address, a cookie or anything that outlives the tab. */
+/** The function key, until the tab is closed: never in an address or a cookie. */
 export const keptKey = new Kept('function-key', () => sessionStorage);
 
-/** The name of the person who last took an alert in hand at this tab; until the tab is closed. */
+/** The last name in "I have it", until the tab is closed. */
 export const keptName = new Kept('name', () => sessionStorage);
 
-/** `yes` if this tab has seen that the service phones; until the tab is closed. */
+/** `yes` if this tab has seen a phone, until the tab is closed. */
 export const keptPhone = new Kept('phone', () => sessionStorage);
 
-/** The clock that this browser was last told to show, `utc`, for pages to come. A browser that was never told shows local time. */
+/** `utc` if the reader chose it, for all later pages. */
 export const keptClock = new Kept('clock', () => localStorage);
 
-/** Whether alerts sound, `on` or `off`, for pages to come. Undefined: nobody has decided. */
+/** `on` or `off`, for all later pages; undefined before the reader chose. */
 export const keptSound = new Kept('sound', () => localStorage);
 
-/** Whether a text can be sent as a key at all: a header takes visible ASCII only. */
+/** A header takes visible ASCII only. */
 export const canBeKey = (text: string): boolean => /^[\x21-\x7e]{1,512}$/.test(text);

@@ -10,16 +10,16 @@ import {
   notificationsSchema,
   seriesSchema,
 } from '../model/answers.ts';
-import { type Answers, type PageEvent, type PageState, PARTS, type PartName } from '../model/page-state.ts';
-import { type Question, storyQuestion } from '../model/questions.ts';
+import { type Answers, type PageState, PARTS, type PartName, withParts } from '../model/page-state.ts';
+import { type Asked, askedOf, type Question, storyQuestion } from '../model/questions.ts';
 import { afterAnswer, afterTrouble, type Part, PACES } from '../model/refresh.ts';
-import { type Asked, askedOf } from '../model/what-is-asked.ts';
+import { keptKey } from './kept.ts';
 import { ask, askForFile, type Connection, type Reply } from './service-client.ts';
 
-/** What polling needs of the page. */
+/** The state of the page, and the way to change it. */
 export interface PolledPage {
   readonly state: () => PageState;
-  readonly happened: (event: PageEvent) => void;
+  readonly change: (state: PageState) => void;
 }
 
 type AnyAnswer = Answers[PartName];
@@ -36,18 +36,20 @@ const SCHEMAS: { readonly [Name in PartName]: z.ZodMiniType<Answers[Name]> } = {
   accuracy: accuracySchema,
 };
 
-/** Parts that never wait for the others. Of the others, so many are asked about at a time: a browser opens six connections. */
+/** These never wait for other parts. */
 const ALERTS: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'story']);
+
+/** Open questions of the other parts: a browser opens six connections. */
 const MOST_OTHERS = 3;
 
-/** An open question about one part, or the wait for the next one. */
+/** An open question of a part, or the wait for its next question. */
 interface Turn {
   readonly controller: AbortController;
   readonly question: Question;
   timer?: ReturnType<typeof setTimeout>;
 }
 
-/** Asks the service about each part of the page at its own pace: nothing waits for a part that is slow. */
+/** Polls each part of the page at its own pace: a slow part delays no other part. */
 export class Polling {
   readonly #page: PolledPage;
   readonly #connection: Connection;
@@ -59,12 +61,12 @@ export class Polling {
     this.#connection = connection;
   }
 
-  /** Asks about everything at once, and from then on by itself. */
+  /** Polls all parts at once, and from then on each at its pace. */
   start(): void {
     for (const [name] of PARTS) this.#ask(name);
   }
 
-  /** Asks at once about the parts that are about something else now. */
+  /** Polls at once the parts whose question has changed. */
   askChanged(): void {
     if (this.#turns.size === 0) return;
     for (const [name] of PARTS) {
@@ -72,25 +74,26 @@ export class Polling {
     }
   }
 
-  /** Asks nothing more until {@link start}. */
   stop(): void {
     for (const [name] of PARTS) this.#end(name);
   }
 
-  /** Does something to a notification, and shows what became of it. @param action `stop`, `acknowledge` */
-  async act(id: string, action: string, body: object): Promise<void> {
+  /** Changes a notification, and shows the answer. */
+  async act(id: string, action: 'stop' | 'acknowledge', body: object): Promise<void> {
     const { patience } = PACES.live;
     const question = `${storyQuestion(id)}/${action}`;
     const reply = await ask(this.#connection, notificationSchema, question, { post: body, patience });
     if (reply.kind === 'unauthorized') return this.#lock(reply.keySent);
-    if (reply.kind === 'trouble') this.#page.happened({ kind: 'action failed', id, trouble: reply.trouble });
+    const state = this.#page.state();
+    if (reply.kind === 'trouble') this.#page.change({ ...state, actionTrouble: { id, trouble: reply.trouble } });
     if (reply.kind === 'answer') {
-      this.#page.happened({ kind: 'action done', at: this.#connection.clock.now(), answer: reply.has.answer });
+      const acted = { at: this.#connection.clock.now(), answer: reply.has.answer };
+      this.#page.change({ ...state, acted, actionTrouble: undefined });
     }
     for (const name of ALERTS) this.#ask(name);
   }
 
-  /** A CSV file of the service; undefined if it gives none now. */
+  /** A CSV file; undefined if the service does not answer it now. */
   async file(question: Question): Promise<string | undefined> {
     return askForFile(this.#connection, question, PACES.past.every);
   }
@@ -107,17 +110,17 @@ export class Polling {
   }
 
   #show(name: PartName, part: Part<AnyAnswer> | undefined): void {
-    this.#page.happened({ kind: 'part changed', parts: { [name]: part } });
+    this.#page.change(withParts(this.#page.state(), { [name]: part }));
   }
 
-  /** Shows what the part is about now, then asks and shows the answer. An answer to a question that was ended is not shown. */
+  /** Shows the new subject of the part, then asks and shows the answer. The answer to an aborted question is not shown. */
   #ask(name: PartName): void {
     this.#end(name);
     const asked = this.#askedOf(name);
     const { parts, isHidden } = this.#page.state();
     const before: Part<AnyAnswer> | undefined = parts[name];
     if (asked === undefined) {
-      // A hidden tab keeps what it showed.
+      // A hidden tab keeps its parts.
       if (before !== undefined && !isHidden) this.#show(name, undefined);
       return;
     }
@@ -148,8 +151,10 @@ export class Polling {
     turn.timer = setTimeout(() => this.#ask(name), (part.nextAt ?? now) - now);
   }
 
+  /** The parts keep the answers that an earlier key brought. */
   #lock(keySent: boolean): void {
     this.stop();
-    this.#page.happened({ kind: 'unauthorized', keySent });
+    keptKey.set(undefined);
+    this.#page.change({ ...this.#page.state(), keyHeld: false, locked: { refused: keySent } });
   }
 }

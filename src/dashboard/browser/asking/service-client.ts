@@ -3,47 +3,43 @@ import type * as z from 'zod/mini';
 import { problemSchema } from '../model/answers.ts';
 import type { Question } from '../model/questions.ts';
 import type { Trouble } from '../model/refresh.ts';
+import { keptKey } from './kept.ts';
 import type { ServiceClock } from './service-clock.ts';
 
-/** What came of a question. */
 export type Reply<Answer> =
   | { readonly kind: 'answer'; readonly has: { readonly answer: Answer; readonly etag: string | undefined } }
-  /** What the page has is still what the service answers. */
+  /** The last answer is still right. */
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'trouble'; readonly trouble: Trouble }
-  /** `keySent`: a key was sent and not accepted. */
+  /** `keySent`: the service did not accept the key. */
   | { readonly kind: 'unauthorized'; readonly keySent: boolean };
 
-/** Where the API is, and who asks. */
+/** Where the API is. */
 export interface Connection {
   /** Ends with a slash. */
   readonly base: string;
-  readonly key: () => string | undefined;
   readonly clock: ServiceClock;
 }
 
-/** How a question is asked. */
-export interface Asking {
-  /** Milliseconds after which it is given up. */
+interface Asking {
+  /** The timeout, in milliseconds. */
   readonly patience: number;
-  /** Ends it before. */
   readonly signal?: AbortSignal;
-  /** The tag of the answer that the page has. */
+  /** The tag of the last answer. */
   readonly etag?: string | undefined;
-  /** Sent as JSON, with `POST`: an action. */
+  /** The body of an action. */
   readonly post?: object;
-  /** Before other questions, if the browser has to choose. */
   readonly isUrgent?: boolean;
 }
 
-/** Asks the service. It never throws because of what the service does. */
+/** Asks the service. It never rejects because of the service. */
 export const ask = async <Answer>(
-  { base, key: keyOf, clock }: Connection,
+  { base, clock }: Connection,
   schema: z.ZodMiniType<Answer>,
   question: Question,
   { patience, signal, etag, post, isUrgent = false }: Asking,
 ): Promise<Reply<Answer>> => {
-  const key = keyOf();
+  const key = keptKey.get();
   const headers = headersOf('application/json', key);
   if (etag !== undefined) headers.set('if-none-match', etag);
   if (post !== undefined) headers.set('content-type', 'application/json');
@@ -66,13 +62,13 @@ export const ask = async <Answer>(
     : { kind: 'trouble', trouble: { kind: 'unreadable' } };
 };
 
-/** A CSV file of the service; undefined if it gives none now. */
+/** A CSV file; undefined if the service does not answer it now. */
 export const askForFile = async (
-  { base, key }: Connection,
+  { base }: Connection,
   question: Question,
   patience: number,
 ): Promise<string | undefined> => {
-  const headers = headersOf('text/csv', key());
+  const headers = headersOf('text/csv', keptKey.get());
   const response = await send(`${base}${question}`, { headers, signal: AbortSignal.timeout(patience) });
   return response?.status === 200 ? response.text : undefined;
 };
@@ -86,20 +82,19 @@ interface Received {
   readonly text: string;
 }
 
-/** Undefined if no whole answer came. */
+/** Undefined without a whole answer. */
 const send = async (url: string, init: RequestInit): Promise<Received | undefined> => {
   try {
-    // The page has its answers and their tags itself: the browser's own cache must not stand in between, nor keep them.
+    // The page keeps answers and tags itself: the browser must not cache them.
     const response = await fetch(url, { ...init, cache: 'no-store', redirect: 'error' });
     return { status: response.status, headers: response.headers, text: await response.text() };
   } catch (error) {
-    // What fetch rejects with: no network, a redirect (TypeError); ended or too late (DOMException).
+    // No network or a redirect: TypeError. Aborted or a timeout: DOMException.
     if (error instanceof TypeError || error instanceof DOMException) return undefined;
     throw error;
   }
 };
 
-/** Undefined if it is not JSON. */
 const jsonOf = (text: string): unknown => {
   try {
     return JSON.parse(text);

@@ -1,15 +1,12 @@
-/**
- * So much may lie between both clocks before this computer's is corrected: the service says whole seconds, and its answer has been under
- * way.
- */
+/** Smaller differences are ignored (milliseconds): `Date` has whole seconds, and answers need time. */
 const TOLERANCE = 5_000;
 
-/** The time by the service's clock: a computer whose own is 20 minutes fast must not show cameras as silent that send. */
+/** The service's time: a computer whose clock is 20 minutes fast must not report silent cameras. */
 export class ServiceClock {
   #offset = 0;
   readonly #corrected: () => void;
 
-  /** @param corrected called when this computer's clock turned out to be wrong, or right after all */
+  /** @param corrected called when the offset changes */
   constructor(corrected: () => void) {
     this.#corrected = corrected;
   }
@@ -19,12 +16,12 @@ export class ServiceClock {
     return Date.now() + this.#offset;
   }
 
-  /** How many milliseconds this computer's clock is behind; below 0: it is fast. */
+  /** Milliseconds that this computer's clock is slow; negative: it is fast. */
   get offset(): number {
     return this.#offset;
   }
 
-  /** Takes the `Date` of an answer that has just come; null: it has none. */
+  /** Reads the `Date` header of an answer. */
   hear(date: string | null): void {
     const difference = Date.parse(date ?? '') + 500 - Date.now();
     if (Number.isNaN(difference) || Math.abs(difference - this.#offset) <= TOLERANCE) return;

@@ -1,14 +1,14 @@
 import type { CameraCounts, CategoryAccuracy, CountsPerCategory } from './answers.ts';
 import { countOf } from './categories.ts';
 
-/** `3 of 40 confirmed, 2 missed`: of the reviewed frames that the AI flagged, and those that it did not flag. */
+/** `3 of 40 confirmed, 2 missed`: flags of the AI in reviewed frames, and categories that only the reviewer saw. */
 export const accuracyText = ({ flagged, confirmed, missed }: CategoryAccuracy): string => {
   if (flagged === 0 && missed === 0) return '–';
   const right = flagged === 0 ? 'none flagged' : `${confirmed} of ${flagged} confirmed`;
   return `${right}, ${missed} missed`;
 };
 
-/** How often the AI was right about a camera, category by category: `fire: 3 of 40 confirmed, 2 missed; smoke: –`. */
+/** `fire: 3 of 40 confirmed, 2 missed; smoke: –` */
 export const cameraAccuracyText = ({ flagged, confirmed, missed }: CameraCounts): string =>
   Object.keys(flagged)
     .map((category) => {
@@ -21,5 +21,5 @@ export const cameraAccuracyText = ({ flagged, confirmed, missed }: CameraCounts)
 export const totalOf = (counts: CountsPerCategory): number =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-/** How often the AI flagged something that no reviewer confirmed: a camera with many of these cries wolf. */
+/** Flags of the AI that no reviewer confirmed: a camera with many of them cries wolf. */
 export const notConfirmed = ({ flagged, confirmed }: CameraCounts): number => totalOf(flagged) - totalOf(confirmed);

@@ -1,6 +1,6 @@
 import type { Notification, Recipient } from './answers.ts';
 
-/** How a status or an outcome is shown: a word, and a tone that says the same. */
+/** A status or an outcome in words; the tone picks its sign and its color. */
 export interface Wording {
   readonly text: string;
   readonly tone: 'good' | 'pending' | 'bad' | 'neutral';
@@ -36,7 +36,6 @@ export const alertTypeText = (alertType: string): string => {
   return words.charAt(0).toUpperCase() + words.slice(1);
 };
 
-/** A recipient's name and masked number; the number alone if there is no name. */
 const recipientText = ({ recipient, name }: Pick<Recipient, 'recipient' | 'name'>): string =>
   name === undefined ? recipient : `${name} (${recipient})`;
 
@@ -47,13 +46,16 @@ export const recipientsText = (recipients: readonly Pick<Recipient, 'status'>[])
   return [...counts].map(([status, count]) => `${count} ${wordingOf(status).text.toLowerCase()}`).join(', ');
 };
 
-type Outcome = Pick<Notification, 'status' | 'recipients' | 'confirmations_needed'>;
+type Outcome = Pick<Notification, 'status' | 'reached' | 'recipients' | 'confirmations_needed'>;
 
 const withStatus = (recipients: readonly Recipient[], ...statuses: readonly string[]): readonly Recipient[] =>
   recipients.filter(({ status }) => statuses.includes(status));
 
-/** What became of a notification, by its recipients: `completed` alone would hide that nobody was reached. */
-export const markOf = ({ status, recipients, confirmations_needed: needed = 1 }: Outcome): Wording => {
+/**
+ * The outcome of a notification, by its recipients: `completed` alone would hide a failure. Only a notification that reached too few is
+ * bad: the strip lists the same notifications.
+ */
+export const markOf = ({ status, reached, recipients, confirmations_needed: needed = 1 }: Outcome): Wording => {
   const confirmed = withStatus(recipients, 'confirmed');
   const [first] = confirmed;
   if (first !== undefined && confirmed.length < needed && status !== 'stopped') {
@@ -68,19 +70,21 @@ export const markOf = ({ status, recipients, confirmations_needed: needed = 1 }:
   }
   if (status === 'in_progress' || status === 'stopped') return wordingOf(status);
   const unreached = withStatus(recipients, 'not_reached', 'failed', 'cannot_go');
-  if (unreached.length > 0) return { text: `${unreached.length} not reached`, tone: 'bad' };
+  if (unreached.length > 0) {
+    return { text: `${unreached.length} not reached`, tone: reached < needed ? 'bad' : 'neutral' };
+  }
   return recipients.length > 0 && recipients.every((each) => each.status === 'heard')
     ? { text: 'All heard', tone: 'good' }
     : wordingOf(status);
 };
 
-/** How far a notification has come: `reached 1 of 3, 1 waiting, 1 ringing`. */
+/** `reached 1 of 3, 1 waiting, 1 ringing` */
 export const progressText = ({ reached, recipients }: Pick<Notification, 'reached' | 'recipients'>): string => {
   const open = recipientsText(withStatus(recipients, 'waiting', 'ringing', 'speaking'));
   return `reached ${reached} of ${recipients.length}${open === '' ? '' : `, ${open}`}`;
 };
 
-/** What comes next for a notification, and when (ISO 8601): the next wave, or else the next attempt to reach somebody. */
+/** The next wave of a notification and its time (ISO 8601); without waves, the next attempt. */
 export const nextOf = ({
   status,
   recipients,
@@ -92,7 +96,7 @@ export const nextOf = ({
   return attempt === undefined ? undefined : { what: 'next attempt', at: attempt };
 };
 
-/** The recipients of a notification, wave after wave, in the order of the request; without waves `wave` is undefined. */
+/** The recipients, wave after wave, in the order of the request. Without waves, the key is undefined. */
 export const wavesOf = ({
   recipients,
 }: Pick<Notification, 'recipients'>): ReadonlyMap<number | undefined, readonly Recipient[]> =>

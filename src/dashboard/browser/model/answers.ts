@@ -5,9 +5,7 @@ import { STEPS } from './steps.ts';
 // Without it, zod tries to compile functions from text. The page's Content-Security-Policy forbids that and reports it.
 z.config({ jitless: true });
 
-/*
- * What the endpoints answer, as far as the page needs it. Members that a newer service adds are left out, not refused.
- */
+// The answers of the endpoints, as far as the page needs them. Members that a newer service adds are left out, not refused.
 
 const perCategory = z.record(z.string(), z.number());
 
@@ -22,10 +20,10 @@ const counts = {
 
 const period = { ts_utc_start: z.string(), ts_utc_end: z.string(), active_cameras: z.number() };
 
-/** How often the AI was right about one category, in reviewed frames. */
+/** Of one category, in reviewed frames. */
 const accuracy = z.object({ flagged: z.number(), confirmed: z.number(), missed: z.number() });
 
-/** `GET /api/analytics`: the ten facts; the ids only where they were asked for. */
+/** `GET /api/analytics`; without ids if `active_camera_ids=false`. */
 export const activitySchema = z.object({ ...period, active_camera_ids: z.optional(z.array(z.string())), ...counts });
 
 /** `GET /api/analytics/series` */
@@ -75,7 +73,7 @@ const recipient = z.object({
   recipient: z.string(),
   name: z.optional(z.string()),
   status: z.string(),
-  /** Of a waiting recipient: for what, and since when. */
+  /** Why a recipient waits. */
   reason: z.optional(z.string()),
   since: z.optional(z.string()),
   wave: z.optional(z.number()),
@@ -91,7 +89,7 @@ export const notificationSchema = z.object({
   details: z.optional(z.string()),
   created_at: z.string(),
   status: z.string(),
-  /** How many recipients confirmed if the notification asks for it, else heard the message. */
+  /** The recipients that heard the message or, if the notification asks for a key, confirmed. */
   reached: z.number(),
   confirmations_needed: z.optional(z.number()),
   next_wave_at: z.optional(z.string()),
@@ -107,10 +105,9 @@ export const notificationsSchema = z.object({
   phone: z.optional(z.object({ usable: z.boolean(), since: z.optional(z.string()), reason: z.optional(z.string()) })),
 });
 
-/** An error's body (RFC 9457), as far as it is shown. */
+/** The body of an error (RFC 9457). */
 export const problemSchema = z.object({ detail: z.string(), code: z.optional(z.string()) });
 
-/** Counts by category. */
 export type CountsPerCategory = Readonly<Record<string, number>>;
 export type Activity = z.infer<typeof activitySchema>;
 export type Series = z.infer<typeof seriesSchema>;
@@ -118,10 +115,8 @@ export type Cameras = z.infer<typeof camerasSchema>;
 export type CameraCounts = Cameras['cameras'][number];
 export type Accuracy = z.infer<typeof accuracySchema>;
 export type CategoryAccuracy = z.infer<typeof accuracy>;
-/** The cameras of the last days, and the start of the minute in which each last sent a frame. */
 export type KnownCameras = z.infer<typeof knownSchema>;
 export type Attempt = z.infer<typeof attempt>;
-/** One person of a notification; the number is masked. */
 export type Recipient = z.infer<typeof recipient>;
 export type Notification = z.infer<typeof notificationSchema>;
 export type Notifications = z.infer<typeof notificationsSchema>;

@@ -4,32 +4,29 @@ import type { PageState } from './page-state.ts';
 import type { PageStatus } from './page-status.ts';
 import type { Silence } from './silence.ts';
 
-/** What needs attention. */
 export interface Attention {
-  /** Notifications that run or did not reach enough people: the red ones first, then those that somebody has in hand. */
+  /** Notifications that run or reached too few people, the worst first. */
   readonly alerts: readonly Notification[];
-  /** How many of them are red. */
   readonly redCount: number;
-  /** No camera sends; since when, if that is known (ISO 8601). */
+  /** Defined if no camera sends. `since`: ISO 8601. */
   readonly noCamera: { readonly since: string | undefined } | undefined;
 }
 
-/** Nobody has the alert in hand, or its outcome became worse since somebody took it. */
+/** Not acknowledged, or the outcome became worse afterwards. */
 export const isRed = ({ acknowledged_by: by, worsened_since_acknowledged: worsened }: Notification): boolean =>
   by === undefined || worsened === true;
 
 const FIRES: ReadonlySet<string> = new Set(['ConfirmedFire', 'ReportOfFire']);
 
-/** Fires, then the other types, then `Custom`, which drills use. */
+/** `Custom` comes last: drills use it. */
 const rankOf = ({ alert_type: type }: Notification): number => (FIRES.has(type) ? 0 : type === 'Custom' ? 2 : 1);
 
-/** Red before grey; within each by type; then the newest first. */
 const worstFirst = (left: Notification, right: Notification): number =>
   Number(isRed(right)) - Number(isRed(left)) ||
   rankOf(left) - rankOf(right) ||
   (left.created_at < right.created_at ? 1 : -1);
 
-/** Each notification as the freshest answer has it, whichever part of the page that came with, by its id. */
+/** Each notification by its id, from the freshest answer of all parts of the page. */
 export const freshestNotifications = ({ parts, acted }: PageState): ReadonlyMap<string, Notification> => {
   const { attention, notifications: newest, story } = parts;
   const answers = [
@@ -42,7 +39,6 @@ export const freshestNotifications = ({ parts, acted }: PageState): ReadonlyMap<
   return new Map(oldestFirst.map((each) => [each.notification_id, each]));
 };
 
-/** What needs attention now. */
 export const attentionOf = (
   { parts }: Pick<PageState, 'parts'>,
   freshest: ReadonlyMap<string, Notification>,
@@ -58,13 +54,12 @@ export const attentionOf = (
   };
 };
 
-/** What the tab says before its title, and with its icon. */
+/** The icon of the tab, and the words before its title. */
 export interface TabSign {
   readonly icon: 'alert' | 'outage' | 'silence' | 'calm';
   readonly words: readonly string[];
 }
 
-/** What the tab of a page says: somebody who works in another tab sees nothing else of the page. */
 export const tabSignOf = ({ redCount, noCamera }: Attention, { color, short }: PageStatus): TabSign => {
   const isOutage = color === 'red';
   const words = [
@@ -78,7 +73,7 @@ export const tabSignOf = ({ redCount, noCamera }: Attention, { color, short }: P
   };
 };
 
-/** Why the alarm sounds: each reason once, by an id of its own. An alert that became worse in somebody's hand is a new reason. */
+/** Why the alarm sounds, by an id for each reason. An acknowledged alert that became worse is a new reason. */
 export const alarmReasons = ({ alerts, noCamera }: Attention, { blind }: PageStatus): ReadonlyMap<string, string> => {
   const reasons = new Map(
     alerts

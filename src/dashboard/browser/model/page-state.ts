@@ -3,11 +3,11 @@ import type { Part, Trouble } from './refresh.ts';
 import { Times } from './times.ts';
 import type { View } from './view.ts';
 
-/** What each part of the page shows the answers of. */
+/** The answer that each part of the page shows. */
 export interface Answers {
   /** The notifications that need attention, and whether the phone works. */
   readonly attention: Notifications;
-  /** What became of the notification that is open. */
+  /** The notification that is open. */
   readonly story: Notification;
   /** The newest notifications. */
   readonly notifications: Notifications;
@@ -21,10 +21,10 @@ export interface Answers {
   readonly accuracy: Accuracy;
 }
 
-/** A part of the page that is asked about by itself. */
+/** A part of the page, polled with its own question. */
 export type PartName = keyof Answers;
 
-/** The parts in the order of their worth, and what each is called. */
+/** The parts and their names on the page, the most important first. */
 export const PARTS: readonly (readonly [name: PartName, words: string])[] = [
   ['attention', 'alerts'],
   ['story', 'the open notification'],
@@ -37,53 +37,39 @@ export const PARTS: readonly (readonly [name: PartName, words: string])[] = [
   ['accuracy', 'accuracy'],
 ];
 
-/** What the page knows of each part; undefined if it does not ask about it. */
+/** A part that the page does not poll is undefined. */
 export type Parts = { readonly [Name in PartName]?: Part<Answers[Name]> | undefined };
 
-/** How much is asked for. */
+/** How many rows the page requests. */
 export interface Wants {
   readonly cameras: number;
   /** A part of the cameras' ids; empty: any. */
   readonly search: string;
   readonly notifications: number;
-  /** Somebody looks at the ids of the active cameras. */
+  /** Whether the ids of the active cameras are open. */
   readonly ids: boolean;
 }
 
-/** Everything that the page shows is computed from this. */
+/** The page shows this and nothing else. */
 export interface PageState {
   readonly view: View;
-  /** Times as the view wants them. */
+  /** Formats times as the view asks. */
   readonly times: Times;
-  /** What of the address could not be understood. */
   readonly addressProblems: readonly string[];
   readonly parts: Parts;
-  /** Nothing is asked until there is a key. `refused`: there was one, and the service did not accept it. */
+  /** The page polls nothing until it has a key. `refused`: the service did not accept the last key. */
   readonly locked: { readonly refused: boolean } | undefined;
   readonly keyHeld: boolean;
-  /** Nobody sees the tab. Then the page asks about alerts alone. */
+  /** A hidden tab polls only the alerts. */
   readonly isHidden: boolean;
-  /** This tab has had an answer about notifications: the service has, or had, a phone. */
+  /** This tab has had an answer about alerts: the service has, or had, a phone. */
   readonly sawPhone: boolean;
   readonly wants: Wants;
   /** The answer to the last action, and when it came (milliseconds since 1970). */
   readonly acted: { readonly at: number; readonly answer: Notification } | undefined;
-  /** Why an action on a notification was not done. */
+  /** Why an action on a notification failed. */
   readonly actionTrouble: { readonly id: string; readonly trouble: Trouble } | undefined;
 }
-
-/** What can happen. */
-export type PageEvent =
-  | { readonly kind: 'view changed'; readonly view: View; readonly addressProblems: readonly string[] }
-  | { readonly kind: 'part changed'; readonly parts: Parts }
-  | { readonly kind: 'hidden or seen'; readonly isHidden: boolean }
-  /** `keySent`: a key was sent and not accepted. */
-  | { readonly kind: 'unauthorized'; readonly keySent: boolean }
-  | { readonly kind: 'key given' }
-  | { readonly kind: 'key forgotten' }
-  | { readonly kind: 'wanted'; readonly wants: Partial<Wants> }
-  | { readonly kind: 'action done'; readonly at: number; readonly answer: Notification }
-  | { readonly kind: 'action failed'; readonly id: string; readonly trouble: Trouble };
 
 /** How many are listed at first, and at most. */
 export const LIMITS = {
@@ -91,7 +77,7 @@ export const LIMITS = {
   most: { cameras: 100, notifications: 100 },
 } as const;
 
-/** The page before anything was asked. */
+/** The page before its first question. */
 export const firstState = (
   given: Pick<PageState, 'view' | 'addressProblems' | 'keyHeld' | 'isHidden' | 'sawPhone'>,
 ): PageState => ({
@@ -104,43 +90,18 @@ export const firstState = (
   actionTrouble: undefined,
 });
 
-/** The page after something happened. */
-export const afterEvent = (state: PageState, event: PageEvent): PageState => {
-  switch (event.kind) {
-    case 'view changed': {
-      const { view, addressProblems } = event;
-      const times = view.clock === state.view.clock ? state.times : new Times(view.clock);
-      return { ...state, view, times, addressProblems, actionTrouble: undefined };
-    }
-    case 'part changed': {
-      const parts = { ...state.parts, ...event.parts };
-      const isAnswered = event.parts.attention?.trouble === undefined && event.parts.attention?.answer !== undefined;
-      // What is said about an action that failed ends when the service answers again.
-      const hasRecovered = isAnswered && state.parts.attention?.trouble !== undefined;
-      return {
-        ...state,
-        parts,
-        sawPhone: state.sawPhone || isAnswered,
-        actionTrouble: hasRecovered ? undefined : state.actionTrouble,
-      };
-    }
-    case 'hidden or seen':
-      return { ...state, isHidden: event.isHidden };
-    case 'unauthorized':
-      // What a key that worked has shown stays.
-      return { ...state, keyHeld: false, locked: { refused: event.keySent } };
-    case 'key given':
-      return { ...state, keyHeld: true, locked: undefined };
-    case 'key forgotten':
-      // The reader who forgets the key leaves: nothing that it showed stays.
-      return { ...state, keyHeld: false, parts: {}, acted: undefined, locked: { refused: false } };
-    case 'wanted':
-      return { ...state, wants: { ...state.wants, ...event.wants } };
-    case 'action done':
-      return { ...state, acted: { at: event.at, answer: event.answer }, actionTrouble: undefined };
-    case 'action failed':
-      return { ...state, actionTrouble: { id: event.id, trouble: event.trouble } };
-  }
+/** The page with other knowledge of some parts. */
+export const withParts = (state: PageState, changed: Parts): PageState => {
+  const { attention } = changed;
+  const isAnswered = attention?.trouble === undefined && attention?.answer !== undefined;
+  // The message about an action that failed goes when the service answers again.
+  const hasRecovered = isAnswered && state.parts.attention?.trouble !== undefined;
+  return {
+    ...state,
+    parts: { ...state.parts, ...changed },
+    sawPhone: state.sawPhone || isAnswered,
+    actionTrouble: hasRecovered ? undefined : state.actionTrouble,
+  };
 };
 
 /** Whether a part of the page waits for its first answer. */
@@ -149,7 +110,7 @@ export const isBusy = ({ parts, locked }: PageState, name: PartName): boolean =>
   return locked === undefined && part?.answer === undefined && part?.trouble === undefined;
 };
 
-/** What the cameras are ordered by: fire; if the service knows no fire, the frames. */
+/** The order of the cameras. By frames if the service knows no fire, the default. */
 export const orderOf = ({ view, parts }: Pick<PageState, 'view' | 'parts'>): string => {
   const known = parts.activity?.answer?.counts_per_category;
   return view.orderBy === 'fire' && known !== undefined && !Object.hasOwn(known, 'fire')

@@ -1,55 +1,49 @@
 import { type PageState, PARTS, type PartName } from './page-state.ts';
 import { isPhoneOff, type Part, troubleText } from './refresh.ts';
 
-/*
- * The one rule that decides whether the page is green, grey or red. Head, strip, tab, alarm and every part ask it.
- *
- * Red: something that is shown may be old, nobody can be called, or a key is needed.
- * Grey: the first answers are missing, or the service has no phone and this tab never saw one.
- * Green: everything that is shown is current.
- */
+// The one rule that decides whether the page is green, gray or red, for head, strip, tab, alarm and every part.
+//
+// Red: the page may show something old, no calls are possible, or a key is needed.
+// Gray: the first answers are missing, or the service has no phone and this tab never saw a phone.
+// Green: everything on the page is current.
 
-/** Something that the reader must know before they trust the page. Times in milliseconds since 1970. */
+/** Something that the reader must know before they trust the page. Times are milliseconds since 1970. */
 export interface Problem {
-  /** In a sentence, or several. */
   readonly text: string;
-  /** The parts that are not current because of it; empty: all of them, or it is not about a part. */
+  /** The parts that are not current for this reason; empty: all parts, or no part. */
   readonly parts: readonly string[];
-  /** When the oldest of what these parts show was true; undefined if one of them shows nothing. */
+  /** The time of the oldest answer of these parts; undefined if one of them has no answer. */
   readonly asOf: number | undefined;
-  /** When the first of them is asked about again. */
+  /** The time of the next question. */
   readonly nextAt: number | undefined;
 }
 
-/** How the page stands as a whole. */
 export interface PageStatus {
-  readonly color: 'green' | 'grey' | 'red';
-  /** In the head; undefined if the age of what is shown says enough. */
+  readonly color: 'green' | 'gray' | 'red';
+  /** In the head; undefined if the age of the answers says enough. */
   readonly words: string | undefined;
   /** In the title of the tab. */
   readonly short: string;
-  /** When what {@link words} are about, or else all of the page, was true. */
+  /** When the parts that {@link words} name were true; without such parts, the whole page. */
   readonly asOf: number | undefined;
   readonly problems: readonly Problem[];
   /** Why a fire could burn unnoticed: for the alarm. */
   readonly blind: string | undefined;
 }
 
-/** The parts whose answers are never older than a minute: they say how fresh the page is. */
+/** The age of the page is the age of these parts: the page polls them at least once a minute. */
 const FRESH: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'activity', 'series', 'cameras']);
 
-/** Whether a part is current. A part that is asked about again after a pause is given the time of a question. */
+/** Whether a part is current. After a pause, a part has the patience of one question to become current. */
 const standingOf = (part: Part<unknown>, now: number): 'current' | 'asking' | 'old' | 'failing' | 'no phone' => {
   if (part.trouble !== undefined) return isPhoneOff(part.trouble) ? 'no phone' : 'failing';
   if (now <= (part.lateFrom ?? 0)) return 'current';
   return now <= (part.waitsUntil ?? 0) ? 'asking' : 'old';
 };
 
-/** How the page stands now. */
 export const pageStatus = (state: PageState, now: number): PageStatus => {
   const judged = PARTS.flatMap(([name, words]) => {
     const part: Part<unknown> | undefined = state.parts[name];
-    // A hidden tab asks about alerts alone.
     if (part === undefined || (state.isHidden && name !== 'attention')) return [];
     return [{ name, words, part, standing: standingOf(part, now) }];
   });
@@ -65,7 +59,7 @@ export const pageStatus = (state: PageState, now: number): PageStatus => {
     (areAlertsOld || state.locked?.refused === true ? 'It is not known whether there are alerts.' : undefined);
   if (state.locked !== undefined) {
     const isShown = asOf !== undefined;
-    const text = 'The key is not accepted any more. Nothing is asked until there is a new one.';
+    const text = 'The service no longer accepts the key. The page waits for a new key.';
     const locked = isShown ? [{ text, parts: [], asOf, nextAt: undefined }] : [];
     return { color: 'red', words: 'Key needed', short: 'Key needed', asOf, problems: locked, blind };
   }
@@ -80,10 +74,10 @@ export const pageStatus = (state: PageState, now: number): PageStatus => {
   }
   const rest = { short: '', asOf, problems: [], blind: undefined };
   if (judged.some(({ standing }) => standing === 'no phone')) {
-    return { ...rest, color: 'grey', words: 'This service does not phone.' };
+    return { ...rest, color: 'gray', words: 'This service does not phone.' };
   }
   if (judged.length === 0 || judged.some(({ standing }) => standing === 'asking')) {
-    return { ...rest, color: 'grey', words: 'Asking the service…' };
+    return { ...rest, color: 'gray', words: 'Asking the service…' };
   }
   return { ...rest, color: 'green', words: undefined };
 };
@@ -97,7 +91,7 @@ const oldestOf = (parts: readonly Judged[]): number | undefined => {
   return times.includes(0) ? undefined : Math.min(...times);
 };
 
-/** Each trouble once, with the parts that have it. */
+/** Each trouble once, with its parts. */
 const problemsOf = (bad: readonly Judged[], count: number): readonly Problem[] =>
   Array.from(
     Map.groupBy(bad, ({ part: { trouble } }) => troubleText(trouble ?? { kind: 'unreachable' })),
@@ -112,7 +106,7 @@ const problemsOf = (bad: readonly Judged[], count: number): readonly Problem[] =
     },
   );
 
-/** That nobody can be called, if this service phones or did so before the eyes of this tab. */
+/** That no calls are possible, if this service has a phone or this tab saw a phone. */
 const phoneProblem = (
   { parts: { attention }, sawPhone, times }: PageState,
   now: number,
@@ -131,7 +125,7 @@ const phoneProblem = (
   return { short: 'Nobody can be called', text: `Nobody can be called${from}${why}.`, parts: [], asOf, nextAt };
 };
 
-/** What is said beside a part that is not current: as of when it was true. Undefined if it is current, or shows nothing. */
+/** The note of a part that is not current: the time of its answer. Undefined if it is current, or shows nothing. */
 export const partNote = (
   { parts, locked, times }: Pick<PageState, 'parts' | 'locked' | 'times'>,
   name: PartName,

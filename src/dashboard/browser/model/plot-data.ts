@@ -3,41 +3,41 @@ import { CATEGORY_MAPS, type CategoryMap, countOf, orderedCategories, type Palet
 import { type Step, STEP_MS } from './steps.ts';
 import { shortDay, type Times, utcDayOf } from './times.ts';
 
-/** What a plot shows of each step: a map of counts by category, or the camera frames. */
 export type PlottedFact = CategoryMap | 'total_events';
 
-/** One color of a plot's bars, or one column of its table. */
+/** One color of the bars, or one column of the table. */
 export interface PlotLine {
-  /** A category; `frames`; `active cameras`; or how many further categories are added up in it. */
+  /** A category; `frames`; `active cameras`; or the number of categories in a sum. */
   readonly label: string;
-  /** One count a step. */
+  /** One count for each step. */
   readonly values: readonly number[];
 }
 
-/** A plot's numbers. */
 export interface PlotData {
-  /** The start of each step, milliseconds since 1970. Only a part of the first step may be in the range. */
+  /** The start of each whole step, milliseconds since 1970. */
   readonly starts: readonly number[];
   readonly step: Step;
-  /** Whether only a part of the first and of the last step is in the range: `[true, false]`. */
-  readonly partial: readonly [first: boolean, last: boolean];
-  /** What is drawn, one on top of the other. They add up to all there is. */
+  /** The first and the last step, if the range has only a part of them. */
+  readonly partial: readonly number[];
+  /** Stacked: they add up to all counts. */
   readonly drawn: readonly PlotLine[];
-  /** Every category, for the table. */
+  /** For the table: every category. */
   readonly columns: readonly PlotLine[];
-  /** How many cameras sent in each step; beside the frames only. They cannot be added up. */
+  /** With the frames only. One camera is active in many steps: these counts have no sum. */
   readonly cameras?: PlotLine;
 }
 
-/** What a series says about one fact, ready to be plotted. Categories without a color of their own are drawn as one. */
+/** Prepares one fact of a series. Categories without their own color become one line. */
 export const plotData = ({ step, steps }: Series, fact: PlottedFact, palette: Palette): PlotData => {
   const length = STEP_MS[step];
   const starts = steps.map(({ ts_utc_start: start }) => Math.floor(Date.parse(start) / length) * length);
   const [first, last] = [steps[0], steps.at(-1)];
   const partial = [
-    first !== undefined && Date.parse(first.ts_utc_start) > (starts[0] ?? 0),
-    last !== undefined && Date.parse(last.ts_utc_end) + 1 < (starts.at(-1) ?? 0) + length,
-  ] as const;
+    ...(first !== undefined && Date.parse(first.ts_utc_start) > (starts[0] ?? 0) ? [0] : []),
+    ...(last !== undefined && Date.parse(last.ts_utc_end) + 1 < (starts.at(-1) ?? 0) + length
+      ? [steps.length - 1]
+      : []),
+  ];
   if (fact === 'total_events') {
     const frames = { label: 'frames', values: steps.map(({ total_events: count }) => count) };
     const cameras = { label: 'active cameras', values: steps.map(({ active_cameras: count }) => count) };
@@ -56,11 +56,7 @@ export const plotData = ({ step, steps }: Series, fact: PlottedFact, palette: Pa
   return { starts, step, partial, drawn: [...columns.filter((each) => !rare.includes(each)), together], columns };
 };
 
-/** How many steps are drawn. A step that has not begun is not drawn as 0, unless it has counts. */
-export const drawnSteps = ({ starts, drawn }: PlotData, now: number): number =>
-  starts.findLastIndex((start, step) => start <= now || drawn.some(({ values }) => (values[step] ?? 0) > 0)) + 1;
-
-/** The highest bar: which step it is, and its count; undefined if all are 0. */
+/** The highest bar; undefined if all are 0. */
 export const peakOf = (lines: readonly PlotLine[]): { readonly index: number; readonly count: number } | undefined => {
   const sums = (lines[0]?.values ?? []).map((_, step) =>
     lines.reduce((sum, { values }) => sum + (values[step] ?? 0), 0),
@@ -69,7 +65,7 @@ export const peakOf = (lines: readonly PlotLine[]): { readonly index: number; re
   return count === 0 ? undefined : { index: sums.indexOf(count), count };
 };
 
-/** The counts at which a plot has a line, from 0 to above its highest bar: whole, and at most six. */
+/** The counts of the horizontal lines, from 0 to above the highest bar: whole numbers, at most six. */
 export const countMarks = (highest: number): readonly number[] => {
   const least = Math.max(highest, 4) / 5;
   const power = 10 ** Math.floor(Math.log10(least));
@@ -77,14 +73,13 @@ export const countMarks = (highest: number): readonly number[] => {
   return Array.from({ length: Math.ceil(Math.max(highest, 4) / mark) + 1 }, (_, index) => index * mark);
 };
 
-/** Most marks of time that fit beneath a plot on a phone. */
+/** More marks do not fit under a plot on a phone. */
 const MOST_MARKS = 7;
-/** Round times of a clock: marks are so many minutes apart. */
+/** Minutes between marks at round times. */
 const MINUTES = [5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1_440] as const;
 
-/** A mark beneath a plot. */
 export interface TimeMark {
-  /** Where it is, from 0 at the left end of the plot to 1. */
+  /** 0 at the left end of the plot, 1 at the right end. */
   readonly at: number;
   readonly text: string;
 }
@@ -92,7 +87,7 @@ export interface TimeMark {
 /** `2026-11-21 08:30:00` → 510 */
 const minutesOf = (clock: string): number => Number(clock.slice(11, 13)) * 60 + Number(clock.slice(14, 16));
 
-/** The marks beneath a plot, each at the start of a step: at round times of the clock that is shown, if steps start there. */
+/** The marks under a plot, each at the start of a step: at round local times if steps start there. */
 export const timeMarks = ({ starts, step }: Pick<PlotData, 'starts' | 'step'>, times: Times): readonly TimeMark[] => {
   const clocks = starts.map((start) => (step === 'day' ? `${utcDayOf(start)} 00:00` : times.wall(start)));
   const round = MINUTES.map((apart) => clocks.flatMap((clock, index) => (minutesOf(clock) % apart === 0 ? index : [])));
@@ -105,5 +100,4 @@ export const timeMarks = ({ starts, step }: Pick<PlotData, 'starts' | 'step'>, t
   });
 };
 
-/** The plots, in their order. */
 export const PLOTTED_FACTS: readonly PlottedFact[] = [...CATEGORY_MAPS, 'total_events'];

@@ -1,86 +1,114 @@
-import type { PeriodEnds, UtcDays } from './spans.ts';
+import { LIMITS, orderOf, type PageState, type PartName } from './page-state.ts';
+import { type Pace, PACES } from './refresh.ts';
+import { isLive, periodOf, recentPeriod, type UtcDays, utcDaysOf } from './spans.ts';
 import { seriesStep } from './steps.ts';
+import { utcDayOf } from './times.ts';
 
 /** A path below the API's base, with its query: `analytics?ts_utc_start=…`. It never carries the key. */
 export type Question = string;
 
-const question = (path: string, parameters: Readonly<Record<string, string | undefined>>): Question => {
+const question = (path: string, parameters: Readonly<Record<string, string | number | undefined>>): Question => {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, value);
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, String(value));
   return `${path}?${query}`;
 };
 
-/** The ten facts of a period; the ids of the cameras only if somebody looks at them. */
-export const activityQuestion = (
-  { start, end }: PeriodEnds,
-  cameraId: string | undefined,
-  { withIds }: { readonly withIds: boolean },
-): Question =>
-  question('analytics', {
-    ts_utc_start: start,
-    ts_utc_end: end,
-    camera_id: cameraId,
-    active_camera_ids: withIds ? undefined : 'false',
-  });
-
-/** The series of a period. */
-export const seriesQuestion = (period: PeriodEnds, cameraId: string | undefined): Question =>
-  question('analytics/series', {
-    ts_utc_start: period.start,
-    ts_utc_end: period.end,
-    step: seriesStep(Date.parse(period.start), Date.parse(period.end)),
-    camera_id: cameraId,
-  });
-
-/** How often the AI was right on some UTC days. */
-export const accuracyQuestion = (
-  { last, days }: Pick<UtcDays, 'last' | 'days'>,
-  cameraId: string | undefined,
-): Question => question('analytics/accuracy', { date: last, days: String(days), camera_id: cameraId });
-
-/** Orders the cameras by how often the AI flagged something that nobody confirmed. The service does not know this order: the page asks for all cameras and orders them. */
+/** The order of cameras by false alarms. The service does not know it: the page requests all cameras and sorts them. */
 export const BY_NOT_CONFIRMED = 'not_confirmed';
 
-/** The most cameras that the service lists. */
+/** The service lists no more cameras. */
 export const MOST_CAMERAS = 5_000;
 
-/** The cameras of some UTC days. It takes no camera id: a camera that is shown alone is still listed among the others. */
-export const camerasQuestion = (
-  { last, days }: Pick<UtcDays, 'last' | 'days'>,
-  orderBy: string,
-  search: string,
-  limit: number,
-): Question => {
-  const isOrderedHere = orderBy === BY_NOT_CONFIRMED;
+/** The cameras of some UTC days: all cameras, even if the page shows one camera alone. */
+export const camerasQuestion = ({ last, days }: UtcDays, orderBy: string, search: string, limit: number): Question => {
+  const isSortedHere = orderBy === BY_NOT_CONFIRMED;
   return question('analytics/cameras', {
     date: last,
-    days: String(days),
-    order_by: isOrderedHere ? 'total_events' : orderBy,
+    days,
+    order_by: isSortedHere ? 'total_events' : orderBy,
     accuracy: 'true',
     q: search || undefined,
-    limit: String(isOrderedHere ? MOST_CAMERAS : limit),
+    limit: isSortedHere ? MOST_CAMERAS : limit,
   });
 };
 
-/** A camera that sent nothing for so many days is gone, not silent. */
+/** A camera that sent nothing for this many days is gone, not silent. */
 export const KNOWN_DAYS = 7;
 
-/** When each camera of the last days last sent a frame. @param today the current UTC day */
-export const knownQuestion = (today: string): Question =>
-  question('analytics/cameras/last-seen', { date: today, days: String(KNOWN_DAYS), limit: String(MOST_CAMERAS) });
-
-/** The notifications that need attention, however many newer ones there are; and whether the phone works. */
-export const ATTENTION_QUESTION: Question = 'notifications?attention=true';
-
-/** The newest notifications. */
-export const notificationsQuestion = (limit: number): Question => question('notifications', { limit: String(limit) });
-
-/** What became of one notification. */
+/** One notification. */
 export const storyQuestion = (notificationId: string): Question =>
   `notifications/${encodeURIComponent(notificationId)}`;
 
+/** A part's question to the service. */
+export interface Asked {
+  readonly question: Question;
+  /** The last hour is one subject, although its ends move: its figures stay until the next answer. */
+  readonly subject: string;
+  readonly pace: Pace;
+}
+
+/** The question of a part of the page at `now` (milliseconds since 1970); undefined if the page does not poll the part. */
+export const askedOf = (state: PageState, name: PartName, now: number): Asked | undefined => {
+  const { view, times, wants, isHidden } = state;
+  if (name === 'attention') {
+    const pace = isHidden ? PACES.hidden : PACES.alerts;
+    return { question: 'notifications?attention=true', subject: name, pace };
+  }
+  if (isHidden) return undefined;
+  const period = periodOf(view.span, now, times);
+  const shown = { ts_utc_start: period.start, ts_utc_end: period.end, camera_id: view.cameraId };
+  const days = utcDaysOf(period, now);
+  const pace = isLive(view.span, now, times) ? PACES.live : PACES.past;
+  const moving = view.span.kind === 'last' ? `last ${view.span.length}, camera ${view.cameraId ?? ''}` : undefined;
+  switch (name) {
+    case 'notifications': {
+      const asked = question('notifications', { limit: wants.notifications });
+      return { question: asked, subject: name, pace: PACES.alerts };
+    }
+    case 'story': {
+      const asked = view.notification === undefined ? undefined : storyQuestion(view.notification);
+      return asked === undefined ? undefined : { question: asked, subject: asked, pace: PACES.alerts };
+    }
+    case 'activity': {
+      const subject = question('analytics', { ...shown, active_camera_ids: 'false' });
+      return { question: wants.ids ? question('analytics', shown) : subject, subject: moving ?? subject, pace };
+    }
+    case 'series': {
+      const step = seriesStep(Date.parse(period.start), Date.parse(period.end));
+      const asked = question('analytics/series', { ...shown, step });
+      return { question: asked, subject: moving ?? asked, pace };
+    }
+    case 'cameras': {
+      const order = orderOf(state);
+      // The cameras stay while the page requests a longer list or other names.
+      const subject = camerasQuestion(days, order, '', 0);
+      // A long list is work for the service and for the page.
+      const isLong = days.days > 2 || wants.cameras > LIMITS.first.cameras || order === BY_NOT_CONFIRMED;
+      const asked = camerasQuestion(days, order, wants.search, wants.cameras);
+      return { question: asked, subject, pace: isLong ? PACES.past : pace };
+    }
+    case 'accuracy': {
+      const of = { date: days.last, days: days.days, camera_id: view.cameraId };
+      const asked = question('analytics/accuracy', of);
+      return { question: asked, subject: asked, pace: PACES.past };
+    }
+    case 'recent': {
+      const { start, end } = recentPeriod(now);
+      return {
+        question: question('analytics', { ts_utc_start: start, ts_utc_end: end }),
+        subject: name,
+        pace: PACES.past,
+      };
+    }
+    case 'known': {
+      const of = { date: utcDayOf(now), days: KNOWN_DAYS, limit: MOST_CAMERAS };
+      return { question: question('analytics/cameras/last-seen', of), subject: name, pace: PACES.known };
+    }
+  }
+};
+
 /**
- * The path below which the API is, from the page's own: the page is one of its endpoints.
+ * The path of the API, from the path of the page: the page is one of the endpoints.
  *
  * @example apiBase('/api/dashboard') // '/api/'
  */

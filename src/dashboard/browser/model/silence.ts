@@ -8,21 +8,16 @@ export interface SilentCamera {
   readonly lastAt: string;
 }
 
-/** Which cameras are silent now. */
 export interface Silence {
-  /** The silent cameras, the one that fell silent last first. */
+  /** The silent cameras, the latest first. */
   readonly cameras: readonly SilentCamera[];
-  /** How many of the known cameras send. */
+  /** The number of known cameras that send. */
   readonly sending: number;
 }
 
 const timeOf = ({ lastAt }: SilentCamera): number => Date.parse(lastAt);
 
-/**
- * The cameras that sent frames in the last days and none for {@link SILENT_MINUTES}; undefined until that is known.
- *
- * @param now milliseconds since 1970
- */
+/** The silent cameras at `now` (milliseconds since 1970); undefined until the service has answered. */
 export const silenceOf = ({ parts }: Pick<PageState, 'parts'>, now: number): Silence | undefined => {
   const [known, sendingIds] = [parts.known?.answer?.cameras, parts.recent?.answer?.active_camera_ids];
   if (known === undefined || sendingIds === undefined) return undefined;
@@ -30,13 +25,13 @@ export const silenceOf = ({ parts }: Pick<PageState, 'parts'>, now: number): Sil
   const before = now - SILENT_MINUTES * 60_000;
   const cameras = known
     .map(({ camera_id: id, last_event_at: lastAt }) => ({ id, lastAt }))
-    // A camera may have begun to send after the page asked which cameras send.
+    // A camera may have begun to send after the answer about recent cameras.
     .filter((camera) => !isSending.has(camera.id) && timeOf(camera) <= before)
     .sort((left, right) => timeOf(right) - timeOf(left) || (left.id < right.id ? -1 : 1));
   return { cameras, sending: known.length - cameras.length };
 };
 
-/** Every camera that the page knows of: those of the last days, those of what is shown, and those of the list. */
+/** All camera ids in the answers. */
 export const cameraIdsOf = ({ parts: { known, activity, cameras } }: Pick<PageState, 'parts'>): readonly string[] => [
   ...new Set([
     ...[...(known?.answer?.cameras ?? []), ...(cameras?.answer?.cameras ?? [])].map(({ camera_id: id }) => id),

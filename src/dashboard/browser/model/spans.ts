@@ -2,16 +2,16 @@ import { daysBetween, endText, longDay, shiftDay, shortDay, startText, type Time
 import { LAST, type Span } from './view.ts';
 
 const HOUR_MS = 3_600_000;
-/** The address knows no earlier years. */
+/** The address takes no earlier years. */
 const FIRST_TIME = Date.parse('0001-01-01T00:00:00Z');
 
-/** Both ends of a period, included, as the questions have them. */
+/** Both ends of a period, included, as texts of a question. */
 export interface PeriodEnds {
   readonly start: string;
   readonly end: string;
 }
 
-/** Milliseconds since 1970 at which a period's end is over. */
+/** When an end is over, milliseconds since 1970. */
 const over = (end: string): number => (end.endsWith('.999999Z') ? Date.parse(end) + 1 : Date.parse(end));
 
 const daysOf = (first: string, afterLast: string, times: Times): PeriodEnds => ({
@@ -19,7 +19,7 @@ const daysOf = (first: string, afterLast: string, times: Times): PeriodEnds => (
   end: endText(times.startOfDay(afterLast)),
 });
 
-/** Both ends of a span. Those of a live range move once a minute: in between, answers may be unchanged. */
+/** The ends of a moving range change once a minute: in between, the service can answer 304. */
 export const periodOf = (span: Span, now: number, times: Times): PeriodEnds => {
   if (span.kind === 'range') return span;
   const last = span.kind === 'last' ? LAST[span.length] : { days: 1 };
@@ -31,7 +31,7 @@ export const periodOf = (span: Span, now: number, times: Times): PeriodEnds => {
   return daysOf(shiftDay(day, 1 - last.days), shiftDay(day, 1), times);
 };
 
-/** The whole days, by the clock that is shown, that a period consists of; undefined where it does not. */
+/** The first and last day of a period of whole days, by the page's clock; undefined for other periods. */
 const wholeDaysOf = ({ start, end }: PeriodEnds, times: Times): { first: string; last: string } | undefined => {
   const [first, afterLast] = [times.dayOf(Date.parse(start)), times.dayOf(over(end))];
   const whole = daysOf(first, afterLast, times);
@@ -40,16 +40,10 @@ const wholeDaysOf = ({ start, end }: PeriodEnds, times: Times): { first: string;
     : undefined;
 };
 
-/** The span of a day: the current day is the moving one. */
 export const spanOfDay = (date: string, now: number, times: Times): Span =>
   date === times.dayOf(now) ? { kind: 'today' } : { kind: 'day', date };
 
-/**
- * A span moved by its own length.
- *
- * @param direction -1: earlier; 1: later
- * @returns undefined where that has not begun
- */
+/** The span before or after, of the same length; undefined if that has not begun. */
 export const movedSpan = (span: Span, direction: -1 | 1, now: number, times: Times): Span | undefined => {
   const period = periodOf(span, now, times);
   const days = wholeDaysOf(period, times);
@@ -64,26 +58,26 @@ export const movedSpan = (span: Span, direction: -1 | 1, now: number, times: Tim
   const [start, end] = [Date.parse(period.start), over(period.end)];
   const by = direction * (end - start);
   if (start + by > now || !(start + by > FIRST_TIME)) return undefined;
-  // 08:00:00 to 08:59:59.999999 is an hour, and so is 08:00 to 09:00: the next one ends in the same way.
+  // 08:00:00 to 08:59:59.999999 is an hour, 08:00 to 09:00 is also an hour. Both keep their way to end.
   const endAs = period.end.endsWith('.999999Z') ? endText : startText;
   return { kind: 'range', start: startText(start + by), end: endAs(end + by) };
 };
 
-/** Whether what a span shows can still grow by itself: then it is asked for often. */
+/** Whether the figures of a span can still grow. */
 export const isLive = (span: Span, now: number, times: Times): boolean =>
   over(periodOf(span, now, times).end) >= now - 60_000;
 
-/** The UTC days that cameras are listed for, because they are counted by UTC day. */
+/** The days of the list of cameras: the service counts cameras by UTC day. */
 export interface UtcDays {
   readonly last: string;
   readonly days: number;
-  /** Whether that is exactly the period. */
+  /** Whether the days are exactly the period. */
   readonly isExact: boolean;
-  /** In words: `UTC days 20 Nov – 21 Nov` */
+  /** `UTC days 20 Nov – 21 Nov` */
   readonly text: string;
 }
 
-/** The UTC days that a period touches and that have begun; of many, the last 31. */
+/** The UTC days of a period that have begun; of many, the last 31. */
 export const utcDaysOf = ({ start, end }: PeriodEnds, now: number): UtcDays => {
   const first = start.slice(0, 10);
   const begun = [end.slice(0, 10), utcDayOf(now)].sort()[0] ?? first;
@@ -96,10 +90,10 @@ export const utcDaysOf = ({ start, end }: PeriodEnds, now: number): UtcDays => {
   return { last, days, isExact, text };
 };
 
-/** `08:36`, with seconds where there are some. */
+/** `08:36`, or `08:36:20`. */
 const minuteText = (wall: string): string => wall.slice(11).replace(/:00$/, '');
 
-/** What is shown, in words, without the camera and without its zone: `Saturday 21 November 2026, 08:36 – 09:36`. */
+/** `Saturday 21 November 2026, 08:36 – 09:36`, without the zone. */
 export const spanTitle = (span: Span, now: number, times: Times): string => {
   const moving = span.kind === 'last' ? LAST[span.length] : undefined;
   if (moving !== undefined && 'hours' in moving) {
@@ -112,7 +106,7 @@ export const spanTitle = (span: Span, now: number, times: Times): string => {
     if (days.first === days.last) return longDay(days.first);
     return `${moving === undefined ? '' : `Last ${moving.days} days, `}${longDay(days.first)} – ${longDay(days.last)}`;
   }
-  // 09:35:59.999999 is the end that everybody calls 09:36; a second that was typed is included wholly, and stays the one that was typed.
+  // Readers call the end 09:35:59.999999 09:36. A typed second is included as a whole, and keeps its name.
   const end =
     over(period.end) % 60_000 === 0 ? over(period.end) : over(period.end) - (over(period.end) % 1_000 || 1_000);
   const [from, until] = [times.wall(Date.parse(period.start)), times.wall(Math.max(end, Date.parse(period.start)))];
@@ -121,21 +115,20 @@ export const spanTitle = (span: Span, now: number, times: Times): string => {
   return `${longDay(first)}, ${minuteText(from)} – ${untilDay}${minuteText(until)}`;
 };
 
-/** The first and the last day of a period by the clock that is shown: `2026-11-20 2026-11-21`, or one. */
+/** `2026-11-20 2026-11-21`, or one day, for the name of a file. */
 export const daysText = ({ start, end }: PeriodEnds, times: Times): string =>
   [...new Set([start, end].map((at) => times.dayOf(Date.parse(at))))].join(' ');
 
-/** The zone of what is shown, as it was then: `PST`; `PDT/PST` where the clocks change in between. */
+/** The zone of a span at its time: `PST`; `PDT/PST` if the clocks change in between. */
 export const zoneOf = (span: Span, now: number, times: Times): string => {
   if (times.isUtc) return 'UTC';
   const { start, end } = periodOf(span, now, times);
   return [...new Set([times.name(Date.parse(start)), times.name(over(end) - 1)])].join('/');
 };
 
-/** Minutes after which a camera that sends nothing is silent. */
+/** A camera that sent nothing for this many minutes is silent. */
 export const SILENT_MINUTES = 15;
 
-/** The minutes until now: a camera that sent nothing in them is silent. */
 export const recentPeriod = (now: number): PeriodEnds => {
   const minute = now - (now % 60_000);
   return { start: startText(minute - SILENT_MINUTES * 60_000), end: endText(minute) };

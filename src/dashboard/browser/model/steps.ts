@@ -1,13 +1,10 @@
 /** The steps of `GET /api/analytics/series`, the shortest first. Each starts at a whole multiple of its length, UTC. */
 export const STEPS = ['minute', '5_minutes', '10_minutes', '30_minutes', 'hour', '3_hours', '6_hours', 'day'] as const;
 
-/** One step of a series, as the service calls it. */
 export type Step = (typeof STEPS)[number];
 
-/** Milliseconds of a UTC day. */
 export const DAY_MS = 86_400_000;
 
-/** How long each step is, in milliseconds. */
 export const STEP_MS: Readonly<Record<Step, number>> = {
   minute: 60_000,
   '5_minutes': 300_000,
@@ -19,7 +16,7 @@ export const STEP_MS: Readonly<Record<Step, number>> = {
   day: DAY_MS,
 };
 
-/** More steps than this are hard to tell apart on a plot. */
+/** A reader cannot tell more bars apart. */
 const MOST_STEPS = 120;
 
 /**

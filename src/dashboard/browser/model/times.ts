@@ -1,6 +1,6 @@
 import { DAY_MS, type Step, STEP_MS } from './steps.ts';
 
-/** A length of time, in words: `40 s`, `4 min`, `9 h`, `3 days`. */
+/** `40 s`, `4 min`, `9 h`, `3 days` */
 export const lengthText = (milliseconds: number): string => {
   const seconds = Math.max(0, Math.floor(milliseconds / 1_000));
   if (seconds < 60) return `${seconds} s`;
@@ -11,45 +11,43 @@ export const lengthText = (milliseconds: number): string => {
 /** `4 min ago` */
 export const agoText = (milliseconds: number): string => `${lengthText(milliseconds)} ago`;
 
-/** `in 40 s`; `now` where that is over. */
+/** `in 40 s`; `now` for a past time. */
 export const inText = (milliseconds: number): string =>
   milliseconds < 1_000 ? 'now' : `in ${lengthText(milliseconds)}`;
 
-/** Whose clock the page shows. */
 export type ClockOf = 'local' | 'utc';
 
-/** A time in words, and the same in the other zone, for its title; undefined where both are the same. */
+/** `other`: the same time in the other zone, for a title; undefined if the reader's zone is UTC. */
 export interface TimeText {
   readonly text: string;
   readonly other: string | undefined;
 }
 
-/** The UTC day of an instant (milliseconds since 1970), `YYYY-MM-DD`. */
+/** `YYYY-MM-DD`, of milliseconds since 1970. */
 export const utcDayOf = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 10);
 
-/** Whether a text is a day that exists, `YYYY-MM-DD`, in the years 1000 to 9998. */
+/** Whether a `YYYY-MM-DD` exists, in the years 1000 to 9998. */
 export const isCalendarDay = (text: string): boolean => {
   if (!/^[1-9]\d{3}-\d{2}-\d{2}$/.test(text) || text >= '9999') return false;
   const start = Date.parse(`${text}T00:00:00Z`);
   return !Number.isNaN(start) && utcDayOf(start) === text;
 };
 
-/** The day some days later (negative: earlier). @example shiftDay('2026-11-21', -1) // '2026-11-20' */
+/** @example shiftDay('2026-11-21', -1) // '2026-11-20' */
 export const shiftDay = (day: string, days: number): string => utcDayOf(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS);
 
-/** How many days one is after another. */
 export const daysBetween = (first: string, last: string): number =>
   Math.round((Date.parse(`${last}T00:00:00Z`) - Date.parse(`${first}T00:00:00Z`)) / DAY_MS);
 
-/** Milliseconds since 1970, of a whole second → as the address has it. */
+/** A whole second (milliseconds since 1970), as in the address. */
 export const startText = (milliseconds: number): string => `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 
-/** The last microsecond before a whole second, as the address has it. */
+/** The last microsecond before a whole second, as in the address. */
 export const endText = (milliseconds: number): string => startText(milliseconds - 1_000).replace('Z', '.999999Z');
 
 const isUtcName = (zone: string): boolean => /^((Etc\/)?(UTC|GMT|UCT|Zulu|Universal|Greenwich))$/i.test(zone);
 
-/** The reader's own zone; UTC where the browser knows none, or names one that it does not know itself (`Etc/Unknown`). */
+/** The reader's zone; UTC if the browser names a zone that it does not know itself (`Etc/Unknown`). */
 const readerZone = (): string => {
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
   try {
@@ -63,10 +61,9 @@ const readerZone = (): string => {
 const two = '2-digit';
 const WALL = { year: 'numeric', month: two, day: two, hour: two, minute: two, second: two } as const;
 
-/** A time on a clock, as if that clock showed UTC. */
+/** Reads a time as if its clock showed UTC. */
 const asUtc = (wall: string): number => Date.parse(`${wall.replace(' ', 'T')}Z`);
 
-/** One zone's calendar and clock. */
 class ZoneClock {
   readonly #wall: Intl.DateTimeFormat;
   readonly #name: Intl.DateTimeFormat;
@@ -91,7 +88,10 @@ class ZoneClock {
     return parts.find(({ type }) => type === 'timeZoneName')?.value ?? this.zone;
   }
 
-  /** When the clocks show a time, as {@link wall} writes it: twice in the hour that autumn repeats; one that spring leaves out, as before the change. */
+  /**
+   * When the clocks show a time, written as {@link wall} does. Autumn repeats an hour: it has two instants. Spring skips an hour: its times
+   * are read as before the change.
+   */
   instants(text: string): { readonly first: number; readonly last: number } {
     const wanted = asUtc(text);
     const [before = wanted, after = wanted] = [wanted - DAY_MS, wanted + DAY_MS].map(
@@ -120,10 +120,9 @@ export const shortDay = (day: string): string =>
 /** `2026-11-21` → `Saturday 21 November 2026` */
 export const longDay = (day: string): string => LONG_DAY.format(Date.parse(`${day}T00:00:00Z`)).replace(',', '');
 
-/** Times as the reader's own clock shows them or as UTC; the other one is for titles. */
+/** Formats times in the reader's zone or UTC, with the other zone for titles. */
 export class Times extends ZoneClock {
   readonly #other: ZoneClock | undefined;
-  /** The reader's own zone; `UTC` where it is that. */
   readonly readerZone: string;
   readonly isUtc: boolean;
 
@@ -135,7 +134,7 @@ export class Times extends ZoneClock {
     this.#other = own === 'UTC' ? undefined : new ZoneClock(this.isUtc ? own : 'UTC');
   }
 
-  /** `2026-11-21 04:00:02 PST`, with the fraction where there is one beyond milliseconds. `at`: ISO 8601, UTC. */
+  /** `2026-11-21 04:00:02 PST`, with a fraction beyond milliseconds. `at`: ISO 8601, UTC. */
   time(at: string): TimeText {
     const instant = Date.parse(at);
     if (Number.isNaN(instant)) return { text: at, other: undefined };
@@ -156,7 +155,7 @@ export class Times extends ZoneClock {
     return this.#both((clock) => `${clock.wall(milliseconds).slice(11)} ${clock.name(milliseconds)}`);
   }
 
-  /** One step of a series: `21 Nov 04:00–05:00 PST`; `21 Nov UTC`, because days are UTC days in every series. */
+  /** `21 Nov 04:00–05:00 PST`; `21 Nov UTC`, because a series counts UTC days. */
   step(start: number, step: Step): TimeText {
     if (step === 'day') return { text: `${shortDay(utcDayOf(start))} UTC`, other: undefined };
     return this.#both((clock) => {
@@ -169,17 +168,16 @@ export class Times extends ZoneClock {
     return { text: say(this), other: this.#other && say(this.#other) };
   }
 
-  /** The calendar day of an instant. */
   dayOf(milliseconds: number): string {
     return this.wall(milliseconds).slice(0, 10);
   }
 
-  /** When a day begins: it ends with the next one's begin, and may have 23 or 25 hours. */
+  /** A day may have 23 or 25 hours. */
   startOfDay(day: string): number {
     return this.instants(`${day} 00:00:00`).first;
   }
 
-  /** What a `datetime-local` field holds (`2026-11-21T08:00`, with seconds or without), as the address has it; an end includes its second. */
+  /** The text of a `datetime-local` field (`2026-11-21T08:00`), as in the address; an end includes its second. */
   typed(text: string, end: 'from' | 'until'): string | undefined {
     const [, day = '', minute = '', seconds = ':00'] = /^([\d-]{10})T(\d\d:\d\d)(:\d\d)?/.exec(text) ?? [];
     if (!isCalendarDay(day)) return undefined;

@@ -1,7 +1,7 @@
 import { formatInstant, parseInstant } from '../../../analytics/model/instant.ts';
 import { isCalendarDay, type ClockOf } from './times.ts';
 
-/** The ranges that end now: so many hours until the current minute, or so many days with the current one. */
+/** The ranges that end now: hours until the current minute, or days including today. */
 export const LAST = {
   '1h': { hours: 1 },
   '6h': { hours: 6 },
@@ -10,36 +10,31 @@ export const LAST = {
   '30d': { days: 30 },
 } as const satisfies Record<string, { readonly hours: number } | { readonly days: number }>;
 
-/** One of {@link LAST}. */
 export type Last = keyof typeof LAST;
 
-/** Which time the page shows. */
 export type Span =
-  /** The current day, whichever that is: at midnight the page goes on to the next one. */
+  /** The current day: at midnight the page changes to the next day. */
   | { readonly kind: 'today' }
-  /** One day of the clock that is shown, `YYYY-MM-DD`. */
+  /** `YYYY-MM-DD`, a day of the page's clock. */
   | { readonly kind: 'day'; readonly date: string }
-  /** Both ends included; as {@link addressTime} writes them. */
+  /** Both ends are included, and written as {@link addressTime} does. */
   | { readonly kind: 'range'; readonly start: string; readonly end: string }
-  /** It moves with the time. */
   | { readonly kind: 'last'; readonly length: Last };
 
-/** Everything that the address says about what is shown. */
+/** What the page shows, as the address says. */
 export interface View {
   readonly span: Span;
   /** Undefined: all cameras. */
   readonly cameraId: string | undefined;
-  /** What the cameras are ordered by: `total_events` and so on, or a category. */
+  /** The order of the cameras: a total such as `total_events`, or a category. */
   readonly orderBy: string;
-  /** The notification that is open. */
+  /** The id of the open notification. */
   readonly notification: string | undefined;
   readonly clock: ClockOf;
 }
 
-/** The order of the cameras if none is chosen. */
 const DEFAULT_ORDER = 'fire';
 
-/** Today, all cameras, local time. */
 export const FIRST_VIEW: View = {
   span: { kind: 'today' },
   cameraId: undefined,
@@ -48,13 +43,12 @@ export const FIRST_VIEW: View = {
   clock: 'local',
 };
 
-/** What an address says, and what of it could not be understood, in words. */
 export interface ReadView {
   readonly view: View;
   readonly problems: readonly string[];
 }
 
-/** A time as the address and the questions carry it: `2026-11-21T08:00:00Z`. Understands what the service does; undefined if it is no time. */
+/** `2026-11-21T08:00:00Z`, of any time that the service accepts; undefined for other texts. */
 export const addressTime = (text: string): string | undefined => {
   // A + that was not escaped arrives as a space.
   const instant = parseInstant(text.trim().replace(/ (?=\d{2}(?::?\d{2})?$)/, '+'));
@@ -64,7 +58,7 @@ export const addressTime = (text: string): string | undefined => {
 const SPANS = ['date', 'ts_utc_start', 'ts_utc_end', 'last'];
 const KNOWN: ReadonlySet<string> = new Set([...SPANS, 'camera_id', 'order_by', 'notification', 'tz']);
 
-/** The view that an address asks for, and everything that is wrong with it. @param search the address's query */
+/** The view in an address's query, and everything that is wrong with the query. */
 export const readView = (search: string): ReadView => {
   const parameters = new URLSearchParams(search);
   const problems: string[] = [];
@@ -93,7 +87,6 @@ export const readView = (search: string): ReadView => {
   return { view, problems };
 };
 
-/** Undefined if there is none, or it cannot be understood. */
 const readSpan = (parameters: URLSearchParams): Span | undefined => {
   const [date, last] = [parameters.get('date') ?? '', parameters.get('last') ?? ''];
   const [start, end] = [parameters.get('ts_utc_start'), parameters.get('ts_utc_end')].map((at) =>
@@ -106,7 +99,7 @@ const readSpan = (parameters: URLSearchParams): Span | undefined => {
 
 const isLast = (text: string): text is Last => Object.hasOwn(LAST, text);
 
-/** The query of a view's address, `?date=2026-11-21&camera_id=ridge-04`; empty for {@link FIRST_VIEW}. {@link readView} reads it. */
+/** `?date=2026-11-21&camera_id=ridge-04`; empty for {@link FIRST_VIEW}. */
 export const viewSearch = ({ span, cameraId, orderBy, notification, clock }: View): string => {
   const parameters = new URLSearchParams({
     ...(span.kind === 'day' && { date: span.date }),
@@ -122,10 +115,10 @@ export const viewSearch = ({ span, cameraId, orderBy, notification, clock }: Vie
   return text === '' ? '' : `?${text}`;
 };
 
-/** What other pages of the Functions host take a key from. */
+/** The Functions host accepts a key in these parameters. */
 const KEY_PARAMETERS: ReadonlySet<string> = new Set(['code', 'clientid']);
 
-/** An address's query without a key that somebody put into it: there it would be bookmarked and shared. */
+/** An address's query without a key: readers bookmark and share addresses. */
 export const withoutKey = (search: string): string => {
   const parameters = new URLSearchParams(search);
   const keys = [...new Set(parameters.keys())].filter((name) => KEY_PARAMETERS.has(name.toLowerCase()));

@@ -11,7 +11,7 @@ import { goTo, useSeconds, useShown } from './shown.ts';
 import { CameraLink, ViewLink } from './view-link.tsx';
 import { Mark, Time, TimeWords } from './words.tsx';
 
-/** What needs attention, under the head of the page: that it is blind, that no camera sends, and every alert. */
+/** The strip under the head: problems of the page, a silent network, and every alert. */
 export const AttentionStrip = () => {
   const { attention, status } = useShown();
   const { problems } = status;
@@ -24,7 +24,7 @@ export const AttentionStrip = () => {
   ];
   return (
     <>
-      {/* Spoken once. The strip itself changes every second. */}
+      {/* Screen readers speak this once. The strip itself changes every second. */}
       <p class="unseen" role="status">
         {spoken.length === 0 ? null : spoken.join(' ')}
       </p>
@@ -71,7 +71,6 @@ const ProblemLine = ({ of: { text, parts, asOf, nextAt } }: { readonly of: Probl
   );
 };
 
-/** Leads to what became of a notification. */
 const StoryLink = ({ of: notification }: { readonly of: Notification }) => {
   const { view } = useShown();
   const { notification_id: id } = notification;
@@ -89,7 +88,7 @@ const StoryLink = ({ of: notification }: { readonly of: Notification }) => {
 
 const lineId = (notificationId: string): string => `alert-${notificationId}`;
 
-/** What a notification is about: an https address in it is a link, and so is the name of a camera. */
+/** An https address in a reference is a link, the id of a known camera also. */
 const Reference = ({ of }: { readonly of: string }) => {
   const { cameraIds } = useShown();
   return (
@@ -109,13 +108,12 @@ const Reference = ({ of }: { readonly of: string }) => {
   );
 };
 
-/** Only https: another scheme might run something. An address that holds a password is none to follow. */
+/** Another scheme might run code. An address with a password may deceive. */
 const isAddress = (text: string): boolean => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   return url?.protocol === 'https:' && url.username === '' && url.password === '';
 };
 
-/** One alert: what and where, how far it has come, what comes next, and who has it. */
 const Alert = ({ of: notification }: { readonly of: Notification }) => {
   const { actionTrouble: trouble } = useShown().state;
   const now = useSeconds();
@@ -144,7 +142,6 @@ const Alert = ({ of: notification }: { readonly of: Notification }) => {
   );
 };
 
-/** Who has an alert in hand. */
 export const HasIt = ({ by }: { readonly by: string }) => (
   <b>
     <bdi>{by}</bdi> has it
@@ -165,10 +162,10 @@ const NoCamera = ({ since }: { readonly since: string | undefined }) => {
   );
 };
 
-/** The service's limit of a name. */
+/** The service's limit. */
 const MOST_CHARACTERS = 60;
 
-/** Says for everybody who has an alert in hand. It asks for the name each time: the next shift sits at the same screen. */
+/** Acknowledges an alert. It asks for the name each time: the next shift uses the same screen. */
 const IHaveIt = ({ id }: { readonly id: string }) => {
   const { actions } = useShown();
   const dialog = useRef<HTMLDialogElement>(null);
@@ -194,7 +191,7 @@ const IHaveIt = ({ id }: { readonly id: string }) => {
       <dialog ref={dialog} aria-label="Who has it?">
         <form method="dialog" onSubmit={submit}>
           <h3>Who has it?</h3>
-          <p>Everybody sees the name, and the alert is grey until its outcome becomes worse. Phoning goes on.</p>
+          <p>Everybody sees the name. The alert is gray until its outcome becomes worse. Phoning continues.</p>
           <div class="row">
             <label>
               Name{' '}

@@ -9,7 +9,7 @@ import { usePart, useShown } from './shown.ts';
 import { CameraLink, ViewLink } from './view-link.tsx';
 import { Card, Name, numbers } from './words.tsx';
 
-/** The cameras of some UTC days, ordered by a click on a head. A click on one shows it alone, a second one all. */
+/** The cameras of some UTC days. The head of a column sorts by it. */
 export const Cameras = () => {
   const { state, view, times, now, actions } = useShown();
   const { answer, busy, note } = usePart('cameras');
@@ -17,30 +17,27 @@ export const Cameras = () => {
   const order = orderOf(state);
   const days = utcDaysOf(periodOf(view.span, now, times), now);
   const total = answer?.total_cameras ?? 0;
-  const cameras = inOrder(answer?.cameras ?? [], order).slice(0, limit);
+  const listed = answer?.cameras ?? [];
+  const sorted =
+    order === BY_NOT_CONFIRMED ? listed.toSorted((left, right) => notConfirmed(right) - notConfirmed(left)) : listed;
+  const cameras = sorted.slice(0, limit);
   const other = limit === LIMITS.first.cameras ? LIMITS.most.cameras : LIMITS.first.cameras;
+  const title = (
+    <>
+      Cameras <span class="note">{days.text}</span>
+    </>
+  );
   return (
-    <Card
-      id="cameras"
-      title={
-        <>
-          Cameras <span class="of">{days.text}</span>
-        </>
-      }
-      note={note}
-      busy={busy}
-      beside={
-        <label>
-          Filter{' '}
-          <input
-            type="search"
-            spellcheck={false}
-            maxLength={128}
-            onInput={({ currentTarget: { value } }) => actions.want({ search: value.trim() })}
-          />
-        </label>
-      }
-    >
+    <Card id="cameras" title={title} note={note} busy={busy}>
+      <label>
+        Filter{' '}
+        <input
+          type="search"
+          spellcheck={false}
+          maxLength={128}
+          onInput={({ currentTarget: { value } }) => actions.want({ search: value.trim() })}
+        />
+      </label>
       <p class="note">
         Detections by category. Flagged, confirmed, missed: what the AI flagged in reviewed frames, what a reviewer
         confirmed of it, and what only the reviewer saw.{' '}
@@ -72,18 +69,15 @@ export const Cameras = () => {
   );
 };
 
-/** The service knows every order but one. */
-const inOrder = (cameras: readonly CameraCounts[], order: string): readonly CameraCounts[] =>
-  order === BY_NOT_CONFIRMED ? cameras.toSorted((left, right) => notConfirmed(right) - notConfirmed(left)) : cameras;
+type Count = (camera: CameraCounts) => number;
 
-const TOTALS: ReadonlyMap<string, string> = new Map([
-  ['total_events', 'Frames'],
-  ['reviewed_total_events', 'Reviewed'],
-  ['annotated_total_events', 'Annotated'],
-  [BY_NOT_CONFIRMED, 'Not confirmed'],
+const TOTALS: ReadonlyMap<string, readonly [name: string, Count]> = new Map([
+  ['total_events', ['Frames', ({ total_events: count }: CameraCounts) => count]],
+  ['reviewed_total_events', ['Reviewed', ({ reviewed_total_events: count }: CameraCounts) => count]],
+  ['annotated_total_events', ['Annotated', ({ annotated_total_events: count }: CameraCounts) => count]],
 ]);
 
-/** A column for each total, for each category that occurs or that they are ordered by, and for how often the AI was right. */
+/** The totals, the categories that occur or give the order, and the accuracy of the AI. */
 const columnsOf = (
   cameras: readonly CameraCounts[],
   order: string,
@@ -92,50 +86,37 @@ const columnsOf = (
   const occurring = orderedCategories(cameras).filter((category) =>
     cameras.some((camera) => countOf(camera.counts_per_category, category) > 0),
   );
+  const sortable = (by: string, name: string, head: string, count: Count): Column<CameraCounts> => ({
+    name,
+    head: <OrderLink by={by}>{head}</OrderLink>,
+    sort: by === order ? 'descending' : undefined,
+    isNumber: true,
+    cell: (camera) => numbers.count(count(camera)),
+  });
+  const categories = new Set([...occurring, order].filter((each) => !TOTALS.has(each) && each !== BY_NOT_CONFIRMED));
   return [
     {
       name: 'Camera',
       cell: ({ camera_id: id }) => <CameraLink id={id} current={id === alone} />,
     },
-    ...[...new Set([...TOTALS.keys(), ...occurring, order])]
-      .filter((each) => each !== BY_NOT_CONFIRMED)
-      .map((each) => ordering(each, order)),
+    ...Array.from(TOTALS, ([by, [name, count]]) => sortable(by, name, name, count)),
+    ...Array.from(categories, (by) =>
+      sortable(by, `Detections of ${by}`, by, (camera) => countOf(camera.counts_per_category, by)),
+    ),
     ...(['flagged', 'confirmed', 'missed'] as const).map((each): Column<CameraCounts> => ({
       name: each.charAt(0).toUpperCase() + each.slice(1),
       isNumber: true,
       cell: (camera) => <span title={cameraAccuracyText(camera)}>{numbers.count(totalOf(camera[each]))}</span>,
     })),
-    ordering(BY_NOT_CONFIRMED, order),
+    sortable(BY_NOT_CONFIRMED, 'Not confirmed', 'Not confirmed', notConfirmed),
   ];
 };
 
-/** A column that the cameras can be ordered by. */
-const ordering = (by: string, order: string): Column<CameraCounts> => ({
-  name: TOTALS.get(by) ?? `Detections of ${by}`,
-  head: <OrderLink by={by} />,
-  sort: by === order ? 'descending' : undefined,
-  isNumber: true,
-  cell: (camera) => numbers.count(countBy(camera, by)),
-});
-
-const OrderLink = ({ by }: { readonly by: string }) => {
+const OrderLink = ({ by, children }: { readonly by: string; readonly children: string }) => {
   const { view } = useShown();
   return (
     <ViewLink to={{ ...view, orderBy: by }} class="sort">
-      <Name>{TOTALS.get(by) ?? by}</Name>
+      <Name>{children}</Name>
     </ViewLink>
   );
-};
-
-const countBy = (camera: CameraCounts, order: string): number => {
-  switch (order) {
-    case 'total_events':
-    case 'reviewed_total_events':
-    case 'annotated_total_events':
-      return camera[order];
-    case BY_NOT_CONFIRMED:
-      return notConfirmed(camera);
-    default:
-      return countOf(camera.counts_per_category, order);
-  }
 };

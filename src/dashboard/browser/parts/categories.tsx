@@ -5,10 +5,10 @@ import { periodOf, utcDaysOf } from '../model/spans.ts';
 import { shortDay } from '../model/times.ts';
 import { type Column, DataTable } from './data-table.tsx';
 import { usePalette, usePart, useShown } from './shown.ts';
-import { CameraLinks } from './view-link.tsx';
+import { CameraLink } from './view-link.tsx';
 import { Card, Name, numbers, Swatch, Time } from './words.tsx';
 
-/** The counts of every category, how often the AI was right, and which cameras were active. */
+/** The counts of every category, the accuracy of the AI, and the active cameras. */
 export const Categories = () => {
   const { view, times, now } = useShown();
   const palette = usePalette();
@@ -35,7 +35,7 @@ export const Categories = () => {
       name: 'AI flags in reviewed frames',
       head: (
         <>
-          AI flags in reviewed frames <span class="of">{daysText}</span>
+          AI flags in reviewed frames <span class="note">{daysText}</span>
         </>
       ),
       cell: (category) => {
@@ -72,7 +72,7 @@ export const Categories = () => {
   );
 };
 
-/** The ids of the active cameras. There may be over a thousand: the page asks for them only if somebody looks at them. */
+/** The page requests the ids only while they are open: there may be over a thousand. */
 const ActiveIds = ({ of: { active_cameras: count, active_camera_ids: ids } }: { readonly of: Activity }) => {
   const { state, actions } = useShown();
   const wantsIds = state.wants.ids;
@@ -86,7 +86,14 @@ const ActiveIds = ({ of: { active_cameras: count, active_camera_ids: ids } }: { 
       }}
     >
       <summary>{count === 1 ? 'The active camera' : `The ${numbers.count(count)} active cameras`}</summary>
-      {!wantsIds ? null : ids === undefined ? <p class="note">Asking the service…</p> : <CameraLinks ids={ids} />}
+      {wantsIds && ids === undefined ? <p class="note">Asking the service…</p> : null}
+      <ul class="camera-ids">
+        {(wantsIds ? (ids ?? []) : []).map((id) => (
+          <li key={id}>
+            <CameraLink id={id} />
+          </li>
+        ))}
+      </ul>
     </details>
   );
 };

@@ -6,7 +6,6 @@ import { daysText, periodOf } from '../model/spans.ts';
 import { useShown } from './shown.ts';
 import { numbers } from './words.tsx';
 
-/** One column of a table. */
 export interface Column<Row> {
   readonly name: string;
   /** Shown in place of the name. */
@@ -16,28 +15,27 @@ export interface Column<Row> {
   readonly sort?: 'descending' | undefined;
 }
 
-/** What a table shows, and how. */
 export interface DataTableProps<Row> {
   readonly title: string;
   readonly class?: string;
-  /** The first one heads its row. */
+  /** The first column heads the rows. */
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
-  /** How many rows there are in all, if these are only some. */
+  /** If `rows` are only some of the rows. */
   readonly total?: number;
   readonly rowKey: (row: Row) => string | number;
   readonly rowClass?: (row: Row) => string;
-  /** What the service is asked for a CSV file with all rows. */
+  /** The question for a CSV file with all rows. */
   readonly file?: Question;
 }
 
-/** More rows are slow to draw, and nobody reads them here. */
+/** More rows are slow to draw. */
 const MOST_ROWS = 400;
 
-/** A table is printed with so many rows; the style sheet hides the others. */
+/** The style sheet prints no more rows. */
 const MOST_PRINTED = 50;
 
-/** A table that scrolls in itself. */
+/** A table with its own scroll bars. */
 export const DataTable = <Row,>(table: DataTableProps<Row>) => {
   const { title, class: className = '', columns, rows, total = rows.length, rowKey, rowClass, file } = table;
   const shown = rows.slice(0, MOST_ROWS);

@@ -7,7 +7,7 @@ import { usePart, useSeconds, useShown } from './shown.ts';
 import { ViewLink } from './view-link.tsx';
 import { JumpLink, numbers, PartNote, Time } from './words.tsx';
 
-/** The figures of what is shown, and how many cameras are silent now. */
+/** The totals, and the silence of the cameras now. */
 export const Figures = () => {
   const { view, state } = useShown();
   const { answer, busy, note } = usePart('activity');
@@ -33,12 +33,11 @@ const shareText = (part: number, whole: number): string | undefined =>
 
 interface TileProps {
   readonly name: string;
-  /** The field of the answer that it shows. */
   readonly fact: string;
-  /** Undefined: not known yet. */
+  /** Undefined before the first answer. */
   readonly of: number | string | undefined;
   readonly isBad?: boolean;
-  /** A note beside it. */
+  /** A note. */
   readonly children?: ComponentChildren;
 }
 
@@ -49,12 +48,12 @@ const Tile = ({ name, fact, of, isBad = false, children }: TileProps) => (
       <span class="count" data-fact={fact}>
         {of === undefined ? '–' : typeof of === 'number' ? numbers.count(of) : of}
       </span>
-      {children === undefined ? null : <span class="share"> {children}</span>}
+      {children === undefined ? null : <span class="note"> {children}</span>}
     </dd>
   </div>
 );
 
-/** As of when the silent cameras were true; undefined: they are current. */
+/** The note of a list of silent cameras that is not current. */
 export const useSilenceNote = (): string | undefined => {
   const [recent, known] = [usePart('recent'), usePart('known')];
   return recent.note ?? known.note;
@@ -72,7 +71,6 @@ const SilentTile = () => {
   );
 };
 
-/** Whether the camera that is shown alone is silent, and since when. */
 const CameraTile = ({ id }: { readonly id: string }) => {
   const { silence, state } = useShown();
   const now = useSeconds();
@@ -93,21 +91,17 @@ const CameraTile = ({ id }: { readonly id: string }) => {
   );
 };
 
-/** Says that nothing happened in the time that is shown, and leads to the day of the newest frame. */
+/** That the period has no frames, with a link to the day of the newest frame. */
 const Nothing = () => {
   const { view, times, now, state } = useShown();
-  const shown = (state.parts.known?.answer?.cameras ?? []).filter(
-    ({ camera_id: id }) => view.cameraId === undefined || id === view.cameraId,
-  );
-  const newest = shown
-    .map(({ last_event_at: at }) => at)
-    .sort()
-    .at(-1);
-  const who = view.cameraId === undefined ? 'No camera' : <bdi>{view.cameraId}</bdi>;
+  const { cameraId } = view;
+  const known = (state.parts.known?.answer?.cameras ?? []).filter(({ camera_id: id }) => (cameraId ?? id) === id);
+  const newest = known.map(({ last_event_at: at }) => at).reduce((left, right) => (left > right ? left : right), '');
   return (
     <p class="banner" role="status">
-      {who} sent {view.cameraId === undefined ? 'a frame' : 'nothing'} in this time.{' '}
-      {newest === undefined ? (
+      {cameraId === undefined ? 'No camera sent a frame' : [<bdi key="id">{cameraId}</bdi>, ' sent nothing']} in this
+      time.{' '}
+      {newest === '' ? (
         `Nothing came in the last ${KNOWN_DAYS} days.`
       ) : (
         <>

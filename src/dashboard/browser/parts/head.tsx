@@ -2,7 +2,7 @@ import { agoText } from '../model/times.ts';
 import { useSeconds, useShown } from './shown.ts';
 import { JumpLink, TimeWords } from './words.tsx';
 
-/** The head of the page. How the page stands, and how many alerts are red, stays in sight however far one scrolls. */
+/** The head of the page. Its status and the count of red alerts stay in sight while the reader scrolls. */
 export const Head = () => {
   const { state, status, attention, sound, actions } = useShown();
   const { redCount } = attention;
@@ -52,14 +52,14 @@ const StatusWords = () => {
         <>
           as of <TimeWords of={times.clock(asOf)} />
         </>
-      ) : words === undefined || color === 'grey' ? (
+      ) : words === undefined || color === 'gray' ? (
         `Updated ${agoText(now - asOf)}`
       ) : null}
     </span>
   );
 };
 
-/** Asks once whether alerts may sound. A browser lets a page sound only after a click. */
+/** Asked once. A browser lets a page sound only after a click. */
 export const SoundQuestion = () => {
   const { actions } = useShown();
   return (

@@ -3,19 +3,17 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { canBeKey } from '../asking/kept.ts';
 import { useShown } from './shown.ts';
 
-interface KeyFormProps {
-  /** There was a key, and the service did not accept it. */
-  readonly refused: boolean;
-  /** A key has worked before, and the page shows what the service answered then. */
-  readonly hasShown: boolean;
-}
-
-/** Asks for the function key, and says so if the service did not accept the last one. */
-export const KeyForm = ({ refused, hasShown }: KeyFormProps) => {
+/**
+ * Asks for the function key.
+ *
+ * @param refused the service did not accept the last key
+ * @param hasShown an earlier key was good: the page shows its answers
+ */
+export const KeyForm = ({ refused, hasShown }: { readonly refused: boolean; readonly hasShown: boolean }) => {
   const { actions } = useShown();
   const input = useRef<HTMLInputElement>(null);
   const [unfit, setUnfit] = useState(false);
-  // Before it is painted, so that the first letter is not lost.
+  // Before the paint, so that the first typed letter is not lost.
   useLayoutEffect(() => input.current?.focus(), [refused]);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
@@ -23,7 +21,7 @@ export const KeyForm = ({ refused, hasShown }: KeyFormProps) => {
     setUnfit(!canBeKey(key));
     if (!canBeKey(key)) return;
     actions.giveKey(key);
-    // The form is gone with the focus that it had: the figures are next.
+    // The form had the focus, and is gone.
     document.querySelector<HTMLElement>('#shown')?.focus();
   };
   const problem = unfit
@@ -33,7 +31,7 @@ export const KeyForm = ({ refused, hasShown }: KeyFormProps) => {
       : undefined;
   return (
     <section class="card key" aria-labelledby="key-title">
-      <h2 id="key-title">{hasShown ? 'The key is not accepted any more' : 'This service asks for a key'}</h2>
+      <h2 id="key-title">{hasShown ? 'The service no longer accepts the key' : 'This service asks for a key'}</h2>
       <p>
         The operator of this service has it. In Azure: Function App, Functions, App keys, Host keys; or{' '}
         <code>az functionapp keys list</code>.

@@ -4,12 +4,13 @@ import { canBeKey } from '../asking/kept.ts';
 import { alertTypeText, markOf, recipientsText, wavesOf, wordingOf } from '../model/alerts.ts';
 import type { Attempt, Notification, Recipient } from '../model/answers.ts';
 import { LIMITS } from '../model/page-state.ts';
-import { isPhoneOff, type Trouble, troubleText } from '../model/refresh.ts';
+import { isPhoneOff, troubleText } from '../model/refresh.ts';
+import { lengthText } from '../model/times.ts';
 import { HasIt } from './attention.tsx';
 import { usePart, useShown } from './shown.ts';
-import { Card, Mark, numbers, PartNote, Time } from './words.tsx';
+import { Card, Mark, PartNote, Time } from './words.tsx';
 
-/** The newest notifications; for the one that is open, every attempt to reach every person. */
+/** The newest notifications, and every attempt of the open notification. */
 export const Notifications = () => {
   const { state, view, freshest, actions } = useShown();
   const { answer, busy, note } = usePart('notifications');
@@ -18,7 +19,7 @@ export const Notifications = () => {
   // A link may lead to a notification that is older than the list.
   const { notification: openId } = view;
   const older = listed.some(({ notification_id: id }) => id === openId) ? undefined : freshest.get(openId ?? '');
-  const shown = older === undefined || openId === undefined ? listed : [older, ...listed];
+  const shown = older === undefined ? listed : [older, ...listed];
   return (
     <Card id="notifications" title="Recent notifications" note={note} busy={busy}>
       {isPhoneOff(parts.notifications?.trouble) ? <p class="note">This service does not phone (PHONE=off).</p> : null}
@@ -42,12 +43,11 @@ export const Notifications = () => {
 };
 
 const Item = ({ of: notification }: { readonly of: Notification }) => {
-  const { view, state, actions } = useShown();
+  const { view, actions } = useShown();
   const { note } = usePart('story');
   const button = useRef<HTMLButtonElement>(null);
   const { notification_id: id, alert_type: type, reference, details, recipients, created_at: at } = notification;
   const isOpen = view.notification === id;
-  const { actionTrouble } = state;
   return (
     <li>
       <button
@@ -70,11 +70,7 @@ const Item = ({ of: notification }: { readonly of: Notification }) => {
         <div class="story">
           <PartNote note={note} />
           {notification.status === 'in_progress' ? (
-            <StopButton
-              id={id}
-              trouble={actionTrouble?.id === id ? actionTrouble.trouble : undefined}
-              onStopped={() => button.current?.focus()}
-            />
+            <StopButton id={id} onStopped={() => button.current?.focus()} />
           ) : null}
           <Story of={notification} />
         </div>
@@ -83,16 +79,10 @@ const Item = ({ of: notification }: { readonly of: Notification }) => {
   );
 };
 
-interface StopButtonProps {
-  readonly id: string;
-  readonly trouble: Trouble | undefined;
-  /** The button that has the focus will be gone. */
-  readonly onStopped: () => void;
-}
-
-/** Stops a notification, after asking: nobody else is phoned then. Without a key it asks for one. */
-const StopButton = ({ id, trouble, onStopped }: StopButtonProps) => {
+/** `onStopped` moves the focus: this button will be gone. */
+const StopButton = ({ id, onStopped }: { readonly id: string; readonly onStopped: () => void }) => {
   const { actions, state } = useShown();
+  const trouble = state.actionTrouble?.id === id ? state.actionTrouble.trouble : undefined;
   const dialog = useRef<HTMLDialogElement>(null);
   const cancel = useRef<HTMLButtonElement>(null);
   const key = useRef<HTMLInputElement>(null);
@@ -135,9 +125,9 @@ const StopButton = ({ id, trouble, onStopped }: StopButtonProps) => {
           <button type="button" class="button stop" onClick={stop}>
             Stop it
           </button>
-          {/* A person who presses Enter at once stops nothing. */}
+          {/* It has the focus: Enter stops nothing. */}
           <button type="button" class="button" ref={cancel} onClick={() => dialog.current?.close()}>
-            Go on phoning
+            Continue phoning
           </button>
         </div>
       </dialog>
@@ -145,105 +135,76 @@ const StopButton = ({ id, trouble, onStopped }: StopButtonProps) => {
   );
 };
 
-/** What became of a notification, wave after wave: every person, and every attempt to reach them. */
-const Story = ({ of: notification }: { readonly of: Notification }) => (
-  <>
-    {notification.acknowledged_by === undefined ? null : (
-      <p>
-        <HasIt by={notification.acknowledged_by} />
-        {notification.acknowledged_at === undefined ? null : (
-          <>
-            {' '}
-            since <Time at={notification.acknowledged_at} as="clock" />
-          </>
-        )}
+/** Every recipient and attempt of a notification, wave after wave. */
+const Story = ({ of: notification }: { readonly of: Notification }) => {
+  const { notification_id: id, acknowledged_by: by, acknowledged_at: at } = notification;
+  return (
+    <>
+      {by === undefined || at === undefined ? null : (
+        <p>
+          <HasIt by={by} /> since <Time at={at} as="clock" />
+        </p>
+      )}
+      {Array.from(wavesOf(notification), ([wave, recipients]) => (
+        <section key={wave ?? 0} aria-label={wave === undefined ? 'People' : `Wave ${wave}`}>
+          {wave === undefined ? null : <h3>Wave {wave}</h3>}
+          <ol class="recipients">
+            {recipients.map((recipient, index) => (
+              // Two recipients may have the same masked number.
+              <RecipientStory key={index} of={recipient} />
+            ))}
+          </ol>
+        </section>
+      ))}
+      <p class="note">
+        Notification <code>{id}</code>
       </p>
-    )}
-    {Array.from(wavesOf(notification), ([wave, recipients]) => (
-      <section key={wave ?? 0} aria-label={wave === undefined ? 'People' : `Wave ${wave}`}>
-        {wave === undefined ? null : <h3>Wave {wave}</h3>}
-        <ol class="recipients">
-          {recipients.map((recipient, index) => (
-            // The same masked number may be there twice: only the position tells them apart.
-            <li key={index}>
-              <RecipientStory of={recipient} />
-            </li>
-          ))}
-        </ol>
-      </section>
-    ))}
-    <p class="note">
-      Notification <code>{notification.notification_id}</code>
-    </p>
-  </>
-);
+    </>
+  );
+};
 
 const RecipientStory = ({ of }: { readonly of: Recipient }) => {
   const { name, recipient, status, reason, since, attempts, next_attempt_at: next } = of;
+  const isWaiting = status === 'waiting';
   return (
-    <>
+    <li>
       <p class="recipient">
         {name === undefined ? null : <bdi>{name}</bdi>} <b>{recipient}</b> <Mark of={status} />
       </p>
-      {attempts.length === 0 ? <p class="note">{status === 'waiting' ? 'Not called yet.' : 'Not called.'}</p> : null}
+      {attempts.length === 0 ? <p class="note">{isWaiting ? 'Not called yet.' : 'Not called.'}</p> : null}
       <ol class="attempts">
         {attempts.map((attempt, index) => (
-          <li key={index}>
-            <AttemptLine attempt={attempt} />
-          </li>
+          <AttemptLine key={index} of={attempt} />
         ))}
       </ol>
-      {status !== 'waiting' || (reason === undefined && next === undefined) ? null : (
+      {!isWaiting || reason === undefined || since === undefined ? null : (
         <p class="note">
-          {reason === undefined ? null : (
-            <>
-              Waiting
-              {since === undefined ? null : (
-                <>
-                  {' '}
-                  since <Time at={since} as="clock" />
-                </>
-              )}
-              : {reason}.{' '}
-            </>
-          )}
-          {next === undefined ? null : (
-            <>
-              Next attempt at <Time at={next} as="clock" />
-            </>
-          )}
+          Waiting since <Time at={since} as="clock" />: {reason}.
         </p>
       )}
-    </>
+      {!isWaiting || next === undefined ? null : (
+        <p class="note">
+          Next attempt at <Time at={next} as="clock" />
+        </p>
+      )}
+    </li>
   );
 };
 
-const UNDER_WAY = { text: 'Under way', tone: 'pending' } as const;
-
-const AttemptLine = ({ attempt }: { readonly attempt: Attempt }) => {
-  const { outcome, reason, code, sub_code: sub, placed_at: placed, ended_at: ended } = attempt;
+const AttemptLine = ({ of }: { readonly of: Attempt }) => {
+  const { outcome, reason, code, sub_code: sub, placed_at: placed, ended_at: ended } = of;
   const codes = [code, sub].filter((each) => each !== undefined);
-  const mark = outcome === undefined ? UNDER_WAY : wordingOf(outcome);
+  const mark = outcome === undefined ? ({ text: 'Under way', tone: 'pending' } as const) : wordingOf(outcome);
+  const isSaid = reason === undefined || reason.toLowerCase() === mark.text.toLowerCase();
   return (
-    <>
+    <li>
       <Mark of={mark} />
-      {/* The reason, if it says more than the mark. */}
-      {reason === undefined || reason.toLowerCase() === mark.text.toLowerCase() ? null : <span> {reason}</span>}{' '}
+      {isSaid ? null : <span> {reason}</span>}{' '}
       <span class="note">
         {placed === undefined ? null : <Time at={placed} as="clock" />}
-        {placed === undefined || ended === undefined ? null : ', '}
-        {ended === undefined ? null : (
-          <time dateTime={ended}>
-            {placed === undefined ? 'ended' : lasted(Date.parse(ended) - Date.parse(placed))}
-          </time>
-        )}
+        {placed === undefined || ended === undefined ? null : `, ${lengthText(Date.parse(ended) - Date.parse(placed))}`}
         {codes.length === 0 ? null : `, code ${codes.join('/')}`}
       </span>
-    </>
+    </li>
   );
-};
-
-const lasted = (milliseconds: number): string => {
-  const seconds = Math.max(0, Math.round(milliseconds / 1_000));
-  return seconds < 60 ? `${seconds} s` : `${numbers.count(Math.floor(seconds / 60))} min ${seconds % 60} s`;
 };

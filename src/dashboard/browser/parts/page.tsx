@@ -47,7 +47,7 @@ const Content = ({ view, times, now }: Shown) => (
   <>
     <ViewBar />
     <h2 id="shown" class="shown" tabIndex={-1}>
-      {spanTitle(view.span, now, times)} <span class="of">{zoneOf(view.span, now, times)}</span>
+      {spanTitle(view.span, now, times)} <span class="note">{zoneOf(view.span, now, times)}</span>
       {view.cameraId === undefined ? null : (
         <>
           {' · '}
@@ -70,7 +70,7 @@ const Content = ({ view, times, now }: Shown) => (
   </>
 );
 
-/** A clock of the reader's computer that is so wrong is mentioned; milliseconds. */
+/** The page mentions a larger error of the computer's clock; milliseconds. */
 const WRONG_CLOCK = 60_000;
 
 const Foot = ({ view, times, now, status, clock: { offset } }: Shown) => (

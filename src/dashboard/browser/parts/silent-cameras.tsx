@@ -9,7 +9,6 @@ import { Card, Time } from './words.tsx';
 
 const LAST_DAY = { kind: 'last', length: '24h' } as const;
 
-/** Which cameras are silent now, since when, and how long that is. The camera that fell silent last comes first. */
 export const SilentCameras = () => {
   const { silence, now } = useShown();
   const note = useSilenceNote();
@@ -25,11 +24,7 @@ export const SilentCameras = () => {
           columns={[
             { name: 'Camera', cell: ({ id }) => <CameraLink id={id} span={LAST_DAY} /> },
             { name: 'Last frame', cell: ({ lastAt }) => <Time at={lastAt} /> },
-            {
-              name: 'Age',
-              isNumber: true,
-              cell: ({ lastAt }) => lengthText(now - Date.parse(lastAt)),
-            },
+            { name: 'Age', isNumber: true, cell: ({ lastAt }) => lengthText(now - Date.parse(lastAt)) },
           ]}
           rows={silence.cameras}
           rowKey={({ id }) => id}

@@ -12,7 +12,7 @@ const LASTS: readonly (readonly [length: Last, words: string])[] = [
   ['30d', '30 days'],
 ];
 
-/** Chooses what is shown: a day, the last hours or days, a range; all cameras or one; whose clock. */
+/** Chooses a day, the last hours or days, or a range; a camera; a clock. */
 export const ViewBar = () => {
   const { view, times, now } = useShown();
   const { span } = view;
@@ -20,7 +20,7 @@ export const ViewBar = () => {
   const unit = span.kind === 'today' || span.kind === 'day' ? ' day' : '';
   return (
     <nav class="bar" aria-label="What is shown">
-      <div class="group">
+      <div class="row">
         <ViewLink to={to(movedSpan(span, -1, now, times))} label={`Earlier${unit}`}>
           <span aria-hidden="true">‹</span> Earlier
         </ViewLink>
@@ -44,7 +44,7 @@ export const ViewBar = () => {
       </div>
       <DayAndCameraForm />
       {times.readerZone === 'UTC' ? null : (
-        <div class="group" role="group" aria-label="Times">
+        <div class="row" role="group" aria-label="Times">
           {(['local', 'utc'] as const).map((clock) => (
             <ViewLink key={clock} to={{ ...view, clock }} current={view.clock === clock}>
               {clock === 'utc' ? 'UTC' : 'Local time'}
@@ -56,13 +56,12 @@ export const ViewBar = () => {
   );
 };
 
-/** The text of a field of a form. */
 const fieldOf = (form: HTMLFormElement, name: string): string => {
   const value = new FormData(form).get(name);
   return typeof value === 'string' ? value.trim() : '';
 };
 
-/** A day and a camera, shown when the form is submitted. What somebody types stays until the page shows something else. */
+/** A day and a camera. Typed text stays until the view changes. */
 const DayAndCameraForm = () => {
   const { view, times, now, cameraIds, actions } = useShown();
   const { span } = view;
@@ -70,7 +69,7 @@ const DayAndCameraForm = () => {
   return (
     <form
       key={JSON.stringify([span, view.cameraId, view.clock])}
-      class="group"
+      class="row"
       onSubmit={(event) => {
         event.preventDefault();
         const date = fieldOf(event.currentTarget, 'day');
@@ -106,7 +105,7 @@ const DayAndCameraForm = () => {
   );
 };
 
-/** Both ends of a range, each included, in whichever order. */
+/** Both ends of a range are included, and may come in either order. */
 const RangeForm = () => {
   const { view, times, now, actions } = useShown();
   const { start, end } = periodOf(view.span, now, times);
@@ -120,7 +119,7 @@ const RangeForm = () => {
       <summary class="button">Range…</summary>
       <form
         key={JSON.stringify([view.span, view.clock])}
-        class="group"
+        class="row"
         onSubmit={(event) => {
           event.preventDefault();
           const [earlier = '', later = ''] = ends.map(({ name }) => fieldOf(event.currentTarget, name)).sort();

@@ -5,14 +5,14 @@ import { cssColor, type Palette } from '../model/categories.ts';
 import type { TimeText } from '../model/times.ts';
 import { goTo, useShown } from './shown.ts';
 
-/** A time of one zone, with the other one in its title. */
+/** A time, with the other zone in its title. */
 export const TimeWords = ({ of: { text, other }, at }: { readonly of: TimeText; readonly at?: string }) => (
   <time {...(at === undefined ? {} : { dateTime: at })} {...(other === undefined ? {} : { title: other })}>
     {text}
   </time>
 );
 
-/** An instant as an answer has it: whole, without its year, or without its day. */
+/** A time of an answer: whole, without its year, or without its day. */
 export const Time = ({ at, as = 'moment' }: { readonly at: string; readonly as?: 'time' | 'moment' | 'clock' }) => {
   const { times } = useShown();
   return <TimeWords of={as === 'time' ? times.time(at) : times[as](Date.parse(at))} at={at} />;
@@ -22,17 +22,16 @@ const count = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
 const share = new Intl.NumberFormat(undefined, { style: 'percent', maximumSignificantDigits: 2 });
 
-/** Numbers as the reader's language writes them: `12,345`; `12K`; `12%`. */
+/** `12,345`; `12K`; `12%`, in the reader's language. */
 export const numbers = {
   count: (value: number) => count.format(value),
   short: (value: number) => short.format(value),
   share: (part: number, whole: number) => share.format(part / whole),
 };
 
-/** A sign beside the word, so that nobody has to tell the colors apart. */
+/** For readers who cannot tell the colors apart. */
 const SIGNS: Readonly<Record<Wording['tone'], string>> = { good: '✓', pending: '…', bad: '✕', neutral: '•' };
 
-/** A status in words, with its sign and its color. */
 export const Mark = ({ of }: { readonly of: Wording | string }) => {
   const { text, tone } = typeof of === 'string' ? wordingOf(of) : of;
   return (
@@ -42,12 +41,11 @@ export const Mark = ({ of }: { readonly of: Wording | string }) => {
   );
 };
 
-/** A small mark in the color of a category; the words beside it say the same. */
 export const Swatch = ({ palette, of }: { readonly palette: Palette; readonly of: string }) => (
   <span class="swatch" aria-hidden="true" style={{ backgroundColor: cssColor(palette, of) }} />
 );
 
-/** Says beside a part that it is not current, or that its first answer is missing; if it is current, nothing. */
+/** That a part is not current, or waits for its first answer. */
 export const PartNote = ({ note, busy = false }: { readonly note: string | undefined; readonly busy?: boolean }) =>
   note !== undefined ? (
     <span class="part-note">{note}</span>
@@ -55,31 +53,33 @@ export const PartNote = ({ note, busy = false }: { readonly note: string | undef
     <span class="note">Asking the service…</span>
   ) : null;
 
+interface CardProps {
+  /** Of the heading. */
+  readonly id: string;
+  readonly title: ComponentChildren;
+  readonly note: string | undefined;
+  readonly busy: boolean;
+  readonly children: ComponentChildren;
+}
+
 /** A part of the page with its heading, and whether it is current. */
-export const Card = ({ id, title, note, busy = false, beside, children }: CardProps) => (
+export const Card = ({ id, title, note, busy, children }: CardProps) => (
   <section class="card" aria-labelledby={id} aria-busy={busy}>
-    <div class="head">
-      <h2 id={id} tabIndex={-1}>
-        {title} <PartNote note={note} busy={busy} />
-      </h2>
-      {beside}
-    </div>
+    <h2 id={id} tabIndex={-1}>
+      {title} <PartNote note={note} busy={busy} />
+    </h2>
     {children}
   </section>
 );
 
-interface CardProps {
-  /** Of its heading. */
-  readonly id: string;
-  readonly title: ComponentChildren;
-  readonly note: string | undefined;
-  readonly busy?: boolean;
-  /** Beside the heading. */
-  readonly beside?: ComponentChildren;
+interface JumpLinkProps {
+  /** The element's id. */
+  readonly to: string;
+  readonly class?: string;
   readonly children: ComponentChildren;
 }
 
-/** Leads to an element of the page. It does not change the address, which says what is shown. */
+/** Leads to an element of the page. The address stays: it holds the view. */
 export const JumpLink = ({ to, class: className = '', children }: JumpLinkProps) => (
   <a
     class={className}
@@ -93,14 +93,7 @@ export const JumpLink = ({ to, class: className = '', children }: JumpLinkProps)
   </a>
 );
 
-interface JumpLinkProps {
-  /** The element's id. */
-  readonly to: string;
-  readonly class?: string;
-  readonly children: ComponentChildren;
-}
-
-/** A name that may be long: cut, with the whole in its title. */
+/** A long name is cut, with the whole in its title. */
 export const Name = ({ children }: { readonly children: string }) => (
   <span class="name" title={children}>
     {children}

@@ -1,8 +1,6 @@
 import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-
-import type { CallEvent } from '../../../../src/calls/model/call-event.ts';
-import type { CallMessage } from '../../../../src/calls/model/phone-line.ts';
+import type { CallEvent, CallMessage } from '../../../../src/calls/model/phone-line.ts';
 import type { CallbackHandler } from '../../../../src/calls/providers/callbacks.ts';
 import { TwilioCallbacks } from '../../../../src/calls/providers/twilio/twilio-callbacks.ts';
 

@@ -1,0 +1,60 @@
+/** An outcome to publish: a CloudEvent without the common envelope. */
+export interface OutcomeEvent {
+  /** The same for the same outcome, so that the receiver recognizes a repeat. */
+  readonly id: string;
+  readonly type: 'Notification.RecipientFinal' | 'Notification.Completed' | 'Notification.Acknowledged';
+  /** The notification's id. */
+  readonly subject: string;
+  /** When it was decided, in milliseconds since 1970. */
+  readonly time: number;
+  /** As JSON; phone numbers are masked. */
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** Where outcomes are published: each has its own entries in the outbox, so that no destination delays another. */
+export const DESTINATIONS = ['topic', 'webhook'] as const;
+
+export type Destination = (typeof DESTINATIONS)[number];
+
+/** The `source` of the events, which says which service they come from. @example '/Wildfire%20Watch/notifications' */
+export const outcomeSource = (serviceName: string): string => `/${encodeURIComponent(serviceName)}/notifications`;
+
+export interface OutcomeTopic {
+  /**
+   * Publishes events; fulfils when the topic has taken all of them. Ends within {@link LONGEST_PUBLISHING_MS}.
+   *
+   * @throws any error of the topic's client: tried again later
+   */
+  publish(events: readonly OutcomeEvent[]): Promise<void>;
+}
+
+/** How long publishing takes at most, in milliseconds. */
+export const LONGEST_PUBLISHING_MS = 10_000;
+
+/**
+ * The outcome of an attempt; the same words in answers, rows, logs and alerts.
+ * - `confirmed`: the callee pressed 1;
+ * - `cannot_go`: the callee pressed 3, and not 1;
+ * - `heard`: the line reported that the whole message was spoken;
+ * - `unconfirmed`: it was, and neither 1 nor 3 was pressed although the call asked for a key;
+ * - `cut_short`: it surely started, and the callee hung up, or its end was not reported;
+ * - `no_answer`, `busy`, `declined`: as the telephone network says;
+ * - `refused`: this number cannot be reached, or the line or our own rules refuse to call it;
+ * - `stopped`: it rang, and was hung up by a stop, by enough confirmations, or because another call reached the callee;
+ * - `unknown`: the message was perhaps not spoken, for another or an unknown reason.
+ */
+export const OUTCOMES = [
+  'confirmed',
+  'cannot_go',
+  'heard',
+  'unconfirmed',
+  'cut_short',
+  'no_answer',
+  'busy',
+  'declined',
+  'refused',
+  'stopped',
+  'unknown',
+] as const;
+
+export type Outcome = (typeof OUTCOMES)[number];
