@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { DAYS_PARTITION } from '../../../src/analytics/rows/keys.ts';
 import type { PlainMessage, Question } from '../../analytics/oracle.ts';
 import { Chance } from '../chance.ts';
 import { Life } from '../life.ts';
@@ -11,7 +12,7 @@ import { FAIR, UnreliableTable, type Weather } from '../unreliable-table.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { type Activity, drawActivity } from './activity.ts';
 import { type Answer, told } from './counts.ts';
-import { damageSome, loseDay } from './damage.ts';
+import { damageSome } from './damage.ts';
 import { BEGINNING, drawForm, type Form, OLD_DAY, TODAY } from './form.ts';
 import { Instance, isDamage, isUnavailable, REFUSED_AS_CLOSED, type Rewritten } from './instance.ts';
 import { type Asked, Truth } from './truth.ts';
@@ -25,44 +26,32 @@ export interface Played {
   readonly seen: Seen;
 }
 
-const SEEN = [
-  'requests',
-  'answers',
-  // Answers during which an event of theirs changed, and those of which it cannot be said whether they are right.
-  'contended',
-  'undecided',
-  'deaths',
-  'stripes',
-  'closedDays',
-  // Days that were rewritten, after damage too, and rewrites that came too late: the closing was announced.
-  'rewrites',
-  'mended',
-  'refusals',
-  // Closed days with seconds that had overflowed, and tables that were made anew.
-  'overflowed',
-  'anew',
-] as const;
-
 /** What was played, so that nobody believes in a world in which nothing happens. */
-export type Seen = Record<(typeof SEEN)[number], number>;
+const NOTHING = {
+  requests: 0,
+  answers: 0,
+  /** Answers during which an event of theirs changed, and those of which it cannot be said whether they are right. */
+  contended: 0,
+  undecided: 0,
+  deaths: 0,
+  stripes: 0,
+  closedDays: 0,
+  /** Days that were rewritten, after damage too, and rewrites that came too late: the closing was announced. */
+  rewrites: 0,
+  mended: 0,
+  refusals: 0,
+  /** Closed days with seconds that had overflowed, and tables that were made anew. */
+  overflowed: 0,
+  anew: 0,
+};
+export type Seen = typeof NOTHING;
 
 /** What was played in several seeds. */
 export const sumOfSeen = (all: readonly Readonly<Seen>[]): Seen => {
-  const sum = {
-    requests: 0,
-    answers: 0,
-    contended: 0,
-    undecided: 0,
-    deaths: 0,
-    stripes: 0,
-    closedDays: 0,
-    rewrites: 0,
-    mended: 0,
-    refusals: 0,
-    overflowed: 0,
-    anew: 0,
-  };
-  for (const seen of all) for (const name of SEEN) sum[name] += seen[name];
+  const sum = { ...NOTHING };
+  // oxlint-disable-next-line no-unsafe-type-assertion -- these are its keys
+  for (const name of Object.keys(NOTHING) as (keyof Seen)[])
+    sum[name] = all.reduce((total, seen) => total + seen[name], 0);
   return sum;
 };
 
@@ -81,23 +70,14 @@ const READ_TRIES = 10;
 /** How many commits are looked at as soon as they are made. */
 const WITNESSED = 0.1;
 
-/** How a seed is played. */
-export interface PlayOptions {
-  /** Whether its story is wanted. */
-  readonly isTold?: boolean;
-}
-
-/** Plays one seed. */
-export const play = (seed: number, { isTold = false }: PlayOptions = {}): Promise<Played> =>
+/** Plays one seed. @param isTold whether its story is wanted */
+export const play = (seed: number, isTold = false): Promise<Played> =>
   inVirtualTime(BEGINNING, randomFrom(`the service, ${seed}`), isTold, (time) => {
     const chance = new Chance(`the world, ${seed}`);
     const form = drawForm(chance);
     const story = new Story(() => time.now, isTold);
     return new History(chance, time, story, form).play();
   });
-
-/** Whether a day is rewritten in a seed. */
-export const isRewritten = (seed: number): boolean => drawForm(new Chance(`the world, ${seed}`)).rewrites > 0;
 
 const dayFrom = (start: bigint): Day => dayOf(instantFrom(start));
 
@@ -443,10 +423,10 @@ class History {
     if (partitions.length === 0 || this.#table.isHeld(day)) return false;
     this.#isDamaged = true;
     this.#damages += 1;
-    const lines = this.#chance.happens(0.4)
-      ? await loseDay(this.#table, day)
-      : await damageSome(this.#table, partitions, this.#chance);
-    this.#story.tell(() => `damage: ${lines.join('; ')}`);
+    const isLost = this.#chance.happens(0.4);
+    if (isLost) await this.#table.tamper(DAYS_PARTITION, [{ kind: 'delete', rowKey: day }]);
+    const lines = isLost ? ['its row is lost'] : await damageSome(this.#table, partitions, this.#chance);
+    this.#story.tell(() => `damage to ${day}: ${lines.join('; ')}`);
     return true;
   }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
@@ -244,30 +245,6 @@ const lateTransaction = async (shards: number, isNewStripe = false, isLost = fal
 };
 
 const SCENARIOS = {
-  'a new process and an old one record': async () => {
-    const taken = new Map<PlainMessage, boolean>();
-    await atEachRequest(
-      async (table) => {
-        taken.clear();
-        const old = new CountingProcess(table);
-        await old.record(MESSAGES);
-        const now = async () => {
-          for (const [index, process] of [old, new CountingProcess(table)].entries()) {
-            for (const message of MORE.slice(index, index + 1)) taken.set(message, await isTaken(process, [message]));
-          }
-        };
-        return { now };
-      },
-      async (table, error) => {
-        assert.equal(error, undefined);
-        await demandRight(table, [...MESSAGES, ...MORE.filter((message) => taken.get(message) === true)]);
-        demandClean(table, 1);
-        await new CountingProcess(table).record(MORE);
-        await demandRight(table, [...MESSAGES, ...MORE]);
-      },
-    );
-  },
-
   'a late transaction into its own stripe': async () => lateTransaction(1),
   'a late transaction into a new stripe': async () => lateTransaction(1, true),
   'a late transaction into a shard without rows': async () => lateTransaction(3),
@@ -342,8 +319,9 @@ const SCENARIOS = {
       async (table) => ({
         now: async () => {
           const isAtWork = isHeld(table);
-          const other = await thrownBy(rewrite(isAtWork ? table : await seeded()));
-          assert.equal(other instanceof RewriteRefused, isAtWork);
+          const other = isAtWork ? table : await seeded();
+          machine.clockAheadMs += 170_000;
+          assert.equal((await thrownBy(rewrite(other))) instanceof RewriteRefused, isAtWork);
           threeMinutesLater();
           await rewrite(table, 2);
           await new CountingProcess(table).record(MORE);
@@ -354,6 +332,19 @@ const SCENARIOS = {
         await demandRight(table, [...MESSAGES, ...MORE]);
       },
     );
+  },
+
+  'it is slow, and renews its hold': async () => {
+    const table = await seeded(3);
+    const turn: Turn = async () => {
+      await sleep(4_500);
+      const until = table.rows(DAYS_PARTITION)[0]?.properties['hold_until'];
+      assert(until === undefined || new Date(String(until)) > new Date());
+    };
+    const begun = Date.now();
+    await rewrite(new InterposedTable(turn, table));
+    assert(Date.now() - begun > 200_000, 'it takes longer than a hold');
+    await demandRight(table, MESSAGES);
   },
 
   'its hold has expired, and the day takes events': async () => {
