@@ -67,7 +67,7 @@ export class Oracle {
   }
 }
 
-/** What was counted, in the form of an answer. */
+/** Counts, in the form of an answer. */
 export const plainAnswerOf = ({ counts, cameras }: Counted): PlainAnswer => {
   const perCategory = (kind: 'detected' | 'reviewed' | 'annotated'): Readonly<Record<string, number>> =>
     Object.fromEntries(

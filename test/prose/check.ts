@@ -13,6 +13,9 @@ const COMMENTS = [
   'infra/**/*.ts',
   'bench/**/*.ts',
   'src/dashboard/**/*.{ts,tsx}',
+  'test/{analytics,storage,fixtures}/**/*.ts',
+  'test/worlds/*.ts',
+  'test/{worlds,stories}/counting/*.ts',
 ];
 
 const NOT_OURS = ['**/node_modules/**', 'dist/**', 'package/**', 'coverage/**'];
