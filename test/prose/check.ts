@@ -16,6 +16,9 @@ const COMMENTS = [
   'test/{worlds,stories}/calls/*.ts',
   'test/mutants/*.ts',
   'test/calls/{*.ts,{model,rules,run,state,store}/*.ts}',
+  'test/{analytics,storage,fixtures}/**/*.ts',
+  'test/worlds/*.ts',
+  'test/{worlds,stories}/counting/*.ts',
 ];
 
 const NOT_OURS = ['**/node_modules/**', 'dist/**', 'package/**', 'coverage/**'];

@@ -9,7 +9,7 @@ const COUNTER_ROW = /^(day|hour\||minute\||camera\|)/;
 /** Properties of counter rows that are no counters. */
 const NO_COUNTERS = new Set(['format', 'stripes', 'mark', 'attempt']);
 
-/** Deletes, garbles or alters some counter rows of partitions. @returns what was done, a line each */
+/** Deletes, garbles or alters some counter rows of partitions. @returns the damages, a line each */
 export const damageSome = async (
   table: WatchedTable,
   partitions: readonly string[],
@@ -41,7 +41,7 @@ const changed = (value: PropertyValue | undefined, chance: Chance): PropertyValu
   if (chance.happens(0.1)) return undefined;
   if (typeof value === 'number') return Math.max(0, value + chance.wholeBetween(-3, 7));
   if (typeof value === 'string') {
-    // A number in it is another one, or it cannot be parsed any more.
+    // A number in it is changed, or it can no longer be parsed.
     return chance.happens(0.7) ? value.replace(/\d+/, (digits) => String(Number(digits) + 7)) : `${value}{`;
   }
   if (!isUint8Array(value)) return 'x';

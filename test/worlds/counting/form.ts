@@ -4,12 +4,12 @@ import { FAIR, type Weather } from '../unreliable-table.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The clocks of any two instances may differ by so much. */
+/** The largest difference between the clocks of two instances. */
 const CLOCKS_OFF_MS = 25 * 60_000;
 
 /** When a history begins, in milliseconds since 1970. */
 export const BEGINNING = Date.parse('2026-11-22T10:00:00Z');
-/** A day that is not over, and one that is old enough to be closed. */
+/** A day that is not over, and a day that is old enough to be closed. */
 export const TODAY = BigInt(Date.parse('2026-11-22T00:00:00Z')) * 1_000n;
 export const OLD_DAY = TODAY - BigInt(2 * DAY_MS) * 1_000n;
 
@@ -53,12 +53,12 @@ const mixedForm = (chance: Chance) => {
     /** Whether each sender always sends to the same instance. */
     hasOwnInstances: chance.happens(0.3),
     requestsOfEach: chance.wholeBetween(1, 5),
-    /** That a message was sent before, and that one is older than others about its event. */
+    /** The probability that a message was sent before, and that a message is older than others about its event. */
     repeats: 0.2,
     /** Whether each message says something that is counted. */
     isTelling: false,
     messagesOfEach: isLarge ? 40 : chance.oneOf([1, 1, 2, 4]),
-    /** How long a sender pauses between two requests at most, and somebody who asks between two questions, in milliseconds. */
+    /** The longest pause of a sender between two requests, and of a reader between two questions, in milliseconds. */
     pauseMs,
     askers: chance.wholeBetween(1, 4),
     /** At most, and as long as messages are sent. */
@@ -80,9 +80,9 @@ const mixedForm = (chance: Chance) => {
     suspendedMs: chance.oneOf([5_000, 300_000]),
     /** How much the clocks of processes are off at most, in milliseconds. */
     clocksOffMs: chance.oneOf([1_000, CLOCKS_OFF_MS]),
-    /** Whether there are more frames in some seconds, each in an hour of its own, than the samples of a second take. */
+    /** Whether some seconds, each in its own hour, have more frames than the samples of a second take. */
     overflows: closes && chance.happens(0.1),
-    /** Whether each process is set to a number of shards of its own. */
+    /** Whether each process has its own number of shards. */
     hasOwnShards: chance.happens(0.3),
     /** Whether the table is deleted in the end, and everything is sent again. */
     isMadeAnew: chance.happens(0.1),

@@ -26,11 +26,11 @@ export interface Played {
   readonly seen: Seen;
 }
 
-/** What was played, so that nobody believes in a world in which nothing happens. */
+/** Counts of the played events. They show that the world is not empty. */
 const NOTHING = {
   requests: 0,
   answers: 0,
-  /** Answers during which an event of theirs changed, and those of which it cannot be said whether they are right. */
+  /** Answers whose events changed before they came, and answers that have too many possible values to be checked. */
   contended: 0,
   undecided: 0,
   deaths: 0,
@@ -46,7 +46,7 @@ const NOTHING = {
 };
 export type Seen = typeof NOTHING;
 
-/** What was played in several seeds. */
+/** The sum of several seeds. */
 export const sumOfSeen = (all: readonly Readonly<Seen>[]): Seen => {
   const sum = { ...NOTHING };
   // oxlint-disable-next-line no-unsafe-type-assertion -- these are its keys
@@ -63,11 +63,11 @@ const RIGHT_CLOCK_MS = 290_000;
 const WRONG_CLOCK_MS = 6 * 3_600_000;
 const TRIES = 4;
 const ROUNDS = 25;
-/** After so long no clock takes the hold of a stopped rewrite for live. */
+/** By then the hold of a stopped rewrite has expired by every clock. */
 const HOLD_EXPIRED_MS = 40 * 60_000;
 /** How often the command that rewrites a day tries a read. */
 const READ_TRIES = 10;
-/** How many commits are looked at as soon as they are made. */
+/** The share of commits that the witness checks at once. */
 const WITNESSED = 0.1;
 
 /** Plays one seed. @param isTold whether its story is wanted */
@@ -81,7 +81,7 @@ export const play = (seed: number, isTold = false): Promise<Played> =>
 
 const dayFrom = (start: bigint): Day => dayOf(instantFrom(start));
 
-/** One history: instances that record, read and close, those who use them, and the storage that they share. */
+/** One history: instances that record, read and close, their senders and readers, and the storage that they share. */
 class History {
   readonly #chance: Chance;
   readonly #time: VirtualTime;
@@ -221,7 +221,7 @@ class History {
     return instance;
   }
 
-  /** What an instance answers; undefined if it dies, or cannot answer for a reason that is no fault of its own. */
+  /** The answer of an instance; undefined if it dies, or if storage keeps it from answering. */
   async #of<Value>(
     instance: Instance,
     ask: (instance: Instance) => Promise<Value>,
@@ -342,7 +342,7 @@ class History {
     }
   }
 
-  /** A check of answers to a question that is asked now. */
+  /** A check of answers to a question that begins now. */
   #checking({ life }: Instance, asked?: Asked): (question: Question, answer: Answer) => void {
     const [since, damages] = [this.#truth.now, this.#damages];
     return (question, answer) => {
@@ -354,7 +354,7 @@ class History {
     };
   }
 
-  /** The commit that was just made is right for everybody who asks now. */
+  /** A reader that asks now sees the last commit. */
   async #witnessNow(): Promise<void> {
     if (!this.#isDamaged) await this.#askRange(this.#witness, this.#activity.ask(this.#chance));
   }
@@ -380,7 +380,7 @@ class History {
   async #close(): Promise<void> {
     await sleep(this.#chance.between(0, 2 * this.#form.pauseMs + 2_000));
     for (let round = 1; round <= ROUNDS && !this.#isClosed; round += 1) {
-      // Those whose clocks are wrong do nothing.
+      // Instances with wrong clocks do nothing.
       const others = this.#chance.happens(0.3) ? this.#writers : [this.#any(this.#writers)];
       const isWrong = this.#chance.happens(0.2);
       const closer = this.#spawn([], this.#form.writersLatencyMs, isWrong ? WRONG_CLOCK_MS : RIGHT_CLOCK_MS);
@@ -398,7 +398,7 @@ class History {
     this.#seen.overflowed = Number(this.#isClosed && this.#form.overflows);
   }
 
-  /** Several operators rewrite a day, each until it is done; before that rows are damaged, or the row of the day is lost. */
+  /** Rows are damaged, or the row of the day is lost. Then several operators rewrite the day, each until it succeeds. */
   async #damageAndRewrite(): Promise<void> {
     const { closes, damages, pauseMs, rewrites } = this.#form;
     await sleep(this.#chance.between(0, 10 * pauseMs + 300));
@@ -469,7 +469,7 @@ class History {
 
   // The end
 
-  /** Without faults: what was not acknowledged is sent again, and then every answer is right. */
+  /** Without faults, all messages are sent again, and then every answer is right. */
   async #settle(): Promise<void> {
     if (this.#form.isMadeAnew) await this.#makeAnew();
     if (this.#form.rewrites > 0) await sleep(HOLD_EXPIRED_MS);

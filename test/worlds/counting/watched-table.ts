@@ -6,10 +6,10 @@ import type { CommittedEvent, Truth } from './truth.ts';
 
 const EVENT = 'event|';
 
-/** The table of a world. It tells the truth about events as they are committed, and sees to it that closed days take nothing. */
+/** The table of a world. It reports each commit of events to the truth, and demands that closed days take no commit. */
 export class WatchedTable extends MemoryTable {
   readonly #truth: Truth;
-  /** The partitions of which event rows were deleted: nothing can tell a repeat there any more. */
+  /** Partitions whose event rows were deleted: a repeated message can no longer be told there. */
   readonly #forgetful = new Set<string>();
   /** The generation of each day whose rows count, and the generations before it that counted once. */
   readonly #generations = new Map<string, number>();
@@ -44,7 +44,7 @@ export class WatchedTable extends MemoryTable {
     );
   }
 
-  /** Changes rows from outside, without anybody's knowledge. */
+  /** Changes rows without a report to the truth. */
   async tamper(partitionKey: string, writes: readonly RowWrite[]): Promise<void> {
     this.#isWatched = false;
     await super.transact(partitionKey, writes);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { play, sumOfSeen } from './history.ts';
 
-/** WORLD_SEED says which seed is the first, and WORLD_SEEDS how many of another world are played. This one's are small: ten for one. */
+/** WORLD_SEED says which seed is the first, and WORLD_SEEDS how many of another world are played. The seeds of counting are small: ten for one. */
 const { WORLD_SEED: seed, WORLD_SEEDS: seeds } = process.env;
 /** In the first hundred by default, everything happens. */
 const first = Number(seed ?? 155);
