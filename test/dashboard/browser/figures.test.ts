@@ -162,7 +162,7 @@ it('of 1,300 cameras all are in the file, 100 on the page on demand, 50 on paper
   await settled();
   expect(
     await page
-      .locator('.note')
+      .locator('.screen')
       .getByText(/^15 of 1,3/)
       .count(),
   ).toBe(1);

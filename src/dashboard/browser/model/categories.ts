@@ -1,6 +1,5 @@
 import type { Activity, CountsPerCategory } from './answers.ts';
 
-/** The three maps of some counts. */
 export const CATEGORY_MAPS = [
   'counts_per_category',
   'reviewed_counts_per_category',

@@ -1,4 +1,4 @@
-import { cameraAccuracyText, notConfirmed, totalOf } from '../model/accuracy.ts';
+import { notConfirmed, totalOf } from '../model/accuracy.ts';
 import type { CameraCounts } from '../model/answers.ts';
 import { countOf, orderedCategories } from '../model/categories.ts';
 import { LIMITS, orderOf } from '../model/page-state.ts';
@@ -56,7 +56,6 @@ export const Cameras = () => {
           rows={cameras}
           total={total}
           rowKey={({ camera_id: id }) => id}
-          rowClass={({ camera_id: id }) => (id === view.cameraId ? 'alone' : '')}
           file={camerasQuestion(days, order, search, MOST_CAMERAS)}
         />
       )}
@@ -106,7 +105,7 @@ const columnsOf = (
     ...(['flagged', 'confirmed', 'missed'] as const).map((each): Column<CameraCounts> => ({
       name: each.charAt(0).toUpperCase() + each.slice(1),
       isNumber: true,
-      cell: (camera) => <span title={cameraAccuracyText(camera)}>{numbers.count(totalOf(camera[each]))}</span>,
+      cell: (camera) => numbers.count(totalOf(camera[each])),
     })),
     sortable(BY_NOT_CONFIRMED, 'Not confirmed', 'Not confirmed', notConfirmed),
   ];

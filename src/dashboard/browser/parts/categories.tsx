@@ -8,7 +8,6 @@ import { usePalette, usePart, useShown } from './shown.ts';
 import { CameraLink } from './view-link.tsx';
 import { Card, Name, numbers, Swatch, Time } from './words.tsx';
 
-/** The counts of every category, the accuracy of the AI, and the active cameras. */
 export const Categories = () => {
   const { view, times, now } = useShown();
   const palette = usePalette();

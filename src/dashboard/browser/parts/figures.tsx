@@ -7,7 +7,6 @@ import { usePart, useSeconds, useShown } from './shown.ts';
 import { ViewLink } from './view-link.tsx';
 import { JumpLink, numbers, PartNote, Time } from './words.tsx';
 
-/** The totals, and the silence of the cameras now. */
 export const Figures = () => {
   const { view, state } = useShown();
   const { answer, busy, note } = usePart('activity');
@@ -37,7 +36,6 @@ interface TileProps {
   /** Undefined before the first answer. */
   readonly of: number | string | undefined;
   readonly isBad?: boolean;
-  /** A note. */
   readonly children?: ComponentChildren;
 }
 
@@ -76,14 +74,14 @@ const CameraTile = ({ id }: { readonly id: string }) => {
   const now = useSeconds();
   const note = useSilenceNote();
   const isKnown = state.parts.known?.answer?.cameras.some(({ camera_id: each }) => each === id) === true;
-  const silent = silence?.cameras.find((each) => each.id === id);
+  const silent = silence?.cameras.find(({ camera_id: each }) => each === id);
   const words = silence === undefined ? undefined : silent !== undefined ? 'Silent' : isKnown ? 'Sends' : 'Unknown';
   return (
     <Tile name="This camera now" fact="camera_now" of={words} isBad={note !== undefined || silent !== undefined}>
       {note}
       {silent === undefined ? null : (
         <>
-          since <Time at={silent.lastAt} /> ({lengthText(now - Date.parse(silent.lastAt))})
+          since <Time at={silent.last_event_at} /> ({lengthText(now - Date.parse(silent.last_event_at))})
         </>
       )}
       {words === 'Unknown' ? `sent nothing in the last ${KNOWN_DAYS} days` : null}

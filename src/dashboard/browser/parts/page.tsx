@@ -12,7 +12,6 @@ import { SilentCameras } from './silent-cameras.tsx';
 import { ViewBar } from './view-bar.tsx';
 import { JumpLink } from './words.tsx';
 
-/** The whole page. */
 export const Page = (shown: Shown) => {
   const { locked, keyHeld, addressProblems, parts } = shown.state;
   const hasShown = parts.activity?.answer !== undefined || parts.attention?.answer !== undefined;
@@ -20,7 +19,7 @@ export const Page = (shown: Shown) => {
   return (
     <ShownContext.Provider value={shown}>
       {isEmpty ? null : (
-        <JumpLink to="shown" class="skip">
+        <JumpLink to="shown" class="unseen">
           Skip to the figures
         </JumpLink>
       )}

@@ -22,12 +22,12 @@ export const SilentCameras = () => {
         <DataTable
           title="Silent cameras"
           columns={[
-            { name: 'Camera', cell: ({ id }) => <CameraLink id={id} span={LAST_DAY} /> },
-            { name: 'Last frame', cell: ({ lastAt }) => <Time at={lastAt} /> },
-            { name: 'Age', isNumber: true, cell: ({ lastAt }) => lengthText(now - Date.parse(lastAt)) },
+            { name: 'Camera', cell: ({ camera_id: id }) => <CameraLink id={id} span={LAST_DAY} /> },
+            { name: 'Last frame', cell: ({ last_event_at: at }) => <Time at={at} /> },
+            { name: 'Age', isNumber: true, cell: ({ last_event_at: at }) => lengthText(now - Date.parse(at)) },
           ]}
           rows={silence.cameras}
-          rowKey={({ id }) => id}
+          rowKey={({ camera_id: id }) => id}
         />
       )}
     </Card>
