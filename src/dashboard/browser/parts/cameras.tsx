@@ -1,6 +1,5 @@
-import { notConfirmed, totalOf } from '../model/accuracy.ts';
 import type { CameraCounts } from '../model/answers.ts';
-import { countOf, orderedCategories } from '../model/categories.ts';
+import { countOf, notConfirmed, orderedCategories, totalOf } from '../model/categories.ts';
 import { LIMITS, orderOf } from '../model/page-state.ts';
 import { BY_NOT_CONFIRMED, camerasQuestion, MOST_CAMERAS } from '../model/questions.ts';
 import { periodOf, utcDaysOf } from '../model/spans.ts';

@@ -1,6 +1,5 @@
-import { accuracyText } from '../model/accuracy.ts';
 import type { Activity } from '../model/answers.ts';
-import { CATEGORY_MAPS, countOf, MAP_NAMES, orderedCategories } from '../model/categories.ts';
+import { accuracyText, CATEGORY_MAPS, countOf, MAP_NAMES, orderedCategories } from '../model/categories.ts';
 import { periodOf, utcDaysOf } from '../model/spans.ts';
 import { shortDay } from '../model/times.ts';
 import { type Column, DataTable } from './data-table.tsx';

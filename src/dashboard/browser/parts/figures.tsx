@@ -3,9 +3,10 @@ import type { ComponentChildren } from 'preact';
 import { KNOWN_DAYS } from '../model/questions.ts';
 import { SILENT_MINUTES, spanOfDay } from '../model/spans.ts';
 import { lengthText } from '../model/times.ts';
+import { DataTable } from './data-table.tsx';
 import { usePart, useSeconds, useShown } from './shown.ts';
-import { ViewLink } from './view-link.tsx';
-import { JumpLink, numbers, PartNote, Time } from './words.tsx';
+import { CameraLink, ViewLink } from './view-link.tsx';
+import { Card, JumpLink, numbers, PartNote, Time } from './words.tsx';
 
 export const Figures = () => {
   const { view, state } = useShown();
@@ -52,7 +53,7 @@ const Tile = ({ name, fact, of, isBad = false, children }: TileProps) => (
 );
 
 /** The note of a list of silent cameras that is not current. */
-export const useSilenceNote = (): string | undefined => {
+const useSilenceNote = (): string | undefined => {
   const [recent, known] = [usePart('recent'), usePart('known')];
   return recent.note ?? known.note;
 };
@@ -110,5 +111,32 @@ const Nothing = () => {
         </>
       )}
     </p>
+  );
+};
+
+const LAST_DAY = { kind: 'last', length: '24h' } as const;
+
+export const SilentCameras = () => {
+  const { silence, now } = useShown();
+  const note = useSilenceNote();
+  return (
+    <Card id="silent" title="Silent cameras" note={note} busy={silence === undefined}>
+      {silence === undefined ? null : silence.cameras.length === 0 ? (
+        <p class="empty">
+          Every camera of the last {KNOWN_DAYS} days sent a frame in the last {SILENT_MINUTES} minutes.
+        </p>
+      ) : (
+        <DataTable
+          title="Silent cameras"
+          columns={[
+            { name: 'Camera', cell: ({ camera_id: id }) => <CameraLink id={id} span={LAST_DAY} /> },
+            { name: 'Last frame', cell: ({ last_event_at: at }) => <Time at={at} /> },
+            { name: 'Age', isNumber: true, cell: ({ last_event_at: at }) => lengthText(now - Date.parse(at)) },
+          ]}
+          rows={silence.cameras}
+          rowKey={({ camera_id: id }) => id}
+        />
+      )}
+    </Card>
   );
 };
