@@ -10,7 +10,8 @@ const COMMENTS = [
   'src/settings.ts',
   'src/{settings,storage,azure,http,analytics}/**/*.ts',
   'src/calls/{model,rules,providers}/**/*.ts',
-  'infra/{azure,build,cli,clients}/**/*.ts',
+  'infra/{azure,build,cli}/**/*.ts',
+  'infra/clients/*.mjs',
   'bench/**/*.ts',
   'src/dashboard/**/*.{ts,tsx}',
 ];
