@@ -116,15 +116,15 @@ export const startLocalRun = async (
     return part;
   };
   try {
-    const bundlePath = bundle ?? join(runDirectory(port), 'main.cjs');
-    if (bundle === undefined) await buildApp({ outfile: bundlePath, debug: true });
-    started({ stop: () => removeRunDirectory(port) });
-
     const hasOwnTables = !gives(given, 'TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT');
     if (hasOwnTables && data !== undefined) {
       const unlock = lockData(data);
       started({ stop: async () => unlock() });
     }
+    const bundlePath = bundle ?? join(runDirectory(port), 'main.cjs');
+    if (bundle === undefined) await buildApp({ outfile: bundlePath, debug: true });
+    started({ stop: () => removeRunDirectory(port) });
+
     const azurite = hasOwnTables
       ? started(await startAzurite(data === undefined ? {} : { dataDir: resolve(data) }))
       : undefined;
