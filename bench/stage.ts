@@ -4,13 +4,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { buildApp } from '../infra/build/bundle.ts';
-import {
-  type AcsSimulator,
-  type AcsSimulatorOptions,
-  startAcsSimulator,
-} from '../infra/emulators/acs-simulator/simulator.ts';
+import { type AcsSimulator, startAcsSimulator } from '../infra/emulators/acs-simulator/simulator.ts';
 import { startAzurite } from '../infra/emulators/azurite.ts';
 import { onFreePort } from '../infra/emulators/free-port.ts';
+import type { SimulatorOptions } from '../infra/emulators/phone-network/simulator.ts';
 import { ServiceProcess } from '../infra/emulators/service-process.ts';
 import { Between, type Rule } from '../test/harness/between.ts';
 import { buildCommands } from '../test/harness/built-command.ts';
@@ -73,7 +70,7 @@ export class Stage {
     return proxy;
   }
 
-  async acs(pace: AcsSimulatorOptions['pace']): Promise<AcsSimulator> {
+  async acs(pace: SimulatorOptions['pace']): Promise<AcsSimulator> {
     const acs = await startAcsSimulator(pace === undefined ? {} : { pace });
     this.#ends.push(async () => acs.stop());
     return acs;

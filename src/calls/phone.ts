@@ -115,16 +115,15 @@ export const createPhone = (parts: PhoneParts) => {
 
   return {
     /**
-     * Stores a notification and dials its recipients. If the key was used for the same request within 24 hours, answers that notification
-     * and dials nobody.
+     * Stores a notification and dials its recipients. If a request with the same key came within 24 hours, answers its notification.
      *
      * @param key the `Idempotency-Key` of the request
-     * @throws {StorageTrouble} nothing is dialed; the sender may send the same request again
+     * @throws {StorageTrouble} nothing was stored; the sender may retry
      */
     send: async (request: NotificationRequest, key: string | undefined, log: Log): Promise<Sent> =>
       sending.send(request, key, log),
 
-    /** A notification; undefined if there is none. */
+    /** A notification; undefined if it does not exist. */
     read: async (id: NotificationId): Promise<NotificationBody | undefined> => {
       const known = await store.load(id);
       return known && due.describe(known);
@@ -144,22 +143,22 @@ export const createPhone = (parts: PhoneParts) => {
       return { notifications: found.map((known) => bodyOf(known, now)), phone: standingOf(lines, now) };
     },
 
-    /** Notes who handles a notification. That stops no call. Answers the notification; undefined if there is none. */
+    /** Notes who handles a notification. That stops no call. */
     acknowledge: async (id: NotificationId, by: string, log: Log): Promise<NotificationBody | undefined> => {
       const done = await cases.take(id, { kind: 'acknowledge', by }, log);
       return done && due.describe(done.stored);
     },
 
-    /** Stops a notification: nobody is dialed any more. Answers the notification; undefined if there is none. */
+    /** Stops a notification: no recipient is dialed again. */
     stop: async (id: NotificationId, log: Log): Promise<NotificationBody | undefined> => {
       const known = await driver.stop(id, log);
       return known && due.describe(known);
     },
 
     /**
-     * Handles the events of a callback: those of one call in order. Never throws.
+     * Handles the events of a callback. The events of one call keep their order. Never throws.
      *
-     * @param alertType that of the callback path; it matters only for calls without a row
+     * @param alertType of the callback path; it matters only for calls without a row
      * @returns false if storage could not be used for an event
      */
     handle: async (events: readonly CallEvent[], alertType: AlertType, log: Log): Promise<boolean> => {
@@ -177,7 +176,7 @@ export const createPhone = (parts: PhoneParts) => {
       return isStored;
     },
 
-    /** The message of an attempt; that of the alert type if the notification does not exist or cannot be read. */
+    /** The message of an attempt, or of the alert type if the notification does not exist or cannot be read. */
     messageOf: async (attempt: AttemptRef | undefined, alertType: AlertType): Promise<CallMessage> => {
       const known = attempt && (await loadReadable(store, attempt.notificationId));
       return known === undefined ? callMessage(serviceName, alertType) : requests.messageOf(known);

@@ -4,7 +4,8 @@ import { expect, inject, it } from 'vitest';
 import { exitCodeOf } from '../../infra/cli/audit/report.ts';
 import { storageFailure } from '../../infra/cli/chosen-storage.ts';
 import { StorageTrouble } from '../../src/storage/errors.ts';
-import { CountingProcess, DATE, frame, SHARD, START } from '../analytics/counting.ts';
+import { CountingStorage } from '../analytics/azurite.ts';
+import { DATE, frame, SHARD, START } from '../analytics/counting.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 import { NO_SETTINGS, run } from './running.ts';
 
@@ -22,9 +23,11 @@ const audit = async (prefix: string, args: readonly string[]) =>
 it('npm run audit prints what it compared and exits with 0; --rewrite names each difference and asks first; --yes rewrites the day', async () => {
   const own = ownTablesPrefix();
   const client = tableOf(own);
-  await new CountingProcess(client, 2).record(
-    Array.from({ length: 9 }, (_, at) => frame(`ridge-${at % 8}`, `f-${at}`, START + BigInt(at) * 60_000_000n)),
-  );
+  await new CountingStorage(own)
+    .process(2)
+    .record(
+      Array.from({ length: 9 }, (_, at) => frame(`ridge-${at % 8}`, `f-${at}`, START + BigInt(at) * 60_000_000n)),
+    );
   const good = await audit(own, []);
   expect(good.printed).toMatch(
     new RegExp(`^${DATE}, table ${own}analytics: 2 shards, 9 events, [\\d,]+ answers compared\\.\n`),

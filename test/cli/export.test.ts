@@ -6,7 +6,8 @@ import { expect, inject, it } from 'vitest';
 
 import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { parseCameraEvent } from '../../src/http/event-message.ts';
-import { all, CountingStorage, DATE, MemoryStorage, START, WHOLE_DAY } from '../analytics/counting.ts';
+import { CountingStorage } from '../analytics/azurite.ts';
+import { all, DATE, MemoryStorage, START, WHOLE_DAY } from '../analytics/counting.ts';
 import { DAY, type PlainMessage, type Question } from '../analytics/oracle.ts';
 import { ownDirectory } from '../harness/own-directory.ts';
 import { NO_SETTINGS, run } from './running.ts';

@@ -1,8 +1,10 @@
+import { decodingRow } from '../../storage/errors.ts';
 import { EMPTY_TALLY, plus, sumOf, type Tally } from '../model/tally.ts';
 import { indexesIn, unionOf } from '../rows/bitset.ts';
 import type { Bucket } from '../rows/buckets.ts';
 import type { StoredSample } from '../rows/minute-row.ts';
 import { listsTooShort } from '../rows/stripe-row.ts';
+import { inStripe } from '../rows/stripes.ts';
 import { ByteReader, TallySum } from '../rows/tally-bytes.ts';
 
 /** The names for the indexes in the rows of a stripe. */
@@ -40,27 +42,31 @@ export class ActivitySum {
     );
   }
 
-  /** @throws {DecodeError} if the bucket cannot be decoded */
-  addBucket(stripe: number, { tally, active }: Bucket): void {
-    const own = this.#stripes.get(stripe);
-    own?.tally.add(new ByteReader(tally));
-    if (own !== undefined) own.active = unionOf(own.active, active);
+  /** Adds a bucket of the row with a key; undefined: nothing happened in it. */
+  addBucket(stripe: number, key: string, bucket: Bucket | undefined): void {
+    const own = bucket && this.#add(stripe, key, bucket.tally);
+    if (own !== undefined) own.active = unionOf(own.active, bucket?.active ?? own.active);
   }
 
-  /** @throws {DecodeError} if the sample cannot be decoded */
-  addSample(stripe: number, { tally, cameraIndex }: StoredSample): void {
+  /** Adds a sample of the row with a key. */
+  addSample(stripe: number, key: string, { tally, cameraIndex }: StoredSample): void {
+    this.#add(stripe, key, tally)?.cameras.add(cameraIndex);
+  }
+
+  #add(stripe: number, key: string, tally: Uint8Array): StripeSum | undefined {
     const own = this.#stripes.get(stripe);
-    own?.tally.add(new ByteReader(tally));
-    own?.cameras.add(cameraIndex);
+    const row = { partitionKey: this.#partition, rowKey: inStripe(key, stripe) };
+    decodingRow(row, () => own?.tally.add(new ByteReader(tally)));
+    return own;
   }
 
   /** Adds a tally, and the cameras that sent its events. */
-  addTally(tally: Tally, cameras: Iterable<string> = []): void {
+  addTally(tally: Tally, cameras: Iterable<string>): void {
     this.#named = plus(this.#named, tally);
     for (const cameraId of cameras) this.#cameras.add(cameraId);
   }
 
-  /** The sum. @throws {DamagedRow} if the lists lack a category */
+  /** The sum. */
   tally(): Tally {
     const ofStripes = Array.from(this.#stripes.values(), ({ stripe, tally, categories }) => {
       const named = tally.named(categories);
@@ -70,7 +76,7 @@ export class ActivitySum {
     return sumOf([...ofStripes, this.#named]);
   }
 
-  /** The distinct cameras. Looks up their ids: ask only if they are needed. @throws {DamagedRow} if the lists lack a camera */
+  /** The distinct cameras. Looks up their ids: ask only if they are needed. */
   cameras(): ReadonlySet<string> {
     const cameras = new Set(this.#cameras);
     for (const own of this.#stripes.values()) {
@@ -79,7 +85,7 @@ export class ActivitySum {
     return cameras;
   }
 
-  /** How many cameras those are. @throws {DamagedRow} if the lists lack a camera */
+  /** How many cameras those are. */
   countCameras(): number {
     const [only, ...others] = this.#stripes.values();
     // With one stripe the indexes are enough. A minute series of a network would look up more than a million ids.

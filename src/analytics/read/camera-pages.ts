@@ -9,8 +9,6 @@ const cameraOf = (row: StoredRow): string => decodingRow(row, () => parseCameraK
 /**
  * The rows of each camera of a shard, the rows in all stripes as of one moment. They are neighbors, so a page has them together. Only the
  * first camera of a later page may have rows before it, of an earlier moment or written since: those are read again together.
- *
- * @throws {StorageTrouble | DamagedRow}
  */
 export async function* camerasIn(
   table: Table,

@@ -3,66 +3,63 @@ import { contributionOf } from '../model/camera-event.ts';
 import { hourOfMinute, microsecondOfMinute } from '../model/day.ts';
 import { instantFrom, sortableInstant } from '../model/instant.ts';
 import type { DayPiece, PartialMinute } from '../model/period.ts';
-import { EMPTY_TALLY, type Tally } from '../model/tally.ts';
+import type { Tally } from '../model/tally.ts';
+import { bucketProperties, bucketsFrom } from '../rows/buckets.ts';
 import { cameraProperties, cameraRowFrom, minutesOf } from '../rows/camera-row.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
-import { bucketProperties, type Buckets, bucketsFrom } from '../rows/buckets.ts';
 import { cameraKey, DAY_KEY, eventsOfMinute, hourKey, parseEventKey } from '../rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, sampleRows, samplesOf, SECOND, secondOf } from '../rows/minute-row.ts';
-import { inStripe, type RowRequest } from '../rows/stripes.ts';
+import type { RowRequest } from '../rows/stripes.ts';
 import { ActivitySum } from './activity-sum.ts';
 import { demandCurrentStill, namesIn, readShard, type ReadingSource, type StripeReading } from './counter-page.ts';
 
 // Which rows a piece of a period is read from, and what that costs, is in the README, under Reading. All of one event is in one row of a
 // piece, and each row is read as of one moment over all stripes, so no event is ever half visible.
 
-/** The counts of a piece of a day, in one shard. */
-export type PieceActivity = Pick<ActivitySum, 'tally' | 'cameras' | 'countCameras'>;
-
-/** What all cameras of a shard did in disjoint pieces of the day, in their order. @throws {DayMoved | StorageTrouble | DamagedRow} */
+/** What all cameras of a shard did in disjoint pieces of the day, in their order. @throws {DayMoved} */
 export const readPieces = async (
   source: ReadingSource,
   pieces: readonly DayPiece[],
-): Promise<readonly PieceActivity[]> => {
-  const hours = new Map(pieces.flatMap((piece) => piece.hours.map((hour) => [hour, piece])));
-  const minutes = minutesByRow(pieces);
-  const requests = [
-    ...Array.from(minutes, ([key, wanted]) => ({ key, select: bucketProperties([...wanted.keys()]) })),
-    ...samplesRequests(pieces.flatMap(({ partialMinutes }) => partialMinutes)),
-  ];
-  const stripes = await readShard(source, requests, { tally: true, cameras: true, hours: [...hours.keys()] });
+): Promise<readonly ActivitySum[]> => {
+  const minutesByHour = Map.groupBy(
+    pieces.flatMap(({ minutes }) => minutes),
+    hourOfMinute,
+  );
+  const requests = Array.from(minutesByHour, ([hour, minutes]) => ({
+    key: hourKey(hour),
+    select: bucketProperties(minutes.map((minute) => minute % 60)),
+  }));
+  const hours = pieces.flatMap((piece) => piece.hours);
+  const sampled = samplesRequests(pieces.flatMap(({ partialMinutes }) => partialMinutes));
+  const stripes = await readShard(source, [...requests, ...sampled], { tally: true, cameras: true, hours });
+  const decoded = stripes.map(({ stripe, day, rows }) => {
+    const ofHours = requests.map(({ key }) => [key, rows.get(key)] as const);
+    return { stripe, day, hours: new Map(ofHours.map(([key, row]) => [key, row && bucketsFrom(row)])) };
+  });
   const names = stripes.map(namesIn);
-  const sums = new Map(pieces.map((piece) => [piece, new ActivitySum(source.partition, names)]));
-  const addBuckets = (stripe: number, buckets: Buckets, wanted: ReadonlyMap<number, DayPiece>): void => {
-    for (const [number, bucket] of buckets) {
-      const piece = wanted.get(number);
-      if (piece !== undefined) sums.get(piece)?.addBucket(stripe, bucket);
-    }
-  };
-  for (const { stripe, day, rows } of stripes) {
-    decodingRow({ partitionKey: source.partition, rowKey: inStripe(DAY_KEY, stripe) }, () =>
-      addBuckets(stripe, day.hours, hours),
-    );
-    for (const [key, wanted] of minutes) {
-      const row = rows.get(key);
-      if (row !== undefined) decodingRow(row, () => addBuckets(stripe, bucketsFrom(row), wanted));
-    }
-  }
   return Promise.all(
-    Array.from(sums, async ([piece, sum]): Promise<PieceActivity> => {
-      if (piece.whole) for (const { day } of stripes) sum.addTally(day.tally, day.cameras.ids);
+    pieces.map(async (piece) => {
+      const sum = new ActivitySum(source.partition, names);
+      for (const { stripe, day, hours: minutesIn } of decoded) {
+        if (piece.whole) sum.addTally(day.tally, day.cameras.ids);
+        for (const hour of piece.hours) sum.addBucket(stripe, DAY_KEY, day.hours.get(hour));
+        for (const minute of piece.minutes) {
+          const key = hourKey(hourOfMinute(minute));
+          sum.addBucket(stripe, key, minutesIn.get(key)?.get(minute % 60));
+        }
+      }
       await Promise.all(piece.partialMinutes.map(async (partial) => addSamples(sum, source, stripes, partial)));
       return sum;
     }),
   );
 };
 
-/** What one camera, which is in the shard, did in disjoint pieces of the day. @throws {DayMoved | StorageTrouble | DamagedRow} */
+/** What one camera, which is in the shard, did in disjoint pieces of the day. @throws {DayMoved} */
 export const readPiecesOfCamera = async (
   source: ReadingSource,
   pieces: readonly DayPiece[],
   cameraId: string,
-): Promise<readonly PieceActivity[]> => {
+): Promise<readonly ActivitySum[]> => {
   const hours = new Set(pieces.flatMap((piece) => piece.hours));
   const hoursOfMinutes = new Set(pieces.flatMap(({ minutes }) => minutes.map(hourOfMinute)));
   const request: RowRequest = { key: cameraKey(cameraId), select: cameraProperties(hours, hoursOfMinutes) };
@@ -74,43 +71,30 @@ export const readPiecesOfCamera = async (
     const row = own.get(request.key);
     if (row === undefined) return [];
     const camera = cameraRowFrom(row);
-    const minutes = decodingRow(
-      row,
-      () => new Map(Array.from(hoursOfMinutes, (hour) => [hour, minutesOf(camera, hour)])),
+    const minutes = decodingRow(row, () =>
+      Array.from(hoursOfMinutes, (hour) => [hour, minutesOf(camera, hour)] as const),
     );
-    return [{ camera, minutes }];
+    return [{ camera, minutes: new Map(minutes) }];
   });
+  const names = stripes.map(namesIn);
   return Promise.all(
-    pieces.map(async (piece): Promise<PieceActivity> => {
-      const sum = new ActivitySum(source.partition, stripes.map(namesIn));
+    pieces.map(async (piece) => {
+      const sum = new ActivitySum(source.partition, names);
       await Promise.all(
         piece.partialMinutes.map(async (partial) => addSamples(sum, source, stripes, partial, cameraId)),
       );
       for (const { camera, minutes } of rows) {
-        if (piece.whole) sum.addTally(camera.tally);
-        for (const hour of piece.hours) sum.addTally(camera.hours.get(hour)?.tally ?? EMPTY_TALLY);
-        for (const minute of piece.minutes) {
-          sum.addTally(minutes.get(hourOfMinute(minute))?.get(minute % 60) ?? EMPTY_TALLY);
+        for (const tally of [
+          piece.whole ? camera.tally : undefined,
+          ...piece.hours.map((hour) => camera.hours.get(hour)?.tally),
+          ...piece.minutes.map((minute) => minutes.get(hourOfMinute(minute))?.get(minute % 60)),
+        ]) {
+          if (tally !== undefined) sum.addTally(tally, tally.events > 0 ? [cameraId] : []);
         }
       }
-      const tally = sum.tally();
-      const cameras: ReadonlySet<string> = new Set(tally.events > 0 ? [cameraId] : []);
-      return { tally: () => tally, cameras: () => cameras, countCameras: () => cameras.size };
+      return sum;
     }),
   );
-};
-
-/** The row of each hour whose minutes pieces need, and the piece that each minute of the hour belongs to. */
-const minutesByRow = (pieces: readonly DayPiece[]): ReadonlyMap<string, ReadonlyMap<number, DayPiece>> => {
-  const rows = new Map<string, Map<number, DayPiece>>();
-  for (const piece of pieces) {
-    for (const minute of piece.minutes) {
-      const key = hourKey(hourOfMinute(minute));
-      const wanted = rows.get(key) ?? new Map<number, DayPiece>();
-      rows.set(key, wanted.set(minute % 60, piece));
-    }
-  }
-  return rows;
 };
 
 const microsecondsOf = ({ start, end }: PartialMinute): readonly [from: number, to: number] => [
@@ -127,7 +111,6 @@ const samplesRequests = (partialMinutes: readonly PartialMinute[]): readonly Row
  * its event rows, for all stripes: only such seconds, because of a closed day no other event rows are left.
  *
  * @param cameraId undefined: all cameras
- * @throws {DayMoved | StorageTrouble | DamagedRow}
  */
 const addSamples = async (
   sum: ActivitySum,
@@ -136,18 +119,17 @@ const addSamples = async (
   partial: PartialMinute,
   cameraId?: string,
 ): Promise<void> => {
-  const keys = samplesRequests([partial]).map(({ key }) => key);
   const minuteRows = stripes.flatMap(({ stripe, day, rows }) =>
-    keys.flatMap((key) => {
+    samplesRequests([partial]).flatMap(({ key }) => {
       const stored = rows.get(key);
       const only = cameraId === undefined ? undefined : (day.cameras.indexes.get(cameraId) ?? -1);
-      return stored === undefined ? [] : [{ stripe, stored, row: minuteRowFrom(stored), only }];
+      return stored === undefined ? [] : [{ stripe, key, stored, row: minuteRowFrom(stored), only }];
     }),
   );
   const overflowed = new Set(minuteRows.flatMap(({ row }) => overflowedSecondsOf(row)));
-  for (const { stripe, stored, row, only } of minuteRows) {
+  for (const { stripe, key, stored, row, only } of minuteRows) {
     for (const sample of decodingRow(stored, () => samplesOf(row, ...microsecondsOf(partial), overflowed))) {
-      if (only === undefined || sample.cameraIndex === only) sum.addSample(stripe, sample);
+      if (only === undefined || sample.cameraIndex === only) sum.addSample(stripe, key, sample);
     }
   }
   if (overflowed.size === 0) return;

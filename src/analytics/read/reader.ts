@@ -14,10 +14,11 @@ import { CAMERA_DAY_PROPERTIES, cameraDayFrom } from '../rows/camera-row.ts';
 import { ACCURACY, type StoredDay } from '../rows/day-row.ts';
 import type { Days } from '../rows/days.ts';
 import { cameraKey, shardPartition } from '../rows/keys.ts';
+import type { ActivitySum } from './activity-sum.ts';
 import { camerasIn } from './camera-pages.ts';
 import { demandCurrentStill, readShard, type ReadingSource } from './counter-page.ts';
 import { lastMinutesIn } from './last-minutes.ts';
-import { type PieceActivity, readPieces, readPiecesOfCamera } from './range-reader.ts';
+import { readPieces, readPiecesOfCamera } from './range-reader.ts';
 
 /** The counts of a period. */
 export interface Activity {
@@ -38,13 +39,6 @@ export interface StepActivity {
 export interface CameraActivity {
   readonly cameraId: string;
   readonly tally: Tally;
-}
-
-/** The tally of several days. */
-export interface DaysTally {
-  readonly tally: Tally;
-  /** The days whose counters do not keep the figures that the caller requested. */
-  readonly without: readonly Day[];
 }
 
 /** Most reads of one question at a time. */
@@ -70,7 +64,7 @@ export class Reader {
     this.#days = days;
   }
 
-  /** The counts of a period, of all cameras or one. @throws {StorageTrouble | DamagedRow} */
+  /** The counts of a period, of all cameras or one. */
   async activity(period: Period, cameraId?: string): Promise<Activity> {
     const read = pLimit(PARALLEL_READS);
     const days = await Promise.all(
@@ -84,8 +78,6 @@ export class Reader {
   /**
    * The counts of each step of a period, in order, of all cameras or one: every event is in exactly one step. All steps together cost
    * no more reads than one question about the same period.
-   *
-   * @throws {StorageTrouble | DamagedRow}
    */
   async series(period: Period, step: Step, cameraId?: string): Promise<readonly StepActivity[]> {
     const read = pLimit(PARALLEL_READS);
@@ -114,7 +106,6 @@ export class Reader {
    * What each camera that sent events on the days that end with one did, over all of them, in no order.
    *
    * @param days 1: that day alone
-   * @throws {StorageTrouble | DamagedRow}
    */
   async cameras(last: Day, days: number): Promise<readonly CameraActivity[]> {
     const read = pLimit(PARALLEL_QUERIES);
@@ -136,9 +127,12 @@ export class Reader {
    * The tally of the days that end with one, of all cameras or one, with the figures that say how often the AI was right.
    *
    * @returns also the days without such figures, which are left out of the tally, oldest first
-   * @throws {StorageTrouble | DamagedRow}
    */
-  async accuracy(last: Day, days: number, cameraId?: string): Promise<DaysTally> {
+  async accuracy(
+    last: Day,
+    days: number,
+    cameraId?: string,
+  ): Promise<{ readonly tally: Tally; readonly without: readonly Day[] }> {
     const read = pLimit(PARALLEL_READS);
     const without: Day[] = [];
     const tallies = await Promise.all(
@@ -162,7 +156,6 @@ export class Reader {
    * by key, and from the newest day backwards: for cameras that send now, that is one day.
    *
    * @param wanted the cameras that are asked about; undefined: all of them
-   * @throws {StorageTrouble | DamagedRow}
    */
   async lastMinutes(last: Day, days: number, wanted?: ReadonlySet<string>): Promise<ReadonlyMap<string, Instant>> {
     const read = pLimit(PARALLEL_READS);
@@ -188,7 +181,7 @@ export class Reader {
     day: Day,
     pieces: readonly DayPiece[],
     cameraId: string | undefined,
-  ): Promise<readonly (readonly PieceActivity[])[]> {
+  ): Promise<readonly (readonly ActivitySum[])[]> {
     return this.#onDay(read, day, async (sources) => {
       if (cameraId === undefined) return Promise.all(sources.map(async (source) => readPieces(source, pieces)));
       const source = sources[shardOf(cameraId, sources.length)];
@@ -222,9 +215,7 @@ export class Reader {
       partition: shardPartition(day, shard, row.generation),
       read,
       striped: this.#striped,
-      demandCurrent: async (mark) => {
-        await this.#days.demandCurrent(day, row, mark);
-      },
+      demandCurrent: async (mark) => this.#days.demandCurrent(day, row, mark),
     }));
   }
 }

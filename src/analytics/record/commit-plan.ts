@@ -71,7 +71,6 @@ export interface CommitPlan {
  * @param messages in the order of arrival; messages about the same event are folded
  * @param configuredCategories the categories that always find room
  * @throws {StaleSnapshot} if the rows of the snapshot do not fit together
- * @throws {DamagedRow}
  */
 export const planCommit = (
   snapshot: Snapshot,

@@ -4,13 +4,15 @@ import { createGzip } from 'node:zlib';
 
 import type { Log } from '../../log.ts';
 import type { BackupContainer } from '../../storage/azure-container.ts';
-import { StorageTrouble, unlessDamaged } from '../../storage/errors.ts';
+import { StorageTrouble } from '../../storage/errors.ts';
+import type { StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { DayMoved } from '../errors.ts';
 import { type Day, dayOf, MICROSECONDS } from '../model/day.ts';
 import { type Instant, instantFrom, now, sortableInstant } from '../model/instant.ts';
 import { openDays, type StoredDay } from '../rows/day-row.ts';
 import type { Days } from '../rows/days.ts';
+import { decodedPages } from '../rows/decoded-pages.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
 import { ALL_EVENTS, parseEventKey, shardPartition } from '../rows/keys.ts';
 import { listStripes } from '../rows/stripes.ts';
@@ -199,14 +201,12 @@ async function* whileCurrent(
   if ((await days.stored(day))?.generation !== generation) throw new DayMoved();
 }
 
-/** The event rows of a shard that can be read, as {@link eventLines} counts them. */
+const partsOf = (row: StoredRow) => [parseEventKey(row.rowKey), eventRowFrom(row)];
+
+/** How many events {@link eventLines} reads. */
 const countEvents = async (table: Table, partition: string): Promise<number> => {
   let events = 0;
-  for await (const page of table.pages(partition, ALL_EVENTS)) {
-    for (const row of page) {
-      if (unlessDamaged(() => [parseEventKey(row.rowKey), eventRowFrom(row)]) !== undefined) events += 1;
-    }
-  }
+  for await (const { decoded } of decodedPages(table, partition, ALL_EVENTS, partsOf)) events += decoded.length;
   return events;
 };
 

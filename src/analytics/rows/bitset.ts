@@ -74,7 +74,7 @@ export const packBitset = (set: Uint8Array): Uint8Array => {
   return runs.length <= set.length ? runs : Uint8Array.of(PLAIN, ...set);
 };
 
-/** A stored form → the bitset. @throws {DecodeError} */
+/** A stored form → the bitset. */
 export const unpackBitset = (bytes: Uint8Array): Uint8Array => {
   if (bytes.length > 1 + MAX_CAMERAS_PER_SHARD / 8) throw new DecodeError('a set of cameras is too large');
   if (bytes[0] === PLAIN) return bytes.subarray(1);

@@ -27,7 +27,7 @@ const ACTIVE = 'active_';
 export const bucketProperties = (numbers: readonly number[]): readonly string[] =>
   numbers.flatMap((number) => [numberedName(TALLY, number), numberedName(ACTIVE, number)]);
 
-/** The buckets of a row that were read. @throws {DamagedRow} */
+/** The buckets of a row that were read. */
 export const bucketsFrom = (row: StoredRow): Buckets =>
   decodingRow(row, () => {
     const tallies = readNumberedBytes(TALLY, MAX_BUCKETS, row.properties);
@@ -46,7 +46,6 @@ export const bucketsFrom = (row: StoredRow): Buckets =>
  *
  * @param categories the categories of the stripe's `day` row, in order
  * @returns undefined if they lack a category: they were read before the bucket was written
- * @throws {DecodeError}
  */
 const bucketTally = (bucket: Bucket, categories: readonly string[]): Tally | undefined =>
   readTally(new ByteReader(bucket.tally), categories);
@@ -57,7 +56,6 @@ const bucketTally = (bucket: Bucket, categories: readonly string[]): Tally | und
  * @param cameras the indexes of the difference's cameras in the shard's camera list
  * @param categories the shard's categories, including the categories of the difference
  * @returns undefined if the categories were read before the bucket was written
- * @throws {DecodeError}
  */
 export const addToBucket = (
   row: Buckets,

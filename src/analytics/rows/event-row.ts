@@ -59,10 +59,10 @@ const readFlag = (value: unknown): boolean => {
   return value;
 };
 
-/** The instant of an event, from {@link INSTANT_PROPERTIES} alone. @throws {DamagedRow} */
+/** The instant of an event, from {@link INSTANT_PROPERTIES} alone. */
 export const instantOf = (row: StoredRow): Instant => decodingRow(row, () => readInstant(row.properties['ts_utc']));
 
-/** Reads an event row. @throws {DamagedRow} */
+/** Reads an event row. */
 export const eventRowFrom = (row: StoredRow): EventRow =>
   decodingRow(row, () => {
     const { properties } = row;

@@ -37,7 +37,7 @@ export const shardPartition = (day: Day, shard: number, generation = 0): string 
 /** The partitions of all shards and generations of a day. After the day follows a dot or an underscore. */
 export const partitionsOf = (day: Day): KeyRange => ({ from: `${day}.`, before: `${day}\u0060` });
 
-/** The generation and the shard in the key of a partition of a day. @throws {DecodeError} */
+/** The generation and the shard in the key of a partition of a day. */
 export const parseShardPartition = (day: Day, partition: string): { generation: number; shard: number } => {
   const [, generation = '0', shard = ''] = /^(?:\.([1-9]\d*))?_(\d\d)$/.exec(partition.slice(day.length)) ?? [];
   if (!partition.startsWith(day) || shard === '')

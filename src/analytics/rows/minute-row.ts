@@ -53,7 +53,7 @@ export const sampleRows = (minute: number, from: number, to: number): readonly R
     ([key, seconds]) => ({ key, select: seconds.map((second) => numberedName(SAMPLES, second)) }),
   );
 
-/** The samples of a row that were read. @throws {DamagedRow} */
+/** The samples of a row that were read. */
 export const minuteRowFrom = (row: StoredRow): MinuteRow =>
   decodingRow(row, () => readNumberedBytes(SAMPLES, SECONDS, row.properties));
 
@@ -93,7 +93,6 @@ const writeSecond = (second: number, samples: readonly StoredSample[]): Uint8Arr
  * The samples between two microseconds of the minute, both included, ascending.
  *
  * @param without seconds to leave out: at least the overflowed seconds, whose event rows have the data
- * @throws {DecodeError}
  */
 export const samplesOf = (
   row: MinuteRow,
@@ -122,7 +121,6 @@ export const overflowedSecondsOf = (row: MinuteRow): readonly number[] =>
  *
  * @param categories the shard's categories, including the categories of the differences
  * @returns undefined if the categories were read before the row was written
- * @throws {DecodeError}
  */
 export const addSamples = (
   row: MinuteRow,

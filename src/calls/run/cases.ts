@@ -108,7 +108,7 @@ export class Cases {
    * Decides about an event and writes the result. A request that storage does not answer is retried once. A write whose answer was lost
    * is recognized.
    *
-   * @param from what a claim, or a retry of a call request, was decided from. It is tried once.
+   * @param from the state that led to a claim, or to a retry of a call request. Such an event has one try.
    * @returns undefined if there is no such notification
    * @throws {WriteConflict} a claim met another writer: the caller looks again
    * @throws {StorageTrouble} storage cannot be used now
@@ -246,7 +246,7 @@ export class Cases {
     if (decided.lines === decided.shared.lines && !isClaim(batch)) return this.#commit(decided, undefined, batch);
     return this.#writingLines(async () => {
       const shared = this.#shared ?? decided.shared;
-      // This process has committed another notification meanwhile: decide again instead of running into a conflict.
+      // This process has just committed another notification: decide again instead of running into a conflict.
       const isOutdated = !isClaim(batch) && shared.etag !== decided.shared.etag;
       const { before, open, commit } = decided;
       const current = isOutdated ? { ...this.#stepAll(before, batch, shared, open), commit } : decided;
@@ -271,7 +271,7 @@ export class Cases {
   }
 }
 
-/** Whether a batch is a claim, which was decided from a read: it is tried once. */
+/** Whether a batch is a claim. A claim depends on an earlier read, so it has one try. */
 const isClaim = (batch: readonly Pending[]): boolean => batch.some(({ from }) => from !== undefined);
 
 const hasChanged = ({ before, after, lines, shared }: Decided): boolean => after !== before || lines !== shared.lines;

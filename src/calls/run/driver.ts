@@ -24,7 +24,7 @@ const KEY_TRIES = 6;
 const KEY_PAUSE_MS = 500;
 /** Timers fire a moment early. */
 const TIMER_MS = 50;
-/** The answer to a stop waits so long for hang-ups. */
+/** How long the answer to a stop waits for hang-ups. */
 const STOPPED_WITHIN_MS = 5_000;
 
 const isReport = (event: CallEvent): event is CallEvent & CallReport => event.kind !== 'tone failed';
@@ -94,7 +94,7 @@ export class Driver {
     await this.#rowless.handle(event, spokenMessage(message), alertType, log);
   }
 
-  /** Stops a notification, and hangs up ringing calls. Answers its state after that; undefined if there is none. */
+  /** Stops a notification, and hangs up ringing calls. */
   async stop(id: NotificationId, log: Log): Promise<NotificationCase | undefined> {
     const { store, clock } = this.#context;
     const done = await this.#cases.take(id, { kind: 'stop' }, log);

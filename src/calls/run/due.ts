@@ -26,7 +26,7 @@ const WHOLE_EVERY_MS = 24 * 3_600_000;
 const TOLD_EVERY_MS = 300_000;
 const CHECKED_AT_A_TIME = 16;
 const CONFLICT_PAUSE_MS = 50;
-/** After so many claims the process looks again: between two claims, no other instance can write to the same notification. */
+/** After this number of claims the process looks again: between two claims, no other instance can write to the same notification. */
 const CLAIMS_A_LOOK = 3;
 const MOST_TOLD = 1_000;
 
@@ -55,7 +55,7 @@ export class DueWork {
     this.#wake = new Wake(context.clock, () => void this.look(context.log));
   }
 
-  /** Looks at once. A process has one look at a time: another one follows it. Never throws. */
+  /** Looks at once, or after the current look. Never throws. */
   async look(log: Log): Promise<void> {
     this.#isAgain = true;
     this.#looking ??= this.#lookUntilDone(log).finally(() => {

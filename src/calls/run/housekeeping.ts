@@ -1,18 +1,26 @@
+import { randomUUID } from 'node:crypto';
+
+import { type Clock, systemClock } from '../model/clock.ts';
+import { DESTINATIONS } from '../model/outcomes.ts';
 import type { PhoneLine } from '../model/phone-line.ts';
 import { afterCheck, checkDueAt } from '../rules/provider-check.ts';
-import { resultFields } from './call-log.ts';
+import { logFailure, resultFields } from './call-log.ts';
 import type { Cases, Context } from './cases.ts';
 import { resultOf } from './line-requests.ts';
 import type { Publisher } from './publisher.ts';
+import { abandoned, type NotificationCase } from '../state/notification.ts';
+import { expiredEntries, withoutEntries } from '../state/outbox.ts';
+import { NotificationStore, type StoredCase } from '../store/notification-store.ts';
 import type { Log } from '../../log.ts';
 import { WriteConflict } from '../../storage/errors.ts';
+import type { Table } from '../../storage/table.ts';
 
 /** How often a process deletes expired rows. */
 const EXPIRY_EVERY_MS = 3_600_000;
 /** How often outcomes to publish are searched over the whole retention. A process also starts with such a search. */
 const WHOLE_EVERY_MS = 24 * 3_600_000;
 
-/** Regular work beside calls: publishes outcomes, checks the provider, deletes expired rows. */
+/** Regular work that does not dial: publishes outcomes, checks the provider, deletes expired rows. */
 export class Housekeeping {
   readonly #context: Context;
   readonly #cases: Cases;
@@ -74,4 +82,50 @@ const refusalOf = async (line: PhoneLine, log: Log): Promise<string | undefined>
     log.error('phone service not usable', resultFields(result));
     return result.reason ?? 'the phone service does not accept this app';
   }
+};
+
+/** The parts of {@link phoneOff}. */
+export interface PhoneOffParts {
+  /** The table `calls`. */
+  readonly table: Table;
+  /** How long rows are kept, in milliseconds. */
+  readonly retentionMs: number;
+  readonly clock?: Clock;
+}
+
+/**
+ * The work of the timer function with `PHONE=off`: ends live notifications as `stopped`, with masked numbers, and deletes expired rows. It
+ * keeps the count of the day's calls. Never throws.
+ */
+export const phoneOff = ({ table, retentionMs, clock = systemClock }: PhoneOffParts): ((log: Log) => Promise<void>) => {
+  const store = new NotificationStore(table, randomUUID, () => undefined);
+
+  const write = async (known: StoredCase, after: NotificationCase): Promise<void> => {
+    try {
+      await store.commit(known, after, randomUUID(), undefined);
+    } catch (error) {
+      // Another instance was faster. The next run does the rest.
+      if (!(error instanceof WriteConflict)) throw error;
+      store.forget(known.notification.id);
+    }
+  };
+
+  return async (log) => {
+    try {
+      const now = clock.now();
+      const { live } = await store.look(now, true);
+      for (const known of live) await write(known, abandoned(known, now));
+      // Newer outcomes are published when the phone is on again.
+      for (const known of await store.untold(now, true)) {
+        const outbox = DESTINATIONS.reduce((all, to) => {
+          const expired = expiredEntries(all, to, now);
+          return expired.length === 0 ? all : withoutEntries(all, to, expired);
+        }, known.outbox);
+        if (outbox !== known.outbox) await write(known, { ...known, outbox });
+      }
+      await store.deleteBefore(now - retentionMs);
+    } catch (error) {
+      logFailure('due work unreachable', error, {}, log);
+    }
+  };
 };

@@ -21,7 +21,7 @@ export class LineRequests {
     this.#context = context;
   }
 
-  /** Places the call of an attempt. @returns undefined if there is nobody to call */
+  /** Places the call of an attempt. @returns undefined if its number is masked */
   async dial(ref: AttemptRef, known: NotificationCase, log: Log): Promise<AttemptEvent | undefined> {
     const { line, clock } = this.#context;
     const { alertType, callbackBaseUrl } = known.notification;

@@ -85,7 +85,7 @@ export class Publisher {
   }
 }
 
-/** The HTTP status that a destination answered; undefined if the error has none. Its message may hold addresses and keys. */
+/** The HTTP status that a destination answered. The message of the error may hold addresses and keys. */
 const statusOf = (error: unknown): number | undefined =>
   error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : undefined;
 

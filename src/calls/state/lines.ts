@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { AttemptRef, NotificationId } from '../model/ids.ts';
-import { counted, type DayCalls } from '../rules/policy.ts';
+import type { CallResult } from '../model/phone-line.ts';
+import { counted } from '../rules/policy.ts';
 import { afterAcceptedCall, providerCheckSchema } from '../rules/provider-check.ts';
 import {
   afterAccepted,
@@ -11,15 +12,13 @@ import {
   isQuickDecline,
   type OpenCall,
   type Queued,
-  type QueueState,
   queueStateSchema,
 } from '../rules/queue.ts';
 import { acceptedAtOf, type Attempt, heldUntil, isLive, talkOf } from './attempt.ts';
-import type { NotMade } from './move-attempt.ts';
 import { isUrgentNotification, type NotificationCase } from './notification.ts';
 import { attemptOf, type ReachTerms } from './recipient.ts';
 
-/** What all instances share beside the notifications, as it is stored. */
+/** The state that all instances share, as it is stored. */
 export const linesSchema = z.object({
   queue: queueStateSchema,
   /** The calls of the UTC day. */
@@ -27,12 +26,8 @@ export const linesSchema = z.object({
   check: providerCheckSchema.optional(),
 });
 
-/** What all instances share beside the notifications: the lines, the day's calls, and the last check of the provider. */
-export interface Lines {
-  readonly queue: QueueState;
-  readonly day?: DayCalls | undefined;
-  readonly check?: z.output<typeof providerCheckSchema> | undefined;
-}
+/** The state that all instances share: the lines, the calls of the day, and the last check of the provider. */
+export type Lines = Readonly<z.output<typeof linesSchema>>;
 
 /** A recipient in the queue. */
 export interface QueuedRecipient extends Queued {
@@ -43,7 +38,7 @@ export interface QueuedRecipient extends Queued {
 /** An open call, and its attempt. */
 export type OpenAttempt = OpenCall & AttemptRef;
 
-/** Names a recipient among all notifications. */
+/** Identifies a recipient among all notifications. */
 export const whoOf = (id: NotificationId, index: number): string => `${id}/${index}`;
 
 /** The recipients of a notification that wait to be dialed. */
@@ -53,9 +48,8 @@ export const queueOf = ({ notification, recipients }: NotificationCase): readonl
     const { number, dueAt, queuedAt } = recipient;
     const isUrgent = isUrgentNotification(notification);
     const { id: notificationId } = notification;
-    return [
-      { who: whoOf(notificationId, index), notificationId, index, number, isUrgent, position: index, queuedAt, dueAt },
-    ];
+    const who = whoOf(notificationId, index);
+    return [{ who, notificationId, index, number, isUrgent, position: index, queuedAt, dueAt }];
   });
 
 /** The open calls of a notification. */
@@ -64,80 +58,76 @@ export const openCallsOf = (
   terms: ReachTerms,
 ): readonly OpenAttempt[] =>
   recipients.flatMap(({ number, attempts }, index) =>
-    attempts.flatMap((attempt) =>
-      isLive(attempt)
-        ? {
-            who: whoOf(notification.id, index),
-            notificationId: notification.id,
-            index,
-            attemptId: attempt.id,
-            number,
-            isUrgent: isUrgentNotification(notification),
-            claimedAt: attempt.claimedAt,
-            acceptedAt: acceptedAtOf(attempt),
-            answeredAt: talkOf(attempt)?.answeredAt,
-            isEnding: attempt.state === 'hanging_up',
-            heldUntil: heldUntil(attempt, terms),
-          }
-        : [],
-    ),
+    attempts.filter(isLive).map((attempt) => ({
+      who: whoOf(notification.id, index),
+      notificationId: notification.id,
+      index,
+      attemptId: attempt.id,
+      number,
+      isUrgent: isUrgentNotification(notification),
+      claimedAt: attempt.claimedAt,
+      acceptedAt: acceptedAtOf(attempt),
+      answeredAt: talkOf(attempt)?.answeredAt,
+      isEnding: attempt.state === 'hanging_up',
+      heldUntil: heldUntil(attempt, terms),
+    })),
   );
 
 /** A change of a notification, as the lines see it. */
 export interface CaseChange {
   readonly before: NotificationCase;
   readonly after: NotificationCase;
-  /** A call request placed no call: of which recipient, and why. */
-  readonly notMade?: { readonly index: number; readonly attempt: NotMade } | undefined;
+  /** Of the event that caused it. */
+  readonly result?: CallResult | undefined;
   /** The open calls of all notifications; only refusals and quick declines need them. */
   readonly open: readonly OpenAttempt[];
 }
 
-/** What all instances share after a change; the same object if that is the same. */
-export const linesAfter = (lines: Lines, { before, after, notMade, open }: CaseChange, now: number): Lines => {
-  const { notification } = after;
-  const isUrgent = isUrgentNotification(notification);
-  const refused = notMade === undefined ? lines : afterNotMade(lines, notMade, notification.id, open, now);
+/** The shared state after a change; the same object if it is the same. */
+export const linesAfter = (lines: Lines, { before, after, result = {}, open }: CaseChange, now: number): Lines => {
+  const isUrgent = isUrgentNotification(after.notification);
   return after.recipients.reduce<Lines>((known, recipient, index) => {
     const was = before.recipients[index];
     if (was === undefined || recipient === was) return known;
+    const who = whoOf(after.notification.id, index);
+    // A request that placed no call is removed.
+    if (recipient.attempts.length < was.attempts.length) return afterNotMade(known, who, result, open, now);
     return recipient.attempts.reduce<Lines>((shared, attempt) => {
       const earlier = attemptOf(was, attempt.id);
+      if (earlier === undefined || earlier === attempt) return shared;
       const others = open.filter(({ attemptId }) => attemptId !== attempt.id);
-      return earlier === undefined || earlier === attempt
-        ? shared
-        : afterMove(shared, earlier, attempt, { who: whoOf(notification.id, index), isUrgent, others }, now);
+      return afterMove(shared, { was: earlier, is: attempt, who, isUrgent, others }, now);
     }, known);
-  }, refused);
+  }, lines);
 };
 
 const afterNotMade = (
   lines: Lines,
-  { index, attempt: { failure, result } }: NonNullable<CaseChange['notMade']>,
-  id: NotificationId,
+  who: string,
+  { failure, reason, waitMs }: CallResult,
   open: readonly OpenAttempt[],
   now: number,
 ): Lines => {
-  const who = whoOf(id, index);
-  // Nobody was called.
   const day = lines.day && counted(lines.day, -1, now);
-  if (failure === 'set_up') return { ...lines, day, queue: afterFault(lines.queue, result.reason, now) };
+  if (failure === 'set_up') return { ...lines, day, queue: afterFault(lines.queue, reason, now) };
   const others = open.filter((call) => call.who !== who);
-  const refusal = { who, isSure: failure === 'capacity', waitMs: result.waitMs };
-  return { ...lines, day, queue: afterRefusal(lines.queue, refusal, others, now) };
+  return {
+    ...lines,
+    day,
+    queue: afterRefusal(lines.queue, { who, isSure: failure === 'capacity', waitMs }, others, now),
+  };
 };
 
-const afterMove = (
-  lines: Lines,
-  was: Attempt,
-  is: Attempt,
-  {
-    who,
-    isUrgent,
-    others,
-  }: { readonly who: string; readonly isUrgent: boolean; readonly others: readonly OpenAttempt[] },
-  now: number,
-): Lines => {
+/** A change of an attempt. */
+interface Move {
+  readonly was: Attempt;
+  readonly is: Attempt;
+  readonly who: string;
+  readonly isUrgent: boolean;
+  readonly others: readonly OpenAttempt[];
+}
+
+const afterMove = (lines: Lines, { was, is, who, isUrgent, others }: Move, now: number): Lines => {
   const acceptedAt = acceptedAtOf(is);
   if (acceptedAt === undefined) return lines;
   const accepted = acceptedAtOf(was) === undefined ? withAccepted(lines, now) : lines;

@@ -2,6 +2,7 @@ import { alertTypeOf } from '../model/alert-types.ts';
 import type { Destination } from '../model/outcomes.ts';
 import { claimedOutbox, type Outbox, type OutboxEntry, putOff, withoutEntries } from './outbox.ts';
 import type { AttemptRef } from '../model/ids.ts';
+import type { CallResult } from '../model/phone-line.ts';
 import { speakingTimes } from '../rules/message.ts';
 import { callsLeft, counted, deadlineOf, endOfDay, type PhoneRules } from '../rules/policy.ts';
 import { afterClaim, type LineLimits } from '../rules/queue.ts';
@@ -17,13 +18,13 @@ import {
 } from './notification.ts';
 import { afterEvent, attemptOf, claimed, postponed, type ReachTerms } from './recipient.ts';
 
-/** What happened to a notification. */
+/** An event of a notification. */
 export type CaseEvent =
-  /** To a call of it. */
+  /** Of a call. */
   | { readonly kind: 'call'; readonly index: number; readonly attemptId: string; readonly event: AttemptEvent }
-  /** It is this recipient's turn. */
+  /** An instance claims to dial this recipient. */
   | { readonly kind: 'claim'; readonly index: number; readonly attemptId: string; readonly openThen: number }
-  /** It is time to check it. `mayResend`: whose call request may be sent again, by index. */
+  /** A check is due. `mayResend`: whether the call request of a recipient may be retried, by index. */
   | { readonly kind: 'look'; readonly mayResend: (index: number) => boolean }
   | { readonly kind: 'stop' }
   /** A person handles the alert. */
@@ -38,14 +39,14 @@ export type CaseEvent =
       readonly isRefused: boolean;
     };
 
-/** How people are called, and in whose name. */
+/** How people are called. */
 export interface Policy {
   readonly rules: PhoneRules;
   readonly serviceName: string;
   readonly line: LineTerms & Pick<LineLimits, 'callsPerSecond'>;
 }
 
-/** What a decision depends on, beside the notification. */
+/** The context of a decision. */
 export interface About {
   readonly policy: Policy;
   readonly lines: Lines;
@@ -53,43 +54,41 @@ export interface About {
   readonly open: readonly OpenAttempt[];
 }
 
-/** What follows from an event: the same objects if nothing changed. What must be done is the difference: see `commandsOf`. */
+/** The state after an event: the same objects if nothing changed. `commandsOf` derives the commands from the difference. */
 export interface Decision {
   readonly case: NotificationCase;
   readonly lines: Lines;
-  /** The event names an attempt that is not known: its call belongs to another system. */
+  /** There is no attempt of this id: the call belongs to another system. */
   readonly isUnknown?: boolean | undefined;
-  /** The calls of the day are used up for a claim. */
+  /** A claim has failed because the calls of the day are used up. */
   readonly isOverDayLimit?: boolean | undefined;
 }
 
-/** Start and end of a message may be reported to two instances, whose clocks differ by so much. */
+/** The largest difference of the clocks of two instances, to which the line reports start and end of a message. */
 const CLOCKS_DIFFER_MS = 2_000;
 
-/** What the recipients of a notification are called by. */
 export const termsOf = ({ notification }: Pick<NotificationCase, 'notification'>, policy: Policy): ReachTerms => {
   const { rules, serviceName, line } = policy;
   const { id, alertType, confirm } = notification;
   const { unitMs, messageMs } = speakingTimes(serviceName, alertTypeOf(alertType), notification);
-  // A shorter deadline applies to waiting recipients too.
+  // If the setting became shorter, it applies to waiting recipients too.
   const deadlineAt = Math.min(notification.deadlineAt, deadlineOf(id, rules));
   return { ...rules, confirm, deadlineAt, line, messageMs, unitMs: unitMs + CLOCKS_DIFFER_MS };
 };
 
-/** The limits of the lines by the policy. */
 export const limitsOf = ({ rules: { callsAtOnce }, line: { callsPerSecond } }: Policy): LineLimits => ({
   callsAtOnce,
   callsPerSecond,
 });
 
-/** Whether a decision needs the open calls of all notifications: after a refusal, and after a decline that may be one. */
+/** Whether a decision needs the open calls of all notifications: after a refusal and after a decline, which may be a refusal. */
 export const needsOpenCalls = (event: CaseEvent): boolean => {
   if (event.kind !== 'call' || !('result' in event.event)) return false;
   const failure = event.event.result?.failure;
   return failure === 'capacity' || failure === 'declined';
 };
 
-/** All that follows from an event: the one decision about a notification. The caller commits it, and only then does what it asks for. */
+/** Decides about an event. The caller commits the decision, and carries out the commands only after that. */
 export const step = (known: NotificationCase, event: CaseEvent, about: About, now: number): Decision => {
   const { policy, lines } = about;
   switch (event.kind) {
@@ -112,9 +111,15 @@ export const step = (known: NotificationCase, event: CaseEvent, about: About, no
   }
 };
 
-const decided = (before: NotificationCase, after: NotificationCase, about: About, now: number): Decision => ({
+const decided = (
+  before: NotificationCase,
+  after: NotificationCase,
+  { lines, open }: About,
+  now: number,
+  result?: CallResult,
+): Decision => ({
   case: after,
-  lines: after === before ? about.lines : linesAfter(about.lines, { before, after, open: about.open }, now),
+  lines: after === before ? lines : linesAfter(lines, { before, after, result, open }, now),
 });
 
 const withOutbox = (known: NotificationCase, outbox: Outbox): NotificationCase =>
@@ -128,12 +133,9 @@ const afterCallEvent = (known: NotificationCase, one: EventOf<'call'>, about: Ab
   if (recipient === undefined || attemptOf(recipient, attemptId) === undefined) {
     return { case: known, lines: about.lines, isUnknown: true };
   }
-  const { next, notMade } = afterEvent(recipient, attemptId, event, termsOf(known, about.policy), now);
-  if (next === recipient) return { case: known, lines: about.lines };
-  const after = withRecipient(known, index, next, now);
-  const refused = notMade && { index, attempt: notMade };
-  const { open } = about;
-  return { case: after, lines: linesAfter(about.lines, { before: known, after, notMade: refused, open }, now) };
+  const next = afterEvent(recipient, attemptId, event, termsOf(known, about.policy), now);
+  const after = next === recipient ? known : withRecipient(known, index, next, now);
+  return decided(known, after, about, now, 'result' in event ? event.result : undefined);
 };
 
 const afterTurn = (
@@ -155,19 +157,19 @@ const afterTurn = (
 };
 
 /**
- * What the instance that committed a change must do now.
- * - `dial`: send the call request; `find`: ask the line whether it knows a call of the attempt;
- * - `speak`: speak what the attempt is to say; `wait for keys`: wait, then report `no key`;
+ * A command for the instance that committed a change.
+ * - `dial`: send the call request; `find`: search the line's list for a call of the attempt;
+ * - `speak`: speak the current speech; `wait for keys`: wait, then report `no key`;
  * - `hang up`: end all calls of the attempt.
  */
 export type Command = 'dial' | 'find' | 'speak' | 'wait for keys' | 'hang up';
 
-/** A command, and the attempt that it is about. */
+/** A command, and its attempt. */
 export interface CallCommand extends AttemptRef {
   readonly command: Command;
 }
 
-/** The commands of a change: the difference of the states is the list. @param before undefined: it is new */
+/** The commands of a change: the difference of its states. @param before undefined: the notification is new */
 export const commandsOf = (
   before: NotificationCase | undefined,
   after: NotificationCase,
@@ -195,7 +197,7 @@ const commandOf = (was: Attempt | undefined, is: Attempt, { speaksByItself }: Li
       const talk = was?.state === 'speaking' ? was.talk : undefined;
       const isNewSpeech =
         talk?.speech.number !== is.talk.speech.number || talk.speech.askedAt !== is.talk.speech.askedAt;
-      // A message that storage did not know of is being spoken already.
+      // Without storage, an instance has started to speak already.
       if (isNewSpeech && is.talk.speech.acceptedAt === undefined) return 'speak';
       return is.talk.quietSince !== undefined && talk?.quietSince === undefined ? 'wait for keys' : undefined;
     }
@@ -204,7 +206,7 @@ const commandOf = (was: Attempt | undefined, is: Attempt, { speaksByItself }: Li
         ? 'hang up'
         : undefined;
     case 'over':
-      // Another call of the same request has been found.
+      // A second call of the same request has appeared.
       return was !== undefined && !isLive(was) && was.callIds.length < is.callIds.length ? 'hang up' : undefined;
     case 'ringing':
     case 'unexplained':

@@ -44,7 +44,7 @@ const claim = (recipient: Recipient, terms = TERMS, now = START, openThen = 0): 
 const after = (recipient: Recipient, events: Events, terms = TERMS, from = START): Recipient =>
   events.reduce(
     (known, event, index) =>
-      afterEvent(known, known.attempts.at(-1)?.id ?? '', event, terms, from + (index + 1) * 1_000).next,
+      afterEvent(known, known.attempts.at(-1)?.id ?? '', event, terms, from + (index + 1) * 1_000),
     recipient,
   );
 
@@ -79,7 +79,7 @@ const isFree = (recipient: Recipient) => recipient.attempts.map((one) => one.sta
 const stop = (recipient: Recipient) => stopped(recipient, at(4));
 /** Something becomes known of the first call. */
 const toldOfFirst = (recipient: Recipient, event: AttemptEvent, terms = TERMS) =>
-  afterEvent(recipient, 'attempt 1', event, terms, at(402)).next;
+  afterEvent(recipient, 'attempt 1', event, terms, at(402));
 
 describe('what follows calls', () => {
   it.each<[what: string, calls: readonly Events[], expected: object, terms?: ReachTerms]>([

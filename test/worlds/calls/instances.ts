@@ -1,3 +1,4 @@
+import type { Destination, OutcomeTopic } from '../../../src/calls/model/outcomes.ts';
 import type { PhoneLine } from '../../../src/calls/model/phone-line.ts';
 import { createPhone, type Phone } from '../../../src/calls/phone.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
@@ -7,7 +8,6 @@ import { Life } from '../life.ts';
 import { UnreliableTable } from '../unreliable-table.ts';
 import { runIn } from '../virtual-time.ts';
 import { type Ground, SERVICE_NAME } from './ground.ts';
-import { unreliableTopic } from './topic.ts';
 
 /** A log line of any instance. */
 export interface LogLine {
@@ -97,7 +97,7 @@ export class Instances {
       life,
       chance,
       conditions: () => conditions.table,
-      latencyMs: mode.tableLatencyMs ?? 20,
+      latencyMs: mode.tableLatencyMs,
       onRequest: () => this.#ground.onRequest('table'),
     });
     return new Table(unreliable, { format: CALLS_FORMAT });
@@ -125,3 +125,23 @@ export class Instances {
     return { info: at('info'), warn: at('warn'), error: at('error') };
   }
 }
+
+/** A destination of outcomes as one instance reaches it: a batch, or the answer to it, gets lost. */
+const unreliableTopic = (to: Destination, { published, chance, conditions }: Ground, life: Life): OutcomeTopic => ({
+  publish: (events) => {
+    const { topicFaults } = conditions.faults;
+    const lost = chance.byProbability([
+      [topicFaults / 2, 'request'],
+      [topicFaults / 2, 'answer'],
+    ]);
+    const travel = {
+      thereMs: chance.between(5, 50),
+      backMs: chance.between(5, 50),
+      lost,
+      told: { afterMs: chance.between(5, 9_000), error: new Error('no answer') },
+    };
+    return life.request(travel, async () => {
+      published.push(...events.map((event) => ({ to, ...event })));
+    });
+  },
+});

@@ -13,7 +13,7 @@ import type { TableConnection } from '../../../src/storage/connection.ts';
 import { DamagedRow, StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
 import { Table } from '../../../src/storage/table.ts';
 import type { Log } from '../../../src/log.ts';
-import { CountingService, countsIn } from '../../analytics/counting-service.ts';
+import { countsIn, CountingProcess } from '../../analytics/counting.ts';
 import type { PlainMessage, Question } from '../../analytics/oracle.ts';
 import type { Life } from '../life.ts';
 
@@ -63,7 +63,7 @@ export interface StepAnswer {
 }
 
 /** A process of the service, with memory of its own. What it is asked is asked in its {@link life}. */
-export class Instance extends CountingService {
+export class Instance extends CountingProcess {
   readonly life: Life;
   readonly #log: Log;
   readonly #tell: (line: () => string) => void;
@@ -75,9 +75,8 @@ export class Instance extends CountingService {
       (event, fields = {}) =>
         tell(() => `${level} ${event} ${JSON.stringify(fields)}`);
     const log = { info: at('info'), warn: at('warn'), error: at('error') };
-    super(new TableOfSuspended(connection, parts), shardsOfNewDays, log, {
-      configuredCategories: CONFIGURED_CATEGORIES,
-    });
+    const options = { log, configuredCategories: CONFIGURED_CATEGORIES };
+    super(new TableOfSuspended(connection, parts), shardsOfNewDays, options);
     this.life = life;
     this.#log = log;
     this.#tell = tell;

@@ -1,13 +1,15 @@
-import type { Fault, Result } from '../phone-network/scenarios.ts';
+import type { ErrorCode } from '../phone-network/reply.ts';
+import type { Result } from '../phone-network/scenarios.ts';
 
-/** How a call that reached nobody ends at Twilio. */
+// The scenarios use the codes of ACS. This is how Twilio reports the same events.
+
+/** How a call ends at Twilio if the callee was not reached. */
 export interface Ending {
   readonly status: 'busy' | 'no-answer' | 'failed';
   readonly sipCode?: number;
   readonly errorCode?: number;
 }
 
-/** The scenarios are told in the codes of Communication Services: the same story at Twilio. */
 const ENDINGS: Readonly<Record<number, Ending>> = {
   560_480: { status: 'no-answer', sipCode: 480 },
   10_004: { status: 'no-answer', sipCode: 487 },
@@ -19,15 +21,12 @@ const ENDINGS: Readonly<Record<number, Ending>> = {
   8_530: { status: 'failed', errorCode: 10_004 },
 };
 
-/** The end of a call whose story says this result. */
 export const endingOf = ([, subCode]: Result): Ending => ENDINGS[subCode] ?? { status: 'failed', sipCode: 500 };
 
-const REFUSALS: Readonly<Record<string, readonly [status: number, code: number]>> = {
+const ERRORS: Readonly<Record<string, ErrorCode>> = {
   TooManyRequests: [429, 20_429],
   560484: [400, 21_211],
   Gone: [400, 21_220],
 };
 
-/** The answer to a request whose story says this fault. */
-export const refusalOf = ({ code }: Exclude<Fault, string>): readonly [status: number, code: number] =>
-  REFUSALS[code] ?? [500, 20_500];
+export const errorOf = ([, code]: ErrorCode): ErrorCode => ERRORS[code] ?? [500, 20_500];
