@@ -11,6 +11,7 @@ const COMMENTS = [
   'src/{settings,storage,azure,http,analytics}/**/*.ts',
   'src/calls/**/*.ts',
   'infra/**/*.ts',
+  'infra/clients/*.mjs',
   'bench/**/*.ts',
   'src/dashboard/**/*.{ts,tsx}',
   'test/{worlds,stories}/calls/*.ts',
