@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Failure, PhoneLineError } from '../model/phone-line.ts';
+import { type Failure, PhoneLineError } from '../model/phone-line.ts';
 
 /** Limits of one request to a line, in milliseconds. */
 export interface Bounds {
@@ -22,12 +22,11 @@ export const SAFE_TO_REPEAT: ReadonlySet<Failure> = new Set(['capacity', 'unreac
  * Sends a request until it is answered, fails in a way that may not be repeated, or reaches its bounds.
  *
  * @param repeated the failures after which it is sent again
- * @param judge what `send` threw → how that failed
+ * @param send throws {@link PhoneLineError} if it fails
  */
 export const sendRepeatedly = async <Answer>(
   repeated: ReadonlySet<Failure>,
   { tryMs, withinMs, tries }: Bounds,
-  judge: (error: unknown) => PhoneLineError,
   send: (abortSignal: AbortSignal) => Promise<Answer>,
 ): Promise<Answer> => {
   const end = performance.now() + withinMs;
@@ -37,18 +36,18 @@ export const sendRepeatedly = async <Answer>(
     try {
       return await send(AbortSignal.timeout(Math.max(1, Math.ceil(Math.min(tryMs, left)))));
     } catch (error) {
-      const judged = judge(error);
-      const { failure, waitMs } = judged.result;
+      if (!(error instanceof PhoneLineError)) throw error;
+      const { failure, waitMs } = error.result;
       if (failure === 'capacity') refused += 1;
       else failed += 1;
-      if (failure === 'unanswered') unclear = judged;
+      if (failure === 'unanswered') unclear = error;
       const jitter = 0.5 + Math.random();
       const backOffMs = FIRST_PAUSE_MS * 2 ** (failed + refused - 1) * jitter;
       const askedMs = failure === 'capacity' ? (waitMs ?? FIRST_CAPACITY_PAUSE_MS * refused) : 0;
       const pauseMs = Math.max(backOffMs, askedMs);
       const isLast = failed >= tries || performance.now() + pauseMs >= end;
       // An earlier try may have succeeded, regardless of the answer to this try. A call that is gone stays gone.
-      if (isLast || !repeated.has(failure)) throw failure === 'gone' ? judged : (unclear ?? judged);
+      if (isLast || !repeated.has(failure)) throw failure === 'gone' ? error : (unclear ?? error);
       await sleep(pauseMs);
     }
   }

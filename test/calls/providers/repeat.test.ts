@@ -6,11 +6,6 @@ import { inVirtualTime } from '../../worlds/virtual-time.ts';
 
 const BOUNDS = { tryMs: 1_000, withinMs: 8_000, tries: 3 };
 
-const judge = (error: unknown): PhoneLineError => {
-  if (error instanceof PhoneLineError) return error;
-  throw error;
-};
-
 /** The pauses between the tries of a request with these failures, and how it ended. */
 const tried = async (failures: readonly Failure[], waitMs?: number, bounds = BOUNDS) =>
   inVirtualTime(
@@ -25,7 +20,7 @@ const tried = async (failures: readonly Failure[], waitMs?: number, bounds = BOU
         if (failure !== undefined) throw new PhoneLineError({ failure, reason: `try ${at.length}`, waitMs });
         return Promise.resolve('done');
       };
-      const sent = sendRepeatedly(SAFE_TO_REPEAT, bounds, judge, send).catch((error: unknown) => judge(error).message);
+      const sent = sendRepeatedly(SAFE_TO_REPEAT, bounds, send).catch((error: Error) => error.message);
       await time.passUntil(sent, 60_000);
       return { pauses: at.slice(1).map((ms, index) => ms - (at[index] ?? 0)), result: await sent };
     },

@@ -195,7 +195,14 @@ const sent = async <Answer>(
   repeated: ReadonlySet<Failure>,
   bounds: Bounds,
   send: (abortSignal: AbortSignal) => Promise<Answer>,
-): Promise<Answer> => sendRepeatedly(repeated, bounds, (error) => failedRequest(error, Date.now()), send);
+): Promise<Answer> =>
+  sendRepeatedly(repeated, bounds, async (abortSignal) => {
+    try {
+      return await send(abortSignal);
+    } catch (error) {
+      throw failedRequest(error, Date.now());
+    }
+  });
 
 /** @throws the error itself, if it is not a failed request */
 const resultOfError = (error: unknown): PhoneLineError['result'] => {

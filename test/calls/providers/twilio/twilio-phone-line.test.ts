@@ -1,8 +1,7 @@
 import twilio from 'twilio';
 import { expect, it, vi } from 'vitest';
 
-import { type Send, TwilioApi } from '../../../../src/calls/providers/twilio/twilio-api.ts';
-import { TwilioPhoneLine } from '../../../../src/calls/providers/twilio/twilio-phone-line.ts';
+import { type Send, TwilioPhoneLine } from '../../../../src/calls/providers/twilio/twilio-phone-line.ts';
 import { ATTEMPT, CALL, callIdOf, DONE, must, number, outcomeOf, source, withoutPauses } from '../stage.ts';
 
 const callId = callIdOf(`CA${'0'.repeat(32)}`);
@@ -28,10 +27,10 @@ const lineWith = (...answers: readonly Answer[]) => {
     const answered = new Headers({ 'retry-after': '3' });
     return Promise.resolve({ ...answer, headers: answered, json: async () => Promise.resolve(answer.body) });
   };
-  const account = { accountSid: `AC${'1'.repeat(32)}`, apiKeySid: 'SK2', apiKeySecret: 'secret' };
-  const api = new TwilioApi({ ...account, apiBaseUrl: 'https://api.example' }, send);
+  const login = { accountSid: `AC${'1'.repeat(32)}`, apiKeySid: 'SK2', apiKeySecret: 'secret' };
+  const account = { ...login, apiBaseUrl: 'https://api.example' };
   const options = { source, callsPerSecond: 1, voice: 'Polly.Joanna', callbackBaseUrl: 'https://watch.example' };
-  return { line: new TwilioPhoneLine(api, { ...options, ringMs: 60_000 }), sent };
+  return { line: new TwilioPhoneLine(account, { ...options, ringMs: 60_000 }, send), sent };
 };
 
 const call = (sid: string, at = 0) => ({ sid, status: 'queued', date_created: new Date(at).toUTCString() });
