@@ -2,16 +2,10 @@ import * as z from 'zod';
 
 import { readSdkError } from '../../../azure/sdk-error.ts';
 import { type CallId, parseCallId } from '../../model/ids.ts';
-import {
-  type CallRequest,
-  type FailedRequest,
-  LONGEST_REQUEST_MS,
-  type PhoneLine,
-  PhoneLineError,
-} from '../../model/phone-line.ts';
+import { type CallRequest, type FailedRequest, type PhoneLine, PhoneLineError } from '../../model/phone-line.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
 import { FAILURE_WITHOUT_ANSWER, failureOfStatus } from '../failures.ts';
-import { type Bounds, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
+import { type Repeats, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
 import { addressOf } from './addresses.ts';
 import { meaningOfError } from './codes.ts';
 import { messageTwiml } from './twiml.ts';
@@ -77,7 +71,7 @@ const LISTED = 50;
 
 const CREATE_MS = 10_000;
 const CHECK_MS = 10_000;
-const REPEATED: Bounds = { tryMs: 4_500, withinMs: LONGEST_REQUEST_MS, tries: 3 };
+const SAFE: Repeats = { after: SAFE_TO_REPEAT, tryMs: 4_500, tries: 3 };
 
 /**
  * The telephone line of Twilio Programmable Voice. The message goes with the call request: the callee hears it even if this service is down.
@@ -122,7 +116,7 @@ export class TwilioPhoneLine implements PhoneLine {
     const from = Math.floor((since - CLOCKS_DIFFER_MS) / 1_000) * 1_000;
     // Queued calls have no start time yet, so the request does not filter by it.
     const query = new URLSearchParams({ To: number, PageSize: String(LISTED) });
-    const { calls } = await sendRepeatedly(SAFE_TO_REPEAT, REPEATED, async (signal) =>
+    const { calls } = await sendRepeatedly(SAFE, async (signal) =>
       this.#ask('GET', '/Calls.json', query, callsSchema, signal),
     );
     return calls
@@ -135,7 +129,7 @@ export class TwilioPhoneLine implements PhoneLine {
     // `canceled` ends a queued or ringing call, and keeps an answered call.
     const form = new URLSearchParams({ Status: isAnswered ? 'completed' : 'canceled' });
     try {
-      await sendRepeatedly(SAFE_TO_REPEAT, REPEATED, async (signal) =>
+      await sendRepeatedly(SAFE, async (signal) =>
         this.#ask('POST', `/Calls/${callId}.json`, form, callSchema, signal),
       );
     } catch (error) {
