@@ -54,8 +54,6 @@ export class TwilioCall extends PhoneCall<Form> {
   readonly #request: z.output<typeof createForm>;
   /** The states that are posted. The end is always posted. */
   readonly #events: ReadonlySet<string>;
-  /** Keys that arrive after the end of the call. */
-  readonly #lateKeys: (readonly [url: string, form: Form])[] = [];
   #status: Status = 'queued';
   #ending: Ending | undefined;
   #sequence = 0;
@@ -120,11 +118,10 @@ export class TwilioCall extends PhoneCall<Form> {
     else void this.#fetch(url, 'instructions');
   }
 
-  protected override onEnded(wasAnswered: boolean, why: Result | undefined): void {
+  protected override onEnded(why: Result | undefined): void {
     this.#run += 1;
     this.#ending = why && endingOf(why);
-    this.#enter(wasAnswered ? 'completed' : (this.#ending?.status ?? 'canceled'));
-    for (const [url, form] of this.#lateKeys) void this.report('key', url, form, this.pace.eventMs * 3);
+    this.#enter(this.answeredAt !== undefined ? 'completed' : (this.#ending?.status ?? 'canceled'));
   }
 
   protected override onKey({ key, reported }: KeyPress): void {
@@ -133,7 +130,7 @@ export class TwilioCall extends PhoneCall<Form> {
     if (reported === 'not understood') return;
     const form = { ...this.#form(), Digits: key };
     if (reported === 'after the call') {
-      this.#lateKeys.push([url, form]);
+      this.reportLate(() => void this.report('key', url, form, this.pace.eventMs * 3));
       this.#hush();
       this.timeline.after(this.pace.eventMs, () => this.end('network'));
     } else void this.#fetch(url, 'key', 'ContinuousDtmfRecognitionToneReceived', form);
