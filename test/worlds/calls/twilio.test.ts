@@ -53,6 +53,24 @@ describe('a call request whose answer is lost', () => {
     });
   }
 
+  scene(
+    'was not carried out, and the list shows the call of another recipient: it is sent once more',
+    { ringMs: 110_000 },
+    async (world) => {
+      const [other = '', number] = numbers(['09', '32']);
+      const reply = world.account.reply.bind(world.account);
+      vi.spyOn(world.account, 'reply').mockImplementation((asked) => {
+        const isList = asked.method === 'GET' && asked.path === '/Calls.json';
+        const query = new URLSearchParams(asked.query);
+        if (isList) query.set('To', other);
+        return reply({ ...asked, query });
+      });
+      fire(world, numbers(['09', '32']));
+      await world.pass(MINUTE_MS);
+      expect(world.askedFor('POST /Calls.json', number)).toHaveLength(2);
+    },
+  );
+
   scene('was carried out, and no event came: the list tells of the call', { eventLoss: 1 }, async (world) => {
     const people = numbers(['34']);
     fire(world, people);
