@@ -23,7 +23,6 @@ const READ_TRIES = 10;
 
 let tableName = 'analytics';
 
-/** Asks the operator at the terminal. */
 const agrees = async (question: string): Promise<boolean> => {
   if (!process.stdin.isTTY) {
     throw new CommandError('There is no terminal to ask at: add --yes to rewrite without asking. Nothing was changed.');

@@ -4,7 +4,6 @@ import { z } from 'zod';
 
 import { isDay } from '../../src/analytics/model/day.ts';
 
-/** The options of a command, and their description. */
 export interface Command<Values> {
   /** The text of `--help`: the usage in its first line, then a line per option. A usage error prints it as well. */
   readonly help: string;
@@ -31,7 +30,6 @@ export class CommandError extends Error {
 export const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
-/** An option without a value. */
 export const flagOption = z.boolean().default(false);
 
 /** The value of an option that is a TCP port, 7071 by default. */
@@ -43,13 +41,11 @@ export const portOption = z
   .transform(Number)
   .prefault('7071');
 
-/** The value of an option that is a UTC day. */
 export const dayOption = z.string().refine(isDay, {
   error: ({ input }) => `${String(input)} is not a day that exists, written YYYY-MM-DD.`,
   abort: true,
 });
 
-/** The value of an option that is the URL of a service. */
 export const urlOption = z
   .url({ protocol: /^https?$/, error: ({ input }) => `${String(input)} is not a URL.` })
   .transform((text) => new URL(text));
@@ -57,7 +53,6 @@ export const urlOption = z
 /** The value of an option that may be left out but must not be empty. `whatItNeeds` is the sentence for an empty value. */
 export const textOption = (whatItNeeds: string) => z.string().min(1, whatItNeeds).optional();
 
-/** The value of an option that is a whole number from `least` to `most`. */
 export const numberOption = (name: string, least: number, most: number) =>
   z
     .string()
@@ -110,7 +105,6 @@ export const nodeFault = (version: string): string | undefined =>
     ? undefined
     : `Node ${LEAST_NODE} or later is needed, and this is Node ${version}.`;
 
-/** How a command reports a failure. */
 export interface FailureReport {
   /** The exit code of a command that failed, unless its {@link CommandError} has an exit code; 1 by default. */
   readonly exitCode?: number;

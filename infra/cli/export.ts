@@ -48,7 +48,6 @@ Reads only. Exit code 0: every event is in the file. 1: events could not be read
   values,
 } as const;
 
-/** The days from the first to the last, both included. */
 const daysBetween = (first: Day, last: Day): readonly Day[] => {
   const days = [first];
   for (let day = first; day < last; days.push(day)) day = dayOf(instantFrom(endOfDay(day) + 1n));

@@ -2,7 +2,6 @@ import { clearLine, cursorTo } from 'node:readline';
 
 import { grouped } from './grouped.ts';
 
-/** The state of a long command. */
 export interface Advance {
   /** Names the current step, in place of the label of the whole. */
   readonly label?: string;
@@ -10,7 +9,6 @@ export interface Advance {
   readonly part: number | undefined;
   /** The number of units since the start, for the rate. */
   readonly count: number;
-  /** Further text. */
   readonly text?: string;
 }
 
@@ -66,13 +64,11 @@ export class Progress {
     else console.error(line.join('  '));
   }
 
-  /** Prints a text above the line. */
   note(text: string): void {
     this.end();
     console.error(text);
   }
 
-  /** Removes the line. */
   end(): void {
     if (this.#isDrawn) this.#draw('');
     this.#isDrawn = false;

@@ -14,7 +14,6 @@ const DAY_MS = 86_400_000;
 const PAGE_MS = 30_000;
 const FILE = 'src/dashboard/screenshot.png';
 
-/** Waits until every part of the page shows an answer. */
 const settled = async (page: Page): Promise<void> => {
   const end = performance.now() + PAGE_MS;
   const isSettled = async (): Promise<boolean> =>

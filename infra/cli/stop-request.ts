@@ -7,10 +7,8 @@ import { readFileSync } from 'node:fs';
  */
 const SAME_REQUEST_MILLISECONDS = 3_000;
 
-/** How often to check that npm and npx still run, in milliseconds. */
 const PARENT_CHECK_MILLISECONDS = 1_000;
 
-/** The request to end this process. */
 export interface StopRequest {
   /** Fulfils at the first request. */
   readonly asked: Promise<'asked'>;

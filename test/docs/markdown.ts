@@ -49,9 +49,16 @@ const textOf = (node: Node): string => {
   return text;
 };
 
-/** A Markdown file of the repository. */
+const parsed = new Map<string, MarkdownFile>();
+
+/** A Markdown file of the repository, parsed once. */
 export const readMarkdown = (path: string): MarkdownFile => {
-  const text = readText(path);
+  const file = parsed.get(path) ?? parseMarkdown(readText(path));
+  parsed.set(path, file);
+  return file;
+};
+
+const parseMarkdown = (text: string): MarkdownFile => {
   const slugger = new GithubSlugger();
   const [links, code]: [string[], string[]] = [[], []];
   const blocks: { language: string; text: string }[] = [];

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { MAX_SHARDS } from '../../../src/analytics/model/shard.ts';
 import { dayOption, flagOption, numberOption, portOption, textOption } from '../command-line.ts';
 
-/** The command line of `npm run audit`. */
 export const AUDIT = {
   help: `npm run audit -- --date YYYY-MM-DD [--rewrite [--shards N] [--without-unreadable] [--yes]] [--port N] [--settings FILE]
   --date YYYY-MM-DD     the UTC day to audit
@@ -32,5 +31,4 @@ rewritten, or some answers could not be compared because their events changed al
     ),
 } as const;
 
-/** The options of `npm run audit`; its help describes them. */
 export type AuditOptions = z.infer<typeof AUDIT.values>;

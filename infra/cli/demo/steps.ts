@@ -9,7 +9,6 @@ import { believableDay, CAMERAS } from './day.ts';
 import { daySchema, dayTable } from './day-table.ts';
 import { ask, completed, sendAlert } from './service.ts';
 
-/** The options of `npm run demo`. */
 export interface DemoOptions {
   /** Of the running service, without `/api`. */
   readonly url: URL;
@@ -71,7 +70,6 @@ export const demo = async ({ url, date }: DemoOptions, now: number, print: Print
 
 const BATCH_SIZE = 500;
 
-/** How long storage may be away, in milliseconds. */
 const GIVE_UP_AFTER_MS = 60_000;
 
 const sendDay = async (base: string, date: string, now: number, print: Print): Promise<void> => {

@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 
 import { retryAfterMs } from '../../../src/azure/sdk-error.ts';
-import { type Item, jsonIn } from './items.ts';
+import { jsonIn } from '../json.ts';
+import type { Item } from './items.ts';
 import { stoppedError, type Target } from './options.ts';
 
 /** The answer of the service for some events. */
@@ -14,7 +15,6 @@ export interface Outcome {
   readonly refused: ReadonlyMap<Item, string>;
 }
 
-/** How a service is sent to. */
 export interface Sending {
   readonly target: Target;
   /** How long one request may fail in a row. */
@@ -96,7 +96,6 @@ export class Delivery {
     }
   }
 
-  /** Makes all requests wait after one has failed. */
   #hold({ reason, retryAfterMs: asked }: Unavailable, failingSince: number): void {
     const now = Date.now();
     const giveUpAt = failingSince + this.#sending.giveUpAfterMs;

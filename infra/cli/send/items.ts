@@ -7,6 +7,7 @@ import { z } from 'zod';
 
 import { MAX_EVENTS_BYTES } from '../../../src/http/event-batch.ts';
 import { CommandError } from '../command-line.ts';
+import { jsonIn } from '../json.ts';
 import { stoppedError } from './options.ts';
 
 /** One JSON value of the input, or a text that should have been JSON. */
@@ -17,7 +18,6 @@ export interface Item {
   readonly index: number | undefined;
   /** The text to send: JSON, unless the item has a fault. */
   readonly text: string;
-  /** Why it cannot be sent. */
   readonly fault: string | undefined;
 }
 
@@ -34,7 +34,6 @@ const MAX_EVENT_BYTES = MAX_EVENTS_BYTES - 2;
 /** The largest array or object that may be printed over many lines; NDJSON may be of any size. */
 const MAX_DOCUMENT_BYTES = 256 * 1_048_576;
 
-/** Progress counts bytes in these steps. */
 const CHUNK_BYTES = 131_072;
 
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
@@ -125,7 +124,6 @@ export async function* itemsIn(name: string, chunks: AsyncIterable<Buffer>): Asy
 }
 
 interface Line {
-  /** Its number, from 1. */
   readonly at: number;
   /** Without blanks at its ends, and without a byte order mark, which `trim` takes for a blank. */
   readonly text: string;
@@ -165,15 +163,6 @@ const tooLargeDocument = (name: string): CommandError =>
     `${name} is neither NDJSON nor a JSON array of at most ${MAX_DOCUMENT_BYTES / 1_048_576} MiB. ` +
       `Write one event on each line: jq -c '.[]' ${name} > events.ndjson`,
   );
-
-/** The value of a JSON text; undefined if the text is no JSON. */
-export const jsonIn = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
 
 function* itemsOf({ at: line, text, isUtf8: isReadable }: Line): Generator<Item> {
   const value = isReadable ? jsonIn(text) : undefined;

@@ -6,10 +6,8 @@ import { MAX_EVENTS } from '../../../src/http/event-batch.ts';
 import { isHttpsOrLoopback } from '../../../src/settings/rules.ts';
 import { type Command, CommandError, dayOption, flagOption, numberOption, textOption } from '../command-line.ts';
 
-/** The name of standard input on the command line. */
 export const STDIN = '-';
 
-/** The exit codes. */
 export const EXIT = { recorded: 0, rejected: 1, usage: 2, stopped: 3, insisted: 130 } as const;
 
 /** Sending had to stop before the end of the input. */
@@ -62,10 +60,8 @@ const values = z
     }
   });
 
-/** The options of `npm run send`; its help describes them. */
 export type SendOptions = z.infer<typeof values>;
 
-/** The command line of `npm run send`. */
 export const SEND: Command<SendOptions> = {
   help: `npm run send -- FILE… [options]
 npm run send -- --backup [--from YYYY-MM-DD] [--to YYYY-MM-DD] [options]
@@ -92,7 +88,6 @@ Exit code 0: all events are recorded. 1: events were rejected, or a count is too
   values,
 };
 
-/** Where to send, and with which key. */
 export interface Target {
   /** Of the service, without a slash at its end and without `/api`. */
   readonly url: string;

@@ -3,8 +3,9 @@ import { appendFile, open, rename } from 'node:fs/promises';
 import { format, parse } from 'node:path';
 
 import { CommandError, isMissing } from '../command-line.ts';
+import { jsonIn } from '../json.ts';
 import type { Outcome } from './deliver.ts';
-import { type Item, jsonIn } from './items.ts';
+import type { Item } from './items.ts';
 
 /** How every line of rejected events begins. A file with another beginning belongs to someone else. */
 const LINE_BEGINS = '{"reason":';

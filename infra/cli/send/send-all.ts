@@ -10,23 +10,19 @@ import { type Position, STDIN, type Target } from './options.ts';
 import { appendRejected, mustTakeRejected, setAsideRejected } from './rejected.ts';
 import type { BackupFacts, Source } from './source.ts';
 
-/** The result for all sources so far. */
 export interface Sent {
   readonly counts: { recorded: number; unchanged: number; rejected: number };
-  /** The files of rejected events. */
   readonly rejectedFiles: Set<string>;
   /** The lowest item that the service has not answered for, as `--from` takes it. */
   position: string;
 }
 
-/** The result before the first request. */
 export const nothingSent = (): Sent => ({
   counts: { recorded: 0, unchanged: 0, rejected: 0 },
   rejectedFiles: new Set(),
   position: '',
 });
 
-/** How sources are sent. */
 export interface SendingAll extends Sending {
   /** Most events in a request. */
   readonly batch: number;
@@ -34,9 +30,7 @@ export interface SendingAll extends Sending {
   readonly requests: number;
   /** Where the sending resumes; undefined: at the beginning of the first source. */
   readonly resumesAt: Position | undefined;
-  /** Is called after each batch that the service has answered. */
   readonly onAnswered: (advance: Advance) => void;
-  /** Receives the line that compares a day's count with its backups. */
   readonly onCompared: (text: string) => void;
 }
 

@@ -21,7 +21,6 @@ export interface Source {
   readonly backup?: BackupFacts;
 }
 
-/** The facts that a backup holds about itself. */
 export interface BackupFacts {
   /** The UTC day, `YYYY-MM-DD`. */
   readonly day: string;

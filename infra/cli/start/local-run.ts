@@ -27,7 +27,6 @@ import { PHONE_MARK } from './readable-line.ts';
 import { removeRunDirectory, runDirectory, writeRunNote } from './run-directory.ts';
 import { ServiceProcess } from '../../emulators/service-process.ts';
 
-/** The options of `npm start`. */
 export interface LocalRunOptions {
   readonly port: number;
   /** The directory that keeps the tables between runs; undefined: they are in memory. */
@@ -42,21 +41,18 @@ export interface LocalRunOptions {
   readonly 'verify-callbacks': boolean;
 }
 
-/** Parts that a test replaces. */
 export interface LocalParts {
   readonly pace?: Pace;
   /** The path of a debug bundle, which is built by default. */
   readonly bundle?: string;
 }
 
-/** Everything of the service, running on this machine. */
 export interface LocalRun {
   /** Without a slash at its end. */
   readonly url: string;
   readonly settings: Settings;
   /** Undefined if real storage is used. */
   readonly azurite: Azurite | undefined;
-  /** The settings file that was read, if it exists. */
   readonly settingsFile: string | undefined;
   /** Undefined if a real telephone service is used, or the phone is off. */
   readonly simulator: AcsSimulator | TwilioSimulator | undefined;
@@ -66,7 +62,6 @@ export interface LocalRun {
   readonly partLost: Promise<string>;
   /** Stops the parts in good order, the functions first, and waits until they have ended. */
   stop(): Promise<void>;
-  /** Ends all processes at once. */
   kill(): void;
 }
 
@@ -116,15 +111,15 @@ export const startLocalRun = async (
     return part;
   };
   try {
-    const bundlePath = bundle ?? join(runDirectory(port), 'main.cjs');
-    if (bundle === undefined) await buildApp({ outfile: bundlePath, debug: true });
-    started({ stop: () => removeRunDirectory(port) });
-
     const hasOwnTables = !gives(given, 'TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT');
     if (hasOwnTables && data !== undefined) {
       const unlock = lockData(data);
       started({ stop: async () => unlock() });
     }
+    const bundlePath = bundle ?? join(runDirectory(port), 'main.cjs');
+    if (bundle === undefined) await buildApp({ outfile: bundlePath, debug: true });
+    started({ stop: () => removeRunDirectory(port) });
+
     const azurite = hasOwnTables
       ? started(await startAzurite(data === undefined ? {} : { dataDir: resolve(data) }))
       : undefined;
@@ -178,7 +173,6 @@ const givenSettings = (environment: NodeJS.ProcessEnv, file: Settings): Settings
   return usesReal ? given : mergeSettings(environment, withoutPhone);
 };
 
-/** Settings that name a real telephone service. */
 const REAL_PHONE = ['ACS_CONNECTION_STRING', 'ACS_ENDPOINT', 'TWILIO_ACCOUNT_SID'] as const;
 
 /** @throws {CommandError} if calls would be real, and their callbacks would not arrive here: callees would hear nothing */

@@ -11,7 +11,6 @@ import { CommandError, isMissing } from '../command-line.ts';
 import type { AcsSimulator } from '../../emulators/acs-simulator/simulator.ts';
 import type { TwilioSimulator } from '../../emulators/twilio-simulator/simulator.ts';
 
-/** Settings by their environment names. */
 export type Settings = Readonly<Record<string, string>>;
 
 /** Settings of one source; undefined or blank: the source does not give this setting. */
@@ -153,7 +152,6 @@ export const isOnThisMachine = ({
   return connection === undefined || /UseDevelopmentStorage=true/i.test(connection);
 };
 
-/** Whether any of the settings is given. */
 export const gives = (settings: Settings, ...names: readonly string[]): boolean =>
   names.some((name) => name in settings);
 
@@ -194,7 +192,6 @@ export const localDefaults = (
 
 export type SimulatedTwilio = Omit<TwilioSimulator, 'log' | 'find' | 'sign' | 'settled' | 'stop'>;
 
-/** The account of a simulator of Twilio. */
 export const accountOf = (twilio: SimulatedTwilio) => ({
   TWILIO_API_BASE_URL: twilio.url,
   TWILIO_ACCOUNT_SID: twilio.accountSid,

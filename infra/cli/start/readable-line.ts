@@ -2,12 +2,13 @@ import { styleText } from 'node:util';
 
 import { z } from 'zod';
 
+import { jsonIn } from '../json.ts';
+
 const lineSchema = z.looseObject({ event: z.string() });
 
 /** Fields that name the request of a line. They do not help a reader of the terminal. */
 const IDS: ReadonlySet<string> = new Set(['invocation_id', 'trace_id']);
 
-/** How the simulated phone begins its lines. */
 export const PHONE_MARK = '[phone]';
 
 /** The library warns of lines that background work logs after the end of its request. These lines are right, and the operator cannot avoid them. */
@@ -42,12 +43,4 @@ const wordsOf = ({ event, ...fields }: z.infer<typeof lineSchema>): string => {
     ([name, value]) => `${name.replaceAll('_', ' ')} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );
   return words.length === 0 ? event : `${event}: ${words.join(', ')}`;
-};
-
-const jsonIn = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };

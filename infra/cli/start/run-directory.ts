@@ -41,7 +41,6 @@ export const simulatorOf = async (service: URL): Promise<string | undefined> =>
     ? (await readRunNote(Number(service.port)))?.simulatorUrl
     : undefined;
 
-/** Removes the files of the run on this port. */
 export const removeRunDirectory = async (port: number): Promise<void> => {
   // Windows refuses to remove a file that another process, such as a virus scanner, has open.
   await rm(runDirectory(port), { recursive: true, force: true, maxRetries: 5 });

@@ -8,7 +8,7 @@ import type { PhoneLine } from '../../../src/calls/model/phone-line.ts';
 import { Cases } from '../../../src/calls/run/cases.ts';
 import { Publisher } from '../../../src/calls/run/publisher.ts';
 import { stoppedNotification } from '../../../src/calls/state/notification.ts';
-import { withNews } from '../../../src/calls/state/outbox.ts';
+import { withNews } from '../../../src/calls/state/step.ts';
 import { NotificationStore, type StoredCase } from '../../../src/calls/store/notification-store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
 import { Table } from '../../../src/storage/table.ts';

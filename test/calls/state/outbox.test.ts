@@ -1,17 +1,19 @@
 import { describe, expect, it } from 'vitest';
 
-import { acknowledged, type NotificationCase, stoppedNotification } from '../../../src/calls/state/notification.ts';
 import {
+  acknowledged,
   claimedOutbox,
   dueEntries,
   expiredEntries,
   isEmpty,
+  type NotificationCase,
   type Outbox,
   type OutboxEntry,
   putOff,
-  withNews,
+  stoppedNotification,
   withoutEntries,
-} from '../../../src/calls/state/outbox.ts';
+} from '../../../src/calls/state/notification.ts';
+import { withNews } from '../../../src/calls/state/step.ts';
 import { callees, calling, CLAIMED, ended, HOUR, newCase, START } from '../new-case.ts';
 
 const known = newCase(START, { waves: [callees(2)] });

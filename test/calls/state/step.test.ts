@@ -2,9 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
 import { speakingTimes } from '../../../src/calls/rules/message.ts';
 import type { AttemptEvent } from '../../../src/calls/state/attempt.ts';
-import { type Lines, openCallsOf, queueOf, whoOf } from '../../../src/calls/state/lines.ts';
 import type { NotificationCase } from '../../../src/calls/state/notification.ts';
-import { type CaseEvent, type Decision, needsOpenCalls, step, termsOf } from '../../../src/calls/state/step.ts';
+import {
+  type CaseEvent,
+  type Decision,
+  type Lines,
+  needsOpenCalls,
+  openCallsOf,
+  queueOf,
+  step,
+  termsOf,
+  whoOf,
+} from '../../../src/calls/state/step.ts';
 import * as given from '../new-case.ts';
 import { callees, CLAIMED, HOUR, must, newCase, POLICY, RULES, START } from '../new-case.ts';
 

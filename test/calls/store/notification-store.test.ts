@@ -3,10 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import type { NotificationRequest } from '../../../src/calls/model/notification-request.ts';
-import type { Lines } from '../../../src/calls/state/lines.ts';
-import { type NotificationCase, stoppedNotification } from '../../../src/calls/state/notification.ts';
-import { outboxSchema, withNews } from '../../../src/calls/state/outbox.ts';
+import { type NotificationCase, outboxSchema, stoppedNotification } from '../../../src/calls/state/notification.ts';
 import { recipientSchema } from '../../../src/calls/state/recipient.ts';
+import { type Lines, withNews } from '../../../src/calls/state/step.ts';
 import { NotificationStore, type StoredCase } from '../../../src/calls/store/notification-store.ts';
 import { CALLS, CALLS_FORMAT, idempotencyRowKey, LINES_KEY, notificationKey } from '../../../src/calls/store/rows.ts';
 import { StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';

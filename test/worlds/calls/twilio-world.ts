@@ -4,9 +4,8 @@ import type { Form, TwilioCall } from '../../../infra/emulators/twilio-simulator
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
 import { LONGEST_REQUEST_MS, type PhoneLine } from '../../../src/calls/model/phone-line.ts';
-import { type Send, TwilioApi } from '../../../src/calls/providers/twilio/twilio-api.ts';
 import { TwilioCallbacks } from '../../../src/calls/providers/twilio/twilio-callbacks.ts';
-import { TwilioPhoneLine } from '../../../src/calls/providers/twilio/twilio-phone-line.ts';
+import { type Send, TwilioPhoneLine } from '../../../src/calls/providers/twilio/twilio-phone-line.ts';
 import type { Life } from '../life.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { BEGINNING } from './ground.ts';
@@ -65,10 +64,10 @@ export class TwilioWorld extends ServiceWorld {
   }
 
   protected override lineOf(life: Life): PhoneLine {
-    const api = new TwilioApi({ ...ACCOUNT, apiBaseUrl: API }, this.#sendOf(life));
     const { ringMs } = this.rules;
     const { callsPerSecond } = this.mode;
-    return new TwilioPhoneLine(api, { source: NUMBER, callsPerSecond, voice: VOICE, callbackBaseUrl: BASE, ringMs });
+    const options = { source: NUMBER, callsPerSecond, voice: VOICE, callbackBaseUrl: BASE, ringMs };
+    return new TwilioPhoneLine({ ...ACCOUNT, apiBaseUrl: API }, options, this.#sendOf(life));
   }
 
   /** The API as one process reaches it. */
