@@ -41,6 +41,9 @@ describe('what a span covers', () => {
     [SEVEN_DAYS, '11-22T08:00', california, between('11-16T08:00', '11-23T08:00')],
     // The ends of the last hours move once a minute.
     [{ kind: 'last', length: '6h' }, '11-21T16:40', utc, between('11-21T10:40', '11-21T16:40')],
+    [{ kind: 'last', length: '1h' }, '11-21T16:40', utc, between('11-21T15:40', '11-21T16:40')],
+    [{ kind: 'last', length: '24h' }, '11-21T16:40', utc, between('11-20T16:40', '11-21T16:40')],
+    [{ kind: 'last', length: '30d' }, '11-21T16:40', utc, between('10-23T00:00', '11-22T00:00')],
     [{ kind: 'last', length: '6h' }, '11-21T16:40:59', california, between('11-21T10:40', '11-21T16:40')],
   ])('%o at %s', (span, now, times, period) => {
     expect(periodOf(span, Date.parse(`2026-${now}Z`), times)).toEqual(period);
