@@ -142,6 +142,8 @@ it('the key is asked for; the page reports a wrong key, and keeps the right key 
   expect(focused()).toMatch(/^Today, /);
   expect(page.service.asked.at(-1)?.key).toBe('right');
   expect(page.service.asked.every(({ path }) => !path.includes('right'))).toBe(true);
+  expect(sessionStorage.getItem('wildfire-camera-activity.function-key')).toBe('right');
+  expect(localStorage.length).toBe(0);
   await page.press('Forget the key');
   expect(document.querySelector('[data-fact]')).toBeNull();
   expect(sessionStorage.getItem('wildfire-camera-activity.function-key')).toBeNull();
