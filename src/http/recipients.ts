@@ -9,6 +9,9 @@ import { fault } from './route/faults.ts';
 /** The most recipients of one request, after removing repeated ones. */
 export const MAX_RECIPIENTS = 50;
 
+/** A camera or a link. */
+export const referenceText = visibleText(100);
+
 /** The most a body that names recipients may have, in bytes. */
 export const MAX_RECIPIENTS_BYTES = 64 * 1024;
 
@@ -67,7 +70,6 @@ export const recipientList = z
   })
   .transform((callees, context) => distinct([callees], context));
 
-/** Recipients in waves. */
 export const recipientWaves = z
   .array(
     z
@@ -83,7 +85,6 @@ export const recipientWaves = z
   })
   .transform(distinct);
 
-/** The name of an alert type. */
 export const alertTypeName = z
   .enum(ALERT_TYPE_NAMES, { error: `must be one of ${ALERT_TYPE_NAMES.join(', ')}` })
   .meta({ description: 'What is reported; it decides what is said.', examples: ['ConfirmedFire'] });
