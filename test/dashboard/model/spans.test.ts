@@ -31,7 +31,7 @@ const range = (from: string, before: string): Span => ({ kind: 'range', ...betwe
 
 describe('what a span covers', () => {
   it.each<[Span, string, Times, ReturnType<typeof between>]>([
-    // The local day until its midnight, then the next one; in autumn one has 25 hours.
+    // The local day until its midnight; in autumn a day has 25 hours.
     [TODAY, '11-22T07:59:59', california, between('11-21T08:00', '11-22T08:00')],
     [TODAY, '11-22T08:00', california, between('11-22T08:00', '11-23T08:00')],
     [day('2026-11-01'), '11-21T16:40', california, between('11-01T07:00', '11-02T08:00')],
