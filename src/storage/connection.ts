@@ -1,6 +1,5 @@
 import type { KeyRange, RowWrite, StoredRow } from './row.ts';
 
-/** A page of rows. */
 export interface Page {
   /** Read together, in the order of their keys. */
   readonly rows: readonly StoredRow[];

@@ -1,6 +1,5 @@
 // Every error of table storage that leaves this folder. The errors of the SDK stay inside: their messages and requests hold keys.
 
-/** The keys of a row. */
 export interface RowKeys {
   readonly partitionKey: string;
   readonly rowKey: string;
@@ -47,7 +46,6 @@ export class RequestRefused extends Error {
   }
 }
 
-/** The table does not exist. */
 export class TableMissing extends Error {
   override readonly name = 'TableMissing';
 

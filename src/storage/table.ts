@@ -12,7 +12,6 @@ export interface Patience {
   readonly isAnyFormat?: boolean;
 }
 
-/** How a table is used. */
 export interface TableOptions extends Omit<Patience, 'isAnyFormat'> {
   /** The format of the rows that this version writes and knows. */
   readonly format: number;

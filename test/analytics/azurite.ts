@@ -5,7 +5,7 @@ import { AzureTable } from '../../src/storage/azure-table.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 import { CountingProcess } from './counting.ts';
 
-/** The table of counting in the Azurite of the test run: one that belongs to a test, or the one with a prefix. */
+/** The table of counting in the Azurite of the test run, with a prefix of a test. */
 export class CountingStorage {
   readonly prefix: string;
 

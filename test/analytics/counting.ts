@@ -62,7 +62,7 @@ export interface ProcessOptions extends RecorderOptions {
   readonly log?: Log;
 }
 
-/** What counts in one process of the app: its recorder and its readers, with memory of their own. */
+/** The parts of one process of the app that count: its recorder and its readers. */
 export class CountingProcess {
   readonly table: Table;
   readonly days: Days;
@@ -87,7 +87,7 @@ export class CountingProcess {
     return this.recorder.record(messages.map(toEventMessage));
   }
 
-  /** What happened in a period, as `GET /api/analytics` says it. */
+  /** The counts of a period, as in `GET /api/analytics`. */
   async range({ start, end, cameraId }: Question): Promise<Counted> {
     const period = { start: instantFrom(start), end: instantFrom(end) };
     const { tally, activeCameras } = await this.reader.activity(period, cameraId);

@@ -44,8 +44,7 @@ const CAMERA_CATEGORIES = CATEGORIES.slice(0, MAX_CAMERA_CATEGORIES);
 const longId = (index: number): string => String(index).padStart(128, '語');
 
 /**
- * The tally of so many frames, each with the highest counts of every category. It is below zero, as if another stripe had counted the frames and
- * this one took them away: such counts are the longest.
+ * The tally of some frames, each with the highest counts of every category. It is negative, as if another stripe had counted the frames and the stripe took them away: such counts are the longest.
  */
 const most = (frames: number, framesOfCategory: number, categories: readonly string[]): Tally => {
   const [ofCategory, ofAll] = [-framesOfCategory, -frames];
@@ -68,7 +67,7 @@ const busiestCamera = (): CameraRow => {
 /** Every second camera: no bitset is longer when it is stored. */
 const everySecond = (cameras: number): readonly number[] => all(cameras / 2).map((index) => 2 * index + 1);
 
-/** Buckets of some minutes each, of so many such cameras; each camera has 64 of the shard's categories. */
+/** Buckets of some minutes each, of cameras that each have 64 of the shard's categories. */
 const busiestBuckets = (buckets: number, minutes: number, cameras: number): Buckets => {
   const frames = FRAMES_A_MINUTE * minutes;
   const framesOfCategory = Math.ceil((cameras * MAX_CAMERA_CATEGORIES) / CATEGORIES.length) * frames;
@@ -79,7 +78,7 @@ const busiestBuckets = (buckets: number, minutes: number, cameras: number): Buck
   );
 };
 
-/** Half a minute with so many frames a second, each with the highest counts of so many categories. */
+/** Half a minute with some frames a second, each with the highest counts of some categories. */
 const busiestMinute = (framesASecond: number, categories: number) => {
   const tally = most(1, 1, CATEGORIES.slice(0, categories));
   const frames = all(30 * framesASecond).map((index) => ({
@@ -111,7 +110,7 @@ it.each([
   },
 );
 
-/** As many cameras as a list takes, with ids that fill it; the first ones are the longest. */
+/** As many cameras as a list takes, with ids that fill it. The longest ids come first. */
 const fullList = (): CameraList =>
   withCameras(
     NO_CAMERAS,
@@ -166,7 +165,7 @@ class Scales extends MemoryTable {
   override async transact(partition: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
     await this.#sdk.transact(partition, writes, AbortSignal.timeout(60_000)).catch(() => undefined);
     const opensStripe = writes.some(({ kind, rowKey }) => kind !== 'insert' && rowKey === SEALED_KEY);
-    // Also if it is refused.
+    // Even if storage refuses it.
     this.weights.push({ bytes: this.#bytes, operations: writes.length, opensStripe });
     return super.transact(partition, writes);
   }
@@ -236,7 +235,7 @@ describe('a transaction stays inside the limits of Table Storage', () => {
     expect(new Set(await moving.record(messages))).toEqual(new Set(['recorded']));
     expect(table.heaviest(), 'the test is at the limits').toBeGreaterThan(900_000);
     const opening = table.weights.filter(({ opensStripe }) => opensStripe);
-    // Also the row of the stripe, that of stripe 0, and `day sealed`.
+    // With the row of the stripe, the row of stripe 0, and `day sealed`.
     expect(opening.map(({ operations }) => operations)).toEqual([100]);
     expect(table.heaviest(opening)).toBeGreaterThan(900_000);
     const { is, should } = await other.answered([...early, ...messages]);

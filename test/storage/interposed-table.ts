@@ -12,10 +12,10 @@ export interface TableRequest {
   readonly select?: readonly string[] | undefined;
 }
 
-/** What comes before a request is carried out, and may throw in its place. What it returns comes after it, and may take its answer away. */
+/** Runs before a request, and may throw in its place. The function that it returns runs after the request, and may lose its answer. */
 export type Turn = (request: TableRequest) => Promise<(() => void) | undefined | void>;
 
-/** A connection of one process to a table in memory, in front of which a test stands. */
+/** A connection of one process to a table in memory, with a test in front of it. */
 export class InterposedTable implements TableConnection {
   turn: Turn;
   readonly memory: MemoryTable;

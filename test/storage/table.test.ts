@@ -32,7 +32,7 @@ const outcome = async (run: () => Promise<unknown>): Promise<{ readonly ms: numb
   return settled;
 };
 
-/** Requests of a kind fail so many times first. */
+/** Requests of a kind fail some times first. */
 const failing = (wrong: TableRequest['kind'], times: number, error: Error): Turn => {
   let failed = 0;
   return async ({ kind }) => {

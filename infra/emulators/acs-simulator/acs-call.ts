@@ -21,8 +21,6 @@ export class AcsCall extends PhoneCall<object> {
   readonly #body: CreateCallBody;
   readonly #ids;
   readonly #plays = new Set<Play>();
-  /** Reports of keys that arrive after the end of the call. */
-  readonly #lateKeys: (() => void)[] = [];
   /** The context of the events about keys. */
   #keyContext: string | undefined;
   #keys = 0;
@@ -86,18 +84,18 @@ export class AcsCall extends PhoneCall<object> {
     const more = { sequenceId: this.#keys, tone: TONES[key] };
     const report = (afterMs = 0): void => this.#post(`${DTMF}ToneReceived`, { context, more, afterMs });
     if (reported === 'not understood') this.#post(`${DTMF}ToneFailed`, { result: [400, 8_500], context });
-    else if (reported === 'after the call') this.#lateKeys.push(() => report(this.pace.eventMs * 3));
+    else if (reported === 'after the call') this.reportLate(() => report(this.pace.eventMs * 3));
     else report();
   }
 
-  protected override onEnded(wasAnswered: boolean, why: Result | undefined): void {
+  protected override onEnded(why: Result | undefined): void {
     const { eventMs } = this.pace;
     const afterMs = why === undefined ? eventMs : 0;
     this.#cancelPlays();
     // ACS reports such an end twice at about the same time; only CreateCallFailed says why.
-    if (!wasAnswered) this.#post('CreateCallFailed', { result: why ?? CANCELED_BY_CALLER, afterMs });
+    const result = why ?? CANCELED_BY_CALLER;
+    if (this.answeredAt === undefined) this.#post('CreateCallFailed', { result, afterMs });
     this.#post('CallDisconnected', { afterMs });
-    for (const report of this.#lateKeys) report();
     if (this.scenario.reordered === true) this.#post('CallConnected', { afterMs: eventMs * 2 });
   }
 

@@ -10,16 +10,9 @@ import type { Result } from '../phone-network/scenarios.ts';
 /** The wire protocol that the SDK speaks. */
 export const API_VERSION = '2026-03-12';
 
-/** Of a text that ACS speaks. */
-const MOST_CHARACTERS = 4_000;
-
 const MOST_SKEW_MS = 15 * 60_000;
 
-/**
- * The fault of a request's HMAC signature; undefined: the signature is right.
- *
- * @param accessKey base64, as in the connection string
- */
+/** The fault of a request's HMAC signature; undefined: the signature is right. */
 export const signatureFault = (
   request: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
   body: string,
@@ -70,7 +63,6 @@ export const createCallBody = z
     'needs either sourceCallerIdNumber or teamsAppSource',
   );
 
-/** A request for a call. */
 export type CreateCallBody = z.infer<typeof createCallBody>;
 
 /** The body of `POST /calling/callConnections/{id}:play`. */
@@ -79,7 +71,7 @@ export const playBody = z.strictObject({
     z.strictObject({
       kind: z.literal('text'),
       text: z.strictObject({
-        text: z.string().min(1).max(MOST_CHARACTERS),
+        text: z.string().min(1).max(4_000),
         sourceLocale: z.literal('en-US'),
         voiceKind: z.enum(['female', 'male']),
       }),
@@ -91,7 +83,6 @@ export const playBody = z.strictObject({
   operationContext: z.string().max(5_000).optional(),
 });
 
-/** A request to speak. */
 export type PlayBody = z.infer<typeof playBody>;
 
 /** The body of `POST /calling/callConnections/{id}:startContinuousDtmfRecognition`. The SDK names the callee there without a kind. */

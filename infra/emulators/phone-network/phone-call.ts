@@ -57,6 +57,9 @@ interface Speech {
   isComplete: boolean;
 }
 
+/** `network`: the callee was not reached, or a limit of the provider ended the call. */
+type EndedBy = 'app' | 'callee' | 'network';
+
 /** A call as the log of the simulator tells it. */
 export type CallStory = ReturnType<PhoneCall['told']>;
 
@@ -71,8 +74,7 @@ export abstract class PhoneCall<Event = never> {
   readonly to: string;
   readonly hasLine: boolean;
   readonly createdAt = Date.now();
-  /** `network`: the callee was not reached, or a limit of the provider ended the call. */
-  endedBy: 'app' | 'callee' | 'network' | undefined;
+  endedBy: EndedBy | undefined;
   protected readonly pace: Pace;
   protected readonly scenario;
   protected rangAt: number | undefined;
@@ -82,6 +84,7 @@ export abstract class PhoneCall<Event = never> {
   readonly #parts: CallParts & ProviderParts<Event>;
   readonly #story: StoryLine[] = [];
   readonly #speeches: Speech[] = [];
+  readonly #lateReports: (() => void)[] = [];
   /** Keys that the callee pressed before the service listened. */
   readonly #unheard: KeyPress[] = [];
   #isListening = false;
@@ -93,11 +96,10 @@ export abstract class PhoneCall<Event = never> {
     this.scenario = scenarioOf(parts.to);
   }
 
-  /** The phone begins to ring. */
   protected onRinging(): void {}
   protected abstract onAnswered(): void;
   /** @param why undefined: the service hung up before an answer, or the call was answered */
-  protected abstract onEnded(wasAnswered: boolean, why: Result | undefined): void;
+  protected abstract onEnded(why: Result | undefined): void;
   /** The callee presses a key, and the service listens. */
   protected abstract onKey(press: KeyPress): void;
 
@@ -121,19 +123,18 @@ export abstract class PhoneCall<Event = never> {
   }
 
   /** Closes the line. Nothing that was planned happens after that. */
-  end(by: 'app' | 'callee' | 'network', why?: Result): void {
+  end(by: EndedBy, why?: Result): void {
     if (this.#state === 'ended') return;
-    const wasAnswered = this.#state === 'connected';
     this.#state = 'ended';
     this.endedAt = Date.now();
     this.endedBy = by;
     this.stop();
     this.silence();
     this.#parts.print(`${this.to}: the line is closed`);
-    this.onEnded(wasAnswered, why);
+    this.onEnded(why);
+    for (const report of this.#lateReports) report();
   }
 
-  /** Nothing more happens. */
   stop(): void {
     this.timeline.clear();
   }
@@ -161,6 +162,11 @@ export abstract class PhoneCall<Event = never> {
     };
     const [answer] = await Promise.all(Array.from({ length: this.scenario.copies ?? 1 }, post));
     return answer;
+  }
+
+  /** Reports after the end of the call. */
+  protected reportLate(report: () => void): void {
+    this.#lateReports.push(report);
   }
 
   /** The callee begins to hear a text, and does what the scenario says. @param over is called at the end of the whole text */

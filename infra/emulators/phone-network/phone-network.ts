@@ -33,12 +33,6 @@ export interface Errors {
   readonly ofScenario: (code: ErrorCode) => ErrorCode;
 }
 
-/** How a scenario spoils a request. */
-interface Spoiled {
-  readonly reply: Reply;
-  readonly isCarriedOut: boolean;
-}
-
 /** The simulated telephone network: its lines, its calls, and the faults of requests. */
 export class PhoneNetwork<Call extends PhoneCall = PhoneCall> {
   /** Undefined: the app is set up right. */
@@ -148,7 +142,8 @@ export class PhoneNetwork<Call extends PhoneCall = PhoneCall> {
     return { status: code[0], body: this.#errors.bodyOf(code, message) };
   }
 
-  #spoil(to: string, kind: RequestKind): Spoiled | undefined {
+  /** How the scenario of a number spoils its next request. */
+  #spoil(to: string, kind: RequestKind): { reply: Reply; isCarriedOut: boolean } | undefined {
     const { faults } = scenarioOf(to);
     const planned = faults?.[kind] ?? [];
     const earlier = this.#requests.get(`${kind} ${to}`) ?? 0;

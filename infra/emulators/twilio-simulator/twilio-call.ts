@@ -6,7 +6,7 @@ import type { PostEvent } from '../phone-network/deliveries.ts';
 import { type CallParts, PhoneCall } from '../phone-network/phone-call.ts';
 import type { KeyPress, Result } from '../phone-network/scenarios.ts';
 import { type Ending, endingOf } from './codes.ts';
-import { type Instructions, parseTwiml, TwimlError } from './twiml.ts';
+import { type Instructions, twiml, wholeNumber } from './twiml.ts';
 
 /** The states of a call, as Twilio names them. */
 type Status = 'queued' | 'initiated' | 'ringing' | 'in-progress' | 'completed' | 'canceled' | Ending['status'];
@@ -17,12 +17,6 @@ export type Form = Readonly<Record<string, string>>;
 /** The events that a request for a call may name. */
 export const STATUS_EVENTS: ReadonlySet<string> = new Set(['initiated', 'ringing', 'answered', 'completed']);
 
-const seconds = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d{1,6}$/)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max);
 const webhookUrl = z
   .string()
   .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), '21205: not a valid URL');
@@ -37,8 +31,8 @@ export const createForm = z.strictObject({
   Twiml: z.string().max(4_000, '32018: the instructions are too long').optional(),
   StatusCallback: webhookUrl.optional(),
   StatusCallbackMethod: z.literal('POST').optional(),
-  Timeout: seconds(5, 600).prefault('60'),
-  TimeLimit: seconds(1, 86_400).prefault('14400'),
+  Timeout: wholeNumber(5, 600).prefault('60'),
+  TimeLimit: wholeNumber(1, 86_400).prefault('14400'),
 });
 
 interface TwilioCallParts extends CallParts {
@@ -52,11 +46,7 @@ const RANG_OUT: Result = [487, 10_004];
 const rfc2822 = (at: number | undefined): string | null =>
   at === undefined ? null : new Date(Math.floor(at / 1_000) * 1_000).toUTCString().replace('GMT', '+0000');
 
-const absolute = (url: string, base: string): string => {
-  const { href } = URL.parse(url) ?? URL.parse(url, base) ?? {};
-  if (href === undefined) throw new TwimlError('an address is wrong');
-  return href;
-};
+const absolute = (url: string, base: string): string => (URL.parse(url) ?? URL.parse(url, base))?.href ?? url;
 
 /** A call of Twilio: it carries out instructions in TwiML, fetches others, and posts its status. */
 export class TwilioCall extends PhoneCall<Form> {
@@ -64,8 +54,6 @@ export class TwilioCall extends PhoneCall<Form> {
   readonly #request: z.output<typeof createForm>;
   /** The states that are posted. The end is always posted. */
   readonly #events: ReadonlySet<string>;
-  /** Keys that arrive after the end of the call. */
-  readonly #lateKeys: (readonly [url: string, form: Form])[] = [];
   #status: Status = 'queued';
   #ending: Ending | undefined;
   #sequence = 0;
@@ -123,18 +111,17 @@ export class TwilioCall extends PhoneCall<Form> {
   }
 
   protected override onAnswered(): void {
-    const { Url: url, Twiml: twiml = '', TimeLimit: limit } = this.#request;
+    const { Url: url, Twiml: text = '', TimeLimit: limit } = this.#request;
     this.#enter('in-progress');
     this.timeline.after(limit * 1_000, () => this.end('network'));
-    if (url === undefined) this.timeline.after(this.pace.eventMs, () => this.#instruct(twiml, ''));
+    if (url === undefined) this.timeline.after(this.pace.eventMs, () => this.#instruct(text, ''));
     else void this.#fetch(url, 'instructions');
   }
 
-  protected override onEnded(wasAnswered: boolean, why: Result | undefined): void {
+  protected override onEnded(why: Result | undefined): void {
     this.#run += 1;
     this.#ending = why && endingOf(why);
-    this.#enter(wasAnswered ? 'completed' : (this.#ending?.status ?? 'canceled'));
-    for (const [url, form] of this.#lateKeys) void this.report('key', url, form, this.pace.eventMs * 3);
+    this.#enter(this.answeredAt !== undefined ? 'completed' : (this.#ending?.status ?? 'canceled'));
   }
 
   protected override onKey({ key, reported }: KeyPress): void {
@@ -143,7 +130,7 @@ export class TwilioCall extends PhoneCall<Form> {
     if (reported === 'not understood') return;
     const form = { ...this.#form(), Digits: key };
     if (reported === 'after the call') {
-      this.#lateKeys.push([url, form]);
+      this.reportLate(() => void this.report('key', url, form, this.pace.eventMs * 3));
       this.#hush();
       this.timeline.after(this.pace.eventMs, () => this.end('network'));
     } else void this.#fetch(url, 'key', 'ContinuousDtmfRecognitionToneReceived', form);
@@ -166,18 +153,15 @@ export class TwilioCall extends PhoneCall<Form> {
     return this.#instruct(answer.body, url);
   }
 
-  #instruct(twiml: string, base: string): void {
+  #instruct(text: string, base: string): void {
     this.#hush();
-    try {
-      this.#carryOut(parseTwiml(twiml), base);
-    } catch (error) {
-      if (!(error instanceof TwimlError)) throw error;
-      this.#complain(base, 200, `12100: ${error.message}`);
-      this.end('network');
-    }
+    const { data, error } = twiml.safeParse(text);
+    if (data !== undefined) return this.#carryOut(data, base);
+    this.#complain(base, 200, `12100: ${z.prettifyError(error)}`);
+    return this.end('network');
   }
 
-  #carryOut({ say, gather, redirect }: Instructions, base: string): void {
+  #carryOut({ Gather: gather, Say: say = gather?.Say, Redirect: redirect }: Instructions, base: string): void {
     const run = this.#run;
     const proceed = (): void => {
       if (run !== this.#run) return;
@@ -189,7 +173,7 @@ export class TwilioCall extends PhoneCall<Form> {
     };
     const listen = (): void => {
       if (gather === undefined) proceed();
-      else this.timeline.after(gather.timeoutSeconds * (this.pace.secondMs ?? 1_000), proceed);
+      else this.timeline.after(gather.timeout * (this.pace.secondMs ?? 1_000), proceed);
     };
     if (gather !== undefined) {
       this.#keysTo = absolute(gather.action, base);

@@ -93,14 +93,13 @@ const auditOnce = async (table: Table, day: Day): Promise<Pass> => {
     return { row, closed: false, events: 0, answers: 0, unreadable: [], differing };
   }
   const closed = row.closes !== undefined && row.closes <= now();
-  const counted: Counted[] = [];
-  const unreadable: UnreadableRow[] = [];
+  const ofShards: Awaited<ReturnType<typeof countedEvents>>[] = [];
   for (const { partition, generation } of shards) {
     if (generation !== row.generation) continue;
-    const own = await (closed ? countedSamples : countedEvents)(table, partition, day);
-    counted.push(...own.counted);
-    unreadable.push(...own.unreadable);
+    ofShards.push(await (closed ? countedSamples : countedEvents)(table, partition, day));
   }
+  const counted = ofShards.flatMap((own) => own.counted);
+  const unreadable = ofShards.flatMap((own) => own.unreadable);
   const [reader, fromEvents] = [new Reader(table, new Days(table, 1, SILENT)), answersOf(day, counted)];
   // For an answer that does not follow from events, or does not say from which.
   const versionsOfDay = counted.reduce((sum, { version }) => sum + hashOf(version), 0);

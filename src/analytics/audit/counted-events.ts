@@ -38,7 +38,6 @@ export interface Counted {
   readonly version: string;
 }
 
-/** What the rows of a shard count. */
 interface CountedRows {
   readonly counted: readonly Counted[];
   readonly unreadable: UnreadableRow[];

@@ -279,7 +279,7 @@ class DayRewrite {
       },
       stripe,
     });
-    const committer = new ShardCommitter(writer, { limit: this.#committing });
+    const committer = new ShardCommitter(writer, this.#committing);
     this.#committers.set(name, committer);
     return committer;
   }

@@ -7,7 +7,6 @@ import type { Table } from '../../storage/table.ts';
 import { DAY_KEY } from '../rows/keys.ts';
 import { type StripeDetail, stripeProperties, type StripeRow, stripeRowFrom } from '../rows/stripe-row.ts';
 import { inStripe, readSealed, readStripes, type RowRequest, stateFrom, type StripeRows } from '../rows/stripes.ts';
-import type { StripeNames } from './activity-sum.ts';
 
 /** A shard of a day, to read from. */
 export interface ReadingSource {
@@ -21,24 +20,17 @@ export interface ReadingSource {
   readonly demandCurrent: (mark: number) => Promise<unknown>;
 }
 
-/** The rows of one stripe. */
 export interface StripeReading {
   readonly stripe: number;
   /** Of its `day` row, the requested properties. */
   readonly day: StripeRow;
+  readonly categories: readonly string[];
   /** By key in stripe 0. Rows that are not stored are left out. */
   readonly rows: ReadonlyMap<string, StoredRow>;
 }
 
 /** How often a missing `day` row is read again: its first commit, or a rewrite, may come between two reads. */
 const TRIES = 3;
-
-/** The names for the indexes in the rows of a stripe, as far as requested. */
-export const namesIn = ({ stripe, day: { tally, cameras } }: StripeReading): StripeNames => ({
-  stripe,
-  categories: [...tally.categories.keys()],
-  ids: cameras.ids,
-});
 
 /**
  * Reads counter rows of a shard, each as of one moment over all stripes, and after them its `day` rows.
@@ -72,9 +64,11 @@ export const readShard = async (
   }
   return Array.from(days, ([stripe, row]) => {
     const own = requests.map(({ key }, index) => [key, rows[index]?.get(stripe)] as const);
+    const day = stripeRowFrom(row, detail);
     return {
       stripe,
-      day: stripeRowFrom(row, detail),
+      day,
+      categories: [...day.tally.categories.keys()],
       rows: new Map(own.flatMap(([key, stored]) => (stored === undefined ? [] : [[key, stored]]))),
     };
   });

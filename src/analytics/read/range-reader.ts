@@ -3,18 +3,110 @@ import { contributionOf } from '../model/camera-event.ts';
 import { hourOfMinute, microsecondOfMinute } from '../model/day.ts';
 import { instantFrom, sortableInstant } from '../model/instant.ts';
 import type { DayPiece, PartialMinute } from '../model/period.ts';
-import type { Tally } from '../model/tally.ts';
-import { bucketProperties, bucketsFrom } from '../rows/buckets.ts';
+import { EMPTY_TALLY, plus, sumOf, type Tally } from '../model/tally.ts';
+import { indexesIn, unionOf } from '../rows/bitset.ts';
+import { type Bucket, bucketProperties, bucketsFrom } from '../rows/buckets.ts';
 import { cameraProperties, cameraRowFrom, minutesOf } from '../rows/camera-row.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
 import { cameraKey, DAY_KEY, eventsOfMinute, hourKey, parseEventKey } from '../rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, sampleRows, samplesOf, SECOND, secondOf } from '../rows/minute-row.ts';
-import type { RowRequest } from '../rows/stripes.ts';
-import { ActivitySum } from './activity-sum.ts';
-import { demandCurrentStill, namesIn, readShard, type ReadingSource, type StripeReading } from './counter-page.ts';
+import type { StoredSample } from '../rows/minute-row.ts';
+import { listsTooShort } from '../rows/stripe-row.ts';
+import { inStripe, type RowRequest } from '../rows/stripes.ts';
+import { ByteReader, TallySum } from '../rows/tally-bytes.ts';
+import { demandCurrentStill, readShard, type ReadingSource, type StripeReading } from './counter-page.ts';
 
 // Which rows a piece of a period is read from, and what that costs, is in the README, under Reading. All of one event is in one row of a
 // piece, and each row is read as of one moment over all stripes, so no event is ever half visible.
+
+/** The sum of one stripe, by the indexes of its categories and cameras, whose names are kept beside it. */
+interface StripeSum {
+  readonly stripe: number;
+  readonly categories: readonly string[];
+  readonly ids: readonly string[];
+  readonly tally: TallySum;
+  readonly cameras: Set<number>;
+  active: Uint8Array;
+}
+
+/**
+ * Adds up what the rows of a shard say of one piece of a day: of each stripe by the indexes of cameras and categories, which are named
+ * last. Lists are only appended to, so lists that were read later than the rows do as well.
+ */
+export class ActivitySum {
+  readonly #partition: string;
+  readonly #stripes: ReadonlyMap<number, StripeSum>;
+  /** The sum by name. */
+  #named: Tally = EMPTY_TALLY;
+  readonly #cameras = new Set<string>();
+
+  constructor(partition: string, stripes: readonly StripeReading[]) {
+    this.#partition = partition;
+    this.#stripes = new Map(
+      stripes.map(({ stripe, categories, day }) => {
+        const { ids } = day.cameras;
+        const sum = { tally: new TallySum(), cameras: new Set<number>(), active: new Uint8Array() };
+        return [stripe, { stripe, categories, ids, ...sum }];
+      }),
+    );
+  }
+
+  /** Adds a bucket of the row with a key; undefined: nothing happened in it. */
+  addBucket(stripe: number, key: string, bucket: Bucket | undefined): void {
+    const own = bucket && this.#add(stripe, key, bucket.tally);
+    if (own !== undefined) own.active = unionOf(own.active, bucket?.active ?? own.active);
+  }
+
+  /** Adds a sample of the row with a key. */
+  addSample(stripe: number, key: string, { tally, cameraIndex }: StoredSample): void {
+    this.#add(stripe, key, tally)?.cameras.add(cameraIndex);
+  }
+
+  #add(stripe: number, key: string, tally: Uint8Array): StripeSum | undefined {
+    const own = this.#stripes.get(stripe);
+    const row = { partitionKey: this.#partition, rowKey: inStripe(key, stripe) };
+    decodingRow(row, () => own?.tally.add(new ByteReader(tally)));
+    return own;
+  }
+
+  /** Adds a tally, and the cameras that sent its events. */
+  addTally(tally: Tally, cameras: Iterable<string>): void {
+    this.#named = plus(this.#named, tally);
+    for (const cameraId of cameras) this.#cameras.add(cameraId);
+  }
+
+  tally(): Tally {
+    const ofStripes = Array.from(this.#stripes.values(), ({ stripe, tally, categories }) => {
+      const named = tally.named(categories);
+      if (named === undefined) throw listsTooShort(this.#partition, stripe);
+      return named;
+    });
+    return sumOf([...ofStripes, this.#named]);
+  }
+
+  /** The distinct cameras. Looks up their ids: ask only if they are needed. */
+  cameras(): ReadonlySet<string> {
+    const cameras = new Set(this.#cameras);
+    for (const own of this.#stripes.values()) {
+      for (const index of this.#indexesOf(own)) cameras.add(own.ids[index] ?? '');
+    }
+    return cameras;
+  }
+
+  countCameras(): number {
+    const [only, ...others] = this.#stripes.values();
+    // With one stripe the indexes are enough. A minute series of a network would look up more than a million ids.
+    if (only === undefined || others.length > 0 || this.#cameras.size > 0) return this.cameras().size;
+    return this.#indexesOf(only).size;
+  }
+
+  /** The indexes of the cameras of a stripe, each of which its list has. */
+  #indexesOf({ stripe, cameras, active, ids }: StripeSum): ReadonlySet<number> {
+    const indexes = new Set([...indexesIn(active), ...cameras]);
+    for (const index of indexes) if (index >= ids.length) throw listsTooShort(this.#partition, stripe);
+    return indexes;
+  }
+}
 
 /** What all cameras of a shard did in disjoint pieces of the day, in their order. @throws {DayMoved} */
 export const readPieces = async (
@@ -36,10 +128,9 @@ export const readPieces = async (
     const ofHours = requests.map(({ key }) => [key, rows.get(key)] as const);
     return { stripe, day, hours: new Map(ofHours.map(([key, row]) => [key, row && bucketsFrom(row)])) };
   });
-  const names = stripes.map(namesIn);
   return Promise.all(
     pieces.map(async (piece) => {
-      const sum = new ActivitySum(source.partition, names);
+      const sum = new ActivitySum(source.partition, stripes);
       for (const { stripe, day, hours: minutesIn } of decoded) {
         if (piece.whole) sum.addTally(day.tally, day.cameras.ids);
         for (const hour of piece.hours) sum.addBucket(stripe, DAY_KEY, day.hours.get(hour));
@@ -76,10 +167,9 @@ export const readPiecesOfCamera = async (
     );
     return [{ camera, minutes: new Map(minutes) }];
   });
-  const names = stripes.map(namesIn);
   return Promise.all(
     pieces.map(async (piece) => {
-      const sum = new ActivitySum(source.partition, names);
+      const sum = new ActivitySum(source.partition, stripes);
       await Promise.all(
         piece.partialMinutes.map(async (partial) => addSamples(sum, source, stripes, partial, cameraId)),
       );

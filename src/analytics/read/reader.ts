@@ -7,27 +7,25 @@ import { piecesOf, type DayPiece, type Period } from '../model/period.ts';
 import { shardOf } from '../model/shard.ts';
 import { stepsOf, type Step } from '../model/steps.ts';
 import { GrowingTally, sumOf, type Tally } from '../model/tally.ts';
-import { StorageTrouble } from '../../storage/errors.ts';
+import { decodingRow, StorageTrouble } from '../../storage/errors.ts';
+import type { StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { DayMoved } from '../errors.ts';
 import { CAMERA_DAY_PROPERTIES, cameraDayFrom } from '../rows/camera-row.ts';
 import { ACCURACY, type StoredDay } from '../rows/day-row.ts';
 import type { Days } from '../rows/days.ts';
-import { cameraKey, shardPartition } from '../rows/keys.ts';
-import type { ActivitySum } from './activity-sum.ts';
-import { camerasIn } from './camera-pages.ts';
+import { ALL_CAMERAS, cameraKey, parseCameraKey, shardPartition } from '../rows/keys.ts';
+import { parseStripe, readStripes } from '../rows/stripes.ts';
 import { demandCurrentStill, readShard, type ReadingSource } from './counter-page.ts';
 import { lastMinutesIn } from './last-minutes.ts';
-import { readPieces, readPiecesOfCamera } from './range-reader.ts';
+import { type ActivitySum, readPieces, readPiecesOfCamera } from './range-reader.ts';
 
-/** The counts of a period. */
 export interface Activity {
   readonly tally: Tally;
   /** The distinct cameras that sent events, ids ascending. */
   readonly activeCameras: readonly string[];
 }
 
-/** The counts of one step of a series. */
 export interface StepActivity {
   readonly period: Period;
   readonly tally: Tally;
@@ -201,39 +199,48 @@ export class Reader {
     for (let moves = 0; ; moves += 1) {
       const row = await read(async () => this.#days.find(day));
       try {
-        return await work(row === undefined ? [] : this.#sourcesOf(read, day, row), row);
+        const sources = Array.from({ length: row?.shards ?? 0 }, (_, shard): ReadingSource => ({
+          table: this.#table,
+          partition: shardPartition(day, shard, row?.generation),
+          read,
+          striped: this.#striped,
+          demandCurrent: async (mark) => row && this.#days.demandCurrent(day, row, mark),
+        }));
+        return await work(sources, row);
       } catch (error) {
         if (!(error instanceof DayMoved)) throw error;
         if (moves === MOVES) throw new StorageTrouble(0, { reason: 'day moved', cause: error });
       }
     }
   }
-
-  #sourcesOf(read: LimitFunction, day: Day, row: StoredDay): readonly ReadingSource[] {
-    return Array.from({ length: row.shards }, (_, shard) => ({
-      table: this.#table,
-      partition: shardPartition(day, shard, row.generation),
-      read,
-      striped: this.#striped,
-      demandCurrent: async (mark) => this.#days.demandCurrent(day, row, mark),
-    }));
-  }
 }
 
-/** The day's tally of each camera of a shard. The hours and the minutes of a camera are most of its row, and are not read. */
+const cameraOf = (row: StoredRow): string => decodingRow(row, () => parseCameraKey(parseStripe(row.rowKey).key));
+
+/**
+ * The day's tally of each camera of a shard. The rows of a camera in all stripes are neighbors, so a page has them together. Only the
+ * first camera of a later page may have rows before it, of an earlier moment or written since: those are read again together.
+ */
 const cameraTallies = async (
   source: ReadingSource,
 ): Promise<readonly (readonly [cameraId: string, tally: Tally])[]> => {
   const { table, partition } = source;
-  const found = await source.read(async () => {
-    const tallies: (readonly [string, Tally])[] = [];
-    for await (const [cameraId, rows] of camerasIn(table, partition, CAMERA_DAY_PROPERTIES)) {
-      tallies.push([cameraId, sumOf(rows.map(cameraDayFrom))]);
+  const select = CAMERA_DAY_PROPERTIES;
+  const tallies = new Map<string, Tally>();
+  await source.read(async () => {
+    let isLaterPage = false;
+    for await (const page of table.pages(partition, ALL_CAMERAS, { select })) {
+      let mayLackSome = isLaterPage;
+      for (const [id, own] of Map.groupBy(page, cameraOf)) {
+        const rows = mayLackSome ? [...(await readStripes(table, partition, cameraKey(id), select)).values()] : own;
+        tallies.set(id, sumOf(rows.map(cameraDayFrom)));
+        mayLackSome = false;
+      }
+      isLaterPage = true;
     }
-    return tallies;
   });
   await demandCurrentStill(source);
-  return found;
+  return [...tallies];
 };
 
 const tallyOfShard = async (source: ReadingSource): Promise<Tally> => {

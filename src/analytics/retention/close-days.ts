@@ -31,7 +31,6 @@ const RUN_MS = 20 * 60_000;
 /** Requests at the same time: few, so that they do not slow down recording and answering. */
 const PARALLEL_REQUESTS = 8;
 
-/** What closing days needs. */
 export interface ClosingDependencies {
   readonly table: Table;
   readonly days: Days;

@@ -13,7 +13,6 @@ export const ACCURACY = 1;
 
 /** The one row of a day in the table's partition `days`. */
 interface DayRow {
-  /** How many shards the day has. */
   readonly shards: number;
   /** The generation of the day's rows that counts: the attempt that wrote them; 0: no rewrite did. */
   readonly generation: number;
@@ -29,7 +28,6 @@ interface DayRow {
   readonly accuracy: number;
 }
 
-/** A day's row and its version. */
 export interface StoredDay extends DayRow {
   readonly etag: string;
 }
@@ -58,7 +56,6 @@ const readHold = (properties: Properties): DayRow['hold'] => {
   return { owner, until };
 };
 
-/** What a day's row says. */
 export const dayRowFrom = (row: StoredRow): StoredDay =>
   decodingRow(row, () => {
     const { properties } = row;

@@ -2,7 +2,6 @@ import { unlessDamaged } from '../../storage/errors.ts';
 import type { KeyRange, StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 
-/** A row that cannot be decoded. */
 export interface UnreadableRow {
   readonly row: StoredRow;
   readonly damage: string;

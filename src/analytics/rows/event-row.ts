@@ -11,7 +11,6 @@ export interface EventRow {
   readonly facets: Facets;
 }
 
-/** The properties that {@link instantOf} reads. */
 export const INSTANT_PROPERTIES: readonly string[] = ['ts_utc'];
 
 /** The properties of a facet, whose time is in a second property. */
@@ -62,7 +61,6 @@ const readFlag = (value: unknown): boolean => {
 /** The instant of an event, from {@link INSTANT_PROPERTIES} alone. */
 export const instantOf = (row: StoredRow): Instant => decodingRow(row, () => readInstant(row.properties['ts_utc']));
 
-/** Reads an event row. */
 export const eventRowFrom = (row: StoredRow): EventRow =>
   decodingRow(row, () => {
     const { properties } = row;

@@ -22,7 +22,6 @@ export type StoredSample = Sample<Uint8Array>;
 /** A `minute|0815|30` row: the samples of each second of half a minute that has events, as {@link samplesOf} reads them. */
 export type MinuteRow = ReadonlyMap<number, Uint8Array>;
 
-/** A row without samples. */
 export const NO_SAMPLES: MinuteRow = new Map();
 
 /** A second in microseconds. */
@@ -53,7 +52,6 @@ export const sampleRows = (minute: number, from: number, to: number): readonly R
     ([key, seconds]) => ({ key, select: seconds.map((second) => numberedName(SAMPLES, second)) }),
   );
 
-/** The samples of a row that were read. */
 export const minuteRowFrom = (row: StoredRow): MinuteRow =>
   decodingRow(row, () => readNumberedBytes(SAMPLES, SECONDS, row.properties));
 

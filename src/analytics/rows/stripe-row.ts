@@ -29,10 +29,8 @@ export interface StripeRow extends StripeState {
   readonly cameras: CameraList;
 }
 
-/** A list without cameras. */
 export const NO_CAMERAS: CameraList = { ids: [], indexes: new Map(), texts: [] };
 
-/** A stripe that has no commit yet. */
 export const EMPTY_STRIPE: StripeRow = {
   stripes: 1,
   mark: 0,
@@ -54,7 +52,6 @@ const CAMERAS = 'cameras';
 export const listsTooShort = (partition: string, stripe: number): DamagedRow =>
   new DamagedRow(partition, inStripe(DAY_KEY, stripe), 'its lists lack a camera or a category that other rows have');
 
-/** Whether a list has room for more cameras. */
 export const hasRoom = ({ ids, texts }: CameraList, more: readonly string[]): boolean =>
   ids.length + more.length <= MAX_CAMERAS_PER_SHARD &&
   [...texts, ...more].reduce((length, text) => length + text.length + 1, 0) <= MAX_LIST;
@@ -100,7 +97,6 @@ export interface StripeDetail {
   readonly hours: readonly number[];
 }
 
-/** The properties to read for some detail. */
 export const stripeProperties = ({ tally, cameras, hours }: StripeDetail): readonly string[] => [
   ...STATE_PROPERTIES,
   ...(tally ? tallyPropertyNames(DAY_TALLY) : []),

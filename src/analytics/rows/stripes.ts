@@ -56,10 +56,8 @@ export interface StripeState {
   readonly mark: number;
 }
 
-/** The properties that {@link stateFrom} reads. */
 export const STATE_PROPERTIES: readonly string[] = [STRIPES, MARK];
 
-/** The state in a `day` row. */
 export const stateFrom = (row: StoredRow): StripeState =>
   decodingRow(row, () => {
     const properties = { [STRIPES]: 1, [MARK]: 0, ...row.properties };
@@ -125,12 +123,6 @@ export const sealWrites = (sealed: SealedRow, stripes: Iterable<number>, attempt
   })),
 ];
 
-/** The `day` rows of all stripes of a shard, and its `day sealed` row. */
-export interface ShardRows {
-  readonly stripes: StripeRows;
-  readonly sealed: SealedRow | undefined;
-}
-
 /**
  * Lists the `day` rows of all stripes of a shard, and then `day sealed`, which comes last.
  *
@@ -140,7 +132,7 @@ export const listStripes = async (
   table: Table,
   partition: string,
   select: readonly string[] = [],
-): Promise<ShardRows> => {
+): Promise<{ readonly stripes: StripeRows; readonly sealed: SealedRow | undefined }> => {
   const rows = await table.all(partition, stripesOf(DAY_KEY), { select: [...STATE_PROPERTIES, ATTEMPT, ...select] });
   const sealed = rows.find(({ rowKey }) => rowKey === SEALED_KEY);
   return { stripes: byStripe(rows), sealed: sealed && sealedFrom(sealed) };

@@ -41,7 +41,7 @@ const change = async (table: MemoryTable, rowKey: string, properties: NewPropert
   );
 const tally = (events: number): string => JSON.stringify({ events, reviewed: 0, annotated: 0, categories: {} });
 
-// What happens beside an audit or a rewrite, and when one is killed, is played in the world of counting.
+// The world of counting plays concurrent requests, and audits and rewrites that are killed.
 describe('damage is named, and a rewrite mends it', () => {
   const second = 'all cameras, 00:00:00 to 08:00:25.279840';
   it.each<readonly [string, Readonly<Record<string, NewProperties | 'deleted'>>, ...counters: string[]]>([

@@ -27,7 +27,7 @@ import { DAY } from '../oracle.ts';
 const EIGHT = 1_795_248_000_000_000n; // 2026-11-21T08:00:00Z
 const [FIRST, LAST] = [instantFrom(-62_135_596_800_000_000n), instantFrom(253_402_300_799_999_999n)];
 
-/** Instants, often on the boundary of a minute, an hour or a day of five days, or a microsecond beside it. */
+/** Instants, often on the boundary of a minute, an hour or a day of five days, or a microsecond before or after it. */
 const nearBoundaries = fc
   .record({
     into: fc.bigInt({ min: 20_776n * DAY, max: 20_781n * DAY }),

@@ -48,7 +48,7 @@ const answer = async (process: CountingProcess, { step, ...question }: Asked): P
   return step === undefined ? process.answer(question) : process.reader.series(period, step, question.cameraId);
 };
 
-/** Frames over two days at a fixed interval, of so many cameras in turn. */
+/** Frames over two days at a fixed interval, of some cameras in turn. */
 const network = (cameras: number, everyMicroseconds: bigint): readonly PlainMessage[] =>
   all(Number((2n * DAY) / everyMicroseconds)).map((index) =>
     frame(`ridge-${index % cameras}`, `f-${index}`, START + BigInt(index) * everyMicroseconds),
@@ -107,7 +107,7 @@ describe('the last minutes of cameras', () => {
     const messages = all(60).map((index) =>
       frame(`ridge-${index % 7}`, `f-${index}`, START + BigInt((index * 7_919_333_333) % 259_200_000_000) - 2n * DAY),
     );
-    // Both at the same time: they write into stripes of their own.
+    // Both at the same time, so each writes into its own stripe.
     await Promise.all(instances.map(async (one, at) => one.record(messages.filter((_, index) => index % 2 === at))));
     await Promise.all(instances.map(async (one, at) => one.record([frame('late', `l-${at}`, START + 5n * HOUR)])));
     for (const days of [1, 2, 3]) {
@@ -138,7 +138,7 @@ describe('the last minutes of cameras', () => {
     const storage = await recorded([frame('ridge-0', 'f-0'), frame('ridge-1', 'f-1', START + MINUTE)]);
     const counting = new CountingProcess(storage);
     await counting.record([frame('ridge-0', 'f-0')]);
-    // An instance that meets another one in its stripe moves to a new one.
+    // An instance that meets another instance in its stripe moves to a new stripe.
     if (stripe === 1) await new CountingProcess(storage).record([frame('ridge-0', 'other')]);
     const { reader } = new CountingProcess(storage);
     let isBetween = false;

@@ -69,7 +69,7 @@ it('a transaction writes nothing where nothing is new, folds the messages about 
     message({ time: START + 2n, annotations: { fire: 1 } }),
   ]);
   expect(folded.outcomes).toEqual(['recorded', 'superseded', 'recorded', 'unchanged']);
-  // A day row that is not as it was read shows at once that another writer is in the stripe. The last one is of a new stripe alone.
+  // A day row that is not as it was read shows at once that another writer is in the stripe. Only a new stripe has `day sealed`.
   const kinds = folded.writes.map(({ rowKey }) => rowKey.split('|')[0]);
   expect(kinds.join()).toBe('day,hour,minute,camera,event,day sealed');
 });

@@ -53,7 +53,7 @@ it('a steady stream of new frames takes one read a minute, and as few transactio
     frame(cameras[index % cameras.length] ?? '', `f-${index}`, at + (BigInt(index + 1) * SECOND) / 2n),
   );
   for (const one of frames.slice(0, 240)) await process.record([one]);
-  // The second half of each minute is looked for, once.
+  // A process looks for the second half of each minute once.
   expect(requests.toSorted()).toEqual([...all(2).map(() => 'get'), ...all(240).map(() => 'transact')]);
   requests = [];
   await process.record(frames.slice(240));
@@ -191,7 +191,7 @@ const ofEach = (eventId: string, more: Partial<PlainMessage> = {}) =>
   all(4).map((camera) => frame(`ridge-${camera}`, eventId, EIGHT, more));
 const second = ofEach('second');
 
-/** A frame of each camera in an hour, in a storage of its own, and then damage to a row. */
+/** A storage with a frame of each camera in an hour, and then damage to a row. */
 const damaged = async (rowKey: string, properties: NewProperties, partition = SHARD): Promise<MemoryStorage> => {
   const storage = new MemoryStorage();
   await storage.process().record(ofEach('first', { detections: { smoke: 1, fire: 1 } }));
@@ -298,7 +298,7 @@ describe('stripes', () => {
       told.push(...messages);
       await instances[index]?.record(messages);
     };
-    // Each finds another one in the first stripe with its second request.
+    // Each finds another instance in the first stripe with its second request.
     for (const round of ['a', 'b']) for (const index of instances.keys()) await record(index, `${round}${index}`);
     for (const key of [DAY_KEY, SEALED_KEY]) {
       const row = storage.memory.rows(SHARD).find(({ rowKey }) => rowKey === key);

@@ -12,7 +12,7 @@ import { DAY, Oracle } from '../oracle.ts';
 
 const EIGHT = START + 8n * HOUR;
 
-/** Changes a row, whatever its version. */
+/** Changes any version of a row. */
 const change = async ({ connection }: MemoryStorage, partition: string, rowKey: string, properties: NewProperties) =>
   connection.transact(partition, [{ kind: 'merge', rowKey, etag: ANY_VERSION, properties }]);
 
@@ -20,7 +20,7 @@ const change = async ({ connection }: MemoryStorage, partition: string, rowKey: 
 const announce = async (storage: MemoryStorage) =>
   change(storage, DAYS_PARTITION, DATE, { closes: '2001-01-01T00:00:00.000000Z' });
 
-/** A run of the timer long after the day, or so many microseconds after its start. @returns the lines that it logs */
+/** A run of the timer long after the day, or some microseconds after its start. @returns the lines that it logs */
 const run = async (storage: MemoryStorage, options: Partial<ClosingDependencies> = {}, after = 30_000n * DAY) => {
   vi.spyOn(Date, 'now').mockReturnValue(Number((START + after) / 1_000n));
   const lines: (readonly [event: string, fields: object | undefined])[] = [];
@@ -40,9 +40,9 @@ const withOneEvent = async (): Promise<MemoryStorage> => {
   return storage;
 };
 
-// What happens when days close while others record, and at every accident, is played in the world of counting.
+// The world of counting plays closings with concurrent requests and accidents.
 describe('a closed day', () => {
-  // With so many large counts a second overflows at about fifty frames.
+  // With these large counts a second overflows at about fifty frames.
   const many = Object.fromEntries(all(60).map((index) => [`c${index}`, 9_000 + index]));
   const crowded = EIGHT + 15n * MINUTE + 30n * SECOND;
   const periods = [
@@ -57,7 +57,7 @@ describe('a closed day', () => {
     async (stripe) => {
       const storage = new MemoryStorage();
       const [inSecond, inFirst] = [storage.process(), storage.process()];
-      // The second one to record takes the first one's stripe over, so the first one moves to another.
+      // The second process to record takes the first stripe over, so the other process moves to another stripe.
       const early = [2n, 3n].map((before) => frame('crowded', `early${before}`, crowded - before * SECOND));
       const few = [1n, 500_001n].map((into) => frame('ridge-1', `few${into}`, crowded + into));
       const crowd = all(80).map((at) =>

@@ -14,7 +14,7 @@ import { DAY } from '../oracle.ts';
 const WHOLE = { start: START, end: START + 2n * DAY };
 const frames = (from: bigint, cameras: number) => all(cameras).map((index) => frame(`ridge-${index}`, 'f', from));
 
-/** So many milliseconds passed by each of the clocks of a process. */
+/** Lets some milliseconds pass by each of the clocks of a process. */
 const passed = (byWall: number, bySteady: number): void => {
   vi.spyOn(Date, 'now').mockReturnValue(1_795_248_000_000 + byWall);
   vi.spyOn(performance, 'now').mockReturnValue(1_000 + bySteady);
@@ -24,7 +24,7 @@ const passed = (byWall: number, bySteady: number): void => {
 const change = async ({ connection }: MemoryStorage, properties: NewProperties) =>
   connection.transact(DAYS_PARTITION, [{ kind: 'merge', rowKey: DATE, etag: '*', properties }]);
 
-// What a lost row, a hold and a mark do is played in the world of counting.
+// The world of counting plays lost rows, holds and marks.
 describe('the shards of a day', () => {
   it('are as many as COUNTER_SHARDS says when its first event comes, and stay as many when that changes', async () => {
     const storage = new MemoryStorage();
@@ -48,7 +48,7 @@ describe('the shards of a day', () => {
       const claims = await Promise.allSettled(all(20).map(async () => days.claim(DATE)));
       expect(new Set(claims.map((claim) => claim.status))).toEqual(new Set([status]));
     }
-    // The one that failed; then none there, and what was written.
+    // The read that failed; then no row, and the row that was written.
     expect(reads).toHaveBeenCalledTimes(3);
     expect(writes).toHaveBeenCalledTimes(1);
   });

@@ -4,7 +4,6 @@ import type { Locator } from 'playwright-core';
 import { expect, it } from 'vitest';
 import * as z from 'zod/mini';
 
-import { accuracyText, notConfirmed, totalOf } from '../../../src/dashboard/browser/model/accuracy.ts';
 import {
   accuracySchema,
   activitySchema,
@@ -12,7 +11,14 @@ import {
   camerasSchema,
   seriesSchema,
 } from '../../../src/dashboard/browser/model/answers.ts';
-import { CATEGORY_MAPS, countOf, orderedCategories } from '../../../src/dashboard/browser/model/categories.ts';
+import {
+  accuracyText,
+  CATEGORY_MAPS,
+  countOf,
+  notConfirmed,
+  orderedCategories,
+  totalOf,
+} from '../../../src/dashboard/browser/model/categories.ts';
 import { NOON, TODAY, YESTERDAY } from '../answers.ts';
 import { CAMERAS, demoDays, frame, HOSTILE_IDS, hostileFrames } from './activity.ts';
 import { cellsOf, type Reader, setStage } from './stage.ts';
@@ -162,7 +168,7 @@ it('of 1,300 cameras all are in the file, 100 on the page on demand, 50 on paper
   await settled();
   expect(
     await page
-      .locator('.note')
+      .locator('.screen')
       .getByText(/^15 of 1,3/)
       .count(),
   ).toBe(1);

@@ -21,7 +21,6 @@ import { ask } from '../../http/asking.ts';
 import { NOON, PageAnswers } from '../answers.ts';
 
 const DAY_SECONDS = 86_400;
-const MOST_A_REQUEST = 5_000;
 
 /** A page may be open for hours: no frame is in the future. */
 const now = () => instantFromMilliseconds(NOON + DAY_SECONDS * 1_000);
@@ -67,14 +66,12 @@ export class PageService extends PageAnswers {
   }
 
   async record(messages: readonly unknown[]): Promise<void> {
-    for (let from = 0; from < messages.length; from += MOST_A_REQUEST) {
-      const { status, body } = await ask(this.#record.handler, '/api/events', {
-        method: 'POST',
-        headers: { 'content-type': 'application/cloudevents-batch+json' },
-        body: JSON.stringify(messages.slice(from, from + MOST_A_REQUEST)),
-      });
-      if (status !== 200) throw new Error(`Recording answered ${status}: ${JSON.stringify(body)}`);
-    }
+    const { status, body } = await ask(this.#record.handler, '/api/events', {
+      method: 'POST',
+      headers: { 'content-type': 'application/cloudevents-batch+json' },
+      body: JSON.stringify(messages),
+    });
+    if (status !== 200) throw new Error(`Recording answered ${status}: ${JSON.stringify(body)}`);
   }
 
   /** An endpoint's answer: `answer('analytics/cameras?date=2026-11-21')`. */

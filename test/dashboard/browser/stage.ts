@@ -1,4 +1,4 @@
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator } from 'playwright-core';
 import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { z } from 'zod';
 
@@ -51,44 +51,6 @@ const WATCH = `
   }
 `;
 
-interface Tab {
-  readonly page: Page;
-  /** What the page wrote to the console, and what it threw. */
-  readonly errors: string[];
-}
-
-/** A tab is used again: a new tab costs more than the page in it. The key is its options. */
-const idleTabs = new Map<string, Tab>();
-
-const openTab = async (options: BrowserContextOptions): Promise<Tab> => {
-  const context = await (await sharedBrowser()).newContext(options);
-  const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
-  const errors: string[] = [];
-  page.on('pageerror', (error) => errors.push(String(error)));
-  page.on('console', (message) => {
-    // The browser itself reports failed requests.
-    if (!message.text().startsWith('Failed to load resource')) errors.push(message.text());
-  });
-  await page.addInitScript(WATCH);
-  return { page, errors };
-};
-
-const emptyTab = async ({ page, errors }: Tab): Promise<void> => {
-  const context = page.context();
-  await page.evaluate('localStorage.clear(); sessionStorage.clear()');
-  for (const other of context.pages()) if (other !== page) await other.close();
-  // An empty page of the same site: for another site, the browser would start a process.
-  await page.goto(z.string().parse(await page.evaluate("URL.createObjectURL(new Blob([], { type: 'text/html' }))")));
-  await page.emulateMedia({ media: null, colorScheme: null, forcedColors: null });
-  await context.clearCookies();
-  const devtools = await context.newCDPSession(page);
-  // The history holds 50 entries, and then grows no more.
-  await devtools.send('Page.resetNavigationHistory');
-  await devtools.detach();
-  errors.splice(0);
-};
-
 interface ReaderOptions {
   /** The query of the page. */
   readonly search?: string;
@@ -101,13 +63,17 @@ export type Reader = Awaited<ReturnType<typeof openReader>>;
 
 /** Opens the page in Los Angeles. By its clock it is noon UTC, until {@link Reader.nextRound}. */
 export const openReader = async (url: string, { search = '', key, browser = {} }: ReaderOptions = {}) => {
-  const { viewport = { width: 1280, height: 900 }, ...rest } = browser;
-  const options = { locale: 'en-US', timezoneId: 'America/Los_Angeles', ...rest };
-  const kind = JSON.stringify(options);
-  const tab = idleTabs.get(kind) ?? (await openTab(options));
-  idleTabs.delete(kind);
-  const { page, errors } = tab;
-  if (viewport !== null) await page.setViewportSize(viewport);
+  const options = { locale: 'en-US', timezoneId: 'America/Los_Angeles', viewport: { width: 1280, height: 900 } };
+  const context = await (await sharedBrowser()).newContext({ ...options, ...browser });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const errors: string[] = [];
+  page.on('pageerror', (error) => errors.push(String(error)));
+  page.on('console', (message) => {
+    // The browser itself reports failed requests.
+    if (!message.text().startsWith('Failed to load resource')) errors.push(message.text());
+  });
+  await page.addInitScript(WATCH);
   const figure = (fact: string): Locator => page.locator(`[data-fact="${fact}"]`);
   /** Waits until the page has drawn all its answers. @returns the number of its questions */
   const settled = async (): Promise<unknown> => page.evaluate('questions.settled()');
@@ -144,10 +110,9 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
     /** Closes the page. It must not have written to the console, thrown an error, or broken its policy. */
     leave: async () => {
       const policy: unknown = await page.evaluate('[violations, window.harmed]');
-      const [written] = [[...errors], await emptyTab(tab)];
-      idleTabs.set(kind, tab);
+      await context.close();
       expect(policy, 'violations of the policy, and whether an id became code').toEqual([[], undefined]);
-      expect(written, 'the console').toEqual([]);
+      expect(errors, 'the console').toEqual([]);
     },
   };
 };

@@ -12,7 +12,7 @@ const oracle = new Oracle(messages);
 const SIZE = Math.ceil(messages.length / 6);
 const batches = Array.from({ length: 6 }, (_, index) => messages.slice(index * SIZE, (index + 1) * SIZE));
 
-/** What was acknowledged is there; when all is sent again, every answer is right. */
+/** Acknowledged messages are stored; when all are sent again, every answer is right. */
 const expectNothingLost = async (prefix: string, isAcknowledged: (batch: number) => boolean): Promise<void> => {
   const next = new CountingStorage(prefix).process();
   for (const [index, batch] of batches.entries()) {

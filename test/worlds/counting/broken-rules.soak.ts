@@ -97,8 +97,8 @@ const RULES_OF_REWRITING: Readonly<Partial<Record<Scenario, Rules>>> = {
       ['audit/rewrite.ts', 'await this.#reading.map(partitions, async (partition) => this.#seal(partition));\n', ''],
       [
         'audit/rewrite.ts',
-        'await this.#replay(partitions);\n',
-        'await this.#replay(partitions);\n      await this.#reading.map(partitions, async (partition) => this.#seal(partition));\n',
+        'await this.#replay(partitions);\n      // Its',
+        'await this.#replay(partitions);\n      await this.#reading.map(partitions, async (partition) => this.#seal(partition));\n      // Its',
       ],
     ],
     'a recorder heeds marks': [['rows/days.ts', 'if (mark === 0) return;', 'if (mark >= 0) return;']],

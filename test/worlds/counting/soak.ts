@@ -74,7 +74,7 @@ if (values.share !== undefined) {
     await interfere(scenario).catch((error: unknown) => console.log(`${scenario}: ${String(error)}`));
   }
 } else if (seeds === 1) {
-  const { broken, story } = await play(first, { isTold: true });
+  const { broken, story } = await play(first, true);
   console.log(story);
   for (const line of broken) console.log(`seed ${first}: ${line}`);
   process.exitCode = broken.length === 0 ? 0 : 1;
