@@ -4,20 +4,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { buildApp } from '../infra/build/bundle.ts';
-import {
-  type AcsSimulator,
-  type AcsSimulatorOptions,
-  startAcsSimulator,
-} from '../infra/emulators/acs-simulator/simulator.ts';
+import { type AcsSimulator, startAcsSimulator } from '../infra/emulators/acs-simulator/simulator.ts';
 import { startAzurite } from '../infra/emulators/azurite.ts';
 import { onFreePort } from '../infra/emulators/free-port.ts';
+import type { SimulatorOptions } from '../infra/emulators/phone-network/simulator.ts';
 import { ServiceProcess } from '../infra/emulators/service-process.ts';
 import { Between, type Rule } from '../test/harness/between.ts';
 import { buildCommands } from '../test/harness/built-command.ts';
 
 const HOST_JSON = fileURLToPath(new URL('../host.json', import.meta.url));
 
-/** An instance of the service in a process of its own. */
+/** A process with one instance of the service. */
 export interface Served {
   /** Without a slash at its end. */
   readonly url: string;
@@ -30,7 +27,7 @@ interface Built {
   readonly host: string;
 }
 
-/** What a benchmark starts, in processes of their own. All of it is ended, the last one first, when the benchmark is over. */
+/** Starts the processes of a benchmark, and ends them after it in reverse order. */
 export class Stage {
   readonly #ends: (() => Promise<unknown>)[] = [];
   static #built: Promise<Built> | undefined;
@@ -73,7 +70,7 @@ export class Stage {
     return proxy;
   }
 
-  async acs(pace: AcsSimulatorOptions['pace']): Promise<AcsSimulator> {
+  async acs(pace: SimulatorOptions['pace']): Promise<AcsSimulator> {
     const acs = await startAcsSimulator(pace === undefined ? {} : { pace });
     this.#ends.push(async () => acs.stop());
     return acs;

@@ -3,42 +3,42 @@ import { createRequire } from 'node:module';
 import { onFreePort } from './free-port.ts';
 import { ServiceProcess } from './service-process.ts';
 
-/** The account that every Azurite has: its name and key are public and documented. */
+/** The account of every Azurite. Its name and key are documented by Microsoft. */
 const ACCOUNT = 'devstoreaccount1';
 const ACCOUNT_KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 
 /**
- * Azurite saves its data and ends on SIGINT, but does not notice the end of its parent. This module, loaded before Azurite, turns
- * the loss of the IPC channel to the parent into a SIGINT.
+ * Azurite saves its data and ends on SIGINT, but does not notice the end of its parent. This module, loaded before Azurite, sends a SIGINT when the
+ * IPC channel to the parent closes.
  */
 const END_WITH_PARENT = 'data:text/javascript,process.once("disconnect",()=>process.emit("SIGINT"))';
 
 /** How to start Azurite. */
 export interface AzuriteOptions {
-  /** The port of 127.0.0.1 to listen on; a free one where it is not given. */
+  /** The port of 127.0.0.1 to listen on; undefined: a free port. */
   readonly port?: number;
-  /** The directory that keeps the tables between runs; in memory only where it is not given. */
+  /** The directory that keeps the tables between runs; undefined: they are in memory. */
   readonly dataDir?: string;
 }
 
-/** A running Azurite table service, a child process of this one. */
+/** A running Azurite table service, a child process. */
 export interface Azurite {
   /** For `TableServiceClient.fromConnectionString` with `allowInsecureConnection`, and for TABLES_CONNECTION_STRING. */
   readonly connectionString: string;
   readonly port: number;
   readonly pid: number | undefined;
-  /** Fulfils with the reason when the process has ended, asked to or not. */
+  /** Fulfils with the reason when the process has ended. */
   readonly exited: Promise<string>;
-  /** Saves the tables where they are kept, ends the process and waits until it has ended. */
+  /** Saves the tables, ends the process and waits for its end. */
   stop(): Promise<void>;
-  /** Ends the process at once; unsaved data is lost. */
+  /** Ends the process at once. Unsaved data is lost. */
   kill(): void;
 }
 
 /**
  * Starts the installed Azurite's table service and waits until it answers.
  *
- * @throws {Error} with Azurite's own output where it does not start
+ * @throws {Error} with Azurite's own output if it does not start
  * @example
  * const azurite = await startAzurite();
  * const tables = TableServiceClient.fromConnectionString(azurite.connectionString, { allowInsecureConnection: true });

@@ -1,10 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/**
- * The result of `work`, or `'late'` where it takes longer than this. The work itself goes on.
- *
- * @throws what `work` rejects with in time
- */
+/** The result of `work`, or `'late'` if it takes longer. Late work continues. */
 export const within = async <Result>(milliseconds: number, work: Promise<Result>): Promise<Result | 'late'> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<'late'>((resolve) => {
@@ -19,7 +15,7 @@ export const within = async <Result>(milliseconds: number, work: Promise<Result>
 
 const PAUSE_MILLISECONDS = 200;
 
-/** Probes again and again until there is a result; undefined where that takes longer than this. */
+/** Probes until there is a result; undefined if it takes longer. */
 export const polled = async <Result>(
   milliseconds: number,
   probe: () => Promise<Result | undefined>,

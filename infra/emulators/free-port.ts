@@ -1,10 +1,6 @@
 import { createServer, type Server } from 'node:net';
 
-/**
- * Makes a server listen on a port of 127.0.0.1, 0 for any, and gives the port.
- *
- * @throws where the port is in use
- */
+/** Makes a server listen on a port of 127.0.0.1, 0 for any, and returns the port. @throws {Error} if the port is in use */
 export const listenOn = (server: Server, port: number): Promise<number> =>
   new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -15,10 +11,10 @@ export const listenOn = (server: Server, port: number): Promise<number> =>
     });
   });
 
-/** Systems choose higher ones for whoever asks for any port, and for the near end of connections: nobody gets one of these by accident. */
+/** Operating systems give higher ports to processes that ask for any port, and to the near end of connections. */
 const [LEAST_PORT, MOST_PORT] = [20_000, 32_767];
 
-/** A TCP port of 127.0.0.1 that no process listens on now. Only another caller of this may take it before it is used. */
+/** A TCP port of 127.0.0.1 that no process listens on now. Only another caller of this function may use it first. */
 export const freePort = async (): Promise<number> => {
   for (;;) {
     const port = LEAST_PORT + Math.floor(Math.random() * (MOST_PORT - LEAST_PORT + 1));
@@ -26,10 +22,9 @@ export const freePort = async (): Promise<number> => {
   }
 };
 
-/** Another process may take the free port before it is used. */
 const ATTEMPTS = 3;
 
-/** Starts something on a free port, on another one if this one was taken meanwhile. */
+/** Starts something on a free port, and tries another port if a process has taken the first in the meantime. */
 export const onFreePort = async <Started>(start: (port: number) => Promise<Started>): Promise<Started> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -41,7 +36,7 @@ export const onFreePort = async <Started>(start: (port: number) => Promise<Start
   }
 };
 
-/** True where no process listens on this TCP port of 127.0.0.1 now. */
+/** Whether no process listens on this TCP port of 127.0.0.1 now. */
 export const portIsFree = async (port: number): Promise<boolean> => {
   const server = createServer();
   try {

@@ -3,41 +3,41 @@ import { createInterface } from 'node:readline';
 
 import { within } from './deadline.ts';
 
-/** What to start, and how it says that it is ready. */
+/** How to start a process. */
 export interface ServiceStart {
-  /** For messages: who ended, who did not get ready. */
+  /** For messages. */
   readonly name: string;
   /** Arguments of Node: its own options, the script, the script's options. */
   readonly args: readonly string[];
-  /** All of the process's environment. */
+  /** The whole environment of the process. */
   readonly environment: NodeJS.ProcessEnv;
-  /** Its working directory; this process's own where it is not given. */
+  /** Its working directory; undefined: the same as of this process. */
   readonly cwd?: string;
-  /** Matches the line of its output that says it is ready. */
+  /** Matches the line of its output that says that it is ready. */
   readonly ready: RegExp;
-  /** Gets every line it prints, the first one included, and whether it came on stderr. */
+  /** Gets every line that it prints, and whether it came on stderr. */
   readonly onLine?: (line: string, isOnStderr: boolean) => void;
 }
 
-/** Most a service may take from its start to its ready line. */
+/** The longest time from the start to the ready line. */
 const READY_MILLISECONDS = 60_000;
 
-/** Most a service may take to end by itself before it is killed: longer than the functions host gives what is in flight, and the app's hooks. */
+/** Then a service that has not ended is killed. Longer than the functions host waits for requests in flight and the app's hooks. */
 const STOP_MILLISECONDS = 40_000;
 
-/** Most lines of a start that an error quotes. */
+/** How many lines of a start an error quotes. */
 const QUOTED_LINES = 20;
 
 /**
- * A Node process that serves something for this one, run by the same Node.
+ * A service in a child process, run by the same Node.
  *
- * It has an IPC channel only to end in good order when the channel closes, and so whenever this process ends, however that happens.
- * It is in a process group of its own: Ctrl-C in a terminal reaches only this process, which then stops its services one by one.
+ * Its IPC channel closes if this process ends for any reason; then the child ends in good order. It has its own process group: Ctrl-C in a terminal
+ * reaches only this process, which stops its services one by one.
  */
 export class ServiceProcess {
   readonly #child: ChildProcess;
   readonly #name: string;
-  /** Fulfils with what to say about it once the process has ended and all its output has been read. Never rejects. */
+  /** Fulfils with the reason when the process has ended and all its output has been read. */
   readonly exited: Promise<string>;
 
   private constructor({ name, args, environment, cwd }: ServiceStart) {
@@ -55,7 +55,7 @@ export class ServiceProcess {
   /**
    * Starts the process and waits until it says that it is ready.
    *
-   * @throws {Error} with the process's own last lines, where it ends or stays silent instead
+   * @throws {Error} with the last lines of the process, if it ends or is not ready in time
    */
   static async start(start: ServiceStart): Promise<ServiceProcess> {
     const service = new ServiceProcess(start);
@@ -83,7 +83,7 @@ export class ServiceProcess {
     return this.#child.pid;
   }
 
-  /** Asks it to end, waits until it has, and kills it where it does not. May be called again. */
+  /** Asks it to end, and kills it if it does not end in time. */
   async stop(): Promise<void> {
     if (this.#child.connected) this.#child.disconnect();
     if ((await within(STOP_MILLISECONDS, this.exited)) !== 'late') return;
@@ -92,13 +92,13 @@ export class ServiceProcess {
     await this.exited;
   }
 
-  /** Ends it at once, as a crash of its machine would. */
+  /** Ends it at once, like a crash. */
   kill(): void {
     this.#child.kill('SIGKILL');
   }
 
   async #untilExited(): Promise<string> {
-    // A child process's own 'close' event never comes once this side has disconnected the channel.
+    // The 'close' event of a child process never comes after this side has disconnected the channel.
     const outputs = [this.#child.stdout, this.#child.stderr].flatMap((stream) => (stream === null ? [] : [stream]));
     const allRead = Promise.all(outputs.map(async (stream) => new Promise((done) => stream.once('close', done))));
     const reason = await new Promise<string>((resolve) => {

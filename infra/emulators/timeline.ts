@@ -4,18 +4,18 @@ interface Step {
   readonly happen: () => void;
 }
 
-// A timer may fire a moment early.
+// A timer may fire this early.
 const EARLY_MS = 1;
 
 /**
- * What is to happen, in the order of its time. Timers of different lengths do not keep that order: if Node was busy when two were due, the later
- * one may fire first, by up to some 100 ms.
+ * Planned steps, in the order of their times. Timers of different lengths do not keep that order: if Node was busy when two were due, the later timer
+ * may fire first, by up to 100 ms.
  */
 export class Timeline {
   readonly #steps: Step[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  /** Something happens in so many milliseconds, after all that was to happen until then. */
+  /** Plans a step in this number of milliseconds, after all steps of the same time. */
   after(ms: number, happen: () => void): void {
     const at = Date.now() + ms;
     const place = this.#steps.findLastIndex((step) => step.at <= at) + 1;
@@ -23,7 +23,7 @@ export class Timeline {
     if (place === 0) this.#arm();
   }
 
-  /** Nothing more of it happens. */
+  /** Cancels all steps. */
   clear(): void {
     this.#steps.length = 0;
     clearTimeout(this.#timer);

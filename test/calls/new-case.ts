@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { alertTypeOf } from '../../src/calls/model/alert-types.ts';
 import { newNotificationId, parseCallId } from '../../src/calls/model/ids.ts';
 import type { Callee, NotificationRequest } from '../../src/calls/model/notification-request.ts';
+import type { CallResult } from '../../src/calls/model/phone-line.ts';
 import { parsePhoneNumber, type PhoneNumber } from '../../src/calls/model/phone-number.ts';
 import type { PhoneRules } from '../../src/calls/rules/policy.ts';
-import type { Attempt } from '../../src/calls/state/attempt.ts';
+import type { Attempt, AttemptEvent } from '../../src/calls/state/attempt.ts';
 import {
   type NewNotification,
   newNotification,
@@ -29,7 +30,7 @@ export const CALL_ID = must(parseCallId('call-1'));
 /** A text that is a phone number. */
 export const phoneNumber = (text: string): PhoneNumber => must(parsePhoneNumber(text));
 
-/** So many people with distinct numbers. @param from how many others come before them */
+/** People with distinct numbers. @param from how many others come before them */
 export const callees = (count: number, from = 0): readonly Callee[] =>
   Array.from({ length: count }, (_, index) => ({ number: phoneNumber(`+1206555${1_000 + from + index}`) }));
 
@@ -64,11 +65,11 @@ export const newCase = (
     at,
   );
 
-/** A notification of which a recipient is final. */
+/** A notification with a recipient that is final. */
 export const ended = (known: NotificationCase, index: number, state: FinalState, now = START): NotificationCase =>
   withRecipient(known, index, final(must(known.recipients[index]), state), now);
 
-/** A notification of which an attempt to reach a recipient is under way, or over. */
+/** A notification with an attempt to reach a recipient, under way or over. */
 export const calling = (known: NotificationCase, index: number, attempt: Attempt, now = START): NotificationCase => {
   const { number, wave } = must(known.recipients[index]);
   return withRecipient(known, index, { state: 'calling', number, wave, attempts: [attempt] }, now);
@@ -76,7 +77,7 @@ export const calling = (known: NotificationCase, index: number, attempt: Attempt
 
 const base = { id: 'a', line: 'acs', claimedAt: START, openThen: 0, callIds: [CALL_ID] };
 
-/** An attempt that an instance has claimed. Nothing is heard of its call. */
+/** An attempt that an instance has claimed, before any report of its call. */
 export const CLAIMED: Attempt = {
   ...base,
   state: 'claimed',
@@ -86,7 +87,7 @@ export const CLAIMED: Attempt = {
   checkAt: START + 25_000,
 };
 export const RINGING: Attempt = { ...base, state: 'ringing', placedAt: START };
-/** An attempt whose callee is spoken to. @param talk what else is known of the conversation */
+/** An attempt whose callee hears the message. @param talk further facts of the conversation */
 export const spokenTo = (talk: object = {}): Attempt => ({
   ...RINGING,
   state: 'speaking',
@@ -101,4 +102,27 @@ export const busy = (endedAt: number): Attempt => ({
   outcome: 'busy',
   code: 486,
   reason: 'busy',
+});
+
+// What the line reports of the call.
+const callId = CALL_ID;
+export const placed: AttemptEvent = { kind: 'placed', callId };
+export const connected: AttemptEvent = { kind: 'connected', callId };
+export const started: AttemptEvent = { kind: 'play started', callId };
+export const completed: AttemptEvent = { kind: 'play completed', callId, result: {}, speech: 0 };
+export const disconnected: AttemptEvent = { kind: 'disconnected', callId, result: { code: 200, subCode: 0 } };
+export const hungUp: AttemptEvent = { kind: 'hung up' };
+export const created = (failure: CallResult['failure']): AttemptEvent => ({
+  kind: 'create failed',
+  callId,
+  result: { failure, reason: failure },
+});
+export const notPlaced = (failure: CallResult['failure'], waitMs?: number): AttemptEvent => ({
+  kind: 'not placed',
+  result: { failure, reason: failure, waitMs },
+});
+export const key = (name: string, sequence = 1): AttemptEvent => ({
+  kind: 'tone received',
+  callId,
+  key: { key: name, sequence },
 });

@@ -3,17 +3,14 @@ import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 
-import {
-  type AcsSimulator,
-  type AcsSimulatorOptions,
-  startAcsSimulator,
-} from '../../infra/emulators/acs-simulator/simulator.ts';
+import { type AcsSimulator, startAcsSimulator } from '../../infra/emulators/acs-simulator/simulator.ts';
+import type { SimulatorOptions } from '../../infra/emulators/phone-network/simulator.ts';
 
 /** The code of ACS's error. */
 export const errorSchema = z.object({ error: z.object({ code: z.string() }) }).transform(({ error }) => error.code);
 
 /** A simulator that ends with the test. */
-export const startAcs = async (options?: AcsSimulatorOptions): Promise<AcsSimulator> => {
+export const startAcs = async (options?: SimulatorOptions): Promise<AcsSimulator> => {
   const acs = await startAcsSimulator(options);
   onTestFinished(() => acs.stop());
   return acs;

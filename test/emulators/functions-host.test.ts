@@ -1,10 +1,8 @@
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -13,12 +11,10 @@ import { z } from 'zod';
 import { bundle } from '../../infra/build/bundle.ts';
 import { type App, type AppOptions, startApp } from '../harness/app.ts';
 
-const BODY_LIMIT = 1_000;
-
 let directory: string;
 /** As locally: without keys. */
 let app: App;
-/** With a function key, a limit for bodies, and without schedules. */
+/** With a function key, without schedules. */
 let locked: App;
 
 const startRulesApp = (options: Partial<AppOptions> = {}, settings: Readonly<Record<string, string>> = {}) =>
@@ -32,8 +28,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'host-rules-'));
   const entry = fileURLToPath(new URL('fixtures/rules-app.ts', import.meta.url));
   await bundle({ entry, outfile: join(directory, 'main.cjs'), debug: true });
-  const settings = { FUNCTIONS_REQUEST_BODY_SIZE_LIMIT: `${BODY_LIMIT}` };
-  locked = await startRulesApp({ functionKey: 'k3y', masterKey: 'm4ster', runsSchedules: false }, settings);
+  locked = await startRulesApp({ functionKey: 'k3y', masterKey: 'm4ster', runsSchedules: false });
   app = await startRulesApp();
 });
 
@@ -41,8 +36,6 @@ afterAll(async () => {
   await Promise.all([app.stop(), locked.stop()]);
   await rm(directory, { recursive: true });
 });
-
-const long = (bytes: number): string => 'x'.repeat(bytes);
 
 const until = (condition: () => unknown): Promise<unknown> => vi.waitFor(condition, { timeout: 60_000, interval: 50 });
 
@@ -146,48 +139,6 @@ describe('what a function is told about a request', () => {
       duplex: 'half',
     });
     expect([streamed.body, streamed.headers['transfer-encoding']]).toEqual(['', 'chunked']);
-  });
-
-  it('nothing of a body over 100 MiB, or over what a setting says: that is an empty 500', async () => {
-    for (const [{ url }, limit] of [
-      [app, 100 * 1024 * 1024],
-      [locked, BODY_LIMIT],
-    ] as const) {
-      const headers = { 'content-length': limit + 1 };
-      const outgoing = httpRequest(`${url}/api/echo`, { method: 'POST', headers });
-      outgoing.flushHeaders();
-      const [response] = await once(outgoing, 'response');
-      outgoing.once('error', () => undefined).destroy();
-      expect(response.statusCode).toBe(500);
-    }
-  });
-
-  const GET = 'GET /api/echo HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n';
-
-  // As the web server of the real host answers each of them.
-  it.each([
-    ['a byte that is not ASCII, in UTF-8', `${GET}User-Agent: caf\u00e9\r\n\r\n`, 200, '"user-agent":"caf\u00e9"'],
-    ['a byte that is not UTF-8', Buffer.from(`${GET}User-Agent: caf\u00e9\r\n\r\n`, 'latin1'), 400, ''],
-    ['a character beyond Latin-1, which the library does not take', `${GET}User-Agent: \u20ac\r\n\r\n`, 500, ''],
-    ['a control character', `${GET}User-Agent: a\u0001b\r\n\r\n`, 200, '"user-agent":"a\\u0001b"'],
-    ['20 KB of headers', `${GET}X-Long: ${long(20_000)}\r\n\r\n`, 200, long(20_000)],
-    ['33 KB of headers', `${GET}X-Long: ${long(33_000)}\r\n\r\n`, 431, ''],
-    ['101 headers', `${GET}${'X-Same: 1\r\n'.repeat(99)}\r\n`, 431, ''],
-    ['a strange expectation', `${GET}Expect: tea\r\n\r\n`, 200, '"expect":"tea"'],
-    ["a client's own invocation id", `${GET}x-ms-invocation-id: mine\r\n\r\n`, 200, '"x-ms-invocation-id":"mine"'],
-    ['a URL of 9 KB', `GET /api/echo?${long(9_000)}${GET.slice(13)}\r\n`, 414, ''],
-    [
-      'a length beside chunks',
-      `POST${GET.slice(3)}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`,
-      200,
-      '"body":""',
-    ],
-    ['no host that could be one', 'GET /api/echo HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n', 400, ''],
-  ])('an answer at once, whatever the headers have: %s', async (_what, bytes, status, told) => {
-    const socket = connect(Number(new URL(app.url).port), '127.0.0.1').end(bytes);
-    const answer = await text(socket);
-    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-    expect(answer.slice(answer.indexOf('\r\n\r\n'))).toContain(told);
   });
 });
 

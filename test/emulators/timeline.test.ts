@@ -5,10 +5,10 @@ import { Timeline } from '../../infra/emulators/timeline.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Something keeps the process from its timers. */
+/** The process is busy, and no timer fires. */
 const busy = (ms: number): void => void vi.setSystemTime(Date.now() + ms);
 
-it('what is to happen happens in the order of its time, also if the process was busy when it was due', () => {
+it('steps happen in the order of their times, even if the process was busy when they were due', () => {
   const timeline = new Timeline();
   const happened: number[] = [];
   const times = Array.from({ length: 60 }, (_, index) => (index * 37) % 60);
@@ -24,32 +24,17 @@ it('what is to happen happens in the order of its time, also if the process was 
   expect(happened).toEqual(times.toSorted((one, other) => one - other));
 });
 
-it('nothing happens before its time, and what follows from something is timed from then', () => {
+it('no step happens before its time or after it was canceled; a step of a step is timed from then', () => {
   const timeline = new Timeline();
   const happened: string[] = [];
-  timeline.after(100, () => {
-    happened.push('first');
-    timeline.after(50, () => happened.push('second'));
-  });
-  vi.advanceTimersByTime(98);
-  expect(happened).toEqual([]);
-  vi.advanceTimersByTime(2);
-  expect(happened).toEqual(['first']);
-  vi.advanceTimersByTime(48);
-  expect(happened).toEqual(['first']);
-  vi.advanceTimersByTime(2);
-  expect(happened).toEqual(['first', 'second']);
-});
-
-it('what was cleared does not happen; what comes after it does', () => {
-  const timeline = new Timeline();
-  const happened: string[] = [];
+  const step = (name: string) => () => void happened.push(`${name} ${Date.now() - begin}`);
+  const begin = Date.now();
   timeline.after(10, () => {
-    happened.push('first');
+    step('first')();
     timeline.clear();
-    timeline.after(10, () => happened.push('after the clearing'));
+    timeline.after(10, step('second'));
   });
-  timeline.after(15, () => happened.push('cleared'));
+  timeline.after(15, step('canceled'));
   vi.advanceTimersByTime(100);
-  expect(happened).toEqual(['first', 'after the clearing']);
+  expect(happened).toEqual(['first 10', 'second 20']);
 });

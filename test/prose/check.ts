@@ -10,8 +10,16 @@ const COMMENTS = [
   'src/settings.ts',
   'src/{settings,storage,azure,http,analytics}/**/*.ts',
   'src/calls/**/*.ts',
-  'infra/{azure,build}/**/*.ts',
+  'infra/**/*.ts',
+  'infra/clients/*.mjs',
+  'bench/**/*.ts',
   'src/dashboard/**/*.{ts,tsx}',
+  'test/{worlds,stories}/calls/*.ts',
+  'test/mutants/*.ts',
+  'test/calls/{*.ts,{model,rules,run,state,store}/*.ts}',
+  'test/{analytics,storage,fixtures}/**/*.ts',
+  'test/worlds/*.ts',
+  'test/{worlds,stories}/counting/*.ts',
 ];
 
 const NOT_OURS = ['**/node_modules/**', 'dist/**', 'package/**', 'coverage/**'];

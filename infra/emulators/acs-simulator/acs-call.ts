@@ -1,14 +1,14 @@
-import type { Deliveries } from '../phone-network/deliveries.ts';
+import { randomUUID } from 'node:crypto';
+
+import type { Deliveries, PostEvent } from '../phone-network/deliveries.ts';
 import { type CallParts, PhoneCall } from '../phone-network/phone-call.ts';
 import type { KeyPress, Result } from '../phone-network/scenarios.ts';
-import { callEvent, type CreateCallBody, participants, type PlayBody } from './wire.ts';
-
-/** Posts an event to a callback address, in so many milliseconds, until the app accepts it. @returns what the app answered */
-export type PostEvent = (callbackUri: string, event: object, afterMs: number) => Promise<string>;
+import type { TokenSigner } from './token-signer.ts';
+import { callEvent, type CreateCallBody, type PlayBody } from './wire.ts';
 
 /** A request to speak that is under way. */
 interface Play {
-  readonly context: string;
+  readonly context: string | undefined;
 }
 
 const OK: Result = [200, 0];
@@ -16,39 +16,34 @@ const CANCELED_BY_CALLER: Result = [487, 540_487];
 const TONES: Readonly<Record<KeyPress['key'], string>> = { 1: 'one', 2: 'two', 3: 'three', 9: 'nine' };
 const DTMF = 'ContinuousDtmfRecognition';
 
-/** A call of ACS: it is told what to do by requests, and posts events. */
-export class AcsCall extends PhoneCall {
+/** A call of ACS: it does what requests ask for, and posts events. */
+export class AcsCall extends PhoneCall<object> {
   readonly #body: CreateCallBody;
-  readonly #post: PostEvent;
-  readonly #subject: {
-    readonly callConnectionId: string;
-    readonly serverCallId: string;
-    readonly correlationId: string;
-  };
+  readonly #ids;
   readonly #plays = new Set<Play>();
-  /** Reported when the call is over. */
-  readonly #lateKeys: (() => void)[] = [];
-  /** What comes back with each key; undefined: the service does not listen. */
-  #listening: { readonly context: string | undefined } | undefined;
+  /** The context of the events about keys. */
+  #keyContext: string | undefined;
   #keys = 0;
 
-  constructor(parts: CallParts, body: CreateCallBody, correlationId: string, post: PostEvent) {
-    super(parts);
+  constructor(parts: CallParts, body: CreateCallBody, post: PostEvent<object>) {
+    const id = randomUUID();
+    const { targets, callbackUri, sourceCallerIdNumber, teamsAppSource } = body;
+    const from = sourceCallerIdNumber?.value ?? teamsAppSource?.appId ?? '';
+    super({ ...parts, id, to: targets[0].phoneNumber.value, from, callbackUri, post });
     this.#body = body;
-    this.#post = post;
-    const serverCallId = Buffer.from(`https://simulator/${parts.id}`).toString('base64url');
-    this.#subject = { callConnectionId: parts.id, serverCallId, correlationId };
+    const serverCallId = Buffer.from(`https://simulator/${id}`).toString('base64url');
+    this.#ids = { callConnectionId: id, serverCallId, correlationId: randomUUID() };
   }
 
-  /** What createCall, and a request for the call's properties, is answered with. */
+  /** The answer to createCall, and to a request for the properties of the call. */
   properties(): object {
     const { targets, callbackUri, sourceCallerIdNumber } = this.#body;
-    const { callConnectionId, correlationId } = this.#subject;
+    const { callConnectionId, correlationId } = this.#ids;
     const callConnectionState = this.state === 'connected' ? 'connected' : 'connecting';
     return { callConnectionId, callConnectionState, correlationId, targets, sourceCallerIdNumber, callbackUri };
   }
 
-  /** Speaks; the call must be connected. What interrupts ends what is being spoken. */
+  /** Speaks; the call must be connected. A speech that interrupts ends the current speech. */
   play({ playSources, operationContext: context, interruptCallMediaOperation = false }: PlayBody): void {
     const { playFails, reordered } = this.scenario;
     const { eventMs } = this.pace;
@@ -58,7 +53,7 @@ export class AcsCall extends PhoneCall {
     this.timeline.after(eventMs, () => {
       if (!this.#plays.has(play)) return;
       if (playFails !== undefined) return this.#over(play, 'PlayFailed', playFails);
-      const started = (): void => this.#report('PlayStarted', OK, context);
+      const started = (): void => this.#post('PlayStarted', { context });
       this.speak(playSources[0].text.text, () => {
         this.#over(play, 'PlayCompleted');
         if (reordered === true) this.timeline.after(eventMs, started);
@@ -69,44 +64,39 @@ export class AcsCall extends PhoneCall {
 
   /** Reports keys from now on. */
   listen(context: string | undefined): void {
-    this.#listening = { context };
-    this.beginsToListen();
-  }
-
-  protected override get isListening(): boolean {
-    return this.#listening !== undefined;
+    this.#keyContext = context;
+    this.startListening();
   }
 
   protected override onAnswered(): void {
-    const [first, second] = ['CallConnected', 'ParticipantsUpdated'];
-    const kinds = this.scenario.reordered === true ? [second, first] : [first, second];
-    for (const [index, kind] of kinds.entries()) {
-      const more = kind === second ? participants(this.to) : {};
-      this.timeline.after(this.pace.eventMs * index, () => this.#report(kind ?? '', OK, undefined, more));
-    }
+    const participants = this.#body.targets.map((identifier) => ({ identifier, isMuted: false, isOnHold: false }));
+    const reports = [
+      () => this.#post('CallConnected'),
+      () => this.#post('ParticipantsUpdated', { more: { participants, sequenceNumber: 1 } }),
+    ];
+    if (this.scenario.reordered === true) reports.reverse();
+    for (const [index, report] of reports.entries()) this.timeline.after(this.pace.eventMs * index, report);
   }
 
   protected override onKey({ key, reported }: KeyPress): void {
     this.#keys += 1;
-    const tone = { sequenceId: this.#keys, tone: TONES[key] };
-    const report = (afterMs = 0): void =>
-      this.#report(`${DTMF}ToneReceived`, OK, this.#listening?.context, tone, afterMs);
-    if (reported === 'not understood') this.#report(`${DTMF}ToneFailed`, [400, 8_500], this.#listening?.context);
-    else if (reported === 'after the call') this.#lateKeys.push(() => report(this.pace.eventMs * 3));
+    const context = this.#keyContext;
+    const more = { sequenceId: this.#keys, tone: TONES[key] };
+    const report = (afterMs = 0): void => this.#post(`${DTMF}ToneReceived`, { context, more, afterMs });
+    if (reported === 'not understood') this.#post(`${DTMF}ToneFailed`, { result: [400, 8_500], context });
+    else if (reported === 'after the call') this.reportLate(() => report(this.pace.eventMs * 3));
     else report();
   }
 
-  protected override onEnded(wasAnswered: boolean, why: Result | undefined): void {
+  protected override onEnded(why: Result | undefined): void {
     const { eventMs } = this.pace;
     const afterMs = why === undefined ? eventMs : 0;
-    const report = (kind: string, result: Result, ms: number): void =>
-      this.#report(kind, result, undefined, undefined, ms);
     this.#cancelPlays();
     // ACS reports such an end twice at about the same time; only CreateCallFailed says why.
-    if (!wasAnswered) report('CreateCallFailed', why ?? CANCELED_BY_CALLER, afterMs);
-    report('CallDisconnected', OK, afterMs);
-    for (const reportKey of this.#lateKeys) reportKey();
-    if (this.scenario.reordered === true) report('CallConnected', OK, eventMs * 2);
+    const result = why ?? CANCELED_BY_CALLER;
+    if (this.answeredAt === undefined) this.#post('CreateCallFailed', { result, afterMs });
+    this.#post('CallDisconnected', { afterMs });
+    if (this.scenario.reordered === true) this.#post('CallConnected', { afterMs: eventMs * 2 });
   }
 
   #cancelPlays(): void {
@@ -116,38 +106,38 @@ export class AcsCall extends PhoneCall {
   #over(play: Play, kind: 'PlayCompleted' | 'PlayFailed' | 'PlayCanceled', result = OK): void {
     this.#plays.delete(play);
     this.silence();
-    this.#report(kind, result, play.context);
+    this.#post(kind, { result, context: play.context });
   }
 
-  #report(kind: string, result: Result, context = this.#body.operationContext, more: object = {}, afterMs = 0): void {
-    const event = callEvent(kind, { ...this.#subject, operationContext: context }, result, more);
-    for (let copies = this.copiesOf(kind); copies > 0; copies -= 1) {
-      const line = this.note('event', kind);
-      void this.#post(this.#body.callbackUri, event, afterMs).then((answer) => this.answered(line, answer));
-    }
+  /** Posts an event, unless the scenario loses it. @param about by default, the event has the context of the call, and nothing failed */
+  #post(
+    kind: string,
+    about: { result?: Result; context?: string | undefined; more?: object; afterMs?: number } = {},
+  ): void {
+    if (this.isLost(kind)) return;
+    const { result = OK, context: operationContext = this.#body.operationContext, more = {}, afterMs } = about;
+    const event = callEvent(kind, { ...this.#ids, operationContext }, result, more);
+    void this.report(kind, this.#body.callbackUri, event, afterMs);
   }
 }
 
-/** How often an event is posted at most that is not accepted. Microsoft does not publish it. */
-const TRIES = 3;
-const PAUSE_MS = 300;
-const DEADLINE_MS = 60_000;
-
-/** Posts signed events as ACS does: each in an array of its own, and again if the app does not accept it. @param sign makes a token */
-export const postEvents =
-  (deliveries: Deliveries, sign: () => Promise<string>): PostEvent =>
-  async (callbackUri, event, afterMs) => {
-    const body = JSON.stringify([event]);
-    const delivered = await deliveries.after(afterMs, async () => {
-      for (let tries = 1; ; tries += 1) {
-        const headers = {
+/** Posts events as ACS does: each in its own array with its own token. Microsoft does not publish how often ACS repeats an event that the app refuses. */
+export const eventPoster =
+  (deliveries: Deliveries, signer: TokenSigner): PostEvent<object> =>
+  async (url, event, afterMs) =>
+    deliveries.send(
+      url,
+      {
+        headers: async () => ({
           'content-type': 'application/cloudevents-batch+json; charset=utf-8',
-          authorization: `Bearer ${await sign()}`,
-        };
-        const answer = await deliveries.post(callbackUri, { headers, body, withinMs: DEADLINE_MS });
-        if ((answer !== undefined && answer.status < 500) || tries === TRIES || deliveries.isStopped) return answer;
-        await deliveries.pause(PAUSE_MS * tries);
-      }
-    });
-    return String(delivered?.status ?? 'unreachable');
-  };
+          authorization: `Bearer ${await signer.sign()}`,
+        }),
+        body: JSON.stringify([event]),
+        tries: 3,
+        isRepeated: (answer) => answer === undefined || answer.status >= 500,
+        pauseMs: 400,
+        tryMs: 60_000,
+        withinMs: Infinity,
+      },
+      afterMs,
+    );

@@ -1,45 +1,36 @@
 import { randomUUID } from 'node:crypto';
 
-import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 
-/** What a test may change in a token. */
-export interface TokenClaims {
-  readonly issuer?: string;
-  readonly audience?: string;
-  /** Seconds from now; negative for a token that has expired, `never` for one without an expiry. */
-  readonly expiresIn?: number | 'never';
-}
+/** Signs the tokens of callbacks. */
+export type TokenSigner = Awaited<ReturnType<typeof createTokenSigner>>;
 
-/** Signs the tokens that callbacks carry. */
-export interface TokenSigner {
-  /** The public keys, as `/calling/keys` serves them. */
-  readonly keySet: JSONWebKeySet;
-  /** A token as ACS makes it for every event: RS256, five minutes. */
-  sign(claims?: TokenClaims): Promise<string>;
-}
-
-const LIFETIME_SECONDS = 300;
-
-/** All signers of a process share one key pair, each under an id of its own: making one takes longer than most tests. */
+/** All signers of a process share one key pair under different ids: making a key pair takes longer than most tests. */
 let keyPair: ReturnType<typeof generateKeyPair> | undefined;
 
 /** A token signer with a new key id. */
-export const createTokenSigner = async (issuer: string, audience: string): Promise<TokenSigner> => {
+export const createTokenSigner = async (ownIssuer: string, ownAudience: string) => {
   keyPair ??= generateKeyPair('RS256', { extractable: true });
   const { privateKey, publicKey } = await keyPair;
   const kid = randomUUID();
   return {
+    /** The public keys, as ACS publishes them. */
     keySet: { keys: [{ ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'RS256' }] },
-    sign: async (claims = {}) => {
-      const { expiresIn = LIFETIME_SECONDS } = claims;
+    /**
+     * A token as ACS makes it for every event: RS256, five minutes. A test may change its parts.
+     *
+     * @param expiresIn in seconds; negative: the token has expired
+     */
+    sign: async ({
+      issuer = ownIssuer,
+      audience = ownAudience,
+      expiresIn = 300,
+    }: { issuer?: string; audience?: string; expiresIn?: number | 'never' } = {}): Promise<string> => {
       const now = Math.floor(Date.now() / 1_000);
-      const token = new SignJWT({})
+      const expiry = expiresIn === 'never' ? {} : { exp: now + expiresIn };
+      return new SignJWT({ iss: issuer, aud: audience, iat: now, nbf: now - 1, ...expiry })
         .setProtectedHeader({ alg: 'RS256', kid, typ: 'JWT' })
-        .setIssuer(claims.issuer ?? issuer)
-        .setAudience(claims.audience ?? audience)
-        .setIssuedAt(now)
-        .setNotBefore(now - 1);
-      return (expiresIn === 'never' ? token : token.setExpirationTime(now + expiresIn)).sign(privateKey);
+        .sign(privateKey);
     },
   };
 };

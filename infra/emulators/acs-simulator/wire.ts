@@ -1,4 +1,4 @@
-/** What goes over the wire between the SDK and ACS: how requests are signed, what their bodies are, and the events. */
+/** The wire between the SDK and ACS: the signature and the bodies of requests, and the events. */
 import { createHash, createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
@@ -10,16 +10,9 @@ import type { Result } from '../phone-network/scenarios.ts';
 /** The wire protocol that the SDK speaks. */
 export const API_VERSION = '2026-03-12';
 
-/** Of a text that ACS speaks. */
-const MOST_CHARACTERS = 4_000;
-
 const MOST_SKEW_MS = 15 * 60_000;
 
-/**
- * What is wrong with a request's HMAC signature; undefined: nothing.
- *
- * @param accessKey base64, as in the connection string
- */
+/** The fault of a request's HMAC signature; undefined: the signature is right. */
 export const signatureFault = (
   request: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
   body: string,
@@ -70,7 +63,6 @@ export const createCallBody = z
     'needs either sourceCallerIdNumber or teamsAppSource',
   );
 
-/** A request for a call. */
 export type CreateCallBody = z.infer<typeof createCallBody>;
 
 /** The body of `POST /calling/callConnections/{id}:play`. */
@@ -79,7 +71,7 @@ export const playBody = z.strictObject({
     z.strictObject({
       kind: z.literal('text'),
       text: z.strictObject({
-        text: z.string().min(1).max(MOST_CHARACTERS),
+        text: z.string().min(1).max(4_000),
         sourceLocale: z.literal('en-US'),
         voiceKind: z.enum(['female', 'male']),
       }),
@@ -88,10 +80,9 @@ export const playBody = z.strictObject({
   playTo: z.tuple([]),
   playOptions: z.strictObject({ loop: z.boolean() }),
   interruptCallMediaOperation: z.boolean().optional(),
-  operationContext: z.string().max(5_000),
+  operationContext: z.string().max(5_000).optional(),
 });
 
-/** A request to speak. */
 export type PlayBody = z.infer<typeof playBody>;
 
 /** The body of `POST /calling/callConnections/{id}:startContinuousDtmfRecognition`. The SDK names the callee there without a kind. */
@@ -100,33 +91,27 @@ export const listenBody = z.strictObject({
   operationContext: z.string().max(5_000).optional(),
 });
 
-/** An error as ACS answers it. */
-export const errorBody = (code: string, message: string) => ({ error: { code, message } });
-
-/** What an event says of its call. */
-interface EventSubject {
-  readonly callConnectionId: string;
-  readonly serverCallId: string;
-  readonly correlationId: string;
-  /** Undefined is not sent. */
-  readonly operationContext: string | undefined;
-}
-
 /**
  * An event of ACS as a CloudEvent, in the shape of Microsoft's recorded traffic.
  *
- * @param more what only events of this kind have
+ * @param call its ids and its context
+ * @param more the parts that only events of this kind have
  */
-export const callEvent = (kind: string, subject: EventSubject, [code, subCode]: Result, more: object = {}) => {
+export const callEvent = (
+  kind: string,
+  call: { readonly callConnectionId: string; readonly operationContext: string | undefined },
+  [code, subCode]: Result,
+  more: object,
+) => {
   const type = `Microsoft.Communication.${kind}`;
-  const path = `calling/callConnections/${subject.callConnectionId}`;
+  const path = `calling/callConnections/${call.callConnectionId}`;
   return {
     id: randomUUID(),
     source: path,
     type,
     data: {
       version: API_VERSION,
-      ...subject,
+      ...call,
       resultInformation: { code, subCode, message: '' },
       ...more,
       publicEventType: type,
@@ -138,15 +123,3 @@ export const callEvent = (kind: string, subject: EventSubject, [code, subCode]: 
     subject: path,
   };
 };
-
-/** The callee as ParticipantsUpdated names them. */
-export const participants = (number: string) => ({
-  participants: [
-    {
-      identifier: { rawId: `4:${number}`, kind: 'phoneNumber', phoneNumber: { value: number, isAnonymous: false } },
-      isMuted: false,
-      isOnHold: false,
-    },
-  ],
-  sequenceNumber: 1,
-});

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { inspect } from 'node:util';
@@ -8,21 +8,12 @@ import { z } from 'zod';
 
 import { within } from '../deadline.ts';
 import { listenOn } from '../free-port.ts';
-import {
-  announcedBytes,
-  type Exchange,
-  readMessage,
-  refusalOf,
-  requestUrl,
-  sendAnswer,
-  sendEmpty,
-  SERVER_OPTIONS,
-} from './http-message.ts';
+import { type Exchange, readMessage, requestUrl, sendAnswer, sendEmpty } from './http-message.ts';
 import { matchRoute, type Route, ROUTE_PREFIX, type RouteMatch, routeTable } from './route-table.ts';
 import { timerInput, TimerListener, timerTriggers } from './timers.ts';
 import { type RegisteredFunction, Worker } from './worker.ts';
 
-/** What to serve, and where. */
+/** The options of the host. */
 export interface FunctionsHostOptions {
   /** The CommonJS bundle that registers the functions. */
   readonly bundle: string;
@@ -30,39 +21,36 @@ export interface FunctionsHostOptions {
   readonly 'host-json': string;
   /** The port of 127.0.0.1 to listen on; 0 for a free one. */
   readonly port: number;
-  /** Where it is given, functions of level `function` need it or the master key, and admin paths the master key, as in Azure. Locally nobody needs a key. */
+  /** As in Azure, functions of level `function` need it or the master key, and admin paths need the master key. Undefined: no key is needed. */
   readonly 'function-key'?: string | undefined;
-  /** Opens everything; without it, and with a function key, nobody has one. */
+  /** Opens everything. */
   readonly 'master-key'?: string | undefined;
-  /** True where no timer function runs on its schedule, so that a test decides when it runs: `POST /admin/functions/{name}` still starts it. */
+  /** True: a timer function runs only when `POST /admin/functions/{name}` starts it. */
   readonly 'no-schedules': boolean;
 }
 
-/** An app that is loaded and served. */
+/** A served app. */
 export interface FunctionsHost {
   /** Without a slash at its end and without the route prefix. */
   readonly url: string;
-  /** Refuses new connections, stops the schedules, finishes what is in flight, runs the app's terminate hooks. */
+  /** Refuses new connections, stops the schedules, finishes requests and timer functions in flight, runs the app's terminate hooks. */
   stop(): Promise<void>;
 }
 
-/** As long as the real host's web server does, so that a client's pooled connection is not closed under it. */
+/** As long as the real host's web server, so that no pooled connection is closed under a client. */
 const KEEP_ALIVE_MILLISECONDS = 130_000;
 
-/** Most that requests and timer functions in flight may take when the host stops; the real host's time. */
+/** The longest time of requests and timer functions in flight when the host stops, as in the real host. */
 const DRAIN_MILLISECONDS = 30_000;
 
-/** Most that the app's terminate hooks may take. */
+/** The longest time of the app's terminate hooks. */
 const TERMINATE_MILLISECONDS = 5_000;
 
-/** The most that a request may announce for its body, in bytes, unless the app's setting `FUNCTIONS_REQUEST_BODY_SIZE_LIMIT` says otherwise. */
-const MAX_BODY_BYTES = 100 * 1024 * 1024;
-
 /**
- * Loads an app's bundle into this process and serves it by the rules of the Azure Functions host. One process can
- * host one app. What the app leaves unhandled ends the process, as it ends the worker in Azure.
+ * Loads an app's bundle into this process and serves it by the rules of the Azure Functions host. A process can host one app. An unhandled error
+ * of the app ends the process, as it ends the worker in Azure.
  *
- * @throws whatever the app throws while it loads, and where the port is in use
+ * @throws {Error} of the app while it loads, or if the port is in use
  */
 export const startFunctionsHost = async (options: FunctionsHostOptions): Promise<FunctionsHost> => {
   const { customHeaders } = await readHostJson(options['host-json']);
@@ -77,23 +65,18 @@ export const startFunctionsHost = async (options: FunctionsHostOptions): Promise
     listeners: timerListeners(worker),
     functionKey: options['function-key'],
     masterKey: options['master-key'],
-    maxBodyBytes: Number(process.env['FUNCTIONS_REQUEST_BODY_SIZE_LIMIT'] ?? MAX_BODY_BYTES),
   };
   requireKnownTriggers(app);
 
-  const server = createServer({ ...SERVER_OPTIONS, keepAliveTimeout: KEEP_ALIVE_MILLISECONDS });
-  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MILLISECONDS }, (request, response) => {
     for (const [name, value] of Object.entries(customHeaders)) response.setHeader(name, value);
     response.once('close', () => {
       if (!server.listening) server.closeIdleConnections();
     });
     const url = requestUrl(request);
-    const refusal = refusalOf(request);
-    if (url === undefined || refusal !== undefined) sendEmpty(response, refusal ?? 400);
+    if (url === undefined) sendEmpty(response, 400);
     else void serve({ request, response, url }, app);
-  };
-  // A strange `Expect` is no reason to refuse a request.
-  server.on('request', onRequest).on('checkExpectation', onRequest);
+  });
   const port = await listenOn(server, options.port);
   if (!options['no-schedules']) for (const listener of app.listeners) listener.start();
   return { url: `http://127.0.0.1:${port}`, stop: async () => stop(server, app) };
@@ -105,10 +88,9 @@ interface App {
   readonly listeners: readonly TimerListener[];
   readonly functionKey: string | undefined;
   readonly masterKey: string | undefined;
-  readonly maxBodyBytes: number;
 }
 
-/** The parts of host.json that this host follows; the others are about Azure. The headers are added to answers that lack them. */
+/** The parts of host.json that this host follows. The headers are added to answers that lack them. */
 const hostJsonSchema = z.object({
   version: z.literal('2.0'),
   extensions: z
@@ -165,28 +147,20 @@ const serve = async (exchange: Exchange, app: App): Promise<void> => {
   const match = matchRoute(app.routes, request.method ?? 'GET', url.pathname);
   if (match === undefined) sendEmpty(response, 404);
   else if (match.route.authLevel === 'function' && level === 'anonymous') sendEmpty(response, 401);
-  // Not 413: the real host fails while it reads the body (azure-functions-host, issue 10519).
-  else if (announcedBytes(request) > app.maxBodyBytes) sendEmpty(response, 500);
   else await answer(exchange, match, app.worker);
 };
 
-/** What a key allows. Where no keys are asked for, everything. */
+/** The level that a key opens. */
 const levelOf = (key: string | undefined, { functionKey, masterKey }: App): 'anonymous' | 'function' | 'admin' => {
   if (functionKey === undefined || (key !== undefined && key === masterKey)) return 'admin';
   return key === functionKey ? 'function' : 'anonymous';
 };
 
-/** The key that a request carries: the first of its header, else the first `code` of its query. */
+/** The key of a request: the first in its header, otherwise the first `code` in its query. */
 const requestKey = ({ headersDistinct }: IncomingMessage, url: URL): string | undefined =>
   headersDistinct['x-functions-key']?.[0] ?? [...url.searchParams].find(([name]) => name.toLowerCase() === 'code')?.[1];
 
-/**
- * Starts a timer function, as the real host does for `POST /admin/functions/{name}`: 202 at once, whatever becomes of the run and whatever the body says; 404
- * for an unknown name.
- *
- * @param name in any case
- * @returns the answer's status
- */
+/** Starts a timer function, and answers 202 at once, for any body. @param name in any case */
 const startTimer = ({ method }: IncomingMessage, name: string, listeners: readonly TimerListener[]): number => {
   const listener = listeners.find(({ trigger }) => trigger.registered.name.toLowerCase() === name.toLowerCase());
   if (method !== 'POST' || listener === undefined) return 404;
@@ -206,7 +180,7 @@ const answer = async (exchange: Exchange, { route, params }: RouteMatch, worker:
     if (given === undefined) sendEmpty(response, 204);
     else sendAnswer(response, given);
   } catch (error) {
-    // The client has left in the middle of its body: nobody is answered, and nobody has to be told.
+    // The client has left in the middle of its body.
     if (request.errored !== null) return void response.destroy();
     logFailure(route.registered, error);
     sendEmpty(response, 500);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import type { BindingInfo, RegisteredFunction } from './worker.ts';
 
-/** A registered function that HTTP requests reach. */
+/** An HTTP function. */
 export interface Route {
   readonly registered: RegisteredFunction;
   /** The name of its HTTP trigger's binding. */
@@ -11,11 +11,11 @@ export interface Route {
   readonly authLevel: 'anonymous' | 'function';
   /** In upper case. */
   readonly methods: ReadonlySet<string>;
-  /** What the path of a request must be; its groups are the route's parameters. */
+  /** Matches the path of a request. Its groups are the route's parameters. */
   readonly path: RegExp;
 }
 
-/** A route that fits a request, and what its parameters are there. */
+/** The route of a request, and the values of its parameters. */
 export interface RouteMatch {
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
@@ -30,14 +30,13 @@ const httpTriggerSchema = z.object({
   route: z.string().optional(),
 });
 
-/** Before every route: the real host's default, which host.json may change and this project's does not. */
+/** Before every route: the real host's default. */
 export const ROUTE_PREFIX = 'api';
 
 /**
- * The routes of an app's functions, those with a literal where others have a parameter first.
+ * The routes of an app's HTTP functions. A literal comes before a parameter.
  *
- * @returns none for functions without an HTTP trigger
- * @throws {Error} for a route this host does not understand
+ * @throws {Error} for a route that this host does not understand
  */
 export const routeTable = (functions: readonly RegisteredFunction[]): readonly Route[] =>
   functions
@@ -63,11 +62,7 @@ const toRoute = (registered: RegisteredFunction, bindingName: string, binding: B
   return { registered, bindingName, authLevel, methods: new Set(methods), path, precedence };
 };
 
-/**
- * The route for a request; undefined where no route fits the path or none of those that fit takes the method.
- *
- * @param path of the request's URL, still percent-encoded
- */
+/** The route for a method and a path that is still percent-encoded; undefined: there is no such route. */
 export const matchRoute = (routes: readonly Route[], method: string, path: string): RouteMatch | undefined => {
   const text = decoded(path);
   for (const route of routes) {
@@ -77,12 +72,12 @@ export const matchRoute = (routes: readonly Route[], method: string, path: strin
   return undefined;
 };
 
-/** A path as the real host reads it: only an encoded slash stays what it is. */
+/** A path as the real host reads it: only an encoded slash stays encoded. */
 const decoded = (path: string): string => {
   try {
     return decodeURIComponent(path.replaceAll(/%2f/gi, (slash) => `%25${slash.slice(1)}`));
   } catch {
-    // Not UTF-8: it stands for itself.
+    // Not UTF-8.
     return path;
   }
 };

@@ -3,14 +3,14 @@ import { Cron } from 'croner';
 import type { RegisteredFunction } from './worker.ts';
 
 /**
- * A schedule in UTC, not started: `{second} {minute} {hour} {day} {month} {day of week}`. What the library takes and NCRONTAB does not, such as
- * `L` and `W`, the rule of the setting refuses (src/settings).
+ * A schedule in UTC, not started: `{second} {minute} {hour} {day} {month} {day of week}`. The rule of the setting (src/settings) refuses `L`, `W`
+ * and others that the library accepts and NCRONTAB does not.
  *
- * @throws {TypeError} where the library does not understand the text
+ * @throws {TypeError} if the library does not understand the text
  * @example scheduleOf('0 30 2 * * *').nextRun() // 02:30 UTC, today or tomorrow
  */
 export const scheduleOf = (text: string): Cron =>
-  // In NCRONTAB a day must match both its field and that of the weekday. Protected: no run begins during another one.
+  // In NCRONTAB a day must match both its own field and the field of the weekday. Protected: no run begins during another run.
   new Cron(text, { mode: '6-part', timezone: 'UTC', domAndDow: true, protect: true });
 
 /** A registered function that runs on a schedule. */
@@ -46,10 +46,7 @@ export const timerTriggers = (functions: readonly RegisteredFunction[]): readonl
       }),
   );
 
-/**
- * What every timer function is told, in the real host's spelling; `@azure/functions` changes it to camel case. This host remembers nothing of
- * earlier runs: it tells no status, and no occurrence is known to be missed.
- */
+/** In the real host's spelling; `@azure/functions` changes it to camel case. This host remembers no earlier runs. */
 const TIMER_INFO = { Schedule: { AdjustForDST: true }, ScheduleStatus: null, IsPastDue: false };
 
 /** The input of a timer function. */
@@ -58,7 +55,7 @@ export const timerInput = ({ bindingName }: TimerTrigger) => ({
   data: { json: JSON.stringify(TIMER_INFO) },
 });
 
-/** Runs one timer function: one scheduled run at a time, and one whenever it is asked for. */
+/** Runs one timer function: one scheduled run at a time, and other runs on request. */
 export class TimerListener {
   readonly trigger: TimerTrigger;
   readonly #run: () => Promise<void>;

@@ -1,21 +1,18 @@
-/**
- * What the Functions worker does for an app: it provides the module `@azure/functions-core`, keeps what the app registers there, and runs one
- * function at a time. No package holds the module: the worker answers `require` itself, and so does this host. Names and shapes are the
- * worker's own, as far as `@azure/functions` uses them for HTTP and timer triggers.
- */
+// The module `@azure/functions-core`, which the worker provides in Azure. No package holds it. Names and shapes are the worker's own, as far as
+// `@azure/functions` uses them for HTTP and timer triggers.
 import { randomBytes, randomUUID } from 'node:crypto';
 import Module from 'node:module';
 
 import type { HttpAnswerMessage, HttpRequestMessage } from './http-message.ts';
 
-/** A function that the app registered. One of its bindings is its trigger. */
+/** A function of the app. One of its bindings is its trigger. */
 export interface RegisteredFunction {
   readonly name: string;
   readonly bindings: Readonly<Record<string, BindingInfo>>;
   readonly callback: FunctionCallback;
 }
 
-/** One binding of a function; what else it holds depends on its type. */
+/** A binding of a function. Its other properties depend on its type. */
 export interface BindingInfo {
   readonly type: string;
   readonly direction: string;
@@ -29,20 +26,17 @@ type FunctionCallback = (...inputsAndContext: unknown[]) => unknown;
 
 type HookCallback = (context: object) => unknown;
 
-/** A value in a message of the worker's. */
-type Datum = { readonly json: string } | { readonly http: HttpRequestMessage };
-
-/** What triggered an invocation, by the trigger's binding. */
+/** The data of a trigger, by the name of its binding. */
 export interface TriggerInput {
   readonly name: string;
-  readonly data: Datum;
+  readonly data: { readonly json: string } | { readonly http: HttpRequestMessage };
 }
 
 type LogLevel = 'trace' | 'debug' | 'information' | 'warning' | 'error' | 'critical' | 'none';
-/** Whose log line it is: the app's own or the library's. */
+/** `user`: a log line of the app; others are lines of the library. */
 type LogCategory = 'user' | 'system' | 'customMetric';
 
-/** What the library is told about one invocation. */
+/** One invocation, for the library. */
 interface CoreInvocationContext {
   readonly invocationId: string;
   readonly metadata: FunctionMetadata;
@@ -54,7 +48,7 @@ interface CoreInvocationContext {
   log(level: LogLevel, category: LogCategory, message: string): void;
 }
 
-/** What the library provides: how to make a handler's arguments from a message, and a message from its result. */
+/** The library: it makes a handler's arguments from a message, and a message from its result. */
 interface ProgrammingModel {
   getInvocationModel(context: CoreInvocationContext): {
     getArguments(): Promise<{ context: unknown; inputs: unknown[] }>;
@@ -72,7 +66,7 @@ const HOST_VERSION = '4.1045.0';
 
 const TO_STDERR: ReadonlySet<LogLevel> = new Set(['warning', 'error', 'critical']);
 
-/** Shows a log line as the app wrote it: of the app every level from `information`, of its library only what is wrong; the real host's defaults. */
+/** Prints a log line. As in the real host, only the app's lines are shown below the level `warning`. */
 const log = (level: LogLevel, category: LogCategory, message: string): void => {
   if (TO_STDERR.has(level)) process.stderr.write(`${message}\n`);
   else if (category === 'user' && level === 'information') process.stdout.write(`${message}\n`);
@@ -80,9 +74,8 @@ const log = (level: LogLevel, category: LogCategory, message: string): void => {
 
 const newTraceParent = (): string => `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-00`;
 
-/** An app that registers its functions while it loads, as the worker sees it. */
+/** The worker: it holds the functions that the app registers while it loads, and runs them. */
 export class Worker {
-  /** What the app has registered so far. */
   readonly functions: RegisteredFunction[] = [];
   readonly #terminateHooks: HookCallback[] = [];
   #model: ProgrammingModel | undefined;
@@ -111,22 +104,18 @@ export class Worker {
     };
   }
 
-  /**
-   * To be called when the app has loaded.
-   *
-   * @throws {Error} where the app registered nothing, so that no library has presented itself, and for one that streams HTTP
-   */
+  /** Checks the loaded app. @throws {Error} if it registered no function, or streams HTTP */
   async finishLoading(): Promise<void> {
     const { HttpUri: streams } = await this.#library().getCapabilities({});
     if (streams !== undefined) throw new Error('This host serves no app that has set enableHttpStream.');
   }
 
   /**
-   * Runs one function: the library makes the arguments, then the handler, then the library makes the message of the result.
+   * Runs a function.
    *
-   * @param traceParent of W3C Trace Context, as the caller sent it; by default a new one, as the real host makes it
-   * @returns the answer to an HTTP request; undefined where the handler gave none, and of other triggers
-   * @throws whatever the handler threw, or the library for a result that is not a response
+   * @param traceParent of W3C Trace Context; a new one by default
+   * @returns the answer to an HTTP request; undefined if the handler gave no answer
+   * @throws the error of the handler, or of the library for a result that is not a response
    */
   async invoke(
     registered: RegisteredFunction,

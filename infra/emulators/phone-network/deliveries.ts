@@ -1,57 +1,44 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A request to the app. */
-export interface Posted {
-  readonly headers: Readonly<Record<string, string>>;
+/** A request to the app, and how often it is sent. */
+export interface Delivery {
+  /** Of one try: a token is made anew for each. */
+  readonly headers: () => Promise<Readonly<Record<string, string>>>;
   readonly body: string;
-  /** How long the app may take, in milliseconds. */
+  readonly tries: number;
+  /** After these answers the request is sent again; undefined: no answer came. */
+  readonly isRepeated: (answer: AppAnswer | undefined) => boolean;
+  /** Between two tries, in milliseconds. */
+  readonly pauseMs: number;
+  /** The longest time of one try, in milliseconds. */
+  readonly tryMs: number;
+  /** The longest time of all tries and pauses, in milliseconds. */
   readonly withinMs: number;
 }
 
-/** What the app answered. */
-export interface PostAnswer {
+/** The answer of the app. */
+export interface AppAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
 }
 
-/** Requests to the app that are under way. */
+/** Posts an event to an address of the app after a time. The result is undefined if no answer came. */
+export type PostEvent<Event> = (url: string, event: Event, afterMs: number) => Promise<AppAnswer | undefined>;
+
+/** The requests to the app that are under way. */
 export class Deliveries {
   readonly #stopping = new AbortController();
   readonly #underWay = new Set<Promise<unknown>>();
 
-  /** Does something later. It counts as under way from now on, and is not done if the simulator stops before. */
-  async after<Result>(ms: number, deliver: () => Promise<Result>): Promise<Result | undefined> {
-    const delivery = (async () => {
-      if (ms > 0) await this.pause(ms);
-      return this.isStopped ? undefined : deliver();
-    })();
-    this.#underWay.add(delivery);
-    return delivery.finally(() => this.#underWay.delete(delivery));
+  /** Sends a request after a time, in milliseconds. Until its end it counts as under way. */
+  async send(url: string, delivery: Delivery, afterMs: number): Promise<AppAnswer | undefined> {
+    const sent = this.#sendAll(url, delivery, afterMs);
+    this.#underWay.add(sent);
+    return sent.finally(() => this.#underWay.delete(sent));
   }
 
-  get isStopped(): boolean {
-    return this.#stopping.signal.aborted;
-  }
-
-  /** Waits, unless the simulator stops before. */
-  async pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
-  }
-
-  /** @returns undefined if no answer came: the app does not run, is late, or the simulator stops */
-  async post(url: string, { headers, body, withinMs }: Posted): Promise<PostAnswer | undefined> {
-    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(Math.max(1, Math.ceil(withinMs)))]);
-    try {
-      const response = await fetch(url, { method: 'POST', headers, body, signal });
-      const contentType = response.headers.get('content-type') ?? '';
-      return { status: response.status, contentType, body: await response.text() };
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** Fulfils when nothing is under way. */
+  /** Fulfils when no request is under way. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
@@ -59,5 +46,33 @@ export class Deliveries {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.settled();
+  }
+
+  async #sendAll(url: string, delivery: Delivery, afterMs: number): Promise<AppAnswer | undefined> {
+    const { tries, isRepeated, pauseMs, tryMs, withinMs } = delivery;
+    if (afterMs > 0) await this.#pause(afterMs);
+    const end = performance.now() + withinMs;
+    for (let sent = 1; !this.#stopping.signal.aborted; sent += 1) {
+      const answer = await this.#try(url, delivery, Math.min(tryMs, end - performance.now()));
+      if (sent >= tries || !isRepeated(answer) || performance.now() + pauseMs >= end) return answer;
+      await this.#pause(pauseMs);
+    }
+    return undefined;
+  }
+
+  async #try(url: string, { headers, body }: Delivery, ms: number): Promise<AppAnswer | undefined> {
+    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(Math.max(1, Math.ceil(ms)))]);
+    try {
+      const response = await fetch(url, { method: 'POST', headers: await headers(), body, signal });
+      const contentType = response.headers.get('content-type') ?? '';
+      return { status: response.status, contentType, body: await response.text() };
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Ends early if the simulator stops. */
+  async #pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 }

@@ -1,10 +1,10 @@
 import { Timeline } from '../timeline.ts';
-import { DECLINED_OR_NO_LINE, type KeyPress, NO_LINE, type Result, type Scenario, scenarioOf } from './scenarios.ts';
-import type { CallStory, EndedBy, Speech, StoryLine } from './story.ts';
+import type { AppAnswer, PostEvent } from './deliveries.ts';
+import { DECLINED_OR_NO_LINE, type KeyPress, NO_LINE, type Result, scenarioOf } from './scenarios.ts';
 
-/** How long things take, in milliseconds. */
+/** Durations of a call, in milliseconds. */
 export interface Pace {
-  /** From the call request to an answer, or to giving up. */
+  /** From the call request to an answer, or until the network gives up. */
   readonly ringMs: number;
   /** Between two events. */
   readonly eventMs: number;
@@ -14,78 +14,102 @@ export interface Pace {
   readonly secondMs?: number;
 }
 
-/** What every simulated call needs. */
+/** Parts of a call that come from the network. */
 export interface CallParts {
-  readonly id: string;
-  readonly to: string;
-  /** The caller's number, or the id of the Teams resource account that calls. */
-  readonly from: string;
-  readonly callbackUri: string;
-  /** How often the number has been called before. */
+  /** How many calls to the number there were before. */
   readonly earlierCalls: number;
-  /** False: the network declines the call after it was accepted, because all lines are busy. */
+  /** False: the network declines the accepted call, because all lines are busy. */
   readonly hasLine: boolean;
   readonly pace: Pace;
   readonly print: (line: string) => void;
+  /** Remembers a mistake of the app. */
+  readonly complain: (request: string, status: number, reason: string) => void;
 }
 
-/** A text that the callee hears. */
-interface Heard {
+/** Parts of a call that come from the provider. */
+export interface ProviderParts<Event> {
+  readonly id: string;
+  readonly to: string;
+  /** The number of the caller, or the id of the Teams resource account that calls. */
+  readonly from: string;
+  readonly callbackUri: string;
+  readonly post: PostEvent<Event>;
+}
+
+/** One line of a call's story. */
+interface StoryLine {
+  /** ISO 8601, UTC. All times of a story have this form. */
+  readonly at: string;
+  /** The app asked, the provider reported, the voice spoke. */
+  readonly kind: 'request' | 'event' | 'speech';
+  /** Such as `createCall`, `CallConnected`, the spoken text. */
+  readonly text: string;
+  /** The HTTP status of the answer: to a request, or to an event. Without an answer, the reason. */
+  answer?: string | undefined;
+}
+
+/** A text that the callee hears, at least its beginning. */
+interface Speech {
   readonly text: string;
   readonly startedAt: number;
   endedAt?: number;
+  /** False if it was interrupted, and while the voice still speaks. */
   isComplete: boolean;
 }
 
-const LATE_MS = 3_500;
+/** `network`: the callee was not reached, or a limit of the provider ended the call. */
+type EndedBy = 'app' | 'callee' | 'network';
+
+/** A call as the log of the simulator tells it. */
+export type CallStory = ReturnType<PhoneCall['told']>;
+
 const iso = (at: number): string => new Date(at).toISOString();
 
 /**
- * A simulated phone and its call, whoever the provider is: it rings, is answered, hears, presses keys, declines and hangs up, as the scenario of its
- * number says. A provider's own call says in its words what happens.
+ * A simulated phone and its call, for any provider. The phone rings, and the callee answers, hears, presses keys, declines and hangs up, as the
+ * scenario of the number says. The call of a provider reports it in the provider's words.
  */
-export abstract class PhoneCall {
+export abstract class PhoneCall<Event = never> {
   readonly id: string;
   readonly to: string;
-  readonly pace: Pace;
   readonly hasLine: boolean;
-  readonly scenario: Scenario;
   readonly createdAt = Date.now();
   endedBy: EndedBy | undefined;
+  protected readonly pace: Pace;
+  protected readonly scenario;
   protected rangAt: number | undefined;
   protected answeredAt: number | undefined;
   protected endedAt: number | undefined;
   protected readonly timeline = new Timeline();
-  readonly #parts: CallParts;
+  readonly #parts: CallParts & ProviderParts<Event>;
   readonly #story: StoryLine[] = [];
-  readonly #heard: Heard[] = [];
-  /** Pressed while the service did not listen. */
+  readonly #speeches: Speech[] = [];
+  readonly #lateReports: (() => void)[] = [];
+  /** Keys that the callee pressed before the service listened. */
   readonly #unheard: KeyPress[] = [];
-  #state: 'queued' | CallStory['state'] = 'queued';
+  #isListening = false;
+  #state: 'queued' | 'ringing' | 'connected' | 'ended' = 'queued';
 
-  constructor(parts: CallParts) {
+  constructor(parts: CallParts & ProviderParts<Event>) {
     this.#parts = parts;
     ({ id: this.id, to: this.to, pace: this.pace, hasLine: this.hasLine } = parts);
     this.scenario = scenarioOf(parts.to);
   }
 
-  /** The phone rings: its call is on the line. */
   protected onRinging(): void {}
   protected abstract onAnswered(): void;
   /** @param why undefined: the service hung up before an answer, or the call was answered */
-  protected abstract onEnded(wasAnswered: boolean, why: Result | undefined): void;
-  /** A key is pressed, and the service listens. */
+  protected abstract onEnded(why: Result | undefined): void;
+  /** The callee presses a key, and the service listens. */
   protected abstract onKey(press: KeyPress): void;
-  /** Whether the service listens for keys. */
-  protected abstract get isListening(): boolean;
 
-  get state(): 'queued' | CallStory['state'] {
+  get state(): 'queued' | 'ringing' | 'connected' | 'ended' {
     return this.#state;
   }
 
-  /** Dials, unless the call was canceled in a queue. */
-  begin(): void {
-    if (this.#state !== 'queued') return;
+  /** Dials, after a time in the queue of the provider. */
+  begin(afterMs = 0): void {
+    if (afterMs > 0) return this.timeline.after(afterMs, () => this.begin());
     const { unreachable, firstCalls = [], ringing = 1, connectedFirst } = this.scenario;
     const { earlierCalls, hasLine, pace, print } = this.#parts;
     const failure = hasLine ? (firstCalls[earlierCalls] ?? unreachable) : DECLINED_OR_NO_LINE;
@@ -95,89 +119,95 @@ export abstract class PhoneCall {
     this.onRinging();
     if (failure === undefined && connectedFirst === true) return this.#answer();
     const ringMs = failure === NO_LINE || !hasLine ? pace.eventMs : pace.ringMs * ringing;
-    this.timeline.after(ringMs, () => (failure === undefined ? this.#answer() : this.end('network', failure)));
+    return this.timeline.after(ringMs, () => (failure === undefined ? this.#answer() : this.end('network', failure)));
   }
 
-  /** The line is closed. What was under way does not happen any more. */
+  /** Closes the line. Nothing that was planned happens after that. */
   end(by: EndedBy, why?: Result): void {
     if (this.#state === 'ended') return;
-    const wasAnswered = this.#state === 'connected';
     this.#state = 'ended';
     this.endedAt = Date.now();
     this.endedBy = by;
     this.stop();
     this.silence();
     this.#parts.print(`${this.to}: the line is closed`);
-    this.onEnded(wasAnswered, why);
+    this.onEnded(why);
+    for (const report of this.#lateReports) report();
   }
 
-  /** Nothing more happens. */
   stop(): void {
     this.timeline.clear();
   }
 
   note(kind: StoryLine['kind'], text: string, answer?: string): StoryLine {
-    const line = { at: iso(Date.now()), kind, text, ...(answer === undefined ? {} : { answer }) };
+    const line = { at: iso(Date.now()), kind, text, answer };
     this.#story.push(line);
     return line;
   }
 
-  /** Adds to the story what the app answered to an event. */
-  protected answered(line: StoryLine, answer: string): void {
-    this.#story[this.#story.indexOf(line)] = { ...line, answer };
+  /** Whether the scenario loses an event; then the story says so. @param name the name of the event at ACS @param text its name in the story */
+  protected isLost(name: string, text = name): boolean {
+    const isLost = this.scenario.lost?.includes(name) === true;
+    if (isLost) this.note('event', text, 'lost');
+    return isLost;
   }
 
-  /** How often an event arrives; 0: it is lost, which is noted. @param name that of ACS @param text that of the story */
-  protected copiesOf(name: string, text = name): number {
-    const { lost = [], copies = 1 } = this.scenario;
-    if (!lost.some((event) => event === name)) return copies;
-    this.note('event', text, 'lost');
-    return 0;
+  /** Posts an event to the app as often as the scenario says, and adds the answers to the story. @returns the first answer */
+  protected async report(text: string, url: string, event: Event, afterMs = 0): Promise<AppAnswer | undefined> {
+    const post = async (): Promise<AppAnswer | undefined> => {
+      const line = this.note('event', text);
+      const answer = await this.#parts.post(url, event, afterMs);
+      line.answer = String(answer?.status ?? 'unreachable');
+      return answer;
+    };
+    const [answer] = await Promise.all(Array.from({ length: this.scenario.copies ?? 1 }, post));
+    return answer;
   }
 
-  /** The callee begins to hear a text, and does what the scenario says. @param over is called when it was heard to its end */
+  /** Reports after the end of the call. */
+  protected reportLate(report: () => void): void {
+    this.#lateReports.push(report);
+  }
+
+  /** The callee begins to hear a text, and does what the scenario says. @param over is called at the end of the whole text */
   protected speak(text: string, over: () => void): void {
-    const { calleeHangsUp } = this.scenario;
+    const { hangsUpAt } = this.scenario;
     const { speakMs } = this.pace;
-    const heard: Heard = { text, startedAt: Date.now(), isComplete: false };
-    const number = this.#heard.push(heard) - 1;
+    const speech: Speech = { text, startedAt: Date.now(), isComplete: false };
+    const number = this.#speeches.push(speech) - 1;
     this.note('speech', text);
     this.#parts.print(`${this.to} hears: ${text}`);
     this.timeline.after(speakMs, () => {
-      if (heard.endedAt !== undefined) return;
-      heard.endedAt = Date.now();
-      heard.isComplete = true;
+      if (speech.endedAt !== undefined) return;
+      speech.endedAt = Date.now();
+      speech.isComplete = true;
       over();
     });
-    const pressedAfter = {
-      'mid-message': speakMs * 0.5,
-      'soon after': speakMs * 0.6,
-      'at the end': speakMs,
-      late: speakMs + LATE_MS,
-    };
     for (const press of this.#pressesIn(number)) {
-      if (press.when === 'at the start') this.#press(press);
-      else this.timeline.after(pressedAfter[press.when], () => this.#press(press));
+      if (press.at === 0) this.#press(press);
+      else this.timeline.after(speakMs * press.at + (press.laterMs ?? 0), () => this.#press(press));
     }
-    if (number > 0) return;
-    if (calleeHangsUp === 'mid-message') this.timeline.after(speakMs * 0.5, () => this.end('callee'));
-    if (calleeHangsUp === 'after three quarters') this.timeline.after(speakMs * 0.75, () => this.end('callee'));
+    if (number === 0 && hangsUpAt !== undefined) this.timeline.after(speakMs * hangsUpAt, () => this.end('callee'));
   }
 
-  /** What is being said stops. */
+  /** Interrupts the current speech. */
   protected silence(): void {
-    for (const heard of this.#heard) heard.endedAt ??= Date.now();
+    for (const speech of this.#speeches) speech.endedAt ??= Date.now();
   }
 
   /** The service listens from now on. A callee who pressed a key before presses it again, so that the pace of the service does not matter. */
-  protected beginsToListen(): void {
+  protected startListening(): void {
+    this.#isListening = true;
     for (const press of this.#unheard.splice(0)) this.timeline.after(this.pace.eventMs, () => this.#press(press));
   }
 
-  told(): CallStory {
+  protected stopListening(): void {
+    this.#isListening = false;
+  }
+
+  /** The call, for the log of the simulator. It shows the whole number, because no person has it. */
+  told() {
     const { id, to, from, callbackUri } = this.#parts;
-    const asked = (name: string): number =>
-      this.#story.filter(({ kind, text }) => kind === 'request' && text === name).length;
     return {
       id,
       to,
@@ -185,24 +215,15 @@ export abstract class PhoneCall {
       scenario: this.scenario.name,
       callbackUri,
       state: this.#state === 'queued' ? 'ringing' : this.#state,
-      rangAt: iso(this.rangAt ?? this.createdAt),
-      ...(this.answeredAt === undefined ? {} : { answeredAt: iso(this.answeredAt) }),
-      ...(this.endedAt === undefined ? {} : { endedAt: iso(this.endedAt) }),
-      ...(this.endedBy === undefined ? {} : { endedBy: this.endedBy }),
-      spoken: this.#heard.map(({ text }) => text),
-      speeches: this.#heard.map(({ text, startedAt, endedAt = Date.now(), isComplete }): Speech => ({
+      endedBy: this.endedBy,
+      spoken: this.#speeches.map(({ text }) => text),
+      speeches: this.#speeches.map(({ text, startedAt, endedAt = Date.now(), isComplete }) => ({
         text,
         startedAt: iso(startedAt),
         spokenMs: endedAt - startedAt,
         isComplete,
       })),
-      requests: {
-        createCall: asked('createCall'),
-        play: asked('play'),
-        listen: asked('listen'),
-        hangUp: asked('hangUp'),
-      },
-      story: [...this.#story],
+      story: this.#story.map((line) => ({ ...line })),
     };
   }
 
@@ -212,8 +233,8 @@ export abstract class PhoneCall {
     this.answeredAt = Date.now();
     this.#parts.print(`${this.to} answers`);
     this.onAnswered();
-    // Speech is on its way by then: it meets a call that is over.
-    if (this.scenario.calleeHangsUp === 'before the message') this.timeline.after(1, () => this.end('callee'));
+    // The request to speak is on its way by then: it meets a call that is over.
+    if (this.scenario.hangsUpAt === 0) this.timeline.after(1, () => this.end('callee'));
   }
 
   #pressesIn(speech: number): readonly KeyPress[] {
@@ -222,11 +243,8 @@ export abstract class PhoneCall {
   }
 
   #press(press: KeyPress): void {
-    if (!this.isListening) {
-      this.#unheard.push(press);
-      return;
-    }
+    if (!this.#isListening) return void this.#unheard.push(press);
     this.#parts.print(`${this.to} presses ${press.key}`);
-    this.onKey(press);
+    return this.onKey(press);
   }
 }

@@ -1,10 +1,12 @@
+import type { ErrorCode } from './reply.ts';
+
 /** How a call ends, in the codes of ACS: code and sub-code. */
 export type Result = readonly [code: number, subCode: number];
 
-/** What happens to a request in place of being carried out and answered. */
-export type Fault =
-  /** Answered with a status and a code of ACS, for which the simulator of Twilio has its own. Carried out only if the call has just ended. */
-  | { readonly answer: number; readonly code: string; readonly retryAfterSeconds?: number; readonly hasEnded?: true }
+/** How a scenario spoils a request. */
+type Fault =
+  /** Answered with an error of ACS, or with Twilio's error for it. Carried out only if the call has just ended. */
+  | { readonly code: ErrorCode; readonly retryAfterSeconds?: number; readonly hasEnded?: true }
   /** Not carried out and never answered. */
   | 'hangs'
   /** Carried out, but the connection breaks before the answer. */
@@ -14,55 +16,49 @@ export type Fault =
 /** The requests that a scenario may spoil. */
 export type RequestKind = 'createCall' | 'play' | 'listen' | 'hangUp';
 
-/** The events of ACS that a scenario may lose, or those of Twilio in their place. */
-export type CallEventName =
-  'CreateCallFailed' | 'PlayCompleted' | 'PlayCanceled' | 'CallDisconnected' | 'ContinuousDtmfRecognitionToneReceived';
-
 /** A key that a callee presses. */
 export interface KeyPress {
   readonly key: '1' | '2' | '3' | '9';
-  /**
-   * - `at the start`: with the first word, before it is reported that speech has started;
-   * - `soon after`: a tenth of the speech after the middle;
-   * - `at the end`: when the speech is over and the line still open;
-   * - `late`: 3.5 s after the last word.
-   */
-  readonly when: 'at the start' | 'mid-message' | 'soon after' | 'at the end' | 'late';
+  /** The part of the speech before the key: 0 with the first word, 1 after the last word. */
+  readonly at: number;
+  /** The time after that, in milliseconds. */
+  readonly laterMs?: number;
   /** During which speech of the call, from 0; the first by default. */
   readonly speech?: number;
-  /** The report follows at once; or when the call is over; or all that follows is that a key was not understood. */
+  /** The report follows after the end of the call, or only says that a key was not understood. By default it follows at once. */
   readonly reported?: 'after the call' | 'not understood';
 }
 
-/** What a number makes of its call. What is not given goes well. */
+/** How a callee and their network behave. By default, the callee answers and hears the whole message. */
 interface Course {
-  /** Nobody is reached: the call fails with this result. */
+  /** Each call fails with this result. */
   readonly unreachable?: Result;
-  /** The first calls to the number fail with these results, one a call. */
+  /** The first calls to the number fail with these results. */
   readonly firstCalls?: readonly Result[];
-  /** It rings so many times as long as usual. */
+  /** The ringing takes this many times as long as usual. */
   readonly ringing?: number;
   /** Speech fails with this result. */
   readonly playFails?: Result;
-  readonly calleeHangsUp?: 'before the message' | 'mid-message' | 'after three quarters';
-  /** Only a service that listens is told of them. */
+  /** The part of the message that the callee hears before they hang up. */
+  readonly hangsUpAt?: number;
+  /** Reported only to a service that listens. */
   readonly presses?: readonly KeyPress[];
-  /** The callee presses no key in so many first calls; 0 by default. */
+  /** The number of first calls in which the callee presses no key. */
   readonly callsWithoutKey?: number;
-  /** Events are posted so many times each; once by default. */
+  /** How often each event is posted. */
   readonly copies?: number;
-  /** Events that never arrive. */
-  readonly lost?: readonly CallEventName[];
+  /** Events of ACS that never arrive. Twilio loses the corresponding requests. */
+  readonly lost?: readonly string[];
   /** An early event arrives last, and others in the wrong order. */
   readonly reordered?: true;
   /** The callee answers before the call request is answered. */
   readonly connectedFirst?: true;
-  /** What happens to the requests about this call, in their order. After the last one all goes well, unless it says `always`. */
+  /** The faults of the first requests of a kind, or of all its requests. */
   readonly faults?: { readonly [kind in RequestKind]?: readonly Fault[] } & { readonly always?: true };
 }
 
-/** What a number's last two digits make of its call. */
-export interface Scenario extends Course {
+/** The course that the last two digits of a number stand for. */
+interface Scenario extends Course {
   readonly digits: string;
   /** A few words, for the log and the README. */
   readonly name: string;
@@ -75,17 +71,13 @@ export const NO_LINE: Result = [403, 8_530];
 /** The callee declined, or all lines are busy: the codes are the same. */
 export const DECLINED_OR_NO_LINE: Result = [603, 560_603];
 
-const refused = (answer: number, code: string): Fault => ({ answer, code });
-const throttled = (retryAfterSeconds: number): Fault => ({ answer: 429, code: 'TooManyRequests', retryAfterSeconds });
+const refused = (status: number, code: string): Fault => ({ code: [status, code] });
+const throttled = (retryAfterSeconds: number): Fault => ({ code: [429, 'TooManyRequests'], retryAfterSeconds });
 const calls = (...createCall: readonly Fault[]): Course => ({ faults: { createCall } });
 const callsAlways = (fault: Fault): Course => ({ faults: { createCall: [fault], always: true } });
 const plays = (...play: readonly Fault[]): Course => ({ faults: { play } });
 
-const press = (key: KeyPress['key'], when: KeyPress['when'] = 'mid-message', speech = 0): KeyPress => ({
-  key,
-  when,
-  speech,
-});
+const press = (key: KeyPress['key'], at = 0.5, speech = 0): KeyPress => ({ key, at, speech });
 const presses = (...keys: readonly KeyPress[]): Course => ({ presses: keys });
 const [ONE, TWO, THREE] = [press('1'), press('2'), press('3')];
 const late: KeyPress = { ...ONE, reported: 'after the call' };
@@ -103,16 +95,17 @@ const TABLE: Readonly<Record<string, readonly [name: string, course: Course]>> =
   '09': ['answered after ten times the usual ringing', { ringing: 10 }],
 
   '10': ['speech refused', { playFails: [400, 8_565] }],
-  '12': ['callee hangs up mid-message', { calleeHangsUp: 'mid-message' }],
+  '12': ['callee hangs up mid-message', { hangsUpAt: 0.5 }],
   '13': ['play request refused', { faults: { play: [refused(400, '8535')], always: true } }],
   '15': ["play request's answer lost", plays('answer lost')],
   '16': ['play request never answered', plays('hangs')],
-  '19': ['callee hangs up before the message', { calleeHangsUp: 'before the message' }],
+  '19': ['callee hangs up before the message', { hangsUpAt: 0 }],
 
   '21': ['every event repeated', { copies: 2 }],
   '22': ['events reordered', { reordered: true }],
   '23': ["answered before the call request's answer", { connectedFirst: true }],
   '24': ['PlayCompleted lost', { lost: ['PlayCompleted'] }],
+  '25': ['CallConnected lost', { lost: ['CallConnected'] }],
   '29': [
     'no answer, and all events about it are lost',
     { unreachable: NO_ANSWER, lost: ['CreateCallFailed', 'CallDisconnected'] },
@@ -129,7 +122,7 @@ const TABLE: Readonly<Record<string, readonly [name: string, course: Course]>> =
   '40': ["hang-up request's answer lost", { faults: { hangUp: ['answer lost'] } }],
   '44': [
     'callee hangs up mid-message, and the events about it are lost',
-    { calleeHangsUp: 'mid-message', lost: ['PlayCanceled', 'CallDisconnected'] },
+    { hangsUpAt: 0.5, lost: ['PlayCanceled', 'CallDisconnected'] },
   ],
   '45': ['declined or no line', { unreachable: DECLINED_OR_NO_LINE }],
   '46': ['declined or no line once, then answered', { firstCalls: [DECLINED_OR_NO_LINE] }],
@@ -137,35 +130,32 @@ const TABLE: Readonly<Record<string, readonly [name: string, course: Course]>> =
   '49': ['no answer: canceled on timeout', { unreachable: [487, 10_004] }],
 
   '55': ['play request refused once: not in that state', plays(refused(400, '8585'))],
-  '58': ['callee hangs up after three quarters of the message', { calleeHangsUp: 'after three quarters' }],
+  '58': ['callee hangs up after three quarters of the message', { hangsUpAt: 0.75 }],
   '60': [
     'hang-up request answered 410: it has ended',
-    { faults: { hangUp: [{ answer: 410, code: 'Gone', hasEnded: true }] } },
+    { faults: { hangUp: [{ code: [410, 'Gone'], hasEnded: true }] } },
   ],
 
   '70': ['presses 1 in the middle of the message', presses(ONE)],
-  '71': ['presses 1 when the message is over', presses(press('1', 'at the end'))],
-  '72': ['presses 1 twice', presses(ONE, press('1', 'soon after'))],
-  '73': ['presses 1 with the first word', presses(press('1', 'at the start'))],
+  '71': ['presses 1 when the message is over', presses(press('1', 1))],
+  '72': ['presses 1 twice', presses(ONE, press('1', 0.6))],
+  '73': ['presses 1 with the first word', presses(press('1', 0))],
   '74': ['presses no key in the first call, and 1 in the next', { ...presses(ONE), callsWithoutKey: 1 }],
   '75': ['mailbox: listens to the end, and no key is pressed', {}],
   '76': ['presses 1, and the event is lost', { ...presses(ONE), lost: [TONE] }],
   '77': ['presses 1, and the event arrives after the end of the call', presses(late)],
   '78': ['presses a key that is not understood', presses({ ...ONE, reported: 'not understood' })],
-  '79': ['presses 1, and hangs up at once', { ...presses(ONE), calleeHangsUp: 'mid-message' }],
+  '79': ['presses 1, and hangs up at once', { ...presses(ONE), hangsUpAt: 0.5 }],
   '80': ['start of listening refused', { ...presses(ONE), faults: { listen: [refused(400, '8500')], always: true } }],
   '82': ["start of listening's answer lost, and 1", { ...presses(ONE), faults: { listen: ['answer lost'] } }],
-  '83': ['presses 1 late: 3.5 s after the last word', presses(press('1', 'late'))],
-  '84': ['presses 2, then 1', presses(TWO, press('1', 'mid-message', 1))],
+  '83': ['presses 1 late: 3.5 s after the last word', presses({ ...press('1', 1), laterMs: 3_500 })],
+  '84': ['presses 2, then 1', presses(TWO, press('1', 0.5, 1))],
   '85': ['presses 3: cannot go', presses(THREE)],
   '86': ['presses 9, which says nothing', presses(press('9'))],
-  '87': ['presses 1 and 3', presses(ONE, press('3', 'soon after'))],
-  '88': ['presses 3 and 1', presses(THREE, press('1', 'soon after'))],
+  '87': ['presses 1 and 3', presses(ONE, press('3', 0.6))],
+  '88': ['presses 3 and 1', presses(THREE, press('1', 0.6))],
   '91': ['presses 3 and 1, which is reported after the call', presses(THREE, late)],
-  '92': [
-    'presses 2 in each speech, three times',
-    presses(TWO, press('2', 'mid-message', 1), press('2', 'mid-message', 2)),
-  ],
+  '92': ['presses 2 in each speech, three times', presses(TWO, press('2', 0.5, 1), press('2', 0.5, 2))],
   '94': [
     'presses 1, and the request to say goodbye is refused',
     { ...presses(ONE), ...plays('none', refused(400, '8535')) },

@@ -1,21 +1,18 @@
-import { randomBytes } from 'node:crypto';
-
 import { z } from 'zod';
 
-import { Refusal, type Reply } from '../phone-network/http-answer.ts';
-import { type FaultAnswer, type NetworkOptions, PhoneNetwork } from '../phone-network/phone-network.ts';
-import { refusalOf } from './endings.ts';
-import { createForm, TwilioCall } from './twilio-call.ts';
-import type { Webhooks } from './webhooks.ts';
+import type { PostEvent } from '../phone-network/deliveries.ts';
+import { type NetworkOptions, PhoneNetwork } from '../phone-network/phone-network.ts';
+import { Refusal, type Reply } from '../phone-network/reply.ts';
+import { errorOf } from './codes.ts';
+import { createForm, type Form, STATUS_EVENTS, TwilioCall } from './twilio-call.ts';
 
-/** What the account's requests depend on. */
-export interface AccountOptions extends Omit<NetworkOptions, 'whenFull'>, Partial<Pick<NetworkOptions, 'whenFull'>> {
+/** An account, and its telephone network. */
+export interface AccountOptions extends NetworkOptions {
   readonly accountSid: string;
-  /** The numbers that may call. */
-  readonly ownNumbers: readonly string[];
-  /** How many calls are started a second; the others wait in the account's queue. */
-  readonly callsPerSecond: number;
-  readonly webhooks: Pick<Webhooks, 'post'>;
+  /** The number that may call. */
+  readonly ownNumber: string;
+  /** Posts signed webhooks. */
+  readonly post: PostEvent<Form>;
 }
 
 /** A request to the API. */
@@ -27,150 +24,118 @@ export interface ApiRequest {
   readonly form: URLSearchParams;
 }
 
-const refusal = (status: number, code: number, reason: string, isMistake = true): Refusal =>
-  new Refusal({ status, body: errorBody(status, code, reason) }, reason, isMistake);
-
-const E164 = /^\+[1-9]\d{6,14}$/;
 const updateForm = z.strictObject({ Status: z.enum(['completed', 'canceled']) });
 const callsQuery = z.strictObject({ To: z.string().optional(), PageSize: z.coerce.number().max(1_000).prefault(50) });
 const numbersQuery = z.strictObject({ PhoneNumber: z.string().optional(), PageSize: z.string().optional() });
 
-const STATUS_EVENTS: ReadonlySet<string> = new Set(['initiated', 'ringing', 'answered', 'completed']);
+/** The app never asks for a second page. */
+const ONLY_PAGE = { page: 0, next_page_uri: null, previous_page_uri: null };
 
-/** One account at Twilio: its calls, its queue, and the requests that the app may make, each by Twilio's rules. */
+/** An account at Twilio: its calls, and the requests of the app, by the rules of Twilio. */
 export class Account {
   readonly network: PhoneNetwork<TwilioCall>;
   readonly #options: AccountOptions;
-  #nextStartAt = 0;
 
   constructor(options: AccountOptions) {
     this.#options = options;
-    this.network = new PhoneNetwork({ whenFull: 'refuses', ...options });
+    this.network = new PhoneNetwork<TwilioCall>(options, {
+      bodyOf: ([status, code], message) => {
+        const more = `https://www.twilio.com/docs/errors/${code}`;
+        return { code, message, more_info: more, status };
+      },
+      malformed: [400, 20_001],
+      noLine: [400, 10_004],
+      setUp: { 401: [401, 20_003], 403: [403, 20_403], number: [400, 21_210] },
+      ofScenario: errorOf,
+    });
   }
 
   get calls(): readonly TwilioCall[] {
     return this.network.calls;
   }
 
-  /** Carries a request out, or refuses it and remembers that. */
+  /** Carries a request out, or refuses it and remembers a mistake of the app. */
   reply(request: ApiRequest): Reply {
     return this.network.reply(`${request.method} ${request.path}`, () => this.#carryOut(request));
   }
 
   #carryOut({ method, path, query, form }: ApiRequest): Reply {
-    const { setUpFault } = this.network;
-    if (setUpFault === 401) throw refusal(401, 20_003, 'The simulator was told to refuse.', false);
-    if (setUpFault === 403) throw refusal(403, 20_403, 'The simulator was told to refuse.', false);
+    this.network.mustBeSetUp([401, 403]);
     const [, sid] = /^\/Calls\/(CA[0-9a-f]{32})\.json$/.exec(path) ?? [];
-    if (sid !== undefined && method === 'POST') return this.#update(this.#find(sid), form);
-    if (sid !== undefined && method === 'GET') return { status: 200, body: this.#find(sid).resource() };
-    if (path === '/Calls.json' && method === 'POST') return this.#create(form);
-    if (path === '/Calls.json' && method === 'GET') return this.#list(query);
-    if (path === '/IncomingPhoneNumbers.json' && method === 'GET') return this.#numbers(query);
-    throw refusal(404, 20_404, 'no such resource');
+    switch (`${method} ${sid === undefined ? path : 'call'}`) {
+      case 'POST /Calls.json':
+        return this.#create(form);
+      case 'GET /Calls.json':
+        return this.#list(query);
+      case 'GET /IncomingPhoneNumbers.json':
+        return this.#numbers(query);
+      case 'POST call':
+        return this.#update(this.#find(sid), form);
+      case 'GET call':
+        return { status: 200, body: this.#find(sid).resource() };
+      default:
+        throw new Refusal([404, 20_404], 'no such resource');
+    }
   }
 
   #create(form: URLSearchParams): Reply {
-    const events = form.getAll('StatusCallbackEvent');
-    if (events.some((event) => !STATUS_EVENTS.has(event))) throw refusal(400, 21_626, 'an unknown event');
-    const data = parse(createForm, form, ['StatusCallbackEvent']);
-    const { To: to, From: from, Url: url, Twiml: twiml, StatusCallback: statusCallback } = data;
-    const { ownNumbers, callsPerSecond } = this.#options;
-    if (!E164.test(to)) throw refusal(400, 21_211, `The 'To' number ${to} is not a valid phone number.`);
-    const isMissing = this.network.setUpFault === 'number';
-    if (isMissing || !ownNumbers.includes(from)) {
-      throw refusal(400, 21_210, `${from} is not a number of this account.`, !isMissing);
-    }
-    if ((url === undefined) === (twiml === undefined)) throw refusal(400, 21_205, 'Url or Twiml is required.');
-    const met = this.network.meet(to, 'createCall', faultAnswer);
-    if (met?.isCarriedOut === false) return met.reply;
-    const line = this.network.lineTo(to);
-    if (line === undefined) throw refusal(400, 10_004, 'Call concurrency limit exceeded.', false);
-    const call = new TwilioCall(
-      {
-        ...this.#options,
-        ...line,
-        id: `CA${randomBytes(16).toString('hex')}`,
-        to,
-        from,
-        callbackUri: (url ?? statusCallback ?? '').split(/[?#]/)[0] ?? '',
-        statusEvents: events,
-        complain: (address, status, reason) =>
-          this.network.complain(`POST ${address.split('?')[0] ?? ''}`, status, reason),
-      },
-      data,
+    const events = new Set(form.getAll('StatusCallbackEvent'));
+    if (!events.isSubsetOf(STATUS_EVENTS)) throw new Refusal([400, 21_626], 'an unknown event');
+    const request = createForm.parse(valuesOf(form, 'StatusCallbackEvent'));
+    const { To: to, From: from, Url: url, Twiml: twiml } = request;
+    if (!/^\+[1-9]\d{6,14}$/.test(to)) throw new Refusal([400, 21_211], `${to} is not a valid phone number.`);
+    this.network.mustBeSetUp(['number']);
+    if (from !== this.#options.ownNumber) throw new Refusal([400, 21_210], `${from} is not a number of this account.`);
+    if ((url === undefined) === (twiml === undefined)) throw new Refusal([400, 21_205], 'Url or Twiml is required.');
+    return this.network.place(
+      to,
+      (parts) => new TwilioCall({ ...this.#options, ...parts }, request, events),
+      (call) => ({ status: 201, body: call.resource() }),
     );
-    this.network.add(call, met?.name ?? '201');
-    const answer = { status: 201, body: call.resource() };
-    const startsAt = Math.max(Date.now(), this.#nextStartAt);
-    this.#nextStartAt = startsAt + 1_000 / callsPerSecond;
-    if (startsAt <= Date.now()) call.begin();
-    else setTimeout(() => call.begin(), startsAt - Date.now());
-    return met?.reply ?? answer;
   }
 
   #update(call: TwilioCall, form: URLSearchParams): Reply {
-    const { Status: status } = parse(updateForm, form);
-    // The app knows that it has ended it itself; it may not know yet that the callee did.
-    if (call.isOver) throw refusal(400, 21_220, 'Call is not in-progress. Cannot redirect.', false);
-    const met = this.network.meet(call.to, 'hangUp', faultAnswer);
-    call.note('request', 'hangUp', met?.name ?? '200');
-    if (met?.isCarriedOut !== false) call.hangUp(status);
-    return met?.reply ?? { status: 200, body: call.resource() };
+    const { Status: status } = updateForm.parse(valuesOf(form));
+    // The app knows that it ended the call itself; it may not know yet that the callee did.
+    if (call.state === 'ended') throw new Refusal([400, 21_220], 'Call is not in-progress. Cannot redirect.', false);
+    return this.network.act(call, 'hangUp', () => call.hangUp(status), {
+      status: 200,
+      // Read after the end of the call.
+      get body() {
+        return call.resource();
+      },
+    });
   }
 
   #list(query: URLSearchParams): Reply {
-    const { To: to, PageSize: size } = parse(callsQuery, query);
+    const { To: to, PageSize: size } = callsQuery.parse(valuesOf(query));
     const found = this.calls.filter((call) => to === undefined || call.to === to).toReversed();
     const calls = found.slice(0, size).map((call) => call.resource());
     return { status: 200, body: { calls, ...ONLY_PAGE } };
   }
 
   #numbers(query: URLSearchParams): Reply {
-    const { PhoneNumber: part = '' } = parse(numbersQuery, query);
-    const own = this.network.setUpFault === 'number' ? [] : this.#options.ownNumbers;
-    const found = own
-      .filter((number) => number.includes(part))
-      .map((number) => ({ phone_number: number, capabilities: { voice: true, sms: false, mms: false, fax: false } }));
-    return { status: 200, body: { incoming_phone_numbers: found, ...ONLY_PAGE } };
+    const { PhoneNumber: part = '' } = numbersQuery.parse(valuesOf(query));
+    const { ownNumber } = this.#options;
+    const isFound = this.network.setUpFault !== 'number' && ownNumber.includes(part);
+    const own = { phone_number: ownNumber, capabilities: { voice: true, sms: false, mms: false, fax: false } };
+    return { status: 200, body: { incoming_phone_numbers: isFound ? [own] : [], ...ONLY_PAGE } };
   }
 
-  #find(sid: string): TwilioCall {
+  #find(sid = ''): TwilioCall {
     const call = this.network.find(sid);
-    if (call === undefined) throw refusal(404, 20_404, 'no such call');
+    if (call === undefined) throw new Refusal([404, 20_404], 'no such call');
     return call;
   }
 }
 
-/** Nobody asks for a second one. */
-const ONLY_PAGE = { page: 0, next_page_uri: null, previous_page_uri: null };
-
-/** @param repeated the names that may stand there more than once, and are left out */
-const parse = <Schema extends z.ZodType>(
-  schema: Schema,
-  form: URLSearchParams,
-  repeated: readonly string[] = [],
-): z.output<Schema> => {
+/** @param repeated the only name that may be given more than once; it is left out */
+const valuesOf = (form: URLSearchParams, repeated?: string): Readonly<Record<string, string>> => {
   const values: Record<string, string> = {};
   for (const [name, value] of form) {
-    if (repeated.includes(name)) continue;
-    if (name in values) throw refusal(400, 20_001, `${name} is given twice`);
+    if (name === repeated) continue;
+    if (name in values) throw new Refusal([400, 20_001], `${name} is given twice`);
     values[name] = value;
   }
-  const parsed = schema.safeParse(values);
-  if (!parsed.success) throw refusal(400, 20_001, z.prettifyError(parsed.error));
-  return parsed.data;
+  return values;
 };
-
-const faultAnswer: FaultAnswer = (fault) => {
-  const [status, code] = refusalOf(fault);
-  return { status, body: errorBody(status, code, 'This is what the number asked for.') };
-};
-
-/** An error as Twilio answers it. */
-export const errorBody = (status: number, code: number, message: string) => ({
-  code,
-  message,
-  more_info: `https://www.twilio.com/docs/errors/${code}`,
-  status,
-});

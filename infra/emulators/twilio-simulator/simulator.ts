@@ -1,93 +1,62 @@
 import { randomBytes } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 
 import { Deliveries } from '../phone-network/deliveries.ts';
-import type { Reply } from '../phone-network/http-answer.ts';
-import {
-  networkOptions,
-  serveSimulator,
-  type Simulator,
-  type SimulatorOptions,
-} from '../phone-network/simulator-server.ts';
-import { Account, type AccountOptions, errorBody } from './account.ts';
-import type { TwilioCall } from './twilio-call.ts';
-import { HttpWebhooks, signatureOf } from './webhooks.ts';
-
-/** How to start the simulator. */
-export interface TwilioSimulatorOptions extends SimulatorOptions, Partial<Pick<AccountOptions, 'callsPerSecond'>> {}
+import { Refusal } from '../phone-network/reply.ts';
+import { listen, networkOptions, Simulator, type SimulatorOptions } from '../phone-network/simulator.ts';
+import { Account } from './account.ts';
+import type { Form } from './twilio-call.ts';
+import { signatureOf, webhookPoster } from './webhooks.ts';
 
 /** A running simulator of Twilio Programmable Voice. Its `url` is for TWILIO_API_BASE_URL. */
-export interface TwilioSimulator extends Simulator {
-  /** For TWILIO_ACCOUNT_SID. */
-  readonly accountSid: string;
-  /** For TWILIO_API_KEY_SID. */
-  readonly apiKeySid: string;
-  /** For TWILIO_API_KEY_SECRET. */
-  readonly apiKeySecret: string;
-  /** For TWILIO_AUTH_TOKEN: signs what is posted. */
-  readonly authToken: string;
-  /** For TWILIO_SOURCE_PHONE_NUMBER. */
-  readonly number: string;
-  /** A call by its id. */
-  find(sid: string): TwilioCall | undefined;
-  /** The signature of a form that is posted to an address. */
-  sign(url: string, form: Readonly<Record<string, string>>): string;
-}
+export type TwilioSimulator = Awaited<ReturnType<typeof startTwilioSimulator>>;
 
 const NUMBER = '+12065550199';
 
-const sid = (prefix: string): string => `${prefix}${randomBytes(16).toString('hex')}`;
+const hex = (): string => randomBytes(16).toString('hex');
 
 /**
- * Starts a simulator of Twilio on a free port of this machine: the service and Twilio's own client talk to it, and it posts callbacks and fetches
- * instructions as Twilio does, signed. It refuses what Twilio refuses and keeps a list of it: a test can assert that there was no such request. The
- * callee's last two digits choose what happens (phone-network/scenarios.ts).
+ * Starts a simulator of Twilio on a free port of this machine. The service and Twilio's own client talk to it. It posts callbacks and fetches
+ * instructions as Twilio does, signed. It refuses what Twilio refuses and logs it: a test can assert that the app made no such request. The last
+ * two digits of the callee's number choose the scenario (phone-network/scenarios.ts).
  *
  * @example
  * const twilio = await startTwilioSimulator();
  * const app = await startApp({ environment: (url) => testEnvironment({ TWILIO_API_BASE_URL: twilio.url, … }) });
  */
-export const startTwilioSimulator = async ({
-  callsPerSecond = Infinity,
-  ...options
-}: TwilioSimulatorOptions = {}): Promise<TwilioSimulator> => {
-  const [accountSid, apiKeySid] = [sid('AC'), sid('SK')];
-  const [apiKeySecret, authToken] = [randomBytes(16).toString('hex'), randomBytes(16).toString('hex')];
+export const startTwilioSimulator = async (options: SimulatorOptions = {}) => {
+  const [accountSid, apiKeySid, apiKeySecret, authToken] = [`AC${hex()}`, `SK${hex()}`, hex(), hex()];
   const deliveries = new Deliveries();
-  const account = new Account({
-    ...networkOptions(options),
-    accountSid,
-    ownNumbers: [NUMBER],
-    callsPerSecond,
-    webhooks: new HttpWebhooks(deliveries, authToken),
-  });
-  const { network } = account;
+  const post = webhookPoster(deliveries, authToken);
+  const account = new Account({ ...networkOptions(options), accountSid, ownNumber: NUMBER, post });
   const logins = new Set(
     [`${apiKeySid}:${apiKeySecret}`, `${accountSid}:${authToken}`].map(
       (login) => `Basic ${Buffer.from(login).toString('base64')}`,
     ),
   );
-  const reply = ({ method = '', url = '/', headers }: IncomingMessage, body: string): Reply => {
-    const { pathname, searchParams: query } = new URL(url, 'http://simulator');
-    const refuse = (status: number, code: number, reason: string): Reply => {
-      network.complain(`${method} ${pathname}`, status, reason);
-      return { status, body: errorBody(status, code, reason) };
-    };
-    const root = `/2010-04-01/Accounts/${accountSid}`;
-    const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
-    if (!logins.has(headers.authorization ?? '')) return refuse(401, 20_003, 'Authenticate');
-    if (!pathname.startsWith(`${root}/`)) return refuse(404, 20_404, 'no such resource');
-    if (method === 'POST' && !isForm) return refuse(400, 20_001, 'the body is no form');
-    return account.reply({ method, path: pathname.slice(root.length), query, form: new URLSearchParams(body) });
-  };
-  const { simulator } = await serveSimulator(async () => Promise.resolve({ network, deliveries, reply }));
+  const root = `/2010-04-01/Accounts/${accountSid}`;
+  const simulator = new Simulator(await listen(), {
+    network: account.network,
+    deliveries,
+    carryOut: ({ method = '', headers }, { pathname, searchParams: query }, body) => {
+      const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
+      if (!logins.has(headers.authorization ?? '')) throw new Refusal([401, 20_003], 'Authenticate');
+      if (!pathname.startsWith(`${root}/`)) throw new Refusal([404, 20_404], 'no such resource');
+      if (method === 'POST' && !isForm) throw new Refusal([400, 20_001], 'the body is no form');
+      return account.reply({ method, path: pathname.slice(root.length), query, form: new URLSearchParams(body) });
+    },
+  });
   return Object.assign(simulator, {
+    /** For TWILIO_ACCOUNT_SID. */
     accountSid,
+    /** For TWILIO_API_KEY_SID. */
     apiKeySid,
+    /** For TWILIO_API_KEY_SECRET. */
     apiKeySecret,
+    /** For TWILIO_AUTH_TOKEN: signs the webhooks. */
     authToken,
+    /** For TWILIO_SOURCE_PHONE_NUMBER. */
     number: NUMBER,
-    find: (callSid: string) => network.find(callSid),
-    sign: (address: string, form: Readonly<Record<string, string>>) => signatureOf(authToken, address, form),
+    /** The signature of a form that is posted to an address. */
+    sign: (address: string, form: Form) => signatureOf(authToken, address, form),
   });
 };

@@ -1,46 +1,44 @@
+import { randomBytes } from 'node:crypto';
+
 import { z } from 'zod';
 
+import type { PostEvent } from '../phone-network/deliveries.ts';
 import { type CallParts, PhoneCall } from '../phone-network/phone-call.ts';
-import type { CallEventName, KeyPress, Result } from '../phone-network/scenarios.ts';
-import { type Ending, endingOf } from './endings.ts';
-import { type Instructions, parseTwiml, TwimlError } from './twiml.ts';
-import type { Form, WebhookAnswer, Webhooks } from './webhooks.ts';
+import type { KeyPress, Result } from '../phone-network/scenarios.ts';
+import { type Ending, endingOf } from './codes.ts';
+import { type Instructions, twiml, wholeNumber } from './twiml.ts';
 
 /** The states of a call, as Twilio names them. */
-export type Status = 'queued' | 'initiated' | 'ringing' | 'in-progress' | 'completed' | 'canceled' | Ending['status'];
+type Status = 'queued' | 'initiated' | 'ringing' | 'in-progress' | 'completed' | 'canceled' | Ending['status'];
 
-const seconds = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d{1,6}$/)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max);
+/** The parameters of a webhook. */
+export type Form = Readonly<Record<string, string>>;
+
+/** The events that a request for a call may name. */
+export const STATUS_EVENTS: ReadonlySet<string> = new Set(['initiated', 'ringing', 'answered', 'completed']);
+
 const webhookUrl = z
   .string()
   .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), '21205: not a valid URL');
 
-/** The parameters of a request for a call that this simulator carries out. Others of Twilio's are refused: nobody sends them unnoticed. */
+/** The parameters of a request for a call that this simulator carries out. It refuses the other parameters of Twilio, so that each use is noticed. */
 export const createForm = z.strictObject({
   To: z.string(),
   From: z.string(),
-  /** Where the instructions are fetched when somebody answers. */
+  /** Where the instructions are fetched when the callee answers. */
   Url: webhookUrl.optional(),
   /** The instructions themselves. */
   Twiml: z.string().max(4_000, '32018: the instructions are too long').optional(),
   StatusCallback: webhookUrl.optional(),
   StatusCallbackMethod: z.literal('POST').optional(),
-  Timeout: seconds(5, 600).prefault('60'),
-  TimeLimit: seconds(1, 86_400).prefault('14400'),
+  Timeout: wholeNumber(5, 600).prefault('60'),
+  TimeLimit: wholeNumber(1, 86_400).prefault('14400'),
 });
 
-/** What a call tells others. */
-export interface TwilioCallParts extends CallParts {
+interface TwilioCallParts extends CallParts {
   readonly accountSid: string;
-  /** Which of its states are posted; the end always is. */
-  readonly statusEvents: readonly string[];
-  readonly webhooks: Pick<Webhooks, 'post'>;
-  /** Told of what Twilio would put among the account's errors. */
-  readonly complain: (address: string, status: number, reason: string) => void;
+  /** Posts signed webhooks. */
+  readonly post: PostEvent<Form>;
 }
 
 const RANG_OUT: Result = [487, 10_004];
@@ -48,28 +46,29 @@ const RANG_OUT: Result = [487, 10_004];
 const rfc2822 = (at: number | undefined): string | null =>
   at === undefined ? null : new Date(Math.floor(at / 1_000) * 1_000).toUTCString().replace('GMT', '+0000');
 
-const absolute = (url: string, base: string): string => {
-  if (!URL.canParse(url) && !URL.canParse(url, base)) throw new TwimlError('an address is wrong');
-  return URL.canParse(url) ? url : new URL(url, base).href;
-};
+const absolute = (url: string, base: string): string => (URL.parse(url) ?? URL.parse(url, base))?.href ?? url;
 
 /** A call of Twilio: it carries out instructions in TwiML, fetches others, and posts its status. */
-export class TwilioCall extends PhoneCall {
+export class TwilioCall extends PhoneCall<Form> {
   readonly #parts: TwilioCallParts;
   readonly #request: z.output<typeof createForm>;
-  readonly #lateKeys: { readonly url: string; readonly form: Form }[] = [];
+  /** The states that are posted. The end is always posted. */
+  readonly #events: ReadonlySet<string>;
   #status: Status = 'queued';
   #ending: Ending | undefined;
   #sequence = 0;
-  /** Counts what replaced the instructions before: those go on no more. */
+  /** Grows with each replacement of the instructions: replaced instructions do not continue. */
   #run = 0;
   /** Where the next key is posted. */
-  #keysTo: string | undefined;
+  #keysTo = '';
 
-  constructor(parts: TwilioCallParts, request: z.output<typeof createForm>) {
-    super(parts);
+  constructor(parts: TwilioCallParts, request: z.output<typeof createForm>, events: ReadonlySet<string>) {
+    const { To: to, From: from, Url: url, StatusCallback: status = '' } = request;
+    const [callbackUri = ''] = (url ?? status).split(/[?#]/);
+    super({ ...parts, id: `CA${randomBytes(16).toString('hex')}`, to, from, callbackUri });
     this.#parts = parts;
     this.#request = request;
+    this.#events = events;
   }
 
   get sid(): string {
@@ -80,18 +79,14 @@ export class TwilioCall extends PhoneCall {
     return this.#status;
   }
 
-  get isOver(): boolean {
-    return this.state === 'ended';
-  }
-
   /** The call as the API answers it. */
   resource(): object {
-    const { accountSid, from } = this.#parts;
+    const { accountSid } = this.#parts;
     return {
       sid: this.id,
       account_sid: accountSid,
       to: this.to,
-      from,
+      from: this.#request.From,
       status: this.#status === 'initiated' ? 'queued' : this.#status,
       date_created: rfc2822(this.createdAt),
       date_updated: rfc2822(Date.now()),
@@ -104,13 +99,9 @@ export class TwilioCall extends PhoneCall {
     };
   }
 
-  /** The app ends it. `canceled` leaves an answered call in peace. */
+  /** The app ends the call. `canceled` keeps an answered call. */
   hangUp(status: 'completed' | 'canceled'): void {
     if (this.state !== 'connected' || status === 'completed') this.end('app');
-  }
-
-  protected override get isListening(): boolean {
-    return this.#keysTo !== undefined;
   }
 
   protected override onRinging(): void {
@@ -120,63 +111,59 @@ export class TwilioCall extends PhoneCall {
   }
 
   protected override onAnswered(): void {
-    const { Url: url, Twiml: twiml = '', TimeLimit: limit } = this.#request;
+    const { Url: url, Twiml: text = '', TimeLimit: limit } = this.#request;
     this.#enter('in-progress');
     this.timeline.after(limit * 1_000, () => this.end('network'));
-    if (url === undefined) this.timeline.after(this.pace.eventMs, () => this.#instruct(twiml, ''));
+    if (url === undefined) this.timeline.after(this.pace.eventMs, () => this.#instruct(text, ''));
     else void this.#fetch(url, 'instructions');
   }
 
-  protected override onEnded(wasAnswered: boolean, why: Result | undefined): void {
+  protected override onEnded(why: Result | undefined): void {
     this.#run += 1;
     this.#ending = why && endingOf(why);
-    this.#enter(wasAnswered ? 'completed' : (this.#ending?.status ?? 'canceled'));
-    for (const { url, form } of this.#lateKeys) void this.#tell(url, 'key', form, this.pace.eventMs * 3);
+    this.#enter(this.answeredAt !== undefined ? 'completed' : (this.#ending?.status ?? 'canceled'));
   }
 
   protected override onKey({ key, reported }: KeyPress): void {
     const url = this.#keysTo;
     // Twilio reports only keys that it understands.
-    if (url === undefined || reported === 'not understood') return;
-    const digits = { Digits: key };
+    if (reported === 'not understood') return;
+    const form = { ...this.#form(), Digits: key };
     if (reported === 'after the call') {
-      this.#lateKeys.push({ url, form: { ...this.#form(), ...digits } });
+      this.reportLate(() => void this.report('key', url, form, this.pace.eventMs * 3));
       this.#hush();
       this.timeline.after(this.pace.eventMs, () => this.end('network'));
-    } else void this.#fetch(url, 'key', 'ContinuousDtmfRecognitionToneReceived', digits);
+    } else void this.#fetch(url, 'key', 'ContinuousDtmfRecognitionToneReceived', form);
   }
 
-  /** Fetches other instructions; what was being said stops. @param standsFor the event of ACS in whose place it is */
-  async #fetch(url: string, what: string, standsFor?: CallEventName, more: Form = {}): Promise<void> {
+  /** Fetches other instructions; the current speech stops. @param standsFor the event of ACS in whose place the request is */
+  async #fetch(url: string, what: string, standsFor = '', form: Form = this.#form()): Promise<void> {
     this.#hush();
     const run = this.#run;
-    if (standsFor !== undefined && this.copiesOf(standsFor, what) === 0) return this.end('network');
-    const answer = await this.#tell(url, what, { ...this.#form(), ...more });
-    if (run !== this.#run || this.isOver) return undefined;
+    if (this.isLost(standsFor, what)) return this.end('network');
+    const answer = await this.report(what, url, form);
+    if (run !== this.#run || this.state === 'ended') return undefined;
     if (answer?.status !== 200) {
-      this.#parts.complain(url, answer?.status ?? 0, '11200: the instructions could not be fetched');
+      this.#complain(url, answer?.status ?? 0, '11200: the instructions could not be fetched');
       return this.end('network');
     }
     if (!/^(text|application)\/xml\b/.test(answer.contentType)) {
-      this.#parts.complain(url, 200, `12300: the content type of instructions is ${answer.contentType}`);
+      this.#complain(url, 200, `12300: the content type of instructions is ${answer.contentType}`);
     }
     return this.#instruct(answer.body, url);
   }
 
-  #instruct(twiml: string, base: string): void {
+  #instruct(text: string, base: string): void {
     this.#hush();
-    try {
-      this.#carryOut(parseTwiml(twiml), base);
-    } catch (error) {
-      if (!(error instanceof TwimlError)) throw error;
-      this.#parts.complain(base, 200, `12100: ${error.message}`);
-      this.end('network');
-    }
+    const { data, error } = twiml.safeParse(text);
+    if (data !== undefined) return this.#carryOut(data, base);
+    this.#complain(base, 200, `12100: ${z.prettifyError(error)}`);
+    return this.end('network');
   }
 
-  #carryOut({ say, gather, redirect }: Instructions, base: string): void {
+  #carryOut({ Gather: gather, Say: say = gather?.Say, Redirect: redirect }: Instructions, base: string): void {
     const run = this.#run;
-    const goOn = (): void => {
+    const proceed = (): void => {
       if (run !== this.#run) return;
       if (redirect !== undefined) void this.#fetch(absolute(redirect, base), 'end', 'PlayCompleted');
       else {
@@ -184,87 +171,81 @@ export class TwilioCall extends PhoneCall {
         this.end('app');
       }
     };
-    const listenOn = (): void => {
-      if (gather === undefined) goOn();
-      else this.timeline.after(gather.timeoutSeconds * (this.pace.secondMs ?? 1_000), goOn);
+    const listen = (): void => {
+      if (gather === undefined) proceed();
+      else this.timeline.after(gather.timeout * (this.pace.secondMs ?? 1_000), proceed);
     };
     if (gather !== undefined) {
       this.#keysTo = absolute(gather.action, base);
       this.note('request', 'listen', '200');
-      this.beginsToListen();
+      this.startListening();
     }
-    if (say === undefined) return listenOn();
+    if (say === undefined) return listen();
     this.note('request', 'play', '200');
-    return this.speak(say.text.repeat(say.times), listenOn);
+    return this.speak(say.text.repeat(say.times), listen);
   }
 
-  /** What was being said stops, and nobody listens; other instructions follow. */
+  /** The current speech stops, and the service does not listen, until other instructions come. */
   #hush(): void {
     this.#run += 1;
-    this.#keysTo = undefined;
+    this.stopListening();
     this.silence();
   }
 
   #enter(status: Status): void {
     this.#status = status;
-    const { StatusCallback: statusCallback } = this.#request;
+    const { StatusCallback: url } = this.#request;
+    const isOver = this.state === 'ended';
     const event = status === 'in-progress' ? 'answered' : status;
-    if (statusCallback === undefined || !(this.isOver || this.#parts.statusEvents.includes(event))) return;
-    const form = this.#statusForm(status);
-    // What comes late comes after all others.
+    if (url === undefined || !(isOver || this.#events.has(event))) return;
+    const form = this.#statusForm();
+    // A late event comes after all others.
     const isLate = status === 'initiated' && this.scenario.reordered === true;
     const afterMs = isLate ? this.pace.ringMs + this.pace.speakMs * 2 : 0;
-    for (let copies = this.copiesOf(this.isOver ? 'CallDisconnected' : '', status); copies > 0; copies -= 1) {
-      void this.#tell(statusCallback, status, form, afterMs);
-    }
+    const endAtAcs = this.answeredAt === undefined ? 'CreateCallFailed' : 'CallDisconnected';
+    const standsFor = isOver ? endAtAcs : event === 'answered' ? 'CallConnected' : '';
+    if (!this.isLost(standsFor, status)) void this.report(status, url, form, afterMs);
   }
 
   #form(): Form {
-    const { accountSid, from } = this.#parts;
+    const { accountSid } = this.#parts;
+    const { From: from } = this.#request;
     return {
       CallSid: this.id,
       AccountSid: accountSid,
       CallStatus: this.#status,
       To: this.to,
       From: from,
-      Called: this.to,
-      Caller: from,
       Direction: 'outbound-api',
-      ApiVersion: '2010-04-01',
     };
   }
 
-  #statusForm(status: Status): Form {
-    const sequence = this.#sequence;
-    this.#sequence += 1;
-    const { sipCode = status === 'completed' ? 200 : 487, errorCode } = this.#ending ?? {};
-    const error = { ErrorCode: String(errorCode), ErrorMessage: 'This is what the number asked for.' };
+  #statusForm(): Form {
+    const { sipCode = this.#status === 'completed' ? 200 : 487, errorCode } = this.#ending ?? {};
+    const error = { ErrorCode: String(errorCode), ErrorMessage: 'The number asked for this.' };
     const end = {
       CallDuration: String(this.#durationSeconds()),
-      Duration: this.answeredAt === undefined ? '0' : '1',
       SipResponseCode: String(sipCode),
       ...(errorCode === undefined ? {} : error),
     };
+    const sequence = this.#sequence;
+    this.#sequence += 1;
     return {
       ...this.#form(),
-      CallStatus: status,
       Timestamp: new Date().toUTCString(),
       SequenceNumber: String(sequence),
       CallbackSource: 'call-progress-events',
-      ...(this.isOver ? end : {}),
+      ...(this.state === 'ended' ? end : {}),
     };
+  }
+
+  #complain(address: string, status: number, reason: string): void {
+    this.#parts.complain(`POST ${address.split('?')[0] ?? ''}`, status, reason);
   }
 
   /** Of the connected call, in whole seconds. */
   #durationSeconds(): number {
     const { answeredAt, endedAt = Date.now() } = this;
     return answeredAt === undefined ? 0 : Math.floor((endedAt - answeredAt) / 1_000);
-  }
-
-  async #tell(url: string, what: string, form: Form, afterMs = 0): Promise<WebhookAnswer | undefined> {
-    const line = this.note('event', what);
-    const answer = await this.#parts.webhooks.post(url, form, afterMs);
-    this.answered(line, String(answer?.status ?? 'unreachable'));
-    return answer;
   }
 }

@@ -1,27 +1,22 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { z } from 'zod';
 
-/** Instructions that Twilio does not carry out. */
-export class TwimlError extends Error {
-  override readonly name = 'TwimlError';
-}
-
-const wholeNumber = (max: number) =>
+/** The text of a whole number. */
+export const wholeNumber = (min: number, max: number) =>
   z
     .string()
-    .regex(/^\d{1,4}$/)
+    .regex(/^\d{1,6}$/)
     .transform(Number)
-    .refine((value) => value <= max);
+    .refine((value) => value >= min && value <= max);
 
-/** Of a text that Twilio speaks. */
-const MOST_CHARACTERS = 4_096;
-
-const say = z.strictObject({
-  '#text': z.string().max(MOST_CHARACTERS).regex(/\S/),
-  voice: z.string().min(1),
-  language: z.literal('en-US').optional(),
-  loop: wholeNumber(1_000).prefault('1'),
-});
+const say = z
+  .strictObject({
+    '#text': z.string().max(4_096).regex(/\S/),
+    voice: z.string().min(1),
+    language: z.literal('en-US').optional(),
+    loop: wholeNumber(0, 1_000).prefault('1'),
+  })
+  .transform(({ '#text': text, loop: times }) => ({ text, times }));
 const gather = z.strictObject({
   Say: say.optional(),
   input: z.literal('dtmf'),
@@ -30,34 +25,15 @@ const gather = z.strictObject({
   numDigits: z.literal('1'),
   // By default the key # would post nothing.
   finishOnKey: z.literal(''),
-  timeout: wholeNumber(60).prefault('5'),
+  timeout: wholeNumber(0, 60).prefault('5'),
 });
-const redirect = z.union([
-  z.string(),
-  z.strictObject({ '#text': z.string(), method: z.literal('POST') }).transform((element) => element['#text']),
-]);
-const document = z.strictObject({
-  Response: z.union([
-    z.literal(''),
-    z
-      .strictObject({
-        Say: say.optional(),
-        Gather: gather.optional(),
-        Redirect: redirect.optional(),
-        Hangup: z.literal('').optional(),
-      })
-      .refine(({ Say, Gather }) => Say === undefined || Gather === undefined, 'only one of <Say> and <Gather>'),
-  ]),
+const redirect = z.strictObject({ '#text': z.string(), method: z.literal('POST') }).transform((one) => one['#text']);
+const response = z.strictObject({
+  Say: say.optional(),
+  Gather: gather.optional(),
+  Redirect: z.union([z.string(), redirect]).optional(),
+  Hangup: z.literal('').optional(),
 });
-
-/** The instructions that this simulator carries out: it speaks, perhaps listens for one key, and then fetches others or hangs up. */
-export interface Instructions {
-  readonly say: { readonly text: string; readonly times: number } | undefined;
-  /** Undefined: no key is listened for. */
-  readonly gather: { readonly action: string; readonly timeoutSeconds: number } | undefined;
-  /** Undefined: the call ends. */
-  readonly redirect: string | undefined;
-}
 
 const parser = new XMLParser({
   ignoreAttributes: false,
@@ -68,23 +44,16 @@ const parser = new XMLParser({
   ignoreDeclaration: true,
 });
 
-/**
- * TwiML → instructions.
- *
- * @throws {TwimlError} the text is no XML, or says what is not carried out here
- */
-export const parseTwiml = (text: string): Instructions => {
-  if (XMLValidator.validate(text) !== true) throw new TwimlError('not well-formed');
+/** The TwiML that this simulator carries out: it speaks, perhaps listens for one key, and then fetches other instructions or hangs up. */
+export const twiml = z
+  .string()
+  .refine((text) => XMLValidator.validate(text) === true, { error: 'not well-formed', abort: true })
   // The parser forgets the order of different elements.
-  if (/<(Redirect|Hangup)\b[\s\S]*<(Say|Gather)\b/.test(text))
-    throw new TwimlError('what ends the instructions is not last');
-  const { data, error } = document.safeParse(parser.parse(text));
-  if (error !== undefined) throw new TwimlError(z.prettifyError(error));
-  const response = data.Response === '' ? {} : data.Response;
-  const said = response.Gather === undefined ? response.Say : response.Gather.Say;
-  return {
-    say: said && { text: said['#text'], times: said.loop },
-    gather: response.Gather && { action: response.Gather.action, timeoutSeconds: response.Gather.timeout },
-    redirect: response.Redirect,
-  };
-};
+  .refine((text) => !/<(Redirect|Hangup)\b[\s\S]*<(Say|Gather)\b/.test(text), 'the end of the instructions is not last')
+  .transform((text): unknown => parser.parse(text))
+  .pipe(z.strictObject({ Response: z.union([z.literal('').transform(() => ({})), response]) }))
+  .transform(({ Response }): z.output<typeof response> => Response)
+  .refine(({ Say, Gather }) => Say === undefined || Gather === undefined, 'only one of <Say> and <Gather>');
+
+/** The content of TwiML. Without a redirect the call ends. */
+export type Instructions = z.output<typeof response>;

@@ -1,21 +1,7 @@
 import { createHmac } from 'node:crypto';
 
-import type { Deliveries, PostAnswer } from '../phone-network/deliveries.ts';
-
-/** What a webhook was answered. */
-export type WebhookAnswer = PostAnswer;
-
-/** The parameters of a webhook. */
-export type Form = Readonly<Record<string, string>>;
-
-/** Brings a signed form to an address. */
-export interface Webhooks {
-  /**
-   * @param afterMs before it is sent
-   * @returns undefined if no answer came, also after the repeats that the address asks for
-   */
-  post(url: string, form: Form, afterMs?: number): Promise<WebhookAnswer | undefined>;
-}
+import type { AppAnswer, Deliveries, PostEvent } from '../phone-network/deliveries.ts';
+import type { Form } from './twilio-call.ts';
 
 /** `X-Twilio-Signature`: of the address with its query, and of each parameter by its name. */
 export const signatureOf = (authToken: string, url: string, form: Form): string => {
@@ -25,53 +11,31 @@ export const signatureOf = (authToken: string, url: string, form: Form): string 
   return createHmac('sha1', authToken).update(signed).digest('base64');
 };
 
-/** What the fragment of an address says about timeouts and repeats (`#ct=2000&rt=5000&rc=2&rp=all`). */
-const rulesOf = (fragment: string) => {
-  const given = new URLSearchParams(fragment);
-  const policy = (given.get('rp') ?? 'ct').split(',');
-  const repeats = (...kinds: readonly string[]): boolean => kinds.some((kind) => policy.includes(kind));
-  return {
-    readMs: Number(given.get('rt') ?? 15_000),
-    repeats: Number(given.get('rc') ?? 1),
-    isRepeated: (answer: WebhookAnswer | undefined): boolean =>
-      answer === undefined ? repeats('all', 'ct', 'rt') : repeats('all', `${Math.floor(answer.status / 100)}xx`),
-  };
-};
-
-/** All tries together. */
-const MOST_MS = 15_000;
-const PAUSE_MS = 100;
-
-/** Posts over HTTP, signed with the account's auth token. */
-export class HttpWebhooks implements Webhooks {
-  readonly #deliveries: Deliveries;
-  readonly #authToken: string;
-
-  constructor(deliveries: Deliveries, authToken: string) {
-    this.#deliveries = deliveries;
-    this.#authToken = authToken;
-  }
-
-  async post(address: string, form: Form, afterMs = 0): Promise<WebhookAnswer | undefined> {
-    return this.#deliveries.after(afterMs, async () => this.#tryAll(address, form));
-  }
-
-  async #tryAll(address: string, form: Form): Promise<WebhookAnswer | undefined> {
+/** Posts webhooks, signed with the auth token of the account. The fragment of an address has its timeouts and repeats (`#rt=5000&rc=2&rp=all`). */
+export const webhookPoster =
+  (deliveries: Deliveries, authToken: string): PostEvent<Form> =>
+  async (address, form, afterMs) => {
     const [url = '', fragment = ''] = address.split('#');
-    const { readMs, repeats, isRepeated } = rulesOf(fragment);
-    const end = performance.now() + MOST_MS;
+    const rules = new URLSearchParams(fragment);
+    const policy = (rules.get('rp') ?? 'ct').split(',');
+    const repeats = (...kinds: readonly string[]): boolean => kinds.some((kind) => policy.includes(kind));
+    const isRepeated = (answer: AppAnswer | undefined): boolean =>
+      answer === undefined
+        ? repeats('all', 'ct', 'rt')
+        : answer.status !== 200 && repeats('all', `${Math.floor(answer.status / 100)}xx`);
     const headers = {
       'content-type': 'application/x-www-form-urlencoded; charset=UTF-8',
-      'x-twilio-signature': signatureOf(this.#authToken, url, form),
+      'x-twilio-signature': signatureOf(authToken, url, form),
       'user-agent': 'TwilioProxy/1.1',
     };
-    const body = new URLSearchParams(form).toString();
-    for (let repeat = 0; ; repeat += 1) {
-      const withinMs = Math.min(readMs, end - performance.now());
-      const answer = await this.#deliveries.post(url, { headers, body, withinMs });
-      if (answer?.status === 200 || repeat >= repeats || !isRepeated(answer)) return answer;
-      if (performance.now() + PAUSE_MS >= end || this.#deliveries.isStopped) return answer;
-      await this.#deliveries.pause(PAUSE_MS);
-    }
-  }
-}
+    const delivery = {
+      headers: async () => Promise.resolve(headers),
+      body: new URLSearchParams(form).toString(),
+      tries: 1 + Number(rules.get('rc') ?? 1),
+      isRepeated,
+      pauseMs: 100,
+      tryMs: Number(rules.get('rt') ?? 15_000),
+      withinMs: 15_000,
+    };
+    return deliveries.send(url, delivery, afterMs);
+  };

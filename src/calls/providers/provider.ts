@@ -8,9 +8,8 @@ import { type AcsLineOptions, AcsPhoneLine, connectToAcs } from './acs/acs-phone
 import { createTokenVerifier, type TokenRules } from './acs/callback-token.ts';
 import { parseCallEvents } from './acs/call-events.ts';
 import type { EventCallbacks, InstructionCallbacks } from './callbacks.ts';
-import { type TwilioAccount, TwilioApi } from './twilio/twilio-api.ts';
 import { type TwilioCallbackOptions, TwilioCallbacks } from './twilio/twilio-callbacks.ts';
-import { type TwilioLineOptions, TwilioPhoneLine } from './twilio/twilio-phone-line.ts';
+import { type TwilioAccount, type TwilioLineOptions, TwilioPhoneLine } from './twilio/twilio-phone-line.ts';
 
 /** The settings that all providers share. */
 interface CommonOptions extends Pick<TwilioLineOptions, 'callbackBaseUrl' | 'ringMs'> {
@@ -43,7 +42,7 @@ export const connectToProvider = (options: ProviderOptions, credential: TokenCre
     const { twilio, callbackBaseUrl, testCallbackBaseUrl } = options;
     const baseUrls = [callbackBaseUrl, ...(testCallbackBaseUrl === undefined ? [] : [testCallbackBaseUrl])];
     return {
-      line: new TwilioPhoneLine(new TwilioApi(twilio), { ...options, ...twilio }),
+      line: new TwilioPhoneLine(twilio, { ...options, ...twilio }),
       callbacks: { instructions: new TwilioCallbacks({ ...twilio, baseUrls }) },
     };
   }

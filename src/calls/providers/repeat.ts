@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Failure, PhoneLineError } from '../model/phone-line.ts';
+import { type Failure, LONGEST_REQUEST_MS, PhoneLineError } from '../model/phone-line.ts';
 
-/** Limits of one request to a line, in milliseconds. */
-export interface Bounds {
-  /** For the answer to one try. */
+/** How a request to a line is repeated. */
+export interface Repeats {
+  /** The failures after which it is sent again. */
+  readonly after: ReadonlySet<Failure>;
+  /** For the answer to one try, in milliseconds. */
   readonly tryMs: number;
-  /** For all tries and the pauses between them. */
-  readonly withinMs: number;
   /** How many tries may fail. Requests that meet a limit of capacity do not count. */
   readonly tries: number;
 }
@@ -19,36 +19,33 @@ const FIRST_CAPACITY_PAUSE_MS = 1_000;
 export const SAFE_TO_REPEAT: ReadonlySet<Failure> = new Set(['capacity', 'unreachable', 'unanswered']);
 
 /**
- * Sends a request until it is answered, fails in a way that may not be repeated, or reaches its bounds.
+ * Sends a request until it is answered, fails in a way that may not be repeated, or reaches {@link LONGEST_REQUEST_MS}.
  *
- * @param repeated the failures after which it is sent again
- * @param judge what `send` threw → how that failed
+ * @param send throws {@link PhoneLineError} if it fails
  */
 export const sendRepeatedly = async <Answer>(
-  repeated: ReadonlySet<Failure>,
-  { tryMs, withinMs, tries }: Bounds,
-  judge: (error: unknown) => PhoneLineError,
+  { after, tryMs, tries }: Repeats,
   send: (abortSignal: AbortSignal) => Promise<Answer>,
 ): Promise<Answer> => {
-  const end = performance.now() + withinMs;
+  const end = performance.now() + LONGEST_REQUEST_MS;
   let unclear: PhoneLineError | undefined;
   for (let failed = 0, refused = 0; ;) {
     const left = end - performance.now();
     try {
       return await send(AbortSignal.timeout(Math.max(1, Math.ceil(Math.min(tryMs, left)))));
     } catch (error) {
-      const judged = judge(error);
-      const { failure, waitMs } = judged.result;
+      if (!(error instanceof PhoneLineError)) throw error;
+      const { failure, waitMs } = error.result;
       if (failure === 'capacity') refused += 1;
       else failed += 1;
-      if (failure === 'unanswered') unclear = judged;
+      if (failure === 'unanswered') unclear = error;
       const jitter = 0.5 + Math.random();
       const backOffMs = FIRST_PAUSE_MS * 2 ** (failed + refused - 1) * jitter;
       const askedMs = failure === 'capacity' ? (waitMs ?? FIRST_CAPACITY_PAUSE_MS * refused) : 0;
       const pauseMs = Math.max(backOffMs, askedMs);
       const isLast = failed >= tries || performance.now() + pauseMs >= end;
       // An earlier try may have succeeded, regardless of the answer to this try. A call that is gone stays gone.
-      if (isLast || !repeated.has(failure)) throw failure === 'gone' ? judged : (unclear ?? judged);
+      if (isLast || !after.has(failure)) throw failure === 'gone' ? error : (unclear ?? error);
       await sleep(pauseMs);
     }
   }

@@ -5,11 +5,6 @@ import type { CallMessage } from '../model/phone-line.ts';
 /** How often the unit is spoken: the first seconds of a call are easily missed. */
 export const REPETITIONS = 3;
 
-/**
- * The longest text that the line speaks. The settings bound `SERVICE_NAME`, and requests their details, so that no message comes near it.
- */
-export const MAX_SPOKEN_CHARACTERS = 4_000;
-
 /** The longest details of a request, in characters as people count them. */
 export const MAX_DETAILS_CHARACTERS = 200;
 
@@ -60,14 +55,11 @@ const slowestMs = (text: string): number => {
   return (text.length - signs) * SLOWEST_MS_PER_LETTER + signs * SLOWEST_MS_PER_SIGN;
 };
 
-export interface SpeakingTimes {
-  /** After this time from its start, one unit was surely spoken. */
-  readonly unitMs: number;
-  /** After this time from the request to speak, the message has surely ended. */
-  readonly messageMs: number;
-}
-
-export const speakingTimes = (serviceName: string, alertType: AlertType, terms: MessageTerms = {}): SpeakingTimes => {
+/**
+ * After `unitMs` from its start, one unit was surely spoken. After `messageMs` from the request to speak, the message has surely ended. Both
+ * are in milliseconds.
+ */
+export const speakingTimes = (serviceName: string, alertType: AlertType, terms: MessageTerms = {}) => {
   const unit = messageUnit(serviceName, alertType, terms);
   const repeatedMs = slowestMs(unit) + (terms.confirm === true ? slowestMs(MENU) : 0);
   return {

@@ -1,17 +1,15 @@
 import type { AttemptRef } from '../model/ids.ts';
-import type { CallEvent, CallResult } from '../model/phone-line.ts';
+import { type CallEvent, type CallResult, PhoneLineError } from '../model/phone-line.ts';
 import { maskPhoneNumber } from '../model/phone-number.ts';
 import { areEnough, DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/policy.ts';
 import type { Attempt } from '../state/attempt.ts';
-import type { Lines, OpenAttempt } from '../state/lines.ts';
 import { attemptIn, confirmedBy, type Notification, type NotificationCase } from '../state/notification.ts';
 import { attemptOf, type FinalState, isFinal, type Recipient } from '../state/recipient.ts';
-import type { CallCommand } from '../state/step.ts';
+import type { CallCommand, Lines, OpenAttempt } from '../state/step.ts';
 import { isoTime } from '../state/view.ts';
 import type { Log, LogFields } from '../../log.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
 
-/** The fields of every log line about an attempt. */
 export const attemptFields = (
   { notification, recipients }: NotificationCase,
   { index, attemptId }: Omit<AttemptRef, 'notificationId'>,
@@ -130,6 +128,10 @@ const logLines = ({ queue: before }: Lines, { queue: after }: Lines, log: Log): 
 /** The name of an error. Its message is never logged: it may hold keys or phone numbers. */
 export const errorKind = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
 
+/** The result of a failed request. After an error of another class, the request may have been done. */
+export const resultOf = (error: unknown): CallResult =>
+  error instanceof PhoneLineError ? error.result : { failure: 'unanswered', reason: 'unexpected error' };
+
 /** A callee answered and heard no message. */
 export const logNotPlayed = (result: CallResult, fields: LogFields, log: Log): void => {
   const told = { ...fields, ...resultFields(result) };
@@ -154,11 +156,9 @@ export const logFailure = (what: string, error: unknown, fields: LogFields, log:
   else log.error('unexpected error', { ...fields, kind: errorKind(error) });
 };
 
-/** {@link logFailure} of an answer of the line. */
 export const logNotUpdated = (error: unknown, { notificationId, index }: AttemptRef, log: Log): void =>
   logFailure('recipient not updated', error, { notification_id: notificationId, recipient_index: index }, log);
 
-/** Logs the commands of a check of overdue attempts. */
 export const logOverdue = (known: NotificationCase, commands: readonly CallCommand[], log: Log): void => {
   for (const ref of commands) {
     const { command } = ref;
@@ -171,7 +171,6 @@ export const logOverdue = (known: NotificationCase, commands: readonly CallComma
   }
 };
 
-/** No phone has rung for an urgent notification. */
 export const logSilence = (
   { notification, recipients }: NotificationCase,
   open: readonly OpenAttempt[],

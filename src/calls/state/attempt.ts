@@ -17,14 +17,11 @@ const time = z.number();
 
 const talkSchema = z.object({
   answeredAt: time,
-  /** The current speech. */
   speech: z.object({
     number: z.literal(SPEECHES),
-    /** When an instance claimed to speak it. */
     askedAt: time,
     /** When the line accepted it, or reported its start. */
     acceptedAt: time.optional(),
-    /** When the request ended without a usable answer. */
     unclearAt: time.optional(),
     /** The instance that claimed it first died before the line answered. */
     isRetried: z.boolean().optional(),
@@ -46,14 +43,12 @@ const talkSchema = z.object({
 const base = {
   /** A UUID. An idempotent line acts once for it. */
   id: z.string(),
-  /** The name of the line that places the call. */
   line: z.string(),
   /** When an instance claimed it, before any request, and how many other calls of this service were open. */
   claimedAt: time,
   openThen: z.int(),
   /** All calls that the line has named for it: more than one if a retry placed a second call. */
   callIds: z.array(callIdSchema).readonly(),
-  /** When the line accepted the call. */
   placedAt: time.optional(),
 } as const;
 
@@ -66,7 +61,6 @@ const end = {
   reason: z.string().optional(),
 } as const;
 
-/** An attempt as it is stored. */
 export const attemptSchema = z.discriminatedUnion('state', [
   /** An instance is requesting the call. `soughtAt`: it searches the line's list for the call. */
   z.object({
@@ -96,24 +90,19 @@ export const attemptSchema = z.discriminatedUnion('state', [
     hasHeardUnit: z.boolean().optional(),
     /** Does not count as an attempt: perhaps the network declined, not the callee. */
     isFree: z.boolean().optional(),
-    /** The service hung up. */
     wasHungUp: z.boolean().optional(),
   }),
 ]);
 
-/** One attempt to reach a recipient. */
 export type Attempt = Readonly<z.output<typeof attemptSchema>>;
 
-/** An attempt in one of its states. */
 export type AttemptIn<State extends Attempt['state']> = Extract<Attempt, { readonly state: State }>;
 
-/** An attempt whose call may be requested, ringing or answered. */
 export type LiveAttempt = Exclude<Attempt, { readonly state: 'over' }>;
 
 /** A conversation with a callee or a machine. */
 export type Talk = Readonly<z.output<typeof talkSchema>>;
 
-/** The line that is used now. */
 export interface LineTerms extends Pick<PhoneLine, 'name' | 'isIdempotent'> {
   /** The message goes with the call request: calls speak, answer keys and end by themselves. */
   readonly speaksByItself: boolean;
@@ -122,7 +111,6 @@ export interface LineTerms extends Pick<PhoneLine, 'name' | 'isIdempotent'> {
 /** The parameters of an attempt. Durations are in milliseconds. */
 export interface CallTerms {
   readonly line: LineTerms;
-  /** Whether the message asks for a key. */
   readonly confirm: boolean;
   /** The recipient must not be dialed, and its phone must not ring. */
   readonly isStopped: boolean;
@@ -134,11 +122,9 @@ export interface CallTerms {
   readonly messageMs: number;
 }
 
-/** An event of the line about a call. */
 export type CallReport = Pick<CallEvent, 'callId'> &
   Partial<Omit<CallEvent, 'kind' | 'attempt'>> & { readonly kind: Exclude<CallEventKind, 'tone failed'> };
 
-/** An event of an attempt. */
 export type AttemptEvent =
   | CallReport
   /** The line accepted the call request, or did not. */
@@ -169,13 +155,10 @@ const LONGEST_CALL_MS = 250_000;
 /** How long an attempt holds its number and its line after its hang-up or its check was due. */
 const HELD_AFTER_MS = 10_000;
 
-/** Whether its call may be requested, ringing or answered. */
 export const isLive = (attempt: Attempt): attempt is LiveAttempt => attempt.state !== 'over';
 
-/** The conversation of an attempt; undefined without an answer. */
 export const talkOf = (attempt: Attempt): Talk | undefined => ('talk' in attempt ? attempt.talk : undefined);
 
-/** When a conversation ends at the latest. */
 export const latestEnd = ({ answeredAt }: Talk): number => answeredAt + LONGEST_CALL_MS;
 
 type Durations = Pick<CallTerms, 'ringMs' | 'messageMs'>;
@@ -217,11 +200,9 @@ export const answerBy = (attempt: Attempt): 'confirmed' | 'cannot_go' | undefine
 /** When the line accepted a call, or the callee answered it; undefined before that. */
 export const acceptedAtOf = (attempt: Attempt): number | undefined => attempt.placedAt ?? talkOf(attempt)?.answeredAt;
 
-/** The properties of every state. */
 export const baseOf = ({ id, line, claimedAt, openThen, callIds, placedAt }: Attempt) =>
   ({ id, line, claimedAt, openThen, callIds, placedAt }) as const;
 
-/** An instance claims to hang up. */
 export const hangingUp = (
   attempt: LiveAttempt,
   now: number,
@@ -239,7 +220,6 @@ export const unanswered = (attempt: LiveAttempt, why: keyof typeof REASONS, now:
   unanswered: why,
 });
 
-/** Hangs up a ringing call because its recipient is stopped; the same object in any other state. */
 export const stoppedRinging = (attempt: Attempt, now: number): Attempt =>
   attempt.state === 'ringing' ? unanswered(attempt, 'stopped', now) : attempt;
 
@@ -250,7 +230,6 @@ export const abandonedAttempt = (attempt: Attempt, now: number): Attempt => {
   return { ...baseOf(attempt), ...how, state: 'over', talk: talkOf(attempt), endedAt: now, heardUntil: now };
 };
 
-/** An attempt that is over. */
 export const ended = (
   attempt: LiveAttempt,
   result: CallResult,
@@ -276,7 +255,6 @@ export const ended = (
   return withOutcome(over, terms, own === undefined ? result.failure : undefined);
 };
 
-/** An attempt that is over, with its outcome. */
 export const withOutcome = (
   attempt: AttemptIn<'over'>,
   { confirm, unitMs }: CallTerms,

@@ -39,7 +39,6 @@ type Moved = Attempt | 'not made';
 const MOST_RESENT = { idempotent: 2, other: 1 } as const;
 /** A line that did not answer for 15 s needs a moment. */
 const RESEND_AFTER_MS = 10_000;
-/** How long hang-ups are retried. */
 const HANG_UP_WITHIN_MS = 600_000;
 /** How long after the last request a call without events may ring or be answered. */
 const UNCLEAR_MS = LONGEST_RINGING_MS + 30_000;
@@ -80,7 +79,7 @@ export const moveAttempt = (attempt: Attempt, event: AttemptEvent, terms: CallTe
     case 'create failed':
       return lineEnded(known, event, terms, now);
     case 'look':
-      return looked(known, event.mayResend, terms, now);
+      return checked(known, event.mayResend, terms, now);
   }
 };
 
@@ -130,7 +129,7 @@ const lineEnded = (attempt: Attempt, event: CallReport, terms: CallTerms, now: n
   return ended(attempt, { ...result, reason: result.reason ?? 'not established' }, terms, endedAt);
 };
 
-const looked = (attempt: Attempt, mayResend: boolean, terms: CallTerms, now: number): Attempt => {
+const checked = (attempt: Attempt, mayResend: boolean, terms: CallTerms, now: number): Attempt => {
   if (!isLive(attempt)) return attempt;
   if (attempt.line !== terms.line.name) {
     return ended(attempt, { reason: 'the phone service was changed meanwhile' }, terms, now);
@@ -164,7 +163,6 @@ const claimRunOut = (attempt: AttemptIn<'claimed'>, mayResend: boolean, terms: C
   return waitingForNews(attempt, terms, now);
 };
 
-/** Retries the request within its limits. */
 const sentAgain = (attempt: AttemptIn<'claimed'>, terms: CallTerms, now: number): Attempt => {
   const most = terms.line.isIdempotent ? MOST_RESENT.idempotent : MOST_RESENT.other;
   const isInTime = now < Math.min(terms.deadlineAt, attempt.claimedAt + LONGEST_RINGING_MS);
@@ -179,15 +177,12 @@ const waitingForNews = (attempt: AttemptIn<'claimed'>, terms: CallTerms, now: nu
   return ended(attempt, { reason: attempt.reason ?? 'nothing was heard of the call' }, terms, now);
 };
 
-// A conversation after each event: the message, its repeats, keys, and goodbyes.
-
 const withTalk = (attempt: Attempt, talk: Talk, terms: CallTerms): Attempt => {
   if (attempt.state === 'over') return withOutcome({ ...attempt, talk }, terms);
   if (attempt.state === 'hanging_up') return { ...attempt, talk };
   return { ...baseOf(attempt), state: 'speaking', talk };
 };
 
-/** The callee has answered, perhaps late. */
 const connected = (attempt: Attempt, terms: CallTerms, now: number): Attempt => {
   if (talkOf(attempt) !== undefined) return attempt;
   const { speaksByItself } = terms.line;
@@ -213,7 +208,6 @@ const accepted = (attempt: Attempt, speech: SpeechNumber, now: number): Attempt 
     ? { ...attempt, talk: { ...attempt.talk, speech: { ...attempt.talk.speech, acceptedAt: now } } }
     : attempt;
 
-/** Whether the line has not yet answered the request for a speech. */
 const isAwaited = ({ speech: { number, acceptedAt } }: Talk, speech: SpeechNumber): boolean =>
   number === speech && acceptedAt === undefined;
 
@@ -298,13 +292,11 @@ const saying = (attempt: Attempt, talk: Talk, number: SpeechNumber, terms: CallT
   return withTalk(attempt, { ...talk, speech, quietSince: undefined }, terms);
 };
 
-/** Hangs up if the time for keys is over. */
 const waitedForKeys = (attempt: Attempt, now: number): Attempt =>
   attempt.state === 'speaking' && now >= (attempt.talk.quietSince ?? Infinity) + KEYS_AFTER_MS
     ? hangingUp(attempt, now)
     : attempt;
 
-/** No event has come about a speech in time. */
 const speechOverdue = (attempt: AttemptIn<'speaking'>, now: number): Attempt => {
   const { talk } = attempt;
   const { number, acceptedAt, unclearAt, isRetried } = talk.speech;

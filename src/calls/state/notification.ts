@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { ALERT_TYPE_NAMES, isUrgent } from '../model/alert-types.ts';
 import { type AttemptRef, type NotificationId, notificationIdSchema } from '../model/ids.ts';
 import type { NotificationRequest } from '../model/notification-request.ts';
+import { type Destination, DESTINATIONS } from '../model/outcomes.ts';
 import { maskPhoneNumber, parsePhoneNumber } from '../model/phone-number.ts';
 import {
   areEnough,
@@ -13,11 +14,11 @@ import {
 } from '../rules/policy.ts';
 import { RANG_MS } from '../rules/queue.ts';
 import { abandonedAttempt, acceptedAtOf, answerBy, type Attempt, checkAtOf, isLive, talkOf } from './attempt.ts';
-import type { Outbox } from './outbox.ts';
 import {
   answerOf,
   attemptOf,
   final,
+  FINAL_STATES,
   isFinal,
   looked,
   neverOpened,
@@ -31,7 +32,6 @@ import {
 
 // A notification with its recipients after each event: pure functions. All times are in milliseconds since 1970.
 
-/** A notification as it is stored, without its recipients. */
 export const notificationSchema = z.object({
   id: notificationIdSchema,
   alertType: z.enum(ALERT_TYPE_NAMES),
@@ -42,9 +42,7 @@ export const notificationSchema = z.object({
   createdAt: z.number(),
   deadlineAt: z.number(),
   callbackBaseUrl: z.string().optional(),
-  /** The hash of the `Idempotency-Key`. */
   keyHash: z.string().optional(),
-  /** Whether the message asks for a key. */
   confirm: z.boolean(),
   /** From one wave to the next, in milliseconds; undefined: no waves, and each recipient has to confirm. */
   waveMs: z.int().optional(),
@@ -63,7 +61,6 @@ export const notificationSchema = z.object({
     .object({
       by: z.string(),
       at: z.number(),
-      /** The number of acknowledgements. */
       times: z.int(),
       /** How many recipients were not reached, and whether it had ended with too few. */
       notReached: z.int(),
@@ -72,7 +69,6 @@ export const notificationSchema = z.object({
     .optional(),
 });
 
-/** A notification, without its recipients. */
 export type Notification = Readonly<z.output<typeof notificationSchema>>;
 
 /** A notification, its recipients in the order of the request, and the outcomes to publish. */
@@ -141,7 +137,6 @@ export const newNotification = (
   return concluded({ notification, recipients, outbox: {} }, now);
 };
 
-/** A notification after a change of a recipient. */
 export const withRecipient = (
   known: NotificationCase,
   index: number,
@@ -290,7 +285,6 @@ export const reachedOf = (known: Reaching): number =>
 export const isShort = (known: Reaching): boolean =>
   known.notification.stoppedAt === undefined && !areEnough(reachedOf(known), known.notification.confirmationsNeeded);
 
-/** Whether it needs an operator's attention now. */
 export const needsAttention = (known: Reaching, now: number): boolean => {
   const { completedAt } = known.notification;
   return isShort(known) && (completedAt === undefined || now - completedAt < ATTENTION_AFTER_END_MS);
@@ -301,7 +295,7 @@ export const acknowledged = (known: NotificationCase, by: string, now: number): 
   const { notification } = known;
   const { acknowledged: before } = notification;
   if (before?.by === by && !hasWorsened(known)) return known;
-  const acknowledgement = { by, at: now, times: (before?.times ?? 0) + 1, ...standingOf(known) };
+  const acknowledgement = { by, at: now, times: (before?.times ?? 0) + 1, ...shortfallOf(known) };
   return { ...known, notification: { ...notification, acknowledged: acknowledgement } };
 };
 
@@ -309,13 +303,79 @@ export const acknowledged = (known: NotificationCase, by: string, now: number): 
 export const hasWorsened = (known: Reaching): boolean => {
   const { acknowledged: then } = known.notification;
   if (then === undefined) return false;
-  const now = standingOf(known);
+  const now = shortfallOf(known);
   return now.notReached > then.notReached || (now.hasEndedShort && !then.hasEndedShort);
 };
 
-const standingOf = (
+const shortfallOf = (
   known: Reaching,
 ): Pick<NonNullable<Notification['acknowledged']>, 'notReached' | 'hasEndedShort'> => ({
   notReached: known.recipients.filter(({ state }) => state === 'not_reached' || state === 'failed').length,
   hasEndedShort: known.notification.completedAt !== undefined && isShort(known),
 });
+
+// The outcomes of a notification that are not published yet: a list for each destination, oldest first. Times are in milliseconds since 1970.
+
+const entrySchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('recipient'), at: z.number(), index: z.int(), status: z.enum(FINAL_STATES) }),
+  /** The notification was stopped, or is over. */
+  z.object({ kind: z.enum(['stopped', 'completed']), at: z.number() }),
+  /** A person handles the alert. */
+  z.object({ kind: z.literal('acknowledged'), at: z.number(), times: z.int(), by: z.string() }),
+]);
+
+export type OutboxEntry = Readonly<z.output<typeof entrySchema>>;
+
+const listSchema = z.object({
+  /** No try before: an instance is publishing until then, or the destination did not take the entries. */
+  tryAt: z.number(),
+  entries: z.array(entrySchema).readonly(),
+});
+
+export const outboxSchema = z.partialRecord(z.enum(DESTINATIONS), listSchema);
+
+/** The outcomes that are not published yet. */
+export type Outbox = Readonly<z.output<typeof outboxSchema>>;
+
+/** The lease of an instance that publishes, which takes less. After that, another instance publishes the same entries. */
+const LEASE_MS = 30_000;
+/** How long a destination is tried. */
+const TRIED_FOR_MS = 24 * 3_600_000;
+/** A pause is as long as the destination has been tried, within these bounds. */
+const SHORTEST_PAUSE_MS = 10_000;
+const LONGEST_PAUSE_MS = 600_000;
+
+export const isEmpty = (outbox: Outbox): boolean => DESTINATIONS.every((to) => (outbox[to]?.entries.length ?? 0) === 0);
+
+/** The entries to publish now; {@link claimedOutbox} claims them. */
+export const dueEntries = (outbox: Outbox, to: Destination, now: number): readonly OutboxEntry[] => {
+  const list = outbox[to];
+  return list === undefined || now < list.tryAt ? [] : list.entries;
+};
+
+/** The outbox while an instance publishes the due entries of a destination; the same object if none is due. */
+export const claimedOutbox = (outbox: Outbox, to: Destination, now: number): Outbox => {
+  const entries = dueEntries(outbox, to, now);
+  return entries.length === 0 ? outbox : { ...outbox, [to]: { entries, tryAt: now + LEASE_MS } };
+};
+
+/** The outbox without entries that were published or dropped. Newer entries are due now. */
+export const withoutEntries = (outbox: Outbox, to: Destination, told: readonly OutboxEntry[]): Outbox => {
+  const gone = new Set(told.map((entry) => JSON.stringify(entry)));
+  const entries = (outbox[to]?.entries ?? []).filter((entry) => !gone.has(JSON.stringify(entry)));
+  return { ...outbox, [to]: { entries, tryAt: 0 } };
+};
+
+/** The outbox after a destination did not take the entries: another try after a pause. */
+export const putOff = (outbox: Outbox, to: Destination, now: number): Outbox => {
+  const entries = outbox[to]?.entries ?? [];
+  const triedMs = now - (entries[0]?.at ?? now);
+  return {
+    ...outbox,
+    [to]: { entries, tryAt: now + Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, triedMs)) },
+  };
+};
+
+/** The entries that were tried for too long. */
+export const expiredEntries = (outbox: Outbox, to: Destination, now: number): readonly OutboxEntry[] =>
+  (outbox[to]?.entries ?? []).filter(({ at }) => now - at >= TRIED_FOR_MS);

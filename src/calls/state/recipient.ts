@@ -19,13 +19,9 @@ import { moveAttempt } from './move-attempt.ts';
 
 // A recipient after each event of its attempts: pure functions.
 
-/** The final states of a recipient. */
 export const FINAL_STATES = [
-  /** The callee heard the message, or its first unit. */
   'heard',
-  /** The callee pressed 1. */
   'confirmed',
-  /** The callee pressed 3. */
   'cannot_go',
   /** The attempts or the time are used up. */
   'not_reached',
@@ -49,16 +45,13 @@ const common = {
   isStopped: z.boolean().optional(),
 } as const;
 
-/** A recipient as it is stored. */
 export const recipientSchema = z.discriminatedUnion('state', [
-  /** Its wave has not begun. */
   z.object({ ...common, state: z.literal('later') }),
   /** It is dialed from `dueAt` on, as soon as a line is free. Times are in milliseconds since 1970. */
   z.object({
     ...common,
     state: z.literal('waiting'),
     dueAt: z.number(),
-    /** Its place in the queue. */
     queuedAt: z.number(),
     /** It waits for the next UTC day: the calls of the day are used up. */
     isOverDayLimit: z.boolean().optional(),
@@ -69,10 +62,8 @@ export const recipientSchema = z.discriminatedUnion('state', [
   z.object({ ...common, state: z.enum(FINAL_STATES) }),
 ]);
 
-/** A person to reach, with all attempts. */
 export type Recipient = Readonly<z.output<typeof recipientSchema>>;
 
-/** The parameters of reaching a recipient. */
 export interface ReachTerms extends RedialTerms, Omit<CallTerms, 'isStopped'>, Pick<PhoneRules, 'allowedPrefixes'> {}
 
 const FINAL: ReadonlySet<string> = new Set(FINAL_STATES);
@@ -84,7 +75,6 @@ export const isFinal = (recipient: Recipient): recipient is Recipient & { readon
 export const attemptOf = ({ attempts }: Recipient, attemptId: string): Attempt | undefined =>
   attempts.find(({ id }) => id === attemptId);
 
-/** The answer by key in any of its calls. */
 export const answerOf = ({ attempts }: Pick<Recipient, 'attempts'>): ReturnType<typeof answerBy> => {
   const answers = new Set(attempts.map(answerBy));
   return answers.has('confirmed') ? 'confirmed' : answers.has('cannot_go') ? 'cannot_go' : undefined;
@@ -125,13 +115,13 @@ export const afterEvent = (
     const rest = { ...recipient, attempts: recipient.attempts.filter((one) => one !== attempt) };
     const isOver = isFinal(rest) || rest.isStopped === true || rest.attempts.some(isLive);
     const reason = 'result' in event ? event.result?.reason : undefined;
-    return isOver ? concluded(rest, terms, now) : waiting(rest, now, reason);
+    return isOver ? byAttempts(rest, terms, now) : waiting(rest, now, reason);
   }
   const next = withFreeDecline(moved, recipient.attempts);
   const isDone = isDoneBy(next, terms);
   // After a late event of an earlier call, the current call is not needed.
   const attempts = recipient.attempts.map((one) => (one === attempt ? next : isDone ? stoppedRinging(one, now) : one));
-  return concluded({ ...recipient, attempts }, terms, now);
+  return byAttempts({ ...recipient, attempts }, terms, now);
 };
 
 /** The first quick declines of a recipient do not count as attempts. */
@@ -178,7 +168,6 @@ export const claimed = (
   return { ...commonOf(recipient), state: 'calling', attempts: [...recipient.attempts, attempt] };
 };
 
-/** A recipient that is never called. An attempt without a call has the reason. */
 export const refused = (recipient: Recipient, reason: string, now: number): Recipient =>
   final({ ...recipient, attempts: [...recipient.attempts, withoutCall('refused', reason, now)] }, 'failed');
 
@@ -236,7 +225,7 @@ export const stopped = (recipient: Recipient, now: number): Recipient => {
 };
 
 /** The state of a recipient by its attempts. A final state only improves. */
-const concluded = (recipient: Recipient, terms: ReachTerms, now: number): Recipient => {
+const byAttempts = (recipient: Recipient, terms: ReachTerms, now: number): Recipient => {
   const past = recipient.attempts.flatMap((attempt) =>
     attempt.state === 'over' ? { ...attempt, acceptedAt: startOf(attempt) } : [],
   );

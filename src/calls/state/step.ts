@@ -1,24 +1,40 @@
+import * as z from 'zod';
 import { alertTypeOf } from '../model/alert-types.ts';
+import type { AttemptRef, NotificationId } from '../model/ids.ts';
 import type { Destination } from '../model/outcomes.ts';
-import { claimedOutbox, type Outbox, type OutboxEntry, putOff, withoutEntries } from './outbox.ts';
-import type { AttemptRef } from '../model/ids.ts';
 import type { CallResult } from '../model/phone-line.ts';
 import { speakingTimes } from '../rules/message.ts';
 import { callsLeft, counted, deadlineOf, endOfDay, type PhoneRules } from '../rules/policy.ts';
-import { afterClaim, type LineLimits } from '../rules/queue.ts';
-import { type Attempt, type AttemptEvent, isLive, type LineTerms } from './attempt.ts';
-import { type Lines, linesAfter, type OpenAttempt } from './lines.ts';
+import { afterAcceptedCall, providerCheckSchema } from '../rules/provider-check.ts';
+import {
+  afterAccepted,
+  afterClaim,
+  afterEnd,
+  afterFault,
+  afterQuickDecline,
+  afterRefusal,
+  isQuickDecline,
+  type LineLimits,
+  type OpenCall,
+  type Queued,
+  queueStateSchema,
+} from '../rules/queue.ts';
+import { acceptedAtOf, type Attempt, type AttemptEvent, heldUntil, isLive, type LineTerms, talkOf } from './attempt.ts';
 import {
   acknowledged,
+  claimedOutbox,
   isUrgentNotification,
   lookedAt,
   type NotificationCase,
+  type Outbox,
+  type OutboxEntry,
+  putOff,
   stoppedNotification,
+  withoutEntries,
   withRecipient,
 } from './notification.ts';
-import { afterEvent, attemptOf, claimed, postponed, type ReachTerms } from './recipient.ts';
+import { afterEvent, attemptOf, claimed, isFinal, postponed, type ReachTerms } from './recipient.ts';
 
-/** An event of a notification. */
 export type CaseEvent =
   /** Of a call. */
   | { readonly kind: 'call'; readonly index: number; readonly attemptId: string; readonly event: AttemptEvent }
@@ -39,14 +55,12 @@ export type CaseEvent =
       readonly isRefused: boolean;
     };
 
-/** How people are called. */
 export interface Policy {
   readonly rules: PhoneRules;
   readonly serviceName: string;
   readonly line: LineTerms & Pick<LineLimits, 'callsPerSecond'>;
 }
 
-/** The context of a decision. */
 export interface About {
   readonly policy: Policy;
   readonly lines: Lines;
@@ -66,6 +80,8 @@ export interface Decision {
 
 /** The largest difference of the clocks of two instances, to which the line reports start and end of a message. */
 const CLOCKS_DIFFER_MS = 2_000;
+/** The newest acknowledgements are kept: their number has no bound, the size of a row has. */
+const MOST_ACKNOWLEDGED = 20;
 
 export const termsOf = ({ notification }: Pick<NotificationCase, 'notification'>, policy: Policy): ReachTerms => {
   const { rules, serviceName, line } = policy;
@@ -111,16 +127,31 @@ export const step = (known: NotificationCase, event: CaseEvent, about: About, no
   }
 };
 
+/** A decision, with the shared state after it; the same object if it is the same. @param result of the event */
 const decided = (
   before: NotificationCase,
   after: NotificationCase,
   { lines, open }: About,
   now: number,
-  result?: CallResult,
-): Decision => ({
-  case: after,
-  lines: after === before ? lines : linesAfter(lines, { before, after, result, open }, now),
-});
+  result: CallResult = {},
+): Decision => {
+  const { notification, recipients } = after;
+  const isUrgent = isUrgentNotification(notification);
+  const shared = recipients.reduce<Lines>((known, recipient, index) => {
+    const was = before.recipients[index];
+    if (was === undefined || recipient === was) return known;
+    const who = whoOf(notification.id, index);
+    // A request that placed no call is removed.
+    if (recipient.attempts.length < was.attempts.length) return afterNotMade(known, who, result, open, now);
+    return recipient.attempts.reduce<Lines>((next, attempt) => {
+      const earlier = attemptOf(was, attempt.id);
+      if (earlier === undefined || earlier === attempt) return next;
+      const others = open.filter(({ attemptId }) => attemptId !== attempt.id);
+      return afterMove(next, { was: earlier, is: attempt, who, isUrgent, others }, now);
+    }, known);
+  }, lines);
+  return { case: after, lines: shared };
+};
 
 const withOutbox = (known: NotificationCase, outbox: Outbox): NotificationCase =>
   outbox === known.outbox ? known : { ...known, outbox };
@@ -164,7 +195,6 @@ const afterTurn = (
  */
 export type Command = 'dial' | 'find' | 'speak' | 'wait for keys' | 'hang up';
 
-/** A command, and its attempt. */
 export interface CallCommand extends AttemptRef {
   readonly command: Command;
 }
@@ -212,4 +242,139 @@ const commandOf = (was: Attempt | undefined, is: Attempt, { speaksByItself }: Li
     case 'unexplained':
       return undefined;
   }
+};
+
+/** A notification with the outcomes of a change in its outbox. */
+export const withNews = (
+  before: NotificationCase | undefined,
+  after: NotificationCase,
+  destinations: readonly Destination[],
+  now: number,
+): NotificationCase => {
+  const news = newsOf(before, after, now);
+  if (news.length === 0) return after;
+  const lists = destinations.map((to) => {
+    const { entries = [], tryAt = 0 } = after.outbox[to] ?? {};
+    return [to, { entries: bounded([...entries, ...news]), tryAt }] as const;
+  });
+  return { ...after, outbox: { ...after.outbox, ...Object.fromEntries(lists) } };
+};
+
+const bounded = (entries: readonly OutboxEntry[]): readonly OutboxEntry[] => {
+  const dropped = new Set(entries.filter(({ kind }) => kind === 'acknowledged').slice(0, -MOST_ACKNOWLEDGED));
+  return entries.filter((entry) => !dropped.has(entry));
+};
+
+const newsOf = (
+  before: NotificationCase | undefined,
+  { notification, recipients }: NotificationCase,
+  now: number,
+): readonly OutboxEntry[] => {
+  const { stoppedAt, completedAt, acknowledged: handled } = notification;
+  const was = before?.notification;
+  return [
+    ...recipients.flatMap((recipient, index): readonly OutboxEntry[] =>
+      isFinal(recipient) && recipient.state !== before?.recipients[index]?.state
+        ? [{ kind: 'recipient', at: now, index, status: recipient.state }]
+        : [],
+    ),
+    ...(handled !== undefined && handled.times !== was?.acknowledged?.times
+      ? [{ kind: 'acknowledged', at: now, times: handled.times, by: handled.by } as const]
+      : []),
+    // If a stop completes the notification, only the completion is published.
+    ...(stoppedAt !== was?.stoppedAt && completedAt === undefined ? [{ kind: 'stopped', at: now } as const] : []),
+    ...(completedAt !== was?.completedAt ? [{ kind: 'completed', at: now } as const] : []),
+  ];
+};
+
+export const linesSchema = z.object({
+  queue: queueStateSchema,
+  /** The calls of the UTC day. */
+  day: z.object({ day: z.string(), calls: z.int() }).optional(),
+  check: providerCheckSchema.optional(),
+});
+
+/** The state that all instances share: the lines, the calls of the day, and the last check of the provider. */
+export type Lines = Readonly<z.output<typeof linesSchema>>;
+
+export interface QueuedRecipient extends Queued {
+  readonly notificationId: NotificationId;
+  readonly index: number;
+}
+
+export type OpenAttempt = OpenCall & AttemptRef;
+
+/** Identifies a recipient among all notifications. */
+export const whoOf = (id: NotificationId, index: number): string => `${id}/${index}`;
+
+export const queueOf = ({ notification, recipients }: NotificationCase): readonly QueuedRecipient[] =>
+  recipients.flatMap((recipient, index) => {
+    if (recipient.state !== 'waiting') return [];
+    const { number, dueAt, queuedAt } = recipient;
+    const isUrgent = isUrgentNotification(notification);
+    const { id: notificationId } = notification;
+    const who = whoOf(notificationId, index);
+    return [{ who, notificationId, index, number, isUrgent, position: index, queuedAt, dueAt }];
+  });
+
+export const openCallsOf = (
+  { notification, recipients }: NotificationCase,
+  terms: ReachTerms,
+): readonly OpenAttempt[] =>
+  recipients.flatMap(({ number, attempts }, index) =>
+    attempts.filter(isLive).map((attempt) => ({
+      who: whoOf(notification.id, index),
+      notificationId: notification.id,
+      index,
+      attemptId: attempt.id,
+      number,
+      isUrgent: isUrgentNotification(notification),
+      claimedAt: attempt.claimedAt,
+      acceptedAt: acceptedAtOf(attempt),
+      answeredAt: talkOf(attempt)?.answeredAt,
+      isEnding: attempt.state === 'hanging_up',
+      heldUntil: heldUntil(attempt, terms),
+    })),
+  );
+
+const afterNotMade = (
+  lines: Lines,
+  who: string,
+  { failure, reason, waitMs }: CallResult,
+  open: readonly OpenAttempt[],
+  now: number,
+): Lines => {
+  const day = lines.day && counted(lines.day, -1, now);
+  if (failure === 'set_up') return { ...lines, day, queue: afterFault(lines.queue, reason, now) };
+  const others = open.filter((call) => call.who !== who);
+  return {
+    ...lines,
+    day,
+    queue: afterRefusal(lines.queue, { who, isSure: failure === 'capacity', waitMs }, others, now),
+  };
+};
+
+interface Move {
+  readonly was: Attempt;
+  readonly is: Attempt;
+  readonly who: string;
+  readonly isUrgent: boolean;
+  readonly others: readonly OpenAttempt[];
+}
+
+const afterMove = (lines: Lines, { was, is, who, isUrgent, others }: Move, now: number): Lines => {
+  const acceptedAt = acceptedAtOf(is);
+  if (acceptedAt === undefined) return lines;
+  const accepted = acceptedAtOf(was) === undefined ? withAccepted(lines, now) : lines;
+  if (!isLive(was) || isLive(is)) return accepted;
+  const { claimedAt, openThen, endedAt } = is;
+  const queue = afterEnd(accepted.queue, { isUrgent, claimedAt, acceptedAt, answeredAt: talkOf(is)?.answeredAt }, now);
+  const isQuick = is.outcome === 'declined' && isQuickDecline({ acceptedAt, endedAt, openThen });
+  return { ...accepted, queue: isQuick ? afterQuickDecline(queue, who, others, now) : queue };
+};
+
+const withAccepted = (lines: Lines, now: number): Lines => {
+  const queue = afterAccepted(lines.queue);
+  const check = afterAcceptedCall(lines.check, now);
+  return queue === lines.queue && check === lines.check ? lines : { ...lines, queue, check };
 };

@@ -7,16 +7,12 @@ import { answerOf, FINAL_STATES, isFinal, type Recipient } from './recipient.ts'
 
 // A notification as `GET` and events show it: the names of the JSON, times as ISO 8601 in UTC, numbers masked.
 
-/** The states of a recipient in answers. */
 export const RECIPIENT_STATUSES = ['waiting', 'ringing', 'speaking', ...FINAL_STATES] as const;
 
-/** A notification in answers and events. */
 export type NotificationBody = ReturnType<typeof bodyOf>;
 
-/** A recipient in answers. */
 export type RecipientBody = NotificationBody['recipients'][number];
 
-/** A time in milliseconds since 1970 → ISO 8601. */
 export const isoTime = (at: number): string => new Date(at).toISOString();
 
 const optionalTime = (at: number | undefined): string | undefined => (at === undefined ? undefined : isoTime(at));

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { NotificationId } from '../model/ids.ts';
 import { KEY_HOLDS_MS, type KeyUse } from '../rules/idempotency.ts';
-import type { Lines } from '../state/lines.ts';
 import { LONGEST_ATTENTION_MS, needsAttention, type NotificationCase } from '../state/notification.ts';
+import type { Lines } from '../state/step.ts';
 import {
   CALLS,
   changedProperties,
@@ -26,14 +26,12 @@ import { DamagedRow, LaterFormat, type RowKeys, WriteConflict } from '../../stor
 import { type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 
-/** A notification as it is stored. */
 export interface StoredCase extends NotificationCase {
   readonly etag: string;
   /** Names the write that made this version. */
   readonly commit: string;
 }
 
-/** The state that all instances share, as it is stored. */
 export interface StoredLines {
   readonly lines: Lines;
   /** Undefined: there is no such row yet. */
@@ -51,7 +49,6 @@ export interface Written {
   readonly linesEtag: string | undefined;
 }
 
-/** One page of a list. */
 export interface Listed<Item> {
   readonly found: readonly Item[];
   /** The last notification that was read if there may be more. */
@@ -64,14 +61,12 @@ const IN_A_CALL = { deadlineMs: 1_500, tries: 1 } as const;
 const LIVE_FOR_MS = 25 * 3_600_000;
 /** Outcomes are published within a day. */
 const TOLD_FOR_MS = LIVE_FOR_MS + 24 * 3_600_000;
-/** The notifications of some hours. */
 const MOST_REMEMBERED = 500;
 /** A list reads this number of rows at most, in such pages. */
 const MOST_LISTED = 1_000;
 const LISTED_AT_A_TIME = 100;
 const DELETED_AT_A_TIME = 50;
 
-/** The value of each mark that a query filters by. */
 const MARKED = { live: 'yes', told: 'no', short: 'yes' } as const satisfies Record<Mark, string>;
 
 /**
@@ -95,12 +90,10 @@ export class NotificationStore {
     this.#tell = tell;
   }
 
-  /** The version that this process read or wrote last. */
   recall(id: NotificationId): StoredCase | undefined {
     return this.#remembered.get(id);
   }
 
-  /** The version that this process remembers is outdated. */
   forget(id: NotificationId): void {
     this.#remembered.delete(id);
   }
@@ -117,7 +110,6 @@ export class NotificationStore {
     return { ...this.#linesOf(rows.find(({ rowKey }) => rowKey === LINES_KEY)), live: this.#readableOf(rows) };
   }
 
-  /** The state that all instances share. */
   async lines(): Promise<StoredLines> {
     return this.#linesOf(await this.#table.get(CALLS, LINES_KEY, { ...IN_A_CALL, isAnyFormat: true }));
   }
@@ -138,11 +130,7 @@ export class NotificationStore {
     return this.#table.all(CALLS, linesAndNotifications(since), { where, tries: 2, isAnyFormat: true });
   }
 
-  /**
-   * Readable notifications, newest first, at most `most`.
-   *
-   * @param isMeant whether a notification belongs to the list
-   */
+  /** At most `most` readable notifications, newest first. @param isMeant whether a notification belongs to the list */
   async list(
     { most, ...query }: NotificationsQuery & { readonly most: number },
     isMeant: (known: NotificationCase) => boolean,
@@ -175,11 +163,7 @@ export class NotificationStore {
     return { earlier: isHeld ? earlier : undefined, etag: row.etag };
   }
 
-  /**
-   * Inserts a notification, with its key and the shared state, in one transaction.
-   *
-   * @throws {WriteConflict} another writer was first, or an earlier try was carried out
-   */
+  /** Inserts a notification in one transaction. @throws {WriteConflict} another writer was first, or an earlier try was carried out */
   async create(
     known: NotificationCase,
     key: (KeyUse & { readonly etag?: string | undefined }) | undefined,
@@ -197,12 +181,7 @@ export class NotificationStore {
     return this.#write(known, commit, writes, shared);
   }
 
-  /**
-   * Writes the changes of a notification, with the shared state, in one transaction.
-   *
-   * @param commit names the write
-   * @throws {WriteConflict} another writer was first
-   */
+  /** Writes the changes of a notification in one transaction, which `commit` names. @throws {WriteConflict} another writer was first */
   async commit(
     before: StoredCase,
     after: NotificationCase,
@@ -226,7 +205,6 @@ export class NotificationStore {
     return { stored, linesEtag: shared && etags.at(-1) };
   }
 
-  /** Writes the shared state. @returns its version @throws {WriteConflict} another writer was first */
   async writeLines(shared: StoredLines): Promise<string> {
     const [etag = ''] = await this.#table.transact(CALLS, [linesWrite(shared)], IN_A_CALL);
     return etag;
@@ -271,7 +249,6 @@ export class NotificationStore {
     return stored;
   }
 
-  /** The readable notifications of rows. */
   #readableOf(rows: readonly StoredRow[]): readonly StoredCase[] {
     return rows.flatMap((row) => {
       const id = idOf(row.rowKey);
@@ -312,6 +289,5 @@ export class NotificationStore {
 const linesWrite = ({ lines, etag }: StoredLines): RowWrite =>
   writeOf(LINES_KEY, etag, linesProperties(lines), 'replace');
 
-/** Whether a row is damaged, or of a later format. */
 export const isUnreadable = (error: unknown): error is DamagedRow | LaterFormat =>
   error instanceof DamagedRow || error instanceof LaterFormat;

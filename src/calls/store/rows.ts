@@ -1,9 +1,15 @@
 import * as z from 'zod';
 import { isNotificationId, type NotificationId, notificationIdPrefix, notificationIdSchema } from '../model/ids.ts';
-import { type Lines, linesSchema } from '../state/lines.ts';
-import { isShort, isUnderWay, type NotificationCase, notificationSchema } from '../state/notification.ts';
-import { isEmpty, outboxSchema } from '../state/outbox.ts';
+import {
+  isEmpty,
+  isShort,
+  isUnderWay,
+  type NotificationCase,
+  notificationSchema,
+  outboxSchema,
+} from '../state/notification.ts';
 import { recipientSchema } from '../state/recipient.ts';
+import { type Lines, linesSchema } from '../state/step.ts';
 import { DamagedRow } from '../../storage/errors.ts';
 import type { KeyRange, NewProperties, StoredRow } from '../../storage/row.ts';
 
@@ -19,7 +25,6 @@ export type Mark = 'live' | 'told' | 'short';
 const about = 'about';
 const outbox = 'outbox';
 
-/** The property of a recipient. @example recipientProperty(3) // 'r03' */
 const recipientProperty = (index: number): string => `r${String(index).padStart(2, '0')}`;
 
 const marksOf = (known: NotificationCase): Readonly<Record<Mark, string>> => ({
@@ -51,7 +56,6 @@ export const changedProperties = (
   commit,
 });
 
-/** A stored notification. @throws {DamagedRow} */
 export const parseCase = (row: StoredRow, id: NotificationId): NotificationCase & { readonly commit: string } => {
   const count = valueOf(row, 'recipients', z.int().min(0).max(99), row.properties['recipients']);
   const notification = jsonOf(row, about, notificationSchema);
@@ -67,7 +71,6 @@ export const parseCase = (row: StoredRow, id: NotificationId): NotificationCase 
 /** The properties of the shared row. Its mark includes it in the query for live notifications. */
 export const linesProperties = (lines: Lines): NewProperties => ({ lines: JSON.stringify(lines), live: 'yes' });
 
-/** The state that all instances share. @throws {DamagedRow} */
 export const parseLines = (row: StoredRow): Lines => jsonOf(row, 'lines', linesSchema);
 
 const keySchema = z.object({ notificationId: notificationIdSchema, fingerprint: z.string(), createdAt: z.number() });
@@ -144,7 +147,6 @@ export interface NotificationsQuery {
   readonly until?: number | undefined;
 }
 
-/** Notifications, the newest first. */
 export const notificationsIn = ({ after, since, until }: NotificationsQuery): KeyRange => ({
   from:
     after !== undefined
@@ -153,7 +155,6 @@ export const notificationsIn = ({ after, since, until }: NotificationsQuery): Ke
   before: since === undefined ? END : upTo(since),
 });
 
-/** The notifications that were created before a time in milliseconds since 1970. */
 export const notificationsBefore = (at: number): KeyRange => ({
   from: `${START}${notificationIdPrefix(at)}~`,
   before: END,

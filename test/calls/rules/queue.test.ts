@@ -19,7 +19,6 @@ import {
 import { HOUR, START as NOW } from '../new-case.ts';
 
 const MINUTE = 60_000;
-const ABC = ['a', 'b', 'c'];
 
 const fire = (who: string, more: Partial<Queued> = {}): Queued => ({
   who,
@@ -49,7 +48,7 @@ const X = [open('x')];
 
 type Case = readonly [what: string, Queued[], OpenCall[], QueueState, callsAtOnce: number, expected: string];
 
-/** What is decided: `dial a`, `wait`, or `wait 1500` ms. */
+/** The decision: `dial a`, `wait`, or `wait 1500` ms. */
 const said = (queue: readonly Queued[], calls: readonly OpenCall[], line: QueueState, callsAtOnce = 2): string => {
   const decided = next(queue, calls, line, { callsAtOnce }, NOW);
   if (decided.kind === 'dial') return `dial ${decided.who.who}`;
@@ -97,10 +96,9 @@ it('of ended calls those of the last 1.5 s are kept', () => {
   expect(afterEnd(one, open('b'), NOW - 1).ended).toHaveLength(2);
 });
 
-describe('after a refusal', () => {
-  const refused = (line: QueueState, waitMs?: number) =>
-    afterRefusal(line, { who: 'a', isSure: true, waitMs }, [], NOW);
+const refused = (line: QueueState, waitMs?: number) => afterRefusal(line, { who: 'a', isSure: true, waitMs }, [], NOW);
 
+describe('after a refusal', () => {
   it('all dialing pauses for 1, 2, 4, 8, then 15 s', () => {
     let line: QueueState = {};
     for (const seconds of [1, 2, 4, 8, 15, 15]) {
@@ -132,10 +130,14 @@ it.each([
   expect(isQuickDecline({ acceptedAt: NOW - rangMs, endedAt: NOW, openThen })).toBe(isQuick);
 });
 
+const allowed = (calls: number, now: number) =>
+  callsAllowed({ limit: { calls, until: NOW + 1 } }, { callsAtOnce: 2 }, now);
+
 describe('three recipients in a row without a line show that there are fewer', () => {
-  /** Quick declines of these, while `calls` are open, so many milliseconds apart. */
+  /** The limit after quick declines of these recipients, while `calls` are open. */
   const declined = (who: string, calls: readonly OpenCall[] = X, apartMs = 1_000, line: QueueState = {}) =>
-    [...who].reduce((before, one, index) => afterQuickDecline(before, one, calls, NOW + index * apartMs), line).limit;
+    who.split('').reduce((before, one, index) => afterQuickDecline(before, one, calls, NOW + index * apartMs), line)
+      .limit;
 
   it.each<[what: string, calls: number | undefined, ReturnType<typeof declined>]>([
     ['not two', undefined, declined('ab')],
@@ -158,8 +160,6 @@ describe('three recipients in a row without a line show that there are fewer', (
 
   it('for ten minutes', () => {
     expect(declined('abc', X, 0)).toEqual({ calls: 1, until: NOW + 10 * MINUTE });
-    const allowed = (calls: number, now: number) =>
-      callsAllowed({ limit: { calls, until: NOW + 1 } }, { callsAtOnce: 2 }, now);
     expect([allowed(1, NOW), allowed(1, NOW + 1), allowed(5, NOW)]).toEqual([1, 2, 2]);
   });
 
@@ -181,10 +181,11 @@ describe('three recipients in a row without a line show that there are fewer', (
   });
 
   it('definite refusals count as well, but not a line that could not be reached', () => {
-    const refused = (isSure: boolean) =>
-      ABC.reduce<QueueState>((line, who) => afterRefusal(line, { who, isSure }, X, NOW), {});
-    expect(refused(true).limit).toEqual({ calls: 1, until: NOW + 10 * MINUTE });
-    expect(refused(false)).toEqual({ pauseUntil: NOW + 4_000, refusals: 3, refused: 'c' });
+    const [sure, unsure] = [true, false].map((isSure) =>
+      ['a', 'b', 'c'].reduce<QueueState>((line, who) => afterRefusal(line, { who, isSure }, X, NOW), {}),
+    );
+    expect(sure?.limit).toEqual({ calls: 1, until: NOW + 10 * MINUTE });
+    expect(unsure).toEqual({ pauseUntil: NOW + 4_000, refusals: 3, refused: 'c' });
   });
 });
 

@@ -93,7 +93,7 @@ describe('waves', () => {
     [undefined, ['confirms'], false, true],
     [2, ['confirms', 'cannot go'], true, false],
     [2, ['confirms', 'confirms'], false, true],
-    // Two cannot be three: the second wave is called beside the first.
+    // Two cannot be three: the second wave is called with the first.
     [3, [], true, false],
   ])('needed %s, and they %j: the next at once %s, enough %s', (confirmationsNeeded, news, isNextNow, isEnough) => {
     const waves = [callees(2), callees(2, 2)];
@@ -114,12 +114,13 @@ describe('waves', () => {
   });
 });
 
+const standing = (known: NotificationCase) => [
+  known.notification.completedAt,
+  isUnderWay(known),
+  known.recipients.map(({ number }) => number.includes('•')),
+];
+
 it('ends when all are final; numbers are kept until no call is open either', () => {
-  const standing = (known: NotificationCase) => [
-    known.notification.completedAt,
-    isUnderWay(known),
-    known.recipients.map(({ number }) => number.includes('•')),
-  ];
   const open = ended(calling(two, 0, RINGING), 1, 'heard', START + 5);
   expect(standing(open)).toEqual([undefined, true, [false, false]]);
   const { number, wave } = must(open.recipients[0]);
@@ -140,8 +141,9 @@ it.each<[what: string, attempt: Attempt, ms: number, has: boolean]>([
   expect(hasRung(calling(two, 0, attempt), START + ms)).toBe(has);
 });
 
+const checkAt = (known: NotificationCase) => (checkAtOfNotification(known, termsOf(known, POLICY)) ?? NaN) - START;
+
 it('is checked when a call, a wave or the deadline is due', () => {
-  const checkAt = (known: NotificationCase) => (checkAtOfNotification(known, termsOf(known, POLICY)) ?? NaN) - START;
   const all = [two, calling(two, 0, RINGING), inWaves(1, 1), ended(ended(two, 0, 'heard'), 1, 'heard')];
   expect(all.map(checkAt)).toEqual([1_800_000, 60_000, WAVE_MS, NaN]);
 });

@@ -1,17 +1,19 @@
 import { describe, expect, it } from 'vitest';
 
-import { acknowledged, type NotificationCase, stoppedNotification } from '../../../src/calls/state/notification.ts';
 import {
+  acknowledged,
   claimedOutbox,
   dueEntries,
   expiredEntries,
   isEmpty,
+  type NotificationCase,
   type Outbox,
   type OutboxEntry,
   putOff,
-  withNews,
+  stoppedNotification,
   withoutEntries,
-} from '../../../src/calls/state/outbox.ts';
+} from '../../../src/calls/state/notification.ts';
+import { withNews } from '../../../src/calls/state/step.ts';
 import { callees, calling, CLAIMED, ended, HOUR, newCase, START } from '../new-case.ts';
 
 const known = newCase(START, { waves: [callees(2)] });
@@ -31,6 +33,8 @@ it.each<[what: string, before: NotificationCase, after: NotificationCase, expect
     expect((outbox[to]?.entries ?? []).map(({ kind }) => kind).join(' ')).toBe(expected);
 });
 
+const due = (later: Outbox) => [29_999, 30_000].map((ms) => dueEntries(later, 'topic', START + ms).length);
+
 it('an instance publishes at once, and claims the entries for 30 s', () => {
   const { outbox } = withNews(known, one, ['topic'], START);
   expect([dueEntries(outbox, 'topic', START), dueEntries(outbox, 'webhook', START)]).toMatchObject([
@@ -38,7 +42,6 @@ it('an instance publishes at once, and claims the entries for 30 s', () => {
     [],
   ]);
   const claimed = claimedOutbox(outbox, 'topic', START);
-  const due = (later: Outbox) => [29_999, 30_000].map((ms) => dueEntries(later, 'topic', START + ms).length);
   expect(due(claimed)).toEqual([0, 1]);
   // Newer entries wait with it.
   const more = withNews(one, ended({ ...one, outbox: claimed }, 1, 'heard'), ['topic'], START + 9_000);

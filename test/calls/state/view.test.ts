@@ -24,7 +24,7 @@ const waits = (attempts: readonly Attempt[], more: object = {}): Recipient => {
   const due = { dueAt: START, queuedAt: START };
   return { ...about, ...due, state: 'waiting', attempts, ...more };
 };
-/** What is told of a recipient nine milliseconds after the start. */
+/** The recipient in the answer, nine milliseconds after the start. */
 const toldOf = (recipient: Recipient, why?: WaitingCode) =>
   bodyOf(withRecipient(newCase(START), 0, recipient, START), START + 9, new Map(why && [[0, why]])).recipients[0];
 

@@ -1,6 +1,6 @@
 import { messageOf, type NotificationState, type Stage } from '../../harness/phone-stage.ts';
 
-/** What becomes of a recipient: the status, the outcomes of the attempts, and what was heard. */
+/** A recipient at the end: the status, the outcomes of the attempts, and the texts that the callee heard. */
 export type Told = readonly [status: string, outcomes: string, heard: readonly string[]];
 
 const PLAIN = messageOf('ConfirmedFire');
@@ -34,7 +34,7 @@ export const CALLED_TWICE: Readonly<Record<string, Told>> = {
   '12': ['not_reached', 'cut_short cut_short', [PLAIN, PLAIN]],
 };
 
-/** A key is asked for. */
+/** The message asks for a key. */
 export const PRESSERS: Readonly<Record<string, Told>> = {
   '70': ['confirmed', 'confirmed', [WITH_KEYS, CONFIRMED]],
   '71': ['confirmed', 'confirmed', [WITH_KEYS, CONFIRMED]],
@@ -50,7 +50,7 @@ export const numbersOf = (people: Readonly<Record<string, Told>>, area: string):
     .toSorted()
     .map((digits) => `+1206555${area}${digits}`);
 
-/** What became of the recipients of a notification, by the last digits of their numbers. */
+/** The recipients of a notification at the end, by the last digits of their numbers. */
 export const toldOf = (
   { recipients }: NotificationState,
   numbers: readonly string[],

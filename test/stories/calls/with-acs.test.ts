@@ -52,7 +52,6 @@ describe.concurrent('calls through Communication Services', () => {
       from: '+12065550199',
       callbackUri: `${stage.url}/api/ConfirmedFireCallback`,
       spoken: [unit + unit + unit],
-      requests: { createCall: 1, play: 1, listen: 0, hangUp: 1 },
     });
     const steps = call.story.filter(({ kind, text: word }) => kind !== 'speech' && word !== 'ParticipantsUpdated');
     expect(steps.map(({ text: word }) => word).join(' ')).toBe(
@@ -131,7 +130,7 @@ describe.concurrent('calls through Communication Services', () => {
   it('stops: who waits or rings is not called any more, who is spoken to hears it to the end; twice is once', async () => {
     const stage = stageOf();
     const [speaking, ringing, waiting] = ['+12065550500', '+12065550509', '+12065551509'];
-    // The last one's phone rings already.
+    // The phone of the last recipient rings already.
     await stage.alert('Custom', [waiting]);
     const { notification_id: id } = await stage.alert('ReportOfFire', [speaking, ringing, waiting]);
     await until(() => stage.callsTo(speaking)[0]?.spoken.length === 1, 'the message is spoken');

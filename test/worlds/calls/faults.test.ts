@@ -31,7 +31,7 @@ import {
 import { someNumber } from './senders.ts';
 import { UnreliableLine } from './unreliable-line.ts';
 
-// Whatever fails: no recipient is forgotten, no callee who heard is called again, and no line stays open and silent.
+// After any failure: no recipient is forgotten, no callee who heard is called again, and no line stays open and silent.
 
 /** `npm run soak` tries each request, and more seeds. */
 const IS_SOAK = process.env['WORLD_SEEDS'] !== undefined;
@@ -128,7 +128,7 @@ describe('while storage is away', () => {
         expect(openCalls(world)).toEqual([]);
         for (const { answeredAt = 0, endedAt = 0, speeches } of world.network.calls) {
           expect(endedAt - answeredAt).toBeLessThan(90_000);
-          // A callee who answers while storage is away is spoken to, too.
+          // A callee who answers while storage is away hears the message, too.
           expect(speeches).not.toEqual([]);
         }
       });
@@ -234,7 +234,7 @@ for (const [event, properties] of [
   });
 }
 
-/** How many requests to storage a call takes on one instance, beside those that are made anyway. */
+/** How many requests to storage a call adds on one instance. */
 const requestsOf = async (seed: number, destinations: readonly Destination[], fate?: Fate): Promise<number> => {
   const countWith = async (count: number) =>
     play(`count ${seed}`, { destinations, callees: { 0: fate ?? 'listens' } }, async (world) => {

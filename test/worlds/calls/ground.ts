@@ -15,7 +15,7 @@ export const SERVICE_NAME = 'Test Watch';
 /** Two hours before a UTC day ends: late calls of some seeds are of the next day. */
 export const BEGINNING = Date.parse('2026-11-21T22:00:00Z');
 
-/** The faults of the moment: first those of the mode, and none once it is calm. */
+/** The current faults: first the faults of the mode, and none after `calmDown`. */
 export class Conditions {
   readonly #now: () => number;
   /** When our credential is wrong, and when storage cannot be used: from, and until. */
@@ -56,12 +56,12 @@ export class Conditions {
     return this.#isIn(this.#setUpFaults);
   }
 
-  /** Our credential is wrong from now on, for so long. */
+  /** Our credential is wrong for this time from now on. */
   breakSetUp(ms: number): void {
     this.#setUpFaults.push([this.#now(), this.#now() + ms]);
   }
 
-  /** Storage cannot be used from now on, for so long. */
+  /** Storage cannot be used for this time from now on. */
   stopTable(ms: number): void {
     this.#outages.push([this.#now(), this.#now() + ms]);
   }
@@ -105,7 +105,7 @@ export interface Death {
   readonly when: NonNullable<Travel['death']>;
 }
 
-/** What everything in a world has in common: chance and time, the faults, the table, and what was asked of whom. */
+/** The common parts of a world: chance and time, the faults, the table, and all requests of the instances. */
 export class Ground {
   readonly mode: Mode;
   readonly rules: PhoneRules;

@@ -25,11 +25,11 @@ import {
 } from './scene.ts';
 import { someNumber } from './senders.ts';
 
-// What follows from a key for its callee and for the others: waves, enough confirmations, and stops.
+// The effects of keys on their callee and on the others: waves, enough confirmations, and stops.
 
 const CONFIRM = { confirm: true } as const;
 
-/** What was spoken: the number of each speech, and whether it was cut. */
+/** The number of each speech, and whether it was cut. */
 const spoken = ({ speeches }: NetworkCall): string =>
   speeches.map(({ number, isWhole }) => `${number}${isWhole === true ? '' : ' cut'}`).join(', ');
 
@@ -141,7 +141,7 @@ describe('a stop', () => {
       const speeches = world.network.calls.flatMap((call) => call.speeches);
       expect(speeches.filter(({ cutBy }) => cutBy === 'service')).toEqual([]);
       expect(openCalls(world)).toEqual([]);
-      // It wakes nobody.
+      // It alerts no operator.
       expect(logged(world, 'recipient not reached')).toHaveLength(isOver ? 2 : 0);
     });
   }

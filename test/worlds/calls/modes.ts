@@ -13,7 +13,7 @@ export interface Mode extends Omit<PhoneRules, 'allowedPrefixes' | 'retentionMs'
   readonly eventRepeat: number;
   /** That an event arrives seconds late, after later ones. */
   readonly eventDelay: number;
-  /** That a process ends at a request to storage or to the line. Another one starts soon after. */
+  /** That a process ends at a request to storage or to the line. Another process starts soon after. */
   readonly deathsAtRequests: number;
   /** How many times storage cannot be used, for up to 40 s. */
   readonly outages: number;

@@ -30,7 +30,7 @@ export type FateOf = (number: PhoneNumber | undefined, earlier: number) => Fate;
 /** Brings an event about a call to the service; `at once`: once, without delay. */
 type Post = (call: NetworkCall, event: CallEvent, how?: 'at once') => void;
 
-/** What is spoken into a call. */
+/** A text for the callee. */
 interface Speech {
   readonly text: string;
   readonly number: SpeechNumber;
@@ -39,7 +39,7 @@ interface Speech {
   startedAt?: number;
   endedAt?: number;
   isWhole?: boolean;
-  /** Who ended the call before the speech was over, or that another speech ended it. */
+  /** The end of a speech before its last word: by the end of the call, or by another speech. */
   cutBy?: 'callee' | 'service' | 'another speech';
 }
 
@@ -55,7 +55,7 @@ export interface NetworkCall {
   answeredAt?: number;
   endedAt?: number;
   endedBy?: 'callee' | 'service' | 'network';
-  /** What comes back with each key; undefined while the service does not listen. */
+  /** The reference that comes back with each key; undefined while the service does not listen. */
   listening?: AttemptRef;
   /** The keys that are reported. `takenAt`: when an instance had stored it. Without storage, keys are lost. */
   readonly keys: { readonly key: string; readonly pressedAt: number; takenAt?: number }[];
@@ -69,7 +69,7 @@ const gone = () => new PhoneLineError({ failure: 'gone', reason: 'call not found
 const rejected = (reason: string, subCode: number) =>
   new PhoneLineError({ failure: 'refused', reason, code: 400, subCode });
 
-/** A telephone network with few lines. It does what it is asked at once and without faults; the callees differ. */
+/** A telephone network with few lines. It carries out requests at once and without faults; the callees differ. */
 export class TelephoneNetwork {
   readonly #ground: Ground;
   readonly #fateOf: FateOf;
@@ -120,7 +120,7 @@ export class TelephoneNetwork {
     return call;
   }
 
-  /** Speaks a text, after what is being spoken; a speech after the message ends that. @throws {PhoneLineError} if no callee is there to hear it */
+  /** Speaks a text, after the current speech. A speech after the message interrupts the message. @throws {PhoneLineError} if no callee is there to hear it */
   speak(callId: CallId, text: string, ref: SpeechRef | undefined): void {
     const { chance, now, story } = this.#ground;
     const call = this.#up(callId);
@@ -158,7 +158,7 @@ export class TelephoneNetwork {
     });
   }
 
-  /** What is being spoken is reported as canceled: before or after the start of what follows, or never. */
+  /** The cancellation of the current speech is reported before or after the start of the next, or never. */
   #interrupt(call: NetworkCall, by: Speech): void {
     const { chance, now } = this.#ground;
     for (const speech of call.speeches) {

@@ -25,7 +25,7 @@ import { WHOLE_NUMBER } from './promises.ts';
 import { UnreliableLine } from './unreliable-line.ts';
 import type { World } from './world.ts';
 
-// What operators are told, and what is kept for them.
+// Alerts to operators, and the rows that are kept for them.
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -110,22 +110,23 @@ describe('an urgent notification is told to be silent after two minutes', () => 
   );
 });
 
-scene(
-  'a call that nobody has checked for two minutes is told to be late, once',
-  { callees: { 0: 'rings out' } },
-  async (world) => {
+for (const [what, downMs, logs] of [
+  ['for less than two minutes is no alert', 160_000, []],
+  ['for two minutes is told to be late, once', 180_000, [{ level: 'error', fields: { seconds: expect.any(Number) } }]],
+] as const) {
+  // Its check is due 60 s after it began to ring.
+  scene(`a call that no instance has checked ${what}`, { callees: { 0: 'rings out' } }, async (world) => {
     fire(world);
-    await world.pass(10_000);
+    await world.pass(1_000);
     world.instances.end();
-    await world.pass(5 * MINUTE_MS);
-    expect(logged(world, 'call is late')).toEqual([]);
+    await world.pass(downMs);
     world.instances.start(1);
-    await world.pass(2 * MINUTE_MS);
-    expect(logged(world, 'call is late')).toMatchObject([{ level: 'error', fields: { seconds: expect.any(Number) } }]);
-  },
-);
+    await world.pass(120_000);
+    expect(logged(world, 'call is late')).toMatchObject(logs);
+  });
+}
 
-/** What an event is about: its id without that of the notification. */
+/** The id of an event without the id of its notification. */
 const about = ({ id }: OutcomeEvent) => id.split('/').slice(1).join('/');
 
 describe('a destination of outcomes', () => {

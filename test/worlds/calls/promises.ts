@@ -14,7 +14,7 @@ import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.
 import { idOf, numbersOf, type SentRequest } from './senders.ts';
 import type { World } from './world.ts';
 
-// What must hold at the end, whatever happened. Each function answers what is broken, a line each.
+// The promises that hold at the end of every world. Each function returns the broken promises, a line each.
 
 // The longest message, a claim that ran out, and a turn of the timer function.
 const LONGEST_SILENCE_MS = 240_000;
@@ -23,22 +23,22 @@ const LONGEST_CALL_MS = 300_000;
 const RINGS_LONGER_MS = 35_000;
 /** Clocks differ by that. */
 const CLOCKS_MS = 2_000;
-// More requests would mean that something is asked for again and again without a pause.
+// More requests would mean that an instance repeats a request without a pause.
 const EFFORT_WITHIN_MS = 10_000;
 const MOST_TABLE_REQUESTS = 400;
 const MOST_LINE_REQUESTS = 100;
 const DAY_MS = 86_400_000;
 
-/** Nobody outside is told this much of a phone number. */
+/** The service shows less of a phone number outside. */
 export const WHOLE_NUMBER = /\+\d{7}/;
 
 type Broken = readonly string[];
 type AttemptBody = RecipientBody['attempts'][number];
 
-/** The texts of what is wrong. */
+/** The texts among them. */
 const those = (said: readonly (string | false)[]): Broken => said.filter((what) => what !== false);
 
-/** What was promised and did not hold. */
+/** All broken promises. */
 export const brokenPromises = async (world: World): Promise<Broken> => {
   const { senders, network, mode } = world;
   const broken: string[] = [];
@@ -94,7 +94,7 @@ const brokenToSender = (sent: SentRequest, view: NotificationBody | undefined, w
 
 const toldOf = ({ id, fate, speeches, keys }: NetworkCall) => ({ id, fate, speeches, keys });
 
-/** A call that is declined beside others may have had no line: nobody can tell. */
+/** A call that is declined during other calls may have had no line: the codes do not tell. */
 const COSTS_NOTHING: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up', 'declines', 'declines by 603']);
 
 const brokenToRecipient = (
@@ -120,7 +120,7 @@ const brokenToRecipient = (
   );
   const isHopeless = isForbidden || calls.some(({ fate }) => fate === 'wrong number') || mode.callsPerDay < 1_000;
   const isMissed = status === 'not_reached';
-  // A callee may hear it in each attempt if the service may not learn that it was spoken.
+  // If the service may not learn of the speech, the callee may hear it in each attempt.
   const mostHeard = isMuchUnknown(world) ? mode.attempts : 1;
   const isGivenUp = attempts.length >= mode.attempts || declined >= 2 || hadNoTime(sent, index, world);
   return [
@@ -172,7 +172,7 @@ const isHeard = (
 };
 
 /** A network without a free line has the codes of a callee who declines. */
-const DECLINED: ReadonlySet<string> = new Set(['declines', 'declines by 603', 'declines at once', 'turned away']);
+const DECLINED: ReadonlySet<string> = new Set(['declines', 'declines by 603', 'turned away']);
 
 /** An attempt says what became of its call. */
 const brokenAttempt = (
@@ -206,14 +206,14 @@ const brokenAttempt = (
 const brokenOnLine = (call: NetworkCall, world: World): Broken => {
   const { id, request, state, fate, answeredAt, endedAt = world.now, placedAt, speeches, isForged } = call;
   const { mode, senders } = world;
-  // If events get lost, nobody can end a call whose id, in the answer, was lost before it was written down.
+  // If events get lost, and also the answer with its id, the service cannot end a call.
   if (mode.eventLoss > 0 && !isWrittenDown(id, world)) return [];
   // Nothing is stored of a call of another system: if a request about it, its answer or its process is lost, nothing follows.
   if (request === undefined && (mode.lineFaults > 0 || mode.deathsAtRequests > 0)) return [];
   const broken = [...those([state !== 'ended' && `${id} was never ended`])];
   const sent = senders.sent.find((one) => idOf(one) === request?.attempt.notificationId);
   const expected = request && callMessage(SERVICE_NAME, request.alertType, sent?.request);
-  // Without the table, the message is that of the callback path.
+  // Without the table, the message follows from the callback path.
   for (const { number, text } of wasWithoutTable(call, world) ? [] : speeches)
     if (expected !== undefined && text !== spokenText(number, expected)) broken.push(`${id} was told: ${text}`);
   if (answeredAt === undefined) {
@@ -250,7 +250,7 @@ const isWrittenDown = (id: string, { rows }: World): boolean =>
 const wasWithoutTable = ({ id }: NetworkCall, { instances }: World): boolean =>
   instances.logs.some(({ event, fields }) => event === 'call records unreachable' && fields['call_id'] === id);
 
-/** Nobody is dialed before that is written down, after the deadline, or after a stop. */
+/** No recipient is dialed before the claim is committed, after the deadline, or after a stop. */
 const brokenInDialling = ({ mode, table, senders, dialled }: World): Broken =>
   dialled.flatMap(({ attemptId, notificationId, number, at }) => {
     const claimedAt = table.claimOf(attemptId);

@@ -1,23 +1,10 @@
 import { describe, expect } from 'vitest';
 
 import { BEGINNING } from './ground.ts';
-import {
-  anomaly,
-  callsTo,
-  fire,
-  logged,
-  openCalls,
-  outcomes,
-  people,
-  rangAt,
-  scene,
-  SOON,
-  statuses,
-  until,
-} from './scene.ts';
+import { anomaly, callsTo, fire, logged, outcomes, people, rangAt, scene, SOON, statuses } from './scene.ts';
 import { someNumber } from './senders.ts';
 
-// Who gets the next line. `rules/queue` holds the order and the numbers; these bounds hold over time and over all instances.
+// The order of calls. `rules/queue` holds the order and the numbers; these bounds hold over time and over all instances.
 
 /** `npm run soak` plays more. */
 const ROUNDS = Math.min(50, Number(process.env['WORLD_SEEDS'] ?? 2));
@@ -37,24 +24,6 @@ describe.each([1, 3])('on %i instances', (instances) => {
     },
     ROUNDS,
   );
-
-  const THREE = { ...SOON, instances, lines: 3, callsAtOnce: 3 } as const;
-
-  scene('anomalies leave one of three lines free; a fire uses all, and no anomaly passes it', THREE, async (world) => {
-    anomaly(world, people(12));
-    await until(world, () => openCalls(world).length === 2);
-    await world.pass(3_000);
-    expect(openCalls(world)).toHaveLength(2);
-    const callees = people(6, 1);
-    const sent = fire(world, callees);
-    await until(world, () => sent.answers.length > 0);
-    const { dialled } = world;
-    const before = dialled.length;
-    await until(world, () => openCalls(world).length === 3, 2_000);
-    await world.pass(300_000);
-    const last = dialled.findLastIndex(({ number }) => callees.includes(number));
-    expect(dialled.slice(before, last).filter(({ number }) => !callees.includes(number))).toEqual([]);
-  });
 
   scene(
     'ten fires to one officer are all heard, and an anomaly to another callee waits for none of them',

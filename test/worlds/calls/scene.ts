@@ -6,14 +6,13 @@ import type { NotificationRequest } from '../../../src/calls/phone.ts';
 import type { NotificationBody } from '../../../src/calls/state/view.ts';
 import type { Fate } from './callees.ts';
 import { BEGINNING, type Death } from './ground.ts';
-import type { LogLine } from './instances.ts';
 import { type Mode, QUIET } from './modes.ts';
 import type { FateOf, NetworkCall } from './network.ts';
 import { twoAtOnce } from './promises.ts';
 import { someNumber, type SentRequest } from './senders.ts';
 import { inWorld, type ServiceWorld, type World } from './world.ts';
 
-// A scene is a quiet world in which everybody listens, with the differences that the test names.
+// A scene is a quiet world in which all callees listen, with the differences that the test names.
 
 // Time is virtual: the seconds that a test takes depend on the machine alone.
 vi.setConfig({ testTimeout: 600_000 });
@@ -52,7 +51,7 @@ export const scene = (name: string, setting: Scene, run: (world: World) => Promi
     for (let seed = 1; seed <= seeds; seed += 1) await play(`${name} ${seed}`, setting, run);
   });
 
-/** Enough lines for everybody. */
+/** Enough lines for all callees. */
 export const ROOM = { lines: 60, callsAtOnce: 60 } as const;
 
 /** Callees answer after some seconds. */
@@ -82,7 +81,7 @@ export const fire = (world: ServiceWorld, numbers = people(1), more?: Partial<No
 /** An alert that is not urgent. */
 export const anomaly = (world: ServiceWorld, numbers = people(1)): SentRequest => send(world, 'Anomaly', numbers);
 
-/** A notification that was taken, as it stands. */
+/** The present state of a notification. */
 export const bodyOf = async (world: ServiceWorld, sent: SentRequest): Promise<NotificationBody> => {
   const body = await world.viewOf(sent);
   if (body === undefined) throw new Error(`not taken: ${JSON.stringify(sent.answers)}`);
@@ -113,7 +112,7 @@ export const openCalls = ({ network }: World): readonly NetworkCall[] =>
 export const wholeSpeeches = ({ speeches }: NetworkCall): number => speeches.filter(({ isWhole }) => isWhole).length;
 
 /** What all instances logged of an event. */
-export const logged = ({ instances }: ServiceWorld, event: string): readonly LogLine[] =>
+export const logged = ({ instances }: ServiceWorld, event: string) =>
   instances.logs.filter((line) => line.event === event);
 
 /** Lets time pass in small steps, until something is so. */
@@ -129,7 +128,7 @@ export const until = async (
   }
 };
 
-/** The first call of the world, as soon as there is one. */
+/** Waits for the first call of the world. */
 export const firstCall = async (world: World): Promise<NetworkCall> => {
   await until(world, () => world.network.calls.length > 0);
   const [call] = world.network.calls;

@@ -14,7 +14,7 @@ const REPEATED_WITHIN_MS = 240_000;
 // Outside the allowed prefixes: it is never called.
 const FORBIDDEN_NUMBER = '+442071838750';
 
-/** A notification request, what it was answered with, and what was asked about it later. */
+/** A notification request, its answers, and later requests about it. */
 export interface SentRequest {
   readonly request: NotificationRequest;
   readonly key: string;
@@ -98,7 +98,7 @@ export class Senders {
     });
   }
 
-  /** Asks any instance, and another one while there is no answer. */
+  /** Asks any instance, and other instances until one answers. */
   #withAny(what: string, ask: (instance: Instance) => Promise<void>, tries = 1): void {
     const again = () => {
       if (tries < MOST_TRIES) setTimeout(() => this.#withAny(what, ask, tries + 1), AGAIN_AFTER_MS);
@@ -126,7 +126,7 @@ export class Senders {
 export const numbersOf = ({ waves }: NotificationRequest): readonly PhoneNumber[] =>
   waves.flat().map(({ number }) => number);
 
-/** A number that belongs to nobody. @param request keeps the numbers of two requests apart */
+/** A fictitious number. @param request keeps the numbers of two requests apart */
 export const someNumber = (request: number, index: number): PhoneNumber =>
   phoneNumber(`+1206${5_550_000 + request * 1_000 + index}`);
 

@@ -1,12 +1,11 @@
+import type { AppAnswer } from '../../../infra/emulators/phone-network/deliveries.ts';
 import { Account } from '../../../infra/emulators/twilio-simulator/account.ts';
-import type { TwilioCall } from '../../../infra/emulators/twilio-simulator/twilio-call.ts';
-import type { Form, WebhookAnswer } from '../../../infra/emulators/twilio-simulator/webhooks.ts';
+import type { Form, TwilioCall } from '../../../infra/emulators/twilio-simulator/twilio-call.ts';
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
 import { LONGEST_REQUEST_MS, type PhoneLine } from '../../../src/calls/model/phone-line.ts';
-import { type Send, TwilioApi } from '../../../src/calls/providers/twilio/twilio-api.ts';
 import { TwilioCallbacks } from '../../../src/calls/providers/twilio/twilio-callbacks.ts';
-import { TwilioPhoneLine } from '../../../src/calls/providers/twilio/twilio-phone-line.ts';
+import { type Send, TwilioPhoneLine } from '../../../src/calls/providers/twilio/twilio-phone-line.ts';
 import type { Life } from '../life.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { BEGINNING } from './ground.ts';
@@ -19,14 +18,13 @@ const API = 'https://twilio.example';
 const BASE = 'https://watch.example';
 const NUMBER = phoneNumber('+12065550199');
 const VOICE = 'Polly.Joanna';
-/** A request for a call waits so long for its answer. */
+/** How long a request for a call waits for its answer. */
 const GIVEN_UP_MS = 10_000;
-/** A conversation at human speed: a message of the world takes so long. */
+/** A conversation at human speed. */
 export const PACE = { ringMs: 6_000, eventMs: 200, speakMs: 16_000, secondMs: 1_000 };
 
 /** A request of an instance to Twilio. */
 interface Asked {
-  readonly at: number;
   /** Method and path below the account. */
   readonly request: string;
   readonly form: URLSearchParams;
@@ -44,11 +42,11 @@ export class TwilioWorld extends ServiceWorld {
     super(seed, mode, { isTold }, time);
     this.account = new Account({
       accountSid: ACCOUNT.accountSid,
-      ownNumbers: [NUMBER],
+      ownNumber: NUMBER,
       pace: PACE,
       lines: mode.lines,
       callsPerSecond: mode.callsPerSecond,
-      webhooks: { post: async (url, form) => this.#post(url, form) },
+      post: async (url, form) => this.#post(url, form),
       print: (line) => this.story.tell(() => line),
     });
   }
@@ -66,10 +64,10 @@ export class TwilioWorld extends ServiceWorld {
   }
 
   protected override lineOf(life: Life): PhoneLine {
-    const api = new TwilioApi({ ...ACCOUNT, apiBaseUrl: API }, this.#sendOf(life));
     const { ringMs } = this.rules;
     const { callsPerSecond } = this.mode;
-    return new TwilioPhoneLine(api, { source: NUMBER, callsPerSecond, voice: VOICE, callbackBaseUrl: BASE, ringMs });
+    const options = { source: NUMBER, callsPerSecond, voice: VOICE, callbackBaseUrl: BASE, ringMs };
+    return new TwilioPhoneLine({ ...ACCOUNT, apiBaseUrl: API }, options, this.#sendOf(life));
   }
 
   /** The API as one process reaches it. */
@@ -93,7 +91,7 @@ export class TwilioWorld extends ServiceWorld {
       };
       return life.request(travel, async () => {
         const form = new URLSearchParams(body);
-        this.asked.push({ at: this.now, request: `${method} ${path}`, form: method === 'GET' ? query : form });
+        this.asked.push({ request: `${method} ${path}`, form: method === 'GET' ? query : form });
         const reply = this.account.reply({ method, path, query, form });
         if (typeof reply !== 'string') {
           return { status: reply.status, headers: new Headers(reply.headers), json: async () => reply.body };
@@ -105,7 +103,7 @@ export class TwilioWorld extends ServiceWorld {
   }
 
   /** A webhook goes to any instance; if that dies, or takes too long, to any again, twice. */
-  async #post(address: string, form: Form): Promise<WebhookAnswer | undefined> {
+  async #post(address: string, form: Form): Promise<AppAnswer | undefined> {
     const { pathname, search } = new URL(address);
     while (this.isHeld) await new Promise((resolve) => void setTimeout(resolve, 100));
     for (let tried = 0; tried < 3; tried += 1) {

@@ -6,7 +6,7 @@ import { anomaly, fire, logged, outcomes, ROOM, send, statuses, tableRequests, u
 import { phoneNumber } from './senders.ts';
 import { inTwilioWorld, PACE, type TwilioWorld } from './twilio-world.ts';
 
-// What is Twilio's own: the message goes with the call request, keys are answered with instructions, and a repeated request is a second call.
+// Only with Twilio: the message goes with the call request, instructions answer keys, and a repeated request is a second call.
 
 /** `npm run soak` plays a tenth as many as of the other world. */
 const SEEDS = Math.ceil(Number(process.env['WORLD_SEEDS'] ?? 1) / 10);
@@ -31,7 +31,7 @@ const scene = (name: string, mode: Partial<Mode>, run: (world: TwilioWorld) => P
 const mistakesOf = ({ account }: TwilioWorld) =>
   account.network.log().refused.filter(({ reason }) => !reason.startsWith('11200'));
 
-/** Of each text that a callee heard: whether it was heard to its end. */
+/** For each text, whether the callee heard it to its end. */
 const heard = (call: TwilioCall | undefined): readonly boolean[] =>
   call?.told().speeches.map(({ isComplete }) => isComplete) ?? [];
 const spoken = (call: TwilioCall | undefined): readonly string[] => call?.told().spoken ?? [];
@@ -205,7 +205,7 @@ const MODES: readonly Mode[] = [
 const ENDINGS = ['00', '00', '21', '01', '02', '03', '06', '07', '12', '19', '34', '22'];
 const KEYS = ['70', '71', '75', '83', '84', '85', '92', '88'];
 
-/** What was promised and did not hold. */
+/** All broken promises. */
 const brokenPromises = async (world: TwilioWorld): Promise<readonly string[]> => {
   const broken: string[] = [];
   for (const sent of world.senders.sent) {

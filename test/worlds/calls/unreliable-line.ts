@@ -42,7 +42,7 @@ export class UnreliableLine implements PhoneLine {
       this.#ask(`listen ${callId}`, () => this.#network.listen(callId, number, ref)),
   };
 
-  /** Calls nobody: it shows only whether our credential is right. */
+  /** Places no call: it shows only whether our credential is right. */
   check(): Promise<void> {
     return this.#ask('check', () => this.#demandPermission());
   }
@@ -55,7 +55,7 @@ export class UnreliableLine implements PhoneLine {
     if (this.#ground.conditions.isSetUpWrong) throw new PhoneLineError(NO_PERMISSION);
   }
 
-  /** @param whenSlow what a throttled request means: a hang-up is repeated until it is taken */
+  /** @param whenSlow the meaning of a throttled request: the service repeats a hang-up until the line accepts it */
   #ask<Answer>(
     what: string,
     carryOut: () => Answer,

@@ -12,18 +12,18 @@ import { inWorld, type World } from './world.ts';
 
 const WITH_FAULTS_MS = 15 * 60_000;
 const CALM_MS = 50 * 60_000;
-// Whatever comes late, or again, or of its own accord, comes within this time after the end.
+// All late, repeated and spontaneous events come within this time after the end.
 const AFTERWARDS_MS = 6 * 60_000;
 const LOOKS_EVERY_MS = 10_000;
-// A call request of which nothing is heard may ring for 145 s, and holds a line meanwhile; then the timer function has its turn.
+// A call request without any report may ring for 145 s, and holds a line until then. Then the timer function has its turn.
 const WAITS_AT_MOST_MS = 200_000;
-// A phone may ring for so long after a request of which nothing was heard.
+// How long a phone may ring after a request without any report.
 const UNCLEAR_MS = 160_000;
 const FEW_SEEDS = 2;
 
 const isFinal = ({ status }: RecipientBody): boolean => !['waiting', 'ringing', 'speaking'].includes(status);
 
-/** Looks at all notifications again and again. @returns what was wrong, a line each */
+/** Looks at all notifications again and again. @returns the broken promises, a line each */
 const watch = (world: World): readonly string[] => {
   const { senders, dialled, conditions, mode } = world;
   const broken: string[] = [];
@@ -63,20 +63,20 @@ const watch = (world: World): readonly string[] => {
   return broken;
 };
 
-/** Nothing is due any more, and no line is open. */
+/** No work is due, and no line is open. */
 const isOver = ({ rows, network, senders }: World): boolean =>
   network.calls.every(({ state }) => state === 'ended') &&
   senders.sent.every(({ answers }) => answers.length > 0) &&
   !rows.some(isLeftLive);
 
-/** A ringing call is reported to be spoken to, or over; or a key to have been pressed. */
+/** An untrue event about a ringing call: its message has started or ended, or the callee pressed a key. */
 const forgeOne = ({ network, chance }: World): void => {
   const ringing = chance.anyOf(network.calls.filter(({ state }) => state === 'ringing'));
   const kind = chance.oneOf<CallEventKind>(['play completed', 'play started', 'tone received', 'play completed']);
   if (ringing) network.forge(ringing, kind, chance.happens(0.5) ? ringing.request?.attempt : undefined);
 };
 
-/** @returns what was promised and did not hold, and what happened */
+/** @returns the broken promises, and the story of the world */
 const playSeed = (seed: number, mode: Mode, isTold = false) =>
   inWorld(String(seed), mode, { isTold }, async (world) => {
     const { network, chance } = world;

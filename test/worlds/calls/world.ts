@@ -21,13 +21,13 @@ import { UnreliableLine } from './unreliable-line.ts';
 /** How a world differs from what its mode says. */
 export interface WorldOptions {
   readonly death?: Death | undefined;
-  /** Whether anybody wants to read the story. */
+  /** Whether the story is written: that takes time. */
   readonly isTold?: boolean;
   /** What callees do; by the mode's probabilities if it is not given. */
   readonly fateOf?: FateOf | undefined;
 }
 
-/** Several instances of the service and its senders, whatever the provider, in virtual time. What happens is decided by the seed. */
+/** Several instances of the service and its senders, with any provider, in virtual time. What happens is decided by the seed. */
 export abstract class ServiceWorld extends Ground {
   readonly instances: Instances;
   readonly senders: Senders;
@@ -53,14 +53,14 @@ export abstract class ServiceWorld extends Ground {
     return new Table(this.table, { format: CALLS_FORMAT });
   }
 
-  /** What became of a request, as the table has it, whatever instances could read now. */
+  /** The notification of a request, as the table has it, also during an outage. */
   async viewOf(sent: SentRequest): Promise<NotificationBody | undefined> {
     const id = idOf(sent);
     const known = id && (await this.#store.load(id));
     return known && bodyOf(known, this.now);
   }
 
-  /** What has reached too few, as the table has it. */
+  /** The notifications that have reached too few, as the table has them. */
   async needingAttention(): Promise<readonly NotificationBody[]> {
     return (await this.#store.needingAttention(this.now)).map((known) => bodyOf(known, this.now));
   }
@@ -102,7 +102,7 @@ export class World extends ServiceWorld {
     if (chance.happens(eventRepeat)) setTimeout(() => this.#deliver(call, event), delayMs() + chance.between(0, 3_000));
   }
 
-  /** Brings an event to any one instance, and to another one if that dies before it has answered. */
+  /** Brings an event to any instance. If the instance dies before it has answered, another instance gets the event. */
   #deliver(call: NetworkCall, event: CallEvent): void {
     const instance = this.instances.any();
     const again = () => setTimeout(() => this.#deliver(call, event), DELIVERED_AGAIN_MS);

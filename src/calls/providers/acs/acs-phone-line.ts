@@ -14,13 +14,12 @@ import {
   type CallMedia,
   type CallRequest,
   type Failure,
-  LONGEST_REQUEST_MS,
   type PhoneLine,
   PhoneLineError,
 } from '../../model/phone-line.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
 import { failedCallRequest, failedRequest } from './codes.ts';
-import { type Bounds, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
+import { type Repeats, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
 
 /** A client of ACS Call Automation without the SDK's retries, which have no deadline and would speak a message twice. */
 export const connectToAcs = (connection: Connection, credential: TokenCredential): CallAutomationClient => {
@@ -47,17 +46,15 @@ const listenDeadline: AdditionalPolicy['policy'] = {
   },
 };
 
-const CALL: Bounds = { tryMs: 4_500, withinMs: LONGEST_REQUEST_MS, tries: 3 };
-// Without an answer it is not repeated, so one try may take longer.
-const SPEAK: Bounds = { tryMs: 10_000, withinMs: LONGEST_REQUEST_MS, tries: 3 };
-// The policy above ends each of them.
-const LISTEN: Bounds = { tryMs: LISTEN_MS, withinMs: LONGEST_REQUEST_MS, tries: 2 };
-const HANG_UP: Bounds = { tryMs: 4_000, withinMs: LONGEST_REQUEST_MS, tries: 4 };
-const CHECK: Bounds = { tryMs: 5_000, withinMs: LONGEST_REQUEST_MS, tries: 2 };
-
 const SURELY_NOT_DONE: ReadonlySet<Failure> = new Set(['capacity', 'unreachable']);
 // After a limit of capacity, the queue decides when to ask again.
-const CALL_REPEATED: ReadonlySet<Failure> = new Set(['unanswered', 'unreachable']);
+const CALL: Repeats = { after: new Set(['unanswered', 'unreachable']), tryMs: 4_500, tries: 3 };
+// Without an answer it is not repeated, so one try may take longer.
+const SPEAK: Repeats = { after: SURELY_NOT_DONE, tryMs: 10_000, tries: 3 };
+// The policy above ends each of them.
+const LISTEN: Repeats = { after: SURELY_NOT_DONE, tryMs: LISTEN_MS, tries: 2 };
+const HANG_UP: Repeats = { after: SAFE_TO_REPEAT, tryMs: 4_000, tries: 4 };
+const CHECK: Repeats = { after: SAFE_TO_REPEAT, tryMs: 5_000, tries: 2 };
 
 /** The caller: an ACS number, or a Teams resource account (Teams Phone extensibility). */
 export type Caller = { readonly phoneNumber: PhoneNumber } | { readonly teamsResourceAccountId: string };
@@ -102,7 +99,7 @@ export class AcsPhoneLine implements PhoneLine {
       ...teams,
       requestOptions: repeatable(attempt.attemptId, firstSentAt),
     };
-    const { callConnectionProperties } = await sent(CALL_REPEATED, CALL, async (abortSignal) =>
+    const { callConnectionProperties } = await sent(CALL, async (abortSignal) =>
       this.#client().createCall(invite, address, { ...options, abortSignal }),
     ).catch((error: unknown) => {
       throw error instanceof PhoneLineError ? new PhoneLineError(failedCallRequest(error.result)) : error;
@@ -116,9 +113,7 @@ export class AcsPhoneLine implements PhoneLine {
     const connection = this.#client().getCallConnection(callId);
     const requestOptions = repeatable(randomUUID(), Date.now());
     try {
-      await sent(SAFE_TO_REPEAT, HANG_UP, async (abortSignal) =>
-        connection.hangUp(true, { abortSignal, requestOptions }),
-      );
+      await sent(HANG_UP, async (abortSignal) => connection.hangUp(true, { abortSignal, requestOptions }));
     } catch (error) {
       // An earlier hang-up, or the callee, has ended the call.
       const { failure, subCode } = resultOfError(error);
@@ -129,9 +124,7 @@ export class AcsPhoneLine implements PhoneLine {
   async check(): Promise<void> {
     const nobodysCall = this.#client().getCallConnection(randomUUID());
     try {
-      await sent(SAFE_TO_REPEAT, CHECK, async (abortSignal) =>
-        nobodysCall.getCallConnectionProperties({ abortSignal }),
-      );
+      await sent(CHECK, async (abortSignal) => nobodysCall.getCallConnectionProperties({ abortSignal }));
     } catch (error) {
       const result = resultOfError(error);
       if (result.failure === 'gone') return;
@@ -157,7 +150,7 @@ const acsMedia = (connectionOf: (callId: CallId) => CallConnection): CallMedia =
       ...(speech === undefined || speech.speech === MESSAGE ? {} : { interruptCallMediaOperation: true }),
     };
     const speak = async () =>
-      sent(SURELY_NOT_DONE, SPEAK, async (abortSignal) =>
+      sent(SPEAK, async (abortSignal) =>
         connectionOf(callId)
           .getCallMedia()
           .playToAll([source], { ...options, abortSignal }),
@@ -177,9 +170,7 @@ const acsMedia = (connectionOf: (callId: CallId) => CallConnection): CallMedia =
   listen: async (callId, number, attempt) => {
     const media = connectionOf(callId).getCallMedia();
     const operationContext = formatCallContext(attempt);
-    await sent(SURELY_NOT_DONE, LISTEN, async () =>
-      media.startContinuousDtmfRecognition({ phoneNumber: number }, { operationContext }),
-    );
+    await sent(LISTEN, async () => media.startContinuousDtmfRecognition({ phoneNumber: number }, { operationContext }));
   },
 });
 
@@ -191,11 +182,14 @@ const repeatable = (id: string, firstSentAt: number) => ({
   },
 });
 
-const sent = async <Answer>(
-  repeated: ReadonlySet<Failure>,
-  bounds: Bounds,
-  send: (abortSignal: AbortSignal) => Promise<Answer>,
-): Promise<Answer> => sendRepeatedly(repeated, bounds, (error) => failedRequest(error, Date.now()), send);
+const sent = async <Answer>(repeats: Repeats, send: (abortSignal: AbortSignal) => Promise<Answer>): Promise<Answer> =>
+  sendRepeatedly(repeats, async (abortSignal) => {
+    try {
+      return await send(abortSignal);
+    } catch (error) {
+      throw failedRequest(error, Date.now());
+    }
+  });
 
 /** @throws the error itself, if it is not a failed request */
 const resultOfError = (error: unknown): PhoneLineError['result'] => {

@@ -1,10 +1,23 @@
-import type { CallId } from '../../model/ids.ts';
-import { type CallRequest, LONGEST_REQUEST_MS, type PhoneLine, PhoneLineError } from '../../model/phone-line.ts';
+import * as z from 'zod';
+
+import { readSdkError } from '../../../azure/sdk-error.ts';
+import { type CallId, parseCallId } from '../../model/ids.ts';
+import { type CallRequest, type FailedRequest, type PhoneLine, PhoneLineError } from '../../model/phone-line.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
-import { type Bounds, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
+import { FAILURE_WITHOUT_ANSWER, failureOfStatus } from '../failures.ts';
+import { type Repeats, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
 import { addressOf } from './addresses.ts';
-import type { TwilioApi } from './twilio-api.ts';
+import { meaningOfError } from './codes.ts';
 import { messageTwiml } from './twiml.ts';
+
+/** The account that calls, and its API key. */
+export interface TwilioAccount {
+  readonly accountSid: string;
+  readonly apiKeySid: string;
+  readonly apiKeySecret: string;
+  /** Without a slash at its end. */
+  readonly apiBaseUrl: string;
+}
 
 /** Settings of the line. */
 export interface TwilioLineOptions {
@@ -20,14 +33,45 @@ export interface TwilioLineOptions {
   readonly ringMs: number;
 }
 
+/** Sends a request; by default `fetch`. */
+export type Send = (url: string, init: SentRequest) => Promise<Pick<Response, 'status' | 'headers' | 'json'>>;
+
+/** A request to Twilio. */
+interface SentRequest {
+  readonly method: 'GET' | 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  /** A form. */
+  readonly body?: string;
+  readonly signal: AbortSignal;
+}
+
+const callSchema = z.object({
+  sid: z.string().transform((text, context): CallId => {
+    const callId = parseCallId(text);
+    if (callId !== undefined) return callId;
+    context.addIssue('not a call id');
+    return z.NEVER;
+  }),
+  date_created: z.string().nullish(),
+});
+const callsSchema = z.object({ calls: z.array(callSchema) });
+const numbersSchema = z.object({
+  incoming_phone_numbers: z.array(
+    z.object({ phone_number: z.string(), capabilities: z.object({ voice: z.boolean().optional() }) }),
+  ),
+});
+const errorSchema = z.object({ code: z.int32().optional().catch(undefined) }).catch({});
+
 /** Twilio ends a call after this time, regardless of keys. */
 const LONGEST_CALL_SECONDS = 300;
 /** The clocks of Twilio and of this service differ by less. Twilio tells whole seconds. */
 const CLOCKS_DIFFER_MS = 2_000;
+/** There are never more calls to one number since a request. */
+const LISTED = 50;
 
 const CREATE_MS = 10_000;
 const CHECK_MS = 10_000;
-const REPEATED: Bounds = { tryMs: 4_500, withinMs: LONGEST_REQUEST_MS, tries: 3 };
+const SAFE: Repeats = { after: SAFE_TO_REPEAT, tryMs: 4_500, tries: 3 };
 
 /**
  * The telephone line of Twilio Programmable Voice. The message goes with the call request: the callee hears it even if this service is down.
@@ -37,12 +81,14 @@ export class TwilioPhoneLine implements PhoneLine {
   readonly name = 'twilio';
   readonly isIdempotent = false;
   readonly callsPerSecond: number;
-  readonly #api: TwilioApi;
+  readonly #account: TwilioAccount;
   readonly #options: TwilioLineOptions;
+  readonly #send: Send;
 
-  constructor(api: TwilioApi, options: TwilioLineOptions) {
-    this.#api = api;
+  constructor(account: TwilioAccount, options: TwilioLineOptions, send: Send = fetch) {
+    this.#account = account;
     this.#options = options;
+    this.#send = send;
     this.callsPerSecond = options.callsPerSecond;
   }
 
@@ -60,7 +106,7 @@ export class TwilioPhoneLine implements PhoneLine {
     });
     for (const event of ['initiated', 'answered', 'completed']) form.append('StatusCallbackEvent', event);
     try {
-      return await this.#api.create(form, AbortSignal.timeout(CREATE_MS));
+      return (await this.#ask('POST', '/Calls.json', form, callSchema, AbortSignal.timeout(CREATE_MS))).sid;
     } catch (error) {
       throw ofAccount(error);
     }
@@ -68,25 +114,37 @@ export class TwilioPhoneLine implements PhoneLine {
 
   async find(number: PhoneNumber, since: number): Promise<readonly CallId[]> {
     const from = Math.floor((since - CLOCKS_DIFFER_MS) / 1_000) * 1_000;
-    const calls = await repeated(async (signal) => this.#api.list(number, signal));
+    // Queued calls have no start time yet, so the request does not filter by it.
+    const query = new URLSearchParams({ To: number, PageSize: String(LISTED) });
+    const { calls } = await sendRepeatedly(SAFE, async (signal) =>
+      this.#ask('GET', '/Calls.json', query, callsSchema, signal),
+    );
     return calls
-      .filter(({ createdAt }) => createdAt >= from)
-      .map(({ callId }) => callId)
+      .filter(({ date_created: created }) => (Date.parse(created ?? '') || 0) >= from)
+      .map(({ sid }) => sid)
       .toReversed();
   }
 
   async hangUp(callId: CallId, isAnswered: boolean): Promise<void> {
+    // `canceled` ends a queued or ringing call, and keeps an answered call.
+    const form = new URLSearchParams({ Status: isAnswered ? 'completed' : 'canceled' });
     try {
-      // `canceled` ends a queued or ringing call, and keeps an answered call.
-      await repeated(async (signal) => this.#api.end(callId, isAnswered ? 'completed' : 'canceled', signal));
+      await sendRepeatedly(SAFE, async (signal) =>
+        this.#ask('POST', `/Calls/${callId}.json`, form, callSchema, signal),
+      );
     } catch (error) {
       if (!(error instanceof PhoneLineError) || error.result.failure !== 'gone') throw error;
     }
   }
 
   async check(): Promise<void> {
+    const { source } = this.#options;
+    const query = new URLSearchParams({ PhoneNumber: source });
+    const signal = AbortSignal.timeout(CHECK_MS);
     try {
-      if (await this.#api.canCallFrom(this.#options.source, AbortSignal.timeout(CHECK_MS))) return;
+      const found = await this.#ask('GET', '/IncomingPhoneNumbers.json', query, numbersSchema, signal);
+      const own = found.incoming_phone_numbers.find(({ phone_number: number }) => number === source);
+      if (own?.capabilities.voice === true) return;
     } catch (error) {
       throw ofAccount(error, 'forbidden');
     }
@@ -95,6 +153,46 @@ export class TwilioPhoneLine implements PhoneLine {
       reason: 'the caller is not a number of this account that can call',
       operatorHint: 'TWILIO_SOURCE_PHONE_NUMBER',
     });
+  }
+
+  /** @throws {PhoneLineError} */
+  async #ask<Schema extends z.ZodType>(
+    method: SentRequest['method'],
+    path: string,
+    values: URLSearchParams,
+    answer: Schema,
+    signal: AbortSignal,
+  ): Promise<z.output<Schema>> {
+    const { accountSid, apiKeySid, apiKeySecret, apiBaseUrl } = this.#account;
+    const isPost = method === 'POST';
+    const url = `${apiBaseUrl}/2010-04-01/Accounts/${accountSid}${path}${isPost ? '' : `?${values.toString()}`}`;
+    const login = Buffer.from(`${apiKeySid}:${apiKeySecret}`).toString('base64');
+    let response: Awaited<ReturnType<Send>>;
+    let body: unknown;
+    try {
+      response = await this.#send(url, {
+        method,
+        headers: {
+          authorization: `Basic ${login}`,
+          accept: 'application/json',
+          ...(isPost ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
+        },
+        ...(isPost ? { body: values.toString() } : {}),
+        signal,
+      });
+      const { status } = response;
+      body = await response.json().catch((error: unknown) => {
+        if (status < 400) throw error;
+      });
+    } catch (error) {
+      throw new PhoneLineError(withoutAnswer(error));
+    }
+    if (response.status >= 400) {
+      throw new PhoneLineError(refused(response.status, errorSchema.parse(body ?? {}).code, response.headers));
+    }
+    const { data, success } = answer.safeParse(body);
+    if (success) return data;
+    throw new PhoneLineError({ failure: 'unanswered', reason: 'unexpected answer', code: response.status });
   }
 }
 
@@ -112,11 +210,18 @@ const ofAccount = (error: unknown, alsoSetUp?: 'forbidden'): unknown => {
   return result.failure === alsoSetUp ? new PhoneLineError({ ...result, failure: 'set_up' }) : error;
 };
 
-/** Sends a request that may be sent again, until it is answered. */
-const repeated = async <Answer>(send: (abortSignal: AbortSignal) => Promise<Answer>): Promise<Answer> =>
-  sendRepeatedly(SAFE_TO_REPEAT, REPEATED, asFailure, send);
+/** `fetch` throws an error with the address, which has the account's id: nothing of it is kept. */
+const withoutAnswer = (error: unknown): FailedRequest => {
+  const cause = error instanceof TypeError && error.cause !== undefined ? error.cause : error;
+  const { unanswered = 'unknown' } = readSdkError(cause);
+  return FAILURE_WITHOUT_ANSWER[unanswered === 'unknown' ? 'connection lost' : unanswered];
+};
 
-const asFailure = (error: unknown): PhoneLineError => {
-  if (error instanceof PhoneLineError) return error;
-  throw error;
+/** An error's message repeats the number that was called: only its codes are read. */
+const refused = (status: number, subCode: number | undefined, headers: Headers): FailedRequest => {
+  const seconds = headers.get('retry-after') ?? '';
+  const waitMs = /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1_000 : undefined;
+  const ofStatus = failureOfStatus(status, waitMs);
+  const { failure = ofStatus.failure, reason = ofStatus.reason } = meaningOfError(subCode);
+  return { code: status, subCode, waitMs, failure, reason };
 };

@@ -1,0 +1,60 @@
+import type { ServerResponse } from 'node:http';
+
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { outcomeWebhook, WebhookRefused } from '../../../src/calls/providers/destinations.ts';
+import { LoopbackServer } from '../../harness/loopback-server.ts';
+import { until } from '../../harness/until.ts';
+
+const secret = `whsec_${Buffer.from('a key of this test, 32 bytes long').toString('base64')}`;
+
+const eventsOf = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    id: `fire/${index}/stopped`,
+    type: 'Notification.RecipientFinal' as const,
+    subject: 'fire',
+    time: 0,
+    data: {},
+  }));
+
+/** A webhook whose receiver answers so, and the paths of its requests. */
+const webhookTo = async (answer: (response: ServerResponse) => void) => {
+  const paths: unknown[] = [];
+  const receiver = await LoopbackServer.start((request, response) => {
+    request.resume();
+    paths.push(request.url);
+    answer(response);
+  });
+  onTestFinished(async () => receiver.stop());
+  return { paths, webhook: outcomeWebhook({ url: `http://127.0.0.1:${receiver.port}/outcomes`, secret }, '/watch') };
+};
+
+it('posts sixteen events of a batch at a time, and gives a batch 10 s: a receiver may take 2 s for each of 50 people', async () => {
+  const timeout = vi.spyOn(AbortSignal, 'timeout');
+  const waiting: ServerResponse[] = [];
+  const { paths, webhook } = await webhookTo((response) => void waiting.push(response));
+  const published = webhook.publish(eventsOf(51));
+  for (const expected of [16, 32, 48, 51]) {
+    await until(() => paths.length >= expected, `${expected} events are posted`);
+    expect(paths).toHaveLength(expected);
+    for (const response of waiting.splice(0)) response.end();
+  }
+  await published;
+  expect(timeout.mock.calls).toEqual([[10_000]]);
+});
+
+it.each([
+  [200, true],
+  [204, true],
+  [301, false],
+  [304, false],
+  [307, false],
+  [404, false],
+  [500, false],
+])('an event that is answered %i is delivered: %s; a redirect is not followed', async (status, isDelivered) => {
+  const { paths, webhook } = await webhookTo((response) => {
+    response.writeHead(paths.length > 1 ? 200 : status, { location: '/elsewhere' }).end();
+  });
+  const thrown = await webhook.publish(eventsOf(1)).catch((error: unknown) => error);
+  expect(thrown instanceof WebhookRefused ? thrown.status : thrown).toBe(isDelivered ? undefined : status);
+  expect(paths).toEqual(['/outcomes']);
+});
