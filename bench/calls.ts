@@ -76,7 +76,7 @@ const callbackToPlay = async (stage: Stage): Promise<void> => {
   report(`From CallConnected to the request to speak, ${ROUNDS} calls`, rows);
 };
 
-/** How many requests to storage and to ACS a call takes that goes well, on one instance, whose timer function does not run meanwhile. */
+/** The requests to storage and to ACS of one successful call, on one instance without timers. */
 const requestsOfCall = async (stage: Stage): Promise<void> => {
   const askedAt: number[] = [];
   const proxy = await stage.proxy(await stage.azurite(), (_, carryOut) => {
@@ -86,7 +86,7 @@ const requestsOfCall = async (stage: Stage): Promise<void> => {
   const acs = await stage.acs({ ringMs: 200, eventMs: 50, speakMs: 500 });
   const { url } = await stage.serve(proxy.connectionString, { ACS_CONNECTION_STRING: acs.connectionString });
 
-  /** Calls a number, and waits until nothing more is asked for. */
+  /** Calls a number, and waits for the end of its requests. */
   const call = async (to: string) => {
     const begun = Date.now();
     await notify(url, to);

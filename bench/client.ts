@@ -9,7 +9,7 @@ import { cloudEventOf } from './workload.ts';
 export const yesterday = (): Instant =>
   startOfDay(dayOf(instantFrom(instantFromMilliseconds(Date.now()) - MICROSECONDS.day)));
 
-/** Sends a request that must be answered with this status. @throws {Error} with what was answered instead */
+/** Sends a request that must be answered with this status. @throws {Error} with the answer, if it has another status */
 export const ask = async (url: string, init: RequestInit = {}, status = 200): Promise<void> => {
   const answer = await fetch(url, init);
   const body = await answer.text();
@@ -20,7 +20,7 @@ export const ask = async (url: string, init: RequestInit = {}, status = 200): Pr
 export const record = async (url: string, messages: readonly EventMessage[]): Promise<unknown> =>
   ask(`${url}/api/events`, { method: 'POST', body: JSON.stringify(messages.map(cloudEventOf)) });
 
-/** What became of something that was sent. */
+/** The result of a request. */
 export interface Sent<Value> {
   /** From when it was due to the end of its answer. */
   readonly ms: number;

@@ -30,13 +30,13 @@ export const countersOn = (connectionString: string, prefix: string) => {
   return wired(client, new Table(new AzureTable(() => client), { format: FORMAT }));
 };
 
-/** The same, with a table that keeps what is asked of it. */
+/** Recorder and reader on a table that keeps its requests. */
 export const keptCountersOn = (connectionString: string, prefix: string) => {
   const client = bareClient(connectionString, `${prefix}analytics`);
   return wired(client, new KeepingTable(client));
 };
 
-/** Keeps the transactions that it writes, and the requests that it reads with, so that these can be sent again with nothing around them. */
+/** Keeps its transactions and its reads, so that a baseline can send them again through the SDK alone. */
 class KeepingTable extends Table {
   readonly #bare: TableClient;
   readonly writes: { readonly partition: string; readonly rows: readonly RowWrite[] }[] = [];

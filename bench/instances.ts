@@ -50,7 +50,7 @@ const delayed: Rule = async (_, carryOut) => {
   return answer;
 };
 
-/** Makes each instance run for a while on a day of its own, so that none meets another. */
+/** Sends frames of another day to each instance, so that instances do not conflict. */
 const warmUp = async (apps: readonly Served[]): Promise<void> => {
   await Promise.all(
     apps.map(async ({ url }, index) => {
@@ -87,7 +87,7 @@ const sendLoad = async (
 
 const daySchema = z.object({ total_events: z.int() });
 
-/** @throws {CommandError} if an instance's total of the day is not what was sent; an event without acknowledgement may be counted or not */
+/** @throws {CommandError} if an instance's total of the day is wrong; an event without acknowledgement may be counted or not */
 const demandTotal = async ({ url }: Served, start: Instant, sent: readonly SentRequest[]): Promise<void> => {
   const answer = await fetch(`${url}/api/analytics/day?date=${dayOf(start)}`);
   const { total_events: total } = daySchema.parse(await answer.json());
@@ -97,7 +97,7 @@ const demandTotal = async ({ url }: Served, start: Instant, sent: readonly SentR
   }
 };
 
-/** Puts a load on instances of their own, with an empty Azurite. */
+/** Puts a load on new instances with an empty Azurite. */
 const measureLoad = async (load: Load): Promise<ResultRow> =>
   Stage.run(async (stage) => {
     const azurite = await stage.azurite();

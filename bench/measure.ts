@@ -1,8 +1,8 @@
 import { CommandError } from '../infra/cli/command-line.ts';
 
 /**
- * The size of a measurement: all of it, or next to nothing if a benchmark only has to show that it still works (`BENCH_TINY=1`, which its
- * test sets). Figures of a tiny run mean nothing.
+ * The size of a measurement: whole, or tiny if a benchmark only has to show that it still works (`BENCH_TINY=1`, which its test sets). Figures of a
+ * tiny run are no measurement.
  */
 export const sized = (whole: number, tiny: number): number => (process.env['BENCH_TINY'] === '1' ? tiny : whole);
 
@@ -28,13 +28,13 @@ export const inTurn = async (times: number, ...runs: readonly (() => Promise<unk
   return measured;
 };
 
-/** A figure with at most so many digits after the point. */
+/** A figure with at most this number of digits after the point. */
 export const rounded = (value: number, digits = 2): number => Number(value.toFixed(digits));
 
 /** The median of some milliseconds, as it is printed. */
 export const p50 = (measurements: readonly number[]): number => rounded(percentile(measurements, 0.5));
 
-/** The median of one against that of the other. */
+/** The ratio of two medians. */
 export const ratio = (measurements: readonly number[], baseline: readonly number[]): number =>
   rounded(percentile(measurements, 0.5) / percentile(baseline, 0.5));
 
@@ -47,7 +47,7 @@ export const report = (heading: string, rows: readonly ResultRow[]): void => {
   console.table(rows);
 };
 
-/** @throws {CommandError} if a figure is beyond its bound; a tiny run has none */
+/** @throws {CommandError} if a figure is beyond its bound; a tiny run has no bound */
 export const demandAtMost = (what: string, figure: number, bound: number): void => {
   const isIn = sized(figure, 0) <= bound;
   const text = `${what}: ${figure}, at most ${bound}`;

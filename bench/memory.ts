@@ -17,7 +17,7 @@ const REQUEST = 10;
 const CLIENTS = 8;
 const PARTS = sized(10, 1);
 
-/** The bound of the process, in MiB: an instance of 2,048 MB has room for the Functions host (300 MB) and for bodies of 4 MiB beside it. */
+/** The bound of the process, in MiB: an instance of 2,048 MB also has room for the Functions host (300 MB) and bodies of 4 MiB. */
 const MOST_MIB = 429;
 
 /** How much memory a process has now, and had at most, in MiB. @throws on systems without `/proc` */

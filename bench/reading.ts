@@ -21,7 +21,7 @@ const QUESTIONS = [
   { answer: '20 h, ragged', period: RAGGED, camera: undefined },
 ] as const;
 
-/** Records four frames of each camera with so many recorders at once, each on a stripe of its own. */
+/** Records four frames of each camera with this number of recorders at once, each on its own stripe. */
 const recorded = async (
   connectionString: string,
   prefix: string,

@@ -17,7 +17,7 @@ const ROUND = sized(2_000, 100);
 const DAY = dayOf(dayStart());
 const PARTITION = shardPartition(DAY, 0);
 
-/** Sends requests, so many at once; messages a second. */
+/** Sends requests, one per producer at a time. @returns messages a second */
 const produce = async (
   producers: number,
   messages: readonly EventMessage[],
@@ -49,10 +49,10 @@ const replay = async (
   return (events / ms) * 1_000;
 };
 
-/** How fast so many producers record, in turn with the bare SDK, so that other load on the machine hits both alike. */
+/** Measures the rate of some producers, in turn with the bare SDK, so that other load on the machine hits both alike. */
 const measured = async (connectionString: string, producers: number): Promise<ResultRow> => {
   const { recorder, reader } = countersOn(connectionString, `rec${producers}`);
-  // Records the same in a table of its own; the transactions that it writes are replayed.
+  // Records the same frames in another table. The baseline replays its transactions.
   const model = keptCountersOn(connectionString, `mod${producers}`);
   const bare = countersOn(connectionString, `bare${producers}`).table;
   const etags = new Map<string, string>();

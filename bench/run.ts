@@ -9,7 +9,7 @@ import { recordingBench } from './recording.ts';
 import { Stage } from './stage.ts';
 import { startupBench } from './startup.ts';
 
-/** The benchmarks by name. Whatever one starts on its stage ends with it. */
+/** The benchmarks by name. Each ends the processes that it starts on its stage. */
 const BENCHES: Readonly<Record<string, (stage: Stage, seconds: number) => Promise<void>>> = {
   recording: recordingBench,
   reading: readingBench,
@@ -27,11 +27,9 @@ const BENCH = {
   NAME         ${NAMES.join(', ')}
   --seconds N  how long each load of instances lasts; 15 by default
 Exit code 1: a figure is beyond its bound, or a total was wrong.`,
-  options: { seconds: { type: 'string', default: '15' } },
-  takesPositionals: true,
   values: z.object({
     positionals: z.array(z.enum(NAMES, { error: ({ input }) => `There is no benchmark ${String(input)}.` })),
-    seconds: numberOption('seconds', 1, 9_999),
+    seconds: numberOption('seconds', 1, 9_999).prefault('15'),
   }),
 } as const;
 

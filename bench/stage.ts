@@ -14,7 +14,7 @@ import { buildCommands } from '../test/harness/built-command.ts';
 
 const HOST_JSON = fileURLToPath(new URL('../host.json', import.meta.url));
 
-/** An instance of the service in a process of its own. */
+/** A process with one instance of the service. */
 export interface Served {
   /** Without a slash at its end. */
   readonly url: string;
@@ -27,7 +27,7 @@ interface Built {
   readonly host: string;
 }
 
-/** What a benchmark starts, in processes of their own. All of it is ended, the last one first, when the benchmark is over. */
+/** Starts the processes of a benchmark, and ends them after it in reverse order. */
 export class Stage {
   readonly #ends: (() => Promise<unknown>)[] = [];
   static #built: Promise<Built> | undefined;

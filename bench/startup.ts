@@ -54,13 +54,13 @@ const bundleSdks = async (directory: string): Promise<string> => {
   return outfile;
 };
 
-/** Loads a bundle in a process of its own; milliseconds since Node began to boot. */
+/** Loads a bundle in a new process. @returns milliseconds since Node began to boot */
 const bootMs = async (loader: string, path: string): Promise<number> => {
   const { stdout } = await promisify(execFile)(process.execPath, [loader, path], { env: ENVIRONMENT });
   return Number(stdout);
 };
 
-/** The bound of a start, against one that only loads the SDKs. */
+/** The bound of the ratio. */
 const MOST_AGAINST_SDKS = 1.5;
 
 /** How long a cold start takes, from Node's boot to the functions registered, against a bundle that only imports all its SDKs. */

@@ -16,7 +16,7 @@ export interface Stream {
   /** Microseconds between two frames, over all cameras. */
   readonly step: bigint;
   readonly start?: Instant;
-  /** Makes the ids of this stream differ from those of another. */
+  /** Begins the ids of this stream, so that two streams have different ids. */
   readonly name?: string;
 }
 
@@ -35,7 +35,7 @@ export const frames = ({ cameras, frames: count, step, start = dayStart(), name 
     };
   });
 
-/** Splits into requests of so many messages. */
+/** Splits into requests of `size` messages. */
 export const requests = (messages: readonly EventMessage[], size: number): (readonly EventMessage[])[] =>
   Array.from({ length: Math.ceil(messages.length / size) }, (_, at) => messages.slice(at * size, (at + 1) * size));
 

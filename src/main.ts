@@ -13,7 +13,7 @@ import { outcomeSource } from './calls/model/outcomes.ts';
 import { createPhone } from './calls/phone.ts';
 import { eventGridTopic, outcomeWebhook } from './calls/providers/destinations.ts';
 import { connectToProvider } from './calls/providers/provider.ts';
-import { phoneOff } from './calls/run/phone-off.ts';
+import { phoneOff } from './calls/run/housekeeping.ts';
 import { CALLS_FORMAT } from './calls/store/rows.ts';
 import { dashboardPage } from './dashboard/page-file.ts';
 import { analyticsAccuracy } from './http/analytics-accuracy.ts';

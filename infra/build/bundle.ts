@@ -5,9 +5,7 @@ import { build, type Plugin } from 'esbuild';
 
 import { buildDashboard } from './dashboard.ts';
 
-/** What to bundle, and how. */
 export interface BundleOptions {
-  /** The entry point. */
   readonly entry: string;
   /** The path of the bundle. Its source map goes into the same folder. */
   readonly outfile: string;
@@ -33,7 +31,6 @@ const apart: Plugin = {
     }),
 };
 
-/** The service's composition root. */
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /**

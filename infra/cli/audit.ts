@@ -1,5 +1,5 @@
 /**
- * `npm run audit -- --date YYYY-MM-DD`: compares what the service answers about a UTC day with its event rows. Reads only, except with
+ * `npm run audit -- --date YYYY-MM-DD`: compares the answers of the service about a UTC day with its event rows. Reads only, except with
  * `--rewrite`, which counts the day anew. Exit code 0: every answer is right; 1: some differ; 2: the day could not be audited or rewritten.
  */
 import { createInterface } from 'node:readline/promises';
@@ -15,18 +15,17 @@ import { exitCodeOf, failureText, reportText } from './audit/report.ts';
 import { chosenStorage } from './chosen-storage.ts';
 import { CommandError, runCommand } from './command-line.ts';
 
-/** Enough lines of each list to see what kind of damage there is, before a person is asked. Without `--rewrite` all are printed. */
+/** Enough lines of each list to judge the damage before the question. Without `--rewrite` all lines are printed. */
 const MOST_LINES = 20;
 
-/** Storage may throttle a partition that is read as fast as here. More tries than a request has time for. */
+/** Storage may throttle a partition that is read at this speed. A request of the service has no time for this many tries. */
 const READ_TRIES = 10;
 
 let tableName = 'analytics';
 
-/** Whether the person at the terminal agrees. */
 const agrees = async (question: string): Promise<boolean> => {
   if (!process.stdin.isTTY) {
-    throw new CommandError('Nobody can be asked here: add --yes to rewrite without asking. Nothing was changed.');
+    throw new CommandError('There is no terminal to ask at: add --yes to rewrite without asking. Nothing was changed.');
   }
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {
@@ -36,7 +35,7 @@ const agrees = async (question: string): Promise<boolean> => {
   }
 };
 
-/** Audits a day; if it is to be rewritten, shows what will change, asks, rewrites it, and audits it again. @returns the exit code */
+/** Audits a day. With `--rewrite` it shows the changes, asks, rewrites the day, and audits it again. @returns the exit code */
 const audit = async (options: AuditOptions): Promise<number> => {
   const { date, port, settings, rewrite, shards, yes, 'without-unreadable': withoutUnreadable } = options;
   const storage = await chosenStorage(port, settings);
@@ -51,7 +50,7 @@ const audit = async (options: AuditOptions): Promise<number> => {
   const isResharded = shards !== undefined && shards !== audited.row?.shards;
   if (!rewrite || (exitCodeOf(audited) === 0 && !isResharded)) return exitCodeOf(audited);
   const question =
-    'Rewrite the day? For some seconds its events get 503, and their senders repeat them. Answers go on. (y/N) ';
+    'Rewrite the day? For some seconds its events get 503, and their senders repeat them. Answers stay available. (y/N) ';
   if (!yes && !(await agrees(question))) {
     console.log('Nothing was changed.');
     return exitCodeOf(audited);

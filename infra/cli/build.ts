@@ -2,14 +2,13 @@
 import { z } from 'zod';
 
 import { buildApp } from '../build/bundle.ts';
-import { runCommand } from './command-line.ts';
+import { flagOption, runCommand } from './command-line.ts';
 
 const BUILD = {
   help: `npm run build -- [--debug]
   Makes dist/: the bundle main.cjs, which Azure loads, and the dashboard's page.
   --debug  makes a debug bundle, which has test calls; npm run build:debug is the same`,
-  options: { debug: { type: 'boolean' } },
-  values: z.object({ debug: z.boolean().default(false) }),
+  values: z.object({ debug: flagOption }),
 } as const;
 
 await runCommand(BUILD, async ({ debug }) => buildApp({ outfile: 'dist/main.cjs', debug }));

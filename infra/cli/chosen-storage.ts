@@ -8,8 +8,7 @@ import { mergeSettings, readSettingsFile, type Settings as Given, withoutLocalPa
 import { readRunNote, type RunNote } from './start/run-directory.ts';
 
 /**
- * The storage that a command works on: the one that the environment names, else the settings file, else that of the local run on this
- * port.
+ * The storage that a command works on: the environment names it, or the settings file, or it is the storage of the local run on this port.
  *
  * @param settingsFile a file like local.settings.json; undefined: the one of the repository, if it exists
  * @throws {CommandError} that names the wrong or missing settings, without their values
@@ -22,7 +21,7 @@ const { TABLES_CONNECTION_STRING, TABLES_ENDPOINT, TABLES_PREFIX } = settingSche
 const tablesSchema = z.object({ TABLES_CONNECTION_STRING, TABLES_ENDPOINT, TABLES_PREFIX });
 
 /**
- * {@link chosenStorage} from what is known. A settings file that names the emulator on its usual port (for `func start`) comes last, as for
+ * {@link chosenStorage} from its four sources. A settings file that names the emulator on its usual port (for `func start`) comes last, as for
  * `npm start`.
  */
 export const storageFrom = (
@@ -44,18 +43,18 @@ export const storageFrom = (
   if (endpoint !== undefined) return { connection: { endpoint }, prefix };
   const run =
     note === undefined
-      ? `There is no local run on port ${port} (npm start); --port names another one.`
-      : `The local run on port ${port} uses a storage that is named in its environment.`;
+      ? `There is no local run on port ${port} (npm start). --port names another port.`
+      : `The local run on port ${port} uses a storage that its own environment names.`;
   throw new CommandError(
     `Set TABLES_CONNECTION_STRING or TABLES_ENDPOINT, in the environment or in a settings file.\n${run}`,
   );
 };
 
 /**
- * Why storage did not do what a command asked, without values of settings or messages of an SDK.
+ * The reason of a failure of storage, without values of settings or messages of an SDK.
  *
  * @param table the name of the table
- * @returns undefined for an error that is not storage's
+ * @returns undefined for other errors
  */
 export const storageFailure = (error: unknown, table: string): string | undefined => {
   if (error instanceof TableMissing) {

@@ -1,25 +1,23 @@
-import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
+import { parseArgs } from 'node:util';
 
 import { z } from 'zod';
 
 import { isDay } from '../../src/analytics/model/day.ts';
 
-/** What a command takes, and how it says so. */
 export interface Command<Values> {
-  /** The text of `--help`: the usage in its first line, then a line per option. Printed after a usage error as well. */
+  /** The text of `--help`: the usage in its first line, then a line per option. A usage error prints it as well. */
   readonly help: string;
-  /** The options for `parseArgs`; `--help` is added. */
-  readonly options: ParseArgsOptionsConfig;
-  /** What the options must be. The message of an issue is the whole sentence that the person reads. */
-  readonly values: z.ZodType<Values>;
-  /** True if the command takes arguments that are not options; the schema finds them under `positionals`. */
-  readonly takesPositionals?: boolean;
+  /**
+   * An object with a schema for each option except `--help`: {@link flagOption} for an option without a value. `positionals` has the arguments that
+   * are no options. The message of an issue is the whole sentence that the operator reads.
+   */
+  readonly values: z.ZodType<Values> & { readonly shape: Readonly<Record<string, z.ZodType>> };
 }
 
-/** Something to tell the person who runs a command. Its stack would not help, so only the message is printed. */
+/** An error for the operator who runs a command. Its stack would not help: only the message is printed. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
-  /** The exit code of the process; undefined: that of the command for any failure. */
+  /** The exit code of the process; undefined: the exit code that the command has for other failures. */
   readonly exitCode: number | undefined;
 
   constructor(message: string, { exitCode, ...options }: ErrorOptions & { readonly exitCode?: number } = {}) {
@@ -28,21 +26,26 @@ export class CommandError extends Error {
   }
 }
 
-/** The value of an option that is a TCP port. */
+/** Whether an error of the file system says that there is no such file. */
+export const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ENOENT';
+
+export const flagOption = z.boolean().default(false);
+
+/** The value of an option that is a TCP port, 7071 by default. */
 export const portOption = z
   .string()
   .refine((text) => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535, {
     error: ({ input }) => `${String(input)} is not a port.`,
   })
-  .transform(Number);
+  .transform(Number)
+  .prefault('7071');
 
-/** The value of an option that is a UTC day. */
 export const dayOption = z.string().refine(isDay, {
   error: ({ input }) => `${String(input)} is not a day that exists, written YYYY-MM-DD.`,
   abort: true,
 });
 
-/** The value of an option that is the URL of a service. */
 export const urlOption = z
   .url({ protocol: /^https?$/, error: ({ input }) => `${String(input)} is not a URL.` })
   .transform((text) => new URL(text));
@@ -50,7 +53,6 @@ export const urlOption = z
 /** The value of an option that may be left out but must not be empty. `whatItNeeds` is the sentence for an empty value. */
 export const textOption = (whatItNeeds: string) => z.string().min(1, whatItNeeds).optional();
 
-/** The value of an option that is a whole number from `least` to `most`. */
 export const numberOption = (name: string, least: number, most: number) =>
   z
     .string()
@@ -63,17 +65,22 @@ export const numberOption = (name: string, least: number, most: number) =>
  * The values of a command line.
  *
  * @param args what follows the command, as in `process.argv.slice(2)`
- * @returns `'help'` if `--help` is among them, whatever else is
+ * @returns `'help'` if `--help` is among them
  * @throws {CommandError} that says what is wrong, and the help after it
  */
 export const readArguments = <Values>(command: Command<Values>, args: readonly string[]): Values | 'help' => {
   const usageError = (message: string, cause?: unknown): CommandError =>
     new CommandError(`${message}\n${command.help}`, { cause });
   try {
+    const { positionals: takesPositionals, ...schemas } = command.values.shape;
+    const options = Object.entries(schemas).map(([name, schema]) => {
+      const isFlag = schema.safeParse(true).success;
+      return [name, { type: isFlag ? 'boolean' : 'string' }] as const;
+    });
     const { values, positionals } = parseArgs({
       args: [...args],
-      options: { ...command.options, help: { type: 'boolean', short: 'h' } },
-      allowPositionals: command.takesPositionals ?? false,
+      options: { ...Object.fromEntries(options), help: { type: 'boolean', short: 'h' } },
+      allowPositionals: takesPositionals !== undefined,
     });
     if (values['help'] === true) return 'help';
     const { success, data, error } = command.values.safeParse({ ...values, positionals });
@@ -85,11 +92,11 @@ export const readArguments = <Values>(command: Command<Values>, args: readonly s
   }
 };
 
-/** The first Node that has all that the commands and the service use. */
+/** The first Node that runs the commands and the service. */
 const LEAST_NODE = 22;
 
 /**
- * Why the commands do not run on this Node; undefined where they do.
+ * Why the commands do not run on this Node; undefined if they do.
  *
  * @param version as in `process.versions.node`
  */
@@ -98,17 +105,16 @@ export const nodeFault = (version: string): string | undefined =>
     ? undefined
     : `Node ${LEAST_NODE} or later is needed, and this is Node ${version}.`;
 
-/** How a command reports a failure. */
 export interface FailureReport {
-  /** The exit code of a command that failed, unless its {@link CommandError} says another one; 1 by default. */
+  /** The exit code of a command that failed, unless its {@link CommandError} has an exit code; 1 by default. */
   readonly exitCode?: number;
-  /** What to print for an error that is not a {@link CommandError}; undefined prints the error with its stack. */
+  /** The text for an error that is not a {@link CommandError}; undefined prints the error with its stack. */
   readonly describe?: (error: unknown) => string | undefined;
 }
 
 /**
  * Runs a command with the arguments of this process: prints the help for `--help`, a message for a {@link CommandError},
- * and sets the exit code. A Node that is too old is told before anything else.
+ * and sets the exit code. It checks the version of Node first.
  *
  * @param work gets the values of the command line and returns the exit code; 0 if it returns nothing
  */

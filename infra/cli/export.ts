@@ -1,9 +1,9 @@
 /**
- * `npm run export -- --date D`: a day's events as CloudEvents, a line each; `npm run send` brings them into any service. Reads only.
- * infra/cli/send/README.md tells how to use it.
+ * `npm run export -- --date D` writes a day's events as CloudEvents, one on each line. `npm run send` sends them to any service. Reads only.
+ * infra/cli/send/README.md explains how to use it.
  */
 import { createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -18,14 +18,12 @@ import { FORMAT } from '../../src/analytics/rows/format.ts';
 import { DAYS_PARTITION, MINUTES, partitionsOf, shardPartition } from '../../src/analytics/rows/keys.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
 import { azureTable } from '../../src/storage/azure-table.ts';
-import { DamagedRow, DecodeError } from '../../src/storage/errors.ts';
-import type { StoredRow } from '../../src/storage/row.ts';
+import { unlessDamaged } from '../../src/storage/errors.ts';
 import { Table } from '../../src/storage/table.ts';
 import { CommandError, dayOption, portOption, runCommand, textOption } from './command-line.ts';
 import { chosenStorage, storageFailure } from './chosen-storage.ts';
 import { grouped } from './grouped.ts';
 import { Progress } from './progress.ts';
-import { moveOnto } from './move-file.ts';
 
 const values = z
   .object({
@@ -39,25 +37,17 @@ const values = z
 
 const EXPORT = {
   help: `npm run export -- --date YYYY-MM-DD [--to YYYY-MM-DD] [--out FILE] [--port N] [--settings FILE]
-  Writes the events of UTC days as CloudEvents, NDJSON. npm run send -- FILE brings them into any service.
-  --date YYYY-MM-DD  the day, or the first one
+  Writes the events of UTC days as CloudEvents, NDJSON. npm run send -- FILE sends them to any service.
+  --date YYYY-MM-DD  the day, or the first day
   --to YYYY-MM-DD    the last day, if there are several
-  --out FILE         where they go, gzip if the name ends with .gz, - for standard output; DATE.ndjson.gz by default
-  --port N           the local run whose storage is meant if no settings name a storage; 7071 by default
+  --out FILE         the file, gzip if its name ends with .gz; - for standard output; DATE.ndjson.gz by default
+  --port N           the port of a local run, whose storage is read if no settings name a storage; 7071 by default
   --settings FILE    a settings file; local.settings.json by default, if it exists
 
 Reads only. Exit code 0: every event is in the file. 1: events could not be read, or a day is closed. 2: there is no file.`,
-  options: {
-    date: { type: 'string' },
-    to: { type: 'string' },
-    out: { type: 'string' },
-    port: { type: 'string', default: '7071' },
-    settings: { type: 'string' },
-  },
   values,
 } as const;
 
-/** The days from the first to the last, both included. */
 const daysBetween = (first: Day, last: Day): readonly Day[] => {
   const days = [first];
   for (let day = first; day < last; days.push(day)) day = dayOf(instantFrom(endOfDay(day) + 1n));
@@ -72,30 +62,19 @@ const rowOf = async (table: Table, day: Day): Promise<StoredDay | undefined> => 
     if ((await table.firstPartition(partitionsOf(day))) === undefined) return undefined;
     throw new CommandError(`The row of ${day} is missing: run npm run audit.`);
   }
-  const read = readable(row, dayRowFrom);
+  const read = unlessDamaged(() => dayRowFrom(row));
   if (read === undefined) throw new CommandError(`The row of ${day} is damaged: run npm run audit.`);
   if (read.closes === undefined) return read;
-  // There is no backup of it any more.
   throw new CommandError(`${day} is closed, or about to be: its event rows are deleted.`, { exitCode: 1 });
 };
 
-/** What a row says; undefined if it is damaged. */
-const readable = <Value>(row: StoredRow, read: (row: StoredRow) => Value): Value | undefined => {
-  try {
-    return read(row);
-  } catch (error) {
-    if (error instanceof DamagedRow || error instanceof DecodeError) return undefined;
-    throw error;
-  }
-};
-
-/** The events of some days as lines, a page of rows at a time; tells what it could not read. */
+/** The events of some days as lines, a page of rows at a time. Rows that it cannot read go into `told`. */
 async function* linesOf(table: Table, days: readonly Day[], told: Told): AsyncGenerator<string> {
   for (const [index, day] of days.entries()) {
     const { shards = 0, generation = 0 } = (await rowOf(table, day)) ?? {};
     for (let shard = 0; shard < shards; shard += 1) {
       const onPage = (lastKey: string): void => {
-        // Rows come in the order of their minutes: how far the day has come is how far the export has.
+        // Rows come in the order of their minutes.
         const clock = /^event\|(\d\d)(\d\d)/.exec(lastKey) ?? [];
         const ofDay = (Number(clock[1] ?? 0) * 60 + Number(clock[2] ?? 0)) / MINUTES;
         told.onPart((index + (shard + ofDay) / shards) / days.length);
@@ -109,7 +88,7 @@ async function* linesOf(table: Table, days: readonly Day[], told: Told): AsyncGe
 }
 
 interface Told extends EventsRead {
-  /** Is told how much is done, 0 to 1. */
+  /** Receives the finished part of the work, 0 to 1. */
   readonly onPart: (part: number) => void;
 }
 
@@ -124,13 +103,13 @@ const exportDays = async ({ date, to = date, out, port, settings }: z.infer<type
   const onPart = (part: number): void => progress.update({ part, count: exported.events });
   const exported: Told = { events: 0, unreadable: [], onPart };
   const lines = Readable.from(linesOf(table, daysBetween(date, to), exported));
-  // Under another name until it is whole: what an interrupted run leaves cannot be taken for a backup.
+  // The file has another name until it is whole: an interrupted run must not leave a file that looks like a backup.
   const partial = `${file}.part`;
   try {
     if (file === '-') await pipeline(lines, process.stdout, { end: false });
     else if (file.endsWith('.gz')) await pipeline(lines, createGzip(), createWriteStream(partial));
     else await pipeline(lines, createWriteStream(partial));
-    if (file !== '-') await moveOnto(partial, file);
+    if (file !== '-') await rename(partial, file);
   } catch (error) {
     await rm(partial, { force: true });
     throw error;

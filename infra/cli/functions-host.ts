@@ -1,12 +1,12 @@
 /**
  * The functions host as a process. Prints a line with its URL when it serves. Stops in good order on SIGTERM and SIGINT, and
- * when the process that started it with an IPC channel is gone. Ends with code 1 where the app cannot be loaded.
+ * when the process that started it with an IPC channel has ended. Ends with code 1 if the app cannot be loaded.
  */
 import { inspect } from 'node:util';
 
 import { z } from 'zod';
 
-import { portOption, runCommand } from './command-line.ts';
+import { flagOption, portOption, runCommand } from './command-line.ts';
 import { ScheduleError } from '../emulators/functions-host/timers.ts';
 import { type FunctionsHostOptions, startFunctionsHost } from '../emulators/functions-host/functions-host.ts';
 
@@ -17,30 +17,22 @@ const HOST = {
   --bundle FILE       the CommonJS bundle that registers the functions; dist/main.cjs by default
   --host-json FILE    the app's host.json; host.json by default
   --port N            the port of 127.0.0.1 to serve on; 7071 by default
-  --function-key KEY  functions of level "function" need this key, as in Azure, and the admin paths the master key; no key is
-                      needed by default
-  --master-key KEY    with --function-key: opens the functions as well as the admin paths; there is none by default
+  --function-key KEY  functions of level "function" need this key, as in Azure, and admin paths the master key; by default
+                      no key is needed
+  --master-key KEY    with --function-key: opens the functions and the admin paths
   --no-schedules      timer functions run only when POST /admin/functions/NAME starts them`,
-  options: {
-    bundle: { type: 'string', default: 'dist/main.cjs' },
-    'host-json': { type: 'string', default: 'host.json' },
-    port: { type: 'string', default: '7071' },
-    'function-key': { type: 'string' },
-    'master-key': { type: 'string' },
-    'no-schedules': { type: 'boolean', default: false },
-  },
   values: z.object({
-    bundle: z.string(),
-    'host-json': z.string(),
+    bundle: z.string().default('dist/main.cjs'),
+    'host-json': z.string().default('host.json'),
     port: portOption,
     'function-key': z.string().optional(),
     'master-key': z.string().optional(),
-    'no-schedules': z.boolean(),
+    'no-schedules': flagOption,
   }),
 } as const;
 
 const serve = async (options: FunctionsHostOptions): Promise<void> => {
-  // The real worker is started with this on as well: a stack names the sources.
+  // As in the real worker: a stack names the sources.
   process.setSourceMapsEnabled(true);
   const host = await startFunctionsHost(options);
 
@@ -59,7 +51,7 @@ const serve = async (options: FunctionsHostOptions): Promise<void> => {
 };
 
 await runCommand(HOST, serve, {
-  // Wrong settings are for a person to mend: the names and reasons are all that helps there.
+  // The operator corrects wrong settings, and needs only their names and the reasons.
   describe: (error) =>
     error instanceof ScheduleError || (error instanceof Error && error.name === 'SettingsError')
       ? error.message

@@ -1,2 +1,2 @@
-/** A count with its thousands apart: 1,200. */
+/** @example grouped(1_200) // '1,200' */
 export const grouped = (count: number): string => count.toLocaleString('en-GB');

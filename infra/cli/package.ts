@@ -1,4 +1,4 @@
-/** `npm run package`: the folder `package/`, which is all that Azure gets. */
+/** `npm run package`: makes the folder `package/`, the deployment to Azure. */
 import { z } from 'zod';
 
 import { runCommand } from './command-line.ts';
@@ -6,8 +6,7 @@ import { makePackage } from '../build/package.ts';
 
 const PACKAGE = {
   help: `npm run package
-  Makes the folder package/, which is all that Azure gets: host.json, the release bundle, the page and a package.json without dependencies.`,
-  options: {},
+  Makes the folder package/, the deployment to Azure: host.json, the release bundle, the page and a package.json without dependencies.`,
   values: z.object({}),
 } as const;
 

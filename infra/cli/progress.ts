@@ -2,34 +2,32 @@ import { clearLine, cursorTo } from 'node:readline';
 
 import { grouped } from './grouped.ts';
 
-/** How far something has come. */
 export interface Advance {
-  /** What is being done now, in place of the label of the whole. */
+  /** Names the current step, in place of the label of the whole. */
   readonly label?: string;
-  /** How much of it is done, 0 to 1; undefined if the whole is not known. */
+  /** The finished part of the work, 0 to 1; undefined if its size is unknown. */
   readonly part: number | undefined;
-  /** What has been counted since the start, for the rate. */
+  /** The number of units since the start, for the rate. */
   readonly count: number;
-  /** What else to say. */
   readonly text?: string;
 }
 
-/** Without a terminal: a line at most so often, in milliseconds. A terminal's line is written again ten times a second at most. */
+/** The least time between two lines without a terminal, and between two versions of a terminal's line, in milliseconds. */
 const LINE_EVERY_MS = 5_000;
 const DRAW_EVERY_MS = 100;
 
-/** Before that, a time left would be a guess. */
+/** Before this time, an estimate would be a guess. */
 const ESTIMATE_AFTER_MS = 2_000;
 
-/** How much was done, 0 to 1, and when, in milliseconds. */
+/** The finished part, 0 to 1, at a time in milliseconds. */
 interface Moment {
   readonly part: number;
   readonly at: number;
 }
 
 /**
- * The display of every command that takes long, on stderr: in a terminal a line that is written again, elsewhere a line every 5 seconds. Rate and
- * time left are those of the whole run so far, so that one slow or fast second does not move them.
+ * The progress of a long command, on stderr: in a terminal one line that changes, elsewhere a line every 5 seconds. Rate and time left are averages of
+ * the whole run.
  */
 export class Progress {
   readonly #label: string;
@@ -40,8 +38,8 @@ export class Progress {
   #isDrawn = false;
 
   /**
-   * @param label what is being done
-   * @param unit what is counted, in the plural
+   * @param label names the work
+   * @param unit the counted things, in the plural
    */
   constructor(label: string, unit: string) {
     this.#label = label;
@@ -66,13 +64,11 @@ export class Progress {
     else console.error(line.join('  '));
   }
 
-  /** Says something above the line. */
   note(text: string): void {
     this.end();
     console.error(text);
   }
 
-  /** Takes the line away. */
   end(): void {
     if (this.#isDrawn) this.#draw('');
     this.#isDrawn = false;
@@ -86,13 +82,13 @@ export class Progress {
   }
 }
 
-/** How long the rest takes at the pace since the beginning, in milliseconds; undefined while that is a guess. */
+/** The time for the rest at the average pace, in milliseconds; undefined while it would be a guess. */
 export const timeLeft = (begin: Moment, now: Moment): number | undefined =>
   now.at - begin.at < ESTIMATE_AFTER_MS || now.part <= begin.part
     ? undefined
     : ((1 - now.part) / (now.part - begin.part)) * (now.at - begin.at);
 
-/** A duration as a person says it. */
+/** @example durationText(80_000) // '1 min' */
 export const durationText = (milliseconds: number): string => {
   const seconds = Math.round(milliseconds / 1_000);
   if (seconds < 60) return `${seconds} s`;

@@ -1,6 +1,6 @@
 /**
- * Takes the picture of the page that stands in the README: run `npm start`, `npm run demo`, and then `node --import tsx infra/cli/screenshot.ts
- * [URL]`. The simulated phone of that run calls some people first.
+ * Takes the picture of the README: run `npm start`, `npm run demo`, and then `node --import tsx infra/cli/screenshot.ts [URL]`. The simulated phone
+ * of that run places some calls first.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -14,7 +14,6 @@ const DAY_MS = 86_400_000;
 const PAGE_MS = 30_000;
 const FILE = 'src/dashboard/screenshot.png';
 
-/** Waits until every part of the page shows an answer. */
 const settled = async (page: Page): Promise<void> => {
   const end = performance.now() + PAGE_MS;
   const isSettled = async (): Promise<boolean> =>

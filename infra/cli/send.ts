@@ -1,6 +1,5 @@
 /**
- * `npm run send -- FILE…`: sends files of camera events, or backups, to the service, whatever their size. infra/cli/send/README.md tells how to
- * use it.
+ * `npm run send -- FILE…`: sends files of camera events, or backups, of any size to the service. infra/cli/send/README.md explains how to use it.
  */
 import { instantFromMilliseconds } from '../../src/analytics/model/instant.ts';
 import { parseCameraEvent } from '../../src/http/event-message.ts';
@@ -29,13 +28,12 @@ const stopSignal = (progress: Progress): AbortSignal => {
   return stop.signal;
 };
 
-/** The sources that are named. */
 const sourcesOf = async ({ positionals, backup, from, to, settings }: SendOptions): Promise<readonly Source[]> =>
   backup
     ? backupSources(positionIn(from) === undefined ? from : undefined, to, settings)
     : Promise.all(positionals.map(fileSource));
 
-/** Looks at every event as the service would, and sends nothing. It does not know which days are closed. */
+/** Checks every event as the service would, and sends nothing. It does not know which days are closed. */
 const check = async (sources: readonly Source[], stop: AbortSignal): Promise<number> => {
   const now = instantFromMilliseconds(Date.now());
   let [good, wrong] = [0, 0];
@@ -64,7 +62,7 @@ const summary = ({ counts, rejectedFiles }: Sent, milliseconds: number): string 
   ].join('\n');
 
 const send = async (options: SendOptions): Promise<number> => {
-  // Whatever is wrong with a source is found before anything is sent.
+  // A fault of any source is found before the first request.
   const sources = await sourcesOf(options);
   const progress = new Progress('send', 'events');
   const stop = stopSignal(progress);

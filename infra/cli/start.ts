@@ -4,13 +4,13 @@
  */
 import { z } from 'zod';
 
-import { type Command, numberOption, portOption, runCommand, textOption } from './command-line.ts';
+import { type Command, flagOption, numberOption, portOption, runCommand, textOption } from './command-line.ts';
 import { announcement } from './start/announcement.ts';
 import { type LocalRun, type LocalRunOptions, startLocalRun } from './start/local-run.ts';
 import { jsonLine, readableLine } from './start/readable-line.ts';
 import { watchForStop } from './stop-request.ts';
 
-/** ACS gives a new number two calls at a time. */
+/** The limit of a new number of ACS. */
 const LINES = '2';
 
 const START: Command<LocalRunOptions & { readonly json: boolean }> = {
@@ -18,37 +18,28 @@ const START: Command<LocalRunOptions & { readonly json: boolean }> = {
     [--lines N] [--verify-callbacks] [--json]
   Runs the whole service on this machine. Ctrl-C stops everything.
   --port N            the port that serves the functions, 1 to 65535; 7071 by default
-  --data DIR          keeps the tables there between runs; in memory by default. For some 100,000 events: a year
-                      of them belongs into a storage account (TABLES_CONNECTION_STRING)
-  --settings FILE     settings as in local.settings.json, which is the default where it exists
-  --phone PROVIDER    whose simulator takes the calls: acs, which is the default, or twilio
+  --data DIR          keeps the tables there between runs; in memory by default. It holds some 100,000 events: use a
+                      storage account for a year of events (TABLES_CONNECTION_STRING)
+  --settings FILE     a settings file; local.settings.json by default, if it exists
+  --phone PROVIDER    the simulated telephone service: acs, the default, or twilio
   --lines N           how many calls the simulated phone takes at a time, 1 to 9999; ${LINES} by default
-  --verify-callbacks  accepts callbacks only with the simulator's token; without it, anybody may post them
-  --json              prints the log of the service as it is, a JSON object a line`,
-  options: {
-    port: { type: 'string', default: '7071' },
-    data: { type: 'string' },
-    settings: { type: 'string' },
-    phone: { type: 'string', default: 'acs' },
-    lines: { type: 'string', default: LINES },
-    'verify-callbacks': { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
-  },
+  --verify-callbacks  accepts callbacks only with the simulator's token; otherwise every sender may post them
+  --json              prints the log of the service as JSON, one object on each line`,
   values: z.object({
     port: portOption,
     data: textOption('--data needs a directory.'),
     settings: textOption('--settings needs a file.'),
-    phone: z.enum(['acs', 'twilio'], '--phone needs acs or twilio.'),
-    lines: numberOption('lines', 1, 9_999),
-    'verify-callbacks': z.boolean(),
-    json: z.boolean(),
+    phone: z.enum(['acs', 'twilio'], '--phone needs acs or twilio.').default('acs'),
+    lines: numberOption('lines', 1, 9_999).prefault(LINES),
+    'verify-callbacks': flagOption,
+    json: flagOption,
   }),
 };
 
 const start = async ({ json, ...options }: LocalRunOptions & { readonly json: boolean }): Promise<number> => {
   const stop = watchForStop();
   let run: LocalRun | undefined;
-  // Before everything has started, the processes that have are ended by the loss of this one.
+  // Processes that were started end with their parent.
   void stop.insisted.then(() => {
     run?.kill();
     process.exit(130);
@@ -68,7 +59,7 @@ const start = async ({ json, ...options }: LocalRunOptions & { readonly json: bo
   return reason === 'asked' ? 0 : 1;
 };
 
-// A closed terminal: what is written there then is lost, and that is no reason to leave anything running.
+// A closed terminal loses the output, which is no reason to leave a process running.
 process.stdout.on('error', () => undefined);
 process.stderr.on('error', () => undefined);
 

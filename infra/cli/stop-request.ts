@@ -7,10 +7,8 @@ import { readFileSync } from 'node:fs';
  */
 const SAME_REQUEST_MILLISECONDS = 3_000;
 
-/** How often to check that npm and npx still run, in milliseconds. */
-const PARENT_CHECK_MILLISECONDS = 500;
+const PARENT_CHECK_MILLISECONDS = 1_000;
 
-/** The request to end this process. */
 export interface StopRequest {
   /** Fulfils at the first request. */
   readonly asked: Promise<'asked'>;
@@ -19,8 +17,8 @@ export interface StopRequest {
 }
 
 /**
- * Watches for requests to end: Ctrl-C, SIGTERM, a closed terminal, and the end of the npm or npx that started this process. A SIGTERM to one of
- * them alone reaches nobody else. From now on signals do not end the process by themselves.
+ * Watches for requests to end: Ctrl-C, SIGTERM, a closed terminal, and the end of the npm or npx that started this process. A SIGTERM to npx alone
+ * does not reach this process. From now on signals do not end the process by themselves.
  */
 export const watchForStop = (): StopRequest => {
   const asked = Promise.withResolvers<'asked'>();
@@ -35,63 +33,54 @@ export const watchForStop = (): StopRequest => {
 
   const started = launchers();
   setInterval(() => {
-    if (started.some(hasEnded)) asked.resolve('asked');
+    if (launchers() !== started) asked.resolve('asked');
   }, PARENT_CHECK_MILLISECONDS).unref();
   return { asked: asked.promise, insisted: insisted.promise };
 };
 
-/** A process above this one, and its child on the way to this one. */
-interface Launcher {
-  readonly pid: number;
-  readonly child: number;
-}
-
 /** How npm and npx show themselves in the list of processes. */
 const NPM = /(^|[\s/])np[mx](-cli\.js)?(\s|$)/;
 
-/** A shell between npm, npx and this process has a command of its own in the list; nothing else stands between them. */
+/** Only shells stand between npm, npx and this process. */
 const MOST_LAUNCHERS = 8;
 
-/** The parent, and the processes above it up to the topmost npm or npx. */
-const launchers = (): readonly Launcher[] => {
-  const chain: Launcher[] = [{ pid: process.ppid, child: process.pid }];
+/** The parent and the processes above it, up to the topmost npm or npx. A process whose parent ended gets another parent, except on Windows. */
+const launchers = (): string => {
+  if (process.platform === 'win32') return isRunning(process.ppid) ? String(process.ppid) : '';
+  const chain = [process.ppid];
   let count = 1;
-  for (let { pid } = { pid: process.ppid }; chain.length < MOST_LAUNCHERS;) {
+  for (let pid = process.ppid; chain.length < MOST_LAUNCHERS;) {
     const found = processOf(pid);
     if (found === undefined) break;
     if (NPM.test(found.command)) count = chain.length;
-    chain.push({ pid: found.parent, child: pid });
     pid = found.parent;
+    chain.push(pid);
   }
-  return chain.slice(0, count);
+  return chain.slice(0, count).join(' ');
 };
 
-/** A process of this machine; undefined if nothing can be known about it, as on Windows. */
+/** Whether a process runs, even if it belongs to another user, and this user may send it no signal. */
+export const isRunning = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+};
+
+/** A process of Linux or macOS; undefined if it has ended. */
 const processOf = (pid: number): { readonly parent: number; readonly command: string } | undefined => {
   if (process.platform === 'linux') {
     try {
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-      return { parent: parentOf(pid), command };
+      // The name of the process, in parentheses, may hold spaces and parentheses.
+      const [, parent] = /.*\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+      return { parent: Number(parent), command };
     } catch {
       return undefined;
     }
   }
-  if (process.platform === 'win32') return undefined;
   const { stdout } = spawnSync('ps', ['-o', 'ppid=,args=', '-p', String(pid)], { encoding: 'utf8' });
   const [, parent, command = ''] = /^\s*(\d+)\s+(.*)/.exec(stdout ?? '') ?? [];
   return parent === undefined ? undefined : { parent: Number(parent), command };
-};
-
-/** The parent of a process of Linux. The name before it, in parentheses, may hold anything. */
-const parentOf = (pid: number): number => Number(/.*\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]);
-
-/** An orphan gets another parent, except on Windows. A process that nobody has waited for still answers to signals. */
-const hasEnded = ({ pid, child }: Launcher): boolean => {
-  if (child === process.pid && process.platform !== 'win32') return process.ppid !== pid;
-  try {
-    return process.platform === 'linux' ? parentOf(child) !== pid : !process.kill(pid, 0);
-  } catch (error) {
-    // The process of another user cannot be signalled, but it is there.
-    return !(error instanceof Error && 'code' in error && error.code === 'EPERM');
-  }
 };

@@ -4,12 +4,12 @@ import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 
 const { SERVICE_URL = 'http://localhost:7071', FUNCTION_KEY = '', HOST = '127.0.0.1', PORT = '9098' } = process.env;
-const ALERT_TYPES = { FireConfirmed: 'ConfirmedFire', SmokeReported: 'ReportOfFire' }; // by `alertname`, else Custom
+const ALERT_TYPES = { FireConfirmed: 'ConfirmedFire', SmokeReported: 'ReportOfFire' }; // by `alertname`, otherwise Custom
 const RECIPIENTS = { north: ['+12065550100', '+12065550101'], default: ['+12065550100'] }; // by the label `team`
 
 const phone = async ({ groupKey, groupLabels, alerts }) => {
   const firing = alerts.filter(({ status }) => status === 'firing');
-  if (firing.length === 0) return 200; // resolved: nobody is phoned
+  if (firing.length === 0) return 200; // a resolved alert places no call
   const since = Math.min(...firing.map(({ startsAt }) => Date.parse(startsAt)));
   const key = createHash('sha256').update(`${groupKey} ${since}`).digest('hex');
   const headers = { 'content-type': 'application/json', 'x-functions-key': FUNCTION_KEY, 'idempotency-key': key };

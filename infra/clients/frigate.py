@@ -1,4 +1,4 @@
-"""Counts what Frigate detects, and phones RECIPIENTS about its alerts. Needs `pip install paho-mqtt`, and send.py beside it."""
+"""Counts what Frigate detects, and phones RECIPIENTS about its alerts. Needs `pip install paho-mqtt`, and send.py in the same folder."""
 
 import json, os
 from datetime import datetime, timezone

@@ -21,11 +21,11 @@ def _post(url, value, headers, pause):
             return json.load(urllib.request.urlopen(request, timeout=240))
         except urllib.error.HTTPError as error:
             is_final = error.code == 502 and error.headers.get_content_type() == "application/problem+json"
-            if error.code in (400, 422) or is_final:  # 502: nobody can ever be called
+            if error.code in (400, 422) or is_final:  # 502: no recipient can be called
                 return json.load(error)
             if error.code not in (429, 500, 502, 503, 504):
                 raise
             wait = float(error.headers.get("Retry-After") or pause)
         except (OSError, http.client.HTTPException):
-            pass  # no answer, or half of one: send the same again
+            pass  # no answer, or half an answer: send it again
         time.sleep(wait)

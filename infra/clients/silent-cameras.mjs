@@ -13,7 +13,7 @@ const listed = await fetch(`${SERVICE_URL}/api/analytics/cameras?counts=false&da
 if (!listed.ok) throw new Error(await listed.text());
 const { cameras } = await listed.json();
 const silent = cameras.filter(({ last_event_at }) => Date.now() - Date.parse(last_event_at) > SILENT_MINUTES * 60_000);
-// One call for all of them, and another one when a further camera falls silent: an outage of all must not place a call for each.
+// One call for all silent cameras, and a further call when the next camera falls silent. An outage of all cameras places one call.
 const latest = silent.reduce(
   (one, other) => (other.last_event_at > (one?.last_event_at ?? '') ? other : one),
   undefined,

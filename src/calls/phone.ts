@@ -6,50 +6,39 @@ import type { AttemptRef, NotificationId } from './model/ids.ts';
 import type { NotificationRequest, Sent, SentCall } from './model/notification-request.ts';
 import { DESTINATIONS, type OutcomeTopic } from './model/outcomes.ts';
 import type { CallEvent, CallMessage, PhoneLine } from './model/phone-line.ts';
-import { callMessage } from './rules/message.ts';
 import type { PhoneRules } from './rules/policy.ts';
-import { errorKind, logFailure } from './run/call-log.ts';
+import { logFailure } from './run/call-log.ts';
 import { Cases, type Context } from './run/cases.ts';
 import { Driver } from './run/driver.ts';
 import { DueWork } from './run/due.ts';
-import { Housekeeping } from './run/housekeeping.ts';
-import { LineRequests } from './run/line-requests.ts';
+import { housekeeping } from './run/housekeeping.ts';
 import { Publisher } from './run/publisher.ts';
-import { Sending } from './run/send.ts';
-import type { Lines } from './state/lines.ts';
-import type { NotificationCase } from './state/notification.ts';
-import type { Policy } from './state/step.ts';
+import { createSend } from './run/send.ts';
+import type { Lines, Policy } from './state/step.ts';
 import { bodyOf, isoTime, type NotificationBody } from './state/view.ts';
-import { isUnreadable, type Listed, NotificationStore } from './store/notification-store.ts';
+import { type Listed, NotificationStore } from './store/notification-store.ts';
 import type { NotificationsQuery } from './store/rows.ts';
 import type { Log } from '../log.ts';
-import { LaterFormat, type RowKeys, StorageTrouble } from '../storage/errors.ts';
+import { LaterFormat, type RowKeys } from '../storage/errors.ts';
 import type { Table } from '../storage/table.ts';
 
 export type { Listed };
 export type { NotificationBody, NotificationRequest, PhoneRules, Sent, SentCall };
 
-/** The parts of the phone. */
 export interface PhoneParts {
   readonly line: PhoneLine;
-  /** The table `calls`. */
   readonly table: Table;
-  /** Spoken in the message. */
   readonly serviceName: string;
   readonly rules: PhoneRules;
   /** Where outcomes are published; undefined: nowhere. */
   readonly topic?: OutcomeTopic | undefined;
   readonly webhook?: OutcomeTopic | undefined;
-  /** For work that no request started. */
   readonly log: Log;
   readonly clock?: Clock;
-  /** From 0 to 1, for the jitter of pauses. */
   readonly random?: () => number;
-  /** A new UUID, for attempts and notifications. */
   readonly newId?: () => string;
 }
 
-/** Which notifications are listed. */
 interface ListQuery extends NotificationsQuery {
   readonly most: number;
   readonly isMeant: (body: NotificationBody) => boolean;
@@ -90,17 +79,15 @@ export const createPhone = (parts: PhoneParts) => {
     const topic = parts[to];
     return topic === undefined ? [] : new Publisher(context, cases, to, topic);
   });
-  const requests = new LineRequests(context);
-  const driver = new Driver(context, cases, requests);
+  const driver = new Driver(context, cases);
   const due = new DueWork(context, cases, driver);
-  const sending = new Sending(context, cases, driver, due);
-  const housekeeping = new Housekeeping(context, cases, publishers);
+  const keepHouse = housekeeping(context, cases, publishers);
   let isEnded = false;
 
   const run = async (log: Log): Promise<void> => {
     await due.look(log);
     try {
-      await housekeeping.run(log);
+      await keepHouse(log);
     } catch (error) {
       logFailure('due work unreachable', error, {}, log);
     }
@@ -115,16 +102,13 @@ export const createPhone = (parts: PhoneParts) => {
 
   return {
     /**
-     * Stores a notification and dials its recipients. If the key was used for the same request within 24 hours, answers that notification
-     * and dials nobody.
+     * Stores a notification and dials its recipients. If a request with the same key came within 24 hours, answers its notification.
      *
      * @param key the `Idempotency-Key` of the request
-     * @throws {StorageTrouble} nothing is dialed; the sender may send the same request again
+     * @throws {StorageTrouble} nothing was stored; the sender may retry
      */
-    send: async (request: NotificationRequest, key: string | undefined, log: Log): Promise<Sent> =>
-      sending.send(request, key, log),
+    send: createSend(context, cases, driver, due),
 
-    /** A notification; undefined if there is none. */
     read: async (id: NotificationId): Promise<NotificationBody | undefined> => {
       const known = await store.load(id);
       return known && due.describe(known);
@@ -144,22 +128,22 @@ export const createPhone = (parts: PhoneParts) => {
       return { notifications: found.map((known) => bodyOf(known, now)), phone: standingOf(lines, now) };
     },
 
-    /** Notes who handles a notification. That stops no call. Answers the notification; undefined if there is none. */
+    /** Notes who handles a notification. That stops no call. */
     acknowledge: async (id: NotificationId, by: string, log: Log): Promise<NotificationBody | undefined> => {
       const done = await cases.take(id, { kind: 'acknowledge', by }, log);
       return done && due.describe(done.stored);
     },
 
-    /** Stops a notification: nobody is dialed any more. Answers the notification; undefined if there is none. */
+    /** Stops a notification: no recipient is dialed again. */
     stop: async (id: NotificationId, log: Log): Promise<NotificationBody | undefined> => {
       const known = await driver.stop(id, log);
       return known && due.describe(known);
     },
 
     /**
-     * Handles the events of a callback: those of one call in order. Never throws.
+     * Handles the events of a callback. The events of one call keep their order. Never throws.
      *
-     * @param alertType that of the callback path; it matters only for calls without a row
+     * @param alertType of the callback path; it matters only for calls without a row
      * @returns false if storage could not be used for an event
      */
     handle: async (events: readonly CallEvent[], alertType: AlertType, log: Log): Promise<boolean> => {
@@ -170,20 +154,16 @@ export const createPhone = (parts: PhoneParts) => {
       await pLimit(CALLS_AT_A_TIME).map(byCall.values(), async (ofOneCall) => {
         for (const event of ofOneCall) {
           if (clock.now() >= end) left += 1;
-          else isStored = (await handleSafely(driver, event, alertType, log)) && isStored;
+          else isStored = (await driver.handle(event, alertType, log)) && isStored;
         }
       });
       if (left > 0) log.error('callback events left', { events: left, reason: 'no time left' });
       return isStored;
     },
 
-    /** The message of an attempt; that of the alert type if the notification does not exist or cannot be read. */
-    messageOf: async (attempt: AttemptRef | undefined, alertType: AlertType): Promise<CallMessage> => {
-      const known = attempt && (await loadReadable(store, attempt.notificationId));
-      return known === undefined ? callMessage(serviceName, alertType) : requests.messageOf(known);
-    },
+    messageOf: async (attempt: AttemptRef | undefined, alertType: AlertType): Promise<CallMessage> =>
+      driver.messageOf(attempt, alertType),
 
-    /** Does all due work. Never throws. */
     runDue: async (log: Log): Promise<void> => {
       await run(log);
       await due.settled();
@@ -196,25 +176,6 @@ export const createPhone = (parts: PhoneParts) => {
       await Promise.all(publishers.map(async (publisher) => publisher.end()));
     },
   };
-};
-
-/** Handles an event; a failure does not stop the other events. */
-const handleSafely = async (driver: Driver, event: CallEvent, alertType: AlertType, log: Log): Promise<boolean> => {
-  try {
-    return await driver.handle(event, alertType, log);
-  } catch (error) {
-    log.error('unexpected error', { call_id: event.callId, event_kind: event.kind, kind: errorKind(error) });
-    return false;
-  }
-};
-
-const loadReadable = async (store: NotificationStore, id: NotificationId): Promise<NotificationCase | undefined> => {
-  try {
-    return store.recall(id) ?? (await store.load(id));
-  } catch (error) {
-    if (isUnreadable(error) || error instanceof StorageTrouble) return undefined;
-    throw error;
-  }
 };
 
 /** Whether calls can be placed, by the last check and by the last call; if not, since when (ISO 8601) and why. */

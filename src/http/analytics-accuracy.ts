@@ -1,26 +1,25 @@
 import * as z from 'zod';
 
-import { accuracyOf } from '../analytics/model/accuracy.ts';
+import type { accuracyOf } from '../analytics/model/accuracy.ts';
 import { dayOf } from '../analytics/model/day.ts';
-import { withConfiguredCategories } from '../analytics/model/configured-categories.ts';
 import type { Tally } from '../analytics/model/tally.ts';
 import {
   accuracyMembers,
   type AnalyticsDependencies,
+  answeredAccuracy,
   cameraId,
   countMembers,
+  daysMembers,
   daysParameters,
-  MAX_DAYS,
+  ofAnalytics,
 } from './analytics-answer.ts';
-import { STORAGE_PROBLEMS } from './route/answers.ts';
 import { get, type Route } from './route/route.ts';
 
 const share = z.number().min(0).max(1).optional();
 
 const accuracySchema = z
   .object({
-    date: z.string().meta({ format: 'date' }).describe('The last UTC day.'),
-    days: z.int().min(1).max(MAX_DAYS).describe('How many UTC days end with it.'),
+    ...daysMembers,
     camera_id: z.string().optional().describe('The camera that was asked about, if any.'),
     total_events: countMembers.total_events,
     reviewed_total_events: countMembers.reviewed_total_events,
@@ -45,14 +44,12 @@ const accuracySchema = z
 /** `GET /api/analytics/accuracy`: how often the AI was right on UTC days, as far as operators reviewed its events. */
 export const analyticsAccuracy = ({ reader, now, categories }: AnalyticsDependencies): Route =>
   get('AnalyticsAccuracy', 'analytics/accuracy', {
-    authLevel: 'function',
+    ...ofAnalytics,
     operationId: 'getAnalyticsAccuracy',
-    tag: 'analytics',
     summary: 'How often the AI was right',
     description:
-      'Compares the flags of the AI with the annotations of operators, in reviewed events alone. Events without a review are in neither figure: compare `reviewed_total_events` with `total_events`.',
+      'Compares the flags of the AI with the annotations of operators, in reviewed events only: compare `reviewed_total_events` with `total_events`.',
     query: z.object({ ...daysParameters, camera_id: cameraId }),
-    conditional: true,
     answers: {
       200: {
         description: 'The figures of each category.',
@@ -60,23 +57,16 @@ export const analyticsAccuracy = ({ reader, now, categories }: AnalyticsDependen
         hasTable: true,
       },
     },
-    problems: STORAGE_PROBLEMS,
     handle: async ({ query: { date: asked, days, camera_id } }) => {
       const day = asked ?? dayOf(now());
       const { tally, without } = await reader.accuracy(day, days, camera_id);
-      const figures = Array.from(withConfiguredCategories(tally, categories).categories, ([category, own]) => {
-        const { precision, recall, ...counted } = accuracyOf(own);
-        return [
-          category,
-          { ...counted, ...(precision !== undefined && { precision }), ...(recall !== undefined && { recall }) },
-        ] as const;
-      });
+      const figures = answeredAccuracy(tally, categories);
       return {
         status: 200,
         jsonBody: {
           date: day,
           days,
-          ...(camera_id !== undefined && { camera_id }),
+          camera_id,
           total_events: tally.events,
           reviewed_total_events: tally.reviewed,
           categories: Object.fromEntries(figures),

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 
+import { accuracyOf } from '../analytics/model/accuracy.ts';
 import { isDay } from '../analytics/model/day.ts';
 import { formatInstant, type Instant } from '../analytics/model/instant.ts';
 import { withConfiguredCategories } from '../analytics/model/configured-categories.ts';
@@ -8,23 +9,26 @@ import type { Tally } from '../analytics/model/tally.ts';
 import type { Reader } from '../analytics/read/reader.ts';
 import type { CsvRows } from '../csv.ts';
 import { DAY_PATTERN, identifier, wholeNumber } from './request-values.ts';
+import { count, STORAGE_PROBLEMS } from './route/answers.ts';
 import { parameter } from './route/fields.ts';
 
-const count = z.int().min(0);
-
-/** What the analytics endpoints need. */
 export interface AnalyticsDependencies {
   readonly reader: Reader;
-  /** The current time. */
   readonly now: () => Instant;
   /** Categories that are always present in the answers. */
   readonly categories: readonly string[];
 }
 
-/** The query parameter `camera_id`. */
+/** What the declarations of these endpoints have in common. */
+export const ofAnalytics = {
+  authLevel: 'function',
+  tag: 'analytics',
+  conditional: true,
+  problems: STORAGE_PROBLEMS,
+} as const;
+
 export const cameraId = parameter(identifier.optional(), 'One camera. By default all cameras.', 'ridge-04');
 
-/** The query parameter `date`. */
 export const date = parameter(
   z
     .string()
@@ -35,10 +39,8 @@ export const date = parameter(
   '2026-11-21',
 );
 
-/** The most UTC days of one question about days. */
-export const MAX_DAYS = 31;
+const MAX_DAYS = 31;
 
-/** The query parameters that choose UTC days. */
 export const daysParameters = {
   date: parameter(date, 'A UTC day that exists, the last one of `days`. By default today.', '2026-11-21'),
   days: parameter(
@@ -46,6 +48,11 @@ export const daysParameters = {
     `How many UTC days, 1 to ${MAX_DAYS}: the days that end with \`date\`.`,
     7,
   ),
+};
+
+export const daysMembers = {
+  date: z.string().meta({ format: 'date' }).describe('The last UTC day.'),
+  days: z.int().min(1).max(MAX_DAYS).describe('How many UTC days end with it.'),
 };
 
 /** How right the AI was about a category. */
@@ -57,13 +64,11 @@ export const accuracyMembers = {
 
 const countsPerCategory = z.record(z.string(), count);
 
-/** A time in an answer. */
 export const answeredTime = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{6})?\+00:00$/)
   .describe('UTC. It has a fraction (microseconds) only if that is not 0.');
 
-/** The ends of a period in an answer. */
 export const periodMembers = {
   ts_utc_start: answeredTime,
   ts_utc_end: answeredTime.describe('The last microsecond of the period: both ends are included.'),
@@ -84,7 +89,6 @@ export const countMembers = {
 /** How many cameras were active in a period. */
 export const activeCameras = count.describe('How many distinct cameras sent them.');
 
-/** A period as answers have it. */
 export const answeredPeriod = ({ start, end }: Period) => ({
   ts_utc_start: formatInstant(start),
   ts_utc_end: formatInstant(end),
@@ -108,6 +112,13 @@ export const answeredCounts = (tally: Tally, always: readonly string[]) => {
     annotated_counts_per_category: counts('annotations'),
   };
 };
+
+/** How right the AI was, by category. */
+export const answeredAccuracy = (tally: Tally, always: readonly string[]) =>
+  Array.from(
+    withConfiguredCategories(tally, always).categories,
+    ([category, own]) => [category, accuracyOf(own)] as const,
+  );
 
 const TOTALS = ['total_events', 'reviewed_total_events', 'annotated_total_events'];
 

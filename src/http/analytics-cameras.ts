@@ -1,26 +1,24 @@
 import * as z from 'zod';
 
-import { accuracyOf } from '../analytics/model/accuracy.ts';
 import { busiest, type CameraOrder } from '../analytics/model/camera-order.ts';
 import { dayOf } from '../analytics/model/day.ts';
 import { CATEGORY_FORM } from '../analytics/model/identifier.ts';
 import { formatInstant, type Instant } from '../analytics/model/instant.ts';
-import { withConfiguredCategories } from '../analytics/model/configured-categories.ts';
-import type { Tally } from '../analytics/model/tally.ts';
 import type { CameraActivity } from '../analytics/read/reader.ts';
 import {
   accuracyMembers,
   type AnalyticsDependencies,
+  answeredAccuracy,
   answeredCounts,
   answeredTime,
   countMembers,
   countsTable,
+  ofAnalytics,
 } from './analytics-answer.ts';
 import { lastSeen, lastSeenTable } from './analytics-last-seen.ts';
 import { camerasOfDays, camerasQuery, LAST_EVENT_AT, nameFilter } from './cameras-of-days.ts';
 import { badRequest } from './problem.ts';
 import { flag } from './request-values.ts';
-import { STORAGE_PROBLEMS } from './route/answers.ts';
 import { hidden, parameter } from './route/fields.ts';
 import { get, type Route } from './route/route.ts';
 
@@ -30,8 +28,7 @@ const orderOf = (text: string): CameraOrder =>
     : { category: text };
 
 const query = z.object({
-  date: camerasQuery.date,
-  days: camerasQuery.days,
+  ...camerasQuery,
   order_by: parameter(
     z
       .string()
@@ -40,14 +37,12 @@ const query = z.object({
     '`total_events` (the default), `reviewed_total_events`, `annotated_total_events`, or a category: then by the times the AI flagged it.',
     'smoke',
   ),
-  q: camerasQuery.q,
   accuracy: parameter(
     flag(false),
     '`true` adds `flagged`, `confirmed` and `missed` per category to the counts of each camera.',
     'true',
   ),
   counts: hidden(flag(true)),
-  limit: camerasQuery.limit,
 });
 
 const perCategory = (figure: z.ZodType<number>) => z.record(z.string(), figure).optional();
@@ -66,23 +61,20 @@ const camera = z
 /** `GET /api/analytics/cameras`: the cameras of one UTC day or several, the busiest over all of them first. */
 export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependencies): Route =>
   get('AnalyticsCameras', 'analytics/cameras', {
-    authLevel: 'function',
+    ...ofAnalytics,
     operationId: 'getAnalyticsOfCameras',
-    tag: 'analytics',
     summary: 'The busiest cameras of UTC days',
     description:
       'The largest number first, equal ones by id. `counts=false` answers what `/api/analytics/cameras/last-seen` does.',
     query,
-    conditional: true,
     answers: {
       200: {
         description:
-          'What each of them did. Every configured category is present for every camera, and the one of `order_by`.',
+          'The counts of each camera. Every configured category is present for each, and the category of `order_by`.',
         schema: camerasOfDays(camera).meta({ id: 'AnalyticsCameras' }),
         hasTable: true,
       },
     },
-    problems: STORAGE_PROBLEMS,
     handle: async ({ query: { date: day = dayOf(now()), days, order_by, q, counts, accuracy, limit } }) => {
       const isAsked = nameFilter(q);
       if (!counts) {
@@ -116,15 +108,11 @@ const cameraAnswer = (
   camera_id: cameraId,
   last_event_at: lastMinute && formatInstant(lastMinute),
   ...answeredCounts(tally, always),
-  ...(withAccuracy && answeredAccuracy(tally, always)),
+  ...(withAccuracy && figuresOf(answeredAccuracy(tally, always))),
 });
 
-const answeredAccuracy = (tally: Tally, always: readonly string[]) => {
-  const categories = Array.from(
-    withConfiguredCategories(tally, always).categories,
-    ([category, own]) => [category, accuracyOf(own)] as const,
-  );
-  const figures = (of: keyof typeof accuracyMembers): Record<string, number> =>
-    Object.fromEntries(categories.map(([category, own]) => [category, own[of]]));
+const figuresOf = (accuracy: ReturnType<typeof answeredAccuracy>) => {
+  const figures = (of: keyof typeof accuracyMembers) =>
+    Object.fromEntries(accuracy.map(([category, own]) => [category, own[of]]));
   return { flagged: figures('flagged'), confirmed: figures('confirmed'), missed: figures('missed') };
 };

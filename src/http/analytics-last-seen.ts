@@ -4,15 +4,12 @@ import { type Day, dayOf } from '../analytics/model/day.ts';
 import { formatInstant } from '../analytics/model/instant.ts';
 import type { Reader } from '../analytics/read/reader.ts';
 import type { CsvRows } from '../csv.ts';
-import { type AnalyticsDependencies, answeredTime } from './analytics-answer.ts';
+import { type AnalyticsDependencies, answeredTime, ofAnalytics } from './analytics-answer.ts';
 import { camerasOfDays, camerasQuery, LAST_EVENT_AT, nameFilter } from './cameras-of-days.ts';
-import { STORAGE_PROBLEMS } from './route/answers.ts';
 import { get, type Route } from './route/route.ts';
 
-/** Which cameras are asked about. */
 interface AskedCameras {
   readonly day: Day;
-  /** How many UTC days end with it. */
   readonly days: number;
   readonly isAsked: (cameraId: string) => boolean;
   readonly limit: number;
@@ -28,7 +25,6 @@ export const lastSeen = async (reader: Reader, { day, days, isAsked, limit }: As
   return { date: day, days, total_cameras: seen.length, cameras };
 };
 
-/** The same as a table. */
 export const lastSeenTable = ({ cameras }: Awaited<ReturnType<typeof lastSeen>>): CsvRows => [
   ['camera_id', 'last_event_at'],
   ...cameras.map(({ camera_id, last_event_at }) => [camera_id, last_event_at]),
@@ -37,13 +33,11 @@ export const lastSeenTable = ({ cameras }: Awaited<ReturnType<typeof lastSeen>>)
 /** `GET /api/analytics/cameras/last-seen`: which cameras sent frames on one UTC day or several, and when each did last. */
 export const analyticsLastSeen = ({ reader, now }: Pick<AnalyticsDependencies, 'reader' | 'now'>): Route =>
   get('AnalyticsLastSeen', 'analytics/cameras/last-seen', {
-    authLevel: 'function',
+    ...ofAnalytics,
     operationId: 'getLastSeenOfCameras',
-    tag: 'analytics',
     summary: 'When each camera last sent a frame',
     description: 'The cameras of one or several UTC days, ordered by id, without their counts.',
     query: z.object(camerasQuery),
-    conditional: true,
     answers: {
       200: {
         description: 'When each of them last sent a frame.',
@@ -54,7 +48,6 @@ export const analyticsLastSeen = ({ reader, now }: Pick<AnalyticsDependencies, '
         ).meta({ id: 'LastSeenOfCameras' }),
       },
     },
-    problems: STORAGE_PROBLEMS,
     handle: async ({ query: { date, q, ...asked } }) => {
       const jsonBody = await lastSeen(reader, { day: date ?? dayOf(now()), isAsked: nameFilter(q), ...asked });
       return { status: 200, jsonBody };

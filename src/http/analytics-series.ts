@@ -11,9 +11,9 @@ import {
   countMembers,
   countsTable,
   periodMembers,
+  ofAnalytics,
 } from './analytics-answer.ts';
 import { periodOf, rangeParameters, rangeRule, RANGE_RULES, WHEN_ENDS_ARE_RIGHT } from './range-parameters.ts';
-import { STORAGE_PROBLEMS } from './route/answers.ts';
 import { fault } from './route/faults.ts';
 import { parameter, whenRight } from './route/fields.ts';
 import { get, type Route } from './route/route.ts';
@@ -52,9 +52,8 @@ const seriesSchema = z
  */
 export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependencies, windowSeconds: number): Route =>
   get('AnalyticsSeries', 'analytics/series', {
-    authLevel: 'function',
+    ...ofAnalytics,
     operationId: 'getAnalyticsSeries',
-    tag: 'analytics',
     summary: 'What happened in each step of a period',
     description: `${RANGE_RULES} At most ${MAX_STEPS} steps. Adding up the steps gives what \`/api/analytics\` answers for the range.`,
     query: z
@@ -67,26 +66,19 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
         },
         whenRight('ts_utc_start', 'ts_utc_end', 'step'),
       ),
-    conditional: true,
     answers: {
       200: {
-        description: 'What happened, step by step. Every configured category is present in every step.',
+        description: 'The counts of each step. Every configured category is present in every step.',
         schema: seriesSchema,
         hasTable: true,
       },
     },
-    problems: STORAGE_PROBLEMS,
     handle: async ({ query: { step, camera_id, ...range } }) => {
       const period = periodOf(range, now(), windowSeconds);
       const steps = (await reader.series(period, step, camera_id)).map((ofStep) => stepAnswer(ofStep, categories));
       return {
         status: 200,
-        jsonBody: {
-          ...answeredPeriod(period),
-          step,
-          ...(camera_id !== undefined && { camera_id }),
-          steps,
-        },
+        jsonBody: { ...answeredPeriod(period), step, camera_id, steps },
         csv: () => countsTable(steps, ['ts_utc_start', 'ts_utc_end', 'active_cameras']),
       };
     },

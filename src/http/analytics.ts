@@ -11,10 +11,11 @@ import {
   countMembers,
   date,
   periodMembers,
+  ofAnalytics,
 } from './analytics-answer.ts';
 import { periodOf, rangeParameters, rangeRule, RANGE_RULES, WHEN_ENDS_ARE_RIGHT } from './range-parameters.ts';
 import { flag } from './request-values.ts';
-import { type Answers, STORAGE_PROBLEMS } from './route/answers.ts';
+import type { Answers } from './route/answers.ts';
 import { parameter } from './route/fields.ts';
 import { get, type Route } from './route/route.ts';
 
@@ -25,29 +26,23 @@ import { get, type Route } from './route/route.ts';
  */
 export const analyticsRange = (dependencies: AnalyticsDependencies, windowSeconds: number): Route =>
   get('AnalyticsRange', 'analytics', {
-    authLevel: 'function',
+    ...ofAnalytics,
     operationId: 'getAnalytics',
-    tag: 'analytics',
     summary: 'What happened in a period',
     description: RANGE_RULES,
     query: z.object({ ...rangeParameters, ...whichCameras }).superRefine(rangeRule, WHEN_ENDS_ARE_RIGHT),
-    conditional: true,
     answers: ANSWERS,
-    problems: STORAGE_PROBLEMS,
     handle: async ({ query }) => activity(periodOf(query, dependencies.now(), windowSeconds), query, dependencies),
   });
 
 /** `GET /api/analytics/day`: the counts of a UTC day, by default today. */
 export const analyticsDay = (dependencies: AnalyticsDependencies): Route =>
   get('AnalyticsDay', 'analytics/day', {
-    authLevel: 'function',
+    ...ofAnalytics,
     operationId: 'getAnalyticsOfDay',
-    tag: 'analytics',
     summary: 'What happened on a UTC day',
     query: z.object({ date, ...whichCameras }),
-    conditional: true,
     answers: ANSWERS,
-    problems: STORAGE_PROBLEMS,
     handle: async ({ query }) => {
       const day = query.date ?? dayOf(dependencies.now());
       return activity({ start: startOfDay(day), end: endOfDay(day) }, query, dependencies);
@@ -65,7 +60,7 @@ const whichCameras = {
 
 const ANSWERS = {
   200: {
-    description: 'What happened. Every configured category is present in all three maps, at least with 0.',
+    description: 'The counts. Every configured category is present in all three maps, at least with 0.',
     schema: z
       .object({
         ...periodMembers,

@@ -14,14 +14,13 @@ import { Problem } from './problem.ts';
 import type { Refusal, RefusalLog } from './refusal-log.ts';
 import { operation, type Route, route } from './route/route.ts';
 
-/** What every callback path needs. */
 interface CommonParts extends Pick<CallsPhone, 'handle' | 'messageOf'> {
   readonly refusals: RefusalLog;
 }
 type EventParts = CommonParts & EventCallbacks;
 type InstructionParts = CommonParts & { readonly instructions: InstructionCallbacks };
 
-/** What answers the callbacks of the telephone service: it posts events in JSON, or forms that ask what the call does next. */
+/** The handlers of callbacks: the telephone service posts events in JSON, or forms that ask what the call does next. */
 export type CallbackParts = EventParts | InstructionParts;
 
 /**
@@ -42,18 +41,17 @@ export const callback = (alertType: AlertType, phone: Phone<CallbackParts>): Rou
 const about = ({ name, callbackPath, phrase }: AlertType) => ({
   operationId: `on${callbackPath}`,
   tag: 'callbacks' as const,
-  summary: `What becomes of a call about ${name}`,
-  description: `The telephone service reports here. When the call is answered, the service speaks the message: “${phrase}”`,
+  summary: `Events of a call about ${name}`,
+  description: `The telephone service reports the events of a call here. When the callee answers, this service speaks: “${phrase}”`,
   query: 'any' as const,
 });
 
-/** The most a body of events may have, in bytes. ACS's have about one KiB, and any sender may make this service hold this many bytes for each request. */
+/** In bytes. A body of ACS has about one KiB. Any sender can make this service hold this much for each request. */
 const MAX_EVENTS_BYTES = 1024 * 1024;
 
 /** ACS sends one event a request. A request with many is not from ACS and must not cost much. */
 const MAX_EVENTS = 10_000;
 
-/** The most wrong elements that an answer names. */
 const MAX_ERRORS = 50;
 
 const eventsSchema = z
@@ -133,7 +131,7 @@ const logIgnored = ({ otherKinds, malformedIds }: CallEvents, { name }: AlertTyp
   if (malformedIds > 0) log.warn('callback events without a call id', { alert_type: name, events: malformedIds });
 };
 
-/** A callback's form has about one KiB, and any sender may make this service hold this many bytes for each request. */
+/** In bytes, for the same reason. A form has about one KiB. */
 const MAX_FORM_BYTES = 64 * 1024;
 
 const formSchema = z

@@ -1,13 +1,12 @@
 import * as z from 'zod';
 
-import { daysParameters, MAX_DAYS } from './analytics-answer.ts';
+import { daysMembers, daysParameters } from './analytics-answer.ts';
 import { identifier, wholeNumber } from './request-values.ts';
 import { parameter } from './route/fields.ts';
 
 const MAX_LIMIT = 5_000;
 const DEFAULT_LIMIT = 50;
 
-/** The query parameters of a list of cameras. */
 export const camerasQuery = {
   ...daysParameters,
   q: parameter(
@@ -28,14 +27,11 @@ export const nameFilter =
   (cameraId: string): boolean =>
     cameraId.toLowerCase().includes(q.toLowerCase());
 
-/** What the time of a camera's last frame is. */
 export const LAST_EVENT_AT = 'The start of the last minute with a frame, on these days.';
 
-/** A list of cameras. @param camera what stands about each */
 export const camerasOfDays = <Camera extends z.ZodObject>(camera: Camera) =>
   z.object({
-    date: z.string().meta({ format: 'date' }).describe('The last UTC day.'),
-    days: z.int().min(1).max(MAX_DAYS).describe('How many UTC days end with it.'),
+    ...daysMembers,
     total_cameras: z
       .int()
       .min(0)

@@ -4,7 +4,7 @@ import type { DashboardPage } from '../dashboard/page-file.ts';
 import { get, type Route } from './route/route.ts';
 
 /**
- * `GET /api/dashboard`: the page to look at. It is public, because it has no data: it asks the other endpoints, with the reader's key.
+ * `GET /api/dashboard`: the page. It is public because it has no data: it asks the other endpoints with the reader's key.
  *
  * @param page rejects if the package has no page
  */
@@ -13,13 +13,14 @@ export const dashboard = (page: () => Promise<DashboardPage>): Route =>
     authLevel: 'anonymous',
     operationId: 'getDashboard',
     tag: 'service',
-    summary: 'A page to look at',
-    description: 'It shows what the other endpoints answer, and asks the person for a function key if they want one.',
+    summary: 'The dashboard',
+    description:
+      'A page that shows the answers of the other endpoints. It asks the reader for a function key if they need one.',
     query: 'any',
     conditional: 'public',
     answers: {
       200: {
-        description: 'The page. Its query says what it shows.',
+        description: 'The page. Its query selects what it shows.',
         mediaType: 'text/html',
         schema: z.string().meta({ id: 'Page' }),
       },

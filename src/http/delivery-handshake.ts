@@ -5,9 +5,8 @@ import { parameter } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
 
 /**
- * `OPTIONS /api/events`: the CloudEvents webhook handshake, which Event Grid asks for before it delivers. Any origin may deliver, at any rate:
- * the function key says who may. A function of its own without a key, because it is not published whether Event Grid brings the secret headers
- * of a subscription with the handshake; and the answer gives nothing away.
+ * `OPTIONS /api/events`: the CloudEvents webhook handshake, which Event Grid asks for before it delivers. Any origin with a function key may
+ * deliver, at any rate. The handshake itself needs no key: Microsoft does not say whether Event Grid sends the secret headers with it.
  */
 export const deliveryHandshake = (): Route =>
   route({
@@ -19,19 +18,19 @@ export const deliveryHandshake = (): Route =>
       tag: 'events',
       summary: 'The CloudEvents webhook handshake',
       description:
-        'Event Grid asks before it delivers; no key is needed. A sender with a function key may deliver, at any rate.',
+        'Event Grid sends it before it delivers. It needs no key. A sender with a function key may deliver at any rate.',
       query: 'any',
       headers: z.object({
         'WebHook-Request-Origin': parameter(
           z.string().min(1, 'is empty').optional(),
-          'Who would deliver; without it the answer says only what this path takes.',
+          'The sender. Without it the answer only lists the methods of this path.',
           'eventgrid.azure.net',
         ),
-        'WebHook-Request-Rate': parameter(z.string().optional(), 'How many requests a minute it would send.', '120'),
+        'WebHook-Request-Rate': parameter(z.string().optional(), 'The requests a minute that it wants to send.', '120'),
       }),
       answers: {
         200: {
-          description: 'It may.',
+          description: 'The sender may deliver.',
           headers: z.object({
             ...allowHeader,
             'WebHook-Allowed-Origin': z.string().optional(),

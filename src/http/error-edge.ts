@@ -5,10 +5,8 @@ import { invocationLog, type Log } from '../log.ts';
 import { DamagedRow, LaterFormat, StorageTrouble } from '../storage/errors.ts';
 import { Problem, problemResponse } from './problem.ts';
 
-/** Seconds after which to try again when storage could not. */
 const RETRY_AFTER_SECONDS = '5';
 
-/** A handler whose answer can be added to. */
 type Handler = (request: HttpRequest, context: InvocationContext) => Promise<HttpResponseInit>;
 
 /**
@@ -27,13 +25,10 @@ export const answeringErrors =
 
 const problemFor = (error: unknown, log: Log): Problem => {
   if (error instanceof Problem) return error;
-  if (error instanceof StorageTrouble || error instanceof RecorderUnavailable) {
-    log.warn('storage unavailable', { kind: error.name });
-    return new Problem('storage_unavailable', { headers: { 'retry-after': RETRY_AFTER_SECONDS } });
-  }
-  if (error instanceof DayHeld) {
-    // A rewrite is at work, which lasts some seconds: no alert is due.
-    log.warn('day held');
+  if (error instanceof StorageTrouble || error instanceof RecorderUnavailable || error instanceof DayHeld) {
+    // A held day is being rewritten, which lasts some seconds: no alert is due.
+    if (error instanceof DayHeld) log.warn('day held');
+    else log.warn('storage unavailable', { kind: error.name });
     return new Problem('storage_unavailable', { headers: { 'retry-after': RETRY_AFTER_SECONDS } });
   }
   if (error instanceof DamagedRow) return damagedRowProblem(error, log);

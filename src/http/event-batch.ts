@@ -5,9 +5,7 @@ import { cameraEventSchema } from './event-message.ts';
 import { Problem } from './problem.ts';
 import type { BodyHeaders } from './route/body.ts';
 
-/** The most bytes a request may have. */
 export const MAX_EVENTS_BYTES = 4 * 1_048_576;
-/** The most events a request may have. */
 export const MAX_EVENTS = 5_000;
 
 /** What a request holds: the elements of a batch, a single CloudEvent, or a CloudEvent whose attributes are headers. */
@@ -18,8 +16,8 @@ export interface SentEvents {
 }
 
 /**
- * The events of a request, by the three modes of the CloudEvents binding for HTTP: a batch, a structured event, or an event in binary mode.
- * Its attributes are the headers `ce-…` and whose data is the body. Of the first two, the body itself says which one it is.
+ * The events of a request, by the three modes of the CloudEvents binding for HTTP: a batch, a structured event, or binary mode, whose
+ * attributes are the headers `ce-…` and whose data is the body. An array is a batch, an object an event.
  *
  * @throws {Problem} 400 if the body is none of them; 413 if there are too many
  */

@@ -49,12 +49,12 @@ const counts = z
   })
   .meta({ maxProperties: MAX_CAMERA_CATEGORIES });
 
-const ID_RULE = 'A character beyond the basic plane (an emoji) is taken too and counts twice.';
+const ID_RULE = 'A character beyond the basic plane, such as an emoji, counts twice.';
 const CATEGORIES_RULE = `One camera has at most ${MAX_CAMERA_CATEGORIES} categories in one day, those of \`detections\` and \`annotations\` together.`;
 
 /**
  * One CloudEvent about a camera's event, as a producer sends it. Context attributes that are not named here are passed over, as
- * CloudEvents asks. A member of `data` that is not named here is refused: a misspelt facet would silently lose counts.
+ * CloudEvents asks. A member of `data` that is not named here is refused: a misspelled facet would silently lose counts.
  */
 export const cameraEventSchema = z
   .object(
@@ -64,7 +64,7 @@ export const cameraEventSchema = z
       source: z.string({ error: 'must be a string' }).min(1, 'is empty'),
       type: z.literal(CAMERA_EVENT_TYPE, { error: `must be "${CAMERA_EVENT_TYPE}"` }),
       time: asOfTime.describe(
-        'As of when the facets are the truth; of each facet the newest wins, and an older one is `superseded`. At most one day ahead of now.',
+        'When the sender knew these facets. The newest value of a facet wins; an older value is `superseded`. At most one day ahead of now.',
       ),
       data: z
         .strictObject(
@@ -76,14 +76,14 @@ export const cameraEventSchema = z
             ),
             detections: counts
               .optional()
-              .describe(`What the AI flagged, and how often: all of it, as of \`time\`. ${CATEGORIES_RULE}`),
+              .describe(`All flags of the AI as of \`time\`: category → count. ${CATEGORIES_RULE}`),
             reviewed: z
               .boolean({ error: 'must be true or false' })
               .optional()
               .describe('Whether an operator reviewed the event, as of `time`.'),
             annotations: counts
               .optional()
-              .describe(`What is annotated, and how often: all of it, as of \`time\`. ${CATEGORIES_RULE}`),
+              .describe(`All annotations as of \`time\`: category → count. ${CATEGORIES_RULE}`),
           },
           { error: 'must be an object' },
         )
@@ -117,7 +117,7 @@ type About = Pick<ProblemError, 'id' | 'event_id' | 'camera_id'>;
 
 const DATA_MEMBERS = Object.keys(cameraEventSchema.shape.data.shape).join(', ');
 
-/** More of one event are not listed: a count of them is. */
+/** The most listed faults of one event. The others are counted. */
 const MOST_FAULTS = 20;
 
 /**
@@ -165,7 +165,7 @@ const aboutOf = (element: unknown): About => {
   return Object.fromEntries(valid);
 };
 
-/** A clock that is wrong must not freeze a facet forever. Told also about an event with other faults. */
+/** A sender with a wrong clock must not freeze a facet forever. Reported with the other faults of an event. */
 const lateFaults = (element: unknown, now: Instant): readonly Fault[] =>
   [['time'], ['data', 'ts_utc']].flatMap((path) => {
     const text = valueAt(element, path);

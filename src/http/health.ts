@@ -13,7 +13,11 @@ const ONE_PROBE_A_MS = 1_000;
  * @param now the time in milliseconds; only differences count
  */
 export const health = (table: Pick<Table, 'answers'>, now = () => performance.now()): Route => {
-  const storageAnswers = sharedProbe(async () => table.answers(), now);
+  let last: { readonly at: number; readonly answer: Promise<boolean> } | undefined;
+  const storageAnswers = async () => {
+    if (last === undefined || now() - last.at >= ONE_PROBE_A_MS) last = { at: now(), answer: table.answers() };
+    return last.answer;
+  };
   return get('Health', 'health', {
     authLevel: 'anonymous',
     operationId: 'getHealth',
@@ -22,7 +26,7 @@ export const health = (table: Pick<Table, 'answers'>, now = () => performance.no
     query: 'any',
     answers: {
       200: {
-        description: 'It does.',
+        description: 'Storage answers.',
         schema: z.object({ status: z.literal('ok') }).meta({ id: 'Health' }),
       },
     },
@@ -32,13 +36,4 @@ export const health = (table: Pick<Table, 'answers'>, now = () => performance.no
       throw new Problem('unhealthy', { headers: { 'retry-after': '5' } });
     },
   });
-};
-
-/** Every question within a second of a probe gets its answer. */
-const sharedProbe = (probe: () => Promise<boolean>, now: () => number): (() => Promise<boolean>) => {
-  let last: { readonly at: number; readonly answer: Promise<boolean> } | undefined;
-  return async () => {
-    if (last === undefined || now() - last.at >= ONE_PROBE_A_MS) last = { at: now(), answer: probe() };
-    return last.answer;
-  };
 };

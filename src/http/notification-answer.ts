@@ -37,7 +37,6 @@ const recipientSchema = z.object({
   since: time.optional().describe('Since when the recipient waits.'),
 });
 
-/** The state of a notification. */
 export const NOTIFICATION_STATUSES = ['in_progress', 'completed', 'stopped'] as const;
 
 /** The current state of a notification. */
@@ -70,7 +69,6 @@ export const notificationAnswer = z
   })
   .meta({ id: 'NotificationState', description: 'What became of a notification.' });
 
-/** An example, for the description. */
 export const NOTIFICATION_EXAMPLE: z.input<typeof notificationAnswer> = {
   notification_id: 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de',
   alert_type: 'ConfirmedFire',

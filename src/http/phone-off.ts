@@ -1,7 +1,6 @@
 import { Problem } from './problem.ts';
 import type { ProblemCode } from './problem-types.ts';
 
-/** The problems of every endpoint of calls. */
 export const PHONE_PROBLEMS = ['phone_off', 'storage_unavailable'] as const satisfies readonly ProblemCode[];
 
 /** What an endpoint of calls needs, or that the phone is off. */

@@ -19,7 +19,6 @@ const outcomeSchema = z.discriminatedUnion('status', [
   z.object({ recipient, status: z.literal('failed'), code: codeSchema, reason }),
 ]);
 
-/** What every request that places calls answers. */
 export const CALLS_ANSWERS = {
   202: {
     description:
@@ -33,7 +32,6 @@ export const CALLS_ANSWERS = {
   },
 } as const satisfies Answers;
 
-/** The problems of every request that places calls. */
 export const CALLS_PROBLEMS = [
   'impossible_number',
   'nobody_allowed',

@@ -67,7 +67,6 @@ export type ProblemCode = keyof typeof PROBLEM_TYPES;
 
 const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(PROBLEM_TYPES, code);
 
-/** All of them. */
 export const PROBLEM_CODES: readonly ProblemCode[] = Object.keys(PROBLEM_TYPES).filter(isProblemCode);
 
 /** The faults of a parameter, a header, a member of the body or an event, by code. */
@@ -88,7 +87,6 @@ export const FAULTS = {
   not_storable: 'Storage cannot store the event.',
 } as const satisfies Readonly<Record<string, string>>;
 
-/** A fault, for machines. */
 export type FaultCode = keyof typeof FAULTS;
 
 /** Why a recipient is not called (yet), by the `code` in `calls`. */

@@ -67,10 +67,8 @@ export interface ProblemInit {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The statuses a problem may have. */
 export type ProblemStatus = (typeof PROBLEM_TYPES)[ProblemCode]['status'];
 
-/** All of them, ascending. */
 export const PROBLEM_STATUSES: readonly ProblemStatus[] = [
   ...new Set(Object.values(PROBLEM_TYPES).map(({ status }) => status)),
 ].toSorted((one, other) => one - other);
@@ -88,23 +86,20 @@ export class Problem extends Error {
   }
 }
 
-/** The body of a problem (RFC 9457). */
 export const problemBody = (
   code: ProblemCode,
   { detail = defaultDetail(code), errors, extensions }: ProblemInit = {},
 ) => {
   const { title, status } = PROBLEM_TYPES[code];
-  return { type: problemType(code), title, status, code, detail, ...(errors && { errors }), ...extensions };
+  return { type: problemType(code), title, status, code, detail, errors, ...extensions };
 };
 
-/** A problem as an answer. */
 export const problemResponse = ({ code, init }: Problem): HttpResponseInit => ({
   status: PROBLEM_TYPES[code].status,
   headers: { 'content-type': PROBLEM_MEDIA_TYPE, ...init.headers },
   body: JSON.stringify(problemBody(code, init)),
 });
 
-/** The media type of every problem. */
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
 const ERRORS_IN_DETAIL = 3;

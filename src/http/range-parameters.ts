@@ -22,22 +22,18 @@ export const timeParameter = (which: string, example: string) =>
     example,
   );
 
-/** The query parameters of a range. */
 export const rangeParameters = {
   ts_utc_start: timeParameter('Start of the range, included.', '2026-11-21T00:00:00Z'),
   ts_utc_end: timeParameter('End of the range, included.', '2026-11-21T23:59:59.999999Z'),
 };
 
-/** What the description says about them. */
 export const RANGE_RULES =
   'Both ends are included, to the microsecond; both are given or neither. Neither: the sliding window that ends now. At most 366 days.';
 
-/** Parameters of a range, parsed. */
 type Range = z.output<z.ZodObject<typeof rangeParameters>>;
 
 const wrongEnd = (field: keyof Range, code: FaultCode, detail: string) => fault(code, detail, { path: [field] });
 
-/** The start of a range is not after its end. */
 export const notReversed = ({ ts_utc_start: start, ts_utc_end: end }: Range, context: z.RefinementCtx): void => {
   if (start === undefined || end === undefined || start <= end) return;
   context.addIssue(wrongEnd('ts_utc_start', 'reversed', 'is after ts_utc_end'));
@@ -53,7 +49,6 @@ export const rangeRule = (range: Range, context: z.RefinementCtx): void => {
   context.addIssue(wrongEnd('ts_utc_end', 'too_late', `is more than ${MAX_DAYS} days after ts_utc_start`));
 };
 
-/** When {@link rangeRule} is asked. */
 export const WHEN_ENDS_ARE_RIGHT = whenRight('ts_utc_start', 'ts_utc_end');
 
 const ONE_END = 'is missing: send both ends or neither';

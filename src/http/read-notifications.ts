@@ -12,7 +12,6 @@ import { get, operation, post, type Route } from './route/route.ts';
 import { jsonBody } from './route/body.ts';
 import { NO_QUERY, parameter } from './route/fields.ts';
 
-/** Reads, stops and acknowledges a notification. */
 export type OneNotificationParts = Pick<CallsPhone, 'read' | 'stop' | 'acknowledge'>;
 
 const notificationId = z.string().transform((text, context) => {
@@ -139,7 +138,6 @@ const endsOf = ({ ts_utc_start: start, ts_utc_end: end }: z.output<typeof listQu
   until: end && Math.max(0, Number(end / MICROSECONDS)),
 });
 
-/** Whether a notification matches the request. */
 const matcher = (asked: z.output<typeof listQuery>) => {
   const { status, alert_type, reference } = asked;
   const { since = 0, until = Infinity } = endsOf(asked);

@@ -67,7 +67,6 @@ export const recipientList = z
   })
   .transform((callees, context) => distinct([callees], context));
 
-/** Recipients in waves. */
 export const recipientWaves = z
   .array(
     z
@@ -83,7 +82,6 @@ export const recipientWaves = z
   })
   .transform(distinct);
 
-/** The name of an alert type. */
 export const alertTypeName = z
   .enum(ALERT_TYPE_NAMES, { error: `must be one of ${ALERT_TYPE_NAMES.join(', ')}` })
   .meta({ description: 'What is reported; it decides what is said.', examples: ['ConfirmedFire'] });

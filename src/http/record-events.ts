@@ -6,24 +6,21 @@ import type { Recorder } from '../analytics/record/recorder.ts';
 import { EVENTS_CONTENT, eventsIn, MAX_EVENTS, MAX_EVENTS_BYTES, type SentEvents } from './event-batch.ts';
 import { type ParsedEvent, parseCameraEvent } from './event-message.ts';
 import { Problem, type ProblemError } from './problem.ts';
-import { STORAGE_PROBLEMS } from './route/answers.ts';
+import { count, STORAGE_PROBLEMS } from './route/answers.ts';
 import { type Fault, fieldOf, pointerOf } from './route/faults.ts';
 import { NO_QUERY } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
 
-/** What recording needs. */
 export interface RecordingDependencies {
   readonly recorder: Pick<Recorder, 'record'>;
-  /** The current time. */
   readonly now: () => Instant;
 }
 
-const count = z.int().min(0);
 const countMembers = {
   recorded: count.describe('Events of which something new was stored.'),
   unchanged: count.describe('Known events: repeated messages, and `superseded` messages.'),
   superseded: count.describe(
-    'Of those, how many had a value that was not taken, because a newer one of that facet is known, or another one of the same `time`.',
+    'Those of the unchanged events with a value that is older than the stored value, or differs from it at the same `time`.',
   ),
 };
 
@@ -40,11 +37,11 @@ export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
     POST: operation({
       operationId: 'recordEvents',
       tag: 'events',
-      summary: 'Record what happened',
+      summary: 'Record events',
       description: [
-        'A CloudEvent or a batch of them. Each tells the whole truth about the facets that it carries, as of its `time`; the newest wins, so',
-        'sending anything again, in any order, is always safe. The answer comes after everything is stored.',
-        'Binary mode of CloudEvents is taken as well: the attributes are the headers `ce-specversion`, `ce-id`, `ce-source`, `ce-type` and',
+        'A CloudEvent or a batch of them. Each has full values of its facets, as of its `time`. The newest value wins, so resending is safe,',
+        'in any order. The answer comes after everything is stored.',
+        'Binary mode of CloudEvents is accepted: the attributes are the headers `ce-specversion`, `ce-id`, `ce-source`, `ce-type` and',
         '`ce-time`, and the body is the `data`.',
         `At most ${MAX_EVENTS} events and ${MAX_EVENTS_BYTES} bytes.`,
       ].join('\n'),
@@ -56,7 +53,7 @@ export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
       },
       answers: {
         200: {
-          description: 'Everything is stored.',
+          description: 'All events are stored.',
           schema: z.object(countMembers).meta({ id: 'Recorded' }),
         },
       },
@@ -72,7 +69,7 @@ export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
             const outcome = outcomes[position];
             if (typeof outcome !== 'object') return [];
             const { code, refused: detail } = outcome;
-            return [{ code, index, ...about, pointer: pointerIn(form, index, []) ?? '', detail }];
+            return [{ code, index, ...about, pointer: pointerIn(form, index, []), detail }];
           }),
         ].sort((left, right) => left.index - right.index);
         const wrong = new Set(errors.map(({ index }) => index)).size;
@@ -92,19 +89,12 @@ export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
 
 type Form = SentEvents['form'];
 
-/** The details name their fields as well, so that each is a sentence of its own in a log. */
+/** The details include their fields, so that each is a whole sentence in a log. */
 const faultErrors = (form: Form, index: number, { faults, about }: Extract<ParsedEvent, { faults: unknown }>) =>
   faults.map(({ code, path, detail }: Fault): ProblemError & { readonly index: number } => {
-    const field = fieldOf(path);
+    const field = fieldOf(path) || undefined;
     const pointer = pointerIn(form, index, path);
-    return {
-      code,
-      index,
-      ...about,
-      ...(field !== '' && { field }),
-      ...(pointer !== undefined && { pointer }),
-      detail: `${field} ${detail}`.trim(),
-    };
+    return { code, index, ...about, field, pointer, detail: field === undefined ? detail : `${field} ${detail}` };
   });
 
 /** Where it is in the body; undefined for an attribute that was a header. */

@@ -1,15 +1,11 @@
 import type { Log } from '../log.ts';
 
-/** Why a callback was refused. */
 export type Refusal = 'no token' | 'token not valid' | 'keys unreachable';
 
 // The callback paths are public: one line for many refusals.
 const ONE_LINE_A_MS = 10_000;
 
-/**
- * A log line for refused callbacks: with a wrong `ACS_RESOURCE_ID` every callback is refused, and nothing else would tell. For each
- * reason one line in ten seconds at most, with the number of refusals.
- */
+/** Logs refused callbacks: with a wrong `ACS_RESOURCE_ID` every callback is refused. At most one line in ten seconds for each reason. */
 export class RefusalLog {
   readonly #unsaid = new Map<Refusal, { count: number; saidAt: number }>();
 

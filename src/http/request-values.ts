@@ -15,7 +15,6 @@ const DAY = daysOf('[12]', '12|16|20|24|28');
 const CLOCK = String.raw`[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,12})?`;
 const OFFSET = '(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])';
 
-/** A day that exists. */
 export const DAY_PATTERN = `^${DAY}$`;
 
 /** A date and time with an offset. */
@@ -73,7 +72,6 @@ export const spokenText = (most: number) =>
       if (MARKUP.test(text)) context.addIssue(fault('invalid', 'must be plain text without markup'));
     });
 
-/** A switch in a query. */
 export const flag = (fallback: boolean) =>
   z
     .enum(['true', 'false'], 'must be true or false')

@@ -79,12 +79,10 @@ export const azureContainer = (url: string, folder: string, credential: TokenCre
       return size;
     },
 
-    /** Deletes a backup, if it exists. */
     delete: async (name: string): Promise<void> => {
       await asking(async () => blobOf(name).deleteIfExists());
     },
 
-    /** The bytes of a backup. */
     read: async (name: string): Promise<AsyncIterable<Buffer>> =>
       asking(async () => {
         const { readableStreamBody } = await blobOf(name).download();

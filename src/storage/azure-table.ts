@@ -177,10 +177,8 @@ const actionOf = (partitionKey: string, write: RowWrite): TransactionAction => {
   }
 };
 
-const answeredEtag = (kind: RowWrite['kind'], etag: string | undefined): string => {
-  if (kind === 'delete') return '';
-  return ownEtag(etag);
-};
+const answeredEtag = (kind: RowWrite['kind'], etag: string | undefined): string =>
+  kind === 'delete' ? '' : ownEtag(etag);
 
 /**
  * A copy of an ETag: the SDK cuts it out of the text of an answer, and V8 keeps that whole text for as long as a part of it is kept.
@@ -195,24 +193,19 @@ const ownEtag = (etag: unknown): string => {
 /** A text in a filter. The SDK's `odata` takes no name of a property. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-/** The names to select for some properties. */
 const selectOf = (select: readonly string[]): string[] => ['RowKey', ...select];
 
-/** Properties of the SDK and of OData that are not the row's own. */
-const isForeign = (name: string): boolean =>
-  name === 'partitionKey' || name === 'rowKey' || name === 'etag' || name.startsWith('odata.');
-
 const storedRow = (partitionKey: string, entity: Readonly<Record<string, unknown>>): StoredRow => {
-  const { rowKey } = entity;
+  const { partitionKey: _, rowKey, etag, ...others } = entity;
   if (typeof rowKey !== 'string') throw new StorageTrouble(0, { reason: 'no key' });
   const properties: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(entity)) {
+  for (const [name, value] of Object.entries(others)) {
     // Table Storage answers null for each selected property that a row lacks; Azurite leaves it out.
-    if (value === null || isForeign(name)) continue;
+    if (value === null || name.startsWith('odata.')) continue;
     // A copy of the bytes: small values are slices of a shared block, and a remembered slice would keep the whole block.
     properties[name] = value instanceof Uint8Array ? new Uint8Array(value) : value;
   }
-  return { partitionKey, rowKey, etag: ownEtag(entity['etag']), properties };
+  return { partitionKey, rowKey, etag: ownEtag(etag), properties };
 };
 
 const isCode = (error: unknown, status: number, ...codes: readonly string[]): boolean => {

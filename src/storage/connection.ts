@@ -1,6 +1,5 @@
 import type { KeyRange, RowWrite, StoredRow } from './row.ts';
 
-/** A page of rows. */
 export interface Page {
   /** Read together, in the order of their keys. */
   readonly rows: readonly StoredRow[];
@@ -26,32 +25,20 @@ export interface PageQuery extends Selection {
 
 /**
  * Single requests to one table: Table Storage by the SDK, or rows in memory. They are made once and throw the errors of this folder.
- * Deadlines, tries, the creation of the table and formats are the business of `Table`.
+ * Deadlines, tries, the creation of the table and formats are the business of `Table`, whose methods say what these do.
  */
 export interface TableConnection {
-  /** One row as of one write; undefined if it does not exist. @throws {TableMissing | StorageTrouble | RequestRefused} */
   get(partitionKey: string, rowKey: string, selection: Selection, signal: AbortSignal): Promise<StoredRow | undefined>;
-
-  /** One page of the rows of a key range. @throws {TableMissing | StorageTrouble | RequestRefused} */
   page(partitionKey: string, range: KeyRange, query: PageQuery, signal: AbortSignal): Promise<Page>;
-
-  /** The first partition with a row, from one key to before another; undefined: no partition. @throws {TableMissing | StorageTrouble | RequestRefused} */
   firstPartition(keys: KeyRange, signal: AbortSignal): Promise<string | undefined>;
+  transact(partitionKey: string, writes: readonly RowWrite[], signal: AbortSignal): Promise<readonly string[]>;
+
+  /** Creates the table; does nothing if it exists. */
+  create(signal: AbortSignal): Promise<void>;
 
   /**
    * Now, by the clock of storage: what its latest answer to a read said, aged by the steady clock of this process, in milliseconds since
    * 1970. Before any answer, by the clock of this process, which may be wrong.
    */
   now(): number;
-
-  /**
-   * Applies all writes or none.
-   *
-   * @returns the rows' new ETags in the order of the writes; an empty text for a deleted row
-   * @throws {WriteConflict | TableMissing | StorageTrouble | RequestRefused}
-   */
-  transact(partitionKey: string, writes: readonly RowWrite[], signal: AbortSignal): Promise<readonly string[]>;
-
-  /** Creates the table; does nothing if it exists. @throws {StorageTrouble | RequestRefused} */
-  create(signal: AbortSignal): Promise<void>;
 }

@@ -1,6 +1,5 @@
 // Every error of table storage that leaves this folder. The errors of the SDK stay inside: their messages and requests hold keys.
 
-/** The keys of a row. */
 export interface RowKeys {
   readonly partitionKey: string;
   readonly rowKey: string;
@@ -47,7 +46,6 @@ export class RequestRefused extends Error {
   }
 }
 
-/** The table does not exist. */
 export class TableMissing extends Error {
   override readonly name = 'TableMissing';
 
@@ -56,16 +54,23 @@ export class TableMissing extends Error {
   }
 }
 
-/** A row was written by a later version of the service, in a format that this version does not know: it would be misread. */
-export class LaterFormat extends Error implements RowKeys {
-  override readonly name = 'LaterFormat';
+class RowError extends Error implements RowKeys {
   readonly partitionKey: string;
   readonly rowKey: string;
 
-  constructor({ partitionKey, rowKey }: RowKeys, format: number, known: number) {
-    super(`row ${rowKey} of partition ${partitionKey} has format ${format}; this version knows formats up to ${known}`);
+  constructor({ partitionKey, rowKey }: RowKeys, problem: string, options?: ErrorOptions) {
+    super(`row ${rowKey} of partition ${partitionKey} ${problem}`, options);
     this.partitionKey = partitionKey;
     this.rowKey = rowKey;
+  }
+}
+
+/** A row was written by a later version of the service, in a format that this version does not know: it would be misread. */
+export class LaterFormat extends RowError {
+  override readonly name = 'LaterFormat';
+
+  constructor(row: RowKeys, format: number, known: number) {
+    super(row, `has format ${format}; this version knows formats up to ${known}`);
   }
 }
 
@@ -73,36 +78,26 @@ export class LaterFormat extends Error implements RowKeys {
  * A stored row does not hold what this service writes: it was changed from outside, or by a bug. Every reader of rows throws only
  * this for damage, to tell it from a failure of storage and from a bug.
  */
-export class DamagedRow extends Error implements RowKeys {
+export class DamagedRow extends RowError {
   override readonly name = 'DamagedRow';
-  readonly partitionKey: string;
-  readonly rowKey: string;
 
   /** @param damage the fault of the row, in words; no values of the row */
   constructor(partitionKey: string, rowKey: string, damage: string, options?: ErrorOptions) {
-    super(`row ${rowKey} of partition ${partitionKey} is damaged: ${damage}`, options);
-    this.partitionKey = partitionKey;
-    this.rowKey = rowKey;
+    super({ partitionKey, rowKey }, `is damaged: ${damage}`, options);
   }
 }
 
-/**
- * A key, a property or bytes of a row cannot be decoded. Functions that take a stored row catch it with {@link decodingRow}; callers
- * of a function that takes a key, properties or bytes do so themselves.
- */
+/** A key, a property or bytes of a row cannot be decoded. A function that takes a stored row catches it with {@link decodingRow}. */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
-/** Stored data cannot be decoded. */
-type Damage = DamagedRow | DecodeError;
-
 /** Whether an error says that stored data cannot be decoded. */
-export const isDamage = (error: unknown): error is Damage =>
+export const isDamage = (error: unknown): error is DamagedRow | DecodeError =>
   error instanceof DamagedRow || error instanceof DecodeError;
 
 /** What a function decodes; undefined if it cannot be decoded, which is told. */
-export const unlessDamaged = <Value>(decode: () => Value, tell?: (damage: Damage) => void): Value | undefined => {
+export const unlessDamaged = <Value>(decode: () => Value, tell?: (damage: Error) => void): Value | undefined => {
   try {
     return decode();
   } catch (error) {
@@ -112,11 +107,7 @@ export const unlessDamaged = <Value>(decode: () => Value, tell?: (damage: Damage
   }
 };
 
-/**
- * Decodes a row, or bytes that were read from it.
- *
- * @throws {DamagedRow} in place of a {@link DecodeError}
- */
+/** Decodes a row, or bytes that were read from it. @throws {DamagedRow} in place of a {@link DecodeError} */
 export const decodingRow = <Value>({ partitionKey, rowKey }: RowKeys, decode: () => Value): Value => {
   try {
     return decode();

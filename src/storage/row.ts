@@ -16,7 +16,6 @@ export type PropertyValue = string | number | boolean | Uint8Array | Date;
 /** Properties to write. Undefined properties are not stored. */
 export type NewProperties = Readonly<Record<string, PropertyValue | undefined>>;
 
-/** Any version of an existing row. */
 export const ANY_VERSION = '*';
 
 /**
@@ -46,7 +45,6 @@ export const writeOf = (
   kind: 'merge' | 'replace' = 'merge',
 ): StoringWrite => (etag === undefined ? { kind: 'insert', rowKey, properties } : { kind, rowKey, etag, properties });
 
-/** The most operations of an entity group transaction. */
 export const MAX_OPERATIONS = 100;
 
 /** Keys in the parts that each fit into one transaction. */

@@ -12,7 +12,6 @@ export interface Patience {
   readonly isAnyFormat?: boolean;
 }
 
-/** How a table is used. */
 export interface TableOptions extends Omit<Patience, 'isAnyFormat'> {
   /** The format of the rows that this version writes and knows. */
   readonly format: number;
@@ -90,6 +89,13 @@ export class Table {
     } while (continuation !== undefined);
   }
 
+  /** All rows of a key range; see {@link pages}. */
+  async all(partitionKey: string, range: KeyRange, query: WholeRange = {}): Promise<readonly StoredRow[]> {
+    const rows: StoredRow[] = [];
+    for await (const page of this.pages(partitionKey, range, query)) rows.push(...page);
+    return rows;
+  }
+
   /** The first partition with a row, from one key to before another; undefined: no partition. */
   async firstPartition(keys: KeyRange): Promise<string | undefined> {
     return this.#read({}, async (signal) => this.#connection.firstPartition(keys, signal));
@@ -98,13 +104,6 @@ export class Table {
   /** Now, by the clock of storage: see {@link TableConnection.now}. */
   now(): number {
     return this.#connection.now();
-  }
-
-  /** All rows of a key range; see {@link pages}. */
-  async all(partitionKey: string, range: KeyRange, query: WholeRange = {}): Promise<readonly StoredRow[]> {
-    const rows: StoredRow[] = [];
-    for await (const page of this.pages(partitionKey, range, query)) rows.push(...page);
-    return rows;
   }
 
   /**
@@ -119,16 +118,13 @@ export class Table {
     writes: readonly RowWrite[],
     { deadlineMs }: Pick<Patience, 'deadlineMs'> = {},
   ): Promise<readonly string[]> {
+    const { format } = this.#options;
     const sent = writes.map((write) =>
       write.kind === 'insert' || write.kind === 'replace'
-        ? { ...write, properties: this.#withFormat(write.properties) }
+        ? { ...write, properties: { ...write.properties, [FORMAT_PROPERTY]: format } }
         : write,
     );
-    try {
-      return await this.#request(deadlineMs, async (signal) => this.#connection.transact(partitionKey, sent, signal));
-    } catch (error) {
-      throw error instanceof TableMissing ? this.#missing(error) : error;
-    }
+    return this.#request(deadlineMs, async (signal) => this.#connection.transact(partitionKey, sent, signal));
   }
 
   /** Inserts one row; returns its ETag, or undefined if the row exists already. */
@@ -147,12 +143,7 @@ export class Table {
     }
   }
 
-  /**
-   * Deletes rows, all or none, of any version.
-   *
-   * @param rowKeys 1 to 100
-   * @throws {WriteConflict} if one of them is gone already: nothing was deleted
-   */
+  /** Deletes 1 to 100 rows of any version, all or none. @throws {WriteConflict} if one of them is gone already */
   async delete(partitionKey: string, rowKeys: readonly string[]): Promise<void> {
     await this.transact(
       partitionKey,
@@ -170,6 +161,13 @@ export class Table {
     }
   }
 
+  /** One without a format is read as damaged if it lacks what this format has. @throws {LaterFormat} */
+  checkFormat(row: RowKeys & Pick<StoredRow, 'properties'>): void {
+    const format = row.properties[FORMAT_PROPERTY];
+    const { format: known } = this.#options;
+    if (typeof format === 'number' && format > known) throw new LaterFormat(row, format, known);
+  }
+
   async #read<Answer>(
     { deadlineMs, tries = this.#options.tries }: Patience,
     request: (signal: AbortSignal) => Promise<Answer>,
@@ -178,10 +176,8 @@ export class Table {
       try {
         return await this.#request(deadlineMs, request);
       } catch (error) {
-        // The table was deleted while this process was using it: it is created again with the next try.
-        const trouble = error instanceof TableMissing ? this.#missing(error) : error;
-        if (!(trouble instanceof StorageTrouble) || tried >= tries) throw trouble;
-        const asked = Math.min(trouble.retryAfterMs, MOST_RETRY_AFTER_MS);
+        if (!(error instanceof StorageTrouble) || tried >= tries) throw error;
+        const asked = Math.min(error.retryAfterMs, MOST_RETRY_AFTER_MS);
         await wait(Math.max(asked, backoffMs(tried, 50, 1_000, this.#options.random)));
       }
     }
@@ -192,43 +188,29 @@ export class Table {
     deadlineMs = this.#options.deadlineMs,
     request: (signal: AbortSignal) => Promise<Answer>,
   ): Promise<Answer> {
-    await this.#create(deadlineMs);
+    if (this.#options.isCreated) await this.#create(deadlineMs);
     try {
       return await withinDeadline(deadlineMs, request);
     } catch (error) {
-      if (error instanceof TableMissing) this.#created = undefined;
-      throw error;
+      if (!(error instanceof TableMissing && this.#options.isCreated)) throw error;
+      // The table was deleted while this process was using it: it is created again with the next try.
+      this.#created = undefined;
+      throw new StorageTrouble(0, { reason: 'no table', cause: error });
     }
   }
 
   /** Creates the table, once a process. */
   async #create(deadlineMs: number): Promise<void> {
-    if (!this.#options.isCreated) return;
     this.#created ??= withinDeadline(deadlineMs, async (signal) => this.#connection.create(signal));
     try {
       await this.#created;
     } catch (error) {
-      this.#created = undefined;
       // An identity may be allowed to use the table and not to create one: the request itself shows that.
-      if (error instanceof RequestRefused && error.status === 403) this.#created = Promise.resolve();
-      else
-        throw error instanceof StorageTrouble ? error : new StorageTrouble(0, { reason: 'not created', cause: error });
+      const isForbidden = error instanceof RequestRefused && error.status === 403;
+      this.#created = isForbidden ? Promise.resolve() : undefined;
+      if (isForbidden) return;
+      throw error instanceof StorageTrouble ? error : new StorageTrouble(0, { reason: 'not created', cause: error });
     }
-  }
-
-  #missing(error: TableMissing): Error {
-    return this.#options.isCreated ? new StorageTrouble(0, { reason: 'no table', cause: error }) : error;
-  }
-
-  #withFormat(properties: NewProperties): NewProperties {
-    return { ...properties, [FORMAT_PROPERTY]: this.#options.format };
-  }
-
-  /** One without a format is read as damaged if it lacks what this format has. @throws {LaterFormat} */
-  checkFormat(row: RowKeys & Pick<StoredRow, 'properties'>): void {
-    const format = row.properties[FORMAT_PROPERTY];
-    const { format: known } = this.#options;
-    if (typeof format === 'number' && format > known) throw new LaterFormat(row, format, known);
   }
 }
 

@@ -1,19 +1,20 @@
-import { FORMAT } from '../../src/analytics/rows/format.ts';
-import type { TableConnection } from '../../src/storage/connection.ts';
-import { AzureTable } from '../../src/storage/azure-table.ts';
-import { TableClient } from '@azure/data-tables';
-import { inject } from 'vitest';
-
-import { dayOf } from '../../src/analytics/model/day.ts';
-import { shardPartition } from '../../src/analytics/rows/keys.ts';
+import { accuracyOf } from '../../src/analytics/model/accuracy.ts';
+import type { Counts, EventMessage, Facet } from '../../src/analytics/model/camera-event.ts';
+import { type Day, dayOf } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
-import type { RecorderOptions } from '../../src/analytics/record/recorder.ts';
+import type { Tally } from '../../src/analytics/model/tally.ts';
+import { Reader } from '../../src/analytics/read/reader.ts';
+import type { Outcome } from '../../src/analytics/record/batch.ts';
+import { Recorder, type RecorderOptions } from '../../src/analytics/record/recorder.ts';
+import { Days } from '../../src/analytics/rows/days.ts';
+import { FORMAT } from '../../src/analytics/rows/format.ts';
+import { shardPartition } from '../../src/analytics/rows/keys.ts';
+import type { Log } from '../../src/log.ts';
+import type { TableConnection } from '../../src/storage/connection.ts';
 import { DamagedRow } from '../../src/storage/errors.ts';
 import { Table } from '../../src/storage/table.ts';
-import type { Log } from '../../src/log.ts';
-import { ownTablesPrefix } from '../harness/app.ts';
 import { MemoryTable } from '../storage/memory-table.ts';
-import { CountingService } from './counting-service.ts';
+import type { Counted } from '../worlds/counting/counts.ts';
 import { DAY, Oracle, type PlainAnswer, plainAnswerOf, type PlainMessage, type Question } from './oracle.ts';
 
 /** The day of the tests of this folder: its first microsecond, its name, and the partition of its first shard. */
@@ -21,8 +22,9 @@ export const START = 20_778n * DAY;
 export const DATE = dayOf(instantFrom(START));
 export const SHARD = shardPartition(DATE, 0);
 export const WHOLE_DAY: Question = { start: START, end: START + DAY - 1n };
+export const [SECOND, MINUTE, HOUR] = [1_000_000n, 60_000_000n, 3_600_000_000n];
 
-/** A frame with smoke, or something else that is said about it. */
+/** A frame with smoke, or with other facets. */
 export const frame = (
   cameraId: string,
   eventId: string,
@@ -33,37 +35,101 @@ export const frame = (
 /** The numbers from 0 to less than a count. */
 export const all = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 
+export const bytes = (...values: readonly number[]): Uint8Array => Uint8Array.from(values);
+
 export const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+const facet = <Value>(value: Value, time: bigint): Facet<Value> => ({ value, time: instantFrom(time) });
+const counts = (categories: Readonly<Record<string, number>>): Counts => new Map(Object.entries(categories));
+
+/** The message as the recorder takes it. */
+export const toEventMessage = (message: PlainMessage): EventMessage => {
+  const { eventId, cameraId, ts, time, detections, reviewed, annotations } = message;
+  return {
+    eventId,
+    cameraId,
+    ts: instantFrom(ts),
+    facets: {
+      ...(detections && { detections: facet(counts(detections), time) }),
+      ...(reviewed !== undefined && { reviewed: facet(reviewed, time) }),
+      ...(annotations && { annotations: facet(counts(annotations), time) }),
+    },
+  };
+};
 
 /** How a process of a test works. */
 export interface ProcessOptions extends RecorderOptions {
   readonly log?: Log;
 }
 
-/** One process of the app that counts, and is asked by a test. */
-export class CountingProcess extends CountingService {
+/** The parts of one process of the app that count: its recorder and its readers. */
+export class CountingProcess {
+  readonly table: Table;
+  readonly days: Days;
+  readonly recorder: Recorder;
+  readonly reader: Reader;
+
   constructor(
-    connection: TableClient | TableConnection,
+    connection: TableConnection | Table,
     counterShards = 1,
     { log = SILENT, ...options }: ProcessOptions = {},
   ) {
-    const own = connection instanceof TableClient ? new AzureTable(() => connection) : connection;
     // A busy machine may hold a request up for longer than the service would wait.
-    super(new Table(own, { format: FORMAT, deadlineMs: 60_000 }), counterShards, log, options);
+    this.table =
+      connection instanceof Table ? connection : new Table(connection, { format: FORMAT, deadlineMs: 60_000 });
+    this.days = new Days(this.table, counterShards, log);
+    this.recorder = new Recorder(this.table, this.days, log, options);
+    this.reader = new Reader(this.table, this.days);
   }
 
-  /** Answers a question in the form of the oracle. */
+  /** Records messages; returns the outcome of each. */
+  async record(messages: readonly PlainMessage[]): Promise<readonly Outcome[]> {
+    return this.recorder.record(messages.map(toEventMessage));
+  }
+
+  /** The counts of a period, as in `GET /api/analytics`. */
+  async range({ start, end, cameraId }: Question): Promise<Counted> {
+    const period = { start: instantFrom(start), end: instantFrom(end) };
+    const { tally, activeCameras } = await this.reader.activity(period, cameraId);
+    return { counts: countsIn(tally), cameras: new Set(activeCameras) };
+  }
+
+  /** The same, in the form of the oracle. */
   async answer(question: Question): Promise<PlainAnswer> {
     return plainAnswerOf(await this.range(question));
   }
 
   /** What it answers about the whole day, and what it should once these messages are recorded. */
-  async answered(
-    messages: Iterable<PlainMessage>,
-  ): Promise<{ readonly is: PlainAnswer; readonly should: PlainAnswer }> {
+  async answered(messages: Iterable<PlainMessage>): Promise<Readonly<Record<'is' | 'should', PlainAnswer>>> {
     return { is: await this.answer(WHOLE_DAY), should: new Oracle(messages).answer(WHOLE_DAY) };
   }
+
+  /** How often the AI was right on a day, as `GET /api/analytics/accuracy` counts it. */
+  async accuracy(day: Day, cameraId?: string): Promise<ReadonlyMap<string, number>> {
+    const { tally } = await this.reader.accuracy(day, 1, cameraId);
+    const ofCategories = Array.from(tally.categories, ([category, own]) => {
+      const { flagged, confirmed, missed } = accuracyOf(own);
+      return Object.entries({ flagged, confirmed, missed }).map(
+        ([name, count]) => [`${name} ${category}`, count] as const,
+      );
+    });
+    return without0([['events', tally.events], ['reviewed', tally.reviewed], ...ofCategories.flat()]);
+  }
 }
+
+const without0 = (counted: readonly (readonly [string, number])[]): ReadonlyMap<string, number> =>
+  new Map(counted.filter(([, count]) => count !== 0));
+
+/** What a tally of the service counts. */
+export const countsIn = ({ events, reviewed, annotated, categories }: Tally): ReadonlyMap<string, number> =>
+  without0([
+    ...Object.entries({ events, reviewed, annotated }),
+    ...[...categories].flatMap(([category, own]): (readonly [string, number])[] => [
+      [`detected ${category}`, own.detections],
+      [`reviewed ${category}`, own.reviewed],
+      [`annotated ${category}`, own.annotations],
+    ]),
+  ]);
 
 /** A table in memory that belongs to one test. */
 export class MemoryStorage {
@@ -77,31 +143,12 @@ export class MemoryStorage {
   }
 }
 
-/** A table that belongs to one test, in the Azurite of the test run. */
-export class CountingStorage {
-  readonly #table = `${ownTablesPrefix()}analytics`;
-
-  /** A client of the SDK for it. */
-  client(): TableClient {
-    return TableClient.fromConnectionString(inject('tablesConnectionString'), this.#table, {
-      allowInsecureConnection: true,
-      retryOptions: { maxRetries: 0 },
-    });
-  }
-
-  /** A process with empty memory. */
-  process(counterShards = 1): CountingProcess {
-    return new CountingProcess(this.client(), counterShards);
-  }
-}
-
 /** The keys of the damaged row that a promise is rejected with; fails where it is anything else. */
 export const damagedRowOf = async (promise: Promise<unknown>): Promise<readonly [string, string]> => {
-  try {
-    await promise;
-  } catch (error) {
-    if (error instanceof DamagedRow) return [error.partitionKey, error.rowKey];
-    throw error;
-  }
-  throw new Error('nothing was rejected');
+  const error: unknown = await promise.then(
+    () => new Error('nothing was rejected'),
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof DamagedRow) return [error.partitionKey, error.rowKey];
+  throw error;
 };

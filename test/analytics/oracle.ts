@@ -36,44 +36,38 @@ export const DAY = 86_400_000_000n;
 const newer = <Value>(known: Known<Value> | undefined, value: Value | undefined, time: bigint) =>
   value === undefined || (known !== undefined && time <= known.time) ? known : { value, time };
 
-/** What the service must answer: counts all events again for every question. Shares no code with the service. */
+/** What the service must answer: sums all events again for each question. Shares no code with the service. */
 export class Oracle {
-  readonly #events = new Map<string, { readonly message: PlainMessage; readonly state: EventState } & Counted>();
+  readonly #events = new Map<string, PlainMessage & Counted & { readonly state: EventState }>();
 
-  /** @param messages that it is told at once */
-  constructor(messages: Iterable<PlainMessage> = []) {
-    for (const message of messages) this.tell(message);
-  }
-
-  /** Adds a message, in any order, also repeatedly. */
-  tell(message: PlainMessage): void {
-    const { cameraId, eventId, ts, time } = message;
-    const event = JSON.stringify([cameraId, eventId, String(ts)]);
-    const known = this.#events.get(event)?.state;
-    const detections = newer(known?.detections, message.detections, time);
-    const reviewed = newer(known?.reviewed, message.reviewed, time);
-    const annotations = newer(known?.annotations, message.annotations, time);
-    const state = {
-      ...(detections && { detections }),
-      ...(reviewed && { reviewed }),
-      ...(annotations && { annotations }),
-    };
-    this.#events.set(event, { message, state, counts: countsOf(state), cameras: new Set([cameraId]) });
+  /** @param messages in any order, some of them repeatedly */
+  constructor(messages: Iterable<PlainMessage>) {
+    for (const message of messages) {
+      const { cameraId, eventId, ts, time } = message;
+      const name = JSON.stringify([cameraId, eventId, String(ts)]);
+      const known = this.#events.get(name)?.state;
+      const detections = newer(known?.detections, message.detections, time);
+      const reviewed = newer(known?.reviewed, message.reviewed, time);
+      const annotations = newer(known?.annotations, message.annotations, time);
+      const state = {
+        ...(detections && { detections }),
+        ...(reviewed && { reviewed }),
+        ...(annotations && { annotations }),
+      };
+      this.#events.set(name, { ...message, state, counts: countsOf(state), cameras: new Set([cameraId]) });
+    }
   }
 
   /** Answers a question, event by event. */
   answer({ start, end, cameraId }: Question): PlainAnswer {
-    const asked: Counted[] = [];
-    for (const event of this.#events.values()) {
-      const { message } = event;
-      const isOfCamera = cameraId === undefined || message.cameraId === cameraId;
-      if (isOfCamera && message.ts >= start && message.ts <= end) asked.push(event);
-    }
+    const asked = [...this.#events.values()].filter(
+      (event) => event.ts >= start && event.ts <= end && (cameraId ?? event.cameraId) === event.cameraId,
+    );
     return plainAnswerOf(sumOf(asked));
   }
 }
 
-/** What was counted, in the form of an answer. */
+/** Counts, in the form of an answer. */
 export const plainAnswerOf = ({ counts, cameras }: Counted): PlainAnswer => {
   const perCategory = (kind: 'detected' | 'reviewed' | 'annotated'): Readonly<Record<string, number>> =>
     Object.fromEntries(

@@ -8,9 +8,8 @@ import {
   isOnThisMachine,
   localDefaults,
   mergeSettings,
-  misspelt,
+  nameWarnings,
   readSettingsFile,
-  unknownNames,
   withoutLocalParts,
 } from '../../infra/cli/start/local-settings.ts';
 import { readSettings } from '../../src/settings.ts';
@@ -69,14 +68,18 @@ it('a settings file gives its Values; one that is missing or wrong is named in t
   }
 });
 
-it.each([
-  ['DETECTION_CATEGORY', 'DETECTION_CATEGORIES'],
-  ['PHONES', 'PHONE'],
-  ['COUNTER_SHARD', 'COUNTER_SHARDS'],
-  ['service_name', 'SERVICE_NAME'],
-])('a name in the environment that looks like a misspelt setting is told: %s', (name, meant) => {
-  const environment = { [name]: 'x', SERVICE_NAME: 'A', HOME: '/', PATH: '/bin', CALLS: '1', LANGUAGE: 'en' };
-  expect(misspelt(environment)).toEqual([{ name, meant }]);
+it('an unknown name in a settings file, and a misspelt setting in the environment, get a warning', () => {
+  const host = { FUNCTIONS_WORKER_RUNTIME: 'node', AzureWebJobsStorage: '', WEBSITE_TIME_ZONE: 'UTC' };
+  const file = { ...host, SERVICE_NAME: 'A', OTHER: 'x' };
+  const close = { DETECTION_CATEGORY: 'x', PHONES: 'x', COUNTER_SHARD: '1', service_name: 'x' };
+  const environment = { ...close, ...host, SERVICE_NAME: 'A', HOME: '/', PATH: '/bin', CALLS: '1', LANGUAGE: 'en' };
+  expect(nameWarnings('own.json', file, environment)).toEqual([
+    'own.json has OTHER, which is no setting of this service.',
+    'DETECTION_CATEGORY is no setting of this service. Did you mean DETECTION_CATEGORIES?',
+    'PHONES is no setting of this service. Did you mean PHONE?',
+    'COUNTER_SHARD is no setting of this service. Did you mean COUNTER_SHARDS?',
+    'service_name is no setting of this service. Did you mean SERVICE_NAME?',
+  ]);
 });
 
 it.each([
@@ -88,11 +91,6 @@ it.each([
   [{}, true],
 ])('%j: the tables are on this machine: %s', (settings, expected) => {
   expect(isOnThisMachine(settings)).toBe(expected);
-});
-
-it('a settings file may have settings of the Functions host; a name that nobody knows is told', () => {
-  const host = { FUNCTIONS_WORKER_RUNTIME: 'node', AzureWebJobsStorage: '', WEBSITE_TIME_ZONE: 'UTC' };
-  expect(unknownNames({ ...host, SERVICE_NAME: 'A', DETECTION_CATEGORYS: 'fire' })).toEqual(['DETECTION_CATEGORYS']);
 });
 
 /** A storage on a port. */
@@ -117,7 +115,7 @@ it.each([
   [{ ...ENDPOINT, ...on(1) }, undefined, 'TABLES_ENDPOINT cannot be set together with TABLES_CONNECTION_STRING'],
   [{ TABLES_CONNECTION_STRING: 'secret' }, undefined, /^TABLES_CONNECTION_STRING is not a storage connection string/],
   [{}, undefined, 'There is no local run on port 7071'],
-  [{}, {}, 'The local run on port 7071 uses a storage that is named in its environment.'],
+  [{}, {}, 'The local run on port 7071 uses a storage that its own environment names.'],
 ])('exactly one valid setting names it, which is not so of %j with the run %j', (environment, run, complaint) => {
   expect(storageFrom(ENDPOINT, on(2), 7071, RUN).connection).toEqual({ endpoint: ENDPOINT.TABLES_ENDPOINT });
   expect(() => storageFrom(environment, {}, 7071, run)).toThrow(complaint);

@@ -1,113 +1,158 @@
-import { writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it, type TestContext } from 'vitest';
 
-import { announcement, demoCommand } from '../../infra/cli/start/announcement.ts';
 import { chosenStorage } from '../../infra/cli/chosen-storage.ts';
 import { believableDay } from '../../infra/cli/demo/day.ts';
 import { demo } from '../../infra/cli/demo/steps.ts';
-import { freePort } from '../../infra/emulators/free-port.ts';
+import { announcement, demoCommand } from '../../infra/cli/start/announcement.ts';
 import { startLocalRun } from '../../infra/cli/start/local-run.ts';
+import { freePort, portIsFree } from '../../infra/emulators/free-port.ts';
 import { ownDirectory } from '../harness/own-directory.ts';
 import { until } from '../harness/until.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
-import { startProgram } from './send/running.ts';
-import { bareEnvironment, NO_SETTINGS, npmStart } from './npm-start.ts';
+import { ROOT } from '../docs/markdown.ts';
+import { bareEnvironment, NO_SETTINGS } from './running.ts';
 
-const START = fileURLToPath(new URL('../../infra/cli/start.ts', import.meta.url));
+const OPTIONS = { settings: NO_SETTINGS, lines: 2, 'verify-callbacks': false };
+const DATE = '2026-03-14';
+/** Long enough for listening to begin, which runs while the message is spoken. */
+const PACE = { ringMs: 50, eventMs: 10, speakMs: 500 };
+
+/** Starts a local run with the bundle of the tests. */
+const startRun = async (
+  options: Partial<Parameters<typeof startLocalRun>[0]> = {},
+  environment: NodeJS.ProcessEnv = {},
+  print: (line: string) => void = () => undefined,
+) => {
+  const port = await freePort();
+  const parts = { pace: PACE, bundle: inject('bundles').debug };
+  return startLocalRun({ ...OPTIONS, port, ...options }, { ...bareEnvironment(), ...environment }, print, parts);
+};
 
 /** Posts JSON to a local run. */
-const post = (port: number, path: string, body: unknown): Promise<Response> =>
-  fetch(`http://localhost:${port}/api/${path}`, {
+const post = (url: string, path: string, body: unknown): Promise<Response> =>
+  fetch(`${url}/api/${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
 
 /** CallConnected as a person posts it, without a token. */
-const callbackByHand = (port: number): Promise<Response> => {
+const callbackByHand = async (url: string): Promise<number> => {
   const data = { callConnectionId: '11111111-2222-4333-8444-555555555555' };
   const type = 'Microsoft.Communication.CallConnected';
-  return post(port, 'CustomCallback', [{ specversion: '1.0', id: '1', source: 'by-hand', type, data }]);
+  return (await post(url, 'CustomCallback', [{ specversion: '1.0', id: '1', source: 'by-hand', type, data }])).status;
 };
 
-const dayOf = async (port: number, date: string): Promise<unknown> =>
-  (await fetch(`http://localhost:${port}/api/analytics/day?date=${date}`)).json();
+/** Runs a command of npm in a process group, as a terminal does. The group ends with the test. */
+const inTerminal = (test: TestContext, args: readonly string[], environment: NodeJS.ProcessEnv = {}) => {
+  const child = spawn('npm', args, {
+    cwd: ROOT,
+    env: { ...bareEnvironment(), ...environment },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  }
+  const signalAll = (signal: NodeJS.Signals): void => {
+    try {
+      process.kill(-(child.pid ?? 0), signal);
+    } catch {
+      // All of it has ended.
+    }
+  };
+  test.onTestFinished(() => signalAll('SIGKILL'));
+  return { child, output: () => output, signalAll };
+};
 
-const options = { settings: NO_SETTINGS, lines: 2, 'verify-callbacks': false };
+// Windows has no process groups to send Ctrl-C to.
+const isWindows = process.platform === 'win32';
+const isLinux = process.platform === 'linux';
 
-// They wait for calls most of the time. Windows has no process groups to send Ctrl-C to.
-describe.concurrent('runs side by side', () => {
-  it.skipIf(process.platform === 'win32')(
-    'npm start runs the whole service with what its options say; Ctrl-C and SIGTERM to npx alone leave nothing; --data keeps the tables',
+// They wait for calls most of the time.
+describe.concurrent('npm start', () => {
+  it.skipIf(isWindows)(
+    'runs the whole service with what its options say, keeps the tables of --data, and leaves nothing after Ctrl-C',
     async (test) => {
-      const dataDir = ownDirectory(test);
+      const data = ownDirectory(test);
       const port = await freePort();
-      const args = ['--port', `${port}`, '--data', dataDir, '--lines', '1', '--verify-callbacks'];
-      // More than the simulated phone has: the service is refused.
-      const first = npmStart(test, args, { CALLS_AT_ONCE: '3' });
-      await first.untilReady();
-      const refused = startProgram(
-        process.execPath,
-        ['--import', import.meta.resolve('tsx'), START, '--port', `${port}`],
-        { environment: bareEnvironment() },
-        test,
-      );
-      const event = cloudEvent({ data: { ts_utc: '2026-03-14T08:00:00Z', detections: { smoke: 2 } } });
-      expect((await post(port, 'events', event)).status).toBe(200);
-      expect(first.output()).not.toContain('callbacks are not verified');
-      expect((await callbackByHand(port)).status).toBe(401);
-      await post(port, 'test-call', ['+12065550100', '+12065551100']);
-      await until(() => /\[phone\] \+1206555\d100 hears: /.test(first.output()), 'somebody hears it');
-      await until(
-        () => /\[phone\] \+1206555\d100: no line is free/.test(first.output()),
-        'the other one finds no line',
-      );
-      const said = expect.stringMatching(new RegExp(`^Port ${port} is in use\\.(?![^]*\\n\\s+at )`));
-      expect(await refused.ended).toMatchObject({ code: 1, said });
-      first.ctrlC();
-      await first.untilNothingIsLeft();
-      // What the last process wrote may arrive after its end.
-      await until(() => first.output().includes('Everything has stopped.'), 'it says so');
+      const url = `http://localhost:${port}`;
+      const own = ['--port', `${port}`, '--data', data, '--lines', '1', '--verify-callbacks'];
+      const args = ['start', '--', '--settings', NO_SETTINGS, ...own];
+      // More lines than the simulated phone has: the service is refused.
+      const { child, output, signalAll } = inTerminal(test, args, { CALLS_AT_ONCE: '3' });
+      await until(() => child.exitCode !== null || output().includes('The service runs on'), 'npm start is ready');
+      expect(output()).toContain(`Open ${url}/api/dashboard in a browser.`);
+      const event = cloudEvent({ data: { event_id: 'event-of-the-first-run' } });
+      expect((await post(url, 'events', event)).status).toBe(200);
+      expect(await callbackByHand(url)).toBe(401);
+      expect(output()).not.toContain('callbacks are not verified');
+      await post(url, 'test-call', ['+12065550100', '+12065551100']);
+      await until(() => /\[phone\] \+1206555\d100 hears: /.test(output()), 'a callee hears it');
+      await until(() => /\[phone\] \+1206555\d100: no line is free/.test(output()), 'the other finds no line');
+      await expect(startRun({ port })).rejects.toThrow(new RegExp(`^Port ${port} is in use\\.`));
+      await expect(startRun({ data })).rejects.toThrow(/ is in use by the process \d+\./);
 
-      const second = npmStart(test, ['--port', `${port}`, '--data', dataDir], { PHONE: 'off' }, true);
-      await second.untilReady();
-      expect(second.output()).toContain('phone   off (PHONE=off): nobody is phoned');
-      expect(await dayOf(port, '2026-03-14')).toMatchObject({ total_events: 1, counts_per_category: { smoke: 2 } });
-      second.signal('SIGTERM');
-      await second.untilNothingIsLeft();
+      const ports = new Set(
+        [...output().matchAll(/(?:127\.0\.0\.1|localhost):(\d+)/g)].map(([, used]) => Number(used)),
+      );
+      signalAll('SIGINT');
+      await until(async () => !(await Promise.all([...ports].map(portIsFree))).includes(false), 'nothing is left');
+      // The last output may arrive after the end of its process.
+      await until(() => output().includes('Everything has stopped.'), 'it says so');
+
+      expect(await readdir(data)).not.toContain('npm-start.pid');
+      expect(await readFile(join(data, '__azurite_db_table__.json'), 'utf8')).toContain('event-of-the-first-run');
     },
   );
 
-  it('a local run has all that the demo shows: a day that the endpoints confirm, and calls; it says which part ended by itself', async ({
-    onTestFinished,
-  }) => {
-    const port = await freePort();
-    const printed: string[] = [];
-    const environment = { ...bareEnvironment(), CALL_ATTEMPTS: '1' };
-    // Long enough for the start of listening, which runs beside the message.
-    const parts = { pace: { ringMs: 50, eventMs: 10, speakMs: 1_500 }, bundle: inject('bundles').debug };
-    const run = await startLocalRun({ ...options, port }, environment, (line) => printed.push(line), parts);
-    onTestFinished(() => run.stop());
+  it.skipIf(isWindows)('ends if only the npx that started it is ended', async (test) => {
+    const script = join(ownDirectory(test), 'watch.mts');
+    const module = join(ROOT, 'infra/cli/stop-request.ts');
+    const lines = [
+      `import { watchForStop } from ${JSON.stringify(module)};`,
+      `const { asked } = watchForStop();`,
+      `setTimeout(() => console.log('timeout'), 60_000);`,
+      `console.log('watching');`,
+      `await asked;`,
+      `console.log('asked');`,
+      `process.exit();`,
+    ];
+    await writeFile(script, lines.join('\n'));
+    // The script is no child of npx: a shell stands in between.
+    const command = `true; ${process.execPath} --import tsx ${script}; true`;
+    const { child, output } = inTerminal(test, ['exec', '-c', command]);
+    await until(() => output().includes('watching'), 'the script watches');
+    child.kill('SIGTERM');
+    await expect.poll(output).toMatch(/asked\n$/);
+  });
 
-    // Nobody set a check: anybody may post a callback, and one warning says so.
+  it('has all that the demo shows: a day that the endpoints confirm, and calls; it names the part that ended', async (test) => {
+    const printed: string[] = [];
+    const run = await startRun({}, { CALL_ATTEMPTS: '1' }, (line) => printed.push(line));
+    test.onTestFinished(() => run.stop());
+
+    // No setting verifies callbacks: every caller may post them, and one warning says so.
     const warnings = () => printed.filter((line) => line.includes('callbacks are not verified'));
     await until(() => warnings().length > 0, 'it warns');
     expect(warnings()).toHaveLength(1);
-    expect((await callbackByHand(port)).status).toBe(200);
+    expect(await callbackByHand(run.url)).toBe(200);
     const refused = 'refused: POST /calling/callConnections/11111111-2222-4333-8444-555555555555:play';
     await until(() => printed.some((line) => line.includes(refused)), 'the simulator says so');
 
-    const date = '2026-03-14';
-    const end = Date.parse(`${date}T02:00:00Z`);
+    const end = Date.parse(`${DATE}T00:20:00Z`);
     const lines: string[] = [];
-    await demo({ url: new URL(run.url), date }, end, (text) => lines.push(text));
+    await demo({ url: new URL(run.url), date: DATE }, end, (text) => lines.push(text));
     const told = lines.join('\n');
-    const frames = new Set(believableDay(date, end).map(({ data }) => data.event_id)).size;
-    expect(await dayOf(port, date)).toMatchObject({ total_events: frames, active_cameras: 20 });
-    expect(told).toMatch(new RegExp(`camera frames +${frames.toLocaleString('en-GB')}\n`));
+    const frames = new Set(believableDay(DATE, end).map(({ data }) => data.event_id)).size;
+    const day = await fetch(`${run.url}/api/analytics/day?date=${DATE}`);
+    expect(await day.json()).toMatchObject({ total_events: frames, active_cameras: 20 });
+    expect(told).toMatch(new RegExp(`camera frames +${frames}\n`));
     expect(told).toMatch(/callee hears +You've received a new Alert from Wildfire Watch\. Custom Alert/);
     expect(told).toContain('CallDisconnected');
     const state = told.slice(told.lastIndexOf('GET /api/notifications/'));
@@ -115,82 +160,73 @@ describe.concurrent('runs side by side', () => {
     expect(words.join(' ')).toMatch(/^completed not_reached no_answer confirmed confirmed stopped\b/);
     expect(told).toContain('ContinuousDtmfRecognitionToneReceived → 200');
 
-    // So the audit finds the run's storage by its port.
+    // The audit finds the run's storage by its port.
     const connection = { connectionString: run.azurite?.connectionString };
+    const port = Number(new URL(run.url).port);
     expect(await chosenStorage(port, NO_SETTINGS)).toEqual({ connection, prefix: '' });
 
     run.azurite?.kill();
     expect(await run.partLost).toBe('Azurite ended by SIGKILL');
   });
 
-  it('a local run names each wrong setting once', async () => {
-    const told: string[] = [];
+  it('names each wrong setting once', async () => {
     const wrong = { COUNTER_SHARDS: '65', ACS_RESOURCE_ID: 'my-acs' };
-    const environment = { ...bareEnvironment(), TABLES_CONNECTION_STRING: inject('tablesConnectionString'), ...wrong };
-    const print = (line: string) => told.push(line);
-    const parts = { bundle: inject('bundles').debug };
-    const starting = startLocalRun({ ...options, port: await freePort() }, environment, print, parts);
-    told.push(await starting.then(() => 'It has started.', String));
+    const tables = { TABLES_CONNECTION_STRING: inject('tablesConnectionString') };
+    const told: string[] = [];
+    await startRun({}, { ...tables, ...wrong }, (line) => told.push(line)).catch((error) => told.push(String(error)));
     expect(told.join('\n').match(/COUNTER_SHARDS: must be a whole number from 1 to 64/g)).toHaveLength(1);
     expect(told.join('\n').match(/ACS_RESOURCE_ID: must be a GUID/g)).toHaveLength(1);
   });
 });
 
-/** Starts a local run on a folder. */
-const startingOn = async (data: string) =>
-  startLocalRun({ ...options, port: await freePort(), data }, bareEnvironment(), () => undefined, {
-    bundle: inject('bundles').debug,
-  });
+const real = { TABLES_ENDPOINT: 'https://a.table.core.windows.net' };
+const acs = { ACS_CONNECTION_STRING: 'endpoint=https://acs.invalid/;accesskey=dGVzdA==' };
 
-describe('a local run', () => {
-  it('says which real services it uses', () => {
-    const settings = { TABLES_ENDPOINT: 'https://a.example', ACS_CONNECTION_STRING: 'endpoint=https://b.example' };
-    const parts = { azurite: undefined, simulator: undefined, partLost: Promise.resolve(''), kill: () => undefined };
-    const run = {
-      ...parts,
-      url: 'http://localhost:7071',
-      settings,
-      settingsFile: 'own.json',
-      warnings: ['Mind.'],
-      stop: async () => undefined,
-    };
-    const said = announcement(run, { ...options, port: 7071 }, 1);
-    expect(said).toContain('tables  the storage that TABLES_ENDPOINT names');
-    expect(said).toContain('phone   the ACS that ACS_CONNECTION_STRING names: real calls');
-    expect(said).toContain('settings from the environment and own.json');
-    expect(said).toContain('Warning: Mind.');
-  });
+it.each([
+  ['a real table with the simulated phone', {}, real, /^The tables belong to a real service.* Set PHONE=off/],
+  ['real calls without an address for callbacks', {}, acs, /^Calls would be real.* Set CALLBACK_BASE_URL to a public/],
+  [
+    'real calls with its own address',
+    {},
+    { ...acs, CALLBACK_BASE_URL: 'http://localhost:7071' },
+    /^Calls would be real/,
+  ],
+  ['a folder below a file', { data: join(NO_SETTINGS, 'x') }, {}, /^--data .*x cannot be written \(ENOTDIR\)\.$/],
+  // Node's own way to make folders never ends there.
+  [
+    'a folder in /proc',
+    { data: isLinux ? '/proc/x' : join(NO_SETTINGS, 'x') },
+    {},
+    / cannot be written \(ENO(ENT|TDIR)\)/,
+  ],
+])('npm start refuses %s', async (_, options, environment, complaint) => {
+  await expect(startRun(options, environment)).rejects.toThrow(complaint);
+});
 
-  it.each([
-    ['/usr/bin/node', 'npm run demo'],
-    ['/home/ada/.npm/_npx/38/node_modules/node/bin/node', 'npx -y -p node@24 -c "npm run demo"'],
-  ])('run by %s, prints a demo command that works in another terminal', (node, command) => {
-    expect(demoCommand('npm run demo', node)).toBe(command);
-  });
+it('npm start says which real services it uses', () => {
+  const run = {
+    url: 'http://localhost:7071',
+    settings: { ...real, ...acs },
+    settingsFile: 'own.json',
+    warnings: ['Mind.'],
+    azurite: undefined,
+    simulator: undefined,
+    partLost: Promise.resolve(''),
+    stop: async () => undefined,
+    kill: () => undefined,
+  };
+  const said = announcement(run, { ...OPTIONS, port: 7071 }, 1);
+  expect(said).toContain('tables  the storage that TABLES_ENDPOINT names');
+  expect(said).toContain('phone   the ACS that ACS_CONNECTION_STRING names: real calls');
+  expect(said).toContain('settings from the environment and own.json');
+  expect(said).toContain('Warning: Mind.');
+  const off = announcement({ ...run, settings: { PHONE: 'off' } }, { ...OPTIONS, port: 7071 }, 1);
+  expect(off).toContain('phone   off (PHONE=off): the service phones no person');
+});
 
-  it('refuses a folder that another run has, or that cannot be written, at once', async () => {
-    const data = ownDirectory();
-    await writeFile(join(data, 'npm-start.pid'), `${process.ppid}`);
-    await expect(startingOn(data)).rejects.toThrow(`--data ${data} is in use by the process ${process.ppid}.`);
-    await expect(startingOn(join(data, 'npm-start.pid', 'x'))).rejects.toThrow('cannot be written (ENOTDIR).');
-  });
-
-  it.runIf(process.platform === 'linux')('refuses at once a folder in which nothing can be made', async () => {
-    await expect(startingOn('/proc/x')).rejects.toThrow('--data /proc/x cannot be written (ENOENT).');
-  });
-
-  it('refuses a real table together with a simulated phone', async () => {
-    const environment = { ...bareEnvironment(), TABLES_ENDPOINT: 'https://a.table.core.windows.net' };
-    const starting = startLocalRun({ ...options, port: await freePort() }, environment, () => undefined);
-    await expect(starting).rejects.toThrow(/^The tables belong to a real service.* Set PHONE=off/);
-  });
-
-  it('does not start if calls were real and nobody would hear anything', async () => {
-    const acs = { ACS_CONNECTION_STRING: 'endpoint=https://acs.invalid/;accesskey=dGVzdA==' };
-    for (const own of [acs, { ...acs, CALLBACK_BASE_URL: 'http://localhost:7071' }]) {
-      const environment = { ...bareEnvironment(), ...own };
-      const starting = startLocalRun({ ...options, port: await freePort() }, environment, () => undefined);
-      await expect(starting).rejects.toThrow(/^Calls would be real.* Set CALLBACK_BASE_URL to a public https address/);
-    }
-  });
+it.each([
+  ['/usr/bin/node', 'npm run demo'],
+  ['/home/ada/.npm/_npx/38/node_modules/node/bin/node', 'npx -y -p node@24 -c "npm run demo"'],
+])('npm start, run by %s, prints a demo command that works in another terminal', (node, command) => {
+  expect(demoCommand('npm run demo', node)).toBe(command);
 });

@@ -6,11 +6,10 @@ import { z } from 'zod';
 
 import { BICEP_FOLDER, bicepFile, descendants, propertiesOf } from './bicep-files.ts';
 
-/** A query, and where it is. */
 interface Query {
   readonly name: string;
   readonly text: string;
-  /** The column that an alert takes as its dimension; undefined if it takes none. */
+  /** The column that an alert splits by; empty: none. */
   readonly dimension?: string | undefined;
 }
 
@@ -26,7 +25,7 @@ const TABLES: Readonly<Record<string, string>> = {
   _LogOperation: '(TimeGenerated: datetime, Category: string, Operation: string, Level: string, Detail: string)',
 };
 
-/** What is used of Microsoft's own language service, which the portal uses as well. */
+/** The used parts of Microsoft's own language service for queries, which the portal uses as well. */
 interface Kusto {
   readonly Language: {
     readonly Symbols: {
@@ -35,14 +34,12 @@ interface Kusto {
     };
     readonly GlobalState: { readonly Default: { WithDatabase(database: unknown): unknown } };
     readonly KustoCode: {
-      ParseAndAnalyze(query: string, state: unknown): { GetDiagnostics(): Diagnostics };
+      ParseAndAnalyze(
+        query: string,
+        state: unknown,
+      ): { GetDiagnostics(): { readonly Count: number; getItem(index: number): { readonly Message: string } } };
     };
   };
-}
-
-interface Diagnostics {
-  readonly Count: number;
-  getItem(index: number): { readonly Message: string };
 }
 
 // It is made of scripts that leave a global.
@@ -57,7 +54,7 @@ const state = Language.GlobalState.Default.WithDatabase(
   ),
 );
 
-/** What is wrong with a query: its syntax, a column or a function that does not exist, a type that does not fit. */
+/** Faults of a query: its syntax, an unknown column or function, a wrong type. */
 const objectionsTo = (query: string): readonly string[] => {
   const found = Language.KustoCode.ParseAndAnalyze(query, state).GetDiagnostics();
   return Array.from({ length: found.Count }, (_, index) => found.getItem(index).Message);
@@ -71,7 +68,7 @@ const alertQueries: readonly Query[] = descendants(alerts.root)
   .map((object) => new Map(propertiesOf(object).map(({ key, value }) => [key, value.text.replaceAll(/^'+|'+$/g, '')])))
   .flatMap((rule) => {
     const [name, text, dimension] = ['name', 'query', 'dimension'].map((key) => rule.get(key));
-    // Without a dimension it is the resource of all rules, whose properties are those of one of them.
+    // An object without a dimension is the resource of all rules, with the properties of one rule.
     return name === undefined || text === undefined || dimension === undefined ? [] : [{ name, text, dimension }];
   });
 
@@ -83,7 +80,7 @@ const workbookQueries: readonly Query[] = workbookSchema
   .parse(JSON.parse(readFileSync(new URL('workbook.json', BICEP_FOLDER), 'utf8')))
   .items.flatMap(({ content: { title, query } }) => (query === undefined ? [] : [{ name: title, text: query }]));
 
-/** The queries of infra/azure/README.md: those of a block are apart by empty lines, each with a comment that names it. */
+/** The queries of infra/azure/README.md: empty lines separate the queries of a block, and a comment names each. */
 const readmeQueries: readonly Query[] = [
   ...readFileSync(new URL('README.md', BICEP_FOLDER), 'utf8').matchAll(/```kusto\n(.*?)```/gs),
 ].flatMap(([, block = '']) =>
@@ -106,7 +103,7 @@ it.each([
   expect(objectionsTo(query).join('\n')).toMatch(objection);
 });
 
-it('every alert has a query, and none asks for what is sampled: requests, which anybody may send, and exceptions, which anybody may cause', () => {
+it('every alert has a query, and no alert asks for sampled tables: outsiders can cause requests and exceptions', () => {
   expect(alertQueries).toHaveLength([...alerts.text.matchAll(/^ {4}query: /gm)].length);
   expect(alertQueries.filter(({ text }) => /\b(requests|exceptions)\b/.test(text))).toEqual([]);
 });
@@ -117,7 +114,7 @@ const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .map((path) => readFileSync(new URL(path, root), 'utf8'))
   .join('\n');
 
-/** What the queries compare a column with: the names of log events, for the column `event`. */
+/** The texts that the queries compare a column with. */
 const comparedWith = (column: string): readonly string[] =>
   queries.flatMap(({ text }) =>
     [...text.matchAll(new RegExp(`\\b${column}\\)? (?:==|!=|in|!in) \\(?((?:"[^"]+"(?:, )?)+)`, 'g'))].flatMap(

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 
 import { ownDirectory } from '../harness/own-directory.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
-import { ScriptedService } from '../cli/send/scripted-service.ts';
+import { ScriptedService } from '../cli/scripted-service.ts';
 import { MAX_EVENTS_BYTES } from '../../src/http/event-batch.ts';
 import { isHere } from './is-here.ts';
 import { ROOT } from './markdown.ts';

@@ -3,22 +3,27 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import GithubSlugger from 'github-slugger';
-import { marked, type Token } from 'marked';
+import remarkGfm from 'remark-gfm';
+import remarkParse from 'remark-parse';
+import { unified } from 'unified';
+import { visit } from 'unist-util-visit';
 
 /** The folder of the repository, with a slash at its end. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** What the tests look at in a Markdown file. */
+/** The parts of a Markdown file that the tests look at. */
 export interface MarkdownFile {
   readonly text: string;
   /** The targets of all links and pictures, of Markdown and of HTML, as they are written. */
   readonly links: readonly string[];
   /** The anchors that GitHub gives to its headings. */
   readonly anchors: ReadonlySet<string>;
-  /** The rows of its tables without their headers, by the heading above; plain text without marks for code or emphasis. */
+  /** The rows of the first table below a heading, without the table's head; plain text. */
   readonly tables: ReadonlyMap<string, readonly (readonly string[])[]>;
-  /** The content of all `code` inside text; no code blocks. */
+  /** Every `code` in a text. */
   readonly code: readonly string[];
+  /** The code blocks, with their language. */
+  readonly blocks: readonly { readonly language: string; readonly text: string }[];
 }
 
 const NOT_OURS = new Set(['node_modules', '.git', 'dist', 'package', 'coverage']);
@@ -32,64 +37,57 @@ export const markdownPaths = (): readonly string[] =>
 /** The text of a file of the repository. */
 export const readText = (path: string): string => readFileSync(`${ROOT}${path}`, 'utf8');
 
-/** A Markdown file of the repository. */
-export const readMarkdown = (path: string): MarkdownFile => parseMarkdown(readText(path));
+const markdown = unified().use(remarkParse).use(remarkGfm);
+type Node = ReturnType<typeof markdown.parse>['children'][number];
 
-/** Markdown text → what the tests look at in it. */
-export const parseMarkdown = (text: string): MarkdownFile => {
-  const slugger = new GithubSlugger();
-  const links: string[] = [];
-  const anchors = new Set<string>();
-  const tables = new Map<string, readonly (readonly string[])[]>();
-  const code: string[] = [];
-  let heading = '';
-  // It answers promises only where the callback does.
-  void marked.walkTokens(marked.lexer(text), (token) => {
-    switch (token.type) {
-      case 'heading':
-        heading = plainText(token);
-        anchors.add(slugger.slug(heading));
-        break;
-      case 'link':
-      case 'image':
-        if ('href' in token && typeof token.href === 'string') links.push(token.href);
-        break;
-      case 'html':
-        for (const [, target = ''] of token.raw.matchAll(/\b(?:href|src)="([^"]*)"/g)) links.push(target);
-        break;
-      case 'codespan':
-        code.push(plainText(token));
-        break;
-      case 'table':
-        if (isTable(token) && !tables.has(heading))
-          tables.set(
-            heading,
-            token.rows.map((row) => row.map(cellText)),
-          );
-        break;
-    }
+/** The text of a node, without marks of Markdown and without HTML. */
+const textOf = (node: Node): string => {
+  let text = '';
+  visit(node, (part) => {
+    if (part.type === 'text' || part.type === 'inlineCode') text += part.value;
   });
-  return { text, links, anchors, tables, code };
+  return text;
 };
 
-interface Cell {
-  readonly tokens: readonly Token[];
-}
+const parsed = new Map<string, MarkdownFile>();
 
-const isTable = (token: Token): token is Token & { readonly rows: readonly (readonly Cell[])[] } => 'rows' in token;
+/** A Markdown file of the repository, parsed once. */
+export const readMarkdown = (path: string): MarkdownFile => {
+  const file = parsed.get(path) ?? parseMarkdown(readText(path));
+  parsed.set(path, file);
+  return file;
+};
 
-const cellText = (cell: Cell): string => cell.tokens.map(plainText).join('');
-
-const plainText = (token: Token): string => {
-  if (token.type === 'html') return '';
-  if ('tokens' in token && token.tokens !== undefined) return token.tokens.map(plainText).join('');
-  return 'text' in token && typeof token.text === 'string' ? token.text : '';
+const parseMarkdown = (text: string): MarkdownFile => {
+  const slugger = new GithubSlugger();
+  const [links, code]: [string[], string[]] = [[], []];
+  const blocks: { language: string; text: string }[] = [];
+  const anchors = new Set<string>();
+  const tables = new Map<string, readonly (readonly string[])[]>();
+  let heading = '';
+  visit(markdown.parse(text), (node) => {
+    if (node.type === 'heading') {
+      heading = textOf(node);
+      anchors.add(slugger.slug(heading));
+    } else if (node.type === 'link' || node.type === 'image') links.push(node.url);
+    else if (node.type === 'html') {
+      for (const [, target = ''] of node.value.matchAll(/\b(?:href|src)="([^"]*)"/g)) links.push(target);
+    } else if (node.type === 'inlineCode') code.push(node.value);
+    else if (node.type === 'code') blocks.push({ language: node.lang ?? '', text: node.value });
+    else if (node.type === 'table' && !tables.has(heading)) {
+      tables.set(
+        heading,
+        node.children.slice(1).map((row) => row.children.map(textOf)),
+      );
+    }
+  });
+  return { text, links, anchors, tables, code, blocks };
 };
 
 /**
  * The table below a heading of a Markdown file of the repository.
  *
- * @throws {Error} where the file has no such table
+ * @throws {Error} if the file has no such table
  */
 export const tableOf = (path: string, heading: string): readonly (readonly string[])[] => {
   const rows = readMarkdown(path).tables.get(heading);
@@ -99,6 +97,4 @@ export const tableOf = (path: string, heading: string): readonly (readonly strin
 
 /** The code blocks of a Markdown file of the repository, in one language. */
 export const codeBlocksOf = (path: string, language: string): readonly string[] =>
-  marked
-    .lexer(readText(path))
-    .flatMap((token) => (token.type === 'code' && token['lang'] === language ? [String(token['text'])] : []));
+  readMarkdown(path).blocks.flatMap((block) => (block.language === language ? [block.text] : []));

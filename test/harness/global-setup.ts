@@ -9,11 +9,9 @@ import { startAzurite } from '../../infra/emulators/azurite.ts';
 import { demandCleanLogs } from './app-logs.ts';
 import { buildCommands } from './built-command.ts';
 
-/** The scripts that many tests start, in infra. That they run with tsx as well is tested by `npm start`. */
+/** The scripts that tests start, in infra. `npm start` is tested with tsx. */
 const COMMANDS = {
   send: 'cli/send.ts',
-  export: 'cli/export.ts',
-  audit: 'cli/audit.ts',
   host: 'cli/functions-host.ts',
 } as const;
 
@@ -43,7 +41,7 @@ export const setup = async (project: TestProject): Promise<() => Promise<void>> 
       buildApp({ outfile: bundles.debug, debug: true }),
       buildApp({ outfile: bundles.release, debug: false }),
     ]);
-    return { send: built('send'), export: built('export'), audit: built('audit'), host: built('host') };
+    return { send: built('send'), host: built('host') };
   };
   const appLogs = join(directory, 'app-logs');
   await mkdir(appLogs);

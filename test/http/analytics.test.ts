@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
 import { instantFrom, parseInstant, type Instant } from '../../src/analytics/model/instant.ts';
+import { analyticsAccuracy } from '../../src/http/analytics-accuracy.ts';
 import { analyticsCameras } from '../../src/http/analytics-cameras.ts';
 import { analyticsDay, analyticsRange } from '../../src/http/analytics.ts';
 import { analyticsLastSeen } from '../../src/http/analytics-last-seen.ts';
@@ -9,41 +10,78 @@ import { analyticsSeries } from '../../src/http/analytics-series.ts';
 import { withTable } from '../../src/http/route/table.ts';
 import { all, MemoryStorage } from '../analytics/counting.ts';
 import type { PlainMessage } from '../analytics/oracle.ts';
-import { ask, problemOf } from './asking.ts';
+import { type Answer, ask, problemOf } from './asking.ts';
 
 const at = (text: string): Instant => instantFrom(parseInstant(text) ?? 0n);
-const NOW = at('2026-11-21T08:30:00.25Z');
+/** Today is the leap day. */
+const NOW = at('2024-02-29T12:30:00.25Z');
 
 const storage = new MemoryStorage();
-const { reader } = storage.process();
-const dependencies = { reader, now: () => NOW, categories: ['smoke', 'fire', 'structure'] };
-const range = analyticsRange(dependencies, 7_200).handler;
-const day = analyticsDay(dependencies).handler;
+const dependencies = { reader: storage.process().reader, now: () => NOW, categories: ['smoke', 'fire', 'structure'] };
+const routes = [
+  analyticsRange(dependencies, 7_200),
+  analyticsDay(dependencies),
+  ...withTable(analyticsSeries(dependencies, 7_200)),
+  ...withTable(analyticsCameras(dependencies)),
+  analyticsLastSeen(dependencies),
+  ...withTable(analyticsAccuracy(dependencies)),
+];
 
-const record = async (frames: readonly (readonly [cameraId: string, ts: string, more?: Partial<PlainMessage>])[]) =>
-  storage
-    .process()
-    .record(frames.map(([cameraId, ts, more]) => ({ cameraId, eventId: ts, ts: at(ts), time: NOW, ...more })));
+/** The answer to a question such as `/day?date=2024-02-29`. */
+const get = async (question: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> => {
+  const path = `analytics${question.split('?')[0]}`;
+  const found = routes.find((route) => route.path === path);
+  if (found === undefined) throw new Error(`no route ${path}`);
+  return ask(found.handler, `/api/analytics${question}`, { headers });
+};
+
+const frame = (cameraId: string, ts: string, more: Partial<PlainMessage> = {}): PlainMessage => ({
+  cameraId,
+  eventId: ts,
+  ts: at(ts),
+  time: NOW,
+  ...more,
+});
 
 const NONE = { fire: 0, smoke: 0, structure: 0 };
 
-// That every count is exact, of any range, series, camera and day, is played in the world of counting.
-describe('the answer about a period', () => {
-  it('says what happened, to the microsecond at both ends', async () => {
-    await record([
-      [
-        'ridge-05',
-        '2026-11-20T08:00:00Z',
-        { detections: { smoke: 2 }, reviewed: true, annotations: { fire: 3, fog: 1 } },
-      ],
-      ['ridge-04', '2026-11-20T09:00:00.000001Z', { detections: { smoke: 1, constructor: 4 } }],
-      ['ridge-04', '2026-11-20T07:59:59.999999Z', { detections: { smoke: 100 } }],
-      ['ridge-04', '2026-11-20T09:00:00.000002Z', { detections: { smoke: 100 } }],
-    ]);
-    const ends = 'ts_utc_start=2026-11-20T08:00:00Z&ts_utc_end=2026-11-20T09:00:00.000001Z';
-    expect((await ask(range, `/api/analytics?${ends}`)).body).toEqual({
-      ts_utc_start: '2026-11-20T08:00:00+00:00',
-      ts_utc_end: '2026-11-20T09:00:00.000001+00:00',
+const reviewed = (flagged: Readonly<Record<string, number>>, annotations: Readonly<Record<string, number>>) => ({
+  detections: flagged,
+  reviewed: true,
+  annotations,
+});
+
+// That counts are exact for every range, series, camera and day is played in the world of counting.
+beforeAll(async () =>
+  storage.process().record([
+    frame('b', '2024-02-29T00:00:00Z', reviewed({ smoke: 1, 'only-1': 4 }, { fire: 2 })),
+    frame('b', '2024-02-29T00:00:00.000001Z', { detections: { smoke: 2 } }),
+    // Escaped in keys, whose order is not that of the answer.
+    frame('a/1', '2024-02-29T00:00:00Z', { detections: { smoke: 3 } }),
+    frame('🔥', '2024-02-29T23:59:59.999999Z', { reviewed: true }),
+    frame('elsewhere', '2024-02-28T23:59:59.999999Z'),
+    frame('elsewhere', '2024-03-01T00:00:00Z'),
+    ...all(60).map((index) => frame(`many-${index}`, '2024-02-01T12:00:00Z')),
+    frame('ridge-05', '2024-01-20T08:00:00Z', reviewed({ smoke: 2 }, { fire: 3, fog: 1 })),
+    frame('ridge-04', '2024-01-20T09:00:00.000001Z', { detections: { smoke: 1, constructor: 4 } }),
+    frame('ridge-04', '2024-01-20T07:59:59.999999Z', { detections: { smoke: 100 } }),
+    frame('ridge-04', '2024-01-20T09:00:00.000002Z', { detections: { smoke: 100 } }),
+    frame('=one', '2024-01-16T12:00:00Z', { detections: { fog: 2 } }),
+    ...[1, 2, 3].map((second) => frame('ridge', `2024-01-10T08:00:0${second}Z`, reviewed({ smoke: 2 }, { smoke: 1 }))),
+    frame('lake', '2024-01-10T08:00:00Z', reviewed({ smoke: 1 }, {})),
+    frame('lake', '2024-01-10T08:00:01Z', reviewed({ fog: 1 }, { smoke: 4 })),
+    frame('lake', '2024-01-10T08:00:02Z', { detections: { smoke: 1 }, annotations: { smoke: 1 } }),
+    frame('lake', '2024-01-09T08:00:00Z', reviewed({ smoke: 1 }, {})),
+  ]),
+);
+
+describe('a period', () => {
+  it('includes both ends, to the microsecond; configured categories are always there', async () => {
+    const { status, body } = await get('?ts_utc_start=2024-01-20T08:00:00Z&ts_utc_end=2024-01-20T09:00:00.000001Z');
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      ts_utc_start: '2024-01-20T08:00:00+00:00',
+      ts_utc_end: '2024-01-20T09:00:00.000001+00:00',
       total_events: 2,
       active_cameras: 2,
       active_camera_ids: ['ridge-04', 'ridge-05'],
@@ -55,194 +93,246 @@ describe('the answer about a period', () => {
     });
   });
 
-  it.each([
-    ['/day?date=2026-11-17&camera_id=one', day],
-    ['?ts_utc_start=2026-11-17T00:00:00Z&ts_utc_end=2026-11-17T23:59:59.999999Z&camera_id=one', range],
-  ])('leaves out the ids of the cameras where that is asked for, and nothing else: %s', async (query, handler) => {
-    await record([
-      ['one', '2026-11-17T12:00:00Z'],
-      ['another', '2026-11-17T12:00:00Z'],
-    ]);
-    const { body } = await ask(handler, `/api/analytics${query}&active_camera_ids=false`);
-    expect(body).not.toHaveProperty('active_camera_ids');
-    const { body: whole } = await ask(handler, `/api/analytics${query}&active_camera_ids=true`);
-    expect(whole).toEqual({ ...z.record(z.string(), z.unknown()).parse(body), active_camera_ids: ['one'] });
+  const today = ['2024-02-29T00:00:00', '2024-02-29T23:59:59.999999'] as const;
+  const latest = ['2024-02-29T10:30:00.250000', '2024-02-29T12:30:00.250000'] as const;
+  const moment = ['2024-01-20T08:00:00', '2024-01-20T08:00:00'] as const;
+  it.each<[question: string, ends: readonly [string, string], more: object]>([
+    ['?clientid=default&CODE=', latest, { counts_per_category: NONE }],
+    ['/series?camera_id=b', latest, { step: 'hour', camera_id: 'b', steps: [{}, {}, {}] }],
+    ['/day', today, { total_events: 4 }],
+    ['/day?date=2024-02-28', ['2024-02-28T00:00:00', '2024-02-28T23:59:59.999999'], { total_events: 1 }],
+    ['/day?camera_id=b', today, { active_camera_ids: ['b'] }],
+    // What the URL makes of a +.
+    ...['10:00:00%2B02:00', '10:00:00+02:00', '10:00:00+0200', '08:00:00'].map(
+      (time): [string, typeof moment, object] => [
+        `?ts_utc_start=2024-01-20T${time}&ts_utc_end=2024-01-20T${time}`,
+        moment,
+        { total_events: 1 },
+      ],
+    ),
+  ])('asked by %s is %s', async (question, [start, end], more) => {
+    const { body } = await get(question);
+    expect(body).toMatchObject({ ts_utc_start: `${start}+00:00`, ts_utc_end: `${end}+00:00`, ...more });
   });
 
-  it('step by step is a table for whoever prefers one', async () => {
-    await record([
-      ['=one', '2026-11-16T12:00:00Z', { detections: { fog: 2 } }],
-      ['another', '2026-11-16T12:00:00Z'],
-    ]);
-    const { body } = await ask(
-      analyticsSeries(dependencies, 7_200).handler,
-      '/api/analytics/series?ts_utc_start=2026-11-16T11:30:00Z&ts_utc_end=2026-11-16T12:59:59.999999Z&camera_id=%3Done',
-      { headers: { accept: 'text/csv' } },
-    );
-    const [heads, ...rows] = z.string().parse(body).split('\r\n');
-    expect(heads).toMatch(/^ts_utc_start,ts_utc_end,active_cameras,total_events,reviewed_total_events,/);
-    expect(heads).toContain(',counts_per_category.fire,counts_per_category.fog,');
-    expect(rows.map((row) => row.split(',').slice(0, 6))).toEqual([
-      ['2026-11-16T11:30:00+00:00', '2026-11-16T11:59:59.999999+00:00', '0', '0', '0', '0'],
-      ['2026-11-16T12:00:00+00:00', '2026-11-16T12:59:59.999999+00:00', '1', '1', '0', '0'],
-      [''],
-    ]);
-  });
-
-  it('is about the window that ends now where no ends are given, whatever key the host is given', async () => {
-    const ends = { ts_utc_start: '2026-11-21T06:30:00.250000+00:00', ts_utc_end: '2026-11-21T08:30:00.250000+00:00' };
-    const { status, body } = await ask(range, '/api/analytics?clientid=default&CODE=');
-    expect([status, body]).toMatchObject([200, { ...ends, total_events: 0, counts_per_category: NONE }]);
-  });
-
-  it('about a day is about today, UTC, to its last microsecond, where no date is given', async () => {
-    const { handler } = analyticsDay({ ...dependencies, now: () => at('2026-11-20T23:59:59.999999Z') });
-    for (const [asked, date] of [
-      [day, '2026-11-21'],
-      [handler, '2026-11-20'],
-    ] as const) {
-      const ends = { ts_utc_start: `${date}T00:00:00+00:00`, ts_utc_end: `${date}T23:59:59.999999+00:00` };
-      expect((await ask(asked, '/api/analytics/day')).body).toMatchObject(ends);
-    }
-  });
-
-  // The forms of a time are the model's; what the URL makes of a + is not.
-  it.each(['2026-11-01T10:00:00%2B02:00', '2026-11-01T10:00:00+02:00', '2026-11-01T10:00:00+0200'])(
-    'takes the time %s',
-    async (text) => {
-      const { body } = await ask(range, `/api/analytics?ts_utc_start=${text}&ts_utc_end=${text}`);
-      const said = '2026-11-01T08:00:00+00:00';
-      expect(body).toMatchObject({ ts_utc_start: said, ts_utc_end: said });
+  it.each(['/day?', '?ts_utc_start=2024-02-29T00:00:00Z&ts_utc_end=2024-02-29T23:59:59.999999Z&'])(
+    'leaves out the ids of cameras on request: %s',
+    async (question) => {
+      const { body } = await get(`${question}active_camera_ids=false`);
+      expect(body).not.toHaveProperty('active_camera_ids');
+      const { body: whole } = await get(`${question}active_camera_ids=true`);
+      expect(whole).toEqual({ ...Object(body), active_camera_ids: ['a/1', 'b', '🔥'] });
     },
   );
+
+  it('has at most 366 days, leap day or not', async () => {
+    const start = '?ts_utc_start=2023-11-21T00:00:00.000001Z&ts_utc_end=2024-11-21T00:00:00.00000';
+    expect((await get(`${start}1Z`)).status).toBe(200);
+    expect(problemOf(await get(`${start}2Z`)).detail).toBe('ts_utc_end is more than 366 days after ts_utc_start');
+  });
+
+  it('has at most 1,500 steps', async () => {
+    const long = '/series?step=minute&ts_utc_start=2024-01-01T00:00:00Z&ts_utc_end=2024-01-02T';
+    expect((await get(`${long}00:59:59.999999Z`)).body).toMatchObject({ steps: { length: 1_500 } });
+    const { errors } = problemOf(await get(`${long}01:00:00Z`));
+    expect(errors).toMatchObject([{ field: 'step', detail: expect.stringMatching(/1501 steps.* 1500\b/) }]);
+  });
 });
 
-const listSchema = z.looseObject({
-  total_cameras: z.number(),
-  cameras: z.array(
-    z.looseObject({
-      camera_id: z.string(),
-      last_event_at: z.string(),
-      counts_per_category: z.optional(z.record(z.string(), z.number())),
-    }),
-  ),
-});
+const listed = z.looseObject({ cameras: z.array(z.looseObject({ camera_id: z.string() })) });
+const ids = async (query: string) =>
+  listed.parse((await get(`/cameras?${query}`)).body).cameras.map(({ camera_id }) => camera_id);
 
-describe('the cameras of a day', () => {
-  const { handler } = analyticsCameras({ ...dependencies, now: () => at('2024-02-29T12:00:00Z') });
-  const list = async (query: string, headers: Readonly<Record<string, string>> = {}) =>
-    ask(handler, `/api/analytics/cameras?${query}`, { headers });
-  const ids = async (query: string) =>
-    listSchema.parse((await list(query)).body).cameras.map(({ camera_id }) => camera_id);
-  beforeAll(async () =>
-    record([
-      [
-        'b',
-        '2024-02-29T00:00:00Z',
-        { detections: { smoke: 1, 'only-1': 4 }, reviewed: true, annotations: { fire: 2 } },
+describe('the cameras of days', () => {
+  it('have their counts, and the start of the last minute with a frame', async () => {
+    const { body } = await get('/cameras?limit=1');
+    expect(body).toEqual({
+      date: '2024-02-29',
+      days: 1,
+      total_cameras: 3,
+      cameras: [
+        {
+          camera_id: 'b',
+          last_event_at: '2024-02-29T00:00:00+00:00',
+          total_events: 2,
+          counts_per_category: { fire: 0, 'only-1': 4, smoke: 3, structure: 0 },
+          reviewed_total_events: 1,
+          reviewed_counts_per_category: { fire: 1, 'only-1': 0, smoke: 0, structure: 0 },
+          annotated_total_events: 1,
+          annotated_counts_per_category: { fire: 2, 'only-1': 0, smoke: 0, structure: 0 },
+        },
       ],
-      ['b', '2024-02-29T00:00:00.000001Z', { detections: { smoke: 2 } }],
-      // Escaped in keys, whose order is not that of the answer.
-      ['a/1', '2024-02-29T00:00:00Z', { detections: { smoke: 3 } }],
-      ['🔥', '2024-02-29T23:59:59.999999Z', { reviewed: true }],
-      ['elsewhere', '2024-02-28T23:59:59.999999Z'],
-      ['elsewhere', '2024-03-01T00:00:00Z'],
-      ...all(60).map((index) => [`many-${index}`, '2024-02-01T12:00:00Z'] as const),
-    ]),
-  );
-
-  it('are those of today, with the counts of each, the busiest first', async () => {
-    const { status, body } = await list('');
-    expect([status, body]).toMatchObject([200, { date: '2024-02-29', days: 1, total_cameras: 3 }]);
-    expect(listSchema.parse(body).cameras[0]).toEqual({
-      camera_id: 'b',
-      last_event_at: '2024-02-29T00:00:00+00:00',
-      total_events: 2,
-      counts_per_category: { fire: 0, 'only-1': 4, smoke: 3, structure: 0 },
-      reviewed_total_events: 1,
-      reviewed_counts_per_category: { fire: 1, 'only-1': 0, smoke: 0, structure: 0 },
-      annotated_total_events: 1,
-      annotated_counts_per_category: { fire: 2, 'only-1': 0, smoke: 0, structure: 0 },
     });
   });
 
   it.each([
     ['', 'b a/1 🔥'],
     ['order_by=annotated_total_events&limit=1', 'b'],
+    ['order_by=reviewed_total_events', 'b 🔥 a/1'],
     ['order_by=smoke', 'a/1 b 🔥'],
+    ['order_by=no-category', 'a/1 b 🔥'],
+    ['order_by=constructor', 'a/1 b 🔥'],
     ['date=2024-03-01&days=3', 'b elsewhere a/1 🔥'],
     ['date=0001-01-02&days=31', ''],
     ['date=2024-03-01&days=3&q=LSE', 'elsewhere'],
     ['date=2024-02-01&q=many-5&limit=3', 'many-5 many-50 many-51'],
     ['q=nothing', ''],
     ['counts=false', 'a/1 b 🔥'],
-    ['date=2024-03-01&days=3&counts=false&q=e&limit=1', 'elsewhere'],
   ])('of %s are %s', async (query, expected) => {
     expect((await ids(query)).join(' ')).toBe(expected);
   });
 
-  it('say when each last sent a frame, to the minute, also without their counts', async () => {
-    const last = {
-      b: '2024-02-29T00:00',
-      elsewhere: '2024-03-01T00:00',
-      'a/1': '2024-02-29T00:00',
-      '🔥': '2024-02-29T23:59',
-    };
-    for (const query of ['date=2024-03-01&days=2', 'date=2024-03-01&days=2&counts=false']) {
-      const { total_cameras, cameras: listed } = listSchema.parse((await list(query)).body);
-      expect(total_cameras).toBe(4);
-      expect(Object.fromEntries(listed.map(({ camera_id, last_event_at }) => [camera_id, last_event_at]))).toEqual(
-        Object.fromEntries(Object.entries(last).map(([id, minute]) => [id, `${minute}:00+00:00`])),
-      );
-    }
-    const seen = analyticsLastSeen({ ...dependencies, now: () => at('2024-02-29T12:00:00Z') }).handler;
-    for (const query of ['', 'date=2024-03-01&days=3&q=e&limit=1']) {
-      const { body } = await ask(seen, `/api/analytics/cameras/last-seen?${query}`);
-      expect(body).toEqual((await list(`counts=false&${query}`)).body);
-    }
-    expect((await list('counts=false&limit=1', { accept: 'text/csv' })).body).toBe(
-      'camera_id,last_event_at\r\na/1,2024-02-29T00:00:00+00:00\r\n',
-    );
-    const { status, body } = await list('counts=false&order_by=smoke');
-    expect([status, body]).toMatchObject([
-      400,
-      { errors: [{ field: 'order_by', detail: 'cannot be used with counts=false' }] },
-    ]);
+  it('are 50 by default and 5,000 at most; a category of `order_by` is there with 0', async () => {
+    expect(await ids('date=2024-02-01')).toHaveLength(50);
+    expect(await ids('date=2024-02-01&limit=5000')).toHaveLength(60);
+    const { body } = await get('/cameras?order_by=constructor&limit=1');
+    expect(body).toMatchObject({ cameras: [{ counts_per_category: { constructor: 0 } }] });
   });
 
-  it('are 50 where no limit is given', async () => {
-    const { total_cameras, cameras: listed } = listSchema.parse((await list('date=2024-02-01')).body);
-    expect([total_cameras, listed.length]).toEqual([60, 50]);
+  it.each(['', 'date=2024-03-01&days=3&q=e&limit=1'])('without counts are those last seen: %s', async (query) => {
+    expect((await get(`/cameras/last-seen?${query}`)).body).toEqual((await get(`/cameras?counts=false&${query}`)).body);
   });
 
-  it.each(['smok', 'constructor'])(
-    'in the order of a category that nobody sent, %s, are by id, with 0 for it',
-    async (order) => {
-      const { cameras: listed } = listSchema.parse((await list(`order_by=${order}&limit=2`)).body);
-      expect(listed).toMatchObject([{ camera_id: expect.any(String) }, {}]);
-      for (const { counts_per_category } of listed)
-        expect(Object.entries(counts_per_category ?? {})).toContainEqual([order, 0]);
-      expect(await ids(`order_by=${order}`)).toEqual((await ids('order_by=only-0')).toSorted());
-    },
-  );
-
-  it('are a table by `Accept`, and always at a path of its own', async () => {
-    const [json, table] = withTable(analyticsCameras({ ...dependencies, now: () => at('2024-02-29T12:00:00Z') }));
-    expect([json.path, table.path]).toEqual(['analytics/cameras', 'analytics/cameras.csv']);
-    const { headers, body } = await list('limit=2', { accept: 'text/csv, application/json;q=0.5' });
-    const own = await ask(table.handler, '/api/analytics/cameras.csv?limit=2', { headers: { accept: '*/*' } });
-    expect([own.status, own.body, own.headers.get('content-type')]).toEqual([200, body, 'text/csv; charset=utf-8']);
-    const etag = own.headers.get('etag') ?? '';
-    const again = await ask(table.handler, '/api/analytics/cameras.csv?limit=2', {
-      headers: { 'if-none-match': etag },
+  it('last seen have the start of the last minute with a frame, over all days', async () => {
+    const { body } = await get('/cameras/last-seen?date=2024-03-01&days=2');
+    expect(body).toMatchObject({
+      total_cameras: 4,
+      cameras: [
+        { camera_id: 'a/1', last_event_at: '2024-02-29T00:00:00+00:00' },
+        { camera_id: 'b', last_event_at: '2024-02-29T00:00:00+00:00' },
+        { camera_id: 'elsewhere', last_event_at: '2024-03-01T00:00:00+00:00' },
+        { camera_id: '🔥', last_event_at: '2024-02-29T23:59:00+00:00' },
+      ],
     });
-    expect(again.status).toBe(304);
-    expect(problemOf(await ask(table.handler, '/api/analytics/cameras.csv?limit=0'))).toMatchObject({ status: 400 });
-    const [heads, ...rows] = z.string().parse(body).trimEnd().split('\r\n');
+  });
+
+  it('have the accuracy of the AI on request', async () => {
+    const { body } = await get('/cameras?date=2024-01-10&accuracy=true&order_by=smoke&limit=1');
+    const [flagged, missed] = [{ fire: 0, smoke: 3, structure: 0 }, NONE];
+    expect(body).toMatchObject({ cameras: [{ camera_id: 'ridge', flagged, confirmed: flagged, missed }] });
+    for (const camera of listed.parse((await get('/cameras?date=2024-01-10')).body).cameras)
+      expect(camera).not.toHaveProperty('flagged');
+  });
+});
+
+const of = (flagged: number, confirmed: number, missed: number, precision?: number, recall?: number) => ({
+  flagged,
+  confirmed,
+  missed,
+  ...(precision !== undefined && { precision }),
+  ...(recall !== undefined && { recall }),
+});
+
+describe('the accuracy of the AI', () => {
+  const [fire, structure, fog] = [of(0, 0, 0), of(0, 0, 0), of(1, 0, 0, 0)];
+
+  it.each<[query: string, asked: object, events: number, reviewed: number, categories: object]>([
+    ['', { days: 1 }, 6, 5, { fog, smoke: of(4, 3, 1, 0.75, 0.75) }],
+    ['&days=2', { days: 2 }, 7, 6, { fog, smoke: of(5, 3, 1, 0.6, 0.75) }],
+    ['&camera_id=lake', { days: 1, camera_id: 'lake' }, 3, 2, { fog, smoke: of(1, 0, 1, 0, 0) }],
+    ['&camera_id=x', { days: 1, camera_id: 'x' }, 0, 0, { smoke: of(0, 0, 0) }],
+  ])('is counted in reviewed events: %s', async (query, asked, total_events, reviewed_total_events, own) => {
+    const { body } = await get(`/accuracy?date=2024-01-10${query}`);
+    const categories = { fire, structure, ...own };
+    expect(body).toEqual({
+      date: '2024-01-10',
+      ...asked,
+      total_events,
+      reviewed_total_events,
+      categories,
+      without: [],
+    });
+    expect((await get('/accuracy')).body).toMatchObject({ date: '2024-02-29', days: 1 });
+  });
+});
+
+describe('a table', () => {
+  it.each<[question: string, ...lines: string[]]>([
+    [
+      '/series?ts_utc_start=2024-01-16T11:30:00Z&ts_utc_end=2024-01-16T12:59:59.999999Z&camera_id=%3Done',
+      'ts_utc_start,ts_utc_end,active_cameras,total_events,reviewed_total_events,annotated_total_events,annotated_counts_per_category.fire,',
+      '2024-01-16T11:30:00+00:00,2024-01-16T11:59:59.999999+00:00,0,0,0,0,0,0,',
+      '2024-01-16T12:00:00+00:00,2024-01-16T12:59:59.999999+00:00,1,1,0,0,0,0,',
+    ],
+    [
+      '/cameras?limit=2',
+      'camera_id,total_events,reviewed_total_events,annotated_total_events,annotated_counts_per_category.fire,',
+      'b,2,1,1,2,',
+      'a/1,1,0,0,0,',
+    ],
+    ['/cameras?date=2024-01-16', 'camera_id,', "'=one,1,"],
+    ['/cameras?counts=false&limit=1', 'camera_id,last_event_at', 'a/1,2024-02-29T00:00:00+00:00'],
+    [
+      '/accuracy?date=2024-01-10',
+      'category,flagged,confirmed,missed,precision,recall,reviewed_total_events,total_events',
+      'fire,0,0,0,,,5,6',
+      'fog,1,0,0,0,,5,6',
+      'smoke,4,3,1,0.75,0.75,5,6',
+      'structure,0,0,0,,,5,6',
+    ],
+  ])('has a line for each: %s', async (question, ...lines) => {
+    const { headers, body } = await get(question, { accept: 'text/csv, application/json;q=0.5' });
     expect(headers.get('content-type')).toBe('text/csv; charset=utf-8');
-    expect(heads).toMatch(
-      /^camera_id,total_events,reviewed_total_events,annotated_total_events,annotated_counts_per_category.fire,/,
-    );
-    expect(rows.map((row) => row.split(',').slice(0, 4).join())).toEqual(['b,2,1,1', 'a/1,1,0,0']);
+    const found = z.string().parse(body).split('\r\n');
+    expect(found.map((line, index) => line.slice(0, lines[index]?.length ?? 0))).toEqual([...lines, '']);
+    // A path of its own has it always.
+    const own = question.replace('?', '.csv?');
+    const table = await get(own, { accept: '*/*' });
+    expect([table.status, table.body, table.headers.get('content-type')]).toEqual([
+      200,
+      body,
+      'text/csv; charset=utf-8',
+    ]);
+    expect((await get(own, { 'if-none-match': table.headers.get('etag') ?? '' })).status).toBe(304);
+    expect((await get(own.replace('?', '?x=1&'))).status).toBe(400);
+  });
+});
+
+const [START, END] = ['ts_utc_start=2024-02-29T00:00:00Z', 'ts_utc_end=2024-02-29T01:00:00Z'];
+
+const each = (parameter: string, values: readonly string[], said: string): [string, string][] =>
+  values.map((value) => [`/cameras?${parameter}=${value}`, `${parameter}: ${said}`]);
+
+describe('a wrong question is refused with all its faults', () => {
+  it.each<[question: string, ...faults: string[]]>([
+    ['?__proto__=1&constructor=2', '__proto__: are ts_utc_start, ts_utc_end, camera_id', 'constructor: is unknown'],
+    ['?camera_id%20=a&=5', 'camera_id : is unknown', '(no name): is unknown'],
+    ['?active_camera_ids=no', 'active_camera_ids: true or false'],
+    ['?ts_utc_start&ts_utc_end=', 'ts_utc_start: empty', 'ts_utc_end: empty'],
+    ['?camera_id=ridge-04&camera_id=ridge-04', 'camera_id: more than once'],
+    [`?${START}`, 'ts_utc_end: both ends'],
+    [`?${END}&camera_id=a`, 'ts_utc_start: both ends'],
+    ['?ts_utc_start=x&ts_utc_end=y', 'ts_utc_start: time', 'ts_utc_end: time'],
+    [`?ts_utc_start=2024-02-29T01:00:00.000001Z&${END}`, 'ts_utc_start: after ts_utc_end'],
+    [`?ts_utc_start=2024-02-29T00:00:00+Z&${END}`, 'ts_utc_start: time'],
+    [`?camera_id=${'x'.repeat(129)}`, 'camera_id: 128'],
+    [`/day?${START}&tz=PST`, 'ts_utc_start: are date, camera_id, active_camera_ids', 'tz: is unknown'],
+    ['/day?date=x&camera_id=%00', 'date: day', 'camera_id: control character'],
+    ['/day?date=2024-02-29%0A', 'date: day'],
+    [`/series?${START}&${END}&step=Hour`, 'step: minute, 5_minutes, 10_minutes, 30_minutes, hour, 3_hours, 6_hours'],
+    ['/series?date=2024-02-29', 'date: are ts_utc_start, ts_utc_end, step, camera_id'],
+    [`/series?${START}&ts_utc_end=2024-02-29%2008:00:00Z`, 'ts_utc_end: time'],
+    ['/cameras?camera_id=a&limit=0', 'camera_id: are date, days, q, limit, order_by', 'limit: 1 to 5000'],
+    ['/cameras?date=+2024-02-29&order_by=%00', 'date: day', 'order_by: reviewed_total_events'],
+    ['/cameras?counts=false&order_by=smoke', 'order_by: counts=false'],
+    ['/cameras?counts=false&accuracy=true', 'accuracy: counts=false'],
+    ...each('limit', ['-1', '5001', '1.5', '1e2', '%205', '05', '0x10', 'all', '１'], '1 to 5000'),
+    ...each('days', ['0', '32', '1.5', '07'], '1 to 31'),
+    ...each('order_by', ['3smoke', 'smoke,fire', 'smoke%20desc', 'a'.repeat(65)], 'category'),
+    ['/accuracy?days=32&camera=ridge', 'camera: are date, days, camera_id', 'days: 1 to 31'],
+    ['/accuracy?date=2024-02-30&camera_id=', 'camera_id: empty', 'date: day'],
+    ['/cameras/last-seen?accuracy=true', 'accuracy: are date, days, q, limit'],
+  ])('%s', async (question, ...faults) => {
+    const errors = faults.map((fault) => {
+      const [field, said = ''] = fault.split(': ');
+      return { field, detail: expect.stringContaining(said) };
+    });
+    expect(problemOf(await get(question))).toMatchObject({ status: 400, errors });
+  });
+
+  it('the first three in the sentence; a name that may be a number or is long is not repeated', async () => {
+    const { errors, detail } = problemOf(await get(`/day?a=1&5551234567=1&${'x'.repeat(65)}=1&d=1&e=1`));
+    expect(errors).toMatchObject(['a', '…', `${'x'.repeat(64)}…`, 'd', 'e'].map((field) => ({ field })));
+    expect(detail).toMatch(/^a is unknown: [^;]+; … is [^;]+; x+… is [^;]+; and 2 more$/);
   });
 });

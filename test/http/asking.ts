@@ -62,19 +62,16 @@ const problemSchema = z.looseObject({
     .optional(),
 });
 
+/** @throws if an answer is not a problem (RFC 9457) */
 const parsedProblem = ({ status, headers, body }: Answer) => {
   const problem = problemSchema.parse(body);
-  if (headers.get('content-type') !== 'application/problem+json') throw new Error('not application/problem+json');
-  if (problem.status !== status) throw new Error('the body names another status');
-  if (problem.type !== `/api/problems#${problem.code}`) throw new Error('the type is not that of the code');
+  const [mediaType, type] = ['application/problem+json', `/api/problems#${problem.code}`];
+  if (headers.get('content-type') !== mediaType || problem.status !== status || problem.type !== type)
+    throw new Error(`not a problem: ${JSON.stringify(problem)}`);
   return problem;
 };
 
-/**
- * What a problem (RFC 9457) says in words: its status, its sentence, its errors, and members of its own.
- *
- * @throws where an answer is no problem
- */
+/** What a problem says in words: its status, its sentence, its errors, and members of its own. */
 export const problemOf = (answer: Answer) => {
   const { type: _, title: __, code: ___, errors, ...said } = parsedProblem(answer);
   const inWords = errors?.map(({ code: _code, pointer: _pointer, ...error }) => error);

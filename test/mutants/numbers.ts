@@ -1,7 +1,6 @@
 /**
- * `npm run mutants`: multiplies and divides by ten each number of calling, one at a time, in a copy of the source, and runs the tests that should
- * notice: the unit tests of calls and of the settings first, and the world of calls if these pass. Prints each number that no test holds, and exits
- * with 1 if there is one.
+ * `npm run mutants`: multiplies and divides each number of calling by ten, one at a time, in a copy of the source. Then it runs the unit tests
+ * of calls and of the settings, and the world of calls if these pass. Prints each number that no test holds. Exits with 1 after any such number.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -13,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { parseSync, Visitor } from 'vite';
 import { z } from 'zod';
 
-import { numberOption, runCommand } from '../../infra/cli/command-line.ts';
+import { flagOption, numberOption, runCommand } from '../../infra/cli/command-line.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -33,7 +32,7 @@ const PLACES = [
   'src/settings/twilio.ts',
 ];
 
-/** What is run, one after the other until one fails: the tests of the file, those of its folder, all unit tests, the world. */
+/** These run one after the other until one fails: the tests of the file, of its folder, all unit tests, the world. */
 const UNITS = ['test/calls', 'test/settings.test.ts'];
 const WORLDS = ['test/worlds/calls'];
 const ownTests = (file: string): Tests =>
@@ -41,7 +40,7 @@ const ownTests = (file: string): Tests =>
     .map((path) => path.replace(/^src/, 'test'))
     .flatMap((path) => (path.startsWith('test/calls/') && existsSync(join(ROOT, path)) ? [[path]] : []));
 
-/** What the copy needs beside the source. */
+/** The parts of the copy. */
 const NEEDED = ['src', 'infra', 'test', 'package.json', 'tsconfig.json', 'host.json', 'local.settings.json.example'];
 
 const MUTANTS = {
@@ -50,12 +49,11 @@ const MUTANTS = {
   --of TEXT    only numbers of files whose path has this text
   --units      runs the unit tests alone, without the world of calls
   --workers N  how many are tried at the same time, 1 to 16; 2 by default`,
-  options: {
-    of: { type: 'string', default: '' },
-    units: { type: 'boolean', default: false },
-    workers: { type: 'string', default: '2' },
-  },
-  values: z.object({ of: z.string(), units: z.boolean(), workers: numberOption('workers', 1, 16).default(2) }),
+  values: z.object({
+    of: z.string().default(''),
+    units: flagOption,
+    workers: numberOption('workers', 1, 16).default(2),
+  }),
 } as const;
 
 /** A number of the source, and what it becomes. */
@@ -111,7 +109,7 @@ const copyOfSource = async (): Promise<string> => {
 const passes = (copy: string, paths: readonly string[]): Promise<boolean> =>
   new Promise((resolve, reject) => {
     const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
-    // The world replaces modules of Node's, and so needs modules of its own.
+    // The world replaces modules of Node's, and so needs its own modules.
     const isolated = paths === WORLDS ? [] : ['--no-isolate'];
     const args = [vitest, 'run', '--bail=1', ...isolated, '--config', 'test/mutants/vitest.config.ts', ...paths];
     const child = spawn(process.execPath, args, { cwd: copy, stdio: 'ignore' });
@@ -124,7 +122,7 @@ const survives = async (copy: string, tests: Tests): Promise<boolean> => {
   return true;
 };
 
-/** Tries mutants until none is left; answers those that no test noticed. */
+/** Tries mutants until none is left. @returns the mutants that no test noticed */
 const tryMutants = async (mutants: Iterator<Mutant>, tests: Tests): Promise<readonly Mutant[]> => {
   const copy = await copyOfSource();
   const survivors: Mutant[] = [];

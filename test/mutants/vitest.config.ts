@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** `npm run mutants`: tests of calls that need neither a bundle nor Azurite. Only the world needs modules of its own. */
+/** `npm run mutants`: tests of calls that need neither a bundle nor Azurite. Only the world needs its own modules. */
 export default defineConfig({
   test: {
     setupFiles: ['test/harness/fixed-examples.ts'],

@@ -9,9 +9,17 @@ const COMMENTS = [
   'src/main.ts',
   'src/settings.ts',
   'src/{settings,storage,azure,http,analytics}/**/*.ts',
-  'src/calls/{model,rules,providers}/**/*.ts',
-  'infra/{azure,build,emulators}/**/*.ts',
+  'src/calls/**/*.ts',
+  'infra/**/*.ts',
+  'infra/clients/*.mjs',
+  'bench/**/*.ts',
   'src/dashboard/**/*.{ts,tsx}',
+  'test/{worlds,stories}/calls/*.ts',
+  'test/mutants/*.ts',
+  'test/calls/{*.ts,{model,rules,run,state,store}/*.ts}',
+  'test/{analytics,storage,fixtures}/**/*.ts',
+  'test/worlds/*.ts',
+  'test/{worlds,stories}/counting/*.ts',
 ];
 
 const NOT_OURS = ['**/node_modules/**', 'dist/**', 'package/**', 'coverage/**'];

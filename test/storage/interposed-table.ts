@@ -1,10 +1,10 @@
-import type { RowWrite } from '../../src/storage/row.ts';
+import type { TableConnection } from '../../src/storage/connection.ts';
 import { MemoryTable } from './memory-table.ts';
 
 /** A request to a table. */
 export interface TableRequest {
-  readonly kind: 'get' | 'page' | 'transact' | 'create';
-  /** Empty for `create`. */
+  readonly kind: 'get' | 'page' | 'transact' | 'create' | 'firstPartition';
+  /** Empty for `create` and `firstPartition`. */
   readonly partition: string;
   /** The keys that it names: a page names the first of its range. */
   readonly rowKeys: readonly string[];
@@ -12,34 +12,47 @@ export interface TableRequest {
   readonly select?: readonly string[] | undefined;
 }
 
-/** What comes before a request is carried out, and may throw in its place. What it returns comes after it, and may take its answer away. */
+/** Runs before a request, and may throw in its place. The function that it returns runs after the request, and may lose its answer. */
 export type Turn = (request: TableRequest) => Promise<(() => void) | undefined | void>;
 
-/** A table in memory in front of which a test stands. */
-export class InterposedTable extends MemoryTable {
+/** A connection of one process to a table in memory, with a test in front of it. */
+export class InterposedTable implements TableConnection {
   turn: Turn;
+  readonly memory: MemoryTable;
 
-  constructor(turn: Turn = async () => undefined) {
-    super();
+  constructor(turn: Turn = async () => undefined, memory = new MemoryTable()) {
     this.turn = turn;
+    this.memory = memory;
   }
 
-  override async create(): Promise<void> {
-    return this.#inTurn({ kind: 'create', partition: '', rowKeys: [] }, async () => super.create());
+  now(): number {
+    return this.memory.now();
   }
 
-  override async get(...args: Parameters<MemoryTable['get']>): ReturnType<MemoryTable['get']> {
-    return this.#inTurn({ kind: 'get', partition: args[0], rowKeys: [args[1]] }, async () => super.get(...args));
+  async create(): Promise<void> {
+    return this.#inTurn({ kind: 'create', partition: '', rowKeys: [] }, async () => this.memory.create());
   }
 
-  override async page(...args: Parameters<MemoryTable['page']>): ReturnType<MemoryTable['page']> {
+  async get(...args: Parameters<MemoryTable['get']>): ReturnType<MemoryTable['get']> {
+    const [partition, rowKey] = args;
+    return this.#inTurn({ kind: 'get', partition, rowKeys: [rowKey] }, async () => this.memory.get(...args));
+  }
+
+  async page(...args: Parameters<MemoryTable['page']>): ReturnType<MemoryTable['page']> {
     const [partition, { from }, { select }] = args;
-    return this.#inTurn({ kind: 'page', partition, rowKeys: [from], select }, async () => super.page(...args));
+    const request = { kind: 'page', partition, rowKeys: [from], select } as const;
+    return this.#inTurn(request, async () => this.memory.page(...args));
   }
 
-  override async transact(partition: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
-    const rowKeys = writes.map(({ rowKey }) => rowKey);
-    return this.#inTurn({ kind: 'transact', partition, rowKeys }, async () => super.transact(partition, writes));
+  async firstPartition(...args: Parameters<MemoryTable['firstPartition']>): Promise<string | undefined> {
+    const request = { kind: 'firstPartition', partition: '', rowKeys: [] } as const;
+    return this.#inTurn(request, async () => this.memory.firstPartition(...args));
+  }
+
+  async transact(...args: Parameters<MemoryTable['transact']>): Promise<readonly string[]> {
+    const [partition, writes] = args;
+    const request = { kind: 'transact', partition, rowKeys: writes.map(({ rowKey }) => rowKey) } as const;
+    return this.#inTurn(request, async () => this.memory.transact(...args));
   }
 
   async #inTurn<Answer>(request: TableRequest, carryOut: () => Promise<Answer>): Promise<Answer> {

@@ -14,7 +14,7 @@ interface MemoryRow {
 
 /**
  * A table in memory that behaves as Table Storage does: atomic transactions with their limits, ETags, inserts that fail, merges at any
- * version, pages of which each is one snapshot. It never fails by itself: a world stands in front of it. The contract tests hold it
+ * version, pages that are one snapshot each. It never fails by itself: a world stands in front of it. The contract tests hold it
  * against Azurite.
  */
 export class MemoryTable implements TableConnection {
@@ -55,7 +55,7 @@ export class MemoryTable implements TableConnection {
     return [...this.#partitions.keys()].sort();
   }
 
-  /** A table with the same rows; the rows of one do not change those of the other. */
+  /** A table with copies of the rows. */
   copy(): MemoryTable {
     return this.copyTo(new MemoryTable(this.#now));
   }

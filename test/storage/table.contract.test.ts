@@ -9,7 +9,6 @@ import { Table, type TableOptions } from '../../src/storage/table.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 import { SELECTED_NULLS } from './selected-nulls.ts';
 import { MemoryTable } from './memory-table.ts';
-import { copiedProperties } from './copied-properties.ts';
 
 // What the rest of the service, and every world that is played in memory, relies on.
 
@@ -60,8 +59,11 @@ describe.each([
     const row = await table.get('p', 'r');
     const { timestamp, bytes, ...others } = row?.properties ?? {};
     expect(new Date(String(timestamp)).getTime()).toBeGreaterThan(Date.now() - 60_000);
-    expect(Uint8Array.from(bytes instanceof Uint8Array ? bytes : [])).toEqual(properties.bytes);
-    expect({ ...others, bytes: properties.bytes }).toEqual({ ...properties, format: 2 });
+    // A Buffer or a Uint8Array.
+    expect({ ...others, bytes: Uint8Array.from(bytes instanceof Uint8Array ? bytes : []) }).toEqual({
+      ...properties,
+      format: 2,
+    });
     expect(row).toMatchObject({ partitionKey: 'p', rowKey: 'r', etag });
   });
 
@@ -170,20 +172,6 @@ describe.each([
     expect((await table.get('p', 'r', { select: ['one', 'three'] }))?.properties).toEqual({ format: 2, one: 1 });
     const written = await table.get('p', 'r', { select: ['Timestamp'] });
     expect(Object.keys(written?.properties ?? {}).sort()).toEqual(['format', 'timestamp']);
-  });
-
-  test('what is read and written again is the same row, whatever the types of its properties', async () => {
-    const table = make();
-    const date = new Date('2026-11-20T08:00:00.123Z');
-    const plain = { text: 't', number: 3, half: 0.5, bytes: Uint8Array.of(1), yes: false, date };
-    await table.insert('p', 'r', plain);
-    const row = await table.get('p', 'r');
-    if (row === undefined) throw new Error('the row is not there');
-    expect(copiedProperties(row)).toEqual({ format: 2, ...plain });
-    await table.insert('p', 'copy', copiedProperties(row));
-    const copy = await table.get('p', 'copy');
-    expect(copy && copiedProperties(copy)).toEqual(copiedProperties(row));
-    expect(copy?.etag).toBeTypeOf('string');
   });
 
   test('names the first partition with a row, of a range of partitions', async () => {

@@ -32,7 +32,7 @@ const outcome = async (run: () => Promise<unknown>): Promise<{ readonly ms: numb
   return settled;
 };
 
-/** Requests of a kind fail so many times first. */
+/** Requests of a kind fail some times first. */
 const failing = (wrong: TableRequest['kind'], times: number, error: Error): Turn => {
   let failed = 0;
   return async ({ kind }) => {
@@ -90,9 +90,9 @@ describe('the table', () => {
   test('that somebody deleted is created again: a read goes on, a write says that it may be tried again', async () => {
     const { table, memory } = tableWith();
     await table.insert('p', 'r', {});
-    memory.drop();
+    memory.memory.drop();
     expect((await outcome(async () => table.get('p', 'r'))).error).toBeUndefined();
-    memory.drop();
+    memory.memory.drop();
     await expect(table.insert('p', 'r', {})).rejects.toMatchObject({ name: 'StorageTrouble', reason: 'no table' });
     expect(await table.insert('p', 'r', {})).toBeTypeOf('string');
   });

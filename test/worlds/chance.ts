@@ -34,7 +34,7 @@ export class Chance {
     return this.anyOf(items) ?? items[0];
   }
 
-  /** One item by its probability; undefined for what is left of 1. */
+  /** One item by its probability; undefined for the rest up to 1. */
   byProbability<const Item>(items: readonly (readonly [probability: number, item: Item])[]): Item | undefined {
     let left = this.next();
     for (const [probability, item] of items) {

@@ -4,11 +4,11 @@ import { runIn, type WorldProcess } from './virtual-time.ts';
 export interface Travel {
   readonly thereMs: number;
   readonly backMs: number;
-  /** The process dies of this request, which is then carried out or not. It goes on by default. */
+  /** The process dies of this request, which is then carried out or not. It lives by default. */
   readonly death?: 'carried out' | 'not carried out' | undefined;
-  /** What gets lost: it is not carried out, or nobody learns of it. Nothing by default. */
+  /** The lost part: the request is not carried out, or its answer does not arrive. Nothing is lost by default. */
   readonly lost?: 'request' | 'answer' | undefined;
-  /** What the process is told of something lost, and when; undefined: nothing, ever. */
+  /** The error that the process gets in place of a lost answer, and when; undefined: no error, ever. */
   readonly told?: { readonly afterMs: number; readonly error: Error } | undefined;
 }
 
@@ -38,14 +38,14 @@ export class Life implements WorldProcess {
     this.#ended.resolve(undefined);
   }
 
-  /** Has the process do something. @returns undefined if it ends before that is done */
+  /** Has the process do something. @returns undefined if it ends first */
   async do<Value>(doing: () => Promise<Value>): Promise<Value | undefined> {
     if (this.#isOver) return undefined;
     const value = await Promise.race([runIn(this, doing), this.ended]);
     return this.#isOver ? undefined : value;
   }
 
-  /** A request of this process. What is under way is carried out also if the process ends meanwhile. */
+  /** A request of this process. Storage carries it out even if the process ends in the meantime. */
   request<Answer>({ thereMs, backMs, death, lost, told }: Travel, carryOut: () => Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#isOver) return;

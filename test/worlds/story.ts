@@ -1,4 +1,4 @@
-/** What happened while a seed was played, a line each, with the virtual time in seconds. */
+/** The events of a seed, a line each, with the virtual time in seconds. */
 export class Story {
   readonly #now: () => number;
   readonly #isTold: boolean;
@@ -7,7 +7,7 @@ export class Story {
 
   /**
    * @param now in milliseconds since 1970, by a clock that is right
-   * @param isTold whether anybody wants to read it: few seeds are read
+   * @param isTold whether the story is wanted: few seeds are read
    */
   constructor(now: () => number, isTold: boolean) {
     this.#now = now;

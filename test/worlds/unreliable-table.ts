@@ -12,7 +12,7 @@ export interface Weather {
   readonly lostAnswer: number;
   /** 503, half of them with Retry-After. */
   readonly refused: number;
-  /** No answer ever comes. Some are carried out, some of those after the client has given up. */
+  /** No answer ever comes. Some are carried out, and some of them only after the client has given up. */
   readonly hung: number;
   /** That a page ends early, some before its first row. */
   readonly shortPage: number;

@@ -4,11 +4,11 @@ import type { TimerOptions } from 'node:timers';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 
-/** A process of a world. What it does before its first answer runs in it, and so does everything that follows from that. */
+/** A process of a world. The code before its first answer runs in it, and all code that follows from that code. */
 export interface WorldProcess {
   /** How far its clock is ahead, in milliseconds; negative if it is behind. */
   readonly clockAheadMs: number;
-  /** A process that has ended sets no timer off any more. */
+  /** Timers of a process that has ended no longer go off. */
   readonly isOver: boolean;
 }
 
@@ -46,12 +46,12 @@ const cancel = (timer: unknown): void => {
 };
 
 /**
- * Plays something in a time that passes only when it is told to: `Date`, timers, `AbortSignal.timeout` and `performance.now` follow it, and `Math.random`
+ * Plays something in virtual time, which passes only by a call: `Date`, timers, `AbortSignal.timeout` and `performance.now` follow it, and `Math.random`
  * and the random ids of `node:crypto` follow a seed. Only one is in use at a time in a thread.
  *
  * @param now in milliseconds since 1970
  * @param random numbers from 0 to 1, without 1, for everything that the code under test draws
- * @param isTold whether errors have stacks: half of the time would go into those of errors that are expected
+ * @param isTold whether errors have stacks: stacks of expected errors would take half of the time
  * @example
  * await inVirtualTime(Date.parse('2026-11-21T22:00:00Z'), randomFrom('seed 7'), false, (time) => time.pass(60_000));
  */
@@ -75,7 +75,7 @@ export const inVirtualTime = async <Result>(
 /** See {@link inVirtualTime}. */
 export class VirtualTime {
   readonly #startedAt: number;
-  /** The timer that goes off next is the last one; of two at one time, the one that was set first. */
+  /** The timer that goes off next is at the end. Of two timers with the same time, the older goes off first. */
   readonly #queue: VirtualTimer[] = [];
   readonly #restore: (() => void)[] = [];
   #now: number;
@@ -157,7 +157,7 @@ export class VirtualTime {
   #replace(object: object, name: string, value: unknown): void {
     const own = Object.getOwnPropertyDescriptor(object, name);
     this.#restore.push(() => {
-      // Deleting makes the object slow: only what is inherited is deleted.
+      // Deleting makes the object slow: only inherited properties are deleted.
       if (own === undefined) Reflect.deleteProperty(object, name);
       else Object.defineProperty(object, name, own);
     });
@@ -216,5 +216,5 @@ export class VirtualTime {
   }
 }
 
-/** Calls this when everything that waits for no timer has happened: Node runs a tick when no promise is left to settle. */
+/** Calls this when all code that needs no timer has run: Node runs a tick when no promise is left to settle. */
 const afterAll = (next: () => void): void => queueMicrotask(() => process.nextTick(next));

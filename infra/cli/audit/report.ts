@@ -6,7 +6,7 @@ import { storageFailure } from '../chosen-storage.ts';
 
 const counted = (value: number, one: string): string => `${grouped(value)} ${one}${value === 1 ? '' : 's'}`;
 
-/** `all cameras, hour 08: total_events 12 → 13`: what the service answers, and what the rows say. */
+/** `all cameras, hour 08: total_events 12 → 13`: the answer of the service, and the count of the rows. */
 const differenceText = ({ counter, facts, damage }: Difference): string =>
   `  ${counter}: ${damage ?? facts.map(({ fact, answered, counted: own }) => `${fact} ${grouped(answered)} → ${grouped(own)}`).join(', ')}`;
 
@@ -14,7 +14,7 @@ const differenceText = ({ counter, facts, damage }: Difference): string =>
  * The report of an audit as text.
  *
  * @param table the name of the table that was read
- * @param most so many lines of each list at most
+ * @param most the most lines of each list
  */
 export const reportText = (report: AuditReport, table: string, most = Infinity): string => {
   const { day, row, closed, events, answers, differences, unreadable, unsettled } = report;
@@ -45,7 +45,7 @@ export const reportText = (report: AuditReport, table: string, most = Infinity):
   ].join('\n');
 };
 
-/** The first lines of a list, and how many more there are. */
+/** The first lines of a list, and the number of the others. */
 const firstLines = (lines: readonly string[], most: number): readonly string[] =>
   lines.length <= most ? lines : [...lines.slice(0, most), `  and ${grouped(lines.length - most)} more`];
 
@@ -57,10 +57,10 @@ export const exitCodeOf = ({ differences, unreadable, unsettled }: AuditReport):
 const SAID = [LaterFormat, RewriteRefused, RewriteAbandoned] as const;
 
 /**
- * Why there is no report, as text without values of settings or messages of an SDK.
+ * The reason of a missing report, without values of settings or messages of an SDK.
  *
  * @param table the name of the table
- * @returns undefined for an error that nobody expected
+ * @returns undefined for an unexpected error
  */
 export const failureText = (error: unknown, table: string): string | undefined =>
   error instanceof Error && SAID.some((kind) => error instanceof kind)

@@ -2,7 +2,6 @@ import { z } from 'zod';
 
 import { polled } from '../../emulators/deadline.ts';
 
-/** Most that a simulated call may take, in milliseconds. */
 const CALL_MILLISECONDS = 30_000;
 
 const simulatorLogSchema = z.object({
@@ -21,10 +20,9 @@ const logOf = async (simulatorUrl: string) =>
   simulatorLogSchema.parse(await (await fetch(`${simulatorUrl}/log`)).json());
 
 /**
- * Waits until the first simulated call to a number has ended. It may have to wait for a line first: then the answer to the request names no
- * call yet.
+ * Waits until the first simulated call to a number has ended.
  *
- * @returns a line for everything that happened; undefined where there is no call to it or it does not end in time
+ * @returns a line for each step of the call; undefined if no call to the number ends in time
  */
 export const callStory = (simulatorUrl: string, number: string): Promise<readonly string[] | undefined> =>
   polled(CALL_MILLISECONDS, async () => {
@@ -32,13 +30,16 @@ export const callStory = (simulatorUrl: string, number: string): Promise<readonl
     return call !== undefined && isComplete(call) ? call.story.map(storyLine) : undefined;
   });
 
+/** The events that report the end of a call, of ACS and of Twilio. */
+const END = /^(CallDisconnected|CreateCallFailed|completed|busy|no-answer|failed|canceled)$/;
+
 // The state changes shortly before the event that reports the end of the call, and the app's answers to the events come after them.
 const isComplete = ({ state, story }: CallStory): boolean =>
   state === 'ended' &&
-  story.some(({ text }) => text === 'CallDisconnected' || text === 'CreateCallFailed') &&
+  story.some(({ kind, text }) => kind === 'event' && END.test(text)) &&
   story.every(({ kind, answer }) => kind !== 'event' || answer !== undefined);
 
-const WHO: Readonly<Record<string, string>> = { request: 'app asks', event: 'ACS tells', speech: 'callee hears' };
+const ACTORS: Readonly<Record<string, string>> = { request: 'app asks', event: 'phone tells', speech: 'callee hears' };
 
 const storyLine = ({ at, kind, text, answer }: CallStory['story'][number]): string =>
-  `${at.slice(11, 23)}  ${(WHO[kind] ?? kind).padEnd(12)}  ${text}${answer === undefined ? '' : ` → ${answer}`}`;
+  `${at.slice(11, 23)}  ${(ACTORS[kind] ?? kind).padEnd(12)}  ${text}${answer === undefined ? '' : ` → ${answer}`}`;

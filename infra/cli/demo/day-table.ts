@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { grouped } from '../grouped.ts';
 import { activeCameras, countMembers, periodMembers } from '../../../src/http/analytics-answer.ts';
 
-/** What the demo shows of the answer for a day. */
 export const daySchema = z.object({ ...periodMembers, active_cameras: activeCameras, ...countMembers });
 
 /** A day's analytics for a terminal: the totals, then a line per category. */

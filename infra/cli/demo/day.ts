@@ -6,7 +6,7 @@ export interface CameraMessage {
   readonly id: string;
   readonly source: string;
   readonly type: 'CameraEvent.Changed';
-  /** When the sender knew this about the frame; messages are sent in this order. */
+  /** The time of the message. Messages are sent in this order. */
   readonly time: string;
   readonly data: FrameFacts;
 }
@@ -48,7 +48,7 @@ export const CAMERAS: readonly string[] = [
 
 const MINUTES_A_DAY = 1440;
 
-/** A part of a day, in minutes of the day: `from` is its first one, `to` the one after its last. */
+/** A part of a day, in minutes of the day; without the minute `to`. */
 interface Stretch {
   readonly from: number;
   readonly to: number;
@@ -58,13 +58,12 @@ const isIn = (minute: number, stretches: readonly Stretch[]): boolean =>
   stretches.some(({ from, to }) => minute >= from && minute < to);
 
 /**
- * A believable day: each camera sends a frame a minute, now and then it sees smoke for a while, sometimes fire in it,
- * sometimes a false alarm, and a camera may be dark for an hour or two. Operators review what the AI flagged some
- * minutes later, draw annotations, and now and then change them afterwards.
+ * A believable day. Each camera sends a frame a minute. Some cameras see smoke for a while, sometimes with fire; some flags are false alarms. A
+ * camera may be dark for an hour or two. Minutes later operators review most flagged frames, draw annotations, and change some of them.
  *
  * @param date `YYYY-MM-DD`, UTC; the same date gives the same messages, ids included, so that sending a day twice
  *   changes nothing
- * @param until only what happened before this instant, in milliseconds since 1970
+ * @param until the end of the messages, in milliseconds since 1970
  * @returns the messages in the order of their time
  */
 export const believableDay = (date: string, until: number): readonly CameraMessage[] => {

@@ -3,18 +3,17 @@ import { z } from 'zod';
 import { CommandError } from '../command-line.ts';
 import { polled } from '../../emulators/deadline.ts';
 
-/** Most that one request may take. */
 const REQUEST_MILLISECONDS = 60_000;
 
-/** Most that reaching the demo's callees may take: three attempts each, as far apart as the settings of a local run have it. */
+/** Enough for three attempts at each callee with the pauses of a local run. */
 const REACHED_MILLISECONDS = 300_000;
 
 /**
- * Asks a service over HTTP, as anybody could.
+ * Asks a service over HTTP.
  *
  * @param base of the service, without `/api` and a slash at its end
- * @param body is posted, if there is one
- * @throws {CommandError} if it does not answer, or not well
+ * @param body is posted, unless it is undefined
+ * @throws {CommandError} if it does not answer, or with an error
  */
 export const ask = async <Schema extends z.ZodType>(
   base: string,
@@ -39,9 +38,9 @@ export const ask = async <Schema extends z.ZodType>(
 const sentSchema = z.object({ notification_id: z.string() });
 
 /**
- * Has people phoned.
+ * Sends a notification by phone.
  *
- * @param idempotencyKey the same alert with the same key phones nobody again
+ * @param idempotencyKey the service phones once for the same alert with the same key
  * @returns the notification's id
  */
 export const sendAlert = async (base: string, alert: object, idempotencyKey?: string): Promise<string> => {

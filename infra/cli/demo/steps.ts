@@ -9,7 +9,6 @@ import { believableDay, CAMERAS } from './day.ts';
 import { daySchema, dayTable } from './day-table.ts';
 import { ask, completed, sendAlert } from './service.ts';
 
-/** What `npm run demo` was asked for. */
 export interface DemoOptions {
   /** Of the running service, without `/api`. */
   readonly url: URL;
@@ -26,28 +25,25 @@ const DAY_MILLISECONDS = 86_400_000;
  */
 export const demoCommand = (now: number): Command<DemoOptions> => ({
   help: `npm run demo -- [--url URL] [--date YYYY-MM-DD]
-  Sends a day of 20 cameras to a running service, phones people in waves, and prints what the service makes of both.
+  Sends a day of 20 cameras to a running service, phones people in waves, and prints the results.
   --url URL          the service, without /api; http://localhost:7071 by default
   --date YYYY-MM-DD  the UTC day to fill, 2000-01-01 to today; yesterday by default`,
-  options: {
-    url: { type: 'string', default: 'http://localhost:7071' },
-    date: { type: 'string', default: isoDay(now - DAY_MILLISECONDS) },
-  },
   values: z.object({
-    url: urlOption,
-    date: dayOption.refine((date) => date >= '2000-01-01' && date <= isoDay(now), {
-      error: ({ input }) => `${String(input)} is outside 2000-01-01 to today.`,
-    }),
+    url: urlOption.prefault('http://localhost:7071'),
+    date: dayOption
+      .refine((date) => date >= '2000-01-01' && date <= isoDay(now), {
+        error: ({ input }) => `${String(input)} is outside 2000-01-01 to today.`,
+      })
+      .prefault(isoDay(now - DAY_MILLISECONDS)),
   }),
 });
 
-/** Gets what a person reads. */
 type Print = (text: string) => void;
 
 const isoDay = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 10);
 
 /**
- * Sends what happened on a day until now, places a test call, reports a fire to three people in waves, and prints what the service makes of it.
+ * Sends the events of a day until now, places a test call, reports a fire to three people in waves, and prints the results.
  *
  * @param now in milliseconds since 1970
  */
@@ -60,7 +56,7 @@ export const demo = async ({ url, date }: DemoOptions, now: number, print: Print
   const simulatorUrl = await simulatorOf(url);
   if (simulatorUrl === undefined) {
     print(
-      '\nNobody is phoned: the phone is off, real, or on another machine, and the numbers of the demo are nobody’s.',
+      '\nThe demo places no calls: its numbers are fictional, and this service has no simulated phone on this machine.',
     );
   } else {
     const numbers = freshNumbers(Date.now());
@@ -69,12 +65,11 @@ export const demo = async ({ url, date }: DemoOptions, now: number, print: Print
     await tellStory(simulatorUrl, 'The test call', tested, print);
     await tellWaves(base, simulatorUrl, numbers, print);
   }
-  print(`\nThe same to look at: ${base}/api/dashboard?date=${date}&tz=utc`);
+  print(`\nOn the dashboard: ${base}/api/dashboard?date=${date}&tz=utc`);
 };
 
 const BATCH_SIZE = 500;
 
-/** The most that storage may be away. */
 const GIVE_UP_AFTER_MS = 60_000;
 
 const sendDay = async (base: string, date: string, now: number, print: Print): Promise<void> => {
@@ -100,7 +95,7 @@ const sendDay = async (base: string, date: string, now: number, print: Print): P
   }
   progress.end();
   const seconds = (performance.now() - start) / 1000;
-  print(`${total.recorded} recorded, ${total.unchanged} known already, in ${seconds.toFixed(1)} s.`);
+  print(`${total.recorded} recorded, ${total.unchanged} already known, in ${seconds.toFixed(1)} s.`);
 };
 
 const tellStory = async (simulatorUrl: string, what: string, number: string, print: Print): Promise<void> => {
@@ -114,12 +109,12 @@ const [FIRST_AREA_CODE, AREA_CODES] = [206, 784];
 
 /**
  * How the numbers of this demo begin. The simulator goes by the last two digits, and counts the calls to a number: another second is another area
- * code. Numbers with 555-01 in the middle belong to nobody, in any area code.
+ * code. Numbers with 555-01 in the middle are fictional in every area code.
  */
 export const freshNumbers = (now: number): string =>
   `+1${FIRST_AREA_CODE + (Math.floor(now / 1_000) % AREA_CODES)}55501`;
 
-/** The first person never answers, the second presses 1, and so the third is not called. */
+/** The first callee never answers. The second presses 1, and the service does not call the third. */
 const tellWaves = async (base: string, simulatorUrl: string, numbers: string, print: Print): Promise<void> => {
   const id = await sendAlert(base, {
     alert_type: 'ConfirmedFire',
@@ -129,7 +124,7 @@ const tellWaves = async (base: string, simulatorUrl: string, numbers: string, pr
     reference: CAMERAS[0],
     details: 'Antelope Ridge, camera 4',
   });
-  print('\nWaiting until all three are reached, given up or stopped …');
+  print('\nWaiting for the end of the notification …');
   const state = await completed(base, id);
   await tellStory(simulatorUrl, 'The call of the second wave', `${numbers}70`, print);
   print(`\nGET /api/notifications/${id}\n\n${JSON.stringify(state, undefined, 2)}`);

@@ -11,10 +11,10 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const PACKAGE = join(ROOT, 'node_modules/@sparticuz/chromium');
 
 /**
- * Starts the browser that the page is tested in: on Linux x64 the Chromium that comes out of the npm registry with its own
- * libraries and fonts, elsewhere the Chrome that is installed.
+ * Starts the browser for tests of the page: on Linux x64 the Chromium of an npm package with its own libraries and fonts, elsewhere the installed
+ * Chrome.
  *
- * @throws {Error} where there is neither: tests of the page are never skipped
+ * @throws {Error} without a browser: tests of the page are never skipped
  */
 export const launchBrowser = async (): Promise<Browser> => {
   if (process.platform === 'linux' && process.arch === 'x64') return launchUnpacked(await unpacked());
@@ -28,7 +28,7 @@ export const launchBrowser = async (): Promise<Browser> => {
   }
 };
 
-/** None of the package's own flags: with some of them a page may do what no reader's browser allows it. */
+/** Uses no flags of the package: some allow a page more than a reader's browser does. */
 const launchUnpacked = async (directory: string): Promise<Browser> => {
   const libraries = join(directory, 'al2023/lib');
   const inherited = process.env['LD_LIBRARY_PATH'];
@@ -45,7 +45,7 @@ const launchUnpacked = async (directory: string): Promise<Browser> => {
   });
 };
 
-/** The package's archives, unpacked once and kept beside the packages. */
+/** The package's archives, unpacked once into the cache of node_modules. */
 const unpacked = async (): Promise<string> => {
   const manifest: unknown = JSON.parse(await readFile(join(PACKAGE, 'package.json'), 'utf8'));
   const { version } = z.object({ version: z.string() }).parse(manifest);
@@ -53,12 +53,12 @@ const unpacked = async (): Promise<string> => {
   const directory = join(cache, `chromium-${version}`);
   if (await exists(join(directory, 'chromium'))) return directory;
   await mkdir(cache, { recursive: true });
-  // Elsewhere first, then renamed: two test files may unpack at the same time, and nobody may find half a browser.
+  // Unpacked elsewhere, then renamed: two test files may unpack at the same time, and must not start half a browser.
   const making = await mkdtemp(join(cache, 'chromium-'));
   try {
     await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', UNPACK], {
       cwd: ROOT,
-      // It unpacks into the temporary directory, and its libraries only where it takes the machine for a bare one.
+      // It unpacks into the temporary directory, and its libraries only on a machine of AWS Lambda.
       env: { ...process.env, TMPDIR: making, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs22.x' },
     });
     await writeFile(join(making, 'fonts/fonts.conf'), fontsConfiguration(directory));
@@ -73,7 +73,7 @@ const unpacked = async (): Promise<string> => {
 
 const UNPACK = "import chromium from '@sparticuz/chromium'; await chromium.executablePath();";
 
-/** The package's fonts, and those of the machine. */
+/** The fonts of the package and of the machine. */
 const fontsConfiguration = (directory: string): string =>
   [
     '<?xml version="1.0"?>',

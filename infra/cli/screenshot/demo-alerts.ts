@@ -1,19 +1,19 @@
 import { completed, sendAlert } from '../demo/service.ts';
 
 /**
- * What is phoned for the picture, in this order. The simulator knows by a number's last two digits what becomes of its calls: 00 answers,
- * 06 is busy at first, 08 is busy and then does not answer at first, 01 never answers.
+ * The alerts of the picture, in this order. The last two digits of a number decide its story: 00 answers, 06 is busy at first, 08 is busy and then
+ * does not answer at first, 01 never answers.
  */
 const ALERTS = [
   { alert_type: 'BurnJob', recipients: ['+12065550308', '+12065550200'] },
-  // It stays in the strip under the head of the page: nobody is reached.
+  // It stays in the strip under the head of the page: the call reaches no callee.
   { alert_type: 'ReportOfFire', recipients: ['+12065550301'], reference: 'bear-creek' },
   { alert_type: 'ConfirmedFire', recipients: ['+12065550300', '+12065550306', '+12065550301'] },
 ] as const;
 
 /**
- * Has people phoned by a service with an ACS simulator, so that there are notifications to see, and waits until nothing more will be
- * done about them. Within a day it phones them once, however often it is called.
+ * Sends alerts to a service with a simulated phone, and waits until they are completed. Their idempotency keys keep a second call from phoning again
+ * on the same day.
  *
  * @param base the service, without `/api`
  */

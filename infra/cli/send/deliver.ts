@@ -3,27 +3,27 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 
 import { retryAfterMs } from '../../../src/azure/sdk-error.ts';
-import { type Item, jsonIn } from './items.ts';
+import { jsonIn } from '../json.ts';
+import type { Item } from './items.ts';
 import { stoppedError, type Target } from './options.ts';
 
-/** What became of some events, all of which the service has answered for. */
+/** The answer of the service for some events. */
 export interface Outcome {
   readonly recorded: number;
   readonly unchanged: number;
-  /** Those that it refused, and why. */
+  /** The refused events, each with the reason. */
   readonly refused: ReadonlyMap<Item, string>;
 }
 
-/** How a service is sent to. */
 export interface Sending {
   readonly target: Target;
   /** How long one request may fail in a row. */
   readonly giveUpAfterMs: number;
-  /** Ends the sending: what is in flight is finished, nothing new begins; its reason is thrown. */
+  /** Ends the sending after the requests in flight; its reason is thrown. */
   readonly stop: AbortSignal;
-  /** Tells the person what is being waited for. */
+  /** Tells the operator the reason of a wait. */
   readonly note: (text: string) => void;
-  /** Waits so many milliseconds, or until the signal is aborted; a test may let the time pass at once. */
+  /** Waits this many milliseconds, or until the signal is aborted. A test may let the time pass at once. */
   readonly sleep?: typeof sleepOrStop;
 }
 
@@ -38,9 +38,8 @@ const LONGEST_WAIT_MS = 30_000;
 const SPREAD = 0.25;
 
 /**
- * Sends events until the service has answered for each of them: again if it asks for that, in halves if they are too many or too
- * large for it. All requests in flight wait together, so that a service in trouble is left in peace by all of them at once: as long as
- * `Retry-After` asks, else longer and longer while nothing succeeds.
+ * Sends events until the service has answered for each of them. It retries failed requests, and halves requests that are too large. All requests
+ * wait together, to take load off a service in trouble: as long as `Retry-After` asks, otherwise longer with each failure.
  */
 export class Delivery {
   readonly #sending: Sending;
@@ -52,9 +51,9 @@ export class Delivery {
   }
 
   /**
-   * Delivers some events, none of them with a fault.
+   * Delivers events without faults.
    *
-   * @throws {CommandError} if that cannot be done: none, some or all of them may be recorded
+   * @throws {CommandError} if the sending ends early: none, some or all of them may be recorded
    */
   async deliver(items: readonly Item[]): Promise<Outcome> {
     if (items.length === 0) return { recorded: 0, unchanged: 0, refused: new Map() };
@@ -97,7 +96,6 @@ export class Delivery {
     }
   }
 
-  /** Makes all requests wait after one has failed. */
   #hold({ reason, retryAfterMs: asked }: Unavailable, failingSince: number): void {
     const now = Date.now();
     const giveUpAt = failingSince + this.#sending.giveUpAfterMs;
@@ -105,7 +103,7 @@ export class Delivery {
     if (asked !== undefined && now + asked > giveUpAt) {
       throw stoppedError(`Given up: ${reason} and asks for a wait of ${seconds(asked)}.`);
     }
-    // Requests that were in flight together fail together: that is one failure.
+    // Requests that were in flight together fail together, which counts as one failure.
     const isHeld = this.#heldUntil > now;
     if (!isHeld) this.#failures += 1;
     const backoff = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (this.#failures - 1));
@@ -119,7 +117,7 @@ export class Delivery {
 const seconds = (milliseconds: number): string =>
   milliseconds < 10_000 ? `${(milliseconds / 1_000).toFixed(1)} s` : `${Math.round(milliseconds / 1_000)} s`;
 
-/** It may work later; after `retryAfterMs` if the service says when. */
+/** A failure that a retry may fix, after `retryAfterMs` if the service gives a time. */
 interface Unavailable {
   readonly reason: string;
   readonly retryAfterMs: number | undefined;
@@ -127,10 +125,10 @@ interface Unavailable {
 
 type Reply = Outcome | 'too large' | Unavailable;
 
-/** Azure's front end ends a request after 230 seconds; nothing that is still alive takes longer. */
+/** Azure's front end ends a request after 230 seconds. */
 const REQUEST_MILLISECONDS = 240_000;
 
-/** One request. @throws {CommandError} for what will not work later either */
+/** One request. @throws {CommandError} if no retry helps */
 const post = async ({ url, key }: Target, items: readonly Item[]): Promise<Reply> => {
   let response: Response;
   let body: string;
@@ -160,15 +158,15 @@ const QUOTED_CHARACTERS = 200;
 const detailSchema = z.object({ detail: z.string() });
 
 /**
- * What an answer of the service means.
+ * Reads an answer of the service.
  *
- * @throws {CommandError} if no waiting mends it
+ * @throws {CommandError} if no retry helps
  */
 const replyOf = ({ status, headers }: Response, body: string, items: readonly Item[]): Reply => {
   if (status === 413) return 'too large';
   if (status === 401 || status === 403) {
     throw stoppedError(
-      `The service refuses the function key (${status}). Give the right one with --key-file or FUNCTION_KEY.`,
+      `The service refuses the function key (${status}). Set the right key with --key-file or FUNCTION_KEY.`,
     );
   }
   if (PASSING_STATUSES.has(status)) {
@@ -179,7 +177,7 @@ const replyOf = ({ status, headers }: Response, body: string, items: readonly It
   const taken = status === 200 || status === 400 ? outcomeIn(jsonIn(body), items) : undefined;
   if (taken !== undefined) return taken;
   throw stoppedError(
-    `POST /api/events was answered with ${status}, which this service does not do. Is the URL right? ` +
+    `POST /api/events was answered with ${status}, which is no answer of this service. Is the URL right? ` +
       `The answer begins: ${JSON.stringify(body.slice(0, QUOTED_CHARACTERS))}`,
   );
 };
@@ -190,7 +188,7 @@ const answerSchema = z.object({
   errors: z.array(z.object({ index: z.int().min(0), detail: z.string() })).default([]),
 });
 
-/** Undefined if the answer does not account for every event that was sent: then it proves nothing. */
+/** Undefined if the answer does not account for every event of the request. */
 const outcomeIn = (answer: unknown, items: readonly Item[]): Outcome | undefined => {
   const { data } = answerSchema.safeParse(answer);
   if (data === undefined) return undefined;
@@ -205,7 +203,7 @@ const outcomeIn = (answer: unknown, items: readonly Item[]): Outcome | undefined
   return recorded + unchanged + refused.size === items.length ? { recorded, unchanged, refused } : undefined;
 };
 
-/** Connection errors that no waiting mends: the other side is not what it should be. */
+/** Connection errors that no retry fixes: another server answers at this URL. */
 const LASTING_ERRORS = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_SSL|ERR_TLS|ERR_INVALID/;
 
 const connectionFailure = (failure: unknown): Unavailable => {

@@ -7,34 +7,33 @@ import { z } from 'zod';
 
 import { MAX_EVENTS_BYTES } from '../../../src/http/event-batch.ts';
 import { CommandError } from '../command-line.ts';
+import { jsonIn } from '../json.ts';
 import { stoppedError } from './options.ts';
 
-/** One JSON value of the input: an event, or what should have been one. */
+/** One JSON value of the input, or a text that should have been JSON. */
 export interface Item {
-  /** The line on which it begins, from 1; of an array that is printed over many lines, the line of the array. */
+  /** The line of its beginning, from 1. For an element of an array over many lines: the first line of the array. */
   readonly line: number;
   /** Its index in its array, from 0; undefined if it is not in an array. */
   readonly index: number | undefined;
-  /** What is sent: JSON, unless there is a fault. */
+  /** The text to send: JSON, unless the item has a fault. */
   readonly text: string;
-  /** Why it cannot be sent. */
   readonly fault: string | undefined;
 }
 
-/** A source, opened for reading once. */
+/** An open source. It can be read once. */
 export interface Input {
   readonly items: AsyncIterable<Item>;
-  /** How much of it has been read so far, 0 to 1; undefined if its size is not known, as that of standard input. */
+  /** The part that has been read, 0 to 1; undefined if the size is unknown, as for standard input. */
   readonly part: () => number | undefined;
 }
 
-/** A request that holds one event alone is an array, so it has two brackets as well. */
+/** A request with one event is an array, which has two brackets. */
 const MAX_EVENT_BYTES = MAX_EVENTS_BYTES - 2;
 
 /** The largest array or object that may be printed over many lines; NDJSON may be of any size. */
 const MAX_DOCUMENT_BYTES = 256 * 1_048_576;
 
-/** Also how exactly the progress bar knows how much has been read. */
 const CHUNK_BYTES = 131_072;
 
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
@@ -49,11 +48,11 @@ export const openFile = (name: string, size: number, stop: AbortSignal): Input =
 };
 
 /**
- * The items of a stream. Gzip is known by its first two bytes, not by a name.
+ * The items of a stream. Its first two bytes tell whether it is gzip, not its name.
  *
  * @param stop ends reading at once; its reason is thrown
  * @param size how many items there are, if that is known
- * @throws {CommandError} while reading: it cannot be read further, its gzip is damaged, or it is no text that could be sent
+ * @throws {CommandError} during reading, if the stream fails, its gzip is damaged, or it is UTF-16
  */
 export const inputFrom = (name: string, stream: Readable, stop: AbortSignal, size = 0): Input => {
   let read = 0;
@@ -93,16 +92,16 @@ async function* unpacked(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer>
   };
   if (!head.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) return yield* whole();
   const gunzip = createGunzip();
-  // An error of either comes out of the loop below: a pipeline destroys all its streams with it.
+  // The loop below throws the error of any stream: a pipeline destroys all its streams with the error.
   pipeline(Readable.from(whole(), { objectMode: false }), gunzip, () => undefined);
   yield* buffersOf(gunzip);
 }
 
 /**
- * The JSON values of an input. It is NDJSON if its first line is a JSON value of its own: then each line is an event or an array of
- * them, and a damaged line costs itself alone. Else it is one array or object over many lines, which is read whole.
+ * The JSON values of an input. It is NDJSON if its first line is a JSON value: then each line is an event or an array of events, and a damaged line
+ * affects only itself. Otherwise it is one array or object over many lines, which is read whole.
  *
- * @throws {CommandError} if it is neither and too large to be read whole, or if it is UTF-16
+ * @throws {CommandError} if it is no NDJSON and too large to be read whole, or if it is UTF-16
  */
 export async function* itemsIn(name: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Item> {
   const held: Line[] = [];
@@ -125,7 +124,6 @@ export async function* itemsIn(name: string, chunks: AsyncIterable<Buffer>): Asy
 }
 
 interface Line {
-  /** Its number, from 1. */
   readonly at: number;
   /** Without blanks at its ends, and without a byte order mark, which `trim` takes for a blank. */
   readonly text: string;
@@ -166,15 +164,6 @@ const tooLargeDocument = (name: string): CommandError =>
       `Write one event on each line: jq -c '.[]' ${name} > events.ndjson`,
   );
 
-/** What a JSON text says; undefined if it is none. */
-export const jsonIn = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
-
 function* itemsOf({ at: line, text, isUtf8: isReadable }: Line): Generator<Item> {
   const value = isReadable ? jsonIn(text) : undefined;
   if (value === undefined) {
@@ -182,12 +171,12 @@ function* itemsOf({ at: line, text, isUtf8: isReadable }: Line): Generator<Item>
   } else if (Array.isArray(value)) {
     for (const [index, element] of value.entries()) yield itemOf(line, index, JSON.stringify(element), element);
   } else {
-    // As it came: no number loses digits.
+    // The original text: a parsed number may lose digits.
     yield itemOf(line, undefined, text, value);
   }
 }
 
-/** What a file of rejected events holds on each line; the event in it can be sent again. */
+/** A line of a file of rejected events. The event in it can be sent again. */
 const rejectedLineSchema = z.object({ reason: z.string(), line: z.number(), event: z.unknown() });
 
 const itemOf = (line: number, index: number | undefined, text: string, value: unknown): Item => {

@@ -4,12 +4,10 @@ import { z } from 'zod';
 
 import { MAX_EVENTS } from '../../../src/http/event-batch.ts';
 import { isHttpsOrLoopback } from '../../../src/settings/rules.ts';
-import { type Command, CommandError, dayOption, numberOption, textOption } from '../command-line.ts';
+import { type Command, CommandError, dayOption, flagOption, numberOption, textOption } from '../command-line.ts';
 
-/** What stands for standard input on the command line. */
 export const STDIN = '-';
 
-/** The exit codes. */
 export const EXIT = { recorded: 0, rejected: 1, usage: 2, stopped: 3, insisted: 130 } as const;
 
 /** Sending had to stop before the end of the input. */
@@ -35,16 +33,16 @@ export const positionIn = (text: string | undefined): Position | undefined => {
 const values = z
   .object({
     positionals: z.array(z.string()).refine((files) => new Set(files).size === files.length, 'A FILE is named twice.'),
-    url: z.string(),
+    url: z.string().default('http://localhost:7071'),
     'key-file': z.string().optional(),
     from: z.string().optional(),
     to: dayOption.optional(),
-    backup: z.boolean(),
-    check: z.boolean(),
+    backup: flagOption,
+    check: flagOption,
     settings: textOption('--settings needs a file.'),
-    'give-up-after': numberOption('give-up-after', 1, MOST_GIVE_UP_SECONDS),
-    batch: numberOption('batch', 1, MAX_EVENTS),
-    requests: numberOption('requests', 1, MOST_REQUESTS),
+    'give-up-after': numberOption('give-up-after', 1, MOST_GIVE_UP_SECONDS).prefault('600'),
+    batch: numberOption('batch', 1, MAX_EVENTS).prefault('1000'),
+    requests: numberOption('requests', 1, MOST_REQUESTS).prefault('4'),
   })
   .superRefine(({ positionals: files, backup, from, to }, context) => {
     if (backup && files.length > 0) context.addIssue('--backup takes days, and no FILE.');
@@ -62,14 +60,12 @@ const values = z
     }
   });
 
-/** What `npm run send` was asked for; its help says what each option means. */
 export type SendOptions = z.infer<typeof values>;
 
-/** The command line of `npm run send`. */
 export const SEND: Command<SendOptions> = {
   help: `npm run send -- FILE… [options]
 npm run send -- --backup [--from YYYY-MM-DD] [--to YYYY-MM-DD] [options]
-  Sends camera events to POST /api/events of the service. Sending anything again is safe: it changes nothing. Events that the service
+  Sends camera events to POST /api/events of the service. Sending events again is safe: it changes nothing. Events that the service
   refuses go into FILE.rejected.ndjson.
 
   FILE                    CloudEvents as NDJSON or as a JSON array; dead letters of Event Grid as they are; gzip as well;
@@ -78,8 +74,8 @@ npm run send -- --backup [--from YYYY-MM-DD] [--to YYYY-MM-DD] [options]
   --backup                sends the backups in the container that BACKUP_CONTAINER_URL names, and compares the counts
   --from, --to            with --backup: the first and the last day; all by default
   --url URL               the service; http://localhost:7071 by default
-  --key-file FILE         holds the function key; without it the environment variable FUNCTION_KEY is used, if it is set
-  --check                 sends nothing: says which events the service would refuse
+  --key-file FILE         holds the function key; the environment variable FUNCTION_KEY by default
+  --check                 sends nothing: names the events that the service would refuse
   --settings FILE         with --backup: a settings file; local.settings.json by default, if it exists
   --give-up-after SECONDS how long a request may fail before the sending stops; 600 by default
   --batch N               most events in a request, 1 to ${MAX_EVENTS}; 1000 by default
@@ -87,40 +83,26 @@ npm run send -- --backup [--from YYYY-MM-DD] [--to YYYY-MM-DD] [options]
   --help                  prints this
 
 Ctrl-C finishes the requests in flight, stops, and prints how to resume. A second Ctrl-C stops at once.
-Exit code 0: everything is recorded. 1: events were rejected, or a count is too low. 2: the command cannot be carried out as it
-is written. 3: it was stopped, or the service could not be reached, before the end. 130: a second Ctrl-C.`,
-  options: {
-    url: { type: 'string', default: 'http://localhost:7071' },
-    'key-file': { type: 'string' },
-    from: { type: 'string' },
-    to: { type: 'string' },
-    backup: { type: 'boolean', default: false },
-    check: { type: 'boolean', default: false },
-    settings: { type: 'string' },
-    'give-up-after': { type: 'string', default: '600' },
-    batch: { type: 'string', default: '1000' },
-    requests: { type: 'string', default: '4' },
-  },
-  takesPositionals: true,
+Exit code 0: all events are recorded. 1: events were rejected, or a count is too low. 2: an option, a file or a setting is wrong.
+3: the command was stopped, or lost the service, before the end. 130: a second Ctrl-C.`,
   values,
 };
 
-/** Where to send, and with which key. */
 export interface Target {
   /** Of the service, without a slash at its end and without `/api`. */
   readonly url: string;
   readonly key: string | undefined;
 }
 
-/** What fits in a header: Azure's own keys are letters, digits and a few signs. */
+/** Characters that a header can hold. Azure's own keys are letters, digits and a few signs. */
 const KEY_FORM = /^[\u0021-\u007e]+$/;
 
 /**
- * Where to send, and with which key. The key comes from a file or from FUNCTION_KEY and never from the command line, which every
- * process of the machine can read; it is never printed, and never sent in the clear to another machine.
+ * Where to send, and with which key. The key comes from a file or from FUNCTION_KEY, not from the command line, which every process of the machine
+ * can read. It is never printed, and never sent in the clear to another machine.
  *
- * @param url of the service; one that ends in `/api/events` is taken as well
- * @throws {CommandError} that names what is wrong, and no key
+ * @param url of the service; it may end in `/api/events`
+ * @throws {CommandError} that names the fault, and no key
  */
 export const readTarget = async (
   url: string,
@@ -149,6 +131,6 @@ const keyIn = async (path: string): Promise<string> => {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw new CommandError(`The key file ${path} cannot be read.`, { cause: error });
   });
-  // Without the byte order mark, which `trim` takes for a blank.
+  // `trim` removes a byte order mark as well.
   return text.trim();
 };

@@ -1,12 +1,13 @@
-import { appendFile, open, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { appendFile, open, rename } from 'node:fs/promises';
 import { format, parse } from 'node:path';
 
-import { CommandError } from '../command-line.ts';
-import { isMissing, moveOnto } from '../move-file.ts';
+import { CommandError, isMissing } from '../command-line.ts';
+import { jsonIn } from '../json.ts';
 import type { Outcome } from './deliver.ts';
-import { type Item, jsonIn } from './items.ts';
+import type { Item } from './items.ts';
 
-/** How every line of rejected events begins: a file that begins otherwise is somebody else's. */
+/** How every line of rejected events begins. A file with another beginning belongs to someone else. */
 const LINE_BEGINS = '{"reason":';
 
 /**
@@ -33,25 +34,25 @@ export const mustTakeRejected = async (path: string): Promise<void> => {
 /**
  * Gives the rejected events of an earlier run another name.
  *
- * @returns that name; undefined if there were none
+ * @returns that name; undefined if there is no such file
  */
 export const setAsideRejected = async (path: string): Promise<string | undefined> => {
-  if (!(await exists(path))) return undefined;
+  if (!existsSync(path)) return undefined;
   const { dir, name, ext } = parse(path);
   for (let number = 1; ; number += 1) {
     const free = format({ dir, name: `${name}.${number}`, ext });
-    if (await exists(free)) continue;
-    await moveOnto(path, free);
+    if (existsSync(free)) continue;
+    await rename(path, free);
     return free;
   }
 };
 
-/** Appends the events that were rejected, each with its reason and its place in the source. @returns how many */
+/** Appends the rejected events, each with its reason and its place in the source. @returns how many */
 export const appendRejected = async (
   path: string,
   source: string,
   items: readonly Item[],
-  { refused }: Pick<Outcome, 'refused'>,
+  { refused }: Outcome,
 ): Promise<number> => {
   const lines = items.flatMap((item) => {
     const reason = item.fault ?? refused.get(item);
@@ -61,16 +62,7 @@ export const appendRejected = async (
   return lines.length;
 };
 
-const exists = async (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    (error: unknown) => {
-      if (isMissing(error)) return false;
-      throw error;
-    },
-  );
-
-/** The event as it came, so that no number loses digits; as a text if it is not JSON. */
+/** Has the event as it came, because numbers of a parsed event lose digits; as a text if it is not JSON. */
 const lineOf = (file: string, { line, index, text }: Item, reason: string): string => {
   const where = JSON.stringify({ reason, file, line, index }).slice(0, -1);
   // JSON has line breaks only between its tokens, where a space means the same.

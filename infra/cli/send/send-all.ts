@@ -1,30 +1,28 @@
+import { z } from 'zod';
+
+import { MAX_EVENTS_BYTES } from '../../../src/http/event-batch.ts';
+import { CommandError } from '../command-line.ts';
 import { grouped } from '../grouped.ts';
 import type { Advance } from '../progress.ts';
-import { compareCounts } from './compare-counts.ts';
-import type { Sending } from './deliver.ts';
-import { CommandError } from '../command-line.ts';
-import { type Position, STDIN } from './options.ts';
+import { Delivery, type Outcome, type Sending } from './deliver.ts';
+import type { Item } from './items.ts';
+import { type Position, STDIN, type Target } from './options.ts';
 import { appendRejected, mustTakeRejected, setAsideRejected } from './rejected.ts';
-import { sendSource } from './send-source.ts';
-import type { Source } from './source.ts';
+import type { BackupFacts, Source } from './source.ts';
 
-/** What became of all sources so far. */
 export interface Sent {
   readonly counts: { recorded: number; unchanged: number; rejected: number };
-  /** The files of rejected events. */
   readonly rejectedFiles: Set<string>;
   /** The lowest item that the service has not answered for, as `--from` takes it. */
   position: string;
 }
 
-/** What is sent before anything is. */
 export const nothingSent = (): Sent => ({
   counts: { recorded: 0, unchanged: 0, rejected: 0 },
   rejectedFiles: new Set(),
   position: '',
 });
 
-/** How sources are sent. */
 export interface SendingAll extends Sending {
   /** Most events in a request. */
   readonly batch: number;
@@ -32,13 +30,11 @@ export interface SendingAll extends Sending {
   readonly requests: number;
   /** Where the sending resumes; undefined: at the beginning of the first source. */
   readonly resumesAt: Position | undefined;
-  /** Is told after each batch that the service has answered. */
   readonly onAnswered: (advance: Advance) => void;
-  /** Is told how a day's count compares with its backups. */
   readonly onCompared: (text: string) => void;
 }
 
-/** Beside the source, or in the working directory. */
+/** Next to the source, or in the working directory. */
 const rejectedPathOf = ({ name }: Source): string => `${name === STDIN ? 'stdin' : name}.rejected.ndjson`;
 
 /**
@@ -64,27 +60,23 @@ export const sendAll = async (sources: readonly Source[], sent: Sent, sending: S
     let next = resumesAt ?? 1;
     sent.position = `${name}:${next}`;
     const input = await source.open(sending.stop);
-    await sendSource({
-      ...sending,
-      input,
-      skip: next - 1,
-      onAnswered: async (some, outcome) => {
-        const rejected = await appendRejected(rejectedPath, name, some, outcome);
-        if (rejected > 0) sent.rejectedFiles.add(rejectedPath);
-        sent.counts.recorded += outcome.recorded;
-        sent.counts.unchanged += outcome.unchanged;
-        sent.counts.rejected += rejected;
-        next += some.length;
-        items += some.length;
-        sent.position = `${name}:${next}`;
-        const part = input.part();
-        sending.onAnswered({
-          label: sent.position,
-          part: part === undefined || Number.isNaN(size) ? undefined : (sizeBefore + part * (source.size ?? 0)) / size,
-          count: items,
-          text: sent.counts.rejected === 0 ? '' : `${grouped(sent.counts.rejected)} rejected`,
-        });
-      },
+    const batches = batchesOf(input.items, next - 1, sending.batch);
+    await sendBatches(batches, sending, async (some, outcome) => {
+      const rejected = await appendRejected(rejectedPath, name, some, outcome);
+      if (rejected > 0) sent.rejectedFiles.add(rejectedPath);
+      sent.counts.recorded += outcome.recorded;
+      sent.counts.unchanged += outcome.unchanged;
+      sent.counts.rejected += rejected;
+      next += some.length;
+      items += some.length;
+      sent.position = `${name}:${next}`;
+      const part = input.part();
+      sending.onAnswered({
+        label: sent.position,
+        part: part === undefined || Number.isNaN(size) ? undefined : (sizeBefore + part * (source.size ?? 0)) / size,
+        count: items,
+        text: sent.counts.rejected === 0 ? '' : `${grouped(sent.counts.rejected)} rejected`,
+      });
     });
     sizeBefore += source.size ?? 0;
     if (backup === undefined || rest[index + 1]?.backup?.day === backup.day) continue;
@@ -94,4 +86,90 @@ export const sendAll = async (sources: readonly Source[], sent: Sent, sending: S
     isRight &&= compared.isRight;
   }
   return isRight;
+};
+
+/**
+ * Sends batches, several requests at a time. If a request fails, the requests in flight are finished first.
+ *
+ * @param onAnswered receives the batches in the order of the source, up to the first failure
+ * @throws {CommandError} if a batch cannot be sent
+ */
+const sendBatches = async (
+  batches: AsyncIterable<readonly Item[]>,
+  sending: SendingAll,
+  onAnswered: (items: readonly Item[], outcome: Outcome) => Promise<void>,
+): Promise<void> => {
+  const delivery = new Delivery(sending);
+  const inFlight: { readonly items: readonly Item[]; readonly outcome: Promise<Outcome> }[] = [];
+  const awaitOldest = async (): Promise<void> => {
+    const [oldest] = inFlight;
+    if (oldest === undefined) return;
+    const outcome = await oldest.outcome;
+    inFlight.shift();
+    await onAnswered(oldest.items, outcome);
+  };
+  try {
+    for await (const items of batches) {
+      if (inFlight.length === sending.requests) await awaitOldest();
+      const outcome = delivery.deliver(items.filter(({ fault }) => fault === undefined));
+      // It is awaited later, in its turn.
+      outcome.catch(() => undefined);
+      inFlight.push({ items, outcome });
+    }
+  } finally {
+    try {
+      while (inFlight.length > 0) await awaitOldest();
+    } finally {
+      await Promise.allSettled(inFlight.map(({ outcome }) => outcome));
+    }
+  }
+};
+
+/** Splits the items after the first `skip` into batches that fit into a request. */
+async function* batchesOf(items: AsyncIterable<Item>, skip: number, most: number): AsyncGenerator<readonly Item[]> {
+  let skipped = 0;
+  let batch: Item[] = [];
+  let bytes = 2;
+  for await (const item of items) {
+    skipped += 1;
+    if (skipped <= skip) continue;
+    const size = item.fault === undefined ? Buffer.byteLength(item.text) + 1 : 0;
+    if (batch.length >= most || bytes + size > MAX_EVENTS_BYTES) {
+      yield batch;
+      [batch, bytes] = [[], 2];
+    }
+    batch.push(item);
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+const COUNT_MS = 30_000;
+const daySchema = z.object({ total_events: z.number() });
+
+/**
+ * Compares the events of a day's backups with the day's count in the service, which may have grown since the backup.
+ *
+ * @throws {CommandError} if the service does not answer
+ */
+const compareCounts = async (
+  { url, key }: Target,
+  day: string,
+  backups: readonly BackupFacts[],
+): Promise<{ readonly isRight: boolean; readonly text: string }> => {
+  const headers = key === undefined ? {} : { 'x-functions-key': key };
+  const init = { headers, signal: AbortSignal.timeout(COUNT_MS) };
+  const answer = await fetch(`${url}/api/analytics/day?date=${day}`, init).catch((error: unknown) => {
+    throw new CommandError(`The service does not say what it has counted on ${day}.`, { cause: error });
+  });
+  if (!answer.ok) throw new CommandError(`The service answers ${answer.status} about ${day}.`);
+  const { total_events: counted } = daySchema.parse(await answer.json());
+  const events = backups.reduce((sum, backup) => sum + backup.events, 0);
+  const unreadable = backups.reduce((sum, backup) => sum + backup.unreadable, 0);
+  const isRight = counted >= events;
+  const lines = [
+    `${day}  ${grouped(events).padStart(12)} events  ${grouped(counted)} counted${isRight ? '' : ': events are missing'}`,
+    ...(unreadable > 0 ? [`${day}  ${grouped(unreadable)} rows could not be read when it was backed up`] : []),
+  ];
+  return { isRight, text: lines.join('\n') };
 };

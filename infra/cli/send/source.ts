@@ -10,22 +10,21 @@ import { mergeSettings, readSettingsFile } from '../start/local-settings.ts';
 import { type Input, inputFrom, openFile } from './items.ts';
 import { STDIN } from './options.ts';
 
-/** Something that holds events: a file, standard input, or the backup of a shard of a day. */
+/** A source of events: a file, standard input, or the backup of a shard of a day. */
 export interface Source {
   /** The path of a file, `-` for standard input, or the name of a backup. */
   readonly name: string;
-  /** How much work it is beside the other sources: bytes of a file, events of a backup. Undefined for standard input. */
+  /** Its share of the work: bytes of a file, events of a backup. Undefined for standard input. */
   readonly size: number | undefined;
   /** Opens it for reading once. `stop` ends reading, and its reason is thrown. */
   open(stop: AbortSignal): Promise<Input>;
   readonly backup?: BackupFacts;
 }
 
-/** What a backup says about itself. */
 export interface BackupFacts {
   /** The UTC day, `YYYY-MM-DD`. */
   readonly day: string;
-  /** The events that it holds; 0 if it was set aside beside a larger one, whose events count. */
+  /** The events that it holds; 0 for a backup that was kept with a larger backup of the same shard, whose events count. */
   readonly events: number;
   /** The rows that could not be read when it was written. */
   readonly unreadable: number;
@@ -47,7 +46,7 @@ export const fileSource = async (name: string): Promise<Source> => {
   return { name, size, open: async (stop) => openFile(name, size, stop) };
 };
 
-/** How `BackUpDays` names the backup of a shard. It keeps others beside them under longer names. */
+/** The name that `BackUpDays` gives the backup of a shard. Smaller backups have longer names. */
 const BACKUP_NAME = /^\d{4}-\d\d-\d\d_\d\d\.ndjson\.gz$/;
 
 /**

@@ -1,6 +1,6 @@
 import type { LocalRun, LocalRunOptions } from './local-run.ts';
 
-/** The text that `npm start` prints when everything runs: what runs where, and how to see it at work. */
+/** The text that `npm start` prints when everything runs: the addresses of its parts, and the next commands. */
 export const announcement = (run: LocalRun, options: LocalRunOptions, seconds: number): string => {
   const { url } = run;
   return [
@@ -32,9 +32,9 @@ const describeTables = ({ azurite, settings }: LocalRun, { data }: LocalRunOptio
 };
 
 const describePhone = ({ simulator, settings }: LocalRun, options: LocalRunOptions): string => {
-  if (settings['PHONE'] === 'off') return 'off (PHONE=off): nobody is phoned';
+  if (settings['PHONE'] === 'off') return 'off (PHONE=off): the service phones no person';
   const name = 'TWILIO_ACCOUNT_SID' in settings ? 'Twilio' : 'ACS';
-  if (simulator !== undefined) return `${name} simulator on ${simulator.url}: what is spoken is printed here`;
+  if (simulator !== undefined) return `${name} simulator on ${simulator.url}: this terminal prints the spoken messages`;
   if (name === 'Twilio') return 'the Twilio account that TWILIO_ACCOUNT_SID names: real calls';
   const given = 'ACS_CONNECTION_STRING' in settings ? 'ACS_CONNECTION_STRING' : 'ACS_ENDPOINT';
   return `the ACS that ${given} names: real calls${options['verify-callbacks'] ? ' (--verify-callbacks has no effect)' : ''}`;

@@ -16,64 +16,56 @@ import {
   isOnThisMachine,
   localDefaults,
   mergeSettings,
-  misspelt,
+  nameWarnings,
   readSettingsFile,
   type Settings,
   SETTINGS_FILE,
   twilioDefaults,
-  unknownNames,
   withoutLocalParts,
 } from './local-settings.ts';
 import { PHONE_MARK } from './readable-line.ts';
 import { removeRunDirectory, runDirectory, writeRunNote } from './run-directory.ts';
 import { ServiceProcess } from '../../emulators/service-process.ts';
 
-/** What to run. */
 export interface LocalRunOptions {
-  /** The port that serves the functions. */
   readonly port: number;
   /** The directory that keeps the tables between runs; undefined: they are in memory. */
   readonly data?: string | undefined;
-  /** A file like local.settings.json; undefined: the repository's own, if there is one. */
+  /** A file like local.settings.json; undefined: the repository's own, if it exists. */
   readonly settings?: string | undefined;
-  /** Whose simulator takes the calls, where no real telephone service is named; that of ACS if it is not given. */
+  /** The simulated telephone service, unless a real service is named; `acs` by default. */
   readonly phone?: 'acs' | 'twilio';
   /** How many calls the simulated phone takes at a time. */
   readonly lines: number;
-  /** True where the service accepts a callback only with the simulator's token. */
+  /** Whether the service accepts a callback only with the simulator's token. */
   readonly 'verify-callbacks': boolean;
 }
 
-/** What a test brings along. */
 export interface LocalParts {
-  /** How long ringing, speaking and so on take in the simulator. */
   readonly pace?: Pace;
-  /** The path of a debug bundle; one is built where it is not given. */
+  /** The path of a debug bundle, which is built by default. */
   readonly bundle?: string;
 }
 
-/** Everything of the service, running on this machine. */
 export interface LocalRun {
   /** Without a slash at its end. */
   readonly url: string;
   readonly settings: Settings;
-  /** Undefined where real storage is used. */
+  /** Undefined if real storage is used. */
   readonly azurite: Azurite | undefined;
-  /** The settings file that was read; undefined: there is none. */
   readonly settingsFile: string | undefined;
   /** Undefined if a real telephone service is used, or the phone is off. */
   readonly simulator: AcsSimulator | TwilioSimulator | undefined;
-  /** What the person should know: storage that does not answer, names of settings that the service does not know. */
+  /** Sentences for the operator: storage does not answer, or a name of a setting is unknown. */
   readonly warnings: readonly string[];
-  /** Fulfils with the reason when the first part ends, stopped or not. */
+  /** Fulfils with the reason when the first part ends, even if it was stopped. */
   readonly partLost: Promise<string>;
   /** Stops the parts in good order, the functions first, and waits until they have ended. */
   stop(): Promise<void>;
-  /** Ends all processes at once. */
   kill(): void;
 }
 
-/** Gets a line, and whether the app logged it as a warning or an error. */
+/** Receives a line, and whether the app logged it as a warning or an error. */
 export type Print = (line: string, isWrong?: boolean) => void;
 
 /** A part of a local run. Only a part in a process of its own has `kill` and `exited`. */
@@ -86,18 +78,16 @@ interface Part {
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const HOST_MAIN = fileURLToPath(new URL('../functions-host.ts', import.meta.url));
 
-/** The most that the setting CALLS_AT_ONCE takes. */
+/** The upper bound of the setting CALLS_AT_ONCE. */
 const MOST_CALLS_AT_ONCE = 100;
 
-/** Most that the wait for health may take, in milliseconds. */
 const HEALTH_MILLISECONDS = 20_000;
 
 /**
- * Builds the debug bundle and starts it with all it needs: Azurite and a simulator of the phone, unless `environment` or
- * the settings file names real ones.
+ * Builds the debug bundle and starts it with Azurite and a simulated phone, unless `environment` or the settings file names real services.
  *
  * @param environment wins over the settings file, which wins over the local defaults
- * @param print gets what the app logs and what the simulator speaks, line by line
+ * @param print receives the lines of the app's log and of the simulated phone
  * @throws {CommandError} if the port or the folder is in use, or settings contradict each other; {Error} with its output if a part does not
  *   start. Parts that were started are stopped before.
  */
@@ -121,15 +111,15 @@ export const startLocalRun = async (
     return part;
   };
   try {
-    const bundlePath = bundle ?? join(runDirectory(port), 'main.cjs');
-    if (bundle === undefined) await buildApp({ outfile: bundlePath, debug: true });
-    started({ stop: () => removeRunDirectory(port) });
-
     const hasOwnTables = !gives(given, 'TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT');
     if (hasOwnTables && data !== undefined) {
       const unlock = lockData(data);
       started({ stop: async () => unlock() });
     }
+    const bundlePath = bundle ?? join(runDirectory(port), 'main.cjs');
+    if (bundle === undefined) await buildApp({ outfile: bundlePath, debug: true });
+    started({ stop: () => removeRunDirectory(port) });
+
     const azurite = hasOwnTables
       ? started(await startAzurite(data === undefined ? {} : { dataDir: resolve(data) }))
       : undefined;
@@ -158,10 +148,7 @@ export const startLocalRun = async (
       simulator,
       warnings: [
         ...((await becomesHealthy(url)) ? [] : ['GET /api/health is not 200: the storage does not answer.']),
-        ...unknownNames(fileSettings).map(
-          (name) => `${settingsFile ?? SETTINGS_FILE} has ${name}, which is no setting of this service.`,
-        ),
-        ...misspelt(environment).map(({ name, meant }) => `${name} is no setting of this service. Is ${meant} meant?`),
+        ...nameWarnings(settingsFile ?? SETTINGS_FILE, fileSettings, environment),
       ],
       partLost: Promise.race(parts.flatMap(({ exited }) => exited ?? [])),
       stop,
@@ -176,8 +163,8 @@ export const startLocalRun = async (
 };
 
 /**
- * The settings that somebody gave. PHONE=off in a file is for `func start`, as in the example: here the simulated phone stands ready, unless the
- * tables or the phone are real.
+ * The settings of the environment and the file. PHONE=off in a file is for `func start`, as in the example: here the simulated phone is on, unless
+ * the tables or the phone are real.
  */
 const givenSettings = (environment: NodeJS.ProcessEnv, file: Settings): Settings => {
   const { PHONE: _, ...withoutPhone } = withoutLocalParts(file);
@@ -186,10 +173,9 @@ const givenSettings = (environment: NodeJS.ProcessEnv, file: Settings): Settings
   return usesReal ? given : mergeSettings(environment, withoutPhone);
 };
 
-/** Settings that name a real telephone service. */
 const REAL_PHONE = ['ACS_CONNECTION_STRING', 'ACS_ENDPOINT', 'TWILIO_ACCOUNT_SID'] as const;
 
-/** @throws {CommandError} if calls would be real ones, and what ACS says of them would not come here: nobody would hear anything */
+/** @throws {CommandError} if calls would be real, and their callbacks would not arrive here: callees would hear nothing */
 const mustReachThisMachine = (given: Settings, port: number): void => {
   const { ACS_CONNECTION_STRING, ACS_ENDPOINT, CALLBACK_BASE_URL: base = 'http://localhost' } = given;
   const acs = ACS_ENDPOINT ?? /(?:^|;) *endpoint=([^;]+)/i.exec(ACS_CONNECTION_STRING ?? '')?.[1];
@@ -203,7 +189,7 @@ const mustReachThisMachine = (given: Settings, port: number): void => {
   );
 };
 
-/** @throws {CommandError} if a simulator would take the calls of a real service: nobody would be phoned */
+/** @throws {CommandError} if a simulator would take the calls of a real service, which would phone no person */
 const mustPhoneForRealTable = (given: Settings): void => {
   if (given['PHONE'] === 'off' || gives(given, ...REAL_PHONE) || isOnThisMachine(given)) return;
   throw new CommandError(
@@ -229,7 +215,7 @@ const startHost = async (
   settings: Settings,
   print: Print,
 ): Promise<ServiceProcess> => {
-  // Until it is ready: if it fails, the error says the same lines.
+  // If the start fails, the error quotes these lines.
   let held: (readonly [line: string, isWrong: boolean])[] | undefined = [];
   const host = await ServiceProcess.start({
     name: 'The functions host',
@@ -240,7 +226,7 @@ const startHost = async (
       `--host-json=${join(ROOT, 'host.json')}`,
       `--port=${port}`,
     ],
-    // Azure sets it too. The app names the command that examines damage with the port in it.
+    // Azure sets it too. The app needs the port for the command that it names in the log line about damage.
     environment: { ...settings, WEBSITE_HOSTNAME: `localhost:${port}` },
     ready: /^Functions host ready/,
     onLine: (line, isWrong) => (held === undefined ? print(line, isWrong) : void held.push([line, isWrong])),

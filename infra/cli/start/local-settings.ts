@@ -7,20 +7,18 @@ import { z } from 'zod';
 
 import { LOOPBACK_HOST } from '../../../src/settings/rules.ts';
 import { settingSchemas } from '../../../src/settings.ts';
-import { CommandError } from '../command-line.ts';
-import { isMissing } from '../move-file.ts';
+import { CommandError, isMissing } from '../command-line.ts';
 import type { AcsSimulator } from '../../emulators/acs-simulator/simulator.ts';
 import type { TwilioSimulator } from '../../emulators/twilio-simulator/simulator.ts';
 
-/** Settings by their environment names. */
 export type Settings = Readonly<Record<string, string>>;
 
-/** Settings of one source; undefined or blank: it does not give this one. */
+/** Settings of one source; undefined or blank: the source does not give this setting. */
 type Given = Readonly<Record<string, string | undefined>>;
 
 const localSettingsSchema = z.object({ Values: z.record(z.string(), z.string()).default({}) });
 
-/** The repository's own settings file, which a command reads unless it is told to read another one. */
+/** The repository's own settings file, which a command reads by default. */
 export const SETTINGS_FILE = 'local.settings.json';
 const LOCAL_SETTINGS = fileURLToPath(new URL(`../../../${SETTINGS_FILE}`, import.meta.url));
 
@@ -41,12 +39,12 @@ export const readSettingsFile = async (path: string | undefined): Promise<Settin
   throw new CommandError(`${path} is no settings file: it needs "Values" with strings only. Wrong: ${wrong}.`);
 };
 
-/** @throws {CommandError} that says where the text is no JSON */
+/** @throws {CommandError} that names the place where the text is no JSON */
 const jsonOf = async (path: string, text: string): Promise<unknown> => {
   try {
     return JSON.parse(text);
   } catch {
-    // It tells the place and quotes no value, which may be a secret.
+    // The message of JSON.parse quotes values, which may be secrets. esbuild names the place.
     const place = await transform(text, { loader: 'json', logLevel: 'silent' }).then(
       () => undefined,
       (failure: unknown) => failedAtSchema.safeParse(failure).data?.errors[0]?.location,
@@ -63,26 +61,26 @@ const failedAtSchema = z.object({
 /** Settings of the Functions host, which a settings file may have as well. */
 const HOST_SETTINGS = /^(FUNCTIONS_|AzureWebJobs|AzureFunctions|WEBSITE_|APPLICATIONINSIGHTS_|languageWorkers)/;
 
-/** The names in a settings file that neither the service nor the Functions host knows: misspelt ones change nothing, silently. */
-export const unknownNames = (fileSettings: Settings): readonly string[] =>
-  Object.keys(fileSettings).filter((name) => !Object.hasOwn(settingSchemas, name) && !HOST_SETTINGS.test(name));
+/** The names that neither the service nor the Functions host knows. */
+const unknownNames = (settings: Given): readonly string[] =>
+  Object.keys(settings).filter((name) => !Object.hasOwn(settingSchemas, name) && !HOST_SETTINGS.test(name));
 
-/** Names in the environment that the service does not know, each with the setting whose name is close to it. */
-export const misspelt = (environment: Given): readonly { readonly name: string; readonly meant: string }[] =>
-  Object.keys(environment)
-    .filter((name) => !Object.hasOwn(settingSchemas, name) && !HOST_SETTINGS.test(name))
-    .flatMap((name) => {
-      const meant = Object.keys(settingSchemas).find((known) => isClose(name, known));
-      return meant === undefined ? [] : [{ name, meant }];
-    });
+/** A warning for each unknown name in the settings file, and for each name in the environment that is close to a setting. */
+export const nameWarnings = (file: string, fileSettings: Settings, environment: Given): readonly string[] => [
+  ...unknownNames(fileSettings).map((name) => `${file} has ${name}, which is no setting of this service.`),
+  ...unknownNames(environment).flatMap((name) => {
+    const meant = Object.keys(settingSchemas).find((known) => isClose(name, known));
+    return meant === undefined ? [] : [`${name} is no setting of this service. Did you mean ${meant}?`];
+  }),
+];
 
-/** One wrong letter is allowed in every six. */
+/** A close name has at most one wrong letter in six. */
 const LETTERS_A_MISTAKE = 6;
 
 const isClose = (name: string, known: string): boolean =>
   distance(name.toUpperCase(), known) <= Math.max(1, Math.floor(known.length / LETTERS_A_MISTAKE));
 
-/** How many letters have to be added, left out or replaced (Levenshtein). */
+/** The number of letters to add, leave out or replace (Levenshtein). */
 const distance = (one: string, other: string): number => {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [index, letter] of Array.from(one).entries()) {
@@ -105,9 +103,9 @@ const defaultOf = (name: string): string | undefined => {
 };
 
 /**
- * The file's settings without those that are meant for `func start`: Azurite on its usual port and the address of this machine. A
- * local run starts its own Azurite and chooses its own address. Nor those that only repeat a default, as a copy of the example does: a
- * local run has defaults of its own.
+ * The file's settings without settings for `func start`: Azurite on its usual port and the address of this machine. A local run starts its own
+ * Azurite and chooses its own address. Settings that only repeat a default of the service, as in a copy of the example, are also left out: a local
+ * run has its own defaults.
  */
 export const withoutLocalParts = (fileSettings: Settings): Settings =>
   Object.fromEntries(
@@ -119,7 +117,7 @@ export const withoutLocalParts = (fileSettings: Settings): Settings =>
     ),
   );
 
-/** Pairs of settings of which only one may be set. Where a stronger source sets either, weaker sources set neither. */
+/** Pairs of settings that exclude each other. If a stronger source sets either, weaker sources set neither. */
 const ALTERNATIVES: readonly (readonly [string, string])[] = [
   ['TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT'],
   ['ACS_CONNECTION_STRING', 'ACS_ENDPOINT'],
@@ -143,7 +141,7 @@ export const mergeSettings = (...strongestFirst: readonly Given[]): Settings => 
   return merged;
 };
 
-/** Whether the tables are those of an emulator on this machine, or none are named: a local run starts its own. */
+/** Whether the settings name an emulator on this machine, or no tables: a local run starts its own emulator. */
 export const isOnThisMachine = ({
   TABLES_CONNECTION_STRING: connection,
   TABLES_ENDPOINT: endpoint,
@@ -154,21 +152,19 @@ export const isOnThisMachine = ({
   return connection === undefined || /UseDevelopmentStorage=true/i.test(connection);
 };
 
-/** True where any of the settings is given. */
 export const gives = (settings: Settings, ...names: readonly string[]): boolean =>
   names.some((name) => name in settings);
 
-/** What the settings of a local run need to know about the ACS simulator. */
 export type SimulatedAcs = Pick<AcsSimulator, 'connectionString' | 'issuer' | 'keysUrl' | 'resourceId'> & {
   readonly topic: Pick<AcsSimulator['topic'], 'endpoint' | 'key'>;
 };
 
 /**
- * The settings of a local run that nobody gave otherwise. For a real telephone service there are no defaults: the app names what is missing.
+ * The defaults of a local run. A real telephone service has no defaults: the app names the missing settings.
  *
- * @param tablesConnectionString of the run's own Azurite; undefined where real storage is used
- * @param acs undefined where another telephone service is used, or the phone is off
- * @param verifiesCallbacks false where anybody may post a callback, as wherever ACS_RESOURCE_ID is not set
+ * @param tablesConnectionString of the run's own Azurite; undefined if real storage is used
+ * @param acs undefined if another telephone service is used, or the phone is off
+ * @param verifiesCallbacks false: every sender may post a callback, as without ACS_RESOURCE_ID
  */
 export const localDefaults = (
   port: number,
@@ -183,7 +179,7 @@ export const localDefaults = (
     TABLES_CONNECTION_STRING: tablesConnectionString,
     ACS_CONNECTION_STRING: acs?.connectionString,
     ACS_SOURCE_PHONE_NUMBER: acs && '+12065550199',
-    // Nobody wants to watch a simulated phone for a minute.
+    // A minute, the default of the service, is long for a reader of the demo.
     CALL_RETRY_SECONDS: acs && '5',
     ACS_COGNITIVE_SERVICES_ENDPOINT: acs && 'https://speech.invalid/',
     EVENT_TOPIC_ENDPOINT: acs?.topic.endpoint,
@@ -194,10 +190,8 @@ export const localDefaults = (
   };
 };
 
-/** What the settings of a local run need to know about the simulator of Twilio. */
 export type SimulatedTwilio = Omit<TwilioSimulator, 'log' | 'find' | 'sign' | 'settled' | 'stop'>;
 
-/** The account of a simulator of Twilio. */
 export const accountOf = (twilio: SimulatedTwilio) => ({
   TWILIO_API_BASE_URL: twilio.url,
   TWILIO_ACCOUNT_SID: twilio.accountSid,
@@ -207,7 +201,7 @@ export const accountOf = (twilio: SimulatedTwilio) => ({
   TWILIO_SOURCE_PHONE_NUMBER: twilio.number,
 });
 
-/** The settings of a local run whose calls the simulator of Twilio takes. Callbacks are always verified. */
+/** The settings of a local run with the simulator of Twilio. Callbacks are always verified. */
 export const twilioDefaults = (twilio: SimulatedTwilio): Given => ({
   PHONE_PROVIDER: 'twilio',
   ...accountOf(twilio),

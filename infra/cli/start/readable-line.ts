@@ -2,22 +2,23 @@ import { styleText } from 'node:util';
 
 import { z } from 'zod';
 
+import { jsonIn } from '../json.ts';
+
 const lineSchema = z.looseObject({ event: z.string() });
 
-/** Fields that say to which request a line belongs: of no use to somebody who reads along. */
+/** Fields that name the request of a line. They do not help a reader of the terminal. */
 const IDS: ReadonlySet<string> = new Set(['invocation_id', 'trace_id']);
 
-/** How the simulated phone begins its lines. */
 export const PHONE_MARK = '[phone]';
 
-/** The library warns of lines that work in the background logs after its request is over. They are right, and nobody can do anything about it. */
+/** The library warns of lines that background work logs after the end of its request. These lines are right, and the operator cannot avoid them. */
 const OF_THE_LIBRARY = /^Warning: Unexpected call to 'log' on the context object/;
 
 /**
  * A line of `npm start` for a person: the time, and the app's JSON as words. The words of the simulated phone stand out.
  *
  * @param isWrong whether the app logged it as a warning or an error
- * @returns undefined for a line that is not worth reading
+ * @returns undefined for a line without information
  */
 export const readableLine = (line: string, isWrong: boolean, now: Date): string | undefined => {
   if (OF_THE_LIBRARY.test(line)) return undefined;
@@ -28,7 +29,7 @@ export const readableLine = (line: string, isWrong: boolean, now: Date): string 
   return `${time} ${isWrong ? styleText('yellow', `! ${text}`) : `  ${text}`}`;
 };
 
-/** A line of `npm start` for a program: the app's JSON as it is, and of everything else an object. @returns undefined as above */
+/** A line of `npm start` for a program: the app's JSON, and an object for every other line. @returns undefined as above */
 export const jsonLine = (line: string): string | undefined => {
   if (OF_THE_LIBRARY.test(line)) return undefined;
   if (!line.startsWith(PHONE_MARK))
@@ -42,12 +43,4 @@ const wordsOf = ({ event, ...fields }: z.infer<typeof lineSchema>): string => {
     ([name, value]) => `${name.replaceAll('_', ' ')} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );
   return words.length === 0 ? event : `${event}: ${words.join(', ')}`;
-};
-
-const jsonIn = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };

@@ -5,13 +5,13 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 
 const runNoteSchema = z.object({
-  /** The URL of the ACS simulator; undefined where a real ACS places the calls. */
+  /** The URL of the simulated phone; undefined if the phone is real or off. */
   simulatorUrl: z.string().optional(),
-  /** The settings that name the run's own Azurite and its tables; undefined where it uses another storage. */
+  /** The settings that name the run's own Azurite and its tables; undefined if it uses another storage. */
   tables: z.record(z.string(), z.string()).optional(),
 });
 
-/** What a local run leaves in a file for the demo and the audit: no secrets. */
+/** The file that a local run writes for the demo and the audit. It holds no secrets. */
 export type RunNote = z.infer<typeof runNoteSchema>;
 
 /**
@@ -29,20 +29,19 @@ export const writeRunNote = async (port: number, note: RunNote): Promise<void> =
   await writeFile(noteFile(port), JSON.stringify(note));
 };
 
-/** The note of the run on this port; undefined where there is none, as for a service that runs elsewhere. */
+/** The note of the run on this port; undefined if no run of this repository uses the port. */
 export const readRunNote = async (port: number): Promise<RunNote | undefined> => {
   const text = await readFile(noteFile(port), 'utf8').catch(() => undefined);
   return text === undefined ? undefined : runNoteSchema.parse(JSON.parse(text));
 };
 
-/** The URL of the simulator of the local run that serves this URL; undefined where people would really be phoned, or nobody. */
+/** The URL of the simulated phone of the local run that serves this URL; undefined if the phone is real or off. */
 export const simulatorOf = async (service: URL): Promise<string | undefined> =>
   ['localhost', '127.0.0.1'].includes(service.hostname)
     ? (await readRunNote(Number(service.port)))?.simulatorUrl
     : undefined;
 
-/** Removes the files of the run on this port. */
 export const removeRunDirectory = async (port: number): Promise<void> => {
-  // Windows refuses to remove a file that somebody, a virus scanner say, still has open.
+  // Windows refuses to remove a file that another process, such as a virus scanner, has open.
   await rm(runDirectory(port), { recursive: true, force: true, maxRetries: 5 });
 };

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 
 import type { Log } from '../../log.ts';
-import { DecodeError, isDamage, LaterFormat } from '../../storage/errors.ts';
+import { isDamage, LaterFormat } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 import { type Day, endOfDay, MICROSECONDS, minuteOfDay, offsetIn, startOfDay } from '../model/day.ts';
 import { formatInstant, type Instant, instantFrom, now } from '../model/instant.ts';
@@ -11,8 +11,9 @@ import { NO_COUNT, sumOf, type Tally } from '../model/tally.ts';
 import { Reader } from '../read/reader.ts';
 import { readDayRow, type StoredDay } from '../rows/day-row.ts';
 import { Days } from '../rows/days.ts';
+import type { UnreadableRow } from '../rows/decoded-pages.ts';
 import { shardPartitionsIn } from '../rows/generations.ts';
-import { type Counted, countedEvents, countedSamples, type UnreadableRow } from './counted-events.ts';
+import { type Counted, countedEvents, countedSamples } from './counted-events.ts';
 
 /** What the service answers: the same questions go to its reader and to the events. */
 type Answers = Pick<Reader, 'activity' | 'series' | 'cameras' | 'lastMinutes' | 'accuracy'>;
@@ -83,47 +84,41 @@ interface Pass extends Omit<AuditReport, 'day' | 'differences' | 'unsettled'> {
 
 const auditOnce = async (table: Table, day: Day): Promise<Pass> => {
   const differing: Pass['differing'] = new Map();
-  const note = (difference: Difference, versions = 0) =>
-    void differing.set(difference.counter, { difference, versions });
-  const noteDamage = (counter: string, damage: string) => note({ counter, facts: [], damage });
   const shards = await shardPartitionsIn(table, day);
-  const { value: row, damage: lost } = await unlessDamage(async () => readDayRow(table, day));
-  if (lost !== undefined) noteDamage('row of the day', lost);
-  else if (row === undefined && shards.length > 0) noteDamage('row of the day', 'it is missing, and the day has rows');
-  if (row === undefined) return { row, closed: false, events: 0, answers: 0, unreadable: [], differing };
+  const { value: row, damage: lost } = await orDamage(readDayRow(table, day), isDamage);
+  if (row === undefined) {
+    const damage = lost ?? (shards.length > 0 ? 'it is missing, and the day has rows' : undefined);
+    const counter = 'row of the day';
+    if (damage !== undefined) differing.set(counter, { difference: { counter, facts: [], damage }, versions: 0 });
+    return { row, closed: false, events: 0, answers: 0, unreadable: [], differing };
+  }
   const closed = row.closes !== undefined && row.closes <= now();
-  const counted: Counted[] = [];
-  const unreadable: UnreadableRow[] = [];
+  const ofShards: Awaited<ReturnType<typeof countedEvents>>[] = [];
   for (const { partition, generation } of shards) {
     if (generation !== row.generation) continue;
-    const own = await (closed ? countedSamples : countedEvents)(table, partition, day);
-    counted.push(...own.counted);
-    unreadable.push(...own.unreadable);
+    ofShards.push(await (closed ? countedSamples : countedEvents)(table, partition, day));
   }
-  const [reader, fromEvents] = [new Reader(table, new Days(table, 1, SILENT)), answersOf(counted)];
+  const counted = ofShards.flatMap((own) => own.counted);
+  const unreadable = ofShards.flatMap((own) => own.unreadable);
+  const [reader, fromEvents] = [new Reader(table, new Days(table, 1, SILENT)), answersOf(day, counted)];
   // For an answer that does not follow from events, or does not say from which.
   const versionsOfDay = counted.reduce((sum, { version }) => sum + hashOf(version), 0);
   let answers = 0;
   const compare = async (question: Question): Promise<void> => {
     const expected = await question(fromEvents);
-    const { value: answered = new Map<string, Facts>(), damage } = await unlessDamage(async () =>
-      question(reader).catch((error: unknown) => {
-        // The event rows have a format that is known: so this is damage of a counter row.
-        throw error instanceof LaterFormat ? new DecodeError(error.message) : error;
-      }),
-    );
+    const { value: answered = new Map<string, Facts>(), damage } = await orDamage(question(reader), isCounterDamage);
     for (const counter of new Set([...expected.keys(), ...answered.keys()])) {
       answers += 1;
       const [own, other] = [expected.get(counter) ?? NO_FACTS, answered.get(counter) ?? NO_FACTS];
       const facts = [...new Set([...own.keys(), ...other.keys()])]
         .map((fact) => ({ fact, answered: other.get(fact) ?? 0, counted: own.get(fact) ?? 0 }))
         .filter((each) => each.answered !== each.counted && each.fact !== VERSIONS);
+      if (damage === undefined && facts.length === 0) continue;
       const difference = { counter, facts: damage === undefined ? facts : [], damage };
-      if (damage !== undefined || facts.length > 0) note(difference, own.get(VERSIONS) ?? versionsOfDay);
+      differing.set(counter, { difference, versions: own.get(VERSIONS) ?? versionsOfDay });
     }
   };
-  const limit = pLimit(PARALLEL_QUESTIONS);
-  await Promise.all(questionsAbout(day, counted, closed).map(async (question) => limit(compare, question)));
+  await pLimit(PARALLEL_QUESTIONS).map([...questionsAbout(day, counted, closed)], compare);
   // The rows of a generation are deleted once it no longer counts: a read of them proves nothing.
   const isMoved = (await readDayRow(table, day))?.generation !== row.generation;
   if (isMoved) for (const [counter, own] of differing) differing.set(counter, { ...own, versions: NaN });
@@ -131,14 +126,18 @@ const auditOnce = async (table: Table, day: Day): Promise<Pass> => {
   return { row, closed, events, answers, unreadable, differing };
 };
 
+/** The event rows have a format that is known: so an unknown one is damage of a counter row. */
+const isCounterDamage = (error: unknown): boolean => isDamage(error) || error instanceof LaterFormat;
+
 /** The data that was read, or the fault of a row. */
-const unlessDamage = async <Value>(
-  read: () => Promise<Value>,
+const orDamage = async <Value>(
+  reading: Promise<Value>,
+  isExpected: (error: unknown) => boolean,
 ): Promise<{ readonly value?: Value; readonly damage?: string }> => {
   try {
-    return { value: await read() };
+    return { value: await reading };
   } catch (error) {
-    if (isDamage(error)) return { damage: error.message };
+    if (error instanceof Error && isExpected(error)) return { damage: error.message };
     throw error;
   }
 };
@@ -170,119 +169,91 @@ const hashOf = (text: string): number => {
   return hash >>> 0;
 };
 
-/** What the events themselves answer. They are of one day, and each period is of one day too. */
-const answersOf = (counted: readonly Counted[]): Answers => {
-  const events = counted.map(({ cameraId, ts, tally, version }) => {
-    const versions = { ...NO_COUNT, detections: hashOf(version) };
-    return { cameraId, ts, tally: { ...tally, categories: new Map([...tally.categories, [VERSIONS, versions]]) } };
-  });
-  const byMinute = (some: typeof events) => Map.groupBy(some, ({ ts }) => minuteOfDay(ts));
-  const all = byMinute(events);
-  const byCamera = new Map(
-    Array.from(
-      Map.groupBy(events, ({ cameraId }) => cameraId),
-      ([id, own]) => [id, byMinute(own)],
-    ),
-  );
-  const within = ({ start, end }: Period, cameraId?: string) => {
-    const index = cameraId === undefined ? all : byCamera.get(cameraId);
-    const minutes = Array.from(
-      { length: minuteOfDay(end) - minuteOfDay(start) + 1 },
-      (_, at) => minuteOfDay(start) + at,
-    );
-    const found = minutes.flatMap((minute) => index?.get(minute) ?? []).filter(({ ts }) => start <= ts && ts <= end);
-    return { tally: sumOf(found.map(({ tally }) => tally)), cameras: new Set(found.map((event) => event.cameraId)) };
+const wholeOf = (day: Day): Period => ({ start: startOfDay(day), end: endOfDay(day) });
+
+/** What the events of a day themselves answer about it. */
+const answersOf = (day: Day, counted: readonly Counted[]): Answers => {
+  const events = counted
+    .map(({ cameraId, ts, tally, version }) => {
+      const versions = { ...NO_COUNT, detections: hashOf(version) };
+      return { cameraId, ts, tally: { ...tally, categories: new Map([...tally.categories, [VERSIONS, versions]]) } };
+    })
+    .sort((one, other) => (one.ts < other.ts ? -1 : 1));
+  const ofAll = Map.groupBy(events, ({ ts }) => minuteOfDay(ts));
+  const ofCameras = Map.groupBy(events, ({ cameraId, ts }) => `${minuteOfDay(ts)} ${cameraId}`);
+  const cameraIds = [...new Set(events.map(({ cameraId }) => cameraId))].sort();
+  const activity = ({ start, end }: Period, cameraId?: string) => {
+    const found: typeof events = [];
+    for (let minute = minuteOfDay(start); minute <= minuteOfDay(end); minute += 1) {
+      const own = cameraId === undefined ? ofAll.get(minute) : ofCameras.get(`${minute} ${cameraId}`);
+      found.push(...(own ?? []).filter(({ ts }) => start <= ts && ts <= end));
+    }
+    const activeCameras = [...new Set(found.map((event) => event.cameraId))].sort();
+    return { tally: sumOf(found.map(({ tally }) => tally)), activeCameras };
   };
   return {
-    activity: async (period, cameraId) => {
-      const { tally, cameras } = within(period, cameraId);
-      return { tally, activeCameras: [...cameras].sort() };
-    },
+    activity: async (period, cameraId) => activity(period, cameraId),
     series: async (period, step, cameraId) =>
       stepsOf(period, step).map((own) => {
-        const { tally, cameras } = within(own, cameraId);
-        return { period: own, tally, activeCameras: cameras.size };
+        const { tally, activeCameras } = activity(own, cameraId);
+        return { period: own, tally, activeCameras: activeCameras.length };
       }),
-    cameras: async () =>
-      Array.from(byCamera, ([cameraId, own]) => ({
-        cameraId,
-        tally: sumOf([...own.values()].flat().map(({ tally }) => tally)),
-      })),
+    cameras: async () => cameraIds.map((cameraId) => ({ cameraId, tally: activity(wholeOf(day), cameraId).tally })),
     lastMinutes: async () =>
-      new Map(
-        Array.from(byCamera, ([id, own]) => {
-          const [first] = own.get(Math.max(...own.keys())) ?? [];
-          return [
-            id,
-            first === undefined ? instantFrom(0n) : instantFrom(first.ts - offsetIn(first.ts, MICROSECONDS.minute)),
-          ];
-        }),
-      ),
-    accuracy: async () => ({ tally: sumOf(events.map(({ tally }) => tally)), without: [] }),
+      new Map(events.map(({ cameraId, ts }) => [cameraId, instantFrom(ts - offsetIn(ts, MICROSECONDS.minute))])),
+    accuracy: async () => ({ ...activity(wholeOf(day)), without: [] }),
   };
 };
 
 const clockOf = (instant: Instant): string => formatInstant(instant).slice('2026-11-21T'.length, -'+00:00'.length);
-const one =
-  (counter: string, facts: (answers: Answers) => Promise<Facts>): Question =>
-  async (answers) =>
-    new Map([[counter, await facts(answers)]]);
 
-/** All questions of an audit. The samples of a closed day tell nothing about accuracy. */
-const questionsAbout = (day: Day, counted: readonly Counted[], closed: boolean): readonly Question[] => {
-  const whole = { start: startOfDay(day), end: endOfDay(day) };
-  const minutes = [...new Set(counted.map(({ ts }) => minuteOfDay(ts)))].toSorted((first, second) => first - second);
-  const cameras = Map.groupBy(counted, ({ cameraId }) => cameraId);
-  const range = (period: Period, cameraId?: string): Question =>
-    one(`${cameraId ?? 'all cameras'}, ${clockOf(period.start)} to ${clockOf(period.end)}`, async (answers) => {
-      const { tally, activeCameras } = await answers.activity(period, cameraId);
-      return factsOf(tally, activeCameras);
-    });
+const range =
+  (period: Period, cameraId?: string): Question =>
+  async (answers) => {
+    const { tally, activeCameras } = await answers.activity(period, cameraId);
+    const counter = `${cameraId ?? 'all cameras'}, ${clockOf(period.start)} to ${clockOf(period.end)}`;
+    return new Map([[counter, factsOf(tally, activeCameras)]]);
+  };
+
+/** All questions of an audit. */
+function* questionsAbout(day: Day, counted: readonly Counted[], closed: boolean): Generator<Question> {
+  const whole = wholeOf(day);
   const series =
     (step: Step, cameraId?: string): Question =>
-    async (answers) =>
-      new Map(
-        (await answers.series(whole, step, cameraId))
-          .map(
-            ({ period, tally, activeCameras }) =>
-              [
-                `${cameraId ?? 'all cameras'}, ${step} ${clockOf(period.start)}`,
-                factsOf(tally, activeCameras),
-              ] as const,
-          )
-          .filter(([, facts]) => facts.size > 0),
-      );
+    async (answers) => {
+      const counters = (await answers.series(whole, step, cameraId)).map(({ period, tally, activeCameras }) => {
+        const counter = `${cameraId ?? 'all cameras'}, ${step} ${clockOf(period.start)}`;
+        return [counter, factsOf(tally, activeCameras)] as const;
+      });
+      return new Map(counters.filter(([, facts]) => facts.size > 0));
+    };
+  yield range(whole);
+  for (const hour of stepsOf(whole, 'hour')) yield range(hour);
   // Each minute is cut somewhere. The ranges from cut to cut begin and end within minutes, and together read every sample once.
-  const cuts = minutes.map((minute) =>
-    instantFrom(whole.start + BigInt(minute) * MICROSECONDS.minute + BigInt((minute * 7_919_333) % 59_000_000)),
-  );
-  const parts = [...cuts, whole.end].map((end, index) => {
-    const before = cuts[index - 1];
-    return { start: before === undefined ? whole.start : instantFrom(before + 1n), end };
-  });
-  return [
-    ...[whole, ...stepsOf(whole, 'hour'), ...parts].map((period) => range(period)),
-    series('minute'),
-    ...[...cameras].flatMap(([id, own]) => {
-      // From its first event to its last: both are in minutes that the period covers only in part.
-      const instants = own.map(({ ts }) => ts).toSorted((first, second) => (first < second ? -1 : 1));
-      const [start = whole.start, end = whole.end] = [instants[0], instants.at(-1)];
-      return [range(whole, id), series('hour', id), series('minute', id), range({ start, end }, id)];
-    }),
-    async (answers) =>
-      new Map(
-        (await answers.cameras(day, 1)).map(({ cameraId, tally }) => [
-          `list of cameras: ${cameraId}`,
-          factsOf(tally, [], !closed),
-        ]),
-      ),
-    async (answers) =>
-      new Map(
-        Array.from(await answers.lastMinutes(day, 1), ([id, at]) => [
-          `last_event_at of ${id}`,
-          new Map([[clockOf(at), 1]]),
-        ]),
-      ),
-    ...(closed ? [] : [one('accuracy', async (answers) => factsOf((await answers.accuracy(day, 1)).tally, [], true))]),
-  ];
-};
+  let { start } = whole;
+  for (const minute of [...new Set(counted.map(({ ts }) => minuteOfDay(ts)))].sort((one, other) => one - other)) {
+    const cut = whole.start + BigInt(minute) * MICROSECONDS.minute + BigInt((minute * 7_919_333) % 59_000_000);
+    yield range({ start, end: instantFrom(cut) });
+    start = instantFrom(cut + 1n);
+  }
+  yield range({ start, end: whole.end });
+  yield series('minute');
+  for (const [id, own] of Map.groupBy(counted, ({ cameraId }) => cameraId)) {
+    yield* [range(whole, id), series('hour', id), series('minute', id)];
+    // From its first event to its last: both are in minutes that the period covers only in part.
+    const instants = own.map(({ ts }) => ts).sort((first, second) => (first < second ? -1 : 1));
+    yield range({ start: instants[0] ?? whole.start, end: instants.at(-1) ?? whole.end }, id);
+  }
+  yield async (answers) => {
+    const cameras = await answers.cameras(day, 1);
+    // The samples of a closed day tell nothing about accuracy.
+    return new Map(cameras.map(({ cameraId, tally }) => [`list of cameras: ${cameraId}`, factsOf(tally, [], !closed)]));
+  };
+  yield async (answers) => {
+    const minutes = await answers.lastMinutes(day, 1);
+    return new Map(Array.from(minutes, ([id, at]) => [`last_event_at of ${id}`, new Map([[clockOf(at), 1]])]));
+  };
+  if (!closed) {
+    yield async (answers) => new Map([['accuracy', factsOf((await answers.accuracy(day, 1)).tally, [], true)]]);
+  }
+}

@@ -14,7 +14,7 @@ import { ShardCommitter } from '../record/committer.ts';
 import { RowMemory, ShardWriter } from '../record/shard-writer.ts';
 import { dayRowFrom, newDay, type StoredDay, writeDayRow } from '../rows/day-row.ts';
 import { isClockRight } from '../rows/days.ts';
-import { deleteGenerations, type ShardPartition, shardPartitionsIn } from '../rows/generations.ts';
+import { deleteGenerations, shardPartitionsIn } from '../rows/generations.ts';
 import { ALL_EVENTS, DAY_KEY, DAYS_PARTITION, rowsOfHour, SEALED_KEY, shardPartition } from '../rows/keys.ts';
 import { MARK, MAX_STRIPES, parseStripe, sealWrites, stripesOf, UNSEALED } from '../rows/stripes.ts';
 import { type Counted, countedSamples, eventPages, type StoredEvent } from './counted-events.ts';
@@ -45,10 +45,10 @@ const RENEW_MS = 30_000;
 
 const TRIES = 20;
 const PARALLEL_READS = 8;
-const HOURS: readonly number[] = Array.from({ length: 24 }, (_, hour) => hour);
 const DAMAGED_ROWS = { from: 'damaged|', before: 'damaged}' };
 const MANY_EVENTS = 5_000;
 const EVENTS_A_LINE = 10_000;
+const TAKEN_OVER = 'another process took the day over: run the rewrite again';
 
 /**
  * Rewrites a day: its event rows are recorded anew into partitions of a new generation, and one write to the day's row switches to them.
@@ -99,12 +99,11 @@ class DayRewrite {
     if (!isClockRight(this.#table)) throw new RewriteRefused('the clock of this machine is more than five minutes off');
     const closed = before.row === undefined ? await this.#restoreClosed() : undefined;
     if (closed !== undefined) return closed;
-    const row = await this.#announce();
+    const { row } = await this.#announce();
     say(`attempt ${this.#attempt}: recording the events anew`);
     try {
-      const { found, partitions } = await this.#partitionsOf(row);
-      this.#shards = this.#options.shards ?? row?.shards ?? found.length;
-      await this.#replay(found);
+      const partitions = await this.#partitionsOf(row);
+      await this.#replay(partitions);
       await this.#reading.map(partitions, async (partition) => this.#seal(partition));
       say('sealed: the day takes no events until the switch');
       await this.#replay(partitions);
@@ -122,24 +121,15 @@ class DayRewrite {
     return switched;
   }
 
-  /** The partitions that have events, and all in which recorders may write some. A lost row leaves open which shards those are. */
-  async #partitionsOf(
-    row: StoredDay | undefined,
-  ): Promise<Readonly<Record<'found' | 'partitions', readonly string[]>>> {
+  /** The partitions in which recorders may write events. A lost row leaves open which generation and which shards those are. */
+  async #partitionsOf(row: StoredDay | undefined): Promise<readonly string[]> {
     const all = await shardPartitionsIn(this.#table, this.#day);
-    const hasEvents = await this.#reading.map(all, async ({ partition, generation }) => {
-      if (row !== undefined) return generation === row.generation;
-      const { rows, continuation } = await this.#table.page(partition, ALL_EVENTS, { select: [], most: 1 });
-      return rows.length > 0 || continuation !== undefined;
-    });
-    const found = all.filter((_, index) => hasEvents[index]);
-    const generations = new Set(row === undefined ? found.map(({ generation }) => generation) : [row.generation]);
+    this.#shards = this.#options.shards ?? row?.shards ?? new Set(all.map(({ shard }) => shard)).size;
+    const generations = row === undefined ? new Set(all.map(({ generation }) => generation)) : [row.generation];
     const shards = Array.from({ length: row?.shards ?? MAX_SHARDS }, (_, shard) => shard);
-    const own = found.map(({ partition }) => partition);
-    const named = [...generations].flatMap((generation) =>
+    return [...generations].flatMap((generation) =>
       shards.map((shard) => shardPartition(this.#day, shard, generation)),
     );
-    return { found: own, partitions: [...new Set([...own, ...named])] };
   }
 
   // The row of the day
@@ -162,37 +152,29 @@ class DayRewrite {
   }
 
   /** Takes the next number, and the hold. A lost row says nothing else: all processes except a rewrite continue to refuse the day. */
-  async #announce(): Promise<StoredDay | undefined> {
+  async #announce(): Promise<DayState> {
     const found = await shardPartitionsIn(this.#table, this.#day);
     if (found.length === 0) throw new RewriteRefused('the day has no events');
-    this.#attempt = 1 + Math.max(...found.map(({ generation }) => generation), await this.#latestMark(found));
-    let announced: DayState | undefined;
-    await this.#untilDone(async () => {
+    this.#attempt = 1 + Math.max(...found.map(({ generation }) => generation), await this.#latestMark());
+    return this.#untilDone(async () => {
       const state = await this.#state();
-      if (this.#isMine(state)) {
-        announced = state;
-        return true;
-      }
+      if (this.#isMine(state)) return state;
       if (state.row?.closes !== undefined) throw new RewriteRefused('the day is closed, or its closing is announced');
       if (state.isLive)
         throw new RewriteRefused('another rewrite of the day is at work; if it was stopped, wait three minutes');
       this.#attempt = Math.max(this.#attempt, state.attempt + 1);
       await this.#hold(state);
-      return false;
+      return undefined;
     });
-    return announced?.row;
   }
 
   async #hold({ row, etag }: DayState): Promise<void> {
     const until = instantFrom(now() + BigInt(HOLD_MS) * 1_000n);
     this.#renewedAt = performance.now();
-    const [attempt, owner] = [this.#attempt, this.#owner];
-    if (row !== undefined)
-      await writeDayRow(this.#table, this.#day, row.etag, { ...row, attempt, hold: { owner, until } });
-    else {
-      const properties = { attempt, hold_owner: owner, hold_until: sortableInstant(until) };
-      await this.#table.transact(DAYS_PARTITION, [writeOf(this.#day, etag, properties, 'replace')]);
-    }
+    const properties = { attempt: this.#attempt, hold_owner: this.#owner, hold_until: sortableInstant(until) };
+    // What a damaged row says goes: with a number of attempts it could be taken for a whole one.
+    const kind = row === undefined ? 'replace' : 'merge';
+    await this.#table.transact(DAYS_PARTITION, [writeOf(this.#day, etag, properties, kind)]);
   }
 
   /** @throws {RewriteAbandoned} */
@@ -203,7 +185,7 @@ class DayRewrite {
         const state = await this.#state();
         if (!this.#isMine(state)) throw new RewriteAbandoned(TAKEN_OVER);
         await this.#hold(state);
-        return true;
+        return state;
       });
     });
   }
@@ -222,26 +204,21 @@ class DayRewrite {
   }
 
   async #switch(): Promise<StoredDay> {
-    let switched: StoredDay | undefined;
-    await this.#untilDone(async () => {
+    return this.#untilDone(async () => {
       const state = await this.#state();
-      if (state.row?.generation === this.#attempt) switched = state.row;
-      else if (!this.#isMine(state)) throw new RewriteAbandoned(TAKEN_OVER);
-      else {
-        const next = { ...newDay(this.#shards), generation: this.#attempt, attempt: this.#attempt };
-        switched = await writeDayRow(this.#table, this.#day, state.etag, next);
-      }
-      return true;
+      if (state.row?.generation === this.#attempt) return state.row;
+      if (!this.#isMine(state)) throw new RewriteAbandoned(TAKEN_OVER);
+      const next = { ...newDay(this.#shards), generation: this.#attempt, attempt: this.#attempt };
+      return writeDayRow(this.#table, this.#day, state.etag, next);
     });
-    if (switched === undefined) throw new RangeError('a switch that is done has a row');
-    return switched;
   }
 
-  /** Tries until a step reports its end. A conflict, or an answer that never came, is looked into by the next try. */
-  async #untilDone(step: () => Promise<boolean>): Promise<void> {
+  /** Tries until a step has a result. A conflict, or an answer that never came, is looked into by the next try. */
+  async #untilDone<Result>(step: () => Promise<Result | undefined>): Promise<Result> {
     for (let tries = 1; ; tries += 1) {
       try {
-        if (await step()) return;
+        const result = await step();
+        if (result !== undefined) return result;
       } catch (error) {
         if (!(error instanceof WriteConflict || error instanceof StorageTrouble) || tries >= TRIES) throw error;
         await setTimeout(backoffMs(tries, 50, 3_000));
@@ -256,7 +233,7 @@ class DayRewrite {
     const ranges = partitions.flatMap((partition) =>
       // While the day is sealed, hours are read at the same time.
       (this.#versions.get(partition)?.size ?? 0) > MANY_EVENTS
-        ? HOURS.map((hour) => [partition, rowsOfHour('event', hour)] as const)
+        ? Array.from({ length: 24 }, (_, hour) => [partition, rowsOfHour('event', hour)] as const)
         : [[partition, ALL_EVENTS] as const],
     );
     for (const partition of partitions) {
@@ -267,10 +244,10 @@ class DayRewrite {
     await this.#reading.map(ranges, async ([partition, range]) => {
       const versions = this.#versions.get(partition) ?? new Map<string, string>();
       this.#versions.set(partition, versions);
-      for await (const { events, unreadable } of eventPages(this.#table, partition, this.#day, range)) {
+      for await (const { decoded, unreadable } of eventPages(this.#table, partition, this.#day, range)) {
         await this.#renew();
         for (const { row, damage } of unreadable) await this.#setAside(row, damage);
-        const changed = events.filter(({ rowKey, etag }) => versions.get(rowKey) !== etag);
+        const changed = decoded.filter(({ rowKey, etag }) => versions.get(rowKey) !== etag);
         await Promise.all(changed.map(async (event) => this.#record(event)));
         for (const { rowKey, etag } of changed) versions.set(rowKey, etag);
       }
@@ -302,7 +279,7 @@ class DayRewrite {
       },
       stripe,
     });
-    const committer = new ShardCommitter(writer, { limit: this.#committing });
+    const committer = new ShardCommitter(writer, this.#committing);
     this.#committers.set(name, committer);
     return committer;
   }
@@ -343,22 +320,18 @@ class DayRewrite {
           sealWrites({ etag: sealed.etag, attempt, stripes: 0 }, stripes, this.#attempt),
         );
       }
-      return false;
+      return undefined;
     });
   }
 
   /** The latest attempt that any row names. */
-  async #latestMark(found: readonly ShardPartition[]): Promise<number> {
-    let latest = 0;
-    for (const { partition } of found) {
-      const rows = await this.#table.all(partition, stripesOf(DAY_KEY), {
-        select: [MARK, 'attempt'],
-        isAnyFormat: true,
-      });
-      for (const { properties } of rows)
-        latest = Math.max(latest, wholeOr0(properties[MARK]), wholeOr0(properties['attempt']));
-    }
-    return latest;
+  async #latestMark(): Promise<number> {
+    const query = { select: [MARK, 'attempt'], isAnyFormat: true };
+    const rows = await this.#reading.map(await shardPartitionsIn(this.#table, this.#day), async ({ partition }) =>
+      this.#table.all(partition, stripesOf(DAY_KEY), query),
+    );
+    const named = rows.flat().flatMap(({ properties }) => [properties[MARK], properties['attempt']]);
+    return Math.max(0, ...named.map(wholeOr0));
   }
 
   // A closed day whose row is lost
@@ -384,7 +357,7 @@ class DayRewrite {
     );
     if (shards === undefined) throw new RewriteRefused('the cameras of its shards fit no number of shards');
     const closes = now();
-    const row = { ...newDay(shards), generation: closed, attempt: await this.#latestMark(found), closes };
+    const row = { ...newDay(shards), generation: closed, attempt: await this.#latestMark(), closes };
     this.#options.say(`the day was closed: its row is written again, with ${shards} shards`);
     return writeDayRow(this.#table, this.#day, etag, row);
   }
@@ -396,8 +369,6 @@ const eventsBySecond = (counted: readonly Counted[]): ReadonlyMap<bigint, number
   for (const { ts, tally } of counted) sums.set(ts / 1_000_000n, (sums.get(ts / 1_000_000n) ?? 0) + tally.events);
   return sums;
 };
-
-const TAKEN_OVER = 'another process took the day over: run the rewrite again';
 
 const wholeOr0 = (value: unknown): number =>
   typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : 0;

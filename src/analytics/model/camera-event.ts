@@ -1,7 +1,6 @@
 import type { Instant } from './instant.ts';
 import type { CategoryTally, Tally } from './tally.ts';
 
-/** The CloudEvents type of a message about a camera's event. */
 export const CAMERA_EVENT_TYPE = 'CameraEvent.Changed';
 
 /** Category → count. */
@@ -10,7 +9,6 @@ export type Counts = ReadonlyMap<string, number>;
 /** The counts of most frames, which nothing is flagged in: they are remembered once, and not for each frame. */
 export const NO_COUNTS: Counts = new Map();
 
-/** Most categories of one camera in one day. */
 export const MAX_CAMERA_CATEGORIES = 64;
 
 /** The whole truth about one facet of an event as of `time`. */
@@ -56,6 +54,5 @@ export const contributionOf = (facets: Facets): Tally => {
   return { events: 1, reviewed: isReviewed ? 1 : 0, annotated: isAnnotated ? 1 : 0, categories };
 };
 
-/** The categories named in facets. */
 export const categoriesOf = ({ detections, annotations }: Facets): ReadonlySet<string> =>
   new Set([...(detections?.value.keys() ?? []), ...(annotations?.value.keys() ?? [])]);

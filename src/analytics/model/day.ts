@@ -15,7 +15,6 @@ export const MICROSECONDS = {
   day: BigInt(millisecondsInDay) * 1_000n,
 } as const;
 
-/** Whether a text is a day that exists, `YYYY-MM-DD`. */
 export const isDay = (text: string): text is Day => parseInstant(`${text}T00:00:00Z`) !== undefined;
 
 /** Days by their number since 1970. Formatting a day for every event is slow, and events fall in few days. */
@@ -23,7 +22,6 @@ const DAYS = new LRUCache<bigint, Day>({ max: 1_000 });
 
 const dayNumber = (instant: Instant): bigint => (instant - offsetIn(instant, MICROSECONDS.day)) / MICROSECONDS.day;
 
-/** The UTC day that an instant is in. */
 export const dayOf = (instant: Instant): Day => {
   const number = dayNumber(instant);
   const known = DAYS.get(number);
@@ -34,7 +32,6 @@ export const dayOf = (instant: Instant): Day => {
   return day;
 };
 
-/** The first microsecond of a day. */
 export const startOfDay = (day: Day): Instant => {
   const start = parseInstant(`${day}T00:00:00Z`);
   if (start === undefined) throw new RangeError('a day always has a start');
@@ -51,7 +48,6 @@ export const offsetIn = (instant: bigint, length: bigint): bigint => ((instant %
 export const minuteOfDay = (instant: Instant): number =>
   Number(offsetIn(instant, MICROSECONDS.day) / MICROSECONDS.minute);
 
-/** The hour (0 to 23) that a minute of the day is in. */
 export const hourOfMinute = (minute: number): number => Math.floor(minute / 60);
 
 /** The microsecond of its minute that an instant is, 0 to 59,999,999. */

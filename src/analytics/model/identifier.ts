@@ -16,5 +16,4 @@ export const idProblem = (id: string): string | undefined => {
 /** How many of a category one facet says at most. */
 export const MAX_COUNT = 10_000;
 
-/** The form of a category's name. */
 export const CATEGORY_FORM = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;

@@ -1,16 +1,18 @@
 import type { Counts, Facet, Facets } from './camera-event.ts';
 
-/** The newer of two facets. Categories of the older value stay, with 0. */
-const newerCounts = (known: Facet<Counts> | undefined, sent: Facet<Counts> | undefined): Facet<Counts> | undefined => {
+/** The newer of two facets. */
+const newer = <Value>(
+  known: Facet<Value> | undefined,
+  sent: Facet<Value> | undefined,
+  merged = (_: Value, after: Value): Value => after,
+): Facet<Value> | undefined => {
   if (sent === undefined || (known !== undefined && sent.time <= known.time)) return known;
-  if (known === undefined) return sent;
-  const value = new Map([...known.value.keys()].map((category) => [category, 0]));
-  for (const [category, count] of sent.value) value.set(category, count);
-  return { value, time: sent.time };
+  return known === undefined ? sent : { value: merged(known.value, sent.value), time: sent.time };
 };
 
-const newerFlag = (known: Facet<boolean> | undefined, sent: Facet<boolean> | undefined): Facet<boolean> | undefined =>
-  sent === undefined || (known !== undefined && sent.time <= known.time) ? known : sent;
+/** Categories of the older value stay, with 0. */
+const mergedCounts = (before: Counts, after: Counts): Counts =>
+  new Map([...Array.from(before.keys(), (category) => [category, 0] as const), ...after]);
 
 /**
  * The facets of an event after a message: of each facet the newest `time` wins, an older or repeated one changes nothing. So messages may
@@ -19,14 +21,14 @@ const newerFlag = (known: Facet<boolean> | undefined, sent: Facet<boolean> | und
  * @returns `known` itself where the message changes nothing
  */
 export const applyFacets = (known: Facets, sent: Facets): Facets => {
-  const detections = newerCounts(known.detections, sent.detections);
-  const reviewed = newerFlag(known.reviewed, sent.reviewed);
-  const annotations = newerCounts(known.annotations, sent.annotations);
+  const detections = newer(known.detections, sent.detections, mergedCounts);
+  const reviewed = newer(known.reviewed, sent.reviewed);
+  const annotations = newer(known.annotations, sent.annotations, mergedCounts);
   if (detections === known.detections && reviewed === known.reviewed && annotations === known.annotations) return known;
   return {
-    ...(detections === undefined ? {} : { detections }),
-    ...(reviewed === undefined ? {} : { reviewed }),
-    ...(annotations === undefined ? {} : { annotations }),
+    ...(detections && { detections }),
+    ...(reviewed && { reviewed }),
+    ...(annotations && { annotations }),
   };
 };
 

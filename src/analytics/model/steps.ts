@@ -14,25 +14,16 @@ const LENGTHS = {
   day: MICROSECONDS.day,
 } as const;
 
-/** The steps of a series. The first one of a day starts at midnight UTC. */
-export const STEPS = [
-  'minute',
-  '5_minutes',
-  '10_minutes',
-  '30_minutes',
-  'hour',
-  '3_hours',
-  '6_hours',
-  'day',
-] as const satisfies readonly (keyof typeof LENGTHS)[];
+export type Step = keyof typeof LENGTHS;
 
-/** One of {@link STEPS}. */
-export type Step = (typeof STEPS)[number];
+const isStep = (text: string): text is Step => text in LENGTHS;
+
+/** The steps of a series. The first one of a day starts at midnight UTC. */
+export const STEPS: readonly Step[] = Object.keys(LENGTHS).filter(isStep);
 
 /** The start of the step that an instant is in, in microseconds since 1970 (UTC). */
 const startOfStep = (instant: bigint, step: Step): bigint => instant - offsetIn(instant, LENGTHS[step]);
 
-/** How many steps a period touches. */
 export const countSteps = ({ start, end }: Period, step: Step): number =>
   Number((startOfStep(end, step) - startOfStep(start, step)) / LENGTHS[step]) + 1;
 

@@ -1,4 +1,3 @@
-/** The counts of one category. */
 export interface CategoryTally {
   /** Times the AI flagged it. */
   readonly detections: number;
@@ -23,13 +22,12 @@ export interface Tally {
   readonly categories: ReadonlyMap<string, CategoryTally>;
 }
 
-/** A category without counts. */
 export const NO_COUNT: CategoryTally = { detections: 0, reviewed: 0, annotations: 0, flagged: 0, confirmed: 0 };
 
-/** The empty tally. */
 export const EMPTY_TALLY: Tally = { events: 0, reviewed: 0, annotated: 0, categories: new Map() };
 
-const COUNTS = ['detections', 'reviewed', 'annotations', 'flagged', 'confirmed'] as const;
+/** The counts of a category, in the order in which rows have them. */
+export const COUNTS = ['detections', 'reviewed', 'annotations', 'flagged', 'confirmed'] as const;
 
 /** A sum that grows in place: of many tallies with many categories, {@link plus} would copy the sum each time. */
 export class GrowingTally implements Tally {
@@ -58,7 +56,6 @@ export const plus = (left: Tally, right: Tally): Tally => new GrowingTally().add
 /** The difference `left - right`; counts may be negative. */
 export const minus = (left: Tally, right: Tally): Tally => new GrowingTally().add(left).add(right, -1);
 
-/** The sum of any number of tallies. */
 export const sumOf = (tallies: Iterable<Tally>): Tally => {
   const sum = new GrowingTally();
   for (const tally of tallies) sum.add(tally);

@@ -7,7 +7,6 @@ import type { Table } from '../../storage/table.ts';
 import { DAY_KEY } from '../rows/keys.ts';
 import { type StripeDetail, stripeProperties, type StripeRow, stripeRowFrom } from '../rows/stripe-row.ts';
 import { inStripe, readSealed, readStripes, type RowRequest, stateFrom, type StripeRows } from '../rows/stripes.ts';
-import type { StripeNames } from './activity-sum.ts';
 
 /** A shard of a day, to read from. */
 export interface ReadingSource {
@@ -17,31 +16,21 @@ export interface ReadingSource {
   readonly read: LimitFunction;
   /** The partitions that were seen to have several stripes. A row outside it is read by keys first, and then perhaps again. */
   readonly striped: LRUCache<string, true>;
-  /** Demands that rows with this mark are of the generation that counts. @throws {DayMoved | StorageTrouble | DamagedRow} */
-  readonly demandCurrent: (mark: number) => Promise<void>;
+  /** Demands that rows with this mark are of the generation that counts. @throws {DayMoved} */
+  readonly demandCurrent: (mark: number) => Promise<unknown>;
 }
 
-/** The rows of one stripe. */
 export interface StripeReading {
   readonly stripe: number;
   /** Of its `day` row, the requested properties. */
   readonly day: StripeRow;
+  readonly categories: readonly string[];
   /** By key in stripe 0. Rows that are not stored are left out. */
   readonly rows: ReadonlyMap<string, StoredRow>;
 }
 
-/** Only the state of a `day` row. */
-const STATE_ALONE: StripeDetail = { tally: false, cameras: false, hours: [] };
-
 /** How often a missing `day` row is read again: its first commit, or a rewrite, may come between two reads. */
 const TRIES = 3;
-
-/** The names for the indexes in the rows of a stripe, as far as requested. */
-export const namesIn = ({ stripe, day: { tally, cameras } }: StripeReading): StripeNames => ({
-  stripe,
-  categories: [...tally.categories.keys()],
-  ids: cameras.ids,
-});
 
 /**
  * Reads counter rows of a shard, each as of one moment over all stripes, and after them its `day` rows.
@@ -53,7 +42,7 @@ export const namesIn = ({ stripe, day: { tally, cameras } }: StripeReading): Str
  * A shard with one stripe is read by keys. If there are several, each row is read in all stripes by one page of a query.
  *
  * @returns by stripe; none if the shard has no events
- * @throws {DayMoved | StorageTrouble | DamagedRow}
+ * @throws {DayMoved}
  */
 export const readShard = async (
   source: ReadingSource,
@@ -64,7 +53,8 @@ export const readShard = async (
   const isStriped = striped.has(partition);
   const rows = await Promise.all(requests.map(async ({ key, select }) => rowsIn(source, key, select, isStriped)));
   const days = await dayRowsIn(source, stripeProperties(detail), isStriped);
-  const stripes = stripesIn(days);
+  const first = days.get(0);
+  const stripes = first === undefined ? 0 : stateFrom(first).stripes;
   if (!isStriped && stripes > 1) {
     striped.set(partition, true);
     return readShard(source, requests, detail);
@@ -72,28 +62,24 @@ export const readShard = async (
   for (let stripe = 0; stripe < stripes; stripe += 1) {
     if (!days.has(stripe)) throw new DamagedRow(partition, inStripe(DAY_KEY, stripe), 'it is missing');
   }
-  return Array.from(days, ([stripe, row]) => ({
-    stripe,
-    day: stripeRowFrom(row, detail),
-    rows: new Map(
-      requests.flatMap(({ key }, index) => {
-        const own = rows[index]?.get(stripe);
-        return own === undefined ? [] : [[key, own]];
-      }),
-    ),
-  }));
+  return Array.from(days, ([stripe, row]) => {
+    const own = requests.map(({ key }, index) => [key, rows[index]?.get(stripe)] as const);
+    const day = stripeRowFrom(row, detail);
+    return {
+      stripe,
+      day,
+      categories: [...day.tally.categories.keys()],
+      rows: new Map(own.flatMap(([key, stored]) => (stored === undefined ? [] : [[key, stored]]))),
+    };
+  });
 };
 
-/**
- * Demands, after rows were read which no `day` row was read after, that they are of the generation that counts.
- *
- * @throws {DayMoved | StorageTrouble | DamagedRow}
- */
+/** Demands, after rows were read which no `day` row was read after, that they are of the generation that counts. @throws {DayMoved} */
 export const demandCurrentStill = async (source: ReadingSource): Promise<void> => {
-  await dayRowsIn(source, stripeProperties(STATE_ALONE), false);
+  await dayRowsIn(source, stripeProperties({ tally: false, cameras: false, hours: [] }), false);
 };
 
-/** A counter row in all stripes, or in the only one. @throws {StorageTrouble | DamagedRow} */
+/** A counter row in all stripes, or in the only one. */
 export const rowsIn = async (
   { table, partition, read }: ReadingSource,
   key: string,
@@ -105,11 +91,6 @@ export const rowsIn = async (
     const row = await table.get(partition, key, { select });
     return new Map(row && [[0, row]]);
   });
-
-const stripesIn = (days: StripeRows): number => {
-  const first = days.get(0);
-  return first === undefined ? 0 : stateFrom(first).stripes;
-};
 
 /** The `day` rows, of the generation that counts; none if the shard has no events. */
 const dayRowsIn = async (source: ReadingSource, select: readonly string[], isStriped: boolean): Promise<StripeRows> => {

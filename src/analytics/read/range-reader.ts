@@ -3,66 +3,154 @@ import { contributionOf } from '../model/camera-event.ts';
 import { hourOfMinute, microsecondOfMinute } from '../model/day.ts';
 import { instantFrom, sortableInstant } from '../model/instant.ts';
 import type { DayPiece, PartialMinute } from '../model/period.ts';
-import { EMPTY_TALLY, type Tally } from '../model/tally.ts';
+import { EMPTY_TALLY, plus, sumOf, type Tally } from '../model/tally.ts';
+import { indexesIn, unionOf } from '../rows/bitset.ts';
+import { type Bucket, bucketProperties, bucketsFrom } from '../rows/buckets.ts';
 import { cameraProperties, cameraRowFrom, minutesOf } from '../rows/camera-row.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
-import { bucketProperties, type Buckets, bucketsFrom } from '../rows/buckets.ts';
 import { cameraKey, DAY_KEY, eventsOfMinute, hourKey, parseEventKey } from '../rows/keys.ts';
 import { minuteRowFrom, overflowedSecondsOf, sampleRows, samplesOf, SECOND, secondOf } from '../rows/minute-row.ts';
+import type { StoredSample } from '../rows/minute-row.ts';
+import { listsTooShort } from '../rows/stripe-row.ts';
 import { inStripe, type RowRequest } from '../rows/stripes.ts';
-import { ActivitySum } from './activity-sum.ts';
-import { demandCurrentStill, namesIn, readShard, type ReadingSource, type StripeReading } from './counter-page.ts';
+import { ByteReader, TallySum } from '../rows/tally-bytes.ts';
+import { demandCurrentStill, readShard, type ReadingSource, type StripeReading } from './counter-page.ts';
 
 // Which rows a piece of a period is read from, and what that costs, is in the README, under Reading. All of one event is in one row of a
 // piece, and each row is read as of one moment over all stripes, so no event is ever half visible.
 
-/** The counts of a piece of a day, in one shard. */
-export type PieceActivity = Pick<ActivitySum, 'tally' | 'cameras' | 'countCameras'>;
+/** The sum of one stripe, by the indexes of its categories and cameras, whose names are kept beside it. */
+interface StripeSum {
+  readonly stripe: number;
+  readonly categories: readonly string[];
+  readonly ids: readonly string[];
+  readonly tally: TallySum;
+  readonly cameras: Set<number>;
+  active: Uint8Array;
+}
 
-/** What all cameras of a shard did in disjoint pieces of the day, in their order. @throws {DayMoved | StorageTrouble | DamagedRow} */
+/**
+ * Adds up what the rows of a shard say of one piece of a day: of each stripe by the indexes of cameras and categories, which are named
+ * last. Lists are only appended to, so lists that were read later than the rows do as well.
+ */
+export class ActivitySum {
+  readonly #partition: string;
+  readonly #stripes: ReadonlyMap<number, StripeSum>;
+  /** The sum by name. */
+  #named: Tally = EMPTY_TALLY;
+  readonly #cameras = new Set<string>();
+
+  constructor(partition: string, stripes: readonly StripeReading[]) {
+    this.#partition = partition;
+    this.#stripes = new Map(
+      stripes.map(({ stripe, categories, day }) => {
+        const { ids } = day.cameras;
+        const sum = { tally: new TallySum(), cameras: new Set<number>(), active: new Uint8Array() };
+        return [stripe, { stripe, categories, ids, ...sum }];
+      }),
+    );
+  }
+
+  /** Adds a bucket of the row with a key; undefined: nothing happened in it. */
+  addBucket(stripe: number, key: string, bucket: Bucket | undefined): void {
+    const own = bucket && this.#add(stripe, key, bucket.tally);
+    if (own !== undefined) own.active = unionOf(own.active, bucket?.active ?? own.active);
+  }
+
+  /** Adds a sample of the row with a key. */
+  addSample(stripe: number, key: string, { tally, cameraIndex }: StoredSample): void {
+    this.#add(stripe, key, tally)?.cameras.add(cameraIndex);
+  }
+
+  #add(stripe: number, key: string, tally: Uint8Array): StripeSum | undefined {
+    const own = this.#stripes.get(stripe);
+    const row = { partitionKey: this.#partition, rowKey: inStripe(key, stripe) };
+    decodingRow(row, () => own?.tally.add(new ByteReader(tally)));
+    return own;
+  }
+
+  /** Adds a tally, and the cameras that sent its events. */
+  addTally(tally: Tally, cameras: Iterable<string>): void {
+    this.#named = plus(this.#named, tally);
+    for (const cameraId of cameras) this.#cameras.add(cameraId);
+  }
+
+  tally(): Tally {
+    const ofStripes = Array.from(this.#stripes.values(), ({ stripe, tally, categories }) => {
+      const named = tally.named(categories);
+      if (named === undefined) throw listsTooShort(this.#partition, stripe);
+      return named;
+    });
+    return sumOf([...ofStripes, this.#named]);
+  }
+
+  /** The distinct cameras. Looks up their ids: ask only if they are needed. */
+  cameras(): ReadonlySet<string> {
+    const cameras = new Set(this.#cameras);
+    for (const own of this.#stripes.values()) {
+      for (const index of this.#indexesOf(own)) cameras.add(own.ids[index] ?? '');
+    }
+    return cameras;
+  }
+
+  countCameras(): number {
+    const [only, ...others] = this.#stripes.values();
+    // With one stripe the indexes are enough. A minute series of a network would look up more than a million ids.
+    if (only === undefined || others.length > 0 || this.#cameras.size > 0) return this.cameras().size;
+    return this.#indexesOf(only).size;
+  }
+
+  /** The indexes of the cameras of a stripe, each of which its list has. */
+  #indexesOf({ stripe, cameras, active, ids }: StripeSum): ReadonlySet<number> {
+    const indexes = new Set([...indexesIn(active), ...cameras]);
+    for (const index of indexes) if (index >= ids.length) throw listsTooShort(this.#partition, stripe);
+    return indexes;
+  }
+}
+
+/** What all cameras of a shard did in disjoint pieces of the day, in their order. @throws {DayMoved} */
 export const readPieces = async (
   source: ReadingSource,
   pieces: readonly DayPiece[],
-): Promise<readonly PieceActivity[]> => {
-  const hours = new Map(pieces.flatMap((piece) => piece.hours.map((hour) => [hour, piece])));
-  const minutes = minutesByRow(pieces);
-  const requests = [
-    ...Array.from(minutes, ([key, wanted]) => ({ key, select: bucketProperties([...wanted.keys()]) })),
-    ...samplesRequests(pieces.flatMap(({ partialMinutes }) => partialMinutes)),
-  ];
-  const stripes = await readShard(source, requests, { tally: true, cameras: true, hours: [...hours.keys()] });
-  const names = stripes.map(namesIn);
-  const sums = new Map(pieces.map((piece) => [piece, new ActivitySum(source.partition, names)]));
-  const addBuckets = (stripe: number, buckets: Buckets, wanted: ReadonlyMap<number, DayPiece>): void => {
-    for (const [number, bucket] of buckets) {
-      const piece = wanted.get(number);
-      if (piece !== undefined) sums.get(piece)?.addBucket(stripe, bucket);
-    }
-  };
-  for (const { stripe, day, rows } of stripes) {
-    decodingRow({ partitionKey: source.partition, rowKey: inStripe(DAY_KEY, stripe) }, () =>
-      addBuckets(stripe, day.hours, hours),
-    );
-    for (const [key, wanted] of minutes) {
-      const row = rows.get(key);
-      if (row !== undefined) decodingRow(row, () => addBuckets(stripe, bucketsFrom(row), wanted));
-    }
-  }
+): Promise<readonly ActivitySum[]> => {
+  const minutesByHour = Map.groupBy(
+    pieces.flatMap(({ minutes }) => minutes),
+    hourOfMinute,
+  );
+  const requests = Array.from(minutesByHour, ([hour, minutes]) => ({
+    key: hourKey(hour),
+    select: bucketProperties(minutes.map((minute) => minute % 60)),
+  }));
+  const hours = pieces.flatMap((piece) => piece.hours);
+  const sampled = samplesRequests(pieces.flatMap(({ partialMinutes }) => partialMinutes));
+  const stripes = await readShard(source, [...requests, ...sampled], { tally: true, cameras: true, hours });
+  const decoded = stripes.map(({ stripe, day, rows }) => {
+    const ofHours = requests.map(({ key }) => [key, rows.get(key)] as const);
+    return { stripe, day, hours: new Map(ofHours.map(([key, row]) => [key, row && bucketsFrom(row)])) };
+  });
   return Promise.all(
-    Array.from(sums, async ([piece, sum]): Promise<PieceActivity> => {
-      if (piece.whole) for (const { day } of stripes) sum.addTally(day.tally, day.cameras.ids);
+    pieces.map(async (piece) => {
+      const sum = new ActivitySum(source.partition, stripes);
+      for (const { stripe, day, hours: minutesIn } of decoded) {
+        if (piece.whole) sum.addTally(day.tally, day.cameras.ids);
+        for (const hour of piece.hours) sum.addBucket(stripe, DAY_KEY, day.hours.get(hour));
+        for (const minute of piece.minutes) {
+          const key = hourKey(hourOfMinute(minute));
+          sum.addBucket(stripe, key, minutesIn.get(key)?.get(minute % 60));
+        }
+      }
       await Promise.all(piece.partialMinutes.map(async (partial) => addSamples(sum, source, stripes, partial)));
       return sum;
     }),
   );
 };
 
-/** What one camera, which is in the shard, did in disjoint pieces of the day. @throws {DayMoved | StorageTrouble | DamagedRow} */
+/** What one camera, which is in the shard, did in disjoint pieces of the day. @throws {DayMoved} */
 export const readPiecesOfCamera = async (
   source: ReadingSource,
   pieces: readonly DayPiece[],
   cameraId: string,
-): Promise<readonly PieceActivity[]> => {
+): Promise<readonly ActivitySum[]> => {
   const hours = new Set(pieces.flatMap((piece) => piece.hours));
   const hoursOfMinutes = new Set(pieces.flatMap(({ minutes }) => minutes.map(hourOfMinute)));
   const request: RowRequest = { key: cameraKey(cameraId), select: cameraProperties(hours, hoursOfMinutes) };
@@ -74,43 +162,29 @@ export const readPiecesOfCamera = async (
     const row = own.get(request.key);
     if (row === undefined) return [];
     const camera = cameraRowFrom(row);
-    const minutes = decodingRow(
-      row,
-      () => new Map(Array.from(hoursOfMinutes, (hour) => [hour, minutesOf(camera, hour)])),
+    const minutes = decodingRow(row, () =>
+      Array.from(hoursOfMinutes, (hour) => [hour, minutesOf(camera, hour)] as const),
     );
-    return [{ camera, minutes }];
+    return [{ camera, minutes: new Map(minutes) }];
   });
   return Promise.all(
-    pieces.map(async (piece): Promise<PieceActivity> => {
-      const sum = new ActivitySum(source.partition, stripes.map(namesIn));
+    pieces.map(async (piece) => {
+      const sum = new ActivitySum(source.partition, stripes);
       await Promise.all(
         piece.partialMinutes.map(async (partial) => addSamples(sum, source, stripes, partial, cameraId)),
       );
       for (const { camera, minutes } of rows) {
-        if (piece.whole) sum.addTally(camera.tally);
-        for (const hour of piece.hours) sum.addTally(camera.hours.get(hour)?.tally ?? EMPTY_TALLY);
-        for (const minute of piece.minutes) {
-          sum.addTally(minutes.get(hourOfMinute(minute))?.get(minute % 60) ?? EMPTY_TALLY);
+        for (const tally of [
+          piece.whole ? camera.tally : undefined,
+          ...piece.hours.map((hour) => camera.hours.get(hour)?.tally),
+          ...piece.minutes.map((minute) => minutes.get(hourOfMinute(minute))?.get(minute % 60)),
+        ]) {
+          if (tally !== undefined) sum.addTally(tally, tally.events > 0 ? [cameraId] : []);
         }
       }
-      const tally = sum.tally();
-      const cameras: ReadonlySet<string> = new Set(tally.events > 0 ? [cameraId] : []);
-      return { tally: () => tally, cameras: () => cameras, countCameras: () => cameras.size };
+      return sum;
     }),
   );
-};
-
-/** The row of each hour whose minutes pieces need, and the piece that each minute of the hour belongs to. */
-const minutesByRow = (pieces: readonly DayPiece[]): ReadonlyMap<string, ReadonlyMap<number, DayPiece>> => {
-  const rows = new Map<string, Map<number, DayPiece>>();
-  for (const piece of pieces) {
-    for (const minute of piece.minutes) {
-      const key = hourKey(hourOfMinute(minute));
-      const wanted = rows.get(key) ?? new Map<number, DayPiece>();
-      rows.set(key, wanted.set(minute % 60, piece));
-    }
-  }
-  return rows;
 };
 
 const microsecondsOf = ({ start, end }: PartialMinute): readonly [from: number, to: number] => [
@@ -127,7 +201,6 @@ const samplesRequests = (partialMinutes: readonly PartialMinute[]): readonly Row
  * its event rows, for all stripes: only such seconds, because of a closed day no other event rows are left.
  *
  * @param cameraId undefined: all cameras
- * @throws {DayMoved | StorageTrouble | DamagedRow}
  */
 const addSamples = async (
   sum: ActivitySum,
@@ -136,18 +209,17 @@ const addSamples = async (
   partial: PartialMinute,
   cameraId?: string,
 ): Promise<void> => {
-  const keys = samplesRequests([partial]).map(({ key }) => key);
   const minuteRows = stripes.flatMap(({ stripe, day, rows }) =>
-    keys.flatMap((key) => {
+    samplesRequests([partial]).flatMap(({ key }) => {
       const stored = rows.get(key);
       const only = cameraId === undefined ? undefined : (day.cameras.indexes.get(cameraId) ?? -1);
-      return stored === undefined ? [] : [{ stripe, stored, row: minuteRowFrom(stored), only }];
+      return stored === undefined ? [] : [{ stripe, key, stored, row: minuteRowFrom(stored), only }];
     }),
   );
   const overflowed = new Set(minuteRows.flatMap(({ row }) => overflowedSecondsOf(row)));
-  for (const { stripe, stored, row, only } of minuteRows) {
+  for (const { stripe, key, stored, row, only } of minuteRows) {
     for (const sample of decodingRow(stored, () => samplesOf(row, ...microsecondsOf(partial), overflowed))) {
-      if (only === undefined || sample.cameraIndex === only) sum.addSample(stripe, sample);
+      if (only === undefined || sample.cameraIndex === only) sum.addSample(stripe, key, sample);
     }
   }
   if (overflowed.size === 0) return;

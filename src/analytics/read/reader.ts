@@ -7,26 +7,25 @@ import { piecesOf, type DayPiece, type Period } from '../model/period.ts';
 import { shardOf } from '../model/shard.ts';
 import { stepsOf, type Step } from '../model/steps.ts';
 import { GrowingTally, sumOf, type Tally } from '../model/tally.ts';
-import { StorageTrouble } from '../../storage/errors.ts';
+import { decodingRow, StorageTrouble } from '../../storage/errors.ts';
+import type { StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { DayMoved } from '../errors.ts';
 import { CAMERA_DAY_PROPERTIES, cameraDayFrom } from '../rows/camera-row.ts';
 import { ACCURACY, type StoredDay } from '../rows/day-row.ts';
 import type { Days } from '../rows/days.ts';
-import { cameraKey, shardPartition } from '../rows/keys.ts';
-import { camerasIn } from './camera-pages.ts';
+import { ALL_CAMERAS, cameraKey, parseCameraKey, shardPartition } from '../rows/keys.ts';
+import { parseStripe, readStripes } from '../rows/stripes.ts';
 import { demandCurrentStill, readShard, type ReadingSource } from './counter-page.ts';
 import { lastMinutesIn } from './last-minutes.ts';
-import { type PieceActivity, readPieces, readPiecesOfCamera } from './range-reader.ts';
+import { type ActivitySum, readPieces, readPiecesOfCamera } from './range-reader.ts';
 
-/** The counts of a period. */
 export interface Activity {
   readonly tally: Tally;
   /** The distinct cameras that sent events, ids ascending. */
   readonly activeCameras: readonly string[];
 }
 
-/** The counts of one step of a series. */
 export interface StepActivity {
   readonly period: Period;
   readonly tally: Tally;
@@ -38,13 +37,6 @@ export interface StepActivity {
 export interface CameraActivity {
   readonly cameraId: string;
   readonly tally: Tally;
-}
-
-/** The tally of several days. */
-export interface DaysTally {
-  readonly tally: Tally;
-  /** The days whose counters do not keep the figures that the caller requested. */
-  readonly without: readonly Day[];
 }
 
 /** Most reads of one question at a time. */
@@ -70,7 +62,7 @@ export class Reader {
     this.#days = days;
   }
 
-  /** The counts of a period, of all cameras or one. @throws {StorageTrouble | DamagedRow} */
+  /** The counts of a period, of all cameras or one. */
   async activity(period: Period, cameraId?: string): Promise<Activity> {
     const read = pLimit(PARALLEL_READS);
     const days = await Promise.all(
@@ -84,8 +76,6 @@ export class Reader {
   /**
    * The counts of each step of a period, in order, of all cameras or one: every event is in exactly one step. All steps together cost
    * no more reads than one question about the same period.
-   *
-   * @throws {StorageTrouble | DamagedRow}
    */
   async series(period: Period, step: Step, cameraId?: string): Promise<readonly StepActivity[]> {
     const read = pLimit(PARALLEL_READS);
@@ -114,7 +104,6 @@ export class Reader {
    * What each camera that sent events on the days that end with one did, over all of them, in no order.
    *
    * @param days 1: that day alone
-   * @throws {StorageTrouble | DamagedRow}
    */
   async cameras(last: Day, days: number): Promise<readonly CameraActivity[]> {
     const read = pLimit(PARALLEL_QUERIES);
@@ -136,9 +125,12 @@ export class Reader {
    * The tally of the days that end with one, of all cameras or one, with the figures that say how often the AI was right.
    *
    * @returns also the days without such figures, which are left out of the tally, oldest first
-   * @throws {StorageTrouble | DamagedRow}
    */
-  async accuracy(last: Day, days: number, cameraId?: string): Promise<DaysTally> {
+  async accuracy(
+    last: Day,
+    days: number,
+    cameraId?: string,
+  ): Promise<{ readonly tally: Tally; readonly without: readonly Day[] }> {
     const read = pLimit(PARALLEL_READS);
     const without: Day[] = [];
     const tallies = await Promise.all(
@@ -162,7 +154,6 @@ export class Reader {
    * by key, and from the newest day backwards: for cameras that send now, that is one day.
    *
    * @param wanted the cameras that are asked about; undefined: all of them
-   * @throws {StorageTrouble | DamagedRow}
    */
   async lastMinutes(last: Day, days: number, wanted?: ReadonlySet<string>): Promise<ReadonlyMap<string, Instant>> {
     const read = pLimit(PARALLEL_READS);
@@ -188,7 +179,7 @@ export class Reader {
     day: Day,
     pieces: readonly DayPiece[],
     cameraId: string | undefined,
-  ): Promise<readonly (readonly PieceActivity[])[]> {
+  ): Promise<readonly (readonly ActivitySum[])[]> {
     return this.#onDay(read, day, async (sources) => {
       if (cameraId === undefined) return Promise.all(sources.map(async (source) => readPieces(source, pieces)));
       const source = sources[shardOf(cameraId, sources.length)];
@@ -208,41 +199,48 @@ export class Reader {
     for (let moves = 0; ; moves += 1) {
       const row = await read(async () => this.#days.find(day));
       try {
-        return await work(row === undefined ? [] : this.#sourcesOf(read, day, row), row);
+        const sources = Array.from({ length: row?.shards ?? 0 }, (_, shard): ReadingSource => ({
+          table: this.#table,
+          partition: shardPartition(day, shard, row?.generation),
+          read,
+          striped: this.#striped,
+          demandCurrent: async (mark) => row && this.#days.demandCurrent(day, row, mark),
+        }));
+        return await work(sources, row);
       } catch (error) {
         if (!(error instanceof DayMoved)) throw error;
         if (moves === MOVES) throw new StorageTrouble(0, { reason: 'day moved', cause: error });
       }
     }
   }
-
-  #sourcesOf(read: LimitFunction, day: Day, row: StoredDay): readonly ReadingSource[] {
-    return Array.from({ length: row.shards }, (_, shard) => ({
-      table: this.#table,
-      partition: shardPartition(day, shard, row.generation),
-      read,
-      striped: this.#striped,
-      demandCurrent: async (mark) => {
-        await this.#days.demandCurrent(day, row, mark);
-      },
-    }));
-  }
 }
 
-/** The day's tally of each camera of a shard. The hours and the minutes of a camera are most of its row, and are not read. */
+const cameraOf = (row: StoredRow): string => decodingRow(row, () => parseCameraKey(parseStripe(row.rowKey).key));
+
+/**
+ * The day's tally of each camera of a shard. The rows of a camera in all stripes are neighbors, so a page has them together. Only the
+ * first camera of a later page may have rows before it, of an earlier moment or written since: those are read again together.
+ */
 const cameraTallies = async (
   source: ReadingSource,
 ): Promise<readonly (readonly [cameraId: string, tally: Tally])[]> => {
   const { table, partition } = source;
-  const found = await source.read(async () => {
-    const tallies: (readonly [string, Tally])[] = [];
-    for await (const [cameraId, rows] of camerasIn(table, partition, CAMERA_DAY_PROPERTIES)) {
-      tallies.push([cameraId, sumOf(rows.map(cameraDayFrom))]);
+  const select = CAMERA_DAY_PROPERTIES;
+  const tallies = new Map<string, Tally>();
+  await source.read(async () => {
+    let isLaterPage = false;
+    for await (const page of table.pages(partition, ALL_CAMERAS, { select })) {
+      let mayLackSome = isLaterPage;
+      for (const [id, own] of Map.groupBy(page, cameraOf)) {
+        const rows = mayLackSome ? [...(await readStripes(table, partition, cameraKey(id), select)).values()] : own;
+        tallies.set(id, sumOf(rows.map(cameraDayFrom)));
+        mayLackSome = false;
+      }
+      isLaterPage = true;
     }
-    return tallies;
   });
   await demandCurrentStill(source);
-  return found;
+  return [...tallies];
 };
 
 const tallyOfShard = async (source: ReadingSource): Promise<Tally> => {

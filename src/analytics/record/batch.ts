@@ -13,7 +13,6 @@ export type Outcome = 'recorded' | 'unchanged' | 'superseded' | Refused;
 /** Why a message can never be recorded. */
 export interface Refused {
   readonly code: 'changed_time' | 'day_closed' | 'too_many' | 'not_storable';
-  /** In words. */
   readonly refused: string;
 }
 
@@ -30,7 +29,6 @@ export interface KeyedMessage {
   readonly hourKey: string;
 }
 
-/** Computes the keys of a message. */
 export const keyed = (message: EventMessage): KeyedMessage => {
   const { ts, cameraId, eventId } = message;
   const minute = minuteOfDay(ts);
@@ -56,7 +54,6 @@ export interface Waiting extends KeyedMessage {
   uncertain: boolean;
 }
 
-/** Messages that are committed together. */
 export type Batch = readonly Waiting[];
 
 /** A new frame comes with detections; a message without them is about an event that is likely to be stored already. */
@@ -89,6 +86,5 @@ const sizeOf = (write: StoringWrite): number => {
   return size;
 };
 
-/** Whether writes do not fit into one transaction. */
 export const areTooLarge = (writes: readonly StoringWrite[]): boolean =>
   writes.length > MAX_OPERATIONS || writes.reduce((size, write) => size + sizeOf(write), 0) > MAX_BYTES;

@@ -22,7 +22,6 @@ export type CounterRow =
   | { readonly kind: 'minute'; readonly value: MinuteRow }
   | { readonly kind: 'camera'; readonly value: CameraRow };
 
-/** A row of a shard. */
 export type ShardRow = CounterRow | { readonly kind: 'event'; readonly value: EventRow };
 
 /** A row with the version that it was read at or written with. */
@@ -35,7 +34,6 @@ const isOfKind = <Kind extends ShardRow['kind']>(
   kind: Kind,
 ): row is OfKind<Kind> => row?.kind === kind;
 
-/** A row if it is stored and of a kind. */
 export const ofKind = <Kind extends ShardRow['kind']>(
   row: Versioned<ShardRow> | undefined,
   kind: Kind,
@@ -71,7 +69,6 @@ export interface CommitPlan {
  * @param messages in the order of arrival; messages about the same event are folded
  * @param configuredCategories the categories that always find room
  * @throws {StaleSnapshot} if the rows of the snapshot do not fit together
- * @throws {DamagedRow}
  */
 export const planCommit = (
   snapshot: Snapshot,
@@ -173,7 +170,6 @@ class Draft {
     );
   }
 
-  /** The writes, and the counter rows once they are applied. */
   plan(): Omit<CommitPlan, 'outcomes'> {
     const { stripe, rows, sealed } = this.#snapshot;
     const writes: StoringWrite[] = [];

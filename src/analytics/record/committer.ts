@@ -25,15 +25,7 @@ const CONFLICT_BUDGET_MS = 40_000;
 const CONFLICT_BASE_MS = 2;
 const CONFLICT_MAX_MS = 20;
 
-/** Waits, in milliseconds. */
 export type Pause = (milliseconds: number) => Promise<void>;
-
-/** How a committer works. */
-export interface CommitterOptions {
-  /** Bounds how many committers of the process use storage at the same time. A committer that waits to try again does not count. */
-  readonly limit: LimitFunction;
-  readonly pause?: Pause | undefined;
-}
 
 /**
  * The one writer of a shard in this process. While a transaction is in flight, messages queue; the next transaction takes as many as
@@ -50,13 +42,16 @@ export class ShardCommitter {
   #halves: Batch[] = [];
   #isRunning = false;
 
-  constructor(writer: ShardWriter, { limit, pause = setTimeout }: CommitterOptions) {
+  /**
+   * @param limit bounds how many committers of the process use storage at the same time. A committer that waits to try again does not count.
+   * @param pause waits, in milliseconds
+   */
+  constructor(writer: ShardWriter, limit: LimitFunction, pause: Pause = setTimeout) {
     this.#writer = writer;
     this.#limit = limit;
     this.#pause = pause;
   }
 
-  /** Whether nothing waits for it. */
   get isIdle(): boolean {
     return !this.#isRunning;
   }
@@ -94,7 +89,6 @@ export class ShardCommitter {
     this.#isRunning = false;
   }
 
-  /** Commits a batch, with as many tries as it takes. */
   async #commit(batch: Batch): Promise<void> {
     const started = performance.now();
     for (let conflicts = 0, troubles = 0; ;) {

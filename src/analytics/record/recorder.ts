@@ -23,7 +23,6 @@ const IDLE_COMMITTERS = 1_000;
 /** How often a message follows a day that is rewritten again and again. */
 const MOVES = 5;
 
-/** How a recorder works. */
 export interface RecorderOptions {
   /** The categories that always find room. */
   readonly configuredCategories?: Iterable<string>;
@@ -121,7 +120,6 @@ export class Recorder {
     }
   }
 
-  /** The committer of the shard of a camera. */
   #committer(day: Day, row: StoredDay, cameraId: string): ShardCommitter {
     const partition = shardPartition(day, shardOf(cameraId, row.shards), row.generation);
     const name = `${partition} of ${row.shards}`;
@@ -140,7 +138,7 @@ export class Recorder {
       demandOpen: async (isFirst) => this.#days.demandOpen(day, row, isFirst),
       demandWritable: async (mark) => this.#days.demandWritable(day, row, mark),
     });
-    const committer = new ShardCommitter(writer, { limit: this.#limit, pause: this.#pause });
+    const committer = new ShardCommitter(writer, this.#limit, this.#pause);
     this.#committers.set(name, committer);
     return committer;
   }

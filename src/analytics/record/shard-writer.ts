@@ -338,7 +338,6 @@ export class ShardWriter {
     else await this.#move();
   }
 
-  /** Moves to an idle stripe, or to a new one. */
   async #move(): Promise<void> {
     this.#forget();
     const { written, sealed } = await this.#list();

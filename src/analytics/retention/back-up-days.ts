@@ -4,13 +4,15 @@ import { createGzip } from 'node:zlib';
 
 import type { Log } from '../../log.ts';
 import type { BackupContainer } from '../../storage/azure-container.ts';
-import { StorageTrouble, unlessDamaged } from '../../storage/errors.ts';
+import { StorageTrouble } from '../../storage/errors.ts';
+import type { StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { DayMoved } from '../errors.ts';
 import { type Day, dayOf, MICROSECONDS } from '../model/day.ts';
 import { type Instant, instantFrom, now, sortableInstant } from '../model/instant.ts';
 import { openDays, type StoredDay } from '../rows/day-row.ts';
 import type { Days } from '../rows/days.ts';
+import { decodedPages } from '../rows/decoded-pages.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
 import { ALL_EVENTS, parseEventKey, shardPartition } from '../rows/keys.ts';
 import { listStripes } from '../rows/stripes.ts';
@@ -25,45 +27,38 @@ const BACKED_UP_AFTER_DAYS = 2n;
 /** How long a run works at most: less than the 30 minutes that the host gives it. The next run continues. */
 const RUN_MS = 20 * 60_000;
 
-/** What backing up needs. */
 export interface BackupDependencies {
   readonly table: Table;
   readonly days: Days;
   readonly container: () => Promise<BackupContainer>;
-  /** How long a run works at most, in milliseconds. */
-  readonly runMs?: number;
 }
-
-/** The name of the backup of a shard of a day. It says no generation: a rewritten day is the same day. @example backupName('2026-11-20', 0) // '2026-11-20_00.ndjson.gz' */
-const backupName = (day: Day, shard: number): string => `${shardPartition(day, shard)}.ndjson.gz`;
 
 const FEWER = '.fewer.';
 
-/** The name of a backup that has fewer events than an earlier backup: both are kept. */
-const fewerName = (day: Day, shard: number): string => `${shardPartition(day, shard)}${FEWER}ndjson.gz`;
+/**
+ * The name of the backup of a shard of a day: `2026-11-20_00.ndjson.gz`. It says no generation: a rewritten day is the same day. A backup
+ * that has fewer events than an earlier backup has another name: both are kept.
+ */
+const backupName = (day: Day, shard: number, hasFewer = false): string =>
+  `${shardPartition(day, shard)}${hasFewer ? FEWER : '.'}ndjson.gz`;
 
 /**
  * Backs up every open day that ended two days ago or earlier, oldest first, if it has changed since its last backup. A run may stop
  * anywhere: the next run continues with the missing shards. A day that fails is logged and holds up no other one.
  */
-export const backUpDays = async (
-  { table, days, container, runMs = RUN_MS }: BackupDependencies,
-  log: Log,
-): Promise<void> => {
-  const stop = AbortSignal.timeout(runMs);
-  const blobs = await container();
-  const open = await openDays(table);
+export const backUpDays = async (dependencies: BackupDependencies, log: Log): Promise<void> => {
+  const backingUp = await start(dependencies, log);
+  const { table, days, stop } = backingUp;
   const first = dayOf(instantFrom(now() - BACKED_UP_AFTER_DAYS * MICROSECONDS.day));
-  const known = await blobs.list();
   const counted = { days: 0, days_backed_up: 0, days_failed: 0 };
-  for (const day of open.filter((one) => one < first)) {
+  for (const day of (await openDays(table)).filter((one) => one < first)) {
     if (stop.aborted) break;
     counted.days += 1;
     try {
       const row = await days.stored(day);
       // A day that closes is backed up when it takes no more changes: see backUpClosing.
       if (row === undefined || row.closes !== undefined) continue;
-      if (await backUpDay({ table, days, blobs, known, log, stop }, day, row)) counted.days_backed_up += 1;
+      if (await backUpDay(backingUp, day, row)) counted.days_backed_up += 1;
     } catch (error) {
       counted.days_failed += 1;
       logFailure(error, day, log);
@@ -78,21 +73,20 @@ export const backUpDays = async (
  *
  * @throws what keeps it from being whole, which is logged: the event rows must stay
  */
-export const backUpClosing = async (
-  { table, days, container, runMs = RUN_MS }: BackupDependencies,
-  day: Day,
-  log: Log,
-): Promise<void> => {
+export const backUpClosing = async (dependencies: BackupDependencies, day: Day, log: Log): Promise<void> => {
   try {
-    const row = await days.stored(day);
-    if (row === undefined) return;
-    const blobs = await container();
-    const known = await blobs.list(day);
-    await backUpDay({ table, days, blobs, known, log, stop: AbortSignal.timeout(runMs) }, day, row);
+    const row = await dependencies.days.stored(day);
+    if (row !== undefined) await backUpDay(await start(dependencies, log, day), day, row);
   } catch (error) {
     logFailure(error, day, log);
     throw error;
   }
+};
+
+const start = async ({ table, days, container }: BackupDependencies, log: Log, prefix = ''): Promise<BackingUp> => {
+  const stop = AbortSignal.timeout(RUN_MS);
+  const blobs = await container();
+  return { table, days, blobs, known: await blobs.list(prefix), log, stop };
 };
 
 const logFailure = (error: unknown, day: Day, log: Log): void => {
@@ -124,7 +118,7 @@ const backUpDay = async (backingUp: BackingUp, day: Day, row: StoredDay): Promis
   const partitions = Array.from({ length: shards }, (_, shard) => shardPartition(day, shard, generation));
   const changed: ChangedShard[] = [];
   for (const [shard, partition] of partitions.entries()) {
-    const written = [known.get(backupName(day, shard)), known.get(fewerName(day, shard))];
+    const written = [known.get(backupName(day, shard)), known.get(backupName(day, shard, true))];
     // Once the backup of a closed day is whole, its event rows may be deleted.
     if (closed !== '' && written.some((one) => one?.facts['closed'] === closed)) continue;
     const state = await stateOf(table, partition);
@@ -142,7 +136,7 @@ const backUpDay = async (backingUp: BackingUp, day: Day, row: StoredDay): Promis
   for (const partition of partitions) events += await countEvents(table, partition);
   const hasFewer = events < before;
   if (hasFewer) log.error('backup has fewer events', { day, events, before });
-  for (const one of changed) await backUpShard(backingUp, day, row, one, hasFewer ? fewerName : backupName);
+  for (const one of changed) await backUpShard(backingUp, day, row, one, hasFewer);
   if (!hasFewer) await deleteBackups(blobs, others, log);
   return changed.length > 0;
 };
@@ -163,9 +157,9 @@ const backUpShard = async (
   day: Day,
   { generation, closes }: StoredDay,
   { shard, partition, state }: ChangedShard,
-  nameOf: typeof backupName,
+  hasFewer: boolean,
 ): Promise<void> => {
-  const name = nameOf(day, shard);
+  const name = backupName(day, shard, hasFewer);
   const read: EventsRead = { events: 0, unreadable: [] };
   const lines = Readable.from(whileCurrent(days, day, generation, eventLines(table, partition, read)));
   const compressed = lines.pipe(createGzip());
@@ -199,14 +193,12 @@ async function* whileCurrent(
   if ((await days.stored(day))?.generation !== generation) throw new DayMoved();
 }
 
-/** The event rows of a shard that can be read, as {@link eventLines} counts them. */
+const partsOf = (row: StoredRow) => [parseEventKey(row.rowKey), eventRowFrom(row)];
+
+/** How many events {@link eventLines} reads. */
 const countEvents = async (table: Table, partition: string): Promise<number> => {
   let events = 0;
-  for await (const page of table.pages(partition, ALL_EVENTS)) {
-    for (const row of page) {
-      if (unlessDamaged(() => [parseEventKey(row.rowKey), eventRowFrom(row)]) !== undefined) events += 1;
-    }
-  }
+  for await (const { decoded } of decodedPages(table, partition, ALL_EVENTS, partsOf)) events += decoded.length;
   return events;
 };
 

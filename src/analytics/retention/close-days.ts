@@ -1,6 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
-
-import pLimit, { type LimitFunction } from 'p-limit';
+import pLimit from 'p-limit';
 
 import type { Log, LogFields } from '../../log.ts';
 import {
@@ -11,16 +9,16 @@ import {
   unlessDamaged,
   WriteConflict,
 } from '../../storage/errors.ts';
-import { inTransactions, type StoredRow } from '../../storage/row.ts';
-import { backoffMs, type Table } from '../../storage/table.ts';
-import { dayOf, microsecondOfMinute, MICROSECONDS, type Day } from '../model/day.ts';
-import { formatInstant, instantFrom, now } from '../model/instant.ts';
+import type { StoredRow } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
 import { DayHeld } from '../errors.ts';
+import { type Day, dayOf, microsecondOfMinute, MICROSECONDS } from '../model/day.ts';
+import { formatInstant, instantFrom, now } from '../model/instant.ts';
 import { openDays, type StoredDay } from '../rows/day-row.ts';
 import { CLOSING_MARGIN, type Days, isClockRight } from '../rows/days.ts';
 import { INSTANT_PROPERTIES, instantOf } from '../rows/event-row.ts';
+import { deleteGenerations, deleteRows } from '../rows/generations.ts';
 import { ALL_EVENTS, parseEventKey, parseMinuteKey, rowsOfHour, SECONDS_A_ROW, shardPartition } from '../rows/keys.ts';
-import { deleteGenerations } from '../rows/generations.ts';
 import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../rows/minute-row.ts';
 import { parseStripe } from '../rows/stripes.ts';
 
@@ -33,10 +31,6 @@ const RUN_MS = 20 * 60_000;
 /** Requests at the same time: few, so that they do not slow down recording and answering. */
 const PARALLEL_REQUESTS = 8;
 
-/** Tries in a row without any progress. Storage throttles a partition from which much is deleted. */
-const TRIES = 6;
-
-/** What closing days needs. */
 export interface ClosingDependencies {
   readonly table: Table;
   readonly days: Days;
@@ -46,8 +40,6 @@ export interface ClosingDependencies {
   readonly backUp?: ((day: Day) => Promise<void>) | undefined;
   /** How long a run works at most, in milliseconds. */
   readonly runMs?: number;
-  /** Waits before a request is tried again. */
-  readonly pause?: (milliseconds: number) => Promise<void>;
 }
 
 /**
@@ -58,12 +50,11 @@ export interface ClosingDependencies {
  * @throws an unexpected error, after all days were tried
  */
 export const closeDays = async (
-  { table, days, retentionDays, backUp, runMs = RUN_MS, pause = async (ms) => setTimeout(ms) }: ClosingDependencies,
+  { table, days, retentionDays, backUp, runMs = RUN_MS }: ClosingDependencies,
   log: Log,
 ): Promise<void> => {
   const end = performance.now() + runMs;
   const hasTime = (): boolean => performance.now() < end;
-  const deleting = { table, limit: pLimit(PARALLEL_REQUESTS), hasTime, pause };
   const unexpected: unknown[] = [];
   const open = await openDays(table);
   const firstOpenDay = dayOf(instantFrom(now() - BigInt(retentionDays) * MICROSECONDS.day));
@@ -83,7 +74,7 @@ export const closeDays = async (
       await backUp?.(day);
       // A rewrite that was stopped may have left some.
       await deleteGenerations(table, day, (generation) => generation !== row.generation);
-      if (await deleteDay(deleting, day, row, log)) await days.noteDeleted(day, row);
+      if (await deleteEvents(table, day, row, hasTime, log)) await days.noteDeleted(day, row);
     } catch (error) {
       log.error('day not closed', { day, ...fieldsOf(error) });
       if (!EXPECTED.some((kind) => error instanceof kind)) unexpected.push(error);
@@ -92,76 +83,37 @@ export const closeDays = async (
   if (unexpected.length > 0) throw unexpected[0];
 };
 
-/** How event rows are deleted. */
-interface Deleting extends Required<Pick<ClosingDependencies, 'table' | 'pause'>> {
-  /** Runs requests, a fixed number at a time. */
-  readonly limit: LimitFunction;
-  readonly hasTime: () => boolean;
-}
-
-/** Deletes the event rows of a closed day. @returns whether only rows that readers need are left */
-const deleteDay = async (
-  deleting: Deleting,
+/** Deletes the event rows of a closed day, except the rows that readers need. @returns whether all rows were read */
+const deleteEvents = async (
+  table: Table,
   day: Day,
   { shards, generation }: StoredDay,
+  hasTime: () => boolean,
   log: Log,
 ): Promise<boolean> => {
+  const limit = pLimit(PARALLEL_REQUESTS);
+  const deletions = await Promise.allSettled(
+    Array.from({ length: shards }, async (_, shard) => {
+      const partition = shardPartition(day, shard, generation);
+      const isKept = neededRows(table, partition);
+      return deleteRows(table, partition, ALL_EVENTS, {
+        query: { select: INSTANT_PROPERTIES },
+        isKept,
+        hasTime,
+        limit,
+      });
+    }),
+  );
   const rows = { event_rows_deleted: 0, event_rows_kept: 0 };
-  const partitions = Array.from({ length: shards }, (_, shard) => shardPartition(day, shard, generation));
-  const ofShards = await allOf(partitions.map(async (partition) => deleteEvents(deleting, partition, rows)));
-  const isFinished = ofShards.every(Boolean);
+  let isFinished = true;
+  for (const deletion of deletions) {
+    if (deletion.status === 'rejected') throw deletion.reason;
+    rows.event_rows_deleted += deletion.value.deleted;
+    rows.event_rows_kept += deletion.value.kept;
+    isFinished &&= deletion.value.isFinished;
+  }
   log.info(isFinished ? 'day closed' : 'day is being closed', { day, shards, ...rows });
   return isFinished;
-};
-
-/** What all promises give. If some fail, the others are awaited; then the first error is thrown. */
-const allOf = async <Value>(promises: readonly Promise<Value>[]): Promise<readonly Value[]> => {
-  await Promise.allSettled(promises);
-  return Promise.all(promises);
-};
-
-/**
- * Deletes the event rows of a shard of a closed day, except the rows of overflowed seconds, which readers need.
- *
- * @param counted the counts to increase: rows deleted, and rows kept, of overflowed seconds or damaged
- * @returns whether all rows were read
- * @throws {StorageTrouble | WriteConflict} after bounded tries
- */
-const deleteEvents = async (
-  { table, limit, hasTime, pause }: Deleting,
-  partition: string,
-  counted: { event_rows_deleted: number; event_rows_kept: number },
-): Promise<boolean> => {
-  const isNeeded = neededRows(table, partition);
-  let from: string | undefined;
-  for (let tries = 1; hasTime();) {
-    const at = from;
-    try {
-      const { rows, continuation } = await limit(async () =>
-        table.page(partition, ALL_EVENTS, { select: INSTANT_PROPERTIES, continuation: at }),
-      );
-      const keys: string[] = [];
-      for (const row of rows) if (!(await isNeeded(row))) keys.push(row.rowKey);
-      await allOf(
-        inTransactions(keys).map(async (some) => {
-          await limit(async () => table.delete(partition, some));
-          counted.event_rows_deleted += some.length;
-          tries = 1;
-        }),
-      );
-      counted.event_rows_kept += rows.length - keys.length;
-      if (continuation === undefined) return true;
-      from = continuation;
-      tries = 1;
-    } catch (error) {
-      // After a conflict the page is read again: another process deleted some of its rows.
-      if (!(error instanceof StorageTrouble || error instanceof WriteConflict) || tries === TRIES) throw error;
-      const asked = error instanceof StorageTrouble ? Math.min(error.retryAfterMs, 5_000) : 0;
-      await pause(Math.max(asked, backoffMs(tries, 100, 5_000)));
-      tries += 1;
-    }
-  }
-  return false;
 };
 
 /**

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 
-import { unlessDamaged } from '../../storage/errors.ts';
 import type { StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { CAMERA_EVENT_TYPE } from '../model/camera-event.ts';
 import { formatInstant, type Instant } from '../model/instant.ts';
+import { decodedPages } from '../rows/decoded-pages.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
 import { ALL_EVENTS, parseEventKey } from '../rows/keys.ts';
 
@@ -30,20 +30,16 @@ export async function* eventLines(
   read: EventsRead,
   onPage: (lastKey: string) => void = () => undefined,
 ): AsyncGenerator<string> {
-  for await (const page of table.pages(partition, ALL_EVENTS)) {
-    const lines: string[] = [];
-    for (const row of page) {
-      const messages = unlessDamaged(() => messagesOf(row));
-      if (messages === undefined) read.unreadable.push(`${row.partitionKey} ${row.rowKey}`);
-      else read.events += 1;
-      for (const message of messages ?? []) lines.push(`${message}\n`);
-    }
+  for await (const { decoded, unreadable, lastKey = '' } of decodedPages(table, partition, ALL_EVENTS, messagesOf)) {
+    read.events += decoded.length;
+    read.unreadable.push(...unreadable.map(({ row }) => `${row.partitionKey} ${row.rowKey}`));
+    const lines = decoded.flat().map((message) => `${message}\n`);
     if (lines.length > 0) yield lines.join('');
-    onPage(page.at(-1)?.rowKey ?? '');
+    onPage(lastKey);
   }
 }
 
-/** Facets of one time go into one message: an event has as many messages as its facets have times. @throws {DamagedRow | DecodeError} */
+/** Facets of one time go into one message: an event has as many messages as its facets have times. */
 const messagesOf = (row: StoredRow): readonly string[] => {
   const { cameraId, eventId } = parseEventKey(row.rowKey);
   const { ts, facets } = eventRowFrom(row);

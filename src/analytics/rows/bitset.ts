@@ -10,11 +10,9 @@ const setBit = (set: Uint8Array, index: number): void => {
   set[index >> 3] = (set[index >> 3] ?? 0) | (1 << (index & 7));
 };
 
-/** Whether a bitset has an index. */
 export const hasIndex = (set: Uint8Array, index: number): boolean =>
   ((set[index >> 3] ?? 0) & (1 << (index & 7))) !== 0;
 
-/** The bitset with indexes added. */
 export const withIndexes = (set: Uint8Array, indexes: Iterable<number>): Uint8Array => {
   const added = [...indexes];
   const result = new Uint8Array(added.reduce((length, index) => Math.max(length, (index >> 3) + 1), set.length));
@@ -23,7 +21,6 @@ export const withIndexes = (set: Uint8Array, indexes: Iterable<number>): Uint8Ar
   return result;
 };
 
-/** The union of two bitsets. */
 export const unionOf = (left: Uint8Array, right: Uint8Array): Uint8Array => {
   const [longer, shorter] = left.length < right.length ? [right, left] : [left, right];
   const result = Uint8Array.from(longer);
@@ -41,7 +38,6 @@ export const indexesIn = (set: Uint8Array): readonly number[] => {
   return indexes;
 };
 
-/** The items of a list, each with its index. */
 export const indexesOf = (list: Iterable<string>): ReadonlyMap<string, number> =>
   new Map(Array.from(list, (item, index) => [item, index]));
 
@@ -65,7 +61,6 @@ const runsOf = (set: Uint8Array): readonly number[] => {
   return bit === 1 ? [...runs, length] : runs;
 };
 
-/** A bitset → its stored form. */
 export const packBitset = (set: Uint8Array): Uint8Array => {
   const runs = encoded((writer) => {
     writer.count(RUNS);
@@ -74,7 +69,6 @@ export const packBitset = (set: Uint8Array): Uint8Array => {
   return runs.length <= set.length ? runs : Uint8Array.of(PLAIN, ...set);
 };
 
-/** A stored form → the bitset. @throws {DecodeError} */
 export const unpackBitset = (bytes: Uint8Array): Uint8Array => {
   if (bytes.length > 1 + MAX_CAMERAS_PER_SHARD / 8) throw new DecodeError('a set of cameras is too large');
   if (bytes[0] === PLAIN) return bytes.subarray(1);

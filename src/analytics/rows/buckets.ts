@@ -7,7 +7,7 @@ import { ByteReader, encoded, readTally, writeTally } from './tally-bytes.ts';
 
 /** An hour or a minute of a shard, over all its cameras. */
 export interface Bucket {
-  /** Its tally, as {@link bucketTally} reads it. */
+  /** Its tally, as {@link readTally} reads it. */
   readonly tally: Uint8Array;
   /** The cameras that sent its events: a bitset of indexes in the shard's camera list. */
   readonly active: Uint8Array;
@@ -16,18 +16,15 @@ export interface Bucket {
 /** The buckets of a `day` row, one for each hour (0 to 23) that has events; or of an `hour|08` row, one for each minute (0 to 59). */
 export type Buckets = ReadonlyMap<number, Bucket>;
 
-/** A row without buckets. */
 export const NO_BUCKETS: Buckets = new Map();
 
 const MAX_BUCKETS = 60;
 const TALLY = 'tally_';
 const ACTIVE = 'active_';
 
-/** The properties that hold some buckets. */
 export const bucketProperties = (numbers: readonly number[]): readonly string[] =>
   numbers.flatMap((number) => [numberedName(TALLY, number), numberedName(ACTIVE, number)]);
 
-/** The buckets of a row that were read. @throws {DamagedRow} */
 export const bucketsFrom = (row: StoredRow): Buckets =>
   decodingRow(row, () => {
     const tallies = readNumberedBytes(TALLY, MAX_BUCKETS, row.properties);
@@ -42,22 +39,11 @@ export const bucketsFrom = (row: StoredRow): Buckets =>
   });
 
 /**
- * The tally of a bucket.
- *
- * @param categories the categories of the stripe's `day` row, in order
- * @returns undefined if they lack a category: they were read before the bucket was written
- * @throws {DecodeError}
- */
-const bucketTally = (bucket: Bucket, categories: readonly string[]): Tally | undefined =>
-  readTally(new ByteReader(bucket.tally), categories);
-
-/**
  * A row with a difference added to one of its buckets.
  *
  * @param cameras the indexes of the difference's cameras in the shard's camera list
  * @param categories the shard's categories, including the categories of the difference
  * @returns undefined if the categories were read before the bucket was written
- * @throws {DecodeError}
  */
 export const addToBucket = (
   row: Buckets,
@@ -67,7 +53,7 @@ export const addToBucket = (
   categories: readonly string[],
 ): Buckets | undefined => {
   const before = row.get(number);
-  const tally = before === undefined ? EMPTY_TALLY : bucketTally(before, categories);
+  const tally = before === undefined ? EMPTY_TALLY : readTally(new ByteReader(before.tally), categories);
   if (tally === undefined) return undefined;
   return new Map(row).set(number, {
     tally: encoded((writer) => writeTally(writer, plus(tally, difference), indexesOf(categories))),
@@ -75,7 +61,6 @@ export const addToBucket = (
   });
 };
 
-/** Some buckets of a row, to write. */
 export const bucketValues = (row: Buckets, numbers: Iterable<number>): NewProperties => {
   const written = new Set(numbers);
   return {

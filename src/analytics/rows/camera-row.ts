@@ -22,14 +22,12 @@ export interface CameraRow {
   readonly hours: ReadonlyMap<number, CameraHour>;
 }
 
-/** The row of a camera that has no events yet. */
 export const EMPTY_CAMERA: CameraRow = { tally: EMPTY_TALLY, hours: new Map() };
 
 const HOUR = 'hour_';
 const MINUTES = 'minutes_';
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 
-/** The property that holds the day's tally. */
 export const CAMERA_DAY_PROPERTIES: readonly string[] = [DAY_TALLY];
 
 /** The properties that hold the day's tally, the tallies of some hours, and the minutes of some hours. */
@@ -56,14 +54,12 @@ const readMinutes = (bytes: Uint8Array, { categories: ofDay }: Tally): ReadonlyM
   return minutes;
 };
 
-/** The minutes (0 to 59) of an hour of a camera's day. @throws {DecodeError} */
 export const minutesOf = (row: CameraRow, hour: number): ReadonlyMap<number, Tally> =>
   readMinutes(row.hours.get(hour)?.minutes ?? new Uint8Array(), row.tally);
 
-/** The day's tally of a camera. To look for its hours takes three times as long. @throws {DamagedRow} */
+/** The day's tally of a camera. To look for its hours takes three times as long. */
 export const cameraDayFrom = (row: StoredRow): Tally => decodingRow(row, () => readDay(row.properties));
 
-/** A camera row, or its properties that were read. @throws {DamagedRow} */
 export const cameraRowFrom = (row: StoredRow): CameraRow =>
   decodingRow(row, () => {
     const minutes = readNumberedBytes(MINUTES, HOURS.length, row.properties);
@@ -78,7 +74,7 @@ export const cameraRowFrom = (row: StoredRow): CameraRow =>
     return { tally: readDay(row.properties), hours };
   });
 
-/** A camera's row with differences added, each to its minute of the day (0 to 1439). @throws {DecodeError} */
+/** A camera's row with differences added, each to its minute of the day (0 to 1439). */
 export const addToCamera = (
   row: CameraRow,
   differences: readonly (readonly [minute: number, difference: Tally])[],

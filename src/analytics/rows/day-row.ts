@@ -1,5 +1,5 @@
 import { DamagedRow, DecodeError, decodingRow } from '../../storage/errors.ts';
-import type { Properties, StoredRow } from '../../storage/row.ts';
+import { type Properties, type StoredRow, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { type Day, isDay } from '../model/day.ts';
 import { type Instant, parseInstant, sortableInstant } from '../model/instant.ts';
@@ -11,24 +11,15 @@ import { MAX_ATTEMPT } from './stripes.ts';
 /** The version of the accuracy figures that a new day's tallies have. A day of another version is named in answers, and not guessed. */
 export const ACCURACY = 1;
 
-/** A rewrite that is at work on a day, or whose owner died. */
-export interface Hold {
-  /** The process that rewrites the day. */
-  readonly owner: string;
-  /** From then on others may remove the hold. */
-  readonly until: Instant;
-}
-
 /** The one row of a day in the table's partition `days`. */
-export interface DayRow {
-  /** How many shards the day has. */
+interface DayRow {
   readonly shards: number;
   /** The generation of the day's rows that counts: the attempt that wrote them; 0: no rewrite did. */
   readonly generation: number;
   /** The latest attempt to rewrite the day. Numbers are never reused. */
   readonly attempt: number;
-  /** undefined: no rewrite is at work. */
-  readonly hold?: Hold | undefined;
+  /** The rewrite that is at work, or whose owner died: the process, and from when on others may remove the hold. */
+  readonly hold?: { readonly owner: string; readonly until: Instant } | undefined;
   /** From this moment on the day takes no more changes; undefined: its closing is not announced. */
   readonly closes?: Instant | undefined;
   /** The day's event rows are gone: timers have no more work with it. */
@@ -37,7 +28,6 @@ export interface DayRow {
   readonly accuracy: number;
 }
 
-/** A day's row and its version. */
 export interface StoredDay extends DayRow {
   readonly etag: string;
 }
@@ -58,7 +48,7 @@ const readInstant = (name: string, properties: Properties): Instant | undefined 
   return instant;
 };
 
-const readHold = (properties: Properties): Hold | undefined => {
+const readHold = (properties: Properties): DayRow['hold'] => {
   const owner = properties['hold_owner'];
   const until = readInstant('hold_until', properties);
   if (owner === undefined && until === undefined) return undefined;
@@ -66,7 +56,6 @@ const readHold = (properties: Properties): Hold | undefined => {
   return { owner, until };
 };
 
-/** What a day's row says. @throws {DamagedRow} */
 export const dayRowFrom = (row: StoredRow): StoredDay =>
   decodingRow(row, () => {
     const { properties } = row;
@@ -82,7 +71,7 @@ export const dayRowFrom = (row: StoredRow): StoredDay =>
     };
   });
 
-/** Reads the row of a day as storage has it now; undefined if it does not exist. @throws {StorageTrouble | DamagedRow} */
+/** Reads the row of a day as storage has it now; undefined if it does not exist. */
 export const readDayRow = async (table: Table, day: Day): Promise<StoredDay | undefined> => {
   const row = await table.get(DAYS_PARTITION, day);
   return row && dayRowFrom(row);
@@ -93,7 +82,6 @@ export const readDayRow = async (table: Table, day: Day): Promise<StoredDay | un
  *
  * @returns the row with its new version
  * @throws {WriteConflict} if another process wrote it in the meantime
- * @throws {StorageTrouble} it may have been written, or not
  */
 export const writeDayRow = async (
   table: Table,
@@ -110,15 +98,11 @@ export const writeDayRow = async (
     ...(closes !== undefined && { closes: sortableInstant(closes) }),
     ...(isDeleted && { deleted: true }),
   };
-  const write =
-    etag === undefined
-      ? ({ kind: 'insert', rowKey: day, properties } as const)
-      : ({ kind: 'replace', rowKey: day, etag, properties } as const);
-  const [written = ''] = await table.transact(DAYS_PARTITION, [write]);
+  const [written = ''] = await table.transact(DAYS_PARTITION, [writeOf(day, etag, properties, 'replace')]);
   return { etag: written, shards, generation, attempt, hold, closes, isDeleted, accuracy };
 };
 
-/** The days that still have their event rows, oldest first: closed ones are left out once theirs are deleted. @throws {StorageTrouble | DamagedRow} */
+/** The days that still have their event rows, oldest first: closed ones are left out once theirs are deleted. */
 export const openDays = async (table: Table): Promise<readonly Day[]> => {
   const rows = await table.all(DAYS_PARTITION, { from: '', before: '~' }, { select: ['deleted'] });
   return rows.flatMap(({ partitionKey, rowKey, properties }) => {

@@ -36,11 +36,8 @@ export const isClockRight = (table: Table): boolean => Math.abs(clockAheadMs(tab
 /** Both clocks of the process, in milliseconds: one stands still while the machine is suspended, the other may be set back. */
 const clocks = (): readonly number[] => [performance.now(), Date.now()];
 
-const isFresh = (readAt: readonly number[]): boolean =>
-  clocks().every((time, clock) => time - (readAt[clock] ?? 0) < FRESH_MS);
-
 /** Whether a hold keeps others from taking over, by the clock of this process. */
-export const isLive = ({ hold }: Pick<StoredDay, 'hold'>): boolean => hold !== undefined && now() < hold.until;
+const isLive = ({ hold }: StoredDay): boolean => hold !== undefined && now() < hold.until;
 
 /** Whether two rows of a day name the same partitions. */
 const isSamePlace = (one: StoredDay, other: StoredDay): boolean =>
@@ -68,7 +65,7 @@ export class Days {
     this.#log = log;
   }
 
-  /** The row of a day, as storage said less than a minute ago; undefined if the day has no events. @throws {StorageTrouble | DamagedRow} */
+  /** The row of a day, as storage said less than a minute ago; undefined if the day has no events. */
   async find(day: Day): Promise<StoredDay | undefined> {
     const row = this.#fresh(day) ?? (await this.#read(day));
     if (row !== undefined || this.#empty.has(day)) return row;
@@ -77,7 +74,7 @@ export class Days {
     return stored;
   }
 
-  /** The row of a day as it is in storage now; undefined: the day has no rows. @throws {StorageTrouble | DamagedRow} if the row is lost */
+  /** The row of a day as it is in storage now; undefined: the day has no rows. @throws {DamagedRow} if the row is lost */
   async stored(day: Day): Promise<StoredDay | undefined> {
     return (await this.#read(day)) ?? this.#unlessLost(day);
   }
@@ -87,7 +84,6 @@ export class Days {
    *
    * @param inStorage as storage says now
    * @throws {DayClosed}
-   * @throws {StorageTrouble | DamagedRow}
    */
   async claim(day: Day, inStorage = false): Promise<StoredDay> {
     const row = inStorage ? await this.#readOrWrite(day) : (this.#fresh(day) ?? (await this.#claimTogether(day)));
@@ -95,12 +91,7 @@ export class Days {
     return row;
   }
 
-  /**
-   * Demands that a commit may be sent into the partitions that a row of the day names.
-   *
-   * @throws {DayClosed | DayMoved}
-   * @throws {StorageTrouble | DamagedRow}
-   */
+  /** Demands that a commit may be sent into the partitions that a row of the day names. @throws {DayClosed | DayMoved} */
   async demandOpen(day: Day, row: StoredDay, inStorage: boolean): Promise<void> {
     if (!isSamePlace(await this.claim(day, inStorage), row)) throw new DayMoved();
   }
@@ -110,7 +101,6 @@ export class Days {
    * mark is running, or unknown to this process.
    *
    * @throws {DayMoved} the rows are of a generation that no longer counts
-   * @throws {StorageTrouble | DamagedRow}
    */
   async demandCurrent(day: Day, row: StoredDay, mark: number): Promise<StoredDay> {
     const known = this.#known.get(day)?.row ?? row;
@@ -125,7 +115,6 @@ export class Days {
    * attempt is void.
    *
    * @throws {DayHeld | DayMoved}
-   * @throws {StorageTrouble | DamagedRow}
    */
   async demandWritable(day: Day, row: StoredDay, mark: number): Promise<void> {
     if (mark === 0) return;
@@ -143,7 +132,6 @@ export class Days {
    *
    * @returns undefined: the day has no rows
    * @throws {DayHeld}
-   * @throws {StorageTrouble | DamagedRow}
    */
   async close(day: Day): Promise<(StoredDay & { readonly closes: Instant }) | undefined> {
     for (;;) {
@@ -156,16 +144,17 @@ export class Days {
     }
   }
 
-  /** Notes that the event rows of a closed day are gone. @throws {StorageTrouble | DamagedRow} */
+  /** Notes that the event rows of a closed day are gone. */
   async noteDeleted(day: Day, row: StoredDay): Promise<void> {
     await this.#tryToWrite(day, row, { isDeleted: true });
   }
 
   /** Changes a row of a day, unless another process wrote it in the meantime; the remembered row is forgotten. */
-  async #tryToWrite(day: Day, row: StoredDay, changes: Partial<StoredDay>): Promise<void> {
+  async #tryToWrite(day: Day, row: StoredDay | undefined, changes: Partial<StoredDay>): Promise<void> {
     this.#known.delete(day);
+    const after = { ...(row ?? newDay(this.#shardsOfNewDays)), ...changes };
     try {
-      await writeDayRow(this.#table, day, row.etag, { ...row, ...changes });
+      await writeDayRow(this.#table, day, row?.etag, after);
     } catch (error) {
       if (!(error instanceof WriteConflict)) throw error;
     }
@@ -173,8 +162,8 @@ export class Days {
 
   /** The row as it was less than a minute ago, if that is remembered. */
   #fresh(day: Day): StoredDay | undefined {
-    const known = this.#known.get(day);
-    return known !== undefined && isFresh(known.readAt) ? known.row : undefined;
+    const { row, readAt = [] } = this.#known.get(day) ?? {};
+    return clocks().every((time, clock) => time - (readAt[clock] ?? 0) < FRESH_MS) ? row : undefined;
   }
 
   #claimTogether(day: Day): Promise<StoredDay> {
@@ -186,11 +175,7 @@ export class Days {
   async #readOrWrite(day: Day): Promise<StoredDay> {
     const stored = await this.stored(day);
     if (stored !== undefined) return stored;
-    try {
-      await writeDayRow(this.#table, day, undefined, newDay(this.#shardsOfNewDays));
-    } catch (error) {
-      if (!(error instanceof WriteConflict)) throw error;
-    }
+    await this.#tryToWrite(day, undefined, {});
     const written = await this.#read(day);
     if (written === undefined) throw new StorageTrouble(0, { reason: 'no day row' });
     return written;
@@ -211,16 +196,13 @@ export class Days {
     // The answer is no older than the question.
     const readAt = clocks();
     const row = await readDayRow(this.#table, day);
-    this.#tellClock();
     this.#known.delete(day);
     if (row !== undefined) this.#known.set(day, { row, readAt });
-    return row;
-  }
-
-  #tellClock(): void {
     const aheadMs = clockAheadMs(this.#table);
-    if (Math.abs(aheadMs) <= CLOCK_OFF_MS || performance.now() - this.#toldClockAt < TELL_AGAIN_MS) return;
-    this.#toldClockAt = performance.now();
-    this.#log.warn('clock is off', { ahead_seconds: Math.round(aheadMs / 1_000) });
+    if (Math.abs(aheadMs) > CLOCK_OFF_MS && performance.now() - this.#toldClockAt >= TELL_AGAIN_MS) {
+      this.#toldClockAt = performance.now();
+      this.#log.warn('clock is off', { ahead_seconds: Math.round(aheadMs / 1_000) });
+    }
+    return row;
   }
 }

@@ -11,7 +11,6 @@ export interface EventRow {
   readonly facets: Facets;
 }
 
-/** The properties that {@link instantOf} reads. */
 export const INSTANT_PROPERTIES: readonly string[] = ['ts_utc'];
 
 /** The properties of a facet, whose time is in a second property. */
@@ -59,10 +58,9 @@ const readFlag = (value: unknown): boolean => {
   return value;
 };
 
-/** The instant of an event, from {@link INSTANT_PROPERTIES} alone. @throws {DamagedRow} */
+/** The instant of an event, from {@link INSTANT_PROPERTIES} alone. */
 export const instantOf = (row: StoredRow): Instant => decodingRow(row, () => readInstant(row.properties['ts_utc']));
 
-/** Reads an event row. @throws {DamagedRow} */
 export const eventRowFrom = (row: StoredRow): EventRow =>
   decodingRow(row, () => {
     const { properties } = row;

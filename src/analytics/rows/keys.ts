@@ -18,7 +18,6 @@ export const escapeId = (id: string): string =>
     ESCAPED.charAt(PLAIN.indexOf(plain)),
   );
 
-/** Reverses {@link escapeId}. */
 export const unescapeId = (text: string): string =>
   text.replace(/[\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0-\uFDD8]/g, (escaped) =>
     PLAIN.charAt(ESCAPED.indexOf(escaped)),
@@ -37,7 +36,7 @@ export const shardPartition = (day: Day, shard: number, generation = 0): string 
 /** The partitions of all shards and generations of a day. After the day follows a dot or an underscore. */
 export const partitionsOf = (day: Day): KeyRange => ({ from: `${day}.`, before: `${day}\u0060` });
 
-/** The generation and the shard in the key of a partition of a day. @throws {DecodeError} */
+/** The generation and the shard in the key of a partition of a day. */
 export const parseShardPartition = (day: Day, partition: string): { generation: number; shard: number } => {
   const [, generation = '0', shard = ''] = /^(?:\.([1-9]\d*))?_(\d\d)$/.exec(partition.slice(day.length)) ?? [];
   if (!partition.startsWith(day) || shard === '')
@@ -69,7 +68,6 @@ export const SECONDS_A_ROW = 30;
 export const minuteKey = (minute: number, second: number): string =>
   `minute|${clockOf(minute)}|${twoDigits(second - (second % SECONDS_A_ROW))}`;
 
-/** The row of a camera's day. */
 export const cameraKey = (cameraId: string): string => `camera|${escapeId(cameraId)}`;
 
 /** The row of an event; the minute is the minute of the day, 0 to 1439. */
@@ -78,16 +76,10 @@ export const eventKey = (minute: number, cameraId: string, eventId: string): str
 
 const minutePrefix = (minute: number): `event|${string}|` => `event|${clockOf(minute)}|`;
 
-/** All camera rows. */
 export const ALL_CAMERAS: KeyRange = keysUnder('camera|');
-
-/** All minute rows. */
 export const ALL_MINUTES: KeyRange = keysUnder('minute|');
-
-/** All event rows. */
 export const ALL_EVENTS: KeyRange = keysUnder('event|');
 
-/** Minutes of a day. */
 export const MINUTES = 1_440;
 
 /** The minute rows or event rows of an hour, 0 to 23. Every key that there is of the kind is in the range of one hour. */
@@ -126,7 +118,6 @@ export const parseMinuteKey = (key: string): { minute: number; second: number } 
   return { minute, second };
 };
 
-/** The camera in the key of a camera row. */
 export const parseCameraKey = (key: string): string => unescapeId(partsOf(key, 'camera', 1).join(''));
 
 /** The minute of the day (0 to 1439), the camera and the event in the key of an event row. */

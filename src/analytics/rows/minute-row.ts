@@ -22,7 +22,6 @@ export type StoredSample = Sample<Uint8Array>;
 /** A `minute|0815|30` row: the samples of each second of half a minute that has events, as {@link samplesOf} reads them. */
 export type MinuteRow = ReadonlyMap<number, Uint8Array>;
 
-/** A row without samples. */
 export const NO_SAMPLES: MinuteRow = new Map();
 
 /** A second in microseconds. */
@@ -53,7 +52,6 @@ export const sampleRows = (minute: number, from: number, to: number): readonly R
     ([key, seconds]) => ({ key, select: seconds.map((second) => numberedName(SAMPLES, second)) }),
   );
 
-/** The samples of a row that were read. @throws {DamagedRow} */
 export const minuteRowFrom = (row: StoredRow): MinuteRow =>
   decodingRow(row, () => readNumberedBytes(SAMPLES, SECONDS, row.properties));
 
@@ -93,7 +91,6 @@ const writeSecond = (second: number, samples: readonly StoredSample[]): Uint8Arr
  * The samples between two microseconds of the minute, both included, ascending.
  *
  * @param without seconds to leave out: at least the overflowed seconds, whose event rows have the data
- * @throws {DecodeError}
  */
 export const samplesOf = (
   row: MinuteRow,
@@ -122,7 +119,6 @@ export const overflowedSecondsOf = (row: MinuteRow): readonly number[] =>
  *
  * @param categories the shard's categories, including the categories of the differences
  * @returns undefined if the categories were read before the row was written
- * @throws {DecodeError}
  */
 export const addSamples = (
   row: MinuteRow,

@@ -1,6 +1,6 @@
 import { DecodeError } from '../../storage/errors.ts';
 import type { Properties } from '../../storage/row.ts';
-import type { CategoryTally, Tally } from '../model/tally.ts';
+import { type CategoryTally, COUNTS, NO_COUNT, type Tally } from '../model/tally.ts';
 import { twoDigits } from './keys.ts';
 import { counterFrom } from './tally-bytes.ts';
 
@@ -53,7 +53,6 @@ export const readWhole = (name: string, properties: Properties, least: number, m
 /** The name of the property with text `index` of a list of texts: `cameras`, `cameras_1`, `cameras_2`, … */
 export const textName = (name: string, index: number): string => (index === 0 ? name : `${name}_${index}`);
 
-/** Reads a list of texts. */
 export const readTexts = (name: string, properties: Properties): readonly string[] => {
   const texts: string[] = [];
   for (;;) {
@@ -64,7 +63,6 @@ export const readTexts = (name: string, properties: Properties): readonly string
   }
 };
 
-/** Decodes the text of a JSON object. */
 export const readObject = (value: unknown): Properties => {
   try {
     const parsed: unknown = typeof value === 'string' ? JSON.parse(value) : undefined;
@@ -91,6 +89,9 @@ const MAX_TALLY_PROPERTIES = 5;
 export const tallyPropertyNames = (name: string): readonly string[] =>
   Array.from({ length: MAX_TALLY_PROPERTIES }, (_, index) => textName(name, index));
 
+/** Only tallies of whole days have all of them. */
+const COUNTS_OF = { day: COUNTS, hour: COUNTS.slice(0, 3) } as const;
+
 /**
  * A tally as JSON that a person can read in a storage browser: `{"events":600,"reviewed":12,"annotated":3,
  * "categories":{"smoke":[20,3,2,4,3]}}`. The counts are detections, reviewed events and annotations; in a day's tally also flagged and
@@ -99,10 +100,10 @@ export const tallyPropertyNames = (name: string): readonly string[] =>
 export const tallyProperties = (name: string, tally: Tally, kind: 'day' | 'hour'): Record<string, string> => {
   const { events, reviewed, annotated } = tally;
   // By hand: every commit writes some of these, and names of categories need no escape.
-  const categories = Array.from(tally.categories, ([category, own]) => {
-    const ofDay = kind === 'day' ? `,${own.flagged},${own.confirmed}` : '';
-    return `"${category}":[${own.detections},${own.reviewed},${own.annotations}${ofDay}]`;
-  });
+  const categories = Array.from(
+    tally.categories,
+    ([category, own]) => `"${category}":[${COUNTS_OF[kind].map((count) => own[count]).join(',')}]`,
+  );
   const properties: Record<string, string> = {};
   for (let first = 0; first === 0 || first < categories.length; first += CATEGORIES_A_PROPERTY) {
     const head = first === 0 ? `"events":${events},"reviewed":${reviewed},"annotated":${annotated},` : '';
@@ -126,14 +127,8 @@ export const readTallyText = (name: string, properties: Properties, kind: 'day' 
     if (!isObject(own)) throw new DecodeError('a tally lacks its categories');
     for (const [category, counts] of Object.entries(own)) {
       if (!Array.isArray(counts)) throw new DecodeError('a category lacks its counts');
-      const [detections, reviewed, annotations, flagged, confirmed]: readonly unknown[] = counts;
-      categories.set(category, {
-        detections: readCount(detections),
-        reviewed: readCount(reviewed),
-        annotations: readCount(annotations),
-        flagged: kind === 'day' ? readCount(flagged) : 0,
-        confirmed: kind === 'day' ? readCount(confirmed) : 0,
-      });
+      const named = COUNTS_OF[kind].map((count, index) => [count, readCount(counts[index])]);
+      categories.set(category, { ...NO_COUNT, ...Object.fromEntries(named) });
     }
   }
   return {

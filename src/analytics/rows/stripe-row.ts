@@ -1,4 +1,6 @@
-import { DamagedRow, decodingRow } from '../../storage/errors.ts';
+import { isDeepStrictEqual } from 'node:util';
+
+import { DamagedRow, decodingRow, unlessDamaged } from '../../storage/errors.ts';
 import { type NewProperties, type StoredRow, type StoringWrite, writeOf } from '../../storage/row.ts';
 import { EMPTY_TALLY, type Tally } from '../model/tally.ts';
 import { indexesOf, MAX_CAMERAS_PER_SHARD } from './bitset.ts';
@@ -27,10 +29,8 @@ export interface StripeRow extends StripeState {
   readonly cameras: CameraList;
 }
 
-/** A list without cameras. */
 export const NO_CAMERAS: CameraList = { ids: [], indexes: new Map(), texts: [] };
 
-/** A stripe that has no commit yet. */
 export const EMPTY_STRIPE: StripeRow = {
   stripes: 1,
   mark: 0,
@@ -47,13 +47,11 @@ const MAX_LIST = 200_000;
 
 const MAX_TEXTS = Math.ceil(MAX_LIST / (MAX_TEXT - 129));
 const CAMERAS = 'cameras';
-const ALL_HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 
 /** The damage if other rows of a stripe name a camera or a category that its `day` row does not list. */
 export const listsTooShort = (partition: string, stripe: number): DamagedRow =>
   new DamagedRow(partition, inStripe(DAY_KEY, stripe), 'its lists lack a camera or a category that other rows have');
 
-/** Whether a list has room for more cameras. */
 export const hasRoom = ({ ids, texts }: CameraList, more: readonly string[]): boolean =>
   ids.length + more.length <= MAX_CAMERAS_PER_SHARD &&
   [...texts, ...more].reduce((length, text) => length + text.length + 1, 0) <= MAX_LIST;
@@ -99,7 +97,6 @@ export interface StripeDetail {
   readonly hours: readonly number[];
 }
 
-/** The properties to read for some detail. */
 export const stripeProperties = ({ tally, cameras, hours }: StripeDetail): readonly string[] => [
   ...STATE_PROPERTIES,
   ...(tally ? tallyPropertyNames(DAY_TALLY) : []),
@@ -107,7 +104,7 @@ export const stripeProperties = ({ tally, cameras, hours }: StripeDetail): reado
   ...bucketProperties(hours),
 ];
 
-/** A `day` row, or its properties that were read; the others are empty. @throws {DamagedRow} */
+/** A `day` row, or its properties that were read; the others are empty. */
 export const stripeRowFrom = (row: StoredRow, { tally }: Pick<StripeDetail, 'tally'> = { tally: true }): StripeRow =>
   decodingRow(row, () => ({
     ...stateFrom(row),
@@ -116,34 +113,22 @@ export const stripeRowFrom = (row: StoredRow, { tally }: Pick<StripeDetail, 'tal
     cameras: cameraListFrom(readTexts(CAMERAS, row.properties)),
   }));
 
-/** What a stripe counted, as its row has it. */
-const countsOf = ({ tally, hours, cameras }: StripeRow): NewProperties => ({
-  ...tallyProperties(DAY_TALLY, tally, 'day'),
-  ...bucketValues(hours, ALL_HOURS),
-  ...Object.fromEntries(cameras.texts.map((text, index) => [textName(CAMERAS, index), text])),
-});
-
 /** Whether a row still says what the stripe counted: only its state may differ. */
-export const hasSameCounts = ({ properties }: StoredRow, before: StripeRow): boolean =>
-  Object.entries(countsOf(before)).every(([name, value]) => {
-    const stored = properties[name];
-    return value instanceof Uint8Array
-      ? stored instanceof Uint8Array && Buffer.compare(value, stored) === 0
-      : stored === value;
-  });
+export const hasSameCounts = (row: StoredRow, before: StripeRow): boolean => {
+  const stored = unlessDamaged(() => stripeRowFrom(row));
+  return stored !== undefined && isDeepStrictEqual(countsOf(stored), countsOf(before));
+};
 
-/**
- * Writes what a commit changes of a stripe's row. The key is the key of stripe 0.
- *
- * @param before undefined: the stripe has no row yet
- * @param changed the hours that changed
- */
+const countsOf = (row: StripeRow): NewProperties =>
+  stripeWrite(1, undefined, undefined, row, row.hours.keys()).properties;
+
+/** Writes what a commit changes of a stripe's row, `before` of which is stored, under the key of stripe 0. */
 export const stripeWrite = (
   stripe: number,
   etag: string | undefined,
   before: StripeRow | undefined,
   { tally, hours, cameras }: StripeRow,
-  changed: Iterable<number>,
+  changedHours: Iterable<number>,
 ): StoringWrite => {
   const texts = cameras.texts.flatMap((text, index): [string, string][] =>
     before?.cameras.texts[index] === text ? [] : [[textName(CAMERAS, index), text]],
@@ -151,7 +136,7 @@ export const stripeWrite = (
   return writeOf(DAY_KEY, etag, {
     ...(before === undefined && stripe === 0 && { [STRIPES]: 1 }),
     ...tallyProperties(DAY_TALLY, tally, 'day'),
-    ...bucketValues(hours, changed),
+    ...bucketValues(hours, changedHours),
     ...Object.fromEntries(texts),
   });
 };

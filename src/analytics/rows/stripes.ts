@@ -19,10 +19,7 @@ export const MAX_STRIPES = 64;
 /** Greatest number of an attempt to rewrite a day: the SDK sends numbers without a type, and storage takes them for 32 bits. */
 export const MAX_ATTEMPT = 2 ** 31 - 1;
 
-/**
- * The key of a counter row in a stripe: `day`, `day 01`, `day 02`. The rows of all stripes are neighbors: between `camera|cam-1` and
- * `camera|cam-1 01` there is nothing, and `camera|cam-10` comes after both.
- */
+/** The key of a counter row in a stripe: `day`, `day 01`, `day 02`. The rows of all stripes are neighbors. */
 export const inStripe = (key: string, stripe: number): string => (stripe === 0 ? key : `${key} ${twoDigits(stripe)}`);
 
 /** A counter row to read: its key in stripe 0, and the properties. */
@@ -34,7 +31,7 @@ export interface RowRequest {
 /** The keys of a counter row in all stripes: `!` is the character after the space. The fields of `day` include `day sealed`. */
 export const stripesOf = (key: string): KeyRange => ({ from: key, before: `${key}!` });
 
-/** The plain key of a counter row and its stripe. @throws {DecodeError} */
+/** The plain key of a counter row and its stripe. */
 export const parseStripe = (rowKey: string): { readonly key: string; readonly stripe: number } => {
   const [key = '', suffix, ...more] = rowKey.split(' ');
   if (suffix === undefined) return { key, stripe: 0 };
@@ -59,10 +56,8 @@ export interface StripeState {
   readonly mark: number;
 }
 
-/** The properties that {@link stateFrom} reads. */
 export const STATE_PROPERTIES: readonly string[] = [STRIPES, MARK];
 
-/** The state in a `day` row. @throws {DamagedRow} */
 export const stateFrom = (row: StoredRow): StripeState =>
   decodingRow(row, () => {
     const properties = { [STRIPES]: 1, [MARK]: 0, ...row.properties };
@@ -84,7 +79,6 @@ export interface SealedRow {
   readonly stripes: number;
 }
 
-/** What a `day sealed` row says. @throws {DamagedRow} */
 const sealedFrom = (row: StoredRow): SealedRow =>
   decodingRow(row, () => ({
     etag: row.etag,
@@ -92,7 +86,7 @@ const sealedFrom = (row: StoredRow): SealedRow =>
     stripes: readWhole(STRIPES, row.properties, 0, MAX_STRIPES),
   }));
 
-/** Reads the `day sealed` row of a shard; undefined if the shard has no commit and was never sealed. @throws {StorageTrouble | DamagedRow} */
+/** Reads the `day sealed` row of a shard; undefined if the shard has no commit and was never sealed. */
 export const readSealed = async (table: Table, partition: string): Promise<SealedRow | undefined> => {
   const row = await table.get(partition, SEALED_KEY);
   return row && sealedFrom(row);
@@ -129,23 +123,16 @@ export const sealWrites = (sealed: SealedRow, stripes: Iterable<number>, attempt
   })),
 ];
 
-/** The `day` rows of all stripes of a shard, and its `day sealed` row. */
-export interface ShardRows {
-  readonly stripes: StripeRows;
-  readonly sealed: SealedRow | undefined;
-}
-
 /**
  * Lists the `day` rows of all stripes of a shard, and then `day sealed`, which comes last.
  *
  * @param select the properties to read in addition to the properties of {@link stateFrom} and {@link sealedFrom}
- * @throws {StorageTrouble | DamagedRow}
  */
 export const listStripes = async (
   table: Table,
   partition: string,
   select: readonly string[] = [],
-): Promise<ShardRows> => {
+): Promise<{ readonly stripes: StripeRows; readonly sealed: SealedRow | undefined }> => {
   const rows = await table.all(partition, stripesOf(DAY_KEY), { select: [...STATE_PROPERTIES, ATTEMPT, ...select] });
   const sealed = rows.find(({ rowKey }) => rowKey === SEALED_KEY);
   return { stripes: byStripe(rows), sealed: sealed && sealedFrom(sealed) };
@@ -169,7 +156,6 @@ const byStripe = (rows: readonly StoredRow[]): StripeRows =>
  * answer them in one page, they are read by their keys until two readings are the same.
  *
  * @param key the row's key in stripe 0
- * @throws {StorageTrouble | DamagedRow}
  */
 export const readStripes = async (
   table: Table,

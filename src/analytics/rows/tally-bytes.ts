@@ -24,7 +24,6 @@ export const counterFrom = (value: number): number => {
 /** A shard has fewer than 1,000 categories. A greater index is damage, and no reason to make a list of that length. */
 const MAX_INDEX = 10_000;
 
-/** Encodes counts and bytes. */
 export class ByteWriter {
   readonly #bytes: number[] = [];
 
@@ -51,23 +50,19 @@ export class ByteWriter {
     this.count(value < 0 ? -2 * value - 1 : 2 * value);
   }
 
-  /** Adds plain bytes. */
   raw(bytes: Iterable<number>): void {
     for (const byte of bytes) this.#bytes.push(byte);
   }
 
-  /** Bytes added so far. */
   get length(): number {
     return this.#bytes.length;
   }
 
-  /** All added bytes. */
   bytes(): Uint8Array {
     return new Uint8Array(this.#bytes);
   }
 }
 
-/** Encodes with its own writer. */
 export const encoded = (write: (writer: ByteWriter) => void): Uint8Array => {
   const writer = new ByteWriter();
   write(writer);
@@ -83,12 +78,10 @@ export class ByteReader {
     this.#bytes = bytes;
   }
 
-  /** Whether everything has been read. */
   get done(): boolean {
     return this.#next >= this.#bytes.length;
   }
 
-  /** Reads a count. */
   count(): number {
     let value = 0;
     for (let scale = 1; ; scale *= 0x80) {
@@ -100,7 +93,6 @@ export class ByteReader {
     }
   }
 
-  /** Reads a count that may be negative. */
   signed(): number {
     const zigzag = this.count();
     return counterFrom(zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2);

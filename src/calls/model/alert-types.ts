@@ -31,26 +31,21 @@ interface AlertTypeRow {
   readonly isUrgent?: boolean;
 }
 
-/** An alert type. */
 export type AlertType = (typeof ALERT_TYPES)[number];
 
-/** The name of an alert type, as in requests and records. */
 export type AlertTypeName = AlertType['name'];
 
-/** The names of all alert types, in the table's order. */
 export const ALERT_TYPE_NAMES: readonly AlertTypeName[] = ALERT_TYPES.map((type) => type.name);
 
 /** The alert type of a name, which is case-sensitive; undefined if no type has it. */
 export const findAlertType = (name: string): AlertType | undefined => ALERT_TYPES.find((type) => type.name === name);
 
-/** The alert type of one of their names. */
 export const alertTypeOf = (name: AlertTypeName): AlertType => {
   const found = findAlertType(name);
   if (found === undefined) throw new RangeError('not an alert type');
   return found;
 };
 
-/** Whether alerts of a type are called before everything else that waits. */
 export const isUrgent = (name: AlertTypeName): boolean => URGENT.has(name);
 
 const URGENT: ReadonlySet<string> = new Set(

@@ -15,7 +15,6 @@ export interface Clock {
 export const sleepBy = async (clock: Clock, ms: number): Promise<void> =>
   new Promise((resolve) => void clock.after(ms, resolve));
 
-/** The clock of this machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after: (ms, run) => {

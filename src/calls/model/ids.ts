@@ -8,10 +8,8 @@ const PATTERN = /^[0-9a-f]{12}-[0-9a-f]{20}$/;
 // 48 bits of milliseconds last until the year 10889.
 const LATEST_MS = 2 ** 48 - 1;
 
-/** Whether a text has the form of a notification's id. */
 export const isNotificationId = (text: string): text is NotificationId => PATTERN.test(text);
 
-/** A notification's id in a row. */
 export const notificationIdSchema = z.custom<NotificationId>(
   (value) => typeof value === 'string' && isNotificationId(value),
 );
@@ -19,12 +17,7 @@ export const notificationIdSchema = z.custom<NotificationId>(
 /** How the ids of a millisecond begin. */
 export const notificationIdPrefix = (at: number): string => (LATEST_MS - at).toString(16).padStart(12, '0');
 
-/**
- * A new id.
- *
- * @param now in milliseconds since 1970
- * @param uuid a new one
- */
+/** @param now in milliseconds since 1970 */
 export const newNotificationId = (now: number, uuid: string): NotificationId => {
   const id = `${notificationIdPrefix(now)}-${uuid.replaceAll('-', '').slice(-20)}`;
   if (!isNotificationId(id)) throw new RangeError('a time before 1970 or after the year 10889');
@@ -47,17 +40,14 @@ const isCallId = (text: string): text is CallId => CALL_ID_PATTERN.test(text);
 export const parseCallId = (text: unknown): CallId | undefined =>
   typeof text === 'string' && isCallId(text) ? text : undefined;
 
-/** A call's id in a row. */
 export const callIdSchema = z.custom<CallId>((value) => parseCallId(value) !== undefined);
 
 /**
- * Which attempt to reach a recipient a call belongs to. The line is given it with the request to place the call, and returns it with
- * every event. So any instance knows the recipient of a call, even if the answer to that request was lost. The attempt's id is random;
- * an event with another id changes nothing about a recipient.
+ * The attempt of a call. The call request carries it, and the line returns it with every event. So any instance knows the recipient of a
+ * call, even after a lost answer. The attempt's id is random; an event with another id changes nothing.
  */
 export interface AttemptRef {
   readonly notificationId: NotificationId;
-  /** Of the recipient in the notification. */
   readonly index: number;
   /** A UUID. */
   readonly attemptId: string;
@@ -74,15 +64,10 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export const formatCallContext = ({ notificationId, index, attemptId }: AttemptRef): string =>
   `${notificationId}/${index}/${attemptId}`;
 
-/**
- * The context of a speech: the call's context, with the number of the speech if it is not the message.
- *
- * @example formatSpeechContext({ notificationId, index: 3, attemptId, speech: 9 }) // 'fe5c…-81aa…/3/3f0c…e1/9'
- */
+/** @example formatSpeechContext({ notificationId, index: 3, attemptId, speech: 9 }) // 'fe5c…-81aa…/3/3f0c…e1/9' */
 export const formatSpeechContext = (ref: SpeechRef): string =>
   ref.speech === MESSAGE ? formatCallContext(ref) : `${formatCallContext(ref)}/${ref.speech}`;
 
-/** What an event is about. */
 export interface CallContext {
   readonly attempt: AttemptRef;
   /** The message where the context names no speech. */
@@ -103,19 +88,15 @@ export const parseCallContext = (text: unknown): CallContext | undefined => {
 /** A speech of a call: the message, its first and its second repeat, or one of the two goodbyes. A later speech has a higher number. */
 export type SpeechNumber = (typeof SPEECHES)[number];
 
-/** The message that every call begins with. */
 export const MESSAGE = 0;
 /** How often the callee may hear the message again. */
 export const MOST_REPEATS = 2;
-/** Said to a callee who cannot go. */
 export const UNDERSTOOD = 8;
 /** Said to a callee who has confirmed, even after `UNDERSTOOD`. */
 export const THANKED = 9;
 
-/** The speeches that may follow the message. */
 const LATER_SPEECHES = [1, MOST_REPEATS, UNDERSTOOD, THANKED] as const;
 
-/** All speeches of a call. */
 export const SPEECHES = [MESSAGE, ...LATER_SPEECHES] as const;
 
 /** The speech of a number that comes from outside; undefined if it is no such number. */

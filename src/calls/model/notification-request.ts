@@ -2,7 +2,6 @@ import type { AlertType } from './alert-types.ts';
 import type { CallId, NotificationId } from './ids.ts';
 import type { PhoneNumber } from './phone-number.ts';
 
-/** A person to be phoned. */
 export interface Callee {
   readonly number: PhoneNumber;
   /** Shown with the number, never spoken. */
@@ -31,7 +30,6 @@ export interface NotificationRequest {
   readonly callbackBaseUrl?: string | undefined;
 }
 
-/** The result of a notification request. */
 export type Sent =
   | { readonly kind: 'sent'; readonly id: NotificationId; readonly calls: readonly SentCall[] }
   /** No recipient may be called: impossible numbers, the allowed prefixes, or the day's limit. Nothing was stored. */
@@ -41,13 +39,10 @@ export type Sent =
   /** The key was used before, for another request. */
   | { readonly kind: 'key of another request' };
 
-/** Why a recipient waits. */
 export const WAITING_CODES = ['line', 'number', 'pause', 'set_up', 'later_wave', 'redial', 'day_limit'] as const;
 
-/** Why a recipient waits. */
 export type WaitingCode = (typeof WAITING_CODES)[number];
 
-/** Why a recipient is never called. */
 export type FailedCode = 'impossible_number' | 'not_allowed' | 'day_limit' | 'refused';
 
 /** The state of each recipient, in the order of the request. */

@@ -14,13 +14,11 @@ export interface OutcomeEvent {
 /** Where outcomes are published: each has its own entries in the outbox, so that no destination delays another. */
 export const DESTINATIONS = ['topic', 'webhook'] as const;
 
-/** Where outcomes are published. */
 export type Destination = (typeof DESTINATIONS)[number];
 
 /** The `source` of the events, which says which service they come from. @example '/Wildfire%20Watch/notifications' */
 export const outcomeSource = (serviceName: string): string => `/${encodeURIComponent(serviceName)}/notifications`;
 
-/** One destination of outcomes. */
 export interface OutcomeTopic {
   /**
    * Publishes events; fulfils when the topic has taken all of them. Ends within {@link LONGEST_PUBLISHING_MS}.
@@ -59,5 +57,4 @@ export const OUTCOMES = [
   'unknown',
 ] as const;
 
-/** The outcome of an attempt. */
 export type Outcome = (typeof OUTCOMES)[number];

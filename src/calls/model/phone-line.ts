@@ -13,49 +13,33 @@ export interface PhoneLine {
   /** Speaks into connected calls. Undefined: the message goes with the call request, and the call itself speaks, answers keys and ends. */
   readonly media?: CallMedia | undefined;
 
-  /**
-   * Places a call. Its events are posted to the alert type's callback path. An unanswered call rings for
-   * {@link LONGEST_RINGING_MS} at most.
-   */
+  /** Places a call. The line posts its events to the alert type's callback path. It rings for {@link LONGEST_RINGING_MS} at most. */
   call(request: CallRequest): Promise<CallId>;
 
   /** The calls to a number that were created since a time (milliseconds since 1970), oldest first. Only of a line that is not idempotent. */
   find?(number: PhoneNumber, since: number): Promise<readonly CallId[]>;
 
-  /**
-   * Ends a call for everyone. Succeeds if the call is over already.
-   *
-   * @param isAnswered whether the callee is known to have answered; if not, a line may keep a call that was answered in the meantime
-   */
+  /** Ends a call; succeeds if it is over. Without `isAnswered`, the line may keep a call that was answered in the meantime. */
   hangUp(callId: CallId, isAnswered: boolean): Promise<void>;
 
-  /**
-   * Checks, without a call, that calls can be placed.
-   *
-   * @throws {PhoneLineError} `set_up` if credential, permission or number are surely refused; other failures say nothing
-   */
+  /** Checks the line without a call. @throws {PhoneLineError} `set_up`: it surely refuses calls; other failures say nothing */
   check(): Promise<void>;
 }
 
 /** Requests about a connected call whose message does not go with the call request. */
 export interface CallMedia {
   /**
-   * Starts to speak a text. Repeated only if the first request surely had no effect, so that the callee does not hear the text twice.
-   * A speech after the message ends the current speech.
+   * Starts to speak a text. Retried only if the first request surely had no effect, so that the callee does not hear it twice. A later
+   * speech interrupts the current speech.
    *
-   * @param speech comes back with the events about the speech; undefined: a call that another system placed
+   * @param speech comes back with the events about the speech; undefined: a call of another system
    */
   speak(callId: CallId, text: string, speech?: SpeechRef): Promise<void>;
 
-  /**
-   * Starts to listen for keys, during and after speech. Asked once a call.
-   *
-   * @param attempt comes back with the events about keys
-   */
+  /** Starts to listen for keys, once a call. `attempt` comes back with the events about keys. */
   listen(callId: CallId, number: PhoneNumber, attempt: AttemptRef): Promise<void>;
 }
 
-/** A request to call a person. */
 export interface CallRequest {
   readonly number: PhoneNumber;
   readonly alertType: AlertType;
@@ -94,7 +78,6 @@ export class PhoneLineError extends Error {
   }
 }
 
-/** How a request failed. */
 export type FailedRequest = CallResult & { readonly failure: Failure; readonly reason: string };
 
 /**
@@ -153,7 +136,6 @@ export type CallEventKind =
   | 'disconnected'
   | 'create failed';
 
-/** A key that the callee pressed. */
 export interface PressedKey {
   /** `0` to `9`, `*` or `#`. */
   readonly key: string;
@@ -161,7 +143,6 @@ export interface PressedKey {
   readonly sequence: number;
 }
 
-/** An event about a call. */
 export interface CallEvent {
   readonly kind: CallEventKind;
   readonly callId: CallId;

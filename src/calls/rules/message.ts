@@ -5,19 +5,12 @@ import type { CallMessage } from '../model/phone-line.ts';
 /** How often the unit is spoken: the first seconds of a call are easily missed. */
 export const REPETITIONS = 3;
 
-/**
- * The longest text that the line speaks. The settings bound `SERVICE_NAME`, and requests their details, so that no message comes near it.
- */
-export const MAX_SPOKEN_CHARACTERS = 4_000;
-
 /** The longest details of a request, in characters as people count them. */
 export const MAX_DETAILS_CHARACTERS = 200;
 
-/** The parts of a message in addition to its alert type. */
 export interface MessageTerms {
   /** The place: spoken once in each unit. */
   readonly details?: string | undefined;
-  /** Whether the message asks for keys. */
   readonly confirm?: boolean | undefined;
 }
 
@@ -32,7 +25,6 @@ export const callMessage = (serviceName: string, alertType: AlertType, terms: Me
   return { unit: `${messageUnit(serviceName, alertType, terms)}${hasKeys ? MENU : ''}`, hasKeys };
 };
 
-/** The whole message as one text. */
 export const spokenMessage = ({ unit }: CallMessage): string => unit.repeat(REPETITIONS);
 
 /** The text that is repeated; without the menu. Ends with a space. */
@@ -44,11 +36,9 @@ const MENU = 'Press 1 to confirm, 2 to hear it again, 3 if you cannot go. ';
 // Without a full stop the voice runs on into the menu.
 const sentenceOf = (details: string): string => `${details}${/[.!?…]$/.test(details) ? '' : '.'} `;
 
-/** The answer to a callee who has confirmed, or cannot go. */
 export const goodbyeText = (speech: typeof THANKED | typeof UNDERSTOOD): string =>
   speech === THANKED ? 'Confirmed. Thank you.' : 'Understood. Thank you.';
 
-/** The text of a speech. */
 export const spokenText = (speech: SpeechNumber, message: CallMessage): string =>
   speech === THANKED || speech === UNDERSTOOD ? goodbyeText(speech) : spokenMessage(message);
 
@@ -65,16 +55,11 @@ const slowestMs = (text: string): number => {
   return (text.length - signs) * SLOWEST_MS_PER_LETTER + signs * SLOWEST_MS_PER_SIGN;
 };
 
-/** How long a message is spoken, in milliseconds. */
-export interface SpeakingTimes {
-  /** After this time from its start, one unit was surely spoken. */
-  readonly unitMs: number;
-  /** After this time from the request to speak, the message has surely ended. */
-  readonly messageMs: number;
-}
-
-/** How long {@link spokenMessage} is spoken. */
-export const speakingTimes = (serviceName: string, alertType: AlertType, terms: MessageTerms = {}): SpeakingTimes => {
+/**
+ * After `unitMs` from its start, one unit was surely spoken. After `messageMs` from the request to speak, the message has surely ended. Both
+ * are in milliseconds.
+ */
+export const speakingTimes = (serviceName: string, alertType: AlertType, terms: MessageTerms = {}) => {
   const unit = messageUnit(serviceName, alertType, terms);
   const repeatedMs = slowestMs(unit) + (terms.confirm === true ? slowestMs(MENU) : 0);
   return {

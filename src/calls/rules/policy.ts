@@ -10,38 +10,27 @@ export interface PhoneRules {
   readonly retryMs: number;
   /** From a request to its last attempt. */
   readonly deadlineMs: number;
-  /** How long a phone rings before the line is hung up. */
   readonly ringMs: number;
   /** How the numbers that may be called begin; undefined: all of them. */
   readonly allowedPrefixes: readonly string[] | undefined;
   /** Of a UTC day; a fifth of them is kept for urgent alert types. */
   readonly callsPerDay: number;
-  /** How many calls are open at once, over all instances. */
   readonly callsAtOnce: number;
-  /** How long rows about calls are kept. */
   readonly retentionMs: number;
 }
 
-/**
- * The deadline of a notification's calls, in milliseconds since 1970. It follows from the id alone, without the row.
- */
+/** The deadline of a notification's calls, in milliseconds since 1970. */
 export const deadlineOf = (id: NotificationId, { deadlineMs }: Pick<PhoneRules, 'deadlineMs'>): number =>
   timeOf(id) + deadlineMs;
 
-/** Why a number is never called. */
 export type NotCallable = 'impossible_number' | 'not_allowed';
 
-/** The same in words. */
 export const NOT_CALLABLE: Readonly<Record<NotCallable, string>> = {
   impossible_number: 'no number of this country has this length',
   not_allowed: 'this number may not be called: see PHONE_ALLOWED_PREFIXES',
 };
 
-/**
- * Why a number is never called; undefined if it may be.
- *
- * @param prefixes how the numbers begin that may be called; undefined: all
- */
+/** Why a number is never called. @param prefixes how callable numbers begin; undefined: all numbers */
 export const whyNotCallable = (
   number: PhoneNumber,
   prefixes: readonly string[] | undefined,
@@ -55,19 +44,13 @@ export const whyNotCallable = (
 /** How many people of a notification in waves have to confirm if the request does not say. */
 export const DEFAULT_CONFIRMATIONS_NEEDED = 1;
 
-/** Whether the rest need no longer be called. */
 export const areEnough = (confirmations: number, needed = DEFAULT_CONFIRMATIONS_NEEDED): boolean =>
   confirmations >= needed;
 
-/**
- * Whether the next wave is opened before its time: those called so far cannot be enough.
- *
- * @param reachable how many of the waves so far have confirmed or can still be reached
- */
+/** Whether the next wave begins at once. @param reachable how many of the waves so far have confirmed or still can */
 export const isNextWaveNeededNow = (reachable: number, needed = DEFAULT_CONFIRMATIONS_NEEDED): boolean =>
   reachable < needed;
 
-/** Why a recipient is not called today. */
 export const CALLS_USED_UP = 'the calls of this UTC day are used up: see CALLS_PER_DAY';
 
 /** Anomalies of a bad day must not use up the calls that a fire needs. */
@@ -80,7 +63,6 @@ export interface DayCalls {
   readonly calls: number;
 }
 
-/** How many calls are left of the UTC day of `now`. */
 export const callsLeft = (used: DayCalls | undefined, callsPerDay: number, isUrgent: boolean, now: number): number => {
   const most = isUrgent ? callsPerDay : callsPerDay - Math.floor(callsPerDay * KEPT_FOR_URGENT);
   return Math.max(0, most - callsOf(used, now));

@@ -2,23 +2,19 @@ import * as z from 'zod';
 
 // Checks without a call whether the provider would place calls. Times are in milliseconds since 1970.
 
-/** The last check of the provider, as it is stored. */
 export const providerCheckSchema = z.object({
   at: z.number(),
   /** Why calls surely cannot be placed; undefined: no known fault. */
   reason: z.string().optional(),
-  /** Since when that is so. */
   since: z.number().optional(),
 });
 
-/** The last check of the provider. */
 export type ProviderCheck = Readonly<z.output<typeof providerCheckSchema>>;
 
 /** How often the provider is checked, and how often while it refuses. */
 const CHECKED_EVERY_MS = 3_600_000;
 const CHECKED_AGAIN_MS = 60_000;
 
-/** When the provider must be checked. */
 export const checkDueAt = (check: ProviderCheck | undefined): number => {
   if (check === undefined) return 0;
   return check.at + (check.reason === undefined ? CHECKED_EVERY_MS : CHECKED_AGAIN_MS);

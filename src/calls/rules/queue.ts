@@ -2,7 +2,6 @@ import * as z from 'zod';
 
 // The recipient that gets the next line: one rule for all recipients that wait, over all instances. Times are in milliseconds since 1970.
 
-/** A recipient that waits to be dialed. */
 export interface Queued {
   /** Names the recipient: never the number, because the state of the lines outlives it. */
   readonly who: string;
@@ -22,20 +21,16 @@ export interface OpenCall {
   readonly number: string;
   readonly isUrgent: boolean;
   readonly claimedAt: number;
-  /** When the line accepted it. */
   readonly acceptedAt?: number | undefined;
   /** When a person or a machine answered. */
   readonly answeredAt?: number | undefined;
-  /** A hang-up was requested. */
   readonly isEnding: boolean;
   /** Until when it holds its number and its line, if no further report arrives. */
   readonly heldUntil: number;
 }
 
-/** A call that has ended. */
 export type EndedCall = Pick<OpenCall, 'isUrgent' | 'claimedAt' | 'acceptedAt' | 'answeredAt'>;
 
-/** How many calls may be open and started. */
 export interface LineLimits {
   /** `CALLS_AT_ONCE`: open calls, over all instances. */
   readonly callsAtOnce: number;
@@ -43,14 +38,12 @@ export interface LineLimits {
   readonly callsPerSecond?: number | undefined;
 }
 
-/** What all instances know of the lines, as it is stored. */
 export const queueStateSchema = z.object({
   /** No dialing before, and how many refusals in a row led to that. */
   pauseUntil: z.number().optional(),
   refusals: z.int().optional(),
-  /** The recipient that was refused last. */
   refused: z.string().optional(),
-  /** When a call was refused last for a definite want of capacity. */
+  /** The last definite refusal for lack of capacity. */
   sureAt: z.number().optional(),
   /** Recipients whose calls seem to have found no line, how many calls stayed open then, and when that was last. */
   suspects: z
@@ -71,7 +64,6 @@ export const queueStateSchema = z.object({
   nextAt: z.number().optional(),
 });
 
-/** What all instances know of the lines. */
 export type QueueState = Readonly<z.output<typeof queueStateSchema>>;
 
 /** A phone that rang for this time had a line, and its owner has heard it. A quicker decline may be the network's. */
@@ -92,14 +84,12 @@ const LIMITED_FOR_MS = 600_000;
 const SURE_FOR_MS = 3_600_000;
 /** How many quick declines of a recipient cost no attempt. */
 export const FREE_DECLINES = 2;
-/** Pause after a fault of the configuration. */
 const FAULT_PAUSE_MS = 30_000;
 /** How often the operator is told. */
 const FAULT_TOLD_EVERY_MS = 600_000;
 /** Several calls may be claimed in one look: no recipient waits for a timer. */
 const START_TOLERANCE_MS = 200;
 
-/** The next step of the queue. */
 export type Next<Person> =
   | { readonly kind: 'dial'; readonly who: Person }
   /** Nothing until an event, or until then. */
@@ -109,11 +99,9 @@ export type Next<Person> =
 const byTurn = (one: Queued, other: Queued): number =>
   Number(other.isUrgent) - Number(one.isUrgent) || one.position - other.position || one.queuedAt - other.queuedAt;
 
-/** How many calls may be open now. */
 export const callsAllowed = ({ limit }: QueueState, { callsAtOnce }: LineLimits, now: number): number =>
   limit !== undefined && now < limit.until ? Math.min(callsAtOnce, limit.calls) : callsAtOnce;
 
-/** No dialing before. */
 const pausedUntil = ({ pauseUntil = 0, fault }: QueueState): number => Math.max(pauseUntil, fault?.until ?? 0);
 
 /** The open calls that hold their line and their number now. */
@@ -208,12 +196,10 @@ const clearsSuspects = (
 ): boolean =>
   claimedAt > suspectAt && (answeredAt !== undefined || (acceptedAt !== undefined && now - acceptedAt >= RANG_MS));
 
-/** A refused call request. */
 export interface Refusal {
   readonly who: string;
   /** Refused because of missing capacity. Otherwise the line could not even be reached, which tells nothing of how it refuses. */
   readonly isSure: boolean;
-  /** How long the line asked to wait, in milliseconds. */
   readonly waitMs?: number | undefined;
 }
 

@@ -2,9 +2,7 @@ import type { Outcome } from '../model/outcomes.ts';
 import type { PhoneRules } from './policy.ts';
 import { RANG_MS } from './queue.ts';
 
-/** How long a recipient is tried. */
 export interface RedialTerms extends Pick<PhoneRules, 'attempts' | 'retryMs'> {
-  /** Whether the message asks for a key. */
   readonly confirm: boolean;
   /** No call request is sent after it, in milliseconds since 1970. */
   readonly deadlineAt: number;
@@ -15,7 +13,6 @@ export interface PastAttempt {
   readonly outcome: Outcome;
   /** Of `cut_short`: one whole unit of the message was spoken. */
   readonly hasHeardUnit?: boolean | undefined;
-  /** When the line accepted the call. */
   readonly acceptedAt: number;
   readonly endedAt: number;
   /** It costs none of the attempts. */
@@ -25,7 +22,6 @@ export interface PastAttempt {
 /** This number of declines of a phone that rang long enough is final. */
 const MOST_DECLINED = 2;
 
-/** The step after an attempt. */
 export type AfterAttempt =
   | { readonly kind: 'final'; readonly state: 'heard' | 'confirmed' | 'cannot_go' | 'failed' | 'not_reached' }
   /** `at`: in milliseconds since 1970. */

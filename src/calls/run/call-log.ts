@@ -1,46 +1,47 @@
 import type { AttemptRef } from '../model/ids.ts';
-import type { CallEvent, CallResult } from '../model/phone-line.ts';
+import { type CallEvent, type CallResult, PhoneLineError } from '../model/phone-line.ts';
 import { maskPhoneNumber } from '../model/phone-number.ts';
 import { areEnough, DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/policy.ts';
 import type { Attempt } from '../state/attempt.ts';
-import type { Lines, OpenAttempt } from '../state/lines.ts';
 import { attemptIn, confirmedBy, type Notification, type NotificationCase } from '../state/notification.ts';
 import { attemptOf, type FinalState, isFinal, type Recipient } from '../state/recipient.ts';
-import type { CallCommand } from '../state/step.ts';
+import type { CallCommand, Lines, OpenAttempt } from '../state/step.ts';
 import { isoTime } from '../state/view.ts';
 import type { Log, LogFields } from '../../log.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
 
-/** The fields of every log line about an attempt. */
 export const attemptFields = (
   { notification, recipients }: NotificationCase,
-  { index, attemptId }: AttemptRef,
+  { index, attemptId }: Omit<AttemptRef, 'notificationId'>,
 ): LogFields => {
   const recipient = recipients[index];
   const at = recipient?.attempts.findIndex(({ id }) => id === attemptId) ?? -1;
   return {
     call_id: recipient?.attempts[at]?.callIds.at(-1),
     ...recipientFields(notification, recipient, index),
-    alert_type: notification.alertType,
-    // From 1; undefined if it is not kept, because it placed no call.
+    // From 1; undefined if it was removed, because it placed no call.
     attempt: at < 0 ? undefined : at + 1,
   };
 };
 
-const recipientFields = (notification: Notification, recipient: Recipient | undefined, index: number): LogFields => ({
-  notification_id: notification.id,
-  recipient_index: index,
-  recipient: recipient && maskPhoneNumber(recipient.number),
-  reference: notification.reference,
+const notificationFields = ({ id, alertType, reference }: Notification): LogFields => ({
+  notification_id: id,
+  alert_type: alertType,
+  reference,
 });
 
-/** The seconds from the request to the call that the line accepted at a time, in milliseconds since 1970. */
+const recipientFields = (notification: Notification, recipient: Recipient | undefined, index: number): LogFields => ({
+  ...notificationFields(notification),
+  recipient_index: index,
+  recipient: recipient && maskPhoneNumber(recipient.number),
+});
+
+/** The seconds from the request to the acceptance of a call. */
 export const secondsToCall = ({ notification }: NotificationCase, placedAt: number | undefined): LogFields =>
   placedAt === undefined
     ? {}
     : { seconds_to_call: Math.max(0, Math.round((placedAt - notification.createdAt) / 100) / 10) };
 
-/** The fields of a call's end or of a failed request. */
 export const resultFields = ({ code, subCode, reason }: CallResult): LogFields => ({ code, sub_code: subCode, reason });
 
 const outcomeFields = (attempt: Attempt | undefined): LogFields =>
@@ -48,7 +49,7 @@ const outcomeFields = (attempt: Attempt | undefined): LogFields =>
 
 const REACHED: ReadonlySet<string> = new Set(['heard', 'cut_short', 'confirmed', 'cannot_go']);
 
-/** Logs what a commit changed: ends of attempts, of recipients and of the notification, and what an operator must know of the lines. */
+/** Logs the changes of a commit: ends of attempts, of recipients and of the notification, and alerts about the lines. */
 export const logChange = (
   before: NotificationCase,
   after: NotificationCase,
@@ -59,33 +60,19 @@ export const logChange = (
   after.recipients.forEach((recipient, index) => {
     const was = before.recipients[index];
     if (recipient === was) return;
-    logAttempts(was, recipient, after, index, log);
+    for (const one of recipient.attempts) logAttempt(was && attemptOf(was, one.id), one, after, index, log);
     if (isFinal(recipient) && recipient.state !== was?.state) logRecipient(recipient, after.notification, index, log);
   });
   logWhole(before.notification, after, log);
   logLines(lines, nextLines, log);
 };
 
-const logAttempts = (
-  before: Recipient | undefined,
-  recipient: Recipient,
-  known: NotificationCase,
-  index: number,
-  log: Log,
-): void =>
-  recipient.attempts.forEach((one, at) => {
-    const was = before && attemptOf(before, one.id);
-    if (one.state !== 'over' || (was?.state === 'over' && was.outcome === one.outcome)) return;
-    const fields = {
-      call_id: one.callIds.at(-1),
-      ...recipientFields(known.notification, recipient, index),
-      attempt: at + 1,
-      ...secondsToCall(known, one.placedAt),
-      ...outcomeFields(one),
-    };
-    if (REACHED.has(one.outcome)) log.info('attempt ended', fields);
-    else log.warn('attempt ended', fields);
-  });
+const logAttempt = (was: Attempt | undefined, one: Attempt, known: NotificationCase, index: number, log: Log): void => {
+  if (one.state !== 'over' || (was?.state === 'over' && was.outcome === one.outcome)) return;
+  const fields = attemptFields(known, { index, attemptId: one.id });
+  const level = REACHED.has(one.outcome) ? 'info' : 'warn';
+  log[level]('attempt ended', { ...fields, ...secondsToCall(known, one.placedAt), ...outcomeFields(one) });
+};
 
 const logRecipient = (
   recipient: Recipient & { readonly state: FinalState },
@@ -96,13 +83,12 @@ const logRecipient = (
   const { state } = recipient;
   const fields = {
     ...recipientFields(notification, recipient, index),
-    alert_type: notification.alertType,
     status: state,
     attempts: recipient.attempts.length,
     ...outcomeFields(recipient.attempts.at(-1)),
   };
   if (state !== 'not_reached' && state !== 'failed') log.info(GOOD_ENDS[state], fields);
-  // With waves others are called: it is for an operator only if too few have confirmed in the end.
+  // With waves, the service calls other recipients. An operator is alerted only if too few have confirmed at the end.
   else if (notification.waveMs !== undefined) log.warn('recipient unconfirmed', fields);
   else log.error('recipient not reached', fields);
 };
@@ -115,8 +101,8 @@ const GOOD_ENDS = {
 } as const satisfies Partial<Record<FinalState, string>>;
 
 const logWhole = (before: Notification, { notification, recipients }: NotificationCase, log: Log): void => {
-  const { id, alertType, reference, confirm, confirmationsNeeded, stoppedAt, completedAt, acknowledged } = notification;
-  const fields = { notification_id: id, alert_type: alertType, reference };
+  const { confirm, confirmationsNeeded, stoppedAt, completedAt, acknowledged } = notification;
+  const fields = notificationFields(notification);
   if (notification.wave !== before.wave) log.info('wave opened', { ...fields, wave: notification.wave });
   if (stoppedAt !== before.stoppedAt) log.info('notification stopped', fields);
   if (acknowledged?.times !== before.acknowledged?.times) log.info('notification acknowledged', fields);
@@ -142,14 +128,18 @@ const logLines = ({ queue: before }: Lines, { queue: after }: Lines, log: Log): 
 /** The name of an error. Its message is never logged: it may hold keys or phone numbers. */
 export const errorKind = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
 
-/** Somebody answered into silence. */
+/** The result of a failed request. After an error of another class, the request may have been done. */
+export const resultOf = (error: unknown): CallResult =>
+  error instanceof PhoneLineError ? error.result : { failure: 'unanswered', reason: 'unexpected error' };
+
+/** A callee answered and heard no message. */
 export const logNotPlayed = (result: CallResult, fields: LogFields, log: Log): void => {
   const told = { ...fields, ...resultFields(result) };
   if (result.failure === 'no_speech') log.error('speech not available', { ...told, look_at: result.operatorHint });
   else log.error('message not played', told);
 };
 
-/** What an event says about the line, in the log. @param isNews it changed something: a repeat is told already */
+/** Logs an event of the line. @param isNews it is no repeat */
 export const logEvent = ({ kind, result, callId }: CallEvent, isNews: boolean, known: LogFields, log: Log): void => {
   const fields = { ...known, call_id: callId };
   if (kind === 'play failed' && isNews) logNotPlayed(result, fields, log);
@@ -160,17 +150,15 @@ export const logEvent = ({ kind, result, callId }: CallEvent, isNews: boolean, k
   if (isNews && result.failure === 'forbidden') log.error('call forbidden', told);
 };
 
-/** What was not done because storage could not be used is found again: a warning. Anything else is a bug. */
+/** After trouble with storage, a later look retries: a warning. Other errors are bugs. */
 export const logFailure = (what: string, error: unknown, fields: LogFields, log: Log): void => {
   if (error instanceof StorageTrouble) log.warn(what, { ...fields, kind: error.reason });
   else log.error('unexpected error', { ...fields, kind: errorKind(error) });
 };
 
-/** The same, of an answer of the line. */
 export const logNotUpdated = (error: unknown, { notificationId, index }: AttemptRef, log: Log): void =>
   logFailure('recipient not updated', error, { notification_id: notificationId, recipient_index: index }, log);
 
-/** What a check of overdue attempts asks for. */
 export const logOverdue = (known: NotificationCase, commands: readonly CallCommand[], log: Log): void => {
   for (const ref of commands) {
     const { command } = ref;
@@ -183,19 +171,17 @@ export const logOverdue = (known: NotificationCase, commands: readonly CallComma
   }
 };
 
-/** For two minutes no phone has rung for an urgent notification. */
 export const logSilence = (
   { notification, recipients }: NotificationCase,
   open: readonly OpenAttempt[],
   log: Log,
 ): void => {
-  const { id, alertType, reference } = notification;
   const own = new Set<string>(recipients.map(({ number }) => number));
-  const busy = open.filter(({ number, notificationId }) => own.has(number) && notificationId !== id).length;
+  const busy = open.filter(
+    ({ number, notificationId }) => own.has(number) && notificationId !== notification.id,
+  ).length;
   log.error('urgent notification silent', {
-    notification_id: id,
-    alert_type: alertType,
-    reference,
+    ...notificationFields(notification),
     busy_with_our_calls: busy,
     reason: recipients.flatMap((one) => (one.state === 'waiting' && one.reason !== undefined ? one.reason : []))[0],
   });

@@ -5,25 +5,26 @@ import type { Destination } from '../model/outcomes.ts';
 import type { PhoneLine } from '../model/phone-line.ts';
 import { logChange } from './call-log.ts';
 import { isLive, talkOf } from '../state/attempt.ts';
-import { type Lines, type OpenAttempt, openCallsOf } from '../state/lines.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
-import { withNews } from '../state/outbox.ts';
 import {
   type CallCommand,
   type CaseEvent,
   commandsOf,
   type Decision,
+  type Lines,
   needsOpenCalls,
+  type OpenAttempt,
+  openCallsOf,
   type Policy,
   step,
   termsOf,
+  withNews,
 } from '../state/step.ts';
 import type { NotificationStore, Snapshot, StoredCase, StoredLines } from '../store/notification-store.ts';
 import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { backoffMs } from '../../storage/table.ts';
 
-/** What all classes of this folder share. */
 export interface Context {
   readonly line: PhoneLine;
   readonly store: NotificationStore;
@@ -33,34 +34,28 @@ export interface Context {
   readonly clock: Clock;
   /** From 0 to 1, for the jitter of pauses. */
   readonly random: () => number;
-  /** A new UUID. */
   readonly newId: () => string;
   /** For work that no request started. */
   readonly log: Log;
 }
 
-/** A commit. */
 export interface Committed {
   readonly stored: StoredCase;
   /** A call has ended, or an accepted call has ended a pause: the queue may move on. */
   readonly movesQueue: boolean;
 }
 
-/** The decision about one event. */
 interface Step extends Pick<Decision, 'isUnknown' | 'isOverDayLimit'> {
   readonly isChanged: boolean;
-  /** What the caller must do now. */
   readonly commands: readonly CallCommand[];
 }
 
-/** A committed decision. */
 export interface Done extends Step {
   readonly stored: StoredCase;
   /** What all instances share, as it is stored now. */
   readonly shared: StoredLines | undefined;
 }
 
-/** An event that waits for its decision. */
 interface Pending {
   readonly event: CaseEvent;
   readonly from: StoredLines | undefined;
@@ -77,14 +72,15 @@ interface Decided {
   readonly lines: Lines;
   readonly shared: StoredLines;
   readonly open: readonly OpenAttempt[];
-  /** Names the write. */
   readonly commit: string;
 }
 
 /** How often a batch is decided if other writers interfere. */
 const TRIES = 20;
-const FIRST_PAUSE_MS = 20;
-const LONGEST_PAUSE_MS = 400;
+
+/** Waits after a conflict with another writer. @param tried the number of conflicts so far */
+export const pauseAfterConflict = async ({ clock, random }: Context, tried: number): Promise<void> =>
+  sleepBy(clock, backoffMs(tried, 20, 400, random));
 
 /**
  * The only writer of notifications: read, decide, write in one transaction. Events of one notification are decided in order. Events that
@@ -108,7 +104,7 @@ export class Cases {
    * Decides about an event and writes the result. A request that storage does not answer is retried once. A write whose answer was lost
    * is recognized.
    *
-   * @param from what a claim, or a retry of a call request, was decided from. It is tried once.
+   * @param from the state that led to a claim, or to a retry of a call request. Such an event has one try.
    * @returns undefined if there is no such notification
    * @throws {WriteConflict} a claim met another writer: the caller looks again
    * @throws {StorageTrouble} storage cannot be used now
@@ -143,7 +139,7 @@ export class Cases {
   }
 
   async #takeAll(id: NotificationId, batch: readonly Pending[]): Promise<readonly Done[] | undefined> {
-    const { store, clock, random } = this.#context;
+    const { store } = this.#context;
     let lost: Decided | undefined;
     for (let tried = 1, troubles = 0; tried <= TRIES; tried += 1) {
       let decided: Decided | undefined;
@@ -162,7 +158,7 @@ export class Cases {
           this.#shared = undefined;
           lost = undefined;
           if (isClaim(batch)) throw error;
-          await sleepBy(clock, backoffMs(tried, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, random));
+          await pauseAfterConflict(this.#context, tried);
         } else if (error instanceof StorageTrouble && (troubles += 1) < 2) {
           this.#shared = undefined;
           lost = decided ?? lost;
@@ -203,7 +199,6 @@ export class Cases {
     return this.#shared;
   }
 
-  /** A notification was created. */
   created(stored: StoredCase): void {
     this.#onCommitted({ stored, movesQueue: false });
   }
@@ -213,7 +208,6 @@ export class Cases {
     this.#shared = shared && { lines: shared.lines, etag: shared.etag };
   }
 
-  /** The open calls of all notifications. */
   openCalls({ live }: Pick<Snapshot, 'live'>): readonly OpenAttempt[] {
     return live.flatMap((known) => openCallsOf(known, termsOf(known, this.#context.policy)));
   }
@@ -246,7 +240,7 @@ export class Cases {
     if (decided.lines === decided.shared.lines && !isClaim(batch)) return this.#commit(decided, undefined, batch);
     return this.#writingLines(async () => {
       const shared = this.#shared ?? decided.shared;
-      // This process has committed another notification meanwhile: decide again instead of running into a conflict.
+      // This process has just committed another notification: decide again instead of running into a conflict.
       const isOutdated = !isClaim(batch) && shared.etag !== decided.shared.etag;
       const { before, open, commit } = decided;
       const current = isOutdated ? { ...this.#stepAll(before, batch, shared, open), commit } : decided;
@@ -271,7 +265,7 @@ export class Cases {
   }
 }
 
-/** Whether a batch is a claim, which was decided from a read: it is tried once. */
+/** Whether a batch is a claim. A claim depends on an earlier read, so it has one try. */
 const isClaim = (batch: readonly Pending[]): boolean => batch.some(({ from }) => from !== undefined);
 
 const hasChanged = ({ before, after, lines, shared }: Decided): boolean => after !== before || lines !== shared.lines;

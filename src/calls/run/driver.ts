@@ -1,17 +1,27 @@
-import type { AlertType } from '../model/alert-types.ts';
+import pLimit from 'p-limit';
+import { type AlertType, alertTypeOf } from '../model/alert-types.ts';
 import { sleepBy } from '../model/clock.ts';
-import { type AttemptRef, MESSAGE, type NotificationId } from '../model/ids.ts';
-import type { CallEvent } from '../model/phone-line.ts';
-import { callMessage, KEYS_AFTER_MS, spokenMessage } from '../rules/message.ts';
-import { attemptFields, errorKind, logEvent, logNotUpdated, resultFields } from './call-log.ts';
+import { type AttemptRef, type CallId, MESSAGE, type NotificationId, type SpeechNumber } from '../model/ids.ts';
+import type { CallEvent, CallMessage } from '../model/phone-line.ts';
+import { isMaskedNumber, type PhoneNumber } from '../model/phone-number.ts';
+import { callMessage, KEYS_AFTER_MS, spokenMessage, spokenText } from '../rules/message.ts';
+import {
+  attemptFields,
+  errorKind,
+  logEvent,
+  logNotPlayed,
+  logNotUpdated,
+  resultFields,
+  resultOf,
+  secondsToCall,
+} from './call-log.ts';
 import type { Cases, Context, Done } from './cases.ts';
-import type { LineRequests } from './line-requests.ts';
-import { RowlessCalls } from './rowless-calls.ts';
+import { rowlessCalls } from './rowless-calls.ts';
 import { type Attempt, type AttemptEvent, type CallReport, talkOf } from '../state/attempt.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
 import type { CallCommand } from '../state/step.ts';
 import { isUnreadable, type StoredCase } from '../store/notification-store.ts';
-import type { Log } from '../../log.ts';
+import type { Log, LogFields } from '../../log.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
 
 /**
@@ -19,12 +29,12 @@ import { StorageTrouble } from '../../storage/errors.ts';
  * request.
  */
 const START_REPORTED_WITHIN_MS = 1_000;
+const HUNG_UP_AT_A_TIME = 16;
 /** How often storing a key is tried, and the pause between two tries. */
 const KEY_TRIES = 6;
 const KEY_PAUSE_MS = 500;
 /** Timers fire a moment early. */
 const TIMER_MS = 50;
-/** The answer to a stop waits so long for hang-ups. */
 const STOPPED_WITHIN_MS = 5_000;
 
 const isReport = (event: CallEvent): event is CallEvent & CallReport => event.kind !== 'tone failed';
@@ -33,38 +43,43 @@ const isReport = (event: CallEvent): event is CallEvent & CallReport => event.ki
 export class Driver {
   readonly #context: Context;
   readonly #cases: Cases;
-  readonly #requests: LineRequests;
-  readonly #rowless: RowlessCalls;
+  readonly #hangingUp = pLimit(HUNG_UP_AT_A_TIME);
+  readonly #handleRowless: ReturnType<typeof rowlessCalls>;
 
-  constructor(context: Context, cases: Cases, requests: LineRequests) {
+  constructor(context: Context, cases: Cases) {
     this.#context = context;
     this.#cases = cases;
-    this.#requests = requests;
-    this.#rowless = new RowlessCalls(context.line, requests);
+    this.#handleRowless = rowlessCalls(context.line, async (callId, fields, log) =>
+      this.#hangUpCall(callId, true, fields, log),
+    );
   }
 
-  /** Handles an event of the line. @returns false if storage could not be used: nothing was written */
+  /** Handles an event of the line. Never throws. @returns false if it could not be stored */
   async handle(event: CallEvent, alertType: AlertType, log: Log): Promise<boolean> {
+    const { attempt, callId, kind } = event;
     if (!isReport(event)) {
       // Keys that were heard before count; the call continues.
-      log.warn('keys not heard', { call_id: event.callId, ...resultFields(event.result) });
+      log.warn('keys not heard', { call_id: callId, ...resultFields(event.result) });
       return true;
     }
-    const { attempt } = event;
     // Recalled first: a commit that fails forgets it.
     const known = attempt && this.#context.store.recall(attempt.notificationId);
     try {
       if (attempt !== undefined && (await this.#takePatiently(event, attempt, log))) return true;
+      logEvent(event, true, { alert_type: alertType.name }, log);
+      await this.#withoutRow(event, undefined, alertType, log);
+      return true;
     } catch (error) {
-      if (!(error instanceof StorageTrouble) && !isUnreadable(error)) throw error;
-      const kind = error instanceof StorageTrouble ? error.reason : errorKind(error);
-      log.warn('call records unreachable', { call_id: event.callId, event_kind: event.kind, kind });
-      await this.#withoutRow(event, known, alertType, log);
+      const fields = { call_id: callId, event_kind: kind, kind: errorKind(error) };
+      if (error instanceof StorageTrouble || isUnreadable(error)) {
+        log.warn(
+          'call records unreachable',
+          error instanceof StorageTrouble ? { ...fields, kind: error.reason } : fields,
+        );
+        await this.#withoutRow(event, known, alertType, log);
+      } else log.error('unexpected error', fields);
       return false;
     }
-    logEvent(event, true, { alert_type: alertType.name }, log);
-    await this.#withoutRow(event, undefined, alertType, log);
-    return true;
   }
 
   /** Storing a key is tried several times: the callee does not press it again. @returns whether the call is known */
@@ -89,12 +104,29 @@ export class Driver {
   }
 
   async #withoutRow(event: CallEvent, known: NotificationCase | undefined, alertType: AlertType, log: Log) {
-    const { serviceName } = this.#context.policy;
-    const message = known === undefined ? callMessage(serviceName, alertType) : this.#requests.messageOf(known);
-    await this.#rowless.handle(event, spokenMessage(message), alertType, log);
+    await this.#handleRowless(event, spokenMessage(this.#messageOf(known, alertType)), alertType, log);
   }
 
-  /** Stops a notification, and hangs up ringing calls. Answers its state after that; undefined if there is none. */
+  /** The message of an attempt, or of the alert type if its notification does not exist or cannot be read. */
+  async messageOf(attempt: AttemptRef | undefined, alertType: AlertType): Promise<CallMessage> {
+    const { store } = this.#context;
+    try {
+      const known = attempt && (store.recall(attempt.notificationId) ?? (await store.load(attempt.notificationId)));
+      return this.#messageOf(known, alertType);
+    } catch (error) {
+      if (error instanceof StorageTrouble || isUnreadable(error)) return this.#messageOf(undefined, alertType);
+      throw error;
+    }
+  }
+
+  #messageOf(known: NotificationCase | undefined, alertType: AlertType): CallMessage {
+    return callMessage(
+      this.#context.policy.serviceName,
+      known === undefined ? alertType : typeOf(known),
+      known?.notification,
+    );
+  }
+
   async stop(id: NotificationId, log: Log): Promise<NotificationCase | undefined> {
     const { store, clock } = this.#context;
     const done = await this.#cases.take(id, { kind: 'stop' }, log);
@@ -117,27 +149,26 @@ export class Driver {
   }
 
   async #do(ref: CallCommand, stored: StoredCase, log: Log): Promise<void> {
-    const requests = this.#requests;
     switch (ref.command) {
       case 'dial':
-        return this.#answer(ref, await requests.dial(ref, stored, log), log);
+        return this.#answer(ref, await this.#dial(ref, stored, log), log);
       case 'find':
-        return this.#answer(ref, await requests.find(ref, stored, log), log);
+        return this.#answer(ref, await this.#find(ref, stored, log), log);
       case 'speak':
-        return this.#speak(ref, stored, log);
+        return this.#say(ref, stored, log);
       case 'wait for keys':
         return this.#waitForKeys(ref, stored);
       case 'hang up':
-        return this.#answer(ref, await requests.hangUp(ref, stored, log), log);
+        return this.#answer(ref, await this.#hangUp(ref, stored, log), log);
     }
   }
 
-  async #speak(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
-    const speaking = this.#requests.speak(ref, stored, log);
+  async #say(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
+    const speaking = this.#speak(ref, stored, log);
     const attempt = attemptIn(stored, ref);
     // Requested once a call, and never before the message.
     const isFirst = attempt && talkOf(attempt)?.speech.number === MESSAGE;
-    const listening = isFirst === true ? this.#requests.listen(ref, stored, log) : undefined;
+    const listening = isFirst === true ? this.#listen(ref, stored, log) : undefined;
     const event = await speaking;
     if (event?.kind === 'speech accepted') this.#noteAccepted(ref, event);
     else await this.#answer(ref, event, log);
@@ -167,19 +198,139 @@ export class Driver {
         // Hang up even without storage, unless another speech has begun.
         const known = store.recall(ref.notificationId);
         const isStillQuiet = known === undefined || quietSinceOf(attemptIn(known, ref)) === quietSince;
-        if (isStillQuiet) await this.#requests.hangUp(ref, stored, log);
+        if (isStillQuiet) await this.#hangUp(ref, stored, log);
         logNotUpdated(error, ref, log);
       }
     };
     clock.after(Math.max(1, quietSince + KEYS_AFTER_MS + TIMER_MS - clock.now()), () => void end());
   }
 
-  /** Takes the answer of the line as the next event. */
   async #answer(ref: AttemptRef, event: AttemptEvent | undefined, log: Log): Promise<void> {
     const done = event && (await this.#takeEvent(ref, event, log));
     if (done !== undefined) await this.carryOut(done, log);
+  }
+
+  /** Places the call of an attempt. @returns undefined if its number is masked */
+  async #dial(ref: AttemptRef, known: NotificationCase, log: Log): Promise<AttemptEvent | undefined> {
+    const { line, clock } = this.#context;
+    const { callbackBaseUrl } = known.notification;
+    const alertType = typeOf(known);
+    const firstSentAt = attemptIn(known, ref)?.claimedAt;
+    const number = wholeNumberOf(known, ref);
+    if (firstSentAt === undefined || number === undefined) return undefined;
+    const fields = attemptFields(known, ref);
+    log.info('call requested', fields);
+    const message = this.#messageOf(known, alertType);
+    try {
+      const callId = await line.call({ number, alertType, message, attempt: ref, firstSentAt, callbackBaseUrl });
+      log.info('call placed', { ...fields, call_id: callId, ...secondsToCall(known, clock.now()) });
+      return { kind: 'placed', callId };
+    } catch (error) {
+      const result = resultOf(error);
+      const told = { ...fields, ...resultFields(result) };
+      if (result.failure === 'capacity') log.warn('no line free', told);
+      else if (result.failure === 'forbidden') log.error('call forbidden', told);
+      else log.error('call not placed', told);
+      return { kind: 'not placed', result };
+    }
+  }
+
+  /** After a call request without an answer: searches the line's list. @returns undefined if the line cannot tell now */
+  async #find(ref: AttemptRef, known: NotificationCase, log: Log): Promise<AttemptEvent | undefined> {
+    const { line, store, clock } = this.#context;
+    const claimedAt = attemptIn(known, ref)?.claimedAt;
+    const number = wholeNumberOf(known, ref);
+    if (claimedAt === undefined || number === undefined) return undefined;
+    const fields = attemptFields(known, ref);
+    let found: readonly CallId[] = [];
+    try {
+      found = (await line.find?.(number, claimedAt)) ?? [];
+    } catch (error) {
+      log.warn('call not looked for', { ...fields, ...resultFields(resultOf(error)) });
+      return undefined;
+    }
+    // A call of another attempt to the same number does not count.
+    const { live } = found.length === 0 ? { live: [] } : await store.look(clock.now());
+    const others = new Set(live.flatMap(callIdsOf));
+    const callId = found.find((one) => !others.has(one));
+    log.warn(callId === undefined ? 'no call found' : 'call found', { ...fields, call_id: callId });
+    return callId === undefined ? { kind: 'not found' } : { kind: 'placed', callId };
+  }
+
+  /** Speaks the current speech of an attempt. @returns undefined if there is no call */
+  async #speak(ref: AttemptRef, known: NotificationCase, log: Log): Promise<AttemptEvent | undefined> {
+    const attempt = attemptIn(known, ref);
+    const callId = attempt?.callIds.at(-1);
+    const speech = attempt && talkOf(attempt)?.speech.number;
+    if (callId === undefined || speech === undefined) return undefined;
+    const fields = { ...attemptFields(known, ref), ...(speech === MESSAGE ? {} : { speech: SPEECH_NAMES[speech] }) };
+    try {
+      await this.#context.line.media?.speak(callId, spokenText(speech, this.#messageOf(known, typeOf(known))), {
+        ...ref,
+        speech,
+      });
+      log.info('message playing', fields);
+      return { kind: 'speech accepted', speech };
+    } catch (error) {
+      const result = resultOf(error);
+      const isSure = result.failure !== 'gone' && result.failure !== 'unanswered';
+      if (isSure) logNotPlayed(result, fields, log);
+      else log.warn('message perhaps not played', { ...fields, ...resultFields(result) });
+      return { kind: 'not spoken', speech, result: { ...result, reason: `message not played: ${result.reason}` } };
+    }
+  }
+
+  /** Listens for keys if the message asks for them. Never throws: if that fails, the call continues, unconfirmed. */
+  async #listen(ref: AttemptRef, known: NotificationCase, log: Log): Promise<void> {
+    const callId = attemptIn(known, ref)?.callIds.at(-1);
+    const number = wholeNumberOf(known, ref);
+    if (!known.notification.confirm || callId === undefined || number === undefined) return;
+    try {
+      await this.#context.line.media?.listen(callId, number, ref);
+    } catch (error) {
+      log.warn('keys not heard', { ...attemptFields(known, ref), ...resultFields(resultOf(error)) });
+    }
+  }
+
+  /** Hangs up all calls of an attempt. @returns undefined if a hang-up failed: the next check tries again */
+  async #hangUp(ref: AttemptRef, known: NotificationCase, log: Log): Promise<AttemptEvent | undefined> {
+    const attempt = attemptIn(known, ref);
+    const isAnswered = attempt !== undefined && talkOf(attempt) !== undefined;
+    const fields = attemptFields(known, ref);
+    const calls = attempt?.callIds ?? [];
+    const done = await Promise.all(calls.map(async (callId) => this.#hangUpCall(callId, isAnswered, fields, log)));
+    return done.every(Boolean) ? { kind: 'hung up' } : undefined;
+  }
+
+  /** Hangs up a call. Never throws. @returns whether that succeeded */
+  async #hangUpCall(callId: CallId, isAnswered: boolean, fields: LogFields, log: Log): Promise<boolean> {
+    try {
+      await this.#hangingUp(async () => this.#context.line.hangUp(callId, isAnswered));
+      log.info('call hung up', { ...fields, call_id: callId });
+      return true;
+    } catch (error) {
+      log.error('hang-up failed', { ...fields, call_id: callId, ...resultFields(resultOf(error)) });
+      return false;
+    }
   }
 }
 
 const quietSinceOf = (attempt: Attempt | undefined): number | undefined =>
   attempt?.state === 'speaking' ? attempt.talk.quietSince : undefined;
+
+const typeOf = ({ notification }: NotificationCase): AlertType => alertTypeOf(notification.alertType);
+
+const callIdsOf = ({ recipients }: NotificationCase) =>
+  recipients.flatMap(({ attempts }) => attempts.flatMap(({ callIds }) => callIds));
+
+const SPEECH_NAMES: Readonly<Record<Exclude<SpeechNumber, typeof MESSAGE>, string>> = {
+  1: 'repeat',
+  2: 'second repeat',
+  8: 'cannot go',
+  9: 'confirmed',
+};
+
+const wholeNumberOf = ({ recipients }: NotificationCase, { index }: AttemptRef): PhoneNumber | undefined => {
+  const number = recipients[index]?.number;
+  return number === undefined || isMaskedNumber(number) ? undefined : number;
+};

@@ -6,9 +6,16 @@ import { heldNow, next, waitsFor } from '../rules/queue.ts';
 import { logFailure, logOverdue, logSilence } from './call-log.ts';
 import type { Cases, Committed, Context, Done } from './cases.ts';
 import type { Driver } from './driver.ts';
-import { type OpenAttempt, openCallsOf, type QueuedRecipient, queueOf, whoOf } from '../state/lines.ts';
 import { checkAtOfNotification, hasRung, isUrgentNotification, type NotificationCase } from '../state/notification.ts';
-import { limitsOf, termsOf } from '../state/step.ts';
+import {
+  limitsOf,
+  type OpenAttempt,
+  openCallsOf,
+  type QueuedRecipient,
+  queueOf,
+  termsOf,
+  whoOf,
+} from '../state/step.ts';
 import { bodyOf, type NotificationBody } from '../state/view.ts';
 import { isUnreadable, type Snapshot, type StoredCase, type StoredLines } from '../store/notification-store.ts';
 import type { Log } from '../../log.ts';
@@ -21,12 +28,12 @@ const LATE_MS = 120_000;
 /** Pause after a look that storage did not answer. */
 const RETRY_MS = 5_000;
 /** How often a look covers the whole retention. A process also starts with such a look. */
-const WHOLE_EVERY_MS = 24 * 3_600_000;
+export const WHOLE_EVERY_MS = 24 * 3_600_000;
 /** How often the log confirms that this process looks. */
 const TOLD_EVERY_MS = 300_000;
 const CHECKED_AT_A_TIME = 16;
 const CONFLICT_PAUSE_MS = 50;
-/** After so many claims the process looks again: between two claims, no other instance can write to the same notification. */
+/** After this number of claims the process looks again: between two claims, no other instance can write to the same notification. */
 const CLAIMS_A_LOOK = 3;
 const MOST_TOLD = 1_000;
 
@@ -55,7 +62,7 @@ export class DueWork {
     this.#wake = new Wake(context.clock, () => void this.look(context.log));
   }
 
-  /** Looks at once. A process has one look at a time: another one follows it. Never throws. */
+  /** Looks at once, or after the current look. Never throws. */
   async look(log: Log): Promise<void> {
     this.#isAgain = true;
     this.#looking ??= this.#lookUntilDone(log).finally(() => {
@@ -287,7 +294,6 @@ export class Wake {
     if (at !== undefined && at < this.#armedFor) this.#arm();
   }
 
-  /** Rings at once, or after the current work. */
   now(): void {
     this.set('now', this.#clock.now());
   }
@@ -299,7 +305,6 @@ export class Wake {
     this.#arm();
   }
 
-  /** Rings no more. */
   end(): void {
     this.#isEnded = true;
     this.#cancel?.();

@@ -1,64 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { type Clock, systemClock } from '../model/clock.ts';
+import { DESTINATIONS } from '../model/outcomes.ts';
 import type { PhoneLine } from '../model/phone-line.ts';
 import { afterCheck, checkDueAt } from '../rules/provider-check.ts';
-import { resultFields } from './call-log.ts';
+import { logFailure, resultFields, resultOf } from './call-log.ts';
 import type { Cases, Context } from './cases.ts';
-import { resultOf } from './line-requests.ts';
+import { WHOLE_EVERY_MS } from './due.ts';
 import type { Publisher } from './publisher.ts';
+import { abandoned, expiredEntries, type NotificationCase, withoutEntries } from '../state/notification.ts';
+import { NotificationStore, type StoredCase } from '../store/notification-store.ts';
 import type { Log } from '../../log.ts';
 import { WriteConflict } from '../../storage/errors.ts';
+import type { Table } from '../../storage/table.ts';
 
-/** How often a process deletes expired rows. */
 const EXPIRY_EVERY_MS = 3_600_000;
-/** How often outcomes to publish are searched over the whole retention. A process also starts with such a search. */
-const WHOLE_EVERY_MS = 24 * 3_600_000;
 
-/** Regular work beside calls: publishes outcomes, checks the provider, deletes expired rows. */
-export class Housekeeping {
-  readonly #context: Context;
-  readonly #cases: Cases;
-  readonly #publishers: readonly Publisher[];
-  #expiredAt = -Infinity;
-  #wholeAt = -Infinity;
+/** Regular work that does not dial: publishes outcomes, checks the provider, deletes expired rows. */
+export const housekeeping = (context: Context, cases: Cases, publishers: readonly Publisher[]) => {
+  const { line, store, clock, policy } = context;
+  let expiredAt = -Infinity;
+  let wholeAt = -Infinity;
 
-  constructor(context: Context, cases: Cases, publishers: readonly Publisher[]) {
-    this.#context = context;
-    this.#cases = cases;
-    this.#publishers = publishers;
-  }
-
-  /** Does the work that is due. @throws {StorageTrouble} */
-  async run(log: Log): Promise<void> {
-    const { store, clock, policy } = this.#context;
-    const now = clock.now();
-    if (this.#publishers.length > 0) {
-      const isWhole = now - this.#wholeAt >= WHOLE_EVERY_MS;
-      const untold = await store.untold(now, isWhole);
-      if (isWhole) this.#wholeAt = now;
-      for (const publisher of this.#publishers) publisher.tell(untold, log);
-    }
-    await this.#checkProvider(log);
-    if (now - this.#expiredAt >= EXPIRY_EVERY_MS) {
-      await store.deleteBefore(now - policy.rules.retentionMs);
-      this.#expiredAt = now;
-    }
-  }
+  const publish = async (now: number, log: Log): Promise<void> => {
+    if (publishers.length === 0) return;
+    const isWhole = now - wholeAt >= WHOLE_EVERY_MS;
+    const untold = await store.untold(now, isWhole);
+    if (isWhole) wholeAt = now;
+    for (const publisher of publishers) publisher.tell(untold, log);
+  };
 
   /** Checks the provider without a call, if the last check of all instances is too old. */
-  async #checkProvider(log: Log): Promise<void> {
-    const { line, store, clock } = this.#context;
-    const { lines, etag } = await this.#cases.shared();
+  const checkProvider = async (log: Log): Promise<void> => {
+    const { lines, etag } = await cases.shared();
     if (clock.now() < checkDueAt(lines.check)) return;
     const refusal = await refusalOf(line, log);
     const checked = { ...lines, check: afterCheck(lines.check, refusal, clock.now()) };
     try {
-      this.#cases.learn({ lines: checked, etag: await store.writeLines({ lines: checked, etag }) });
+      cases.learn({ lines: checked, etag: await store.writeLines({ lines: checked, etag }) });
     } catch (error) {
       // A claim, or the check of another instance, came between: the next run decides again.
       if (!(error instanceof WriteConflict)) throw error;
-      this.#cases.learn(undefined);
+      cases.learn(undefined);
     }
-  }
-}
+  };
+
+  /** Does the work that is due. @throws {StorageTrouble} */
+  return async (log: Log): Promise<void> => {
+    const now = clock.now();
+    await publish(now, log);
+    await checkProvider(log);
+    if (now - expiredAt < EXPIRY_EVERY_MS) return;
+    await store.deleteBefore(now - policy.rules.retentionMs);
+    expiredAt = now;
+  };
+};
 
 /** Why the provider surely refuses calls; undefined if it does not, or if that is not known. */
 const refusalOf = async (line: PhoneLine, log: Log): Promise<string | undefined> => {
@@ -74,4 +69,48 @@ const refusalOf = async (line: PhoneLine, log: Log): Promise<string | undefined>
     log.error('phone service not usable', resultFields(result));
     return result.reason ?? 'the phone service does not accept this app';
   }
+};
+
+export interface PhoneOffParts {
+  readonly table: Table;
+  /** How long rows are kept, in milliseconds. */
+  readonly retentionMs: number;
+  readonly clock?: Clock;
+}
+
+/**
+ * The work of the timer function with `PHONE=off`: ends live notifications as `stopped`, with masked numbers, and deletes expired rows. It
+ * keeps the count of the day's calls. Never throws.
+ */
+export const phoneOff = ({ table, retentionMs, clock = systemClock }: PhoneOffParts): ((log: Log) => Promise<void>) => {
+  const store = new NotificationStore(table, randomUUID, () => undefined);
+
+  const write = async (known: StoredCase, after: NotificationCase): Promise<void> => {
+    try {
+      await store.commit(known, after, randomUUID(), undefined);
+    } catch (error) {
+      // Another instance was faster. The next run does the rest.
+      if (!(error instanceof WriteConflict)) throw error;
+      store.forget(known.notification.id);
+    }
+  };
+
+  return async (log) => {
+    try {
+      const now = clock.now();
+      const { live } = await store.look(now, true);
+      for (const known of live) await write(known, abandoned(known, now));
+      // Newer outcomes are published when the phone is on again.
+      for (const known of await store.untold(now, true)) {
+        const outbox = DESTINATIONS.reduce((all, to) => {
+          const expired = expiredEntries(all, to, now);
+          return expired.length === 0 ? all : withoutEntries(all, to, expired);
+        }, known.outbox);
+        if (outbox !== known.outbox) await write(known, { ...known, outbox });
+      }
+      await store.deleteBefore(now - retentionMs);
+    } catch (error) {
+      logFailure('due work unreachable', error, {}, log);
+    }
+  };
 };

@@ -2,8 +2,7 @@ import type { NotificationId } from '../model/ids.ts';
 import type { Destination, OutcomeEvent, OutcomeTopic } from '../model/outcomes.ts';
 import { errorKind } from './call-log.ts';
 import type { Cases, Context } from './cases.ts';
-import type { NotificationCase } from '../state/notification.ts';
-import { dueEntries, expiredEntries, type OutboxEntry } from '../state/outbox.ts';
+import { dueEntries, expiredEntries, type NotificationCase, type OutboxEntry } from '../state/notification.ts';
 import { bodyOf, isoTime } from '../state/view.ts';
 import type { StoredCase } from '../store/notification-store.ts';
 import type { Log } from '../../log.ts';
@@ -17,7 +16,6 @@ export class Publisher {
   readonly #cases: Cases;
   readonly #to: Destination;
   readonly #topic: OutcomeTopic;
-  /** Notifications with entries to publish. */
   readonly #waiting = new Set<NotificationId>();
   #running: Promise<void> | undefined;
   #isEnding = false;
@@ -79,17 +77,16 @@ export class Publisher {
       log.info('outcomes published', { ...fields, events: events.length });
       return true;
     } catch (error) {
-      log.warn('outcomes not published', { ...fields, kind: errorKind(error), status: statusOf(error) });
+      log.warn('outcomes not published', { ...fields, kind: errorKind(error), status: httpStatusOf(error) });
       return false;
     }
   }
 }
 
-/** The HTTP status that a destination answered; undefined if the error has none. Its message may hold addresses and keys. */
-const statusOf = (error: unknown): number | undefined =>
+/** The HTTP status that a destination answered. The message of the error may hold addresses and keys. */
+const httpStatusOf = (error: unknown): number | undefined =>
   error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : undefined;
 
-/** The events of outbox entries. */
 const eventsOf = (known: NotificationCase, entries: readonly OutboxEntry[], now: number): readonly OutcomeEvent[] => {
   const body = bodyOf(known, now);
   const { notification_id: id, alert_type, reference, details, reached, confirmations_needed } = body;

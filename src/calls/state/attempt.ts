@@ -11,21 +11,17 @@ import {
 } from '../model/phone-line.ts';
 import { KEYS_AFTER_MS } from '../rules/message.ts';
 
-// One attempt to reach somebody, which is one call: a union of states. All times are in milliseconds since 1970.
+// One attempt to reach a recipient, which is one call: a union of states. All times are in milliseconds since 1970.
 
 const time = z.number();
 
-/** A conversation: somebody, or a machine, has answered. */
 const talkSchema = z.object({
   answeredAt: time,
-  /** What is being spoken, or was asked to be. */
   speech: z.object({
     number: z.literal(SPEECHES),
-    /** When an instance claimed to speak it. */
     askedAt: time,
     /** When the line accepted it, or reported its start. */
     acceptedAt: time.optional(),
-    /** When the request ended without a usable answer. */
     unclearAt: time.optional(),
     /** The instance that claimed it first died before the line answered. */
     isRetried: z.boolean().optional(),
@@ -33,13 +29,13 @@ const talkSchema = z.object({
   /** When the line reported the start of the message, and its end. */
   startedAt: time.optional(),
   completedAt: time.optional(),
-  /** The message could not be spoken, or not to its end, though nobody hung up. */
+  /** The message failed, though the callee did not hang up. */
   hasFailed: z.boolean().optional(),
-  /** Since when nothing is spoken and keys are waited for. */
+  /** Since when the line is silent and the service waits for keys. */
   quietSince: time.optional(),
-  /** The keys that asked for the message again, by their position among the keys of the call. */
+  /** The presses of 2, by their position among the keys of the call. */
   repeatKeys: z.array(z.int()).readonly(),
-  /** When 1 was pressed, and when 3 was. */
+  /** When the callee pressed 1, and 3. */
   confirmedAt: time.optional(),
   cannotGoAt: time.optional(),
 });
@@ -47,28 +43,24 @@ const talkSchema = z.object({
 const base = {
   /** A UUID. An idempotent line acts once for it. */
   id: z.string(),
-  /** The name of the line that places the call. */
   line: z.string(),
-  /** When it was claimed, before anything was sent, and how many other calls of this service were open then. */
+  /** When an instance claimed it, before any request, and how many other calls of this service were open. */
   claimedAt: time,
   openThen: z.int(),
-  /** All calls that the line has named for it: more than one if a repeated request placed a second call. */
+  /** All calls that the line has named for it: more than one if a retry placed a second call. */
   callIds: z.array(callIdSchema).readonly(),
-  /** When the line accepted the call. */
   placedAt: time.optional(),
 } as const;
 
-/** How it ends, or ended. */
 const end = {
   talk: talkSchema.optional(),
-  /** Why it was hung up before anybody answered. */
+  /** Why the service hung up before an answer. */
   unanswered: z.enum(['no_answer', 'stopped']).optional(),
   code: z.number().optional(),
   subCode: z.number().optional(),
   reason: z.string().optional(),
 } as const;
 
-/** An attempt as it is stored. */
 export const attemptSchema = z.discriminatedUnion('state', [
   /** An instance is requesting the call. `soughtAt`: it searches the line's list for the call. */
   z.object({
@@ -81,10 +73,10 @@ export const attemptSchema = z.discriminatedUnion('state', [
     reason: z.string().optional(),
   }),
   z.object({ ...base, state: z.literal('ringing') }),
-  /** Its end was reported before anybody answered. The reason may follow in another event. */
+  /** It ended before an answer. Another event may bring the reason. */
   z.object({ ...base, state: z.literal('unexplained'), disconnectedAt: time }),
   z.object({ ...base, state: z.literal('speaking'), talk: talkSchema }),
-  /** An instance has claimed to hang up: first at `since`, for the last time at `at`. */
+  /** An instance has claimed to hang up: the first at `since`, the latest at `at`. */
   z.object({ ...base, ...end, state: z.literal('hanging_up'), since: time, at: time }),
   z.object({
     ...base,
@@ -96,94 +88,82 @@ export const attemptSchema = z.discriminatedUnion('state', [
     outcome: z.enum(OUTCOMES),
     /** Of `cut_short`: one whole unit of the message was spoken. */
     hasHeardUnit: z.boolean().optional(),
-    /** It costs none of the attempts: it was declined at once, which may be the network's doing. */
+    /** Does not count as an attempt: perhaps the network declined, not the callee. */
     isFree: z.boolean().optional(),
-    /** The service hung up. */
     wasHungUp: z.boolean().optional(),
   }),
 ]);
 
-/** One attempt to reach somebody. */
 export type Attempt = Readonly<z.output<typeof attemptSchema>>;
 
-/** An attempt in one of its states. */
 export type AttemptIn<State extends Attempt['state']> = Extract<Attempt, { readonly state: State }>;
 
-/** An attempt whose call may be requested, ringing or answered. */
 export type LiveAttempt = Exclude<Attempt, { readonly state: 'over' }>;
 
-/** A conversation. */
+/** A conversation with a callee or a machine. */
 export type Talk = Readonly<z.output<typeof talkSchema>>;
 
-/** The line that is used now. */
 export interface LineTerms extends Pick<PhoneLine, 'name' | 'isIdempotent'> {
   /** The message goes with the call request: calls speak, answer keys and end by themselves. */
   readonly speaksByItself: boolean;
 }
 
-/** What an attempt depends on. Durations are in milliseconds. */
+/** The parameters of an attempt. Durations are in milliseconds. */
 export interface CallTerms {
   readonly line: LineTerms;
-  /** Whether a key is asked for. */
   readonly confirm: boolean;
-  /** Nobody is to be dialed or to ring any more. */
+  /** The recipient must not be dialed, and its phone must not ring. */
   readonly isStopped: boolean;
   /** No call request is sent after it, in milliseconds since 1970. */
   readonly deadlineAt: number;
-  /** How long a phone rings. */
   readonly ringMs: number;
-  /** How long one unit of the message takes, and all of it at most. */
+  /** How long one unit of the message takes, and the whole message at most. */
   readonly unitMs: number;
   readonly messageMs: number;
 }
 
-/** What the line reports of a call. */
 export type CallReport = Pick<CallEvent, 'callId'> &
   Partial<Omit<CallEvent, 'kind' | 'attempt'>> & { readonly kind: Exclude<CallEventKind, 'tone failed'> };
 
-/** What happened to an attempt. */
 export type AttemptEvent =
   | CallReport
-  /** The line accepted the call request; or it did not, or did not say so. */
+  /** The line accepted the call request, or did not. */
   | { readonly kind: 'placed'; readonly callId: CallId }
   | { readonly kind: 'not placed'; readonly result: CallResult }
-  /** After a request without an answer, the line knows no call of the attempt. */
+  /** After a request without an answer: the line's list has no call of the attempt. */
   | { readonly kind: 'not found' }
-  /** The line accepted a speech; or it did not, or did not say so. */
+  /** The line accepted a speech, or did not. */
   | { readonly kind: 'speech accepted'; readonly speech: SpeechNumber }
   | { readonly kind: 'not spoken'; readonly speech: SpeechNumber; readonly result: CallResult }
-  /** Keys were waited for long enough; or the line has hung up. */
+  /** The time for keys is over; or the line has hung up. */
   | { readonly kind: 'no key' | 'hung up' }
-  /** It is time to check, or the recipient was stopped. `mayResend`: no other attempt holds the number. */
+  /** A check is due, or the recipient was stopped. `mayResend`: no other attempt holds the number. */
   | { readonly kind: 'look'; readonly mayResend: boolean };
 
-/** How long an instance has for a request to the line and for writing the answer. After that, it has died. */
+/** The lease of an instance for a request to the line and for writing the answer. */
 const CLAIM_LEASE_MS = LONGEST_REQUEST_MS + 5_000;
-/** The same, of a call request. */
+/** The lease for a call request. */
 export const DIAL_LEASE_MS = LONGEST_REQUEST_MS + 10_000;
-/** How long after an unclear answer to a request to speak its start may be reported. */
+/** How long the line may take to report the start of a speech after an unclear answer. */
 const START_WITHIN_MS = 4_500;
-/** The reason of an end and the end itself are two events, at about the same time. */
+/** The line reports an end and its reason in two events, at about the same time. */
 const REASON_WITHIN_MS = 5_000;
-/** The instance that waits for keys hangs up. Others check only whether it has died. */
+/** The instance that waits for keys hangs up. Others only check whether it has died. */
 const QUIET_CHECK_MS = KEYS_AFTER_MS + 1_000;
-/** No answered call is longer, repeats included. */
+/** The longest answered call, repeats included. */
 const LONGEST_CALL_MS = 250_000;
-/** An attempt holds its number and its line for so long after its hang-up or its own check was due. */
+/** How long an attempt holds its number and its line after its hang-up or its check was due. */
 const HELD_AFTER_MS = 10_000;
 
-/** Whether its call may be requested, ringing or answered. */
 export const isLive = (attempt: Attempt): attempt is LiveAttempt => attempt.state !== 'over';
 
-/** The conversation of an attempt; undefined if nobody has answered. */
 export const talkOf = (attempt: Attempt): Talk | undefined => ('talk' in attempt ? attempt.talk : undefined);
 
-/** When a conversation ends at the latest. */
 export const latestEnd = ({ answeredAt }: Talk): number => answeredAt + LONGEST_CALL_MS;
 
 type Durations = Pick<CallTerms, 'ringMs' | 'messageMs'>;
 
-/** When a live attempt must be checked if nothing is heard of it. */
+/** When a live attempt is checked if no event comes. */
 export const checkAtOf = (attempt: LiveAttempt, { ringMs, messageMs }: Durations): number => {
   switch (attempt.state) {
     case 'claimed':
@@ -206,27 +186,23 @@ const speechOverdueAt = ({ quietSince, speech }: Talk, messageMs: number): numbe
   return unclearAt === undefined ? askedAt + CLAIM_LEASE_MS : unclearAt + START_WITHIN_MS;
 };
 
-/** Until when a live attempt holds its number and its line, if nothing more is heard of it. */
+/** Until when a live attempt holds its number and its line if no event comes. */
 export const heldUntil = (attempt: LiveAttempt, terms: Durations): number =>
   (attempt.state === 'hanging_up' ? attempt.since : checkAtOf(attempt, terms)) + HELD_AFTER_MS;
 
-/** What the callee answered by a key; undefined if nothing. A 1 wins over a 3, whichever comes first. */
+/** The callee's answer by key. A 1 wins over a 3, in any order. */
 export const answerBy = (attempt: Attempt): 'confirmed' | 'cannot_go' | undefined => {
   const talk = talkOf(attempt);
   if (talk?.confirmedAt !== undefined) return 'confirmed';
   return talk?.cannotGoAt === undefined ? undefined : 'cannot_go';
 };
 
-/** When the line accepted an attempt's call, or somebody answered it; undefined: not yet. */
+/** When the line accepted a call, or the callee answered it; undefined before that. */
 export const acceptedAtOf = (attempt: Attempt): number | undefined => attempt.placedAt ?? talkOf(attempt)?.answeredAt;
 
-// How an attempt is hung up, and what became of it when it is over.
-
-/** What every state of an attempt has. */
 export const baseOf = ({ id, line, claimedAt, openThen, callIds, placedAt }: Attempt) =>
   ({ id, line, claimedAt, openThen, callIds, placedAt }) as const;
 
-/** An instance claims to hang up. */
 export const hangingUp = (
   attempt: LiveAttempt,
   now: number,
@@ -238,30 +214,27 @@ export const hangingUp = (
 
 const REASONS = { no_answer: 'no answer', stopped: 'stopped before it was answered' } as const;
 
-/** A call is hung up that nobody has answered, or whose callee is not to be spoken to. */
+/** An instance claims to hang up before the message. */
 export const unanswered = (attempt: LiveAttempt, why: keyof typeof REASONS, now: number): AttemptIn<'hanging_up'> => ({
   ...hangingUp(attempt, now, { reason: REASONS[why] }),
   unanswered: why,
 });
 
-/** A ringing call is hung up because its recipient is stopped; the same object in any other state. */
 export const stoppedRinging = (attempt: Attempt, now: number): Attempt =>
   attempt.state === 'ringing' ? unanswered(attempt, 'stopped', now) : attempt;
 
-/** The phone was switched off: nothing more will be heard of the call. The same object if it is over. */
+/** The phone was switched off: no more events will come. */
 export const abandonedAttempt = (attempt: Attempt, now: number): Attempt => {
   if (!isLive(attempt)) return attempt;
   const how = { outcome: answerBy(attempt) ?? 'unknown', reason: 'the phone was switched off' } as const;
   return { ...baseOf(attempt), ...how, state: 'over', talk: talkOf(attempt), endedAt: now, heardUntil: now };
 };
 
-/** The attempt is over. @param heardUntil if the line says how long the callee listened */
 export const ended = (
   attempt: LiveAttempt,
   result: CallResult,
   terms: CallTerms,
   endedAt: number,
-  heardUntil = endedAt,
 ): AttemptIn<'over'> => {
   const own = attempt.state === 'hanging_up' ? attempt : undefined;
   // The service knows better than the line why it hung up.
@@ -275,14 +248,13 @@ export const ended = (
     subCode,
     reason,
     endedAt,
-    heardUntil: own?.since ?? heardUntil,
+    heardUntil: own?.since ?? endedAt,
     outcome: 'unknown',
     wasHungUp: own && true,
   };
   return withOutcome(over, terms, own === undefined ? result.failure : undefined);
 };
 
-/** An attempt that is over, with its outcome. @param failure what the line's codes mean */
 export const withOutcome = (
   attempt: AttemptIn<'over'>,
   { confirm, unitMs }: CallTerms,
@@ -304,14 +276,7 @@ export const withOutcome = (
     return { ...attempt, outcome: 'unknown', reason: reason ?? 'the call ended before the message surely started' };
   }
   if (own !== undefined) return { ...attempt, outcome: own };
-  const outcome = OUTCOME_OF[failure ?? 'unanswered'] ?? 'unknown';
+  // Some failures are outcomes. After the others, the outcome is not known.
+  const outcome: Outcome = OUTCOMES.find((one) => one === failure) ?? 'unknown';
   return { ...attempt, outcome, reason: reason ?? 'the call ended before the message' };
-};
-
-/** Failures that are an outcome. After the others nothing is sure of the callee. */
-const OUTCOME_OF: Readonly<Partial<Record<Failure, Outcome>>> = {
-  no_answer: 'no_answer',
-  busy: 'busy',
-  declined: 'declined',
-  refused: 'refused',
 };

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { ALERT_TYPE_NAMES, isUrgent } from '../model/alert-types.ts';
 import { type AttemptRef, type NotificationId, notificationIdSchema } from '../model/ids.ts';
 import type { NotificationRequest } from '../model/notification-request.ts';
+import { type Destination, DESTINATIONS } from '../model/outcomes.ts';
 import { maskPhoneNumber, parsePhoneNumber } from '../model/phone-number.ts';
 import {
   areEnough,
@@ -13,11 +14,11 @@ import {
 } from '../rules/policy.ts';
 import { RANG_MS } from '../rules/queue.ts';
 import { abandonedAttempt, acceptedAtOf, answerBy, type Attempt, checkAtOf, isLive, talkOf } from './attempt.ts';
-import type { Outbox } from './outbox.ts';
 import {
   answerOf,
   attemptOf,
   final,
+  FINAL_STATES,
   isFinal,
   looked,
   neverOpened,
@@ -29,9 +30,8 @@ import {
   waiting,
 } from './recipient.ts';
 
-// A request to tell people something: pure functions from a notification with its recipients to the next one.
+// A notification with its recipients after each event: pure functions. All times are in milliseconds since 1970.
 
-/** A notification as it is stored, without its recipients. Times are in milliseconds since 1970. */
 export const notificationSchema = z.object({
   id: notificationIdSchema,
   alertType: z.enum(ALERT_TYPE_NAMES),
@@ -40,51 +40,44 @@ export const notificationSchema = z.object({
   /** Spoken in the message: the place. */
   details: z.string().optional(),
   createdAt: z.number(),
-  /** Nobody is dialed after it. */
   deadlineAt: z.number(),
-  /** Where the events of its calls go, if not to the usual place. */
   callbackBaseUrl: z.string().optional(),
-  /** The hash of the `Idempotency-Key`; undefined without one. */
   keyHash: z.string().optional(),
-  /** Whether keys are asked for. */
   confirm: z.boolean(),
-  /** From one wave to the next, in milliseconds; undefined: there are no waves, and each recipient has to confirm. */
+  /** From one wave to the next, in milliseconds; undefined: no waves, and each recipient has to confirm. */
   waveMs: z.int().optional(),
-  /** How many have to confirm until the rest is stopped, in waves; 1 if it is not given. */
+  /** With waves: this number of confirmations stops the rest. */
   confirmationsNeeded: z.int().optional(),
-  /** The last wave that was opened, from 1. */
+  /** The last wave that has begun, from 1. */
   wave: z.int(),
-  /** When the next wave is opened; undefined: there is none, or none is needed. */
+  /** When the next wave begins; undefined: there is no next wave, or it is not needed. */
   nextWaveAt: z.number().optional(),
   stoppedAt: z.number().optional(),
-  /** When enough have confirmed. */
+  /** When enough recipients had confirmed. */
   confirmedAt: z.number().optional(),
   completedAt: z.number().optional(),
-  /** Who has it in hand, and how it stood then. */
+  /** The person who handles the alert, and the state at that time. */
   acknowledged: z
     .object({
       by: z.string(),
       at: z.number(),
-      /** How often it was acknowledged. */
       times: z.int(),
-      /** How many recipients were not reached then, and whether it had ended with too few. */
+      /** How many recipients were not reached, and whether it had ended with too few. */
       notReached: z.int(),
       hasEndedShort: z.boolean(),
     })
     .optional(),
 });
 
-/** A request to tell people something, without its recipients. */
 export type Notification = Readonly<z.output<typeof notificationSchema>>;
 
-/** A notification, all its recipients in the order of the request, and what others must still be told of it. */
+/** A notification, its recipients in the order of the request, and the outcomes to publish. */
 export interface NotificationCase {
   readonly notification: Notification;
   readonly recipients: readonly Recipient[];
   readonly outbox: Outbox;
 }
 
-/** The attempt that a reference names; undefined if there is none (any more). */
 export const attemptIn = (
   { recipients }: NotificationCase,
   { index, attemptId }: Omit<AttemptRef, 'notificationId'>,
@@ -93,39 +86,29 @@ export const attemptIn = (
   return recipient && attemptOf(recipient, attemptId);
 };
 
-/** Whether it is called before everything else that waits. */
 export const isUrgentNotification = ({ alertType }: Notification): boolean => isUrgent(alertType);
 
-/** Whether anything can still happen without a request: somebody is to be reached, or a call is open. */
+/** Whether a recipient is not final, or a call is open. */
 export const isUnderWay = ({ recipients }: Pick<NotificationCase, 'recipients'>): boolean =>
   recipients.some((recipient) => !isFinal(recipient) || recipient.attempts.some(isLive));
 
-/** What a new notification is made of, beside the request. */
+/** The parts of a new notification that the request does not have. */
 export interface NewNotification {
   readonly id: NotificationId;
-  /** The hash of the `Idempotency-Key`; undefined without one. */
   readonly keyHash?: string | undefined;
-  /** No call is left of this UTC day. */
+  /** The calls of the UTC day are used up. */
   readonly isOverDayLimit: boolean;
   readonly rules: Pick<PhoneRules, 'deadlineMs' | 'allowedPrefixes'>;
 }
 
-/** A new notification: its first wave waits, and recipients that are never called have failed. A reference that is a phone number is masked. */
+/** A new notification: its first wave waits, and recipients that must not be called have failed. */
 export const newNotification = (
   request: NotificationRequest,
   { id, keyHash, isOverDayLimit, rules }: NewNotification,
   now: number,
 ): NotificationCase => {
-  const {
-    alertType,
-    waves,
-    reference,
-    details,
-    confirm = false,
-    waveMs,
-    confirmationsNeeded,
-    callbackBaseUrl,
-  } = request;
+  const { alertType, waves, reference, confirm = false, waveMs, ...asked } = request;
+  const { details, confirmationsNeeded, callbackBaseUrl } = asked;
   const recipients = waves.flatMap((callees, index) =>
     callees.map(({ number, name }): Recipient => {
       const later: Recipient = { state: 'later', number, name, wave: index + 1, attempts: [] };
@@ -154,7 +137,6 @@ export const newNotification = (
   return concluded({ notification, recipients, outbox: {} }, now);
 };
 
-/** A notification with another recipient in place of one of them, and what follows for the whole. */
 export const withRecipient = (
   known: NotificationCase,
   index: number,
@@ -165,7 +147,7 @@ export const withRecipient = (
   return concluded({ ...known, recipients }, now);
 };
 
-/** When the notification must be checked, beside being dialed; undefined: never. */
+/** When the next check is due; undefined: never. */
 export const checkAtOfNotification = (known: NotificationCase, terms: ReachTerms): number | undefined => {
   const { nextWaveAt } = known.notification;
   const times = known.recipients.flatMap((recipient) => [
@@ -176,7 +158,7 @@ export const checkAtOfNotification = (known: NotificationCase, terms: ReachTerms
   return all.length === 0 ? undefined : Math.min(...all);
 };
 
-/** It is time to check it: its attempts, its deadline, its next wave. @param mayResend whose call request may be sent again, by index */
+/** A notification after a check of attempts, deadline and next wave. @param mayResend whether a call request may be retried, by index */
 export const lookedAt = (
   known: NotificationCase,
   mayResend: (index: number) => boolean,
@@ -208,7 +190,7 @@ const withNextWave = (known: NotificationCase, { deadlineAt }: ReachTerms, now: 
   };
 };
 
-/** A false alarm: nobody is dialed any more. The same object if there is nothing to stop. */
+/** A notification after a stop; the same object if there is nothing to stop. */
 export const stoppedNotification = (known: NotificationCase, now: number): NotificationCase => {
   const { stoppedAt, completedAt } = known.notification;
   if (stoppedAt !== undefined || completedAt !== undefined) return known;
@@ -220,7 +202,7 @@ const stoppedRest = (known: NotificationCase, now: number): NotificationCase => 
   recipients: known.recipients.map((recipient) => stopped(recipient, now)),
 });
 
-/** The phone was switched off: nothing more will be heard of any call. */
+/** The phone was switched off: no more events will come. */
 export const abandoned = (known: NotificationCase, now: number): NotificationCase => {
   const { notification } = known;
   const recipients = known.recipients.map((recipient): Recipient => {
@@ -231,7 +213,7 @@ export const abandoned = (known: NotificationCase, now: number): NotificationCas
   return concluded({ ...known, notification: { ...notification, stoppedAt }, recipients }, now);
 };
 
-/** Whether a phone has surely rung for it: long enough, or somebody answered. */
+/** Whether a phone has surely rung: long enough, or a callee answered. */
 export const hasRung = ({ recipients }: Pick<NotificationCase, 'recipients'>, now: number): boolean =>
   recipients.some(({ attempts }) =>
     attempts.some((attempt) => {
@@ -241,13 +223,13 @@ export const hasRung = ({ recipients }: Pick<NotificationCase, 'recipients'>, no
     }),
   );
 
-/** Whether a recipient may still confirm, or has. */
+/** Whether a recipient has confirmed, or still can. */
 const canConfirm = (recipient: Recipient): boolean => {
   const answer = answerOf(recipient);
   return answer === 'confirmed' || (answer === undefined && !isFinal(recipient));
 };
 
-/** What follows for the whole: enough confirmations in waves stop the rest, too few that are possible open the next wave, and the end. */
+/** Enough confirmations in waves stop the rest. If too few are possible, the next wave begins. After the last recipient, it is completed. */
 const concluded = (known: NotificationCase, now: number): NotificationCase => {
   const { notification, recipients, outbox } = confirmationsStopTheRest(known, now);
   const { confirmationsNeeded, completedAt } = notification;
@@ -274,20 +256,17 @@ const confirmationsStopTheRest = (known: NotificationCase, now: number): Notific
   return { ...stoppedRest(known, now), notification: { ...known.notification, confirmedAt: now } };
 };
 
-/** Whole numbers are kept only until the notification is over. */
 const masked = (recipient: Recipient): Recipient => {
   const number = maskPhoneNumber(recipient.number);
   return number === recipient.number ? recipient : { ...recipient, number };
 };
 
-// Which notifications an operator has to look at, because too few people know of them.
-
 type Reaching = Pick<NotificationCase, 'notification' | 'recipients'>;
 
-/** How long after its end a notification that reached too few needs attention, in milliseconds. */
+/** How long after its end a notification that reached too few needs attention. */
 const ATTENTION_AFTER_END_MS = 24 * 3_600_000;
 
-/** The longest deadline is a day; its last calls end within two hours. An older notification needs no attention. */
+/** The longest deadline is a day; the last calls end within two hours after it. */
 export const LONGEST_ATTENTION_MS = ATTENTION_AFTER_END_MS + 26 * 3_600_000;
 
 /** The indexes of the recipients that have confirmed. */
@@ -296,42 +275,107 @@ export const confirmedBy = ({ recipients }: { readonly recipients: readonly Reci
     attempts.some((attempt) => answerBy(attempt) === 'confirmed') ? [index] : [],
   );
 
-/** How many were reached: those that have confirmed if a key is asked for, else all that have heard the message. */
+/** How many recipients have confirmed if the message asks for a key, otherwise how many have heard it. */
 export const reachedOf = (known: Reaching): number =>
   known.notification.confirm
     ? confirmedBy(known).length
     : known.recipients.filter(({ state }) => state === 'heard' || state === 'confirmed').length;
 
-/** Whether it has reached too few, and was not stopped: in waves fewer than were asked for, else nobody. */
+/** Whether it has reached too few, and was not stopped. */
 export const isShort = (known: Reaching): boolean =>
   known.notification.stoppedAt === undefined && !areEnough(reachedOf(known), known.notification.confirmationsNeeded);
 
-/** Whether an operator has to look at it now. */
 export const needsAttention = (known: Reaching, now: number): boolean => {
   const { completedAt } = known.notification;
   return isShort(known) && (completedAt === undefined || now - completedAt < ATTENTION_AFTER_END_MS);
 };
 
-/** Somebody has it in hand. That wakes nobody and stops nothing. The same object if the same name says it again and nothing became worse. */
+/** A notification after an acknowledgement; the same object if the same person repeats it and nothing became worse. */
 export const acknowledged = (known: NotificationCase, by: string, now: number): NotificationCase => {
   const { notification } = known;
   const { acknowledged: before } = notification;
   if (before?.by === by && !hasWorsened(known)) return known;
-  const acknowledgement = { by, at: now, times: (before?.times ?? 0) + 1, ...standingOf(known) };
+  const acknowledgement = { by, at: now, times: (before?.times ?? 0) + 1, ...shortfallOf(known) };
   return { ...known, notification: { ...notification, acknowledged: acknowledgement } };
 };
 
-/** Whether its outcome became worse after it was acknowledged: more recipients were not reached, or it ended with too few. */
+/** Whether it became worse after its acknowledgement: more recipients were not reached, or it ended with too few. */
 export const hasWorsened = (known: Reaching): boolean => {
   const { acknowledged: then } = known.notification;
   if (then === undefined) return false;
-  const now = standingOf(known);
+  const now = shortfallOf(known);
   return now.notReached > then.notReached || (now.hasEndedShort && !then.hasEndedShort);
 };
 
-const standingOf = (
+const shortfallOf = (
   known: Reaching,
 ): Pick<NonNullable<Notification['acknowledged']>, 'notReached' | 'hasEndedShort'> => ({
   notReached: known.recipients.filter(({ state }) => state === 'not_reached' || state === 'failed').length,
   hasEndedShort: known.notification.completedAt !== undefined && isShort(known),
 });
+
+// The outcomes of a notification that are not published yet: a list for each destination, oldest first. Times are in milliseconds since 1970.
+
+const entrySchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('recipient'), at: z.number(), index: z.int(), status: z.enum(FINAL_STATES) }),
+  /** The notification was stopped, or is over. */
+  z.object({ kind: z.enum(['stopped', 'completed']), at: z.number() }),
+  /** A person handles the alert. */
+  z.object({ kind: z.literal('acknowledged'), at: z.number(), times: z.int(), by: z.string() }),
+]);
+
+export type OutboxEntry = Readonly<z.output<typeof entrySchema>>;
+
+const listSchema = z.object({
+  /** No try before: an instance is publishing until then, or the destination did not take the entries. */
+  tryAt: z.number(),
+  entries: z.array(entrySchema).readonly(),
+});
+
+export const outboxSchema = z.partialRecord(z.enum(DESTINATIONS), listSchema);
+
+/** The outcomes that are not published yet. */
+export type Outbox = Readonly<z.output<typeof outboxSchema>>;
+
+/** The lease of an instance that publishes, which takes less. After that, another instance publishes the same entries. */
+const LEASE_MS = 30_000;
+/** How long a destination is tried. */
+const TRIED_FOR_MS = 24 * 3_600_000;
+/** A pause is as long as the destination has been tried, within these bounds. */
+const SHORTEST_PAUSE_MS = 10_000;
+const LONGEST_PAUSE_MS = 600_000;
+
+export const isEmpty = (outbox: Outbox): boolean => DESTINATIONS.every((to) => (outbox[to]?.entries.length ?? 0) === 0);
+
+/** The entries to publish now; {@link claimedOutbox} claims them. */
+export const dueEntries = (outbox: Outbox, to: Destination, now: number): readonly OutboxEntry[] => {
+  const list = outbox[to];
+  return list === undefined || now < list.tryAt ? [] : list.entries;
+};
+
+/** The outbox while an instance publishes the due entries of a destination; the same object if none is due. */
+export const claimedOutbox = (outbox: Outbox, to: Destination, now: number): Outbox => {
+  const entries = dueEntries(outbox, to, now);
+  return entries.length === 0 ? outbox : { ...outbox, [to]: { entries, tryAt: now + LEASE_MS } };
+};
+
+/** The outbox without entries that were published or dropped. Newer entries are due now. */
+export const withoutEntries = (outbox: Outbox, to: Destination, told: readonly OutboxEntry[]): Outbox => {
+  const gone = new Set(told.map((entry) => JSON.stringify(entry)));
+  const entries = (outbox[to]?.entries ?? []).filter((entry) => !gone.has(JSON.stringify(entry)));
+  return { ...outbox, [to]: { entries, tryAt: 0 } };
+};
+
+/** The outbox after a destination did not take the entries: another try after a pause. */
+export const putOff = (outbox: Outbox, to: Destination, now: number): Outbox => {
+  const entries = outbox[to]?.entries ?? [];
+  const triedMs = now - (entries[0]?.at ?? now);
+  return {
+    ...outbox,
+    [to]: { entries, tryAt: now + Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, triedMs)) },
+  };
+};
+
+/** The entries that were tried for too long. */
+export const expiredEntries = (outbox: Outbox, to: Destination, now: number): readonly OutboxEntry[] =>
+  (outbox[to]?.entries ?? []).filter(({ at }) => now - at >= TRIED_FOR_MS);

@@ -1,29 +1,46 @@
+import * as z from 'zod';
 import { alertTypeOf } from '../model/alert-types.ts';
+import type { AttemptRef, NotificationId } from '../model/ids.ts';
 import type { Destination } from '../model/outcomes.ts';
-import { claimedOutbox, type Outbox, type OutboxEntry, putOff, withoutEntries } from './outbox.ts';
-import type { AttemptRef } from '../model/ids.ts';
+import type { CallResult } from '../model/phone-line.ts';
 import { speakingTimes } from '../rules/message.ts';
 import { callsLeft, counted, deadlineOf, endOfDay, type PhoneRules } from '../rules/policy.ts';
-import { afterClaim, type LineLimits } from '../rules/queue.ts';
-import { type Attempt, type AttemptEvent, isLive, type LineTerms } from './attempt.ts';
-import { type Lines, linesAfter, type OpenAttempt } from './lines.ts';
+import { afterAcceptedCall, providerCheckSchema } from '../rules/provider-check.ts';
+import {
+  afterAccepted,
+  afterClaim,
+  afterEnd,
+  afterFault,
+  afterQuickDecline,
+  afterRefusal,
+  isQuickDecline,
+  type LineLimits,
+  type OpenCall,
+  type Queued,
+  queueStateSchema,
+} from '../rules/queue.ts';
+import { acceptedAtOf, type Attempt, type AttemptEvent, heldUntil, isLive, type LineTerms, talkOf } from './attempt.ts';
 import {
   acknowledged,
+  claimedOutbox,
   isUrgentNotification,
   lookedAt,
   type NotificationCase,
+  type Outbox,
+  type OutboxEntry,
+  putOff,
   stoppedNotification,
+  withoutEntries,
   withRecipient,
 } from './notification.ts';
-import { afterEvent, attemptOf, claimed, postponed, type ReachTerms } from './recipient.ts';
+import { afterEvent, attemptOf, claimed, isFinal, postponed, type ReachTerms } from './recipient.ts';
 
-/** What happened to a notification. */
 export type CaseEvent =
-  /** To a call of it. */
+  /** Of a call. */
   | { readonly kind: 'call'; readonly index: number; readonly attemptId: string; readonly event: AttemptEvent }
-  /** It is this recipient's turn. */
+  /** An instance claims to dial this recipient. */
   | { readonly kind: 'claim'; readonly index: number; readonly attemptId: string; readonly openThen: number }
-  /** It is time to check it. `mayResend`: whose call request may be sent again, by index. */
+  /** A check is due. `mayResend`: whether the call request of a recipient may be retried, by index. */
   | { readonly kind: 'look'; readonly mayResend: (index: number) => boolean }
   | { readonly kind: 'stop' }
   /** A person handles the alert. */
@@ -38,14 +55,12 @@ export type CaseEvent =
       readonly isRefused: boolean;
     };
 
-/** How people are called, and in whose name. */
 export interface Policy {
   readonly rules: PhoneRules;
   readonly serviceName: string;
   readonly line: LineTerms & Pick<LineLimits, 'callsPerSecond'>;
 }
 
-/** What a decision depends on, beside the notification. */
 export interface About {
   readonly policy: Policy;
   readonly lines: Lines;
@@ -53,43 +68,43 @@ export interface About {
   readonly open: readonly OpenAttempt[];
 }
 
-/** What follows from an event: the same objects if nothing changed. What must be done is the difference: see `commandsOf`. */
+/** The state after an event: the same objects if nothing changed. `commandsOf` derives the commands from the difference. */
 export interface Decision {
   readonly case: NotificationCase;
   readonly lines: Lines;
-  /** The event names an attempt that is not known: its call belongs to another system. */
+  /** There is no attempt of this id: the call belongs to another system. */
   readonly isUnknown?: boolean | undefined;
-  /** The calls of the day are used up for a claim. */
+  /** A claim has failed because the calls of the day are used up. */
   readonly isOverDayLimit?: boolean | undefined;
 }
 
-/** Start and end of a message may be reported to two instances, whose clocks differ by so much. */
+/** The largest difference of the clocks of two instances, to which the line reports start and end of a message. */
 const CLOCKS_DIFFER_MS = 2_000;
+/** The newest acknowledgements are kept: their number has no bound, the size of a row has. */
+const MOST_ACKNOWLEDGED = 20;
 
-/** What the recipients of a notification are called by. */
 export const termsOf = ({ notification }: Pick<NotificationCase, 'notification'>, policy: Policy): ReachTerms => {
   const { rules, serviceName, line } = policy;
   const { id, alertType, confirm } = notification;
   const { unitMs, messageMs } = speakingTimes(serviceName, alertTypeOf(alertType), notification);
-  // A shorter deadline applies to waiting recipients too.
+  // If the setting became shorter, it applies to waiting recipients too.
   const deadlineAt = Math.min(notification.deadlineAt, deadlineOf(id, rules));
   return { ...rules, confirm, deadlineAt, line, messageMs, unitMs: unitMs + CLOCKS_DIFFER_MS };
 };
 
-/** The limits of the lines by the policy. */
 export const limitsOf = ({ rules: { callsAtOnce }, line: { callsPerSecond } }: Policy): LineLimits => ({
   callsAtOnce,
   callsPerSecond,
 });
 
-/** Whether a decision needs the open calls of all notifications: after a refusal, and after a decline that may be one. */
+/** Whether a decision needs the open calls of all notifications: after a refusal and after a decline, which may be a refusal. */
 export const needsOpenCalls = (event: CaseEvent): boolean => {
   if (event.kind !== 'call' || !('result' in event.event)) return false;
   const failure = event.event.result?.failure;
   return failure === 'capacity' || failure === 'declined';
 };
 
-/** All that follows from an event: the one decision about a notification. The caller commits it, and only then does what it asks for. */
+/** Decides about an event. The caller commits the decision, and carries out the commands only after that. */
 export const step = (known: NotificationCase, event: CaseEvent, about: About, now: number): Decision => {
   const { policy, lines } = about;
   switch (event.kind) {
@@ -112,10 +127,31 @@ export const step = (known: NotificationCase, event: CaseEvent, about: About, no
   }
 };
 
-const decided = (before: NotificationCase, after: NotificationCase, about: About, now: number): Decision => ({
-  case: after,
-  lines: after === before ? about.lines : linesAfter(about.lines, { before, after, open: about.open }, now),
-});
+/** A decision, with the shared state after it; the same object if it is the same. @param result of the event */
+const decided = (
+  before: NotificationCase,
+  after: NotificationCase,
+  { lines, open }: About,
+  now: number,
+  result: CallResult = {},
+): Decision => {
+  const { notification, recipients } = after;
+  const isUrgent = isUrgentNotification(notification);
+  const shared = recipients.reduce<Lines>((known, recipient, index) => {
+    const was = before.recipients[index];
+    if (was === undefined || recipient === was) return known;
+    const who = whoOf(notification.id, index);
+    // A request that placed no call is removed.
+    if (recipient.attempts.length < was.attempts.length) return afterNotMade(known, who, result, open, now);
+    return recipient.attempts.reduce<Lines>((next, attempt) => {
+      const earlier = attemptOf(was, attempt.id);
+      if (earlier === undefined || earlier === attempt) return next;
+      const others = open.filter(({ attemptId }) => attemptId !== attempt.id);
+      return afterMove(next, { was: earlier, is: attempt, who, isUrgent, others }, now);
+    }, known);
+  }, lines);
+  return { case: after, lines: shared };
+};
 
 const withOutbox = (known: NotificationCase, outbox: Outbox): NotificationCase =>
   outbox === known.outbox ? known : { ...known, outbox };
@@ -128,12 +164,9 @@ const afterCallEvent = (known: NotificationCase, one: EventOf<'call'>, about: Ab
   if (recipient === undefined || attemptOf(recipient, attemptId) === undefined) {
     return { case: known, lines: about.lines, isUnknown: true };
   }
-  const { next, notMade } = afterEvent(recipient, attemptId, event, termsOf(known, about.policy), now);
-  if (next === recipient) return { case: known, lines: about.lines };
-  const after = withRecipient(known, index, next, now);
-  const refused = notMade && { index, attempt: notMade };
-  const { open } = about;
-  return { case: after, lines: linesAfter(about.lines, { before: known, after, notMade: refused, open }, now) };
+  const next = afterEvent(recipient, attemptId, event, termsOf(known, about.policy), now);
+  const after = next === recipient ? known : withRecipient(known, index, next, now);
+  return decided(known, after, about, now, 'result' in event ? event.result : undefined);
 };
 
 const afterTurn = (
@@ -155,19 +188,18 @@ const afterTurn = (
 };
 
 /**
- * What the instance that committed a change must do now.
- * - `dial`: send the call request; `find`: ask the line whether it knows a call of the attempt;
- * - `speak`: speak what the attempt is to say; `wait for keys`: wait, then report `no key`;
+ * A command for the instance that committed a change.
+ * - `dial`: send the call request; `find`: search the line's list for a call of the attempt;
+ * - `speak`: speak the current speech; `wait for keys`: wait, then report `no key`;
  * - `hang up`: end all calls of the attempt.
  */
 export type Command = 'dial' | 'find' | 'speak' | 'wait for keys' | 'hang up';
 
-/** A command, and the attempt that it is about. */
 export interface CallCommand extends AttemptRef {
   readonly command: Command;
 }
 
-/** The commands of a change: the difference of the states is the list. @param before undefined: it is new */
+/** The commands of a change: the difference of its states. @param before undefined: the notification is new */
 export const commandsOf = (
   before: NotificationCase | undefined,
   after: NotificationCase,
@@ -195,7 +227,7 @@ const commandOf = (was: Attempt | undefined, is: Attempt, { speaksByItself }: Li
       const talk = was?.state === 'speaking' ? was.talk : undefined;
       const isNewSpeech =
         talk?.speech.number !== is.talk.speech.number || talk.speech.askedAt !== is.talk.speech.askedAt;
-      // A message that storage did not know of is being spoken already.
+      // Without storage, an instance has started to speak already.
       if (isNewSpeech && is.talk.speech.acceptedAt === undefined) return 'speak';
       return is.talk.quietSince !== undefined && talk?.quietSince === undefined ? 'wait for keys' : undefined;
     }
@@ -204,10 +236,145 @@ const commandOf = (was: Attempt | undefined, is: Attempt, { speaksByItself }: Li
         ? 'hang up'
         : undefined;
     case 'over':
-      // Another call of the same request has been found.
+      // A second call of the same request has appeared.
       return was !== undefined && !isLive(was) && was.callIds.length < is.callIds.length ? 'hang up' : undefined;
     case 'ringing':
     case 'unexplained':
       return undefined;
   }
+};
+
+/** A notification with the outcomes of a change in its outbox. */
+export const withNews = (
+  before: NotificationCase | undefined,
+  after: NotificationCase,
+  destinations: readonly Destination[],
+  now: number,
+): NotificationCase => {
+  const news = newsOf(before, after, now);
+  if (news.length === 0) return after;
+  const lists = destinations.map((to) => {
+    const { entries = [], tryAt = 0 } = after.outbox[to] ?? {};
+    return [to, { entries: bounded([...entries, ...news]), tryAt }] as const;
+  });
+  return { ...after, outbox: { ...after.outbox, ...Object.fromEntries(lists) } };
+};
+
+const bounded = (entries: readonly OutboxEntry[]): readonly OutboxEntry[] => {
+  const dropped = new Set(entries.filter(({ kind }) => kind === 'acknowledged').slice(0, -MOST_ACKNOWLEDGED));
+  return entries.filter((entry) => !dropped.has(entry));
+};
+
+const newsOf = (
+  before: NotificationCase | undefined,
+  { notification, recipients }: NotificationCase,
+  now: number,
+): readonly OutboxEntry[] => {
+  const { stoppedAt, completedAt, acknowledged: handled } = notification;
+  const was = before?.notification;
+  return [
+    ...recipients.flatMap((recipient, index): readonly OutboxEntry[] =>
+      isFinal(recipient) && recipient.state !== before?.recipients[index]?.state
+        ? [{ kind: 'recipient', at: now, index, status: recipient.state }]
+        : [],
+    ),
+    ...(handled !== undefined && handled.times !== was?.acknowledged?.times
+      ? [{ kind: 'acknowledged', at: now, times: handled.times, by: handled.by } as const]
+      : []),
+    // If a stop completes the notification, only the completion is published.
+    ...(stoppedAt !== was?.stoppedAt && completedAt === undefined ? [{ kind: 'stopped', at: now } as const] : []),
+    ...(completedAt !== was?.completedAt ? [{ kind: 'completed', at: now } as const] : []),
+  ];
+};
+
+export const linesSchema = z.object({
+  queue: queueStateSchema,
+  /** The calls of the UTC day. */
+  day: z.object({ day: z.string(), calls: z.int() }).optional(),
+  check: providerCheckSchema.optional(),
+});
+
+/** The state that all instances share: the lines, the calls of the day, and the last check of the provider. */
+export type Lines = Readonly<z.output<typeof linesSchema>>;
+
+export interface QueuedRecipient extends Queued {
+  readonly notificationId: NotificationId;
+  readonly index: number;
+}
+
+export type OpenAttempt = OpenCall & AttemptRef;
+
+/** Identifies a recipient among all notifications. */
+export const whoOf = (id: NotificationId, index: number): string => `${id}/${index}`;
+
+export const queueOf = ({ notification, recipients }: NotificationCase): readonly QueuedRecipient[] =>
+  recipients.flatMap((recipient, index) => {
+    if (recipient.state !== 'waiting') return [];
+    const { number, dueAt, queuedAt } = recipient;
+    const isUrgent = isUrgentNotification(notification);
+    const { id: notificationId } = notification;
+    const who = whoOf(notificationId, index);
+    return [{ who, notificationId, index, number, isUrgent, position: index, queuedAt, dueAt }];
+  });
+
+export const openCallsOf = (
+  { notification, recipients }: NotificationCase,
+  terms: ReachTerms,
+): readonly OpenAttempt[] =>
+  recipients.flatMap(({ number, attempts }, index) =>
+    attempts.filter(isLive).map((attempt) => ({
+      who: whoOf(notification.id, index),
+      notificationId: notification.id,
+      index,
+      attemptId: attempt.id,
+      number,
+      isUrgent: isUrgentNotification(notification),
+      claimedAt: attempt.claimedAt,
+      acceptedAt: acceptedAtOf(attempt),
+      answeredAt: talkOf(attempt)?.answeredAt,
+      isEnding: attempt.state === 'hanging_up',
+      heldUntil: heldUntil(attempt, terms),
+    })),
+  );
+
+const afterNotMade = (
+  lines: Lines,
+  who: string,
+  { failure, reason, waitMs }: CallResult,
+  open: readonly OpenAttempt[],
+  now: number,
+): Lines => {
+  const day = lines.day && counted(lines.day, -1, now);
+  if (failure === 'set_up') return { ...lines, day, queue: afterFault(lines.queue, reason, now) };
+  const others = open.filter((call) => call.who !== who);
+  return {
+    ...lines,
+    day,
+    queue: afterRefusal(lines.queue, { who, isSure: failure === 'capacity', waitMs }, others, now),
+  };
+};
+
+interface Move {
+  readonly was: Attempt;
+  readonly is: Attempt;
+  readonly who: string;
+  readonly isUrgent: boolean;
+  readonly others: readonly OpenAttempt[];
+}
+
+const afterMove = (lines: Lines, { was, is, who, isUrgent, others }: Move, now: number): Lines => {
+  const acceptedAt = acceptedAtOf(is);
+  if (acceptedAt === undefined) return lines;
+  const accepted = acceptedAtOf(was) === undefined ? withAccepted(lines, now) : lines;
+  if (!isLive(was) || isLive(is)) return accepted;
+  const { claimedAt, openThen, endedAt } = is;
+  const queue = afterEnd(accepted.queue, { isUrgent, claimedAt, acceptedAt, answeredAt: talkOf(is)?.answeredAt }, now);
+  const isQuick = is.outcome === 'declined' && isQuickDecline({ acceptedAt, endedAt, openThen });
+  return { ...accepted, queue: isQuick ? afterQuickDecline(queue, who, others, now) : queue };
+};
+
+const withAccepted = (lines: Lines, now: number): Lines => {
+  const queue = afterAccepted(lines.queue);
+  const check = afterAcceptedCall(lines.check, now);
+  return queue === lines.queue && check === lines.check ? lines : { ...lines, queue, check };
 };

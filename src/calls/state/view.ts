@@ -5,18 +5,14 @@ import { type Attempt, isLive, talkOf } from './attempt.ts';
 import { confirmedBy, hasWorsened, type Notification, type NotificationCase, reachedOf } from './notification.ts';
 import { answerOf, FINAL_STATES, isFinal, type Recipient } from './recipient.ts';
 
-// A notification as `GET` answers it and as events tell it: the names of the JSON, times as ISO 8601 in UTC, numbers masked.
+// A notification as `GET` and events show it: the names of the JSON, times as ISO 8601 in UTC, numbers masked.
 
-/** What a recipient's state is to those who ask. */
 export const RECIPIENT_STATUSES = ['waiting', 'ringing', 'speaking', ...FINAL_STATES] as const;
 
-/** A notification as it stands. What is not known is undefined. */
 export type NotificationBody = ReturnType<typeof bodyOf>;
 
-/** A recipient as it stands. */
 export type RecipientBody = NotificationBody['recipients'][number];
 
-/** A time in milliseconds since 1970 → ISO 8601. */
 export const isoTime = (at: number): string => new Date(at).toISOString();
 
 const optionalTime = (at: number | undefined): string | undefined => (at === undefined ? undefined : isoTime(at));
@@ -26,7 +22,7 @@ const earliest = (times: readonly (number | undefined)[]): string | undefined =>
   return known.length === 0 ? undefined : isoTime(Math.min(...known));
 };
 
-/** A notification for those who ask. @param why the reasons of recipients that could be dialed now, by index, as far as they are known */
+/** A notification in answers and events. @param why the known reasons of recipients that wait for a line, by index */
 export const bodyOf = (known: NotificationCase, now: number, why: ReadonlyMap<number, WaitingCode> = new Map()) => {
   const { notification, recipients } = known;
   const { stoppedAt, waveMs, acknowledged, confirmationsNeeded = DEFAULT_CONFIRMATIONS_NEEDED } = notification;
@@ -71,12 +67,12 @@ const recipientBody = (recipient: Recipient, notification: Notification, now: nu
   };
 };
 
-/** Of a call request without an answer nothing can be told. */
+/** A call request without an answer is not shown. */
 const isTold = (attempt: Attempt): boolean => attempt.callIds.length > 0 || attempt.state === 'over';
 
 const NOT_WAITING = { code: undefined, reason: undefined, since: undefined };
 
-/** Of a later wave, the time when it is opened if nobody confirms. */
+/** For a later wave: when it begins without confirmations. */
 const nextAttemptAt = (recipient: Recipient, { nextWaveAt, waveMs = 0, wave }: Notification): number | undefined => {
   if (recipient.state === 'waiting') return recipient.dueAt;
   if (recipient.state !== 'later' || nextWaveAt === undefined) return undefined;
@@ -104,7 +100,7 @@ const WORDS: Readonly<Record<WaitingCode, string>> = {
   day_limit: CALLS_USED_UP,
 };
 
-/** Why a recipient waits, and since when. The reason is that of its own last call, if there was one. */
+/** Why a recipient waits, and since when. The reason of its own last call comes first. */
 const waitingBody = (recipient: Recipient, { createdAt }: Notification, now: number, why: WaitingCode | undefined) => {
   const last = recipient.attempts.at(-1);
   if (recipient.state !== 'waiting') {

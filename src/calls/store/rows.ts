@@ -1,25 +1,32 @@
 import * as z from 'zod';
 import { isNotificationId, type NotificationId, notificationIdPrefix, notificationIdSchema } from '../model/ids.ts';
-import { type Lines, linesSchema } from '../state/lines.ts';
-import { isShort, isUnderWay, type NotificationCase, notificationSchema } from '../state/notification.ts';
-import { isEmpty, outboxSchema } from '../state/outbox.ts';
+import {
+  isEmpty,
+  isShort,
+  isUnderWay,
+  type NotificationCase,
+  notificationSchema,
+  outboxSchema,
+} from '../state/notification.ts';
 import { recipientSchema } from '../state/recipient.ts';
+import { type Lines, linesSchema } from '../state/step.ts';
 import { DamagedRow } from '../../storage/errors.ts';
 import type { KeyRange, NewProperties, StoredRow } from '../../storage/row.ts';
 
-/** The format of the rows that this version writes. A later version raises it if this one would misread what it writes. */
+/** The format of the rows that this version writes. A later version raises it if this version would misread its rows. */
 export const CALLS_FORMAT = 3;
 
-/** The marks that queries filter by: texts, `yes` or `no`. */
+/**
+ * The marks that queries filter by, `yes` or `no`. `live`: a recipient is not final, or a call is open. `told`: all outcomes are published.
+ * `short`: it has reached too few.
+ */
 export type Mark = 'live' | 'told' | 'short';
 
 const about = 'about';
 const outbox = 'outbox';
 
-/** The property of a recipient. @example recipientProperty(3) // 'r03' */
 const recipientProperty = (index: number): string => `r${String(index).padStart(2, '0')}`;
 
-/** The marks of a notification: whether anything can still happen, whether all is told, and whether it has reached too few. */
 const marksOf = (known: NotificationCase): Readonly<Record<Mark, string>> => ({
   live: isUnderWay(known) ? 'yes' : 'no',
   told: isEmpty(known.outbox) ? 'yes' : 'no',
@@ -27,10 +34,10 @@ const marksOf = (known: NotificationCase): Readonly<Record<Mark, string>> => ({
 });
 
 /**
- * The properties of a notification's row that differ from what is stored: one JSON text for the notification and one for each recipient.
+ * The changed properties of a notification's row: one JSON text for the notification, and one for each recipient.
  *
- * @param before undefined: nothing is stored
- * @param commit names this write, so that an instance whose answer was lost knows its own
+ * @param before undefined: it is new
+ * @param commit names this write, so that an instance recognizes its own write after a lost answer
  */
 export const changedProperties = (
   before: NotificationCase | undefined,
@@ -49,7 +56,6 @@ export const changedProperties = (
   commit,
 });
 
-/** A stored notification. @throws {DamagedRow} */
 export const parseCase = (row: StoredRow, id: NotificationId): NotificationCase & { readonly commit: string } => {
   const count = valueOf(row, 'recipients', z.int().min(0).max(99), row.properties['recipients']);
   const notification = jsonOf(row, about, notificationSchema);
@@ -62,21 +68,19 @@ export const parseCase = (row: StoredRow, id: NotificationId): NotificationCase 
   };
 };
 
-/** The properties of the row of the lines. Its mark lets the query that reads what is live find it. */
+/** The properties of the shared row. Its mark includes it in the query for live notifications. */
 export const linesProperties = (lines: Lines): NewProperties => ({ lines: JSON.stringify(lines), live: 'yes' });
 
-/** What all instances share. @throws {DamagedRow} */
 export const parseLines = (row: StoredRow): Lines => jsonOf(row, 'lines', linesSchema);
 
 const keySchema = z.object({ notificationId: notificationIdSchema, fingerprint: z.string(), createdAt: z.number() });
 
-/** What an `Idempotency-Key` was used for, and when, in milliseconds since 1970. */
+/** The request of an `Idempotency-Key`, and its time in milliseconds since 1970. */
 export type IdempotencyRow = z.output<typeof keySchema>;
 
-/** What an `Idempotency-Key` was used for. @throws {DamagedRow} */
+/** @throws {DamagedRow} */
 export const parseKey = (row: StoredRow): IdempotencyRow => jsonOf(row, 'use', keySchema);
 
-/** The properties of the row of an `Idempotency-Key`. */
 export const keyProperties = (use: IdempotencyRow): NewProperties => ({ use: JSON.stringify(use) });
 
 const jsonOf = <Schema extends z.ZodType>(row: StoredRow, property: string, schema: Schema): z.output<Schema> => {
@@ -102,45 +106,40 @@ const valueOf = <Schema extends z.ZodType>(
   throw new DamagedRow(partitionKey, rowKey, `wrong: ${wrong}`);
 };
 
-/**
- * The partition of everything about calls: one, so that what belongs together changes in one transaction. A partition takes about 2,000
- * rows a second; `CALLS_PER_DAY` keeps this one far below.
- */
+/** The one partition of calls, because a transaction needs one. It takes about 2,000 rows a second; `CALLS_PER_DAY` stays far below. */
 export const CALLS = 'notifications';
 
 const START = 'notification|';
 /** After the last id, which is hexadecimal. */
 const END = `${START}g`;
 
-/** What all instances share beside the notifications. It sorts before all of them, so one query reads both. */
+/** The row of the state that all instances share. It sorts before all notifications: a single query reads both. */
 export const LINES_KEY = `${START}!line`;
 
-/** The row key of a notification. */
 export const notificationKey = (id: NotificationId): string => `${START}${id}`;
 
-/** The row key of an `Idempotency-Key`, hashed: not all of its characters may stand in a row key. */
+/** The key is hashed because a row key does not allow all of its characters. */
 export const idempotencyRowKey = (keyHash: string): string => `key|${keyHash}`;
 
-/** The id of a notification's row key; undefined if it is none. */
 export const idOf = (rowKey: string): NotificationId | undefined => {
   const id = rowKey.slice(START.length);
   return rowKey.startsWith(START) && isNotificationId(id) ? id : undefined;
 };
 
-/** An id is made before its row, and a request may take some seconds to be stored. */
+/** An id is some seconds older than its row. */
 const ID_IS_EARLIER_MS = 60_000;
 
 const upTo = (at: number): string => `${START}${notificationIdPrefix(Math.max(0, at - ID_IS_EARLIER_MS))}~`;
 
-/** The lines, and the notifications that were created since a time in milliseconds since 1970; undefined: all. */
+/** The shared row, and the notifications that were created since a time in milliseconds since 1970; undefined: all. */
 export const linesAndNotifications = (since: number | undefined): KeyRange => ({
   from: LINES_KEY,
   before: since === undefined ? END : upTo(since),
 });
 
-/** Which notifications, in milliseconds since 1970. */
+/** The filter of a list. Times are in milliseconds since 1970. */
 export interface NotificationsQuery {
-  /** Those after this one, of which the newest come first. */
+  /** The last notification of the page before. */
   readonly after?: NotificationId | undefined;
   /** Created then or later, or a little earlier. */
   readonly since?: number | undefined;
@@ -148,7 +147,6 @@ export interface NotificationsQuery {
   readonly until?: number | undefined;
 }
 
-/** Notifications, the newest first. */
 export const notificationsIn = ({ after, since, until }: NotificationsQuery): KeyRange => ({
   from:
     after !== undefined
@@ -157,7 +155,6 @@ export const notificationsIn = ({ after, since, until }: NotificationsQuery): Ke
   before: since === undefined ? END : upTo(since),
 });
 
-/** The notifications that were created before a time in milliseconds since 1970. */
 export const notificationsBefore = (at: number): KeyRange => ({
   from: `${START}${notificationIdPrefix(at)}~`,
   before: END,

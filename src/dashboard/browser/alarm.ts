@@ -50,7 +50,6 @@ export class Alarm {
     }
   }
 
-  /** Three short tones. */
   #beep(): void {
     const sound = this.#sound;
     if (sound?.state !== 'running') return;

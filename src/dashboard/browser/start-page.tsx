@@ -28,11 +28,7 @@ const firstView = (): ReadView => {
   return { view: { ...view, clock: 'utc' }, problems };
 };
 
-/**
- * Starts the page: answers and the reader's actions change the state, and each state is drawn.
- *
- * @returns a function that ends the page: it asks and draws nothing more
- */
+/** Answers and actions change the state, and the page draws each state. @returns a function that ends the page */
 export const startPage = (root: Element): (() => void) => {
   const { view: shownFirst, problems } = firstView();
   const ended = new AbortController();
@@ -56,7 +52,7 @@ export const startPage = (root: Element): (() => void) => {
     const attention = attentionOf(state, freshest, silence);
     const { view, times } = state;
     const title = [view.cameraId, spanTitle(view.span, now, times), 'Camera activity'];
-    showInTab(tabSignOf(attention, status), title.filter((part) => part !== undefined).join(' · '));
+    showInTab(tabSignOf(attention, status), attention.redCount, title.filter((part) => part !== undefined).join(' · '));
     alarm.tell(alarmReasons(attention, status));
     const sound = { isOn: alarm.isOn, isDecided: alarm.isDecided, isReady: alarm.isReady };
     const cameraIds = cameraIdsOf(state);
@@ -85,7 +81,7 @@ export const startPage = (root: Element): (() => void) => {
     draw();
   };
 
-  const polling = new Polling({ base: apiBase(location.pathname), clock }, { state: () => state, change });
+  const polling = new Polling({ base: apiBase(location.pathname), clock }, () => state, change);
 
   const turnTo = ({ view, problems: addressProblems }: ReadView): void => {
     const times = view.clock === state.view.clock ? state.times : new Times(view.clock);

@@ -10,9 +10,8 @@ const MARKS: Readonly<Record<TabSign['icon'], string>> = {
 };
 
 /** Sets the icon and the title of the tab. The title starts with the count of red alerts. */
-export const showInTab = ({ icon, words }: TabSign, title: string): void => {
-  const [count, ...rest] = words[0]?.startsWith('(') ? words : ['', ...words];
-  const text = `${count === '' ? '' : `${count} `}${[...rest, title].join(' · ')}`;
+export const showInTab = ({ icon, words }: TabSign, redCount: number, title: string): void => {
+  const text = `${redCount === 0 ? '' : `(${redCount}) `}${[...words, title].join(' · ')}`;
   if (document.title !== text) document.title = text;
   const link = document.querySelector<HTMLLinkElement>('link[rel=icon]');
   if (link === null || (link.dataset['shown'] ?? 'calm') === icon) return;

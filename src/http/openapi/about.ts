@@ -1,7 +1,6 @@
 import { VERSION } from '../../version.ts';
 import type { ZodOpenApiObject, ZodOpenApiSecuritySchemeObject } from 'zod-openapi';
 
-/** What the description says of the API as a whole. */
 export const ABOUT = {
   openapi: '3.1.1',
   info: {
@@ -31,7 +30,6 @@ export const ABOUT = {
   ],
 } satisfies Omit<ZodOpenApiObject, 'paths'>;
 
-/** How callers authenticate. */
 export const SECURITY_SCHEMES = {
   functionKeyHeader: {
     type: 'apiKey',

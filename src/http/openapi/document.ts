@@ -41,7 +41,7 @@ export const apiDescription = (routes: () => readonly Route[]): Route => {
       },
     },
     handle: () => {
-      // Made, and compressed, when first asked for: most instances never are, and none should start later for it.
+      // Made and compressed at the first request: most instances get none, and it would delay the start.
       made ??= staticBody(JSON.stringify(describeApi(routes())));
       return { status: 200, staticBody: made };
     },
@@ -54,10 +54,7 @@ const staticBody = (text: string): StaticBody => ({
   gzipped: gzipSync(text, { level: constants.Z_BEST_COMPRESSION }),
 });
 
-/**
- * The description of the API, OpenAPI 3.1, made from the declarations that register the routes and check the requests. Takes some
- * milliseconds: call it once.
- */
+/** From the declarations that register the routes and check the requests. Takes some milliseconds: call it once. */
 const describeApi = (routes: readonly Route[]) =>
   createDocument(
     {
@@ -126,7 +123,7 @@ const describeParameters = (declared: Operation): Pick<ZodOpenApiOperationObject
 const withoutHidden = ({ shape }: z.ZodObject) =>
   z.object(Object.fromEntries(Object.entries(shape).filter(([, schema]) => !isHidden(schema))));
 
-const TABLE = 'The same as a table: `Accept: text/csv`, or this path with `.csv`.';
+const TABLE = 'As a table: `Accept: text/csv`, or this path with `.csv`.';
 
 /** Answered by the Functions host, before any code of this service runs. */
 const KEY_REFUSED = { description: 'The function key is missing or wrong. Empty: the Functions host answers this.' };

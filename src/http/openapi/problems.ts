@@ -9,11 +9,11 @@ import type { Operation, Route } from '../route/route.ts';
 /** The problems that follow from the rest of a declaration. */
 const derivedCodes = (
   { path, query, headers, body }: Operation,
-  { methods, allowed }: Pick<Route, 'methods' | 'allowed'>,
+  { GET, POST }: Pick<Route, 'GET' | 'POST'>,
 ): readonly ProblemCode[] => [
   ...(query !== 'any' || headers !== undefined ? (['invalid_request'] as const) : []),
   ...(path === undefined ? [] : (['not_found'] as const)),
-  ...(methods.length > allowed.length ? (['method_not_allowed'] as const) : []),
+  ...((GET ?? POST) === undefined ? [] : (['method_not_allowed'] as const)),
   ...(body === undefined
     ? []
     : (['empty_body', 'not_gzip', 'not_utf8', 'length_required', 'body_too_large', 'unsupported_encoding'] as const)),

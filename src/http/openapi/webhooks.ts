@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import type { ZodOpenApiObject } from 'zod-openapi';
 
-import { ALERT_TYPE_NAMES } from '../../calls/model/alert-types.ts';
 import { MASKED_NUMBER_PATTERN } from '../../calls/model/phone-number.ts';
 import { FINAL_STATES } from '../../calls/state/recipient.ts';
 import { NOTIFICATION_EXAMPLE, notificationAnswer } from '../notification-answer.ts';
@@ -21,19 +20,10 @@ const event = <Data extends z.ZodType>(type: string, id: string, data: Data) =>
     })
     .meta({ id });
 
-/**
- * What the service posts by itself, as the description has it: to `OUTCOME_WEBHOOK_URL`, and to an Event Grid topic. Made at the first request
- * for the description, so that it does not delay the start.
- */
+/** The events that the service posts to `OUTCOME_WEBHOOK_URL` and to an Event Grid topic. Made at the first request, to start sooner. */
 export const describeWebhooks = (): NonNullable<ZodOpenApiObject['webhooks']> => {
-  const about = {
-    notification_id: z.string(),
-    alert_type: z.enum(ALERT_TYPE_NAMES),
-    reference: z.string().optional(),
-    details: z.string().optional(),
-    reached: z.int().min(0).describe('How many were reached when this was sent.'),
-    confirmations_needed: z.int().min(1).optional().describe('How many have to confirm; left out without waves.'),
-  };
+  const { notification_id, alert_type, reference, details, reached, confirmations_needed } = notificationAnswer.shape;
+  const about = { notification_id, alert_type, reference, details, reached, confirmations_needed };
 
   const OUTCOME = z
     .xor([

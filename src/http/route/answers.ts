@@ -47,6 +47,9 @@ export interface StaticBody {
   readonly gzipped: Uint8Array;
 }
 
+/** A count in an answer. */
+export const count = z.int().min(0);
+
 /** A header of answers, described once under its name. */
 export const answerHeader = <Schema extends z.ZodType>(id: string, schema: Schema, description: string): Schema =>
   schema.meta({ header: { id, description } });

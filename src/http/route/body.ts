@@ -24,7 +24,6 @@ export interface RequestBody<Value> {
   readonly parse: (json: unknown, headers: BodyHeaders) => Value;
 }
 
-/** The headers of a request with a body. */
 export type BodyHeaders = Pick<HttpRequest['headers'], 'get'>;
 
 /** The schema of a body, and examples by name. */
@@ -33,7 +32,6 @@ export interface DescribedContent {
   readonly examples: Readonly<Record<string, unknown>>;
 }
 
-/** What {@link jsonBody} needs in addition to the schema. */
 export interface JsonBodyOptions {
   /** The most it may have, in bytes. */
   readonly maxBytes: number;
@@ -69,8 +67,8 @@ export const jsonBody = <Schema extends z.ZodType>(
 /** An element of an array by its index, a member of it by index and field, anything else by its field. */
 const bodyError = ({ code, path, detail }: Fault, index: number | undefined): ProblemError => ({
   code,
-  ...(index !== undefined && { index }),
-  ...((index === undefined || typeof path.at(-1) === 'string') && { field: fieldOf(path) || 'body' }),
+  index,
+  field: index === undefined || typeof path.at(-1) === 'string' ? fieldOf(path) || 'body' : undefined,
   pointer: pointerOf(path),
   detail,
 });

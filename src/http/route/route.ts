@@ -123,8 +123,6 @@ export interface RouteDeclaration extends Readonly<Partial<Record<Method, Operat
 export interface Route extends RouteDeclaration {
   /** What it is registered for: also the methods that it refuses, for the host alone answers an empty 404. */
   readonly methods: HttpMethod[];
-  /** The methods that do something. */
-  readonly allowed: readonly string[];
   readonly handler: HttpHandler;
 }
 
@@ -137,12 +135,7 @@ const REFUSED: readonly HttpMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', '
 /** Declares a route. `HEAD` answers what `GET` does, without the body; `OPTIONS` says which methods there are. */
 export const route = (declared: RouteDeclaration): Route => {
   const { optionsAreElsewhere = false } = declared;
-  const allowed = [
-    ...(declared.GET === undefined ? [] : ['GET', 'HEAD']),
-    ...(declared.POST === undefined ? [] : ['POST']),
-    'OPTIONS',
-  ];
-  const allow = allowed.join(', ');
+  const allow = [declared.GET && 'GET, HEAD', declared.POST && 'POST', 'OPTIONS'].filter(Boolean).join(', ');
   const handler = answeringErrors(async (request, context) => {
     const method = METHODS.find((name) => name === (request.method === 'HEAD' ? 'GET' : request.method));
     const operationHere = method && declared[method];
@@ -152,7 +145,6 @@ export const route = (declared: RouteDeclaration): Route => {
   });
   return {
     ...declared,
-    allowed,
     methods: [
       ...(declared.GET === undefined && declared.POST === undefined ? [] : REFUSED),
       ...(optionsAreElsewhere ? [] : ['OPTIONS' as const]),
@@ -203,7 +195,7 @@ const respond = async (
   });
   const mediaType = answers[reply.status]?.mediaType;
   const contentType = mediaType?.startsWith('text/') === true ? `${mediaType}; charset=utf-8` : mediaType;
-  if (conditional !== undefined && reply.status === 200) {
+  if (conditional !== undefined) {
     const jsonBody = unlistedBody ?? reply.jsonBody;
     return conditionalAnswer({ ...reply, jsonBody }, request, contentType, conditional === 'public');
   }

@@ -26,7 +26,7 @@ export const withTable = (whole: Route): readonly [Route, Route] => {
       summary: `${json.summary}, as a table`,
       answers: {
         200: {
-          description: `${description} One row for each; the first line has the names of the columns.`,
+          description: `${description} A row for each; the first line names the columns.`,
           mediaType: 'text/csv',
           schema: TABLE,
         },

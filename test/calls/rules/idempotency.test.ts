@@ -3,18 +3,15 @@ import { expect, it } from 'vitest';
 import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
 import type { NotificationRequest } from '../../../src/calls/model/notification-request.ts';
 import { KEY_HOLDS_MS, keyUse } from '../../../src/calls/rules/idempotency.ts';
-import { callees } from '../new-case.ts';
+import { callees, must } from '../new-case.ts';
 
 const [one, two, three] = callees(3);
-if (one === undefined || two === undefined || three === undefined) throw new Error('malformed');
-const alertType = alertTypeOf('ConfirmedFire');
-const PLAIN: NotificationRequest = { alertType, waves: [[one, two]] };
+const PLAIN: NotificationRequest = { alertType: alertTypeOf('ConfirmedFire'), waves: [[must(one), must(two)]] };
 const WAVES: NotificationRequest = {
-  alertType,
-  waves: [[one], [two, three]],
-  reference: 'ridge-04',
+  ...PLAIN,
+  waves: [[must(one)], [must(two), must(three)]],
   confirm: true,
-  waveMs: 120_000,
+  waveMs: 9,
 };
 
 const fingerprint = (request: NotificationRequest, key = 'k-1'): string => keyUse(key, request).fingerprint;
@@ -23,16 +20,14 @@ it('each thing that a request asks for makes it another request', () => {
   const requests: readonly NotificationRequest[] = [
     PLAIN,
     { ...PLAIN, alertType: alertTypeOf('Custom') },
-    { ...PLAIN, waves: [[two, one]] },
-    { ...PLAIN, waves: [[{ ...one, name: 'Ana' }, two]] },
+    { ...PLAIN, waves: [[must(two), must(one)]] },
+    { ...PLAIN, waves: [[{ ...must(one), name: 'Ana' }, must(two)]] },
     { ...PLAIN, confirm: true },
-    { ...PLAIN, details: 'Antelope Ridge' },
     WAVES,
     { ...WAVES, waveMs: 60_000 },
     { ...WAVES, reference: '2' },
     { ...WAVES, details: '2' },
     { ...WAVES, confirmationsNeeded: 2 },
-    { ...WAVES, details: '2', confirmationsNeeded: 2 },
   ];
   expect(new Set(requests.map((request) => fingerprint(request))).size).toBe(requests.length);
 });

@@ -16,11 +16,9 @@ import {
   type QueueState,
   waitsFor,
 } from '../../../src/calls/rules/queue.ts';
+import { HOUR, START as NOW } from '../new-case.ts';
 
-const NOW = Date.parse('2026-11-21T08:00:00Z');
 const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const ABC = ['a', 'b', 'c'];
 
 const fire = (who: string, more: Partial<Queued> = {}): Queued => ({
   who,
@@ -45,105 +43,80 @@ const open = (who: string, more: Partial<OpenCall> = {}): OpenCall => ({
   ...more,
 });
 const other = (who: string, more: Partial<OpenCall> = {}): OpenCall => open(who, { isUrgent: false, ...more });
+const ended = (agoMs: number, isUrgent: boolean): QueueState => ({ ended: [{ at: NOW - agoMs, isUrgent }] });
+const X = [open('x')];
 
-/** What is decided, with `callsAtOnce` lines: `dial a`, `wait`, or `wait 1500` ms. */
-const said = (
-  queue: readonly Queued[],
-  calls: readonly OpenCall[] = [],
-  line: QueueState = {},
-  callsAtOnce = 2,
-): string => {
+type Case = readonly [what: string, Queued[], OpenCall[], QueueState, callsAtOnce: number, expected: string];
+
+/** The decision: `dial a`, `wait`, or `wait 1500` ms. */
+const said = (queue: readonly Queued[], calls: readonly OpenCall[], line: QueueState, callsAtOnce = 2): string => {
   const decided = next(queue, calls, line, { callsAtOnce }, NOW);
   if (decided.kind === 'dial') return `dial ${decided.who.who}`;
   return decided.until === undefined ? 'wait' : `wait ${decided.until - NOW}`;
 };
 
-describe('open calls', () => {
-  it('are as many as CALLS_AT_ONCE allows', () => {
-    expect(said([fire('c')], [open('a')])).toBe('dial c');
-    expect(said([fire('c')], [open('a'), open('b', { heldUntil: NOW + 7_000 })])).toBe('wait 7000');
-    expect(said([fire('c')], [], {}, 1)).toBe('dial c');
-    expect(said([fire('c')], [open('a')], {}, 1)).toBe('wait 60000');
-  });
-
-  it('about other alerts leave one line free, if there are two or more', () => {
-    expect(said([anomaly('c')], [other('a')])).toBe('wait 60000');
-    expect(said([anomaly('c'), fire('f')], [other('a')])).toBe('dial f');
-    expect(said([anomaly('c')], [open('a')])).toBe('dial c');
-    expect(said([anomaly('c')], [], {}, 1)).toBe('dial c');
-    expect(said([anomaly('c')], [other('a')], {}, 3)).toBe('dial c');
-    expect(said([anomaly('c')], [other('a'), other('b')], {}, 3)).toBe('wait 60000');
-  });
-
-  it('hold their line until nothing more can be heard of them', () => {
-    expect(said([fire('c')], [open('a', { heldUntil: NOW + 1 })], {}, 1)).toBe('wait 1');
-    expect(said([fire('c')], [open('a', { heldUntil: NOW })], {}, 1)).toBe('dial c');
-  });
-
-  it('count for 1.5 s after their end, in the share of their kind', () => {
-    const ended = (agoMs: number, isUrgent: boolean): QueueState => ({ ended: [{ at: NOW - agoMs, isUrgent }] });
-    expect(said([fire('c')], [open('a')], ended(1_499, true))).toBe('wait 1');
-    expect(said([fire('c')], [open('a')], ended(1_500, true))).toBe('dial c');
-    expect(said([anomaly('c')], [], ended(1_499, false))).toBe('wait 1');
-    expect(said([anomaly('c')], [], ended(1_500, false))).toBe('dial c');
-    expect(said([anomaly('c')], [], ended(1, true))).toBe('dial c');
-    const call = { isUrgent: false, claimedAt: NOW - 9_000 };
-    const two = afterEnd(afterEnd({}, call, NOW - 1_500), { ...call, isUrgent: true }, NOW);
-    expect(two.ended).toEqual([{ at: NOW, isUrgent: true }]);
-    expect(afterEnd(afterEnd({}, call, NOW - 1_499), call, NOW).ended).toHaveLength(2);
-  });
+it.each<Case>([
+  ['a second call of two', [fire('c')], [open('a')], {}, 2, 'dial c'],
+  ['no third', [fire('c')], [open('a'), open('b', { heldUntil: NOW + 7_000 })], {}, 2, 'wait 7000'],
+  ['the only call', [anomaly('c')], [], {}, 1, 'dial c'],
+  ['no second call of one', [fire('c')], [open('a')], {}, 1, 'wait 60000'],
+  ['an anomaly leaves one line of two', [anomaly('c')], [other('a')], {}, 2, 'wait 60000'],
+  ['which a fire uses', [anomaly('c'), fire('f')], [other('a')], {}, 2, 'dial f'],
+  ['an anomaly beside a fire', [anomaly('c')], [open('a')], {}, 2, 'dial c'],
+  ['two anomalies on three lines', [anomaly('c')], [other('a')], {}, 3, 'dial c'],
+  ['not three', [anomaly('c')], [other('a'), other('b')], {}, 3, 'wait 60000'],
+  ['a call holds its line until then', [fire('c')], [open('a', { heldUntil: NOW + 1 })], {}, 1, 'wait 1'],
+  ['and not longer', [fire('c')], [open('a', { heldUntil: NOW })], {}, 1, 'dial c'],
+  ['an ended call counts', [fire('c')], [open('a')], ended(1_499, true), 2, 'wait 1'],
+  ['for 1.5 s', [fire('c')], [open('a')], ended(1_500, true), 2, 'dial c'],
+  ['also as an anomaly', [anomaly('c')], [], ended(1_499, false), 2, 'wait 1'],
+  ['for 1.5 s, too', [anomaly('c')], [], ended(1_500, false), 2, 'dial c'],
+  ['an ended fire is no anomaly', [anomaly('c')], [], ended(1, true), 2, 'dial c'],
+  ['urgent first', [anomaly('a', { queuedAt: 0 }), fire('f', { position: 9 })], [], {}, 2, 'dial f'],
+  ['the first of each', [fire('b', { position: 1, queuedAt: 0 }), fire('a')], [], {}, 2, 'dial a'],
+  ['then by waiting time', [fire('b'), fire('a', { queuedAt: NOW - 1_001 })], [], {}, 2, 'dial a'],
+  ['nobody before the time', [fire('a', { dueAt: NOW + 1 })], [], {}, 2, 'wait 1'],
+  ['from the very time on', [fire('a', { dueAt: NOW })], [], {}, 2, 'dial a'],
+  ['nobody at all', [], [], {}, 2, 'wait'],
+  ['a number in use blocks no other', [fire('a'), anomaly('b', { queuedAt: NOW })], [open('a')], {}, 2, 'dial b'],
+  ['a number in use', [fire('a')], [other('x', { number: '+a', heldUntil: NOW + 3_000 })], {}, 2, 'wait 3000'],
+  ['a number that was in use', [fire('a')], [other('x', { number: '+a', heldUntil: NOW })], {}, 2, 'dial a'],
+  ['one refused lets one pass', [fire('a'), fire('b', { position: 1 })], [], { refused: 'a' }, 2, 'dial b'],
+  ['of equal urgency', [fire('a'), anomaly('b')], [], { refused: 'a' }, 2, 'dial a'],
+  ['if there is one', [fire('a')], [], { refused: 'a' }, 2, 'dial a'],
+  ['and not two', [fire('b'), fire('a', { position: 1 })], [], { refused: 'a' }, 2, 'dial b'],
+  ['a lower number of calls', [fire('c')], [open('a')], { limit: { calls: 1, until: NOW + 1 } }, 2, 'wait 1'],
+])('%s', (_, queue, calls, line, callsAtOnce, expected) => {
+  expect(said(queue, calls, line, callsAtOnce)).toBe(expected);
 });
 
-describe('the order', () => {
-  it.each<[what: string, readonly Queued[], string]>([
-    ['an urgent one first', [anomaly('a', { queuedAt: 0 }), fire('f', { position: 9 })], 'dial f'],
-    ['one person of each before the second of any', [fire('b', { position: 1, queuedAt: 0 }), fire('a')], 'dial a'],
-    ['then who has waited longest', [fire('b'), fire('a', { queuedAt: NOW - 1_001 })], 'dial a'],
-    ['nobody before the time', [fire('a', { dueAt: NOW + 1 })], 'wait 1'],
-    ['from the very time on', [fire('a', { dueAt: NOW })], 'dial a'],
-    ['nobody at all', [], 'wait'],
-  ])('%s', (_, queue, expected) => {
-    expect(said(queue)).toBe(expected);
-  });
-
-  it('lets a number have one call at a time, and one who waits for a number blocks nobody', () => {
-    expect(said([fire('a'), anomaly('b', { queuedAt: NOW })], [open('a')])).toBe('dial b');
-    expect(said([fire('a')], [other('x', { number: '+a', heldUntil: NOW + 3_000 })])).toBe('wait 3000');
-    expect(said([fire('a')], [other('x', { number: '+a', heldUntil: NOW })])).toBe('dial a');
-  });
-
-  it('lets one other of equal urgency pass who was refused last', () => {
-    const line: QueueState = { refused: 'a' };
-    expect(said([fire('a'), fire('b', { position: 1 })], [], line)).toBe('dial b');
-    expect(said([fire('a'), anomaly('b')], [], line)).toBe('dial a');
-    expect(said([fire('a')], [], line)).toBe('dial a');
-    expect(said([fire('b'), fire('a', { position: 1 })], [], line)).toBe('dial b');
-    expect(afterClaim(line, { callsAtOnce: 2 }, NOW).refused).toBeUndefined();
-  });
+it('of ended calls those of the last 1.5 s are kept', () => {
+  const one = afterEnd({}, other('a'), NOW - 1_500);
+  expect(afterEnd(one, open('b'), NOW).ended).toEqual([{ at: NOW, isUrgent: true }]);
+  expect(afterEnd(one, open('b'), NOW - 1).ended).toHaveLength(2);
 });
+
+const refused = (line: QueueState, waitMs?: number) => afterRefusal(line, { who: 'a', isSure: true, waitMs }, [], NOW);
 
 describe('after a refusal', () => {
   it('all dialing pauses for 1, 2, 4, 8, then 15 s', () => {
     let line: QueueState = {};
-    const pauses = Array.from({ length: 6 }, () => {
-      line = afterRefusal(line, { who: 'a', isSure: true }, [], NOW);
-      return said([fire('b')], [], line);
-    });
-    expect(pauses).toEqual(['wait 1000', 'wait 2000', 'wait 4000', 'wait 8000', 'wait 15000', 'wait 15000']);
+    for (const seconds of [1, 2, 4, 8, 15, 15]) {
+      line = refused(line);
+      expect(said([fire('b')], [], line)).toBe(`wait ${seconds * 1_000}`);
+    }
     expect(line).toMatchObject({ refused: 'a', sureAt: NOW });
+    expect(afterClaim(line, { callsAtOnce: 2 }, NOW).refused).toBeUndefined();
   });
 
   it('dialing pauses for as long as the line asks, up to 60 s', () => {
-    const pauses = [500, 7_000, 60_000, HOUR].map((waitMs) =>
-      said([fire('b')], [], afterRefusal({}, { who: 'a', isSure: true, waitMs }, [], NOW)),
-    );
-    expect(pauses).toEqual(['wait 1000', 'wait 7000', 'wait 60000', 'wait 60000']);
+    const pauses = [500, 7_000, 60_000, HOUR].map((waitMs) => refused({}, waitMs).pauseUntil);
+    expect(pauses).toEqual([1_000, 7_000, 60_000, 60_000].map((ms) => NOW + ms));
   });
 
   it('the pause ends early when a call is accepted, or an accepted call ends', () => {
-    const line = afterRefusal({}, { who: 'a', isSure: true }, [], NOW);
-    expect(afterAccepted(line)).toMatchObject({ pauseUntil: undefined, refusals: undefined });
-    expect(afterEnd(line, open('x'), NOW)).toMatchObject({ pauseUntil: undefined, refusals: undefined });
+    for (const line of [afterAccepted(refused({})), afterEnd(refused({}), open('x'), NOW)])
+      expect(line).toMatchObject({ pauseUntil: undefined, refusals: undefined });
     const calm: QueueState = { sureAt: NOW };
     expect(afterAccepted(calm)).toBe(calm);
   });
@@ -157,38 +130,37 @@ it.each([
   expect(isQuickDecline({ acceptedAt: NOW - rangMs, endedAt: NOW, openThen })).toBe(isQuick);
 });
 
+const allowed = (calls: number, now: number) =>
+  callsAllowed({ limit: { calls, until: NOW + 1 } }, { callsAtOnce: 2 }, now);
+
 describe('three recipients in a row without a line show that there are fewer', () => {
-  /** Quick declines of these, while `calls` are open, so many milliseconds apart. */
-  const declined = (who: string, calls: readonly OpenCall[] = [open('x')], apartMs = 1_000): QueueState =>
-    who
-      .split('')
-      .reduce<QueueState>((line, one, index) => afterQuickDecline(line, one, calls, NOW + index * apartMs), {});
+  /** The limit after quick declines of these recipients, while `calls` are open. */
+  const declined = (who: string, calls: readonly OpenCall[] = X, apartMs = 1_000, line: QueueState = {}) =>
+    who.split('').reduce((before, one, index) => afterQuickDecline(before, one, calls, NOW + index * apartMs), line)
+      .limit;
 
-  it('as many as stay open, for ten minutes', () => {
-    expect(declined('ab').limit).toBeUndefined();
-    expect(declined('abc').limit).toEqual({ calls: 1, until: NOW + 2_000 + 10 * MINUTE });
-    expect(declined('abc', [open('x'), open('y')]).limit?.calls).toBe(2);
-    const line: QueueState = { limit: { calls: 1, until: NOW + 1 } };
-    const allowed = (now: number) => callsAllowed(line, { callsAtOnce: 2 }, now);
-    expect([allowed(NOW), allowed(NOW + 1)]).toEqual([1, 2]);
-    expect(said([fire('c')], [open('a')], line)).toBe('wait 1');
-    expect(callsAllowed({ limit: { calls: 5, until: NOW + 1 } }, { callsAtOnce: 2 }, NOW)).toBe(2);
+  it.each<[what: string, calls: number | undefined, ReturnType<typeof declined>]>([
+    ['not two', undefined, declined('ab')],
+    ['as many as stay open', 1, declined('abc')],
+    ['as two', 2, declined('abc', [open('x'), open('y')])],
+    ['not the same again', undefined, declined('abab')],
+    ['but another', 1, declined('ababc')],
+    ['60 s apart', 1, declined('abc', X, MINUTE)],
+    ['not more', undefined, declined('abc', X, MINUTE + 1)],
+    ['not if no call stays', undefined, declined('abc', [])],
+    ['nor one that was accepted', undefined, declined('abc', [open('x', { acceptedAt: undefined })])],
+    ['nor one that does not end', undefined, declined('abc', [open('x', { isEnding: true })])],
+    ['never more than before', 1, declined('abc', [...X, open('y')], 0, { limit: { calls: 1, until: NOW + 1 } })],
+    ['until its time is over', 2, declined('abc', [...X, open('y')], 0, { limit: { calls: 1, until: NOW } })],
+    ['not for an hour after a definite refusal', undefined, declined('abc', X, 0, { sureAt: NOW - HOUR + 1 })],
+    ['but then', 1, declined('abc', X, 0, { sureAt: NOW - HOUR })],
+  ])('%s', (_, calls, limit) => {
+    expect(limit?.calls).toBe(calls);
   });
 
-  it('of which none is counted twice', () => {
-    expect(declined('abab').limit).toBeUndefined();
-    expect(declined('ababc').limit?.calls).toBe(1);
-  });
-
-  it('not if they are more than 60 s apart', () => {
-    expect(declined('abc', [open('x')], MINUTE).limit).toBeDefined();
-    expect(declined('abc', [open('x')], MINUTE + 1).limit).toBeUndefined();
-  });
-
-  it('not if nobody was accepted and stays', () => {
-    expect(declined('abc', []).limit).toBeUndefined();
-    const leaving = [open('x', { acceptedAt: undefined }), open('y', { isEnding: true })];
-    expect(declined('abc', leaving).limit).toBeUndefined();
+  it('for ten minutes', () => {
+    expect(declined('abc', X, 0)).toEqual({ calls: 1, until: NOW + 10 * MINUTE });
+    expect([allowed(1, NOW), allowed(1, NOW + 1), allowed(5, NOW)]).toEqual([1, 2, 2]);
   });
 
   it.each<[what: string, isCleared: boolean, Partial<OpenCall>]>([
@@ -200,31 +172,20 @@ describe('three recipients in a row without a line show that there are fewer', (
   ])('after a later call %s: the row begins anew: %s', (_, isCleared, more) => {
     const later = open('z', { claimedAt: NOW + 1_001, ...more });
     const at = NOW + 10_000;
-    const after = afterEnd(declined('ab'), later, at);
+    const two = ['a', 'b'].reduce<QueueState>((line, who, s) => afterQuickDecline(line, who, X, NOW + s * 1_000), {});
+    const after = afterEnd(two, later, at);
     expect(after.suspects === undefined).toBe(isCleared);
-    expect(afterQuickDecline(after, 'c', [open('x')], at).limit === undefined).toBe(isCleared);
     // It need not have ended.
-    expect(afterQuickDecline(declined('ab'), 'c', [open('x'), later], at).limit === undefined).toBe(isCleared);
+    for (const third of [afterQuickDecline(after, 'c', X, at), afterQuickDecline(two, 'c', [...X, later], at)])
+      expect(third.limit === undefined).toBe(isCleared);
   });
 
-  it('a lower number is never raised before its time', () => {
-    const after = (until: number) =>
-      ABC.reduce<QueueState>((line, who) => afterQuickDecline(line, who, [open('x'), open('y')], NOW), {
-        limit: { calls: 1, until },
-      });
-    expect([after(NOW + 1), after(NOW)].map(({ limit }) => limit?.calls)).toEqual([1, 2]);
-  });
-
-  it('definite refusals count as well; for an hour after one, quick declines do not', () => {
-    const refused = (isSure: boolean) =>
-      ABC.reduce<QueueState>((line, who) => afterRefusal(line, { who, isSure }, [open('x')], NOW), {});
-    expect(refused(true).limit).toEqual({ calls: 1, until: NOW + 10 * MINUTE });
-    expect(refused(false)).toMatchObject({ pauseUntil: NOW + 4_000 });
-    expect(refused(false)).not.toHaveProperty('limit');
-    expect(refused(false)).not.toHaveProperty('sureAt');
-    const sure: QueueState = { sureAt: NOW };
-    expect(afterQuickDecline(sure, 'a', [open('x')], NOW + HOUR - 1)).toBe(sure);
-    expect(afterQuickDecline(sure, 'a', [open('x')], NOW + HOUR).suspects).toHaveLength(1);
+  it('definite refusals count as well, but not a line that could not be reached', () => {
+    const [sure, unsure] = [true, false].map((isSure) =>
+      ['a', 'b', 'c'].reduce<QueueState>((line, who) => afterRefusal(line, { who, isSure }, X, NOW), {}),
+    );
+    expect(sure?.limit).toEqual({ calls: 1, until: NOW + 10 * MINUTE });
+    expect(unsure).toEqual({ pauseUntil: NOW + 4_000, refusals: 3, refused: 'c' });
   });
 });
 
@@ -232,16 +193,18 @@ it('a fault of our set-up pauses all dialing for 30 s; an operator is told every
   const line = afterFault({}, 'no permission', NOW);
   expect(line.fault).toEqual({ until: NOW + 30_000, toldAt: NOW, reason: 'no permission' });
   expect(said([fire('f')], [], line)).toBe('wait 30000');
-  expect(afterFault(line, 'x', NOW + 10 * MINUTE - 1).fault?.toldAt).toBe(NOW);
-  expect(afterFault(line, 'x', NOW + 10 * MINUTE).fault?.toldAt).toBe(NOW + 10 * MINUTE);
+  const toldAt = [10 * MINUTE - 1, 10 * MINUTE].map((ms) => afterFault(line, 'x', NOW + ms).fault?.toldAt);
+  expect(toldAt).toEqual([NOW, NOW + 10 * MINUTE]);
 });
 
 it('an account starts so many calls a second: a claim may come 200 ms early', () => {
   const limits = { callsAtOnce: 9, callsPerSecond: 4 };
   const [first, second] = [afterClaim({}, limits, NOW), afterClaim(afterClaim({}, limits, NOW), limits, NOW)];
-  expect([first.nextAt, second.nextAt]).toEqual([NOW + 250, NOW + 500]);
-  expect([said([fire('f')], [], first), said([fire('f')], [], second)]).toEqual(['wait 50', 'wait 300']);
-  expect(said([fire('f')], [], { nextAt: NOW + 200 })).toBe('dial f');
+  expect([first, second, { nextAt: NOW + 200 }].map((line) => said([fire('f')], [], line))).toEqual([
+    'wait 50',
+    'wait 300',
+    'dial f',
+  ]);
   expect(afterClaim({}, { callsAtOnce: 9 }, NOW).nextAt).toBeUndefined();
 });
 
@@ -255,19 +218,17 @@ it.each<[code: string, Queued, readonly OpenCall[], QueueState]>([
   expect(waitsFor(one, calls, line, NOW)).toBe(code);
 });
 
-describe('of any queue and any open calls', () => {
+it('of any queue and any open calls, no number has two calls, no limit is exceeded, and in the end somebody is dialed', () => {
   const name = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');
   const time = fc.integer({ min: NOW - 3_000, max: NOW + 3_000 });
   const queued = fc
-    .record({ who: name, isUrgent: fc.boolean(), position: fc.nat({ max: 2 }), queuedAt: time, dueAt: time })
-    .chain(({ who, ...more }) => name.map((number) => fire(who, { ...more, number: `+${number}` })));
-  const queues = fc.uniqueArray(queued, { selector: ({ who }) => who, maxLength: 8 });
-  const calls = fc.uniqueArray(
-    fc
-      .record({ number: name, isUrgent: fc.boolean(), heldUntil: time })
-      .map(({ number, ...more }) => open(number, more)),
-    { selector: ({ number }) => number, maxLength: 4 },
-  );
+    .record({ who: name, number: name, isUrgent: fc.boolean(), position: fc.nat(2), queuedAt: time, dueAt: time })
+    .map(({ who, number, ...more }) => fire(who, { ...more, number: `+${number}` }));
+  const queues = fc.uniqueArray(queued, { selector: ({ who }) => who, minLength: 1, maxLength: 8 });
+  const openCall = fc
+    .record({ number: name, isUrgent: fc.boolean(), heldUntil: time })
+    .map(({ number, ...more }) => open(number, more));
+  const calls = fc.uniqueArray(openCall, { selector: ({ number }) => number, maxLength: 4 });
   const lines = fc.record<QueueState>(
     {
       pauseUntil: time,
@@ -279,42 +240,26 @@ describe('of any queue and any open calls', () => {
     },
     { requiredKeys: [] },
   );
-  const limits = fc.record({ callsAtOnce: fc.integer({ min: 1, max: 5 }) });
-
-  it('a dialed recipient exceeds no limit, shares no number, and passes no urgent one that could be dialed', () => {
-    fc.assert(
-      fc.property(queues, calls, lines, limits, (queue, already, line, most) => {
-        const decided = next(queue, already, line, most, NOW);
-        if (decided.kind === 'wait') return;
-        const { who } = decided;
-        const held = already.filter(({ heldUntil }) => NOW < heldUntil);
-        const inUse = new Set(held.map(({ number }) => number));
-        expect(inUse.has(who.number)).toBe(false);
-        expect(held.length).toBeLessThan(callsAllowed(line, most, NOW));
-        if (who.isUrgent) return;
-        const mostOthers = Math.max(1, most.callsAtOnce - 1);
-        expect(held.filter(({ isUrgent }) => !isUrgent).length).toBeLessThan(mostOthers);
-        const passed = queue.filter((one) => one.isUrgent && one.dueAt <= NOW && !inUse.has(one.number));
-        expect(passed).toEqual([]);
-      }),
-    );
-  });
-
-  it('nothing changes before the time that is awaited, and in the end somebody is dialed', () => {
-    fc.assert(
-      fc.property(queues, calls, lines, limits, (queue, already, line, most) => {
-        fc.pre(queue.length > 0);
-        let now = NOW;
-        for (let looks = 0; looks < 40; looks += 1) {
-          const decided = next(queue, already, line, most, now);
-          if (decided.kind === 'dial') return;
-          const { until = now } = decided;
-          expect(until).toBeGreaterThan(now);
-          expect(next(queue, already, line, most, until - 1).kind).toBe('wait');
-          now = until;
-        }
-        throw new Error('nobody is ever dialed');
-      }),
-    );
-  });
+  fc.assert(
+    fc.property(queues, calls, lines, fc.integer({ min: 1, max: 5 }), (queue, already, line, callsAtOnce) => {
+      let now = NOW;
+      let decided = next(queue, already, line, { callsAtOnce }, now);
+      for (let looks = 0; looks < 40 && decided.kind === 'wait'; looks += 1) {
+        const { until = now } = decided;
+        expect(until).toBeGreaterThan(now);
+        expect(next(queue, already, line, { callsAtOnce }, until - 1).kind).toBe('wait');
+        now = until;
+        decided = next(queue, already, line, { callsAtOnce }, now);
+      }
+      if (decided.kind === 'wait') throw new Error('nobody is ever dialed');
+      const { who } = decided;
+      const held = already.filter(({ heldUntil }) => now < heldUntil);
+      const isFree = ({ number }: Queued) => held.every((call) => call.number !== number);
+      expect(isFree(who)).toBe(true);
+      expect(held.length).toBeLessThan(callsAllowed(line, { callsAtOnce }, now));
+      if (who.isUrgent) return;
+      expect(held.filter(({ isUrgent }) => !isUrgent).length).toBeLessThan(Math.max(1, callsAtOnce - 1));
+      expect(queue.filter((one) => one.isUrgent && one.dueAt <= now && isFree(one))).toEqual([]);
+    }),
+  );
 });

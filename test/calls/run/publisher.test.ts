@@ -8,14 +8,12 @@ import type { PhoneLine } from '../../../src/calls/model/phone-line.ts';
 import { Cases } from '../../../src/calls/run/cases.ts';
 import { Publisher } from '../../../src/calls/run/publisher.ts';
 import { stoppedNotification } from '../../../src/calls/state/notification.ts';
-import { withNews } from '../../../src/calls/state/outbox.ts';
+import { withNews } from '../../../src/calls/state/step.ts';
 import { NotificationStore, type StoredCase } from '../../../src/calls/store/notification-store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
-import { callees, newCase, POLICY } from '../new-case.ts';
-
-const START = Date.parse('2026-11-21T08:00:00Z');
+import { newCase, POLICY, START } from '../new-case.ts';
 
 let table: Table;
 beforeEach(() => {
@@ -25,34 +23,34 @@ beforeEach(() => {
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const unasked = async () => Promise.reject(new Error('nobody is called'));
 const line: PhoneLine = { name: 'acs', isIdempotent: true, call: unasked, hangUp: unasked, check: unasked };
+const clock: Clock = {
+  now: () => START,
+  after: (_, run) => {
+    const immediate = setImmediate(run);
+    return () => clearImmediate(immediate);
+  },
+};
 const storeOf = () => new NotificationStore(table, randomUUID, () => undefined);
 
-/** A process that tells others. */
+/** A process that publishes. */
 const publisherOf = (publish: OutcomeTopic['publish']): Publisher => {
-  const clock: Clock = {
-    now: () => START,
-    after: (_, run) => {
-      const immediate = setImmediate(run);
-      return () => clearImmediate(immediate);
-    },
-  };
-  const parts = { line, store: storeOf(), policy: POLICY, clock, log };
-  const context = { ...parts, destinations: [], random: Math.random, newId: randomUUID };
+  const parts = { line, store: storeOf(), policy: POLICY, clock, log, random: Math.random, newId: randomUUID };
+  const context = { ...parts, destinations: [] };
   return new Publisher(context, new Cases(context, () => undefined), 'webhook', { publish });
 };
 
-/** Notifications that were stopped, of which others have not been told. */
+/** Notifications that were stopped, which is not published. */
 const untold = async (count: number): Promise<readonly StoredCase[]> => {
   const store = storeOf();
   for (let made = 0; made < count; made += 1) {
-    const known = newCase(START - made, { waves: [callees(1)] });
+    const known = newCase(START - made);
     const stopped = withNews(known, stoppedNotification(known, START), ['webhook'], START);
     await store.create(stopped, undefined, undefined, START);
   }
   return store.untold(START);
 };
 
-it('what is to be told is told by one process only, though others have found it too', async () => {
+it('one process publishes, though others have found the same entries', async () => {
   const known = await untold(1);
   const publish = vi.fn(async () => Promise.resolve());
   const publishers = [publisherOf(publish), publisherOf(publish), publisherOf(publish)];
@@ -62,7 +60,7 @@ it('what is to be told is told by one process only, though others have found it 
   expect(await storeOf().untold(START)).toEqual([]);
 });
 
-it('a process that ends waits for what is being told, and leaves the rest to others', async () => {
+it('a process that ends waits for the current request, and leaves the rest to others', async () => {
   const answer = Promise.withResolvers<void>();
   const publish = vi.fn(async () => answer.promise);
   const publisher = publisherOf(publish);

@@ -1,25 +1,39 @@
 import { describe, expect, it } from 'vitest';
 
 import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
-import { parseCallId } from '../../../src/calls/model/ids.ts';
 import type { Callee, NotificationRequest } from '../../../src/calls/model/notification-request.ts';
 import type { Attempt } from '../../../src/calls/state/attempt.ts';
 import {
+  acknowledged,
   checkAtOfNotification,
   hasRung,
+  hasWorsened,
   isUnderWay,
+  LONGEST_ATTENTION_MS,
   lookedAt,
+  needsAttention,
   type NotificationCase,
+  stoppedNotification,
   withRecipient,
 } from '../../../src/calls/state/notification.ts';
-import { final, type FinalState, type Recipient } from '../../../src/calls/state/recipient.ts';
 import { termsOf } from '../../../src/calls/state/step.ts';
-import { callees, newCase, POLICY } from '../new-case.ts';
+import { bodyOf } from '../../../src/calls/state/view.ts';
+import {
+  busy,
+  callees,
+  calling,
+  ended,
+  HOUR,
+  must,
+  newCase,
+  POLICY,
+  RINGING,
+  RULES,
+  spokenTo,
+  START,
+} from '../new-case.ts';
 
-const START = Date.parse('2026-11-21T08:00:00Z');
 const WAVE_MS = 120_000;
-const [callId] = [parseCallId('call-1')];
-if (callId === undefined) throw new Error('malformed');
 
 const fire = (waves: readonly (readonly Callee[])[], more: Partial<NotificationRequest> = {}): NotificationCase =>
   newCase(START, { alertType: alertTypeOf('ConfirmedFire'), waves, ...more });
@@ -31,49 +45,32 @@ const inWaves = (...people: readonly number[]) =>
 const states = ({ recipients }: NotificationCase): string => recipients.map(({ state }) => state).join(' ');
 const lookAt = (known: NotificationCase, ms: number): NotificationCase =>
   lookedAt(known, () => true, termsOf(known, POLICY), START + ms);
-const must = <Value>(value: Value | undefined): Value => {
-  if (value === undefined) throw new Error('nobody');
-  return value;
-};
+const two = fire([callees(2)]);
+const toConfirm = fire([callees(1)], { confirm: true });
+const confirmed = (known: NotificationCase) => calling(known, 0, spokenTo({ confirmedAt: START }));
 
-const base = { id: 'a', line: 'acs', claimedAt: START, openThen: 0, callIds: [callId], placedAt: START };
-const RINGING: Attempt = { ...base, state: 'ringing' };
-const spokenTo = (more: object = {}): Attempt => ({
-  ...base,
-  state: 'speaking',
-  talk: { answeredAt: START, speech: { number: 0, askedAt: START }, repeatKeys: [], ...more },
+it.each<[what: string, known: NotificationCase, expected: string]>([
+  ['all of the first wave wait at once', inWaves(2, 1), 'waiting waiting later'],
+  [
+    'a recipient that may not be called has failed',
+    newCase(START, { waves: [callees(2)] }, { rules: { ...RULES, allowedPrefixes: ['+12065551001'] } }),
+    'failed waiting',
+  ],
+  [
+    'all have failed if no call of the day is left',
+    newCase(START, { waves: [callees(2)] }, { isOverDayLimit: true }),
+    'failed failed',
+  ],
+])('of a new notification, %s', (_, known, expected) => {
+  expect([states(known), known.notification.completedAt]).toEqual([
+    expected,
+    expected === 'failed failed' ? START : undefined,
+  ]);
 });
-const over = (endedAt: number): Attempt => ({ ...base, state: 'over', endedAt, heardUntil: endedAt, outcome: 'busy' });
 
-const calling = (known: NotificationCase, index: number, attempt: Attempt, now = START): NotificationCase => {
-  const { number, wave } = must(known.recipients[index]);
-  const recipient: Recipient = { state: 'calling', number, wave, attempts: [attempt] };
-  return withRecipient(known, index, recipient, now);
-};
-const ended = (known: NotificationCase, index: number, state: FinalState, now = START): NotificationCase =>
-  withRecipient(known, index, final(must(known.recipients[index]), state), now);
-
-const isMasked = ({ recipients }: NotificationCase) => recipients.map(({ number }) => number.includes('•'));
-const checkAt = (known: NotificationCase) => (checkAtOfNotification(known, termsOf(known, POLICY)) ?? NaN) - START;
-
-describe('a new notification', () => {
-  it('waits, all of its first wave at once', () => {
-    expect(states(fire([callees(3)]))).toBe('waiting waiting waiting');
-    expect(states(inWaves(1, 2))).toBe('waiting later later');
-  });
-
-  it('has failed for recipients that are never called, or if no call of the day is left', () => {
-    const rules = { deadlineMs: 1_800_000, allowedPrefixes: ['+12065551001'] };
-    const some = newCase(START, { waves: [callees(2)] }, { rules });
-    expect(states(some)).toBe('failed waiting');
-    const none = newCase(START, { waves: [callees(2)] }, { isOverDayLimit: true });
-    expect([states(none), none.notification.completedAt]).toEqual(['failed failed', START]);
-  });
-
-  it('masks a reference that is a phone number', () => {
-    expect(fire([callees(1)], { reference: '+12065550100' }).notification.reference).toBe('+1206•••••00');
-    expect(fire([callees(1)], { reference: 'ridge-04' }).notification.reference).toBe('ridge-04');
-  });
+it('masks a reference that is a phone number', () => {
+  const references = ['+12065550100', 'ridge-04'].map((reference) => newCase(START, { reference }));
+  expect(references.map(({ notification }) => notification.reference)).toEqual(['+1206•••••00', 'ridge-04']);
 });
 
 describe('waves', () => {
@@ -86,29 +83,26 @@ describe('waves', () => {
     expect(states(lookAt(known, 1_800_000))).toBe('not_reached not_reached not_reached');
   });
 
-  type News = 'confirms' | 'cannot go' | 'not reached';
-  const told = (known: NotificationCase, index: number, news: News, now: number): NotificationCase => {
-    if (news === 'not reached') return ended(known, index, 'not_reached', now);
-    return calling(known, index, spokenTo(news === 'confirms' ? { confirmedAt: now } : { cannotGoAt: now }), now);
-  };
-
   // Two people in the first wave, two in the second.
-  it.each<[needed: number | undefined, News[], nextNow: boolean, isEnough: boolean]>([
+  it.each<
+    [needed: number | undefined, ('confirms' | 'cannot go' | 'not reached')[], nextNow: boolean, enough: boolean]
+  >([
     [1, ['cannot go'], false, false],
     [1, ['cannot go', 'not reached'], true, false],
     [1, ['cannot go', 'confirms'], false, true],
     [undefined, ['confirms'], false, true],
-    [2, ['confirms'], false, false],
     [2, ['confirms', 'cannot go'], true, false],
     [2, ['confirms', 'confirms'], false, true],
-    // Two cannot be three: the second wave is called beside the first.
+    // Two cannot be three: the second wave is called with the first.
     [3, [], true, false],
-    [3, ['confirms', 'confirms'], true, false],
   ])('needed %s, and they %j: the next at once %s, enough %s', (confirmationsNeeded, news, isNextNow, isEnough) => {
     const waves = [callees(2), callees(2, 2)];
     const start = fire(waves, { confirm: true, waveMs: WAVE_MS, confirmationsNeeded });
     const now = START + 30_000;
-    const known = news.reduce((before, what, index) => told(before, index, what, now), start);
+    const known = news.reduce((before, what, index) => {
+      if (what === 'not reached') return ended(before, index, 'not_reached', now);
+      return calling(before, index, spokenTo(what === 'confirms' ? { confirmedAt: now } : { cannotGoAt: now }), now);
+    }, start);
     const { nextWaveAt, confirmedAt } = known.notification;
     expect(nextWaveAt !== undefined && nextWaveAt <= now).toBe(isNextNow);
     expect(confirmedAt).toBe(isEnough ? now : undefined);
@@ -116,47 +110,72 @@ describe('waves', () => {
   });
 
   it('without them, a confirmation stops nobody', () => {
-    const known = calling(fire([callees(2)], { confirm: true }), 0, spokenTo({ confirmedAt: START }));
-    expect([states(known), known.notification.confirmedAt]).toEqual(['calling waiting', undefined]);
+    expect(states(confirmed(fire([callees(2)], { confirm: true })))).toBe('calling waiting');
   });
 });
 
-describe('its end', () => {
-  const known = fire([callees(2)]);
+const standing = (known: NotificationCase) => [
+  known.notification.completedAt,
+  isUnderWay(known),
+  known.recipients.map(({ number }) => number.includes('•')),
+];
 
-  it('comes when all are final; numbers are kept until no call is open either', () => {
-    const open = ended(calling(known, 0, RINGING), 1, 'heard', START + 5);
-    expect([open.notification.completedAt, isMasked(open)]).toEqual([undefined, [false, false]]);
-    const { number, wave } = must(open.recipients[0]);
-    // Somebody answered after a final word.
-    const late = withRecipient(open, 0, { state: 'not_reached', number, wave, attempts: [spokenTo()] }, START + 6);
-    expect([late.notification.completedAt, isUnderWay(late), isMasked(late)]).toEqual([
-      START + 6,
-      true,
-      [false, false],
-    ]);
-    const done = withRecipient(late, 0, { state: 'not_reached', number, wave, attempts: [over(START + 7)] }, START + 7);
-    expect([done.notification.completedAt, isUnderWay(done), isMasked(done)]).toEqual([START + 6, false, [true, true]]);
-  });
+it('ends when all are final; numbers are kept until no call is open either', () => {
+  const open = ended(calling(two, 0, RINGING), 1, 'heard', START + 5);
+  expect(standing(open)).toEqual([undefined, true, [false, false]]);
+  const { number, wave } = must(open.recipients[0]);
+  // A callee answered after a final word.
+  const late = withRecipient(open, 0, { state: 'not_reached', number, wave, attempts: [spokenTo()] }, START + 6);
+  expect(standing(late)).toEqual([START + 6, true, [false, false]]);
+  const over = { state: 'not_reached', number, wave, attempts: [busy(START + 7)] } as const;
+  expect(standing(withRecipient(late, 0, over, START + 7))).toEqual([START + 6, false, [true, true]]);
 });
 
 it.each<[what: string, attempt: Attempt, ms: number, has: boolean]>([
   ['rings for less than 6 s', RINGING, 5_999, false],
   ['rings for 6 s', RINGING, 6_000, true],
   ['is answered', spokenTo(), 0, true],
-  ['was busy after 5.999 s', over(START + 5_999), 60_000, false],
-  ['rang for 6 s', over(START + 6_000), 60_000, true],
+  ['was busy after 5.999 s', busy(START + 5_999), 60_000, false],
+  ['rang for 6 s', busy(START + 6_000), 60_000, true],
 ])('a phone that %s has rung: %#', (_, attempt, ms, has) => {
-  expect(hasRung(calling(fire([callees(2)]), 0, attempt), START + ms)).toBe(has);
+  expect(hasRung(calling(two, 0, attempt), START + ms)).toBe(has);
 });
 
+const checkAt = (known: NotificationCase) => (checkAtOfNotification(known, termsOf(known, POLICY)) ?? NaN) - START;
+
 it('is checked when a call, a wave or the deadline is due', () => {
-  const two = fire([callees(2)]);
-  expect([checkAt(two), checkAt(calling(two, 0, RINGING)), checkAt(inWaves(1, 1))]).toEqual([
-    1_800_000,
-    60_000,
-    WAVE_MS,
-  ]);
-  const done = ended(ended(two, 0, 'heard'), 1, 'heard');
-  expect(checkAtOfNotification(done, termsOf(done, POLICY))).toBeUndefined();
+  const all = [two, calling(two, 0, RINGING), inWaves(1, 1), ended(ended(two, 0, 'heard'), 1, 'heard')];
+  expect(all.map(checkAt)).toEqual([1_800_000, 60_000, WAVE_MS, NaN]);
+});
+
+describe('attention', () => {
+  const missed = ended(ended(two, 0, 'not_reached'), 1, 'failed');
+
+  it.each<[what: string, known: NotificationCase, ms: number, needs: boolean]>([
+    ['before anybody is reached', two, 0, true],
+    ['once somebody is reached', ended(two, 0, 'heard'), 0, false],
+    ['after a stop', stoppedNotification(two, START), 0, false],
+    ['until 24 hours after its end', missed, 24 * HOUR - 1, true],
+    ['and not longer', missed, 24 * HOUR, false],
+    ['if the message was heard where keys are asked for', ended(toConfirm, 0, 'heard'), 0, true],
+    ['not if it was confirmed', confirmed(toConfirm), 0, false],
+  ])('is needed %s', (_, known, ms, needs) => {
+    expect(needsAttention(known, START + ms)).toBe(needs);
+    // The longest deadline is a day; its last calls end within two hours.
+    expect(LONGEST_ATTENTION_MS).toBe((24 + 24 + 2) * HOUR);
+  });
+
+  it('is asked for again if an acknowledged notification becomes worse: more are not reached, or too few in the end', () => {
+    const seen = acknowledged(two, 'Ana', START + 1);
+    expect(bodyOf(seen, START)).toMatchObject({ acknowledged_by: 'Ana', acknowledged_at: '2026-11-21T08:00:00.001Z' });
+    expect(acknowledged(seen, 'Ana', START + 2)).toBe(seen);
+    const worse = ended(seen, 0, 'not_reached');
+    expect([seen, worse, ended(seen, 0, 'heard')].map(hasWorsened)).toEqual([false, true, false]);
+    expect(bodyOf(worse, START)).toMatchObject({ worsened_since_acknowledged: true });
+    const again = acknowledged(worse, 'Ana', START + 3);
+    expect([again.notification.acknowledged?.times, hasWorsened(again)]).toEqual([2, false]);
+    // No other recipient is not reached, and it ends with too few.
+    const key = acknowledged(toConfirm, 'Ana', START);
+    expect([ended(key, 0, 'cannot_go'), confirmed(key)].map(hasWorsened)).toEqual([true, false]);
+  });
 });

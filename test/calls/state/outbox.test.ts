@@ -1,80 +1,60 @@
 import { describe, expect, it } from 'vitest';
+
 import {
   acknowledged,
-  type NotificationCase,
-  stoppedNotification,
-  withRecipient,
-} from '../../../src/calls/state/notification.ts';
-import {
   claimedOutbox,
   dueEntries,
   expiredEntries,
   isEmpty,
+  type NotificationCase,
   type Outbox,
   type OutboxEntry,
   putOff,
-  withNews,
+  stoppedNotification,
   withoutEntries,
-} from '../../../src/calls/state/outbox.ts';
-import { claimed, final } from '../../../src/calls/state/recipient.ts';
-import { termsOf } from '../../../src/calls/state/step.ts';
-import { callees, newCase, POLICY } from '../new-case.ts';
+} from '../../../src/calls/state/notification.ts';
+import { withNews } from '../../../src/calls/state/step.ts';
+import { callees, calling, CLAIMED, ended, HOUR, newCase, START } from '../new-case.ts';
 
-const START = Date.parse('2026-11-21T08:00:00Z');
-const HOUR = 3_600_000;
 const known = newCase(START, { waves: [callees(2)] });
+const one = ended(known, 0, 'heard');
+const dialed = calling(known, 0, CLAIMED);
 
-const ended = (before: NotificationCase, index: number): NotificationCase => {
-  const recipient = before.recipients[index];
-  return recipient === undefined ? before : withRecipient(before, index, final(recipient, 'heard'), START);
-};
-const told = (before: NotificationCase, after: NotificationCase, to: 'topic' | 'webhook' = 'topic'): string =>
-  withNews(before, after, ['topic', 'webhook'], START)
-    .outbox[to]?.entries.map(({ kind }) => kind)
-    .join(' ') ?? '';
-
-describe('others are told', () => {
-  const one = ended(known, 0);
-  const [first] = known.recipients;
-  const calling =
-    first &&
-    withRecipient(known, 0, claimed(first, { attemptId: 'a', openThen: 0 }, termsOf(known, POLICY), START), START);
-  if (calling === undefined) throw new Error('nobody');
-
-  it.each<[what: string, before: NotificationCase, after: NotificationCase, expected: string]>([
-    ['of a recipient that is final', known, one, 'recipient'],
-    ['of the last one, and of the end', one, ended(one, 1), 'recipient completed'],
-    ['of who has it in hand, each time', known, acknowledged(known, 'Ana', START), 'acknowledged'],
-    ['of a stop that ends it, as of an end', known, stoppedNotification(known, START), 'recipient recipient completed'],
-    ['of a stop while somebody is called', calling, stoppedNotification(calling, START), 'recipient stopped'],
-    ['of nothing else', known, calling, ''],
-  ])('%s', (_, before, after, expected) => {
-    expect([told(before, after), told(before, after, 'webhook')]).toEqual([expected, expected]);
-  });
-
-  it('at once, by the instance that claims it, for 30 s; then by any', () => {
-    const { outbox } = withNews(known, one, ['topic'], START);
-    expect([dueEntries(outbox, 'topic', START), dueEntries(outbox, 'webhook', START)]).toMatchObject([
-      [{ index: 0 }],
-      [],
-    ]);
-    const claimedNow = claimedOutbox(outbox, 'topic', START);
-    const due = (later: Outbox) => [29_999, 30_000].map((ms) => dueEntries(later, 'topic', START + ms).length);
-    expect(due(claimedNow)).toEqual([0, 1]);
-    // What comes meanwhile waits with it.
-    const more = withNews(one, ended({ ...one, outbox: claimedNow }, 1), ['topic'], START + 9_000);
-    expect(due(more.outbox)).toEqual([0, 3]);
-  });
+it.each<[what: string, before: NotificationCase, after: NotificationCase, expected: string]>([
+  ['a recipient is final', known, one, 'recipient'],
+  ['the last one is, and so the notification', one, ended(one, 1, 'heard'), 'recipient completed'],
+  ['an operator acknowledges it', known, acknowledged(known, 'Ana', START), 'acknowledged'],
+  ['a stop completes it', known, stoppedNotification(known, START), 'recipient recipient completed'],
+  ['it is stopped during a call', dialed, stoppedNotification(dialed, START), 'recipient stopped'],
+  ['a recipient is dialed', known, dialed, ''],
+])('%s: each destination is told', (_, before, after, expected) => {
+  const { outbox } = withNews(before, after, ['topic', 'webhook'], START);
+  for (const to of ['topic', 'webhook'] as const)
+    expect((outbox[to]?.entries ?? []).map(({ kind }) => kind).join(' ')).toBe(expected);
 });
 
-it('of acknowledgements the newest twenty wait to be told', () => {
-  let latest = known;
-  for (let times = 0; times < 30; times += 1) {
-    const next = acknowledged(latest, `Ana ${times}`, START);
-    latest = withNews(latest, next, ['topic'], START);
-  }
-  const entries = latest.outbox.topic?.entries ?? [];
-  expect([entries.length, entries[0], entries.at(-1)]).toMatchObject([20, { by: 'Ana 10' }, { by: 'Ana 29' }]);
+const due = (later: Outbox) => [29_999, 30_000].map((ms) => dueEntries(later, 'topic', START + ms).length);
+
+it('an instance publishes at once, and claims the entries for 30 s', () => {
+  const { outbox } = withNews(known, one, ['topic'], START);
+  expect([dueEntries(outbox, 'topic', START), dueEntries(outbox, 'webhook', START)]).toMatchObject([
+    [{ index: 0 }],
+    [],
+  ]);
+  const claimed = claimedOutbox(outbox, 'topic', START);
+  expect(due(claimed)).toEqual([0, 1]);
+  // Newer entries wait with it.
+  const more = withNews(one, ended({ ...one, outbox: claimed }, 1, 'heard'), ['topic'], START + 9_000);
+  expect(due(more.outbox)).toEqual([0, 3]);
+});
+
+it('of acknowledgements the newest twenty wait to be published', () => {
+  const names = Array.from({ length: 30 }, (_, times) => `Ana ${times}`);
+  const latest = names.reduce(
+    (before, by) => withNews(before, acknowledged(before, by, START), ['topic'], START),
+    known,
+  );
+  expect(latest.outbox.topic?.entries).toMatchObject(names.slice(10).map((by) => ({ by })));
 });
 
 describe('a destination that does not take it', () => {
@@ -89,7 +69,7 @@ describe('a destination that does not take it', () => {
     [7_200, 600],
   ])('for %i s is tried again after %i s', (tried, pause) => {
     const now = START + tried * 1_000;
-    expect(((putOff(outbox, 'topic', now).topic?.tryAt ?? NaN) - now) / 1_000).toBe(pause);
+    expect(putOff(outbox, 'topic', now).topic?.tryAt).toBe(now + pause * 1_000);
   });
 
   it('is tried for 24 hours', () => {
@@ -97,7 +77,7 @@ describe('a destination that does not take it', () => {
     expect(expiredEntries(outbox, 'topic', START + 24 * HOUR)).toEqual([entry]);
   });
 
-  it('keeps what came meanwhile, which is due at once', () => {
+  it('keeps newer entries, which are due at once', () => {
     const later: OutboxEntry = { kind: 'acknowledged', at: START + 1, times: 1, by: 'Ana' };
     const both: Outbox = { topic: { tryAt: START + HOUR, entries: [entry, later] } };
     const rest = withoutEntries(both, 'topic', [entry]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { parseCallId } from '../../../src/calls/model/ids.ts';
+
+import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { CallResult } from '../../../src/calls/model/phone-line.ts';
-import { maskPhoneNumber, parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { AttemptEvent } from '../../../src/calls/state/attempt.ts';
 import {
   afterEvent,
@@ -14,26 +14,34 @@ import {
   stopped,
   waiting,
 } from '../../../src/calls/state/recipient.ts';
+import {
+  completed,
+  connected,
+  created,
+  disconnected,
+  hungUp,
+  key,
+  notPlaced,
+  phoneNumber,
+  placed,
+  POLICY,
+  RULES,
+  START,
+  started,
+} from '../new-case.ts';
 
-const [number, callId] = [parsePhoneNumber('+12065550100'), parseCallId('call-1')];
-if (number === undefined || callId === undefined) throw new Error('malformed');
-const START = Date.parse('2026-11-21T08:00:00Z');
+const at = (seconds: number): number => START + seconds * 1_000;
 const TERMS: ReachTerms = {
-  allowedPrefixes: undefined,
-  attempts: 3,
-  retryMs: 60_000,
-  line: { name: 'acs', isIdempotent: true, speaksByItself: false },
+  ...RULES,
+  line: POLICY.line,
   confirm: false,
-  deadlineAt: START + 1_800_000,
-  ringMs: 60_000,
+  deadlineAt: at(1_800),
   unitMs: 7_000,
   messageMs: 40_000,
 };
 const CONFIRM: ReachTerms = { ...TERMS, confirm: true };
-const NOBODY: Recipient = { state: 'later', number, wave: 1, attempts: [] };
-const WAITING = waiting(NOBODY, START);
-
-const at = (seconds: number): number => START + seconds * 1_000;
+const number = phoneNumber('+12065550100');
+const WAITING = waiting({ state: 'later', number, wave: 1, attempts: [] }, START);
 
 type Events = readonly AttemptEvent[];
 
@@ -44,7 +52,7 @@ const claim = (recipient: Recipient, terms = TERMS, now = START, openThen = 0): 
 const after = (recipient: Recipient, events: Events, terms = TERMS, from = START): Recipient =>
   events.reduce(
     (known, event, index) =>
-      afterEvent(known, known.attempts.at(-1)?.id ?? '', event, terms, from + (index + 1) * 1_000).next,
+      afterEvent(known, known.attempts.at(-1)?.id ?? '', event, terms, from + (index + 1) * 1_000),
     recipient,
   );
 
@@ -55,109 +63,81 @@ const called = (calls: readonly Events[], terms = TERMS, openThen = 0): Recipien
     return after(claim(recipient, terms, from, openThen), events, terms, from);
   }, WAITING);
 
-const placed: AttemptEvent = { kind: 'placed', callId };
-const disconnected: AttemptEvent = { kind: 'disconnected', callId, result: {} };
-const speaking: Events = [placed, { kind: 'connected', callId }, { kind: 'play started', callId }];
-const completed: AttemptEvent = { kind: 'play completed', callId, result: {} };
-const hungUp: AttemptEvent = { kind: 'hung up' };
-const key = (name: '1' | '3'): AttemptEvent => ({ kind: 'tone received', callId, key: { key: name, sequence: 1 } });
-const failed = (failure: CallResult['failure']): Events => [
-  placed,
-  { kind: 'create failed', callId, result: { failure, reason: failure } },
-];
-const noCall = (failure: CallResult['failure']): Events => [
-  { kind: 'not placed', result: { failure, reason: failure } },
-];
+const speaking: Events = [placed, connected, started];
+const failed = (failure: CallResult['failure']): Events => [placed, created(failure)];
+const [busy, refused] = [failed('busy'), failed('refused')];
 const unconfirmed: Events = [...speaking, completed, disconnected];
 const cannotGo: Events = [...speaking, key('3'), disconnected];
 const pressed: Events = [...speaking, key('1'), disconnected];
 
-/** Calls that were declined at once, and whether each cost no attempt. */
-const declined = (count: number, openThen = 1) =>
-  called(Array<Events>(count).fill(failed('declined')), TERMS, openThen);
-const isFree = (recipient: Recipient) => recipient.attempts.map((one) => one.state === 'over' && one.isFree);
-const stop = (recipient: Recipient) => stopped(recipient, at(4));
 /** Something becomes known of the first call. */
 const toldOfFirst = (recipient: Recipient, event: AttemptEvent, terms = TERMS) =>
-  afterEvent(recipient, 'attempt 1', event, terms, at(402)).next;
+  afterEvent(recipient, 'attempt 1', event, terms, at(402));
 
-describe('what follows calls', () => {
-  it.each<[what: string, calls: readonly Events[], expected: object, terms?: ReachTerms]>([
-    ['heard: nothing', [[...speaking, completed, hungUp]], { state: 'heard' }],
-    ['busy: again after the pause', [failed('busy')], { state: 'waiting', dueAt: at(62), queuedAt: at(62) }],
-    ['busy three times: no more', [failed('busy'), failed('busy'), failed('busy')], { state: 'not_reached' }],
-    ['refused: no more', [failed('refused')], { state: 'failed' }],
-    ['confirmed: nothing', [pressed], { state: 'confirmed' }, CONFIRM],
-    ['cannot go: nothing', [cannotGo], { state: 'cannot_go' }, CONFIRM],
-    ['the deadline: no more', [failed('busy')], { state: 'not_reached' }, { ...TERMS, deadlineAt: at(62) }],
-  ])('%s', (_, calls, expected, terms) => {
-    expect(called(calls, terms)).toMatchObject(expected);
-  });
-
-  it.each(['capacity', 'unreachable', 'set_up'] as const)(
-    'no call by %s: it costs no attempt, and the recipient queues anew',
-    (failure) => {
-      const recipient = called([failed('busy'), noCall(failure)]);
-      expect(recipient).toMatchObject({ state: 'waiting', dueAt: at(63), queuedAt: at(63), reason: failure });
-      expect(recipient.attempts).toHaveLength(1);
-    },
-  );
-
-  it('the first two quick declines beside other calls cost no attempt, and are dialed after the pause', () => {
-    expect(declined(1)).toMatchObject({ state: 'waiting', dueAt: at(62) });
-    expect(isFree(declined(4))).toEqual([true, true, undefined, undefined]);
-    expect([declined(4), declined(5)].map(({ state }) => state)).toEqual(['waiting', 'not_reached']);
-    expect(isFree(declined(2, 0))).toEqual([undefined, undefined]);
-  });
+it.each<[what: string, calls: readonly Events[], expected: object, terms?: ReachTerms]>([
+  ['busy: again after the pause', [busy], { state: 'waiting', dueAt: at(62), queuedAt: at(62) }],
+  ['refused: no more', [refused], { state: 'failed' }],
+  ['confirmed: nothing', [pressed], { state: 'confirmed' }, CONFIRM],
+  ['cannot go: nothing', [cannotGo], { state: 'cannot_go' }, CONFIRM],
+  ['the deadline: no more', [busy], { state: 'not_reached' }, { ...TERMS, deadlineAt: at(62) }],
+])('what follows calls: %s', (_, calls, expected, terms) => {
+  expect(called(calls, terms)).toMatchObject(expected);
 });
 
-describe('nobody is dialed', () => {
-  it.each<[what: string, recipient: Recipient, expected: object]>([
-    ['after the deadline', claim(WAITING, TERMS, TERMS.deadlineAt), { state: 'not_reached' }],
-    ['if the number may not be called', claim(WAITING, { ...TERMS, allowedPrefixes: ['+64'] }), { state: 'failed' }],
-    ['if it is done with', claim(final(WAITING, 'heard')), { state: 'heard' }],
-    [
-      'if its number is not kept any more',
-      claim({ ...WAITING, number: maskPhoneNumber(number) }),
-      { state: 'waiting' },
-    ],
-  ])('%s', (_, recipient, expected) => {
-    expect(recipient).toMatchObject(expected);
-    expect(recipient.attempts.every(({ state }) => state === 'over')).toBe(true);
-  });
+it.each(['capacity', 'unreachable', 'set_up'] as const)(
+  'no call by %s: it costs no attempt, and the recipient queues anew',
+  (failure) => {
+    const recipient = called([busy, [notPlaced(failure)]]);
+    expect(recipient).toMatchObject({ state: 'waiting', dueAt: at(63), queuedAt: at(63), reason: failure });
+    expect(recipient.attempts).toHaveLength(1);
+  },
+);
 
-  it('before midnight, or the deadline, if the calls of the day are used up; it is told why', () => {
-    const midnight = at(600);
-    expect(postponed(WAITING, midnight, TERMS)).toMatchObject({ dueAt: midnight, isOverDayLimit: true });
-    const late = postponed(WAITING, at(3_600), TERMS);
-    expect(late).toMatchObject({ dueAt: TERMS.deadlineAt });
-    expect(looked(late, true, TERMS, TERMS.deadlineAt)).toMatchObject({
-      state: 'not_reached',
-      attempts: [{ outcome: 'unknown', reason: 'the calls of this UTC day are used up: see CALLS_PER_DAY' }],
-    });
-    const redialed = called([failed('busy')]);
-    expect(looked(redialed, true, TERMS, TERMS.deadlineAt)).toMatchObject({
-      state: 'not_reached',
-      attempts: [{ outcome: 'busy' }],
-    });
-  });
+const declined = (count: number, openThen = 1) =>
+  called(Array<Events>(count).fill(failed('declined')), TERMS, openThen);
+
+const isFree = ({ attempts }: Recipient) => attempts.map((one) => one.state === 'over' && one.isFree);
+
+it('the first two quick declines beside other calls cost no attempt, and are dialed after the pause', () => {
+  expect(declined(1)).toMatchObject({ state: 'waiting', dueAt: at(62) });
+  expect(isFree(declined(4))).toEqual([true, true, undefined, undefined]);
+  expect([declined(4), declined(5)].map(({ state }) => state)).toEqual(['waiting', 'not_reached']);
+  expect(isFree(declined(2, 0))).toEqual([undefined, undefined]);
 });
 
-describe('a stop', () => {
-  it.each<[state: string, what: string, before: Events, events: Events]>([
-    ['stopped', 'if its phone rang', [placed], [hungUp]],
-    ['stopped', 'if its call is accepted afterwards', [], [placed, hungUp]],
-    ['stopped', 'if its request placed no call', [], noCall('capacity')],
-    ['heard', 'if it hears the message to its end', speaking, [completed, hungUp]],
-    ['stopped', 'if it hangs up before', speaking, [disconnected]],
-  ])('a recipient is %s, %s', (state, _, before, events) => {
-    expect(after(stop(called([before])), events, TERMS, at(4))).toMatchObject({ state });
-  });
+it.each<[what: string, recipient: Recipient, state: string]>([
+  ['after the deadline', claim(WAITING, TERMS, TERMS.deadlineAt), 'not_reached'],
+  ['if the number may not be called', claim(WAITING, { ...TERMS, allowedPrefixes: ['+64'] }), 'failed'],
+  ['if it is final', claim(final(WAITING, 'heard')), 'heard'],
+  ['if its number is not kept any more', claim({ ...WAITING, number: maskPhoneNumber(number) }), 'waiting'],
+])('nobody is dialed %s', (_, recipient, state) => {
+  expect(recipient.state).toBe(state);
+  expect(recipient.attempts.every((attempt) => attempt.state === 'over')).toBe(true);
+});
+
+it('nobody is dialed before midnight, or the deadline, if the calls of the day are used up; it is told why', () => {
+  expect(postponed(WAITING, at(600), TERMS)).toMatchObject({ dueAt: at(600), isOverDayLimit: true });
+  const late = postponed(WAITING, at(3_600), TERMS);
+  expect(late).toMatchObject({ dueAt: TERMS.deadlineAt });
+  const [never, once] = [late, called([busy])].map((one) => looked(one, true, TERMS, TERMS.deadlineAt));
+  const reason = 'the calls of this UTC day are used up: see CALLS_PER_DAY';
+  expect(never).toMatchObject({ state: 'not_reached', attempts: [{ outcome: 'unknown', reason }] });
+  expect(once).toMatchObject({ state: 'not_reached', attempts: [{ outcome: 'busy' }] });
+});
+
+it.each<[state: string, what: string, before: Events, events: Events]>([
+  ['stopped', 'its phone rang', [placed], [hungUp]],
+  ['stopped', 'its call is accepted afterwards', [], [placed, hungUp]],
+  ['stopped', 'its request placed no call', [], [notPlaced('capacity')]],
+  ['heard', 'it hears the message to its end', speaking, [completed, hungUp]],
+  ['stopped', 'it hangs up before', speaking, [disconnected]],
+])('a stop leads to %s if %s', (state, _, before, events) => {
+  expect(after(stopped(called([before]), at(4)), events, TERMS, at(4))).toMatchObject({ state });
 });
 
 describe('late news', () => {
   it('of a message that was heard counts', () => {
-    expect(toldOfFirst(called([[...speaking.slice(0, 2), disconnected]]), completed).state).toBe('heard');
+    expect(toldOfFirst(called([[placed, connected, disconnected]]), completed).state).toBe('heard');
   });
 
   it.each([
@@ -167,7 +147,7 @@ describe('late news', () => {
     const waits = called([unconfirmed], CONFIRM);
     expect(toldOfFirst(waits, key(name), CONFIRM).state).toBe(state);
     const requested = claim(waits, CONFIRM, at(400));
-    // What is claimed and not accepted yet is hung up as soon as it rings, and not sent again.
+    // A call that is claimed and not accepted yet is hung up as soon as it rings, and not sent again.
     const late = toldOfFirst(requested, key(name), CONFIRM);
     expect(looked(late, true, CONFIRM, at(500)).attempts[1]).toMatchObject({ state: 'claimed', sent: 1 });
     expect(after(late, [placed], CONFIRM, at(403)).attempts[1]).toMatchObject({ unanswered: 'stopped' });
@@ -180,23 +160,14 @@ describe('late news', () => {
     expect(toldOfFirst(called([cannotGo], CONFIRM), key('1'), CONFIRM).state).toBe('confirmed');
     const confirmed = called([pressed], CONFIRM);
     expect(toldOfFirst(confirmed, key('3'), CONFIRM)).toBe(confirmed);
-    const given = called([failed('busy'), failed('busy'), failed('busy')]);
-    const answers = after(
-      given,
-      [
-        { kind: 'connected', callId },
-        { kind: 'play started', callId },
-      ],
-      TERMS,
-      at(500),
-    );
+    const answers = after(called([busy, busy, busy]), [connected, started], TERMS, at(500));
     expect([answers.attempts[2]?.state, answers.state]).toEqual(['speaking', 'not_reached']);
     expect(after(answers, [disconnected], TERMS, at(502)).state).toBe('not_reached');
     expect(after(answers, [completed, hungUp], TERMS, at(510)).state).toBe('heard');
   });
 
   it('of an attempt that placed no call changes nothing', () => {
-    const again = called([noCall('capacity')]);
+    const again = called([[notPlaced('capacity')]]);
     expect(toldOfFirst(again, disconnected)).toBe(again);
   });
 });

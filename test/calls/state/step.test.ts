@@ -1,42 +1,37 @@
 import { describe, expect, it } from 'vitest';
 import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
-import { parseCallId } from '../../../src/calls/model/ids.ts';
-import type { CallResult } from '../../../src/calls/model/phone-line.ts';
 import { speakingTimes } from '../../../src/calls/rules/message.ts';
 import type { AttemptEvent } from '../../../src/calls/state/attempt.ts';
-import { type Lines, openCallsOf, queueOf, whoOf } from '../../../src/calls/state/lines.ts';
 import type { NotificationCase } from '../../../src/calls/state/notification.ts';
-import { type CaseEvent, type Decision, needsOpenCalls, step, termsOf } from '../../../src/calls/state/step.ts';
-import { callees, newCase, POLICY, RULES } from '../new-case.ts';
+import {
+  type CaseEvent,
+  type Decision,
+  type Lines,
+  needsOpenCalls,
+  openCallsOf,
+  queueOf,
+  step,
+  termsOf,
+  whoOf,
+} from '../../../src/calls/state/step.ts';
+import * as given from '../new-case.ts';
+import { callees, CLAIMED, HOUR, must, newCase, POLICY, RULES, START } from '../new-case.ts';
 
-const START = Date.parse('2026-11-21T08:00:00Z');
 const MIDNIGHT = Date.parse('2026-11-22T00:00:00Z');
-const callId = parseCallId('call-1');
-if (callId === undefined) throw new Error('malformed');
 
 const fire = newCase(START, { alertType: alertTypeOf('ConfirmedFire'), waves: [callees(2)] });
 const anomaly = newCase(START, { alertType: alertTypeOf('Anomaly'), waves: [callees(2)] });
 /** Another call is open. */
-const [beside] = openCallsOf(
-  step(
-    newCase(START, { waves: [callees(1, 90)] }),
-    { kind: 'claim', index: 0, attemptId: 'other', openThen: 0 },
-    { policy: POLICY, lines: { queue: {} }, open: [] },
-    START,
-  ).case,
-  termsOf(fire, POLICY),
-);
-if (beside === undefined) throw new Error('no call is open');
+const another = given.calling(newCase(START, { waves: [callees(1, 90)] }), 0, { ...CLAIMED, id: 'other' });
+const beside = { ...must(openCallsOf(another, termsOf(fire, POLICY))[0]), acceptedAt: START };
 
 const call = (event: AttemptEvent, attemptId = 'a'): CaseEvent => ({ kind: 'call', index: 0, attemptId, event });
 const claim: CaseEvent = { kind: 'claim', index: 0, attemptId: 'a', openThen: 1 };
-const placed = call({ kind: 'placed', callId });
-const connected = call({ kind: 'connected', callId });
-const ended = (failure?: CallResult['failure']) => call({ kind: 'create failed', callId, result: { failure } });
-const notPlaced = (failure: CallResult['failure'], waitMs?: number) =>
-  call({ kind: 'not placed', result: { failure, reason: failure, waitMs } });
+const [placed, connected] = [call(given.placed), call(given.connected)];
+const [busy, declined] = [call(given.created('busy')), call(given.created('declined'))];
+const notPlaced = (...why: Parameters<typeof given.notPlaced>) => call(given.notPlaced(...why));
 
-/** All that follows from events, a second after another. */
+/** The decision after events, a second apart. */
 const decided = (
   events: readonly CaseEvent[],
   known: NotificationCase = fire,
@@ -44,7 +39,7 @@ const decided = (
 ): Decision =>
   events.reduce<Decision>(
     (before, event, index) => {
-      const about = { policy: POLICY, lines: before.lines, open: [{ ...beside, acceptedAt: START }] };
+      const about = { policy: POLICY, lines: before.lines, open: [beside] };
       return step(before.case, event, about, START + index * 1_000);
     },
     { case: known, lines },
@@ -59,7 +54,7 @@ describe('what all instances share', () => {
 
   it.each<[what: string, events: readonly CaseEvent[], expected: object, before?: Lines]>([
     ['a claim is a call of the day', [claim], { day: { day: '2026-11-21', calls: 1 } }],
-    ['so is a redial', [claim, placed, ended('busy'), { ...claim, attemptId: 'b' }], { day: { calls: 2 } }],
+    ['so is a redial', [claim, placed, busy, { ...claim, attemptId: 'b' }], { day: { calls: 2 } }],
     ['a call that was not placed is none', [claim, notPlaced('capacity')], used(7), used(7)],
     ['also by our set-up', [claim, notPlaced('set_up')], used(7), used(7)],
     [
@@ -72,12 +67,8 @@ describe('what all instances share', () => {
     ['a fault of our set-up', [claim, notPlaced('set_up')], { queue: { fault: { until: START + 31_000 } } }],
     ['an accepted call ends the pause', [claim, placed], { queue: CALM, check: { at: START + 1_000 } }, PAUSED],
     ['so does an answered one', [claim, connected], { queue: CALM }, PAUSED],
-    ['an ended call settles', [claim, placed, ended('busy')], { queue: { ended: [{ isUrgent: true }] } }],
-    [
-      'a quick decline is a suspicion',
-      [claim, placed, ended('declined')],
-      { queue: { suspects: [{ who, stayed: 1 }] } },
-    ],
+    ['an ended call settles', [claim, placed, busy], { queue: { ended: [{ isUrgent: true }] } }],
+    ['a quick decline is a suspicion', [claim, placed, declined], { queue: { suspects: [{ who, stayed: 1 }] } }],
   ])('%s', (_, events, expected, before) => {
     expect(decided(events, fire, before).lines).toMatchObject(expected);
   });
@@ -90,7 +81,7 @@ describe('what all instances share', () => {
 });
 
 it('an event of an attempt that is not known belongs to another system', () => {
-  expect(decided([claim, call({ kind: 'connected', callId }, 'b')]).isUnknown).toBe(true);
+  expect(decided([claim, call(given.connected, 'b')]).isUnknown).toBe(true);
   expect(decided([claim, connected]).isUnknown).toBeUndefined();
 });
 
@@ -99,24 +90,16 @@ describe('the calls of the day', () => {
     const late = decided([claim], fire, used(100));
     expect(late).toMatchObject({ isOverDayLimit: true, lines: used(100) });
     expect(late.case.recipients[0]).toMatchObject({ state: 'waiting', dueAt: START + RULES.deadlineMs });
-    const long = { ...POLICY, rules: { ...RULES, deadlineMs: 24 * 3_600_000 } };
+    const long = { ...POLICY, rules: { ...RULES, deadlineMs: 24 * HOUR } };
     const known = newCase(START, {}, { rules: long.rules });
     const { case: next } = step(known, claim, { policy: long, lines: used(100), open: [] }, START);
     expect(next.recipients[0]).toMatchObject({ dueAt: MIDNIGHT });
   });
-
-  it('are kept for fires, a fifth of them', () => {
-    expect([decided([claim], anomaly, used(79)), decided([claim], anomaly, used(80))]).toMatchObject([
-      { case: { recipients: [{ state: 'calling' }, {}] } },
-      { isOverDayLimit: true },
-    ]);
-    expect(decided([claim], fire, used(99)).case.recipients[0]?.state).toBe('calling');
-  });
 });
 
 it('a refusal, and a decline that may be one, need the open calls of all notifications', () => {
-  expect([notPlaced('capacity'), ended('declined')].map(needsOpenCalls)).toEqual([true, true]);
-  const others: readonly CaseEvent[] = [ended('busy'), placed, { kind: 'stop' }];
+  expect([notPlaced('capacity'), declined].map(needsOpenCalls)).toEqual([true, true]);
+  const others: readonly CaseEvent[] = [busy, placed, { kind: 'stop' }];
   expect(others.some(needsOpenCalls)).toBe(false);
 });
 

@@ -1,13 +1,7 @@
 import { believableDay, type CameraMessage } from '../../../infra/cli/demo/day.ts';
+import { NOON, TODAY, YESTERDAY } from '../answers.ts';
 
-/** The day that is today where no test says otherwise, and the one before; UTC, and both of 24 hours in Los Angeles. */
-export const TODAY = '2026-11-21';
-export const YESTERDAY = '2026-11-20';
-
-/** When a page is opened, by its own clock. Milliseconds since 1970, as every time here. */
-export const NOON = Date.parse(`${TODAY}T12:00:00Z`);
-
-/** Ids that would do harm on a page that took them for markup, or break its layout. */
+/** Ids that would do harm as markup, or break the layout. */
 export const HOSTILE_IDS = [
   '<img src=x onerror="window.harmed=1">',
   '"><script>window.harmed=1</script>',
@@ -18,16 +12,13 @@ export const HOSTILE_IDS = [
   'a?b=c&d#e/f\\g%20h',
 ] as const;
 
-type Counts = Readonly<Record<string, number>>;
+/** The largest network. */
+export const CAMERAS = Array.from({ length: 1_300 }, (_, camera) => `mountain-top-${String(camera).padStart(4, '0')}`);
 
 let frames = 0;
 
 /** The message about a new frame of a camera. */
-export const frame = (
-  camera_id: string,
-  at: number,
-  facts: { readonly detections?: Counts; readonly reviewed?: boolean; readonly annotations?: Counts } = {},
-) => {
+export const frame = (camera_id: string, at: number, facts: object = {}) => {
   frames += 1;
   const [event_id, time] = [`frame-${frames}`, new Date(at).toISOString()];
   return {
@@ -42,9 +33,9 @@ export const frame = (
 
 let demo: readonly CameraMessage[] | undefined;
 
-/** The demo of yesterday, and of today until noon: its 20 cameras, each with a frame every half an hour in place of every minute, and one just now. */
+/** The demo of yesterday, and of today until noon: 20 cameras, each with a frame every half an hour, and a frame just now. */
 export const demoDays = (): readonly CameraMessage[] =>
-  // Made once for all files of a process: whole days are made for it.
+  // Made once for all files of a process: whole days are slow to make.
   (demo ??= [YESTERDAY, TODAY]
     .flatMap((date) => believableDay(date, NOON))
     .filter(({ data }) => {
@@ -52,7 +43,7 @@ export const demoDays = (): readonly CameraMessage[] =>
       return at.getUTCMinutes() % 30 === 0 || (at.getUTCMinutes() === 50 && NOON - at.getTime() < 15 * 60_000);
     }));
 
-/** Cameras with hostile ids, early today, with a category that is not one of the usual ones. */
+/** Cameras with hostile ids, early today, with unusual categories. */
 export const hostileFrames = () =>
   HOSTILE_IDS.map((id, index) =>
     frame(id, Date.parse(TODAY) + index * 1_000, {

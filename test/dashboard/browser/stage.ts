@@ -1,28 +1,28 @@
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator } from 'playwright-core';
 import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { z } from 'zod';
 
 import { launchBrowser } from '../../../infra/cli/screenshot/browser.ts';
 import { PACES } from '../../../src/dashboard/browser/model/refresh.ts';
 import { MemoryStorage } from '../../analytics/counting.ts';
-import { NOON } from './activity.ts';
+import { NOON } from '../answers.ts';
 import { PageService } from './service.ts';
 
 let launched: Promise<Browser> | undefined;
 
-/** One browser for all files that a process runs; it ends with the process. */
+/** One browser for all files of a process; it ends with the process. */
 export const sharedBrowser = async (): Promise<Browser> => (launched ??= launchBrowser());
 
 /**
- * In the page: what its policy forbade (an id that becomes code sets `harmed`), and its questions: how many were begun, how many are
- * open, and a promise that none is. Between fetching, reading and what the page makes of an answer there are only microtasks: in a task in
- * which no question is open, the page has drawn every answer, and the timer of its next round is set.
+ * In the page: violations of its policy (an id that becomes code sets `harmed`), and its questions: how many it began, how many are open.
+ * Between an answer and its drawing there are only microtasks: in a task without an open question, the page has drawn every answer and
+ * set the timer of the next round.
  */
 const WATCH = `
   window.violations = [];
   addEventListener('securitypolicyviolation', (event) => violations.push(event.violatedDirective + ' ' + event.blockedURI));
   const waiting = [];
-  // No clock of a test's holds up a message.
+  // A message does not wait for the clock of a test.
   const nextTask = async () => new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => resolve(port1.close());
@@ -51,50 +51,9 @@ const WATCH = `
   }
 `;
 
-/** A tab, what its page wrote to the console, and the errors that it threw. */
-interface Tab {
-  readonly page: Page;
-  readonly errors: string[];
-}
-
-/** Tabs that nobody looks at now, by what cannot be changed of a tab. */
-const idleTabs = new Map<string, Tab>();
-
-const openTab = async (options: BrowserContextOptions): Promise<Tab> => {
-  const context = await (await sharedBrowser()).newContext(options);
-  const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
-  const errors: string[] = [];
-  page.on('pageerror', (error) => errors.push(String(error)));
-  page.on('console', (message) => {
-    // A failed request is noted by the browser, whatever the page makes of it.
-    if (!message.text().startsWith('Failed to load resource')) errors.push(message.text());
-  });
-  await page.addInitScript(WATCH);
-  return { page, errors };
-};
-
-/** Leaves nothing of a visit in a tab. Where that fails, the tab is not used again. */
-const emptyTab = async ({ page, errors }: Tab): Promise<void> => {
-  const context = page.context();
-  await page.evaluate('localStorage.clear(); sessionStorage.clear()');
-  for (const other of context.pages()) if (other !== page) await other.close();
-  // An empty page of the same site: for one of another site the browser starts another process, which costs as much as a new tab.
-  await page.goto(z.string().parse(await page.evaluate("URL.createObjectURL(new Blob([], { type: 'text/html' }))")));
-  await page.emulateMedia({ media: null, colorScheme: null, forcedColors: null });
-  await context.clearCookies();
-  const devtools = await context.newCDPSession(page);
-  // It holds 50 entries, and grows no more.
-  await devtools.send('Page.resetNavigationHistory');
-  await devtools.detach();
-  errors.splice(0);
-};
-
-/** How a person looks at the page. */
 interface ReaderOptions {
-  /** The page's query. */
+  /** The query of the page. */
   readonly search?: string;
-  /** Given where the page asks for it; undefined: the person has none. */
   readonly key?: string | undefined;
   readonly browser?: BrowserContextOptions;
 }
@@ -102,24 +61,24 @@ interface ReaderOptions {
 /** A person in front of the page. */
 export type Reader = Awaited<ReturnType<typeof openReader>>;
 
-/**
- * Opens the page as a person in Los Angeles does. By the page's clock it is noon UTC, and stays so until {@link Reader.nextRound}: no
- * round begins by itself while a test does something else, however long that takes.
- */
+/** Opens the page in Los Angeles. By its clock it is noon UTC, until {@link Reader.nextRound}. */
 export const openReader = async (url: string, { search = '', key, browser = {} }: ReaderOptions = {}) => {
-  const { viewport = { width: 1280, height: 900 }, ...rest } = browser;
-  const options = { locale: 'en-US', timezoneId: 'America/Los_Angeles', ...rest };
-  const kind = JSON.stringify(options);
-  // A tab is used again: a new one costs more than the page in it.
-  const tab = idleTabs.get(kind) ?? (await openTab(options));
-  idleTabs.delete(kind);
-  const { page, errors } = tab;
-  if (viewport !== null) await page.setViewportSize(viewport);
+  const options = { locale: 'en-US', timezoneId: 'America/Los_Angeles', viewport: { width: 1280, height: 900 } };
+  const context = await (await sharedBrowser()).newContext({ ...options, ...browser });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const errors: string[] = [];
+  page.on('pageerror', (error) => errors.push(String(error)));
+  page.on('console', (message) => {
+    // The browser itself reports failed requests.
+    if (!message.text().startsWith('Failed to load resource')) errors.push(message.text());
+  });
+  await page.addInitScript(WATCH);
   const figure = (fact: string): Locator => page.locator(`[data-fact="${fact}"]`);
-  /** Waits until no question of the page is open: what somebody did before has had its answers, and they are drawn. @returns how many were begun */
+  /** Waits until the page has drawn all its answers. @returns the number of its questions */
   const settled = async (): Promise<unknown> => page.evaluate('questions.settled()');
   const act = async (role: 'button' | 'link', name: string | RegExp): Promise<void> => {
-    await page.getByRole(role, { name }).click();
+    await page.getByRole(role, { name }).first().click();
     await settled();
   };
   const giveKey = async (given: string): Promise<void> => {
@@ -135,39 +94,30 @@ export const openReader = async (url: string, { search = '', key, browser = {} }
     page,
     /** One of the figures: `total_events` and so on. */
     figure,
-    /** The number that a figure shows. */
     count: async (fact: string) => Number((await figure(fact).innerText()).replaceAll(',', '')),
-    /** What needs attention. */
-    strip: page.locator('.attention'),
-    /** The page's query. */
+    /** The query of the page. */
     search: async () => z.string().parse(await page.evaluate('location.search')),
     settled,
-    // What these bring is over after them.
     giveKey,
     press: async (name: string | RegExp) => act('button', name),
     follow: async (name: string | RegExp) => act('link', name),
-    /** Time passes by the page's clock, until the next round by default. */
+    /** Time passes by the page's clock, by default until its next round. */
     nextRound: async (milliseconds: number = PACES.live.every) => {
       const before = await settled();
       await page.clock.fastForward(milliseconds);
-      expect(await settled(), 'questions asked').not.toBe(before);
+      expect(await settled(), 'questions').not.toBe(before);
     },
-    /** Closes the page, and fails where it wrote to the console, threw an error, or broke its policy. */
+    /** Closes the page. It must not have written to the console, thrown an error, or broken its policy. */
     leave: async () => {
       const policy: unknown = await page.evaluate('[violations, window.harmed]');
-      const [written] = [[...errors], await emptyTab(tab)];
-      idleTabs.set(kind, tab);
+      await context.close();
       expect(policy, 'violations of the policy, and whether an id became code').toEqual([[], undefined]);
-      expect(written, 'the console').toEqual([]);
+      expect(errors, 'the console').toEqual([]);
     },
   };
 };
 
-/**
- * For every test of a file a service of its own, which nothing can reach that an earlier test has left; what is recorded is common.
- *
- * @param activity what is recorded at first
- */
+/** A service for each test of a file. They share the recorded activity. */
 export const setStage = (activity: readonly unknown[] = []) => {
   const counting = new MemoryStorage().process();
   let service: PageService;
@@ -193,9 +143,9 @@ export const setStage = (activity: readonly unknown[] = []) => {
     get service(): PageService {
       return service;
     },
-    /** Opens the page; it is left after the test. */
+    /** Opens the page. */
     visit,
-    /** The same as a person who has the key does, and waits until it shows everything. */
+    /** Opens the page, with a key if the service asks for it, and waits until it is complete. */
     open: async (search = '', browser: BrowserContextOptions = {}): Promise<Reader> => {
       const reader = await visit({ search, key: service.key, browser });
       await reader.settled();
@@ -207,7 +157,7 @@ export const setStage = (activity: readonly unknown[] = []) => {
 
 const cells = z.array(z.array(z.string()));
 
-/** A table of the page, as texts: rows of cells. */
+/** The texts of a table: rows of cells. */
 export const cellsOf = async (table: Locator): Promise<readonly (readonly string[])[]> =>
   cells.parse(
     await table

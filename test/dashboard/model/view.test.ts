@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import {
   addressTime,
@@ -28,65 +28,54 @@ const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 128 });
 const option = fc.option(text, { nil: undefined });
 const clock = fc.constantFrom('local', 'utc');
 
-describe('the address of a view', () => {
-  it('is read as the same view, whatever the camera is called', () => {
-    fc.assert(
-      fc.property(fc.record({ span, cameraId: option, orderBy: text, notification: option, clock }), (view) => {
-        expect(readView(viewSearch(view))).toEqual({ view, problems: [] });
-      }),
-    );
-  });
+it('the address of a view is read as the same view, whatever the camera is called', () => {
+  fc.assert(
+    fc.property(fc.record({ span, cameraId: option, orderBy: text, notification: option, clock }), (view) => {
+      expect(readView(viewSearch(view))).toEqual({ view, problems: [] });
+    }),
+  );
+});
 
-  it.each([
-    '?date=2026-02-30',
-    '?date=21.11.2026',
-    '?ts_utc_start=2026-11-21T00:00:00Z',
-    '?ts_utc_start=yesterday&ts_utc_end=today',
-    '?last=2h',
-  ])('tells that the time of %s cannot be understood, and shows today', (search) => {
-    const { view, problems } = readView(search);
-
-    expect(view).toEqual(FIRST_VIEW);
-    expect(problems).toEqual([
-      expect.stringMatching(/cannot be understood: today is shown\. Write date=2026-11-21, last=6h/),
-    ]);
-  });
-
-  it('tells everything that is wrong, once each', () => {
-    const { view, problems } = readView(
-      '?date=x&last=9h&camera=a&camera=b&tz=mars&order_by=&notification=&camera_id=one&camera_id=two',
-    );
-
-    expect(view).toEqual({ ...FIRST_VIEW, cameraId: 'one' });
-    expect(problems).toEqual([
-      'camera is no parameter of this page.',
-      'order_by is empty.',
-      'notification is empty.',
-      'camera_id is given more than once: the first counts.',
-      expect.stringMatching(/^date and last cannot be understood: today is shown\./),
-      'tz must be utc or local: times are local.',
-    ]);
-    expect(readView('?date=2026-11-21&last=1h').problems).toEqual([
-      'The address names more than one time: the day is shown.',
-    ]);
-  });
-
-  it('understands an offset whose + arrived as a space', () => {
-    expect(readView('?ts_utc_start=2026-11-21T10:00:00+02:00&ts_utc_end=2026-11-21T09:00:00').view.span).toEqual({
-      kind: 'range',
-      start: '2026-11-21T08:00:00Z',
-      end: '2026-11-21T09:00:00Z',
-    });
+it.each([
+  '?date=2026-02-30',
+  '?date=21.11.2026',
+  '?ts_utc_start=2026-11-21T00:00:00Z',
+  '?ts_utc_start=yesterday&ts_utc_end=today',
+  '?last=2h',
+])('the time of %s cannot be understood: the page says so, and shows today', (search) => {
+  expect(readView(search)).toEqual({
+    view: FIRST_VIEW,
+    problems: [expect.stringMatching(/cannot be understood: today is shown\. Write date=2026-11-21, last=6h/)],
   });
 });
 
-describe('a key in an address', () => {
-  it.each([
-    ['?code=secret', ''],
-    ['?date=2026-11-21&CODE=secret&clientId=name', '?date=2026-11-21'],
-    ['?camera_id=code', '?camera_id=code'],
-    ['', ''],
-  ])('is taken out of %s', (search, without) => {
-    expect(withoutKey(search)).toBe(without);
+it('an address names everything that is wrong with it, once each', () => {
+  const { view, problems } = readView('?camera=a&camera=b&tz=mars&order_by=&notification=&camera_id=one&camera_id=two');
+  expect(view).toEqual({ ...FIRST_VIEW, cameraId: 'one' });
+  expect(problems).toEqual([
+    'camera is no parameter of this page.',
+    'order_by is empty.',
+    'notification is empty.',
+    'camera_id is given more than once: the first counts.',
+    'tz must be utc or local: times are local.',
+  ]);
+  expect(readView('?date=2026-11-21&last=1h').problems).toEqual([
+    'The address names more than one time: the day is shown.',
+  ]);
+});
+
+it('the + of an offset may arrive as a space', () => {
+  expect(readView('?ts_utc_start=2026-11-21T10:00:00+02:00&ts_utc_end=2026-11-21T09:00:00').view.span).toEqual({
+    kind: 'range',
+    start: '2026-11-21T08:00:00Z',
+    end: '2026-11-21T09:00:00Z',
   });
+});
+
+it.each([
+  ['?code=secret', ''],
+  ['?date=2026-11-21&CODE=secret&clientId=name', '?date=2026-11-21'],
+  ['?camera_id=code', '?camera_id=code'],
+])('a key is removed from %s', (search, without) => {
+  expect(withoutKey(search)).toBe(without);
 });

@@ -1,17 +1,12 @@
-import { fireEvent, screen, within } from '@testing-library/preact';
+import { screen, within } from '@testing-library/preact';
 import { describe, expect, it, vi } from 'vitest';
 
-import { before, missed, notification, PageAnswers, person } from './answers.ts';
-import { element, expectTitle, focused, openPage, textOf } from './stage.ts';
+import { before, missed, notification, type PageAnswers, person } from '../answers.ts';
+import { element, focused, openPage, textOf } from './stage.ts';
 
-/** The page with some notifications. */
-const withAlerts = async (notifications: PageAnswers['notifications'], rest: Parameters<typeof openPage>[0] = {}) => {
-  const service = new PageAnswers();
-  service.notifications = notifications;
-  return openPage({ service, ...rest });
-};
+const withAlerts = async (...notifications: PageAnswers['notifications']) => openPage({ service: { notifications } });
 
-/** Stands for the browser's sound and its desktop notifications, and counts them. */
+/** Stands for the browser's sound and desktop notifications, and counts them. */
 const hear = () => {
   const heard = { tones: 0, shown: [] as string[] };
   const node = { connect: () => node, frequency: {}, gain: {}, start: () => undefined, stop: () => undefined };
@@ -41,19 +36,16 @@ const hear = () => {
   return heard;
 };
 
-/** Says in the dialog of an alert who has it. */
-const take = async (advance: (milliseconds: number) => Promise<void>, index: number, by: string): Promise<void> => {
-  const line = document.querySelectorAll<HTMLElement>('.alert')[index] ?? document.body;
-  within(line).getAllByRole('button', { name: 'I have it' })[0]?.click();
-  const input = within(line).getByRole<HTMLInputElement>('textbox');
-  input.value = by;
-  fireEvent.submit(element(`.alert:nth-child(${index + 1}) form`));
-  await advance(0);
+/** Acknowledges an alert of the strip. */
+const take = async ({ press, submit }: Awaited<ReturnType<typeof openPage>>, index: number, by: string) => {
+  const line = element(`.alert:nth-child(${index + 1})`);
+  await press('I have it', line);
+  await submit({ Name: by }, within(line).getByLabelText('Who has it?'));
 };
 
 describe('the strip', () => {
-  it('says of each alert who, where, how far and what is next: place, reference, reached, next wave, age', async () => {
-    const { strip } = await withAlerts([
+  it('has place, reference, progress, next wave and age of each alert', async () => {
+    const { strip } = await withAlerts(
       notification('fire', {
         details: 'North ridge, mile 4',
         reference: 'ridge-1 https://example.org/1 javascript:alert(1)',
@@ -61,7 +53,7 @@ describe('the strip', () => {
         next_wave_at: before(-40),
         recipients: [person('00', 'confirmed', { name: 'Ana' }), person('01', 'ringing'), person('02', 'waiting')],
       }),
-    ]);
+    );
     expect(strip()).toEqual([
       '… Confirmed by 1 of 2 Confirmed fire North ridge, mile 4 ridge-1 https://example.org/1 javascript:alert(1) reached 1 of 3, 1 ringing, 1 waiting, next wave in 40 s, 1 min ago',
     ]);
@@ -72,9 +64,9 @@ describe('the strip', () => {
     ]);
   });
 
-  it('has red before grey; within each fires, other types, then drills; the newest first', async () => {
+  it('has red before gray, fires before other types, drills last, and the newest first', async () => {
     const taken = { acknowledged_by: 'Ana', acknowledged_at: before(30) };
-    const { strip } = await withAlerts([
+    const { strip } = await withAlerts(
       notification('drill', { alert_type: 'Custom', created_at: before(1) }),
       notification('taken drill', { alert_type: 'Custom', ...taken }),
       notification('old fire', { alert_type: 'ReportOfFire', created_at: before(900) }),
@@ -82,22 +74,16 @@ describe('the strip', () => {
       notification('anomaly', { alert_type: 'Anomaly', created_at: before(2) }),
       notification('new fire', { created_at: before(3) }),
       notification('worse', { alert_type: 'BurnJob', ...taken, worsened_since_acknowledged: true }),
-    ]);
-    expect(strip().map((line) => /(Confirmed fire|Report of fire|Anomaly|Custom|Burn job)/.exec(line)?.[0])).toEqual([
-      'Confirmed fire',
-      'Report of fire',
-      'Anomaly',
-      'Burn job',
-      'Custom',
-      'Confirmed fire',
-      'Custom',
-    ]);
-    expectTitle(/^\(5\) /);
+    );
+    const types = strip().map((line) => /Confirmed fire|Report of fire|Anomaly|Custom|Burn job/.exec(line)?.[0]);
+    expect(types.slice(0, 5)).toEqual(['Confirmed fire', 'Report of fire', 'Anomaly', 'Burn job', 'Custom']);
+    expect(types.slice(5)).toEqual(['Confirmed fire', 'Custom']);
+    expect(document.title).toMatch(/^\(5\) /);
     expect(textOf(element('.alert-count'))).toBe('5 alerts');
   });
 
-  it('is led to from wherever one has scrolled, and from an alert to its story', async () => {
-    const { follow } = await withAlerts([notification('fire')]);
+  it('has a link from the head, and a link to each notification', async () => {
+    const { follow } = await withAlerts(notification('fire'));
     await follow('1 alert');
     expect(document.activeElement?.id).toBe('attention');
     await follow(/Confirmed fire/);
@@ -105,22 +91,20 @@ describe('the strip', () => {
     expect(document.activeElement?.getAttribute('aria-expanded')).toBe('true');
   });
 
-  it('says that no camera sends, since when, also in the tab', async () => {
-    const service = new PageAnswers();
-    service.lastSeen = { 'ridge-1': 3_600, 'ridge-2': 7_200 };
-    const { strip } = await openPage({ service });
+  it('says that no camera sends, and since when', async () => {
+    const { strip } = await openPage({ service: { lastSeen: { 'ridge-1': 3_600, 'ridge-2': 7_200 } } });
     expect(strip()).toEqual(['✕ No camera sends since 21 Nov 11:00:00 UTC (1 h ago)']);
-    expectTitle(/^No camera sends · Today/);
+    expect(document.title).toMatch(/^No camera sends · Today/);
   });
 });
 
-describe('taking an alert in hand', () => {
-  it('is told to everybody by name; the alert is grey, out of the count, and still says place and progress', async () => {
-    const page = await withAlerts([
+describe('"I have it"', () => {
+  it('tells the name to all readers; the alert is gray, not counted, and keeps place and progress', async () => {
+    const page = await withAlerts(
       notification('fire', { details: 'Mile 4' }),
       notification('other', { alert_type: 'Anomaly' }),
-    ]);
-    await take(page.advance, 0, '  Ana ');
+    );
+    await take(page, 0, '  Ana ');
     expect(page.service.asked.find(({ method }) => method === 'POST')).toMatchObject({
       path: 'notifications/fire/acknowledge',
       body: '{"by":"Ana"}',
@@ -128,32 +112,32 @@ describe('taking an alert in hand', () => {
     expect(page.strip()[1]).toBe(
       '… In progress Confirmed fire Mile 4 reached 0 of 1, 1 ringing, 1 min ago Ana has it 0 s ago',
     );
-    expectTitle(/^\(1\) /);
+    expect(document.title).toMatch(/^\(1\) /);
     expect(focused()).toBe('… In progress Confirmed fire');
     await page.follow(/Confirmed fire/);
     expect(textOf(element('.story'))).toContain('Ana has it since 12:00:00 UTC');
-    // The next shift at the same screen.
-    await take(page.advance, 1, 'Bo');
+    // The next shift uses the same screen.
+    await take(page, 1, 'Bo');
     expect(page.strip()[1]).toContain('Bo has it');
   });
 
   it('that fails says why, until the service answers again', async () => {
-    const { service, advance, strip } = await withAlerts([notification('fire')]);
-    service.instead = () => 'away';
-    await take(advance, 0, 'Ana');
-    expect(strip().join(' ')).toContain('That was not done. The service does not answer.');
-    service.instead = () => undefined;
-    await advance(10_000);
-    expect(strip().join(' ')).not.toContain('That was not done.');
+    const page = await withAlerts(notification('fire'));
+    page.service.instead = () => 'away';
+    await take(page, 0, 'Ana');
+    expect(page.strip().join(' ')).toContain('That was not done. The service does not answer.');
+    page.service.instead = () => undefined;
+    await page.advance(10_000);
+    expect(page.strip().join(' ')).not.toContain('That was not done.');
   });
 
-  it('never hides what comes later: an outcome that became worse is red, counts, and sounds again, until somebody has that', async () => {
+  it('hides nothing: an outcome that becomes worse is red, counts and sounds again', async () => {
     const heard = hear();
-    const page = await withAlerts([notification('fire')]);
+    const page = await withAlerts(notification('fire'));
     await page.press('Sound off · turn on');
     expect(heard.tones).toBe(3);
-    await take(page.advance, 0, 'Ana');
-    expectTitle(/^Today/);
+    await take(page, 0, 'Ana');
+    expect(document.title).toMatch(/^Today/);
     const ana = { acknowledged_by: 'Ana', acknowledged_at: before(0) };
     page.service.notifications = [missed('fire', { ...ana, worsened_since_acknowledged: true })];
     await page.advance(8_000);
@@ -161,45 +145,42 @@ describe('taking an alert in hand', () => {
       '✕ 1 not reached Confirmed fire reached 0 of 1, 1 min ago Ana has it 8 s ago, and it became worse since',
     ]);
     expect(element('.attention').className).toBe('attention');
-    expectTitle(/^\(1\) /);
-    expect(heard.tones).toBe(6);
+    expect(document.title).toMatch(/^\(1\) /);
     await page.advance(16_000);
     expect(heard.tones).toBe(6);
-    await take(page.advance, 0, 'Bo');
+    await take(page, 0, 'Bo');
     expect(element('.attention').className).toBe('attention calm');
-    expectTitle(/^Today/);
+    expect(document.title).toMatch(/^Today/);
   });
 });
 
-describe('the alarm', () => {
-  it('sounds again where an alert was taken and became worse between two questions', async () => {
+describe('the sound', () => {
+  it('comes again for an alert that was acknowledged and became worse between two questions', async () => {
     const heard = hear();
-    const { service, advance, press } = await withAlerts([notification('fire')]);
+    const { service, advance, press } = await withAlerts(notification('fire'));
     await press('Sound off · turn on');
-    service.notifications = [
-      missed('fire', { acknowledged_by: 'Ana', acknowledged_at: before(-2), worsened_since_acknowledged: true }),
-    ];
+    const taken = { acknowledged_by: 'Ana', acknowledged_at: before(-2) };
+    service.notifications = [missed('fire', { ...taken, worsened_since_acknowledged: true })];
     await advance(8_000);
     expect(heard.tones).toBe(6);
   });
 
-  it('sounds once for each new alert where somebody turned it on, and shows it on the desktop', async () => {
+  it('is off until the reader turns it on; it comes once for each new alert, also on the desktop', async () => {
     const heard = hear();
-    const { service, advance, press } = await withAlerts([missed('old')]);
+    const { service, advance, press } = await withAlerts(missed('old'));
     await advance(8_000);
     expect(heard.tones).toBe(0);
     await press('Sound off · turn on');
     service.notifications = [notification('fire', { details: 'Mile 4' }), missed('old')];
     await advance(16_000);
-    expect(heard.tones).toBe(6);
-    expect(heard.shown).toEqual(['Confirmed fire: Mile 4']);
+    expect(heard).toEqual({ tones: 6, shown: ['Confirmed fire: Mile 4'] });
     await press('Sound on · turn off');
     service.notifications = [notification('another'), ...service.notifications];
     await advance(8_000);
     expect(heard.tones).toBe(6);
   });
 
-  it('sounds where the page is blind: nothing answers, or nobody can be called', async () => {
+  it('comes if the page is blind: no answer, or no calls are possible', async () => {
     const heard = hear();
     const { service, advance, press } = await openPage();
     await press('Sound off · turn on');
@@ -215,10 +196,8 @@ describe('the alarm', () => {
     expect(heard.shown[1]).toBe('Nobody can be called: refused.');
   });
 
-  it('is asked about once, when there is a key and nobody has decided', async () => {
-    const service = new PageAnswers();
-    service.key = 'a-key';
-    const page = await openPage({ service, key: 'a-key' });
+  it('is offered once, with the first key', async () => {
+    const page = await openPage({ service: { key: 'a-key' }, key: 'a-key' });
     expect(screen.getByRole('region', { name: 'Sound' })).toBeDefined();
     await page.press('Leave it off');
     await page.reload();

@@ -1,8 +1,8 @@
-import { screen, within } from '@testing-library/preact';
-import { afterEach, expect, vi } from 'vitest';
+import { fireEvent, screen, within } from '@testing-library/preact';
+import { afterEach, vi } from 'vitest';
 
 import { startPage } from '../../../src/dashboard/browser/start-page.tsx';
-import { NOON, PageAnswers } from './answers.ts';
+import { NOON, PageAnswers } from '../answers.ts';
 
 const opened: (() => void)[] = [];
 
@@ -15,7 +15,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** Turns the tab away from its reader, or back. */
+/** Hides the tab, or shows it. */
 const setHidden = (isHidden: boolean): void => {
   Object.defineProperty(document, 'hidden', { configurable: true, get: () => isHidden });
   document.dispatchEvent(new Event('visibilitychange'));
@@ -31,31 +31,22 @@ const open = (): (() => void) => {
   };
 };
 
-/** Time passes; answers that are there are shown. */
+/** Time passes. The page gets answers and draws them. */
 const advance = async (milliseconds: number): Promise<void> => {
   await vi.advanceTimersByTimeAsync(milliseconds);
 };
 
-const status = (): HTMLElement => element('.page-status');
-
-/** How the page is opened. */
 interface Opening {
   readonly search?: string;
-  /** What the service answers. */
-  readonly service?: PageAnswers;
-  /** Kept for the tab already. */
+  /** Differences from a service where all is well. */
+  readonly service?: Partial<PageAnswers>;
+  /** A key in the tab's storage. */
   readonly key?: string;
-  /** False: the first answers are not awaited. */
-  readonly awaitsAnswers?: boolean;
 }
 
-/** The page as a reader has it, at noon of 21 November 2026 by clocks that stand until {@link advance} is called. */
-export const openPage = async ({
-  search = '?tz=utc',
-  service = new PageAnswers(),
-  key,
-  awaitsAnswers = true,
-}: Opening = {}) => {
+/** Opens the page at noon of 21 November 2026. The clocks stand until {@link advance}. */
+export const openPage = async ({ search = '?tz=utc', service: differences = {}, key }: Opening = {}) => {
+  const service = Object.assign(new PageAnswers(), differences);
   vi.useFakeTimers({ now: NOON, toFake: ['Date', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   vi.stubGlobal('fetch', service.fetch);
   Object.defineProperty(document, 'hidden', { configurable: true, get: () => false });
@@ -64,17 +55,21 @@ export const openPage = async ({
   if (key !== undefined) sessionStorage.setItem('wildfire-camera-activity.function-key', key);
   let close = open();
   opened.push(() => close());
-  if (awaitsAnswers) await advance(0);
+  await advance(0);
+  const act = async (role: 'button' | 'link', name: string | RegExp, inside: HTMLElement): Promise<void> => {
+    within(inside).getAllByRole(role, { name })[0]?.click();
+    await advance(0);
+  };
   return {
     service,
     advance,
     setHidden,
-    /** `green`, `grey` or `red`, and what the head says beside the button. */
+    /** The color and the words of the head. */
     head: () => ({
-      color: status().className.replace('page-status ', ''),
-      words: textOf(status().querySelector('.words')),
+      color: element('.page-status').className.replace('page-status ', ''),
+      words: textOf(element('.page-status .words')),
     }),
-    /** The lines of the strip, the worst first; without their buttons. */
+    /** The lines of the strip, without their buttons. */
     strip: () =>
       [...document.querySelectorAll('.attention .alert')].map((line) => {
         const copy = document.createElement('p');
@@ -83,12 +78,16 @@ export const openPage = async ({
         return textOf(copy);
       }),
     figure: (fact: string) => textOf(document.querySelector(`[data-fact="${fact}"]`)),
-    press: async (name: string | RegExp, inside: HTMLElement = document.body) => {
-      within(inside).getAllByRole('button', { name })[0]?.click();
-      await advance(0);
-    },
-    follow: async (name: string | RegExp, inside: HTMLElement = document.body) => {
-      within(inside).getAllByRole('link', { name })[0]?.click();
+    press: async (name: string | RegExp, inside: HTMLElement = document.body) => act('button', name, inside),
+    follow: async (name: string | RegExp, inside: HTMLElement = document.body) => act('link', name, inside),
+    /** Fills fields by their labels, and submits their form. */
+    submit: async (fields: Readonly<Record<string, string>>, inside: HTMLElement = document.body) => {
+      const filled = Object.entries(fields).map(([label, value]) => {
+        const field = within(inside).getByLabelText<HTMLInputElement>(label);
+        field.value = value;
+        return field;
+      });
+      fireEvent.submit(filled[0]?.closest('form') ?? document.body);
       await advance(0);
     },
     /** Loads the page again in the same tab. */
@@ -100,14 +99,14 @@ export const openPage = async ({
   };
 };
 
-/** The first element of a selector. @throws {Error} if there is none */
+/** The first element of a selector. */
 export const element = (selector: string): HTMLElement => {
   const found = document.querySelector<HTMLElement>(selector);
   if (found === null) throw new Error(`there is no ${selector}`);
   return found;
 };
 
-/** What somebody reads in an element. Parts that stand beside each other are apart, as in a layout. */
+/** The text of an element. Adjacent parts are apart, as in a layout. */
 export const textOf = (of: Element | null): string =>
   textsIn(of)
     .join(' ')
@@ -121,12 +120,9 @@ const textsIn = (of: Node | null): readonly string[] =>
     child.nodeType === Node.TEXT_NODE ? (child.textContent ?? '') : textsIn(child),
   );
 
-/** A table of the page, as texts: rows of cells. */
+/** The texts of a table: rows of cells. */
 export const cellsOf = (name: string | RegExp): readonly (readonly string[])[] =>
   [...screen.getByRole('table', { name }).querySelectorAll('tbody tr')].map((row) => [...row.children].map(textOf));
 
-/** The element that has the focus, in words. */
+/** The text of the element with the focus. */
 export const focused = (): string => textOf(document.activeElement);
-
-/** Holds the title of the tab against a pattern. */
-export const expectTitle = (title: RegExp): void => expect(document.title).toMatch(title);

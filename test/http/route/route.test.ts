@@ -1,29 +1,26 @@
 import { expect, it } from 'vitest';
 
 import { health } from '../../../src/http/health.ts';
-import { ask, problemOf } from '../asking.ts';
+import { ask } from '../asking.ts';
 
 const { handler } = health({ answers: async () => true });
 
-it.each([
-  ['GET', { status: 'ok' }],
-  ['HEAD', undefined],
-])(
-  'a path that takes GET answers %s with the media type that is described, HEAD without the body',
-  async (method, body) => {
-    const answer = await ask(handler, '/api/health', { method });
-    expect([answer.status, answer.headers.get('content-type'), answer.body]).toEqual([200, 'application/json', body]);
-  },
-);
+const TYPE = 'application/json';
+const ALLOW = 'GET, HEAD, OPTIONS';
 
-it.each(['POST', 'PUT', 'PATCH', 'DELETE'])('refuses %s, and says what it takes', async (method) => {
+it.each<[method: string, status: number, type: string | null, allow: string | null, body: unknown]>([
+  ['GET', 200, TYPE, null, { status: 'ok' }],
+  ['HEAD', 200, TYPE, null, undefined],
+  ['OPTIONS', 204, null, ALLOW, undefined],
+  ...['POST', 'PUT', 'PATCH', 'DELETE'].map((method): [string, number, string, string, unknown] => [
+    method,
+    405,
+    'application/problem+json',
+    ALLOW,
+    expect.objectContaining({ code: 'method_not_allowed', detail: `This path accepts ${ALLOW}.` }),
+  ]),
+])('a path with GET answers %s with a %i, and names the request', async (method, status, type, allow, body) => {
   const answer = await ask(handler, '/api/health', { method });
-  expect(problemOf(answer)).toEqual({ status: 405, detail: 'This path accepts GET, HEAD, OPTIONS.' });
-  expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
-});
-
-it('says to OPTIONS what it takes, and names each request', async () => {
-  const answer = await ask(handler, '/api/health', { method: 'OPTIONS' });
-  expect([answer.status, answer.headers.get('allow'), answer.body]).toEqual([204, 'GET, HEAD, OPTIONS', undefined]);
-  expect(answer.headers.get('x-request-id')).toBe('unknown');
+  const headers = ['content-type', 'allow', 'x-request-id'].map((name) => answer.headers.get(name));
+  expect([answer.status, ...headers, answer.body]).toEqual([status, type, allow, 'unknown', body]);
 });

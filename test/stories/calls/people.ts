@@ -1,6 +1,6 @@
 import { messageOf, type NotificationState, type Stage } from '../../harness/phone-stage.ts';
 
-/** What becomes of a person: the status, the outcomes of the attempts, and what was heard. */
+/** A recipient at the end: the status, the outcomes of the attempts, and the texts that the callee heard. */
 export type Told = readonly [status: string, outcomes: string, heard: readonly string[]];
 
 const PLAIN = messageOf('ConfirmedFire');
@@ -8,49 +8,49 @@ const WITH_KEYS = messageOf('ConfirmedFire', { confirm: true });
 const CONFIRMED = 'Confirmed. Thank you.';
 
 /** How long things take in the simulators. */
-export const PACE = { ringMs: 200, eventMs: 50, speakMs: 1_000 };
+export const PACE = { ringMs: 200, eventMs: 50, speakMs: 600 };
 
-/** By the last digits of their numbers, whoever the provider is. Two attempts. */
-export const LISTENERS: Readonly<Record<string, Told>> = {
+/** By the last two digits of their numbers, for both providers. One attempt each. */
+export const CALLED_ONCE: Readonly<Record<string, Told>> = {
   '00': ['heard', 'heard', [PLAIN]],
-  '01': ['not_reached', 'no_answer no_answer', []],
-  '02': ['not_reached', 'busy busy', []],
+  '01': ['not_reached', 'no_answer', []],
+  '02': ['not_reached', 'busy', []],
   '04': ['failed', 'refused', []],
-  '06': ['heard', 'busy heard', [PLAIN]],
-  '07': ['heard', 'no_answer heard', [PLAIN]],
-  '08': ['not_reached', 'busy no_answer', []],
-  '09': ['heard', 'heard', [PLAIN]],
-  '12': ['not_reached', 'cut_short cut_short', [PLAIN, PLAIN]],
+  '12': ['not_reached', 'cut_short', [PLAIN]],
   '21': ['heard', 'heard', [PLAIN]],
   '22': ['heard', 'heard', [PLAIN]],
   '23': ['heard', 'heard', [PLAIN]],
   '34': ['heard', 'heard', [PLAIN]],
   '36': ['failed', 'refused', []],
   '40': ['heard', 'heard', [PLAIN]],
-  '49': ['not_reached', 'no_answer no_answer', []],
-  '58': ['not_reached', 'cut_short cut_short', [PLAIN, PLAIN]],
 };
 
-/** As {@link LISTENERS}; a key is asked for. */
+/** Two attempts each. */
+export const CALLED_TWICE: Readonly<Record<string, Told>> = {
+  ...CALLED_ONCE,
+  '01': ['not_reached', 'no_answer no_answer', []],
+  '02': ['not_reached', 'busy busy', []],
+  '07': ['heard', 'no_answer heard', [PLAIN]],
+  '12': ['not_reached', 'cut_short cut_short', [PLAIN, PLAIN]],
+};
+
+/** The message asks for a key. */
 export const PRESSERS: Readonly<Record<string, Told>> = {
   '70': ['confirmed', 'confirmed', [WITH_KEYS, CONFIRMED]],
   '71': ['confirmed', 'confirmed', [WITH_KEYS, CONFIRMED]],
   '72': ['confirmed', 'confirmed', [WITH_KEYS, CONFIRMED]],
   '73': ['confirmed', 'confirmed', [WITH_KEYS, CONFIRMED]],
-  '74': ['confirmed', 'unconfirmed confirmed', [WITH_KEYS, WITH_KEYS, CONFIRMED]],
-  '77': ['confirmed', 'confirmed', [WITH_KEYS]],
-  '83': ['confirmed', 'confirmed', [WITH_KEYS, CONFIRMED]],
   '84': ['confirmed', 'confirmed', [WITH_KEYS, WITH_KEYS, CONFIRMED]],
   '85': ['cannot_go', 'cannot_go', [WITH_KEYS, 'Understood. Thank you.']],
 };
 
-/** The numbers of the people of a table, in an area code of their own. */
+/** The numbers of the recipients of a table. `area` keeps the tables apart. */
 export const numbersOf = (people: Readonly<Record<string, Told>>, area: string): readonly string[] =>
   Object.keys(people)
     .toSorted()
     .map((digits) => `+1206555${area}${digits}`);
 
-/** What became of everybody in a notification, by the last digits of their numbers. */
+/** The recipients of a notification at the end, by the last digits of their numbers. */
 export const toldOf = (
   { recipients }: NotificationState,
   numbers: readonly string[],

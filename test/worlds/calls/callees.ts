@@ -10,15 +10,15 @@ interface PlannedKey {
 export type Codes = readonly [code: number, subCode: number];
 type Span = readonly [leastMs: number, mostMs: number];
 
-/** What somebody does. What is not given goes well: the callee listens to the end. */
+/** The behavior of a callee. By default, the callee listens to the end. */
 interface Course {
   readonly name: string;
   /** Of all callees, as a probability; the rest listens. */
   readonly share?: number;
-  /** Nobody is reached: why, and how long it rings before. */
+  /** The callee does not answer: why, and how long the phone rings before. */
   readonly codes?: Codes;
   readonly ringsMs?: Span;
-  /** The callee hangs up so long after the answer. */
+  /** From the answer until the callee hangs up. */
   readonly staysMs?: Span;
   /** The keys in the message, in its first and in its second repeat. */
   readonly keys?: readonly (readonly PlannedKey[])[];
@@ -34,7 +34,6 @@ const ALL = [
   { name: 'rings out', share: 0.06, codes: [487, 10_004], ringsMs: [110_000, 115_000] },
   { name: 'declines', share: 0.04, codes: [487, 10_024], ringsMs: [2_000, 20_000] },
   { name: 'declines by 603', share: 0.03, codes: [603, 560_603], ringsMs: [2_000, 20_000] },
-  { name: 'declines at once', codes: [603, 560_603], ringsMs: [500, 1_500] },
   { name: 'forbidden', codes: [403, 560_403], ringsMs: [100, 400] },
   { name: 'wrong number', share: 0.02, codes: [484, 560_484], ringsMs: [100, 2_000] },
   { name: 'no line', share: 0.03, codes: [403, 8_530], ringsMs: [10, 400] },

@@ -1,13 +1,13 @@
 import type { NotificationId } from '../../../src/calls/model/ids.ts';
 import type { Destination, OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
-import type { PhoneRules } from '../../../src/calls/phone.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
+import type { PhoneRules } from '../../../src/calls/phone.ts';
 import { Chance } from '../chance.ts';
 import type { Travel } from '../life.ts';
 import { Story } from '../story.ts';
+import { FAIR, type TableConditions } from '../unreliable-table.ts';
 import type { VirtualTime } from '../virtual-time.ts';
-import { Conditions } from './conditions.ts';
-import type { Mode } from './modes.ts';
+import { CALM, type Mode } from './modes.ts';
 import { WatchedTable } from './watched-table.ts';
 
 /** Spoken in every message. */
@@ -15,10 +15,72 @@ export const SERVICE_NAME = 'Test Watch';
 /** Two hours before a UTC day ends: late calls of some seeds are of the next day. */
 export const BEGINNING = Date.parse('2026-11-21T22:00:00Z');
 
+/** The current faults: first the faults of the mode, and none after `calmDown`. */
+export class Conditions {
+  readonly #now: () => number;
+  /** When our credential is wrong, and when storage cannot be used: from, and until. */
+  readonly #setUpFaults: (readonly [number, number])[];
+  readonly #outages: (readonly [number, number])[];
+  #faults: Mode;
+
+  /** @param now in milliseconds since 1970 */
+  constructor(mode: Mode, chance: Chance, now: () => number) {
+    this.#now = now;
+    this.#faults = mode;
+    const spans = (count: number, leastMs: number, mostMs: number) =>
+      Array.from({ length: count }, () => {
+        const from = now() + chance.between(0, 300_000);
+        return [from, from + chance.between(leastMs, mostMs)] as const;
+      });
+    this.#outages = spans(mode.outages, 500, 40_000);
+    this.#setUpFaults = spans(mode.setUpFaults, 5_000, 240_000);
+  }
+
+  get faults(): Mode {
+    return this.#faults;
+  }
+
+  get table(): TableConditions {
+    const { tableFaults } = this.#faults;
+    const [lost, other] = [tableFaults / 6, tableFaults / 3];
+    const weather = { ...FAIR, lostRequest: lost, lostAnswer: lost, hung: other, refused: other };
+    return { weather, isOutage: this.isOutage };
+  }
+
+  /** Whether storage cannot be used now. */
+  get isOutage(): boolean {
+    return this.#isIn(this.#outages);
+  }
+
+  get isSetUpWrong(): boolean {
+    return this.#isIn(this.#setUpFaults);
+  }
+
+  /** Our credential is wrong for this time from now on. */
+  breakSetUp(ms: number): void {
+    this.#setUpFaults.push([this.#now(), this.#now() + ms]);
+  }
+
+  /** Storage cannot be used for this time from now on. */
+  stopTable(ms: number): void {
+    this.#outages.push([this.#now(), this.#now() + ms]);
+  }
+
+  /** Ends all faults. */
+  calmDown(): void {
+    this.#outages.length = 0;
+    this.#setUpFaults.length = 0;
+    this.#faults = { ...this.#faults, ...CALM };
+  }
+
+  #isIn(spans: readonly (readonly [number, number])[]): boolean {
+    const now = this.#now();
+    return spans.some(([from, until]) => now >= from && now < until);
+  }
+}
+
 /** A request of an instance to storage or to the line. */
-export interface OutgoingRequest {
-  /** From 1, in the order of all requests of all instances. */
-  readonly number: number;
+interface OutgoingRequest {
   readonly to: 'table' | 'line';
   /** In milliseconds since 1970. */
   readonly at: number;
@@ -43,7 +105,7 @@ export interface Death {
   readonly when: NonNullable<Travel['death']>;
 }
 
-/** What everything in a world has in common: chance and time, the faults, the table, and what was asked of whom. */
+/** The common parts of a world: chance and time, the faults, the table, and all requests of the instances. */
 export class Ground {
   readonly mode: Mode;
   readonly rules: PhoneRules;
@@ -51,6 +113,7 @@ export class Ground {
   readonly story: Story;
   readonly conditions: Conditions;
   readonly table: WatchedTable;
+  /** All requests of all instances, in that order. */
   readonly requests: OutgoingRequest[] = [];
   readonly dialled: DialRequest[] = [];
   /** The events that the destinations have taken, repeats included. */
@@ -82,14 +145,8 @@ export class Ground {
 
   /** An instance makes a request. @returns whether it dies of it */
   onRequest(to: OutgoingRequest['to']): Travel['death'] {
-    const number = this.requests.length + 1;
-    this.requests.push({ number, to, at: this.now });
-    if (this.#death?.at === number) return this.#death.when;
-    const { deathsAtRequests } = this.conditions.faults;
-    return this.chance.happens(deathsAtRequests)
-      ? this.chance.happens(0.5)
-        ? 'carried out'
-        : 'not carried out'
-      : undefined;
+    if (this.requests.push({ to, at: this.now }) === this.#death?.at) return this.#death.when;
+    if (!this.chance.happens(this.conditions.faults.deathsAtRequests)) return undefined;
+    return this.chance.happens(0.5) ? 'carried out' : 'not carried out';
   }
 }

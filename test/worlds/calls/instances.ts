@@ -1,3 +1,4 @@
+import type { Destination, OutcomeTopic } from '../../../src/calls/model/outcomes.ts';
 import type { PhoneLine } from '../../../src/calls/model/phone-line.ts';
 import { createPhone, type Phone } from '../../../src/calls/phone.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
@@ -7,14 +8,12 @@ import { Life } from '../life.ts';
 import { UnreliableTable } from '../unreliable-table.ts';
 import { runIn } from '../virtual-time.ts';
 import { type Ground, SERVICE_NAME } from './ground.ts';
-import { unreliableTopic } from './topic.ts';
 
-/** A log line of any instance. */
-export interface LogLine {
+/** A log line of any instance. `at`: in milliseconds since 1970, by a clock that is right. */
+interface LogLine {
   readonly level: 'info' | 'warn' | 'error';
   readonly event: string;
   readonly fields: LogFields;
-  /** In milliseconds since 1970, by a clock that is right. */
   readonly at: number;
 }
 
@@ -27,7 +26,7 @@ export interface Instance {
 
 /** Clocks differ by up to twice this. */
 const CLOCK_AHEAD_MS = 1_000;
-// How often the timer function runs.
+/** How often the timer function runs. */
 const SWEEP_MS = 30_000;
 
 /** The instances of the service. Some die, and others take their place. */
@@ -35,7 +34,7 @@ export class Instances {
   readonly #ground: Ground;
   readonly #lineOf: (life: Life) => PhoneLine;
   readonly #all: Instance[] = [];
-  /** None starts any more. */
+  /** No further instance starts. */
   isEnded = false;
   #timer: NodeJS.Timeout | undefined;
   /** What all instances logged, in that order. */
@@ -56,14 +55,14 @@ export class Instances {
     return this.#ground.chance.anyOf(this.living);
   }
 
-  /** Starts so many instances, and their timer function. */
+  /** Starts this number of instances, and their timer function. */
   start(count: number): void {
     this.isEnded = false;
     for (let started = 0; started < count; started += 1) this.#spawn();
-    if (this.#ground.mode.timerNeverRuns !== true) this.#timer = setInterval(() => this.#sweepSome(), SWEEP_MS);
+    if (this.#ground.mode.timerNeverRuns !== true) this.#timer = setInterval(() => this.#sweep(), SWEEP_MS);
   }
 
-  /** Ends all instances, and starts none any more. */
+  /** Ends all instances. No other takes their place. */
   end(): void {
     this.isEnded = true;
     clearInterval(this.#timer);
@@ -73,13 +72,21 @@ export class Instances {
   /** Another instance takes the place of each that ends. */
   #spawn(): void {
     if (this.isEnded) return;
-    const { chance, story, rules, mode } = this.#ground;
+    const { chance, story, rules, mode, conditions, table } = this.#ground;
     const life = new Life(`#${this.#all.length + 1}`, chance.between(-CLOCK_AHEAD_MS, CLOCK_AHEAD_MS));
     const log = this.#logOf(life);
+    const unreliable = new UnreliableTable({
+      table,
+      life,
+      chance,
+      conditions: () => conditions.table,
+      latencyMs: mode.tableLatencyMs,
+      onRequest: () => this.#ground.onRequest('table'),
+    });
     const parts = {
       line: this.#lineOf(life),
-      table: this.#tableOf(life),
-      ...Object.fromEntries(mode.destinations.map((to) => [to, unreliableTopic(to, this.#ground, life)])),
+      table: new Table(unreliable, { format: CALLS_FORMAT }),
+      ...Object.fromEntries(mode.destinations.map((to) => [to, this.#destinationOf(to, life)])),
     };
     const phone = runIn(life, () => createPhone({ ...parts, serviceName: SERVICE_NAME, log, rules }));
     this.#all.push({ life, phone, log });
@@ -90,28 +97,29 @@ export class Instances {
     });
   }
 
-  #tableOf(life: Life): Table {
-    const { table, chance, conditions, mode } = this.#ground;
-    const unreliable = new UnreliableTable({
-      table,
-      life,
-      chance,
-      conditions: () => conditions.table,
-      latencyMs: mode.tableLatencyMs ?? 20,
-      onRequest: () => this.#ground.onRequest('table'),
-    });
-    return new Table(unreliable, { format: CALLS_FORMAT });
+  /** A destination of outcomes as one instance reaches it: a batch, or the answer to it, gets lost. */
+  #destinationOf(to: Destination, life: Life): OutcomeTopic {
+    const { published, chance, conditions } = this.#ground;
+    return {
+      publish: (events) => {
+        const { topicFaults } = conditions.faults;
+        const lost = chance.byProbability([
+          [topicFaults / 2, 'request'],
+          [topicFaults / 2, 'answer'],
+        ]);
+        const [thereMs, backMs] = [chance.between(5, 50), chance.between(5, 50)];
+        const told = { afterMs: chance.between(5, 9_000), error: new Error('no answer') };
+        return life.request({ thereMs, backMs, lost, told }, async () => {
+          published.push(...events.map((event) => ({ to, ...event })));
+        });
+      },
+    };
   }
 
-  /** The timer function runs in these. */
-  sweep(instances: readonly Instance[]): void {
-    for (const { life, phone, log } of instances) runIn(life, () => void phone.runDue(log));
-  }
-
-  // One instance gets the timer; that several get it at the same time must do no harm.
-  #sweepSome(): void {
-    const { chance } = this.#ground;
-    this.sweep(chance.happens(0.3) ? this.living : [this.any() ?? []].flat());
+  /** One instance gets the timer. If several get it at the same time, that does no harm. */
+  #sweep(): void {
+    const some = this.#ground.chance.happens(0.3) ? this.living : [this.any() ?? []].flat();
+    for (const { life, phone, log } of some) runIn(life, () => void phone.runDue(log));
   }
 
   #logOf(life: Life): Log {

@@ -2,9 +2,6 @@ import { type Destination, DESTINATIONS } from '../../../src/calls/model/outcome
 import type { PhoneRules } from '../../../src/calls/phone.ts';
 import { type Fates, PEOPLE, PEOPLE_WHO_PRESS } from './callees.ts';
 
-/** What a request for a call comes to while all lines are taken. */
-export type WhenLinesAreTaken = '429' | '8530' | '603';
-
 /** Which faults there are, and by which rules people are called. Faults are probabilities if nothing else is said. */
 export interface Mode extends Omit<PhoneRules, 'allowedPrefixes' | 'retentionMs'> {
   readonly name: string;
@@ -16,7 +13,7 @@ export interface Mode extends Omit<PhoneRules, 'allowedPrefixes' | 'retentionMs'
   readonly eventRepeat: number;
   /** That an event arrives seconds late, after later ones. */
   readonly eventDelay: number;
-  /** That a process ends at a request to storage or to the line. Another one starts soon after. */
+  /** That a process ends at a request to storage or to the line. Another process starts soon after. */
   readonly deathsAtRequests: number;
   /** How many times storage cannot be used, for up to 40 s. */
   readonly outages: number;
@@ -24,49 +21,54 @@ export interface Mode extends Omit<PhoneRules, 'allowedPrefixes' | 'retentionMs'
   readonly setUpFaults: number;
   /** Where outcomes are published. */
   readonly destinations: readonly Destination[];
-  /** That the topic does not take a batch, or its answer is lost. */
+  /** That a destination does not take a batch, or its answer is lost. */
   readonly topicFaults: number;
   /** Untrue events that a stranger posts. */
   readonly forgeries: number;
   /** Calls that another system places with our callback addresses. */
   readonly foreignCalls: number;
-  /** That a request is to be confirmed by a key, and then that it has waves. */
+  /** That a request asks for keys, and then that it has waves. */
   readonly confirms: number;
   /** That a notification is stopped. */
   readonly stops: number;
-  readonly whenLinesAreTaken: WhenLinesAreTaken;
+  /** How a request for a call is answered while all lines are taken. */
+  readonly whenLinesAreTaken: '429' | '8530' | '603';
   readonly fates: Fates;
-  /** How long a phone rings before somebody picks up, in milliseconds; some answer at once by default. */
+  /** How long a phone rings before an answer, in milliseconds. By default, some callees answer at once. */
   readonly answersWithinMs?: readonly [number, number] | undefined;
-  /** How long a request to storage, and its answer, is under way at most, in milliseconds; 20 by default. */
-  readonly tableLatencyMs?: number | undefined;
+  /** How long a request to storage, and its answer, is under way at most, in milliseconds. */
+  readonly tableLatencyMs: number;
   readonly lines: number;
+  /** How many calls an account of Twilio starts a second. */
+  readonly callsPerSecond: number;
   /** The timer function stopped with a deployment. */
   readonly timerNeverRuns?: boolean;
   readonly instances: number;
   readonly mostRecipients: number;
 }
 
-const USUAL: Mode = {
-  name: 'line faults, deaths, repeated and late events',
-  tableFaults: 0,
-  lineFaults: 0.1,
-  eventLoss: 0,
-  eventRepeat: 0.2,
-  eventDelay: 0.1,
-  deathsAtRequests: 0.01,
+const NO_FAULTS = { tableFaults: 0, lineFaults: 0, deathsAtRequests: 0, eventLoss: 0, topicFaults: 0 };
+
+/** Nothing goes wrong, and nothing comes late or twice. */
+export const CALM = { ...NO_FAULTS, eventRepeat: 0, eventDelay: 0 };
+
+/** No faults, two lines, one instance. */
+export const QUIET: Mode = {
+  ...CALM,
+  name: 'quiet',
   outages: 0,
   setUpFaults: 0,
   destinations: DESTINATIONS,
-  topicFaults: 0.2,
   forgeries: 0,
   foreignCalls: 0,
   confirms: 0,
   stops: 0,
   whenLinesAreTaken: '429',
-  fates: PEOPLE,
+  fates: [],
+  tableLatencyMs: 20,
   lines: 2,
-  instances: 3,
+  callsPerSecond: 2,
+  instances: 1,
   attempts: 3,
   retryMs: 30_000,
   deadlineMs: 600_000,
@@ -76,52 +78,21 @@ const USUAL: Mode = {
   mostRecipients: 6,
 };
 
-const NO_FAULTS = { tableFaults: 0, lineFaults: 0, deathsAtRequests: 0, eventLoss: 0, topicFaults: 0 };
-
-/** Nothing goes wrong, and nothing comes late or twice. */
-export const CALM = { ...NO_FAULTS, eventRepeat: 0, eventDelay: 0 };
-
-/** No faults, two lines, one instance: what a scenario says happens, and nothing else. */
-export const QUIET: Mode = {
-  ...USUAL,
-  ...CALM,
-  name: 'quiet',
-  instances: 1,
-  fates: [],
-};
+const LATE = { ...QUIET, fates: PEOPLE, instances: 3, eventRepeat: 0.2, eventDelay: 0.1 };
+const USUAL = { ...LATE, lineFaults: 0.1, deathsAtRequests: 0.01, topicFaults: 0.2 };
+const KEYS = { confirms: 0.9, fates: PEOPLE_WHO_PRESS };
+const WAVES = { ...KEYS, confirms: 0.7, stops: 0.2 };
 
 /** The modes that every seed is played in. */
 export const MODES: readonly Mode[] = [
-  USUAL,
-  { ...USUAL, ...NO_FAULTS, name: 'repeated and late events only' },
-  { ...USUAL, ...NO_FAULTS, name: 'keys, waves and stops', confirms: 0.7, stops: 0.2, fates: PEOPLE_WHO_PRESS },
-  {
-    ...USUAL,
-    name: 'keys, waves, stops and deaths',
-    confirms: 0.7,
-    stops: 0.3,
-    fates: PEOPLE_WHO_PRESS,
-    deathsAtRequests: 0.02,
-  },
-  {
-    ...USUAL,
-    ...NO_FAULTS,
-    name: 'keys and storage faults',
-    confirms: 0.9,
-    fates: PEOPLE_WHO_PRESS,
-    tableFaults: 0.05,
-  },
-  {
-    ...USUAL,
-    name: 'keys and storage outages',
-    confirms: 0.9,
-    fates: PEOPLE_WHO_PRESS,
-    outages: 3,
-    deathsAtRequests: 0,
-  },
-  { ...USUAL, ...NO_FAULTS, name: 'many people', mostRecipients: 20, fates: [] },
+  { ...USUAL, name: 'line faults, deaths, repeated and late events' },
+  { ...LATE, name: 'repeated and late events only' },
+  { ...LATE, name: 'keys, waves and stops', ...WAVES },
+  { ...USUAL, name: 'keys, waves, stops and deaths', ...WAVES, deathsAtRequests: 0.02 },
+  { ...LATE, name: 'keys and storage faults', ...KEYS, tableFaults: 0.05 },
+  { ...USUAL, name: 'keys and storage outages', ...KEYS, outages: 3, deathsAtRequests: 0 },
+  { ...LATE, name: 'many people', mostRecipients: 20, fates: [] },
   { ...USUAL, name: 'storage faults too', tableFaults: 0.05 },
-  { ...USUAL, ...NO_FAULTS, name: 'storage faults, without line faults and deaths', tableFaults: 0.05 },
   { ...USUAL, name: 'storage outages', outages: 2, foreignCalls: 2 },
   { ...USUAL, name: 'lost events', eventLoss: 0.15 },
   {
@@ -139,8 +110,7 @@ export const MODES: readonly Mode[] = [
     fates: PEOPLE_WHO_PRESS,
   },
   {
-    ...USUAL,
-    ...NO_FAULTS,
+    ...LATE,
     name: 'more calls than lines, which are 603',
     callsAtOnce: 4,
     whenLinesAreTaken: '603',
@@ -149,8 +119,8 @@ export const MODES: readonly Mode[] = [
   { ...USUAL, name: 'more calls than lines, which are 8530', callsAtOnce: 4, whenLinesAreTaken: '8530' },
   { ...USUAL, name: 'more calls than lines, which are 429', callsAtOnce: 4 },
   { ...USUAL, name: 'the timer function never runs', timerNeverRuns: true },
-  { ...USUAL, ...NO_FAULTS, name: 'our set-up is wrong', setUpFaults: 2 },
-  { ...USUAL, ...NO_FAULTS, name: 'strangers', forgeries: 4, foreignCalls: 4 },
+  { ...LATE, name: 'our set-up is wrong', setUpFaults: 2 },
+  { ...LATE, name: 'strangers', forgeries: 4, foreignCalls: 4 },
   { ...USUAL, name: 'one attempt, one minute', attempts: 1, retryMs: 5_000, deadlineMs: 60_000 },
   { ...USUAL, name: 'ten attempts', attempts: 10, retryMs: 5_000 },
   { ...USUAL, name: 'few calls a day', callsPerDay: 9, retryMs: 5_000 },

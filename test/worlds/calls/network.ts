@@ -10,14 +10,14 @@ import {
   type CallEvent,
   type CallEventKind,
   type CallRequest,
-  type CallResult,
   PhoneLineError,
-  type PressedKey,
 } from '../../../src/calls/model/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { resultOf } from '../../../src/calls/providers/acs/codes.ts';
 import { type Codes, courseOf, type Fate } from './callees.ts';
 import type { Ground } from './ground.ts';
+
+// All times are in milliseconds since 1970.
 
 /** How a voice of the world speaks, in milliseconds a character: faster than the service may take for sure. */
 export const MS_PER_CHARACTER = 65;
@@ -28,10 +28,10 @@ export const SPEAKS_WITHIN_MS = 600;
 export type FateOf = (number: PhoneNumber | undefined, earlier: number) => Fate;
 
 /** Brings an event about a call to the service; `at once`: once, without delay. */
-export type Post = (call: NetworkCall, event: CallEvent, how?: 'at once') => void;
+type Post = (call: NetworkCall, event: CallEvent, how?: 'at once') => void;
 
-/** What is spoken into a call. Times are in milliseconds since 1970. */
-export interface Speech {
+/** A text for the callee. */
+interface Speech {
   readonly text: string;
   readonly number: SpeechNumber;
   readonly ref: SpeechRef | undefined;
@@ -39,19 +39,11 @@ export interface Speech {
   startedAt?: number;
   endedAt?: number;
   isWhole?: boolean;
-  /** Who ended the call before the speech was over, or that another speech ended it. */
+  /** The end of a speech before its last word: by the end of the call, or by another speech. */
   cutBy?: 'callee' | 'service' | 'another speech';
 }
 
-/** A key that was pressed. Times are in milliseconds since 1970. */
-export interface Key {
-  readonly key: PressedKey['key'];
-  readonly pressedAt: number;
-  /** When an instance had stored it. Without storage, keys are lost. */
-  takenAt?: number;
-}
-
-/** A call as the network knows it. Times are in milliseconds since 1970. */
+/** A call as the network knows it. */
 export interface NetworkCall {
   readonly id: CallId;
   /** Undefined: another system placed it. */
@@ -63,35 +55,21 @@ export interface NetworkCall {
   answeredAt?: number;
   endedAt?: number;
   endedBy?: 'callee' | 'service' | 'network';
-  /** What comes back with each key; undefined while nobody listens. */
+  /** The reference that comes back with each key; undefined while the service does not listen. */
   listening?: AttemptRef;
-  /** The keys of which the service is told, if the event is not lost: by their place. */
-  readonly keys: Key[];
-  /** How many requests to speak were sent, and whether the answer to one was lost, or a later one failed. */
-  speakRequests: number;
-  isSpeechUnclear?: boolean;
-  /** When the service was told that somebody had answered. */
-  answerKnownAt?: number;
-  /** When the service asked first to hang it up. */
-  hangUpAskedAt?: number;
-  /** When the service was told that the message had started. */
-  startKnownAt?: number;
-  /** When the service was told why nobody was reached. */
-  reasonKnownAt?: number;
-  /** An event of it has reached the service. */
-  isKnown?: boolean;
-  /** A stranger has posted an event about it that was not true. */
+  /** The keys that are reported. `takenAt`: when an instance had stored it. Without storage, keys are lost. */
+  readonly keys: { readonly key: string; readonly pressedAt: number; takenAt?: number }[];
+  /** A stranger has posted an untrue event about it. */
   isForged?: boolean;
 }
 
 const DONE: Codes = [200, 0];
 
-const resultWith = ([code, subCode]: Codes): CallResult => resultOf({ code, subCode });
+const gone = () => new PhoneLineError({ failure: 'gone', reason: 'call not found', code: 404, subCode: 8_522 });
+const rejected = (reason: string, subCode: number) =>
+  new PhoneLineError({ failure: 'refused', reason, code: 400, subCode });
 
-const gone = (): PhoneLineError =>
-  new PhoneLineError({ failure: 'gone', reason: 'call not found', code: 404, subCode: 8_522 });
-
-/** A telephone network with few lines. It does what it is asked at once and without faults; the callees differ. */
+/** A telephone network with few lines. It carries out requests at once and without faults; the callees differ. */
 export class TelephoneNetwork {
   readonly #ground: Ground;
   readonly #fateOf: FateOf;
@@ -110,41 +88,27 @@ export class TelephoneNetwork {
     return [...this.#calls.values()];
   }
 
-  get #taken(): number {
-    let taken = 0;
-    for (const call of this.#calls.values()) if (call.state !== 'ended' && call.request !== undefined) taken += 1;
-    return taken;
-  }
-
-  /** A call by its id. @throws {PhoneLineError} if there is none */
-  find(callId: CallId): NetworkCall {
-    const call = this.#calls.get(callId);
-    if (call === undefined) throw gone();
-    return call;
-  }
-
   /** Places a call; the same attempt again places no second one. @throws {PhoneLineError} if no line is free */
   call(request: CallRequest): CallId {
     const { mode, chance, now } = this.#ground;
-    const { lines, whenLinesAreTaken } = mode;
-    const known = this.#byAttempt.get(request.attempt.attemptId);
+    const { attemptId } = request.attempt;
+    const known = this.#byAttempt.get(attemptId);
     if (known !== undefined) return known.id;
-    const isTurnedAway = this.#taken >= lines;
-    if (isTurnedAway && whenLinesAreTaken === '429') {
+    const own = this.calls.filter((call) => call.request !== undefined);
+    const isTurnedAway = own.filter(({ state }) => state !== 'ended').length >= mode.lines;
+    if (isTurnedAway && mode.whenLinesAreTaken === '429')
       throw new PhoneLineError({ failure: 'capacity', reason: 'throttled', code: 429 });
+    const earlier = own.filter((call) => call.request?.number === request.number && call.fate !== 'turned away').length;
+    const call = this.#open(request, isTurnedAway ? 'turned away' : this.#fateOf(request.number, earlier));
+    this.#byAttempt.set(attemptId, call);
+    if (!isTurnedAway) {
+      this.#ring(call);
+      return call.id;
     }
-    const earlier = this.calls.filter((call) => call.request?.number === request.number && call.fate !== 'turned away');
-    const fate = isTurnedAway ? 'turned away' : this.#fateOf(request.number, earlier.length);
-    const call = this.#open(request, fate);
-    this.#byAttempt.set(request.attempt.attemptId, call);
-    if (isTurnedAway) {
-      // It takes no line.
-      call.state = 'ended';
-      call.endedAt = now;
-      call.endedBy = 'network';
-      const why = whenLinesAreTaken === '603' ? 'declines by 603' : 'no line';
-      setTimeout(() => this.#tellNotEstablished(call, courseOf(why).codes ?? DONE), chance.between(10, 400));
-    } else if (fate !== 'turned away') this.#ring(call, fate);
+    // It takes no line.
+    Object.assign(call, { state: 'ended', endedAt: now, endedBy: 'network' });
+    const { codes = DONE } = courseOf(mode.whenLinesAreTaken === '603' ? 'declines by 603' : 'no line');
+    setTimeout(() => this.#reportNotEstablished(call, codes), chance.between(10, 400));
     return call.id;
   }
 
@@ -156,7 +120,7 @@ export class TelephoneNetwork {
     return call;
   }
 
-  /** Speaks a text, after what is being spoken; a speech after the message ends that. @throws {PhoneLineError} if nobody is there to hear it */
+  /** Speaks a text, after the current speech. A speech after the message interrupts the message. @throws {PhoneLineError} if no callee is there to hear it */
   speak(callId: CallId, text: string, ref: SpeechRef | undefined): void {
     const { chance, now, story } = this.#ground;
     const call = this.#up(callId);
@@ -176,9 +140,8 @@ export class TelephoneNetwork {
       ? Math.max(silentMs, (before.startedAt ?? now) + before.text.length * MS_PER_CHARACTER - now)
       : silentMs;
     const lastsMs = text.length * MS_PER_CHARACTER;
-    if (number === MESSAGE && call.fate === 'presses at the start') {
+    if (number === MESSAGE && call.fate === 'presses at the start')
       this.#whileUp(call, silentMs / 2, () => this.#press(call, '1'));
-    }
     this.#whileSpoken(call, speech, beginsAt, () => {
       speech.startedAt = this.#ground.now;
       story.tell(() => `${callId} hears speech ${number} from now on`);
@@ -188,104 +151,82 @@ export class TelephoneNetwork {
         this.#whileUp(call, pressMs, () => this.#press(call, key));
       }
       this.#whileSpoken(call, speech, lastsMs, () => {
-        speech.isWhole = true;
-        speech.endedAt = this.#ground.now;
+        Object.assign(speech, { isWhole: true, endedAt: this.#ground.now });
         story.tell(() => `${callId} has heard the whole speech ${number}`);
         this.#post(call, 'play completed', DONE, ref);
       });
     });
   }
 
-  /** What is being spoken is reported as cancelled: before or after the start of what follows, or never. */
+  /** The cancellation of the current speech is reported before or after the start of the next, or never. */
   #interrupt(call: NetworkCall, by: Speech): void {
     const { chance, now } = this.#ground;
     for (const speech of call.speeches) {
       if (speech === by || speech.endedAt !== undefined) continue;
       speech.endedAt = now;
       if (speech.startedAt !== undefined) speech.cutBy = 'another speech';
-      if (chance.happens(0.8)) {
-        setTimeout(() => this.#post(call, 'play canceled', DONE, speech.ref), chance.between(0, 2 * SPEAKS_WITHIN_MS));
-      }
+      const afterMs = chance.between(0, 2 * SPEAKS_WITHIN_MS);
+      if (chance.happens(0.8)) setTimeout(() => this.#post(call, 'play canceled', DONE, speech.ref), afterMs);
     }
   }
 
-  #whileSpoken(call: NetworkCall, speech: Speech, ms: number, next: () => void): void {
-    this.#whileUp(call, ms, () => {
-      if (speech.endedAt === undefined) next();
-    });
-  }
-
-  /** Reports keys from now on. @throws {PhoneLineError} if nobody is there */
+  /** Reports keys from now on. @throws {PhoneLineError} if no callee is there */
   listen(callId: CallId, number: PhoneNumber, ref: AttemptRef): void {
     const call = this.#up(callId);
-    if (call.request !== undefined && call.request.number !== number) {
-      throw new PhoneLineError({ failure: 'refused', reason: 'another number', code: 400, subCode: 8_500 });
-    }
+    if (call.request !== undefined && call.request.number !== number) throw rejected('another number', 8_500);
     call.listening = ref;
   }
 
   /** Ends a call, ringing or answered, if it has not ended yet. */
   hangUp(callId: CallId): void {
-    this.#end(this.find(callId), 'service');
+    this.#end(this.#find(callId), 'service');
   }
 
   /** A stranger, or a fault of ACS, reports something about a call that is not true. */
   forge(call: NetworkCall, kind: CallEventKind, ref: AttemptRef | undefined): void {
     call.isForged = true;
     const key = kind === 'tone received' ? { key: { key: '1', sequence: 99 } } : {};
-    this.#tell(call, { kind, callId: call.id, result: resultWith(DONE), attempt: ref, ...key }, 'at once');
-  }
-
-  /** A key that was pressed while the service listened is reported now, however late that is. */
-  report(call: NetworkCall, name: string): void {
-    call.keys.push({ key: name, pressedAt: this.#ground.now });
-    this.#post(call, 'tone received', DONE, call.listening, { key: { key: name, sequence: call.keys.length } });
+    this.#tell(call, { kind, callId: call.id, result: {}, attempt: ref, ...key }, 'at once');
   }
 
   #open(request: CallRequest | undefined, fate: NetworkCall['fate']): NetworkCall {
     const id = parseCallId(`call-${this.#calls.size + 1}`);
     if (id === undefined) throw new Error('not a call id');
     const { now, story } = this.#ground;
-    const call: NetworkCall = {
-      id,
-      request,
-      fate,
-      placedAt: now,
-      speeches: [],
-      state: 'ringing',
-      keys: [],
-      speakRequests: 0,
-    };
+    const call: NetworkCall = { id, request, fate, placedAt: now, speeches: [], state: 'ringing', keys: [] };
     this.#calls.set(id, call);
     story.tell(() => `${id} to ${request?.number ?? 'a person of another system'}: ${fate}`);
     return call;
   }
 
-  #up(callId: CallId): NetworkCall {
-    const call = this.find(callId);
-    if (call.state === 'ended') throw gone();
-    if (call.state === 'ringing')
-      throw new PhoneLineError({ failure: 'refused', reason: 'not answered', code: 400, subCode: 8_501 });
+  #find(callId: CallId): NetworkCall {
+    const call = this.#calls.get(callId);
+    if (call === undefined) throw gone();
     return call;
   }
 
-  #ring(call: NetworkCall, fate: Fate): void {
-    const { chance } = this.#ground;
-    const { codes, ringsMs = [0, 0] } = courseOf(fate);
+  #up(callId: CallId): NetworkCall {
+    const call = this.#find(callId);
+    if (call.state === 'ended') throw gone();
+    if (call.state === 'ringing') throw rejected('not answered', 8_501);
+    return call;
+  }
+
+  #ring(call: NetworkCall): void {
+    const { chance, mode } = this.#ground;
+    const { codes, ringsMs = [0, 0] } = courseOf(call.fate);
     if (codes !== undefined) {
       setTimeout(() => this.#notEstablished(call, 'network', codes), chance.between(...ringsMs));
       return;
     }
     // Some answer before the answer to the request for the call arrives.
-    const { answersWithinMs } = this.#ground.mode;
-    const ms = answersWithinMs
-      ? chance.between(...answersWithinMs)
-      : chance.happens(0.2)
-        ? chance.between(20, 100)
-        : chance.between(1_000, 40_000);
-    setTimeout(() => {
-      if (call.state === 'ringing') this.#answer(call);
-    }, ms);
+    const answersWithinMs = mode.answersWithinMs ?? (chance.happens(0.2) ? [20, 100] : [1_000, 40_000]);
+    setTimeout(
+      () => {
+        if (call.state === 'ringing') this.#answer(call);
+      },
+      chance.between(...answersWithinMs),
+    );
   }
 
   #answer(call: NetworkCall): void {
@@ -312,17 +253,21 @@ export class TelephoneNetwork {
     }, ms);
   }
 
+  #whileSpoken(call: NetworkCall, speech: Speech, ms: number, next: () => void): void {
+    this.#whileUp(call, ms, () => {
+      if (speech.endedAt === undefined) next();
+    });
+  }
+
   #notEstablished(call: NetworkCall, by: 'network' | 'service', codes: Codes): void {
     if (call.state === 'ended') return;
-    call.state = 'ended';
-    call.endedAt = this.#ground.now;
-    call.endedBy = by;
+    Object.assign(call, { state: 'ended', endedAt: this.#ground.now, endedBy: by });
     this.#ground.story.tell(() => `${call.id} is not established: ${codes.join('/')}`);
-    this.#tellNotEstablished(call, codes);
+    this.#reportNotEstablished(call, codes);
   }
 
   /** In two events at about the same time, in any order; only one says why. */
-  #tellNotEstablished(call: NetworkCall, codes: Codes): void {
+  #reportNotEstablished(call: NetworkCall, codes: Codes): void {
     const tell = [() => this.#post(call, 'create failed', codes), () => this.#post(call, 'disconnected', DONE)];
     if (this.#ground.chance.happens(0.5)) tell.reverse();
     for (const one of tell) one();
@@ -336,9 +281,7 @@ export class TelephoneNetwork {
     }
     const { now, story } = this.#ground;
     story.tell(() => `${call.id} is ended by the ${by}`);
-    call.state = 'ended';
-    call.endedAt = now;
-    call.endedBy = by;
+    Object.assign(call, { state: 'ended', endedAt: now, endedBy: by });
     for (const speech of call.speeches) {
       if (speech.endedAt !== undefined) continue;
       // Of a text that has not begun nothing is cut.
@@ -352,11 +295,11 @@ export class TelephoneNetwork {
   #post(
     call: NetworkCall,
     kind: CallEventKind,
-    codes: Codes,
+    [code, subCode]: Codes,
     ref: AttemptRef | SpeechRef | undefined = call.request?.attempt,
     more: Pick<CallEvent, 'key'> = {},
   ): void {
     const speech = ref !== undefined && 'speech' in ref ? { speech: ref.speech } : {};
-    this.#tell(call, { kind, callId: call.id, result: resultWith(codes), attempt: ref, ...speech, ...more });
+    this.#tell(call, { kind, callId: call.id, result: resultOf({ code, subCode }), attempt: ref, ...speech, ...more });
   }
 }

@@ -4,22 +4,17 @@ import type { NotificationRequest, Sent } from '../../../src/calls/phone.ts';
 import { parsePhoneNumber, type PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { Ground } from './ground.ts';
 import type { Instance, Instances } from './instances.ts';
-import type { Commit } from './watched-table.ts';
 
 const MOST_REQUESTS = 3;
 const SENT_WITHIN_MS = 60_000;
 const AGAIN_AFTER_MS = 1_500;
 const MOST_TRIES = 200;
 const STOPPED_WITHIN_MS = 180_000;
-const ACKNOWLEDGED_WITHIN_MS = 600_000;
-const OPERATORS = ['Ana', 'Ben'];
-// Of a request, by each of them.
-const ACKNOWLEDGED = 0.3;
 const REPEATED_WITHIN_MS = 240_000;
 // Outside the allowed prefixes: it is never called.
 const FORBIDDEN_NUMBER = '+442071838750';
 
-/** A notification request, what it was answered with, and what was asked about it later. */
+/** A notification request, its answers, and later requests about it. */
 export interface SentRequest {
   readonly request: NotificationRequest;
   readonly key: string;
@@ -27,10 +22,8 @@ export interface SentRequest {
   readonly answers: Sent[];
   /** Answers to another request with the same key. */
   readonly answersToAnother: Sent[];
-  /** That it is to be stopped, and the last commit when that was answered. */
-  stop?: { answered?: Commit };
-  /** Who says to have it in hand, and who has it, as each was answered. */
-  readonly acknowledgements: { readonly by: string; readonly answers: (string | undefined)[] }[];
+  /** That it is to be stopped, and when that was answered. */
+  stop?: { answeredAt?: number };
 }
 
 /** The id under which a request is known. */
@@ -52,7 +45,7 @@ export class Senders {
 
   /** Sends a request until it is answered. */
   send(request: NotificationRequest, key: string): SentRequest {
-    const sent: SentRequest = { request, key, answers: [], answersToAnother: [], acknowledgements: [] };
+    const sent: SentRequest = { request, key, answers: [], answersToAnother: [] };
     this.sent.push(sent);
     this.#ask(sent, request, sent.answers);
     return sent;
@@ -67,61 +60,34 @@ export class Senders {
     this.#ground.story.tell(() => `${sent.key} is to be stopped`);
     this.#withAny(`stop ${sent.key}`, async ({ phone, log }) => {
       await phone.stop(id, log);
-      stop.answered ??= this.#ground.table.last;
+      stop.answeredAt ??= this.#ground.now;
     });
   }
 
-  /** Has a notification in hand, and says so until that is answered. */
+  /** An operator acknowledges a notification, again until that is answered. */
   acknowledge(sent: SentRequest, by: string): void {
     const id = idOf(sent);
     if (id === undefined) return;
-    const acknowledgement: SentRequest['acknowledgements'][number] = { by, answers: [] };
-    sent.acknowledgements.push(acknowledgement);
-    this.#withAny(`acknowledge ${sent.key} by ${by}`, async ({ phone, log }) => {
-      acknowledgement.answers.push((await phone.acknowledge(id, by, log))?.acknowledged_by);
-    });
-  }
-
-  /** Looks at what there is: an answer, or none while storage is away, changes nothing. */
-  watch(): void {
-    this.#withAny('the list', async ({ phone }) => {
-      await phone.needingAttention();
-      await phone.list({ most: 10, isMeant: () => true });
-    });
+    this.#withAny(`acknowledge ${sent.key}`, async ({ phone, log }) => void (await phone.acknowledge(id, by, log)));
   }
 
   /** Sends some requests at random, each with a key; some twice at once, some again later, and some are stopped. */
   sendSome(): void {
     const { chance, mode } = this.#ground;
-    const requests = chance.wholeBetween(1, MOST_REQUESTS);
-    for (let index = 0; index < requests; index += 1) {
+    const later = (withinMs: number, run: () => void) => setTimeout(run, chance.between(500, withinMs));
+    const sendOne = (index: number): void => {
       const request = someRequest(index, this.#ground);
-      setTimeout(
-        () => {
-          const sent = this.send(request, `key ${index}`);
-          if (chance.happens(0.2)) this.#ask(sent, request, sent.answers);
-          if (chance.happens(0.3)) this.#later(REPEATED_WITHIN_MS, () => this.#ask(sent, request, sent.answers));
-          if (chance.happens(0.2)) {
-            const alertType = ALERT_TYPES.find((type) => type !== request.alertType);
-            const another = { ...request, alertType: alertType ?? request.alertType };
-            this.#later(REPEATED_WITHIN_MS, () => {
-              if (sent.answers.length > 0) this.#ask(sent, another, sent.answersToAnother);
-            });
-          }
-          if (chance.happens(mode.stops)) this.#later(STOPPED_WITHIN_MS, () => this.stop(sent));
-          if (chance.happens(mode.stops / 2)) this.#later(STOPPED_WITHIN_MS, () => this.stop(sent));
-          for (const by of OPERATORS) {
-            if (chance.happens(ACKNOWLEDGED)) this.#later(ACKNOWLEDGED_WITHIN_MS, () => this.acknowledge(sent, by));
-          }
-          this.#later(ACKNOWLEDGED_WITHIN_MS, () => this.watch());
-        },
-        chance.between(0, SENT_WITHIN_MS),
-      );
-    }
-  }
-
-  #later(withinMs: number, run: () => void): void {
-    setTimeout(run, this.#ground.chance.between(500, withinMs));
+      const sent = this.send(request, `key ${index}`);
+      if (chance.happens(0.2)) this.#ask(sent, request, sent.answers);
+      if (chance.happens(0.3)) later(REPEATED_WITHIN_MS, () => this.#ask(sent, request, sent.answers));
+      const another = { ...request, reference: 'another' };
+      const askForAnother = () => sent.answers.length > 0 && this.#ask(sent, another, sent.answersToAnother);
+      if (chance.happens(0.2)) later(REPEATED_WITHIN_MS, askForAnother);
+      for (const probability of [mode.stops, mode.stops / 2])
+        if (chance.happens(probability)) later(STOPPED_WITHIN_MS, () => this.stop(sent));
+    };
+    const requests = chance.wholeBetween(1, MOST_REQUESTS);
+    for (let index = 0; index < requests; index += 1) later(SENT_WITHIN_MS, () => sendOne(index));
   }
 
   #ask(sent: SentRequest, request: NotificationRequest, answers: Sent[]): void {
@@ -132,9 +98,8 @@ export class Senders {
     });
   }
 
-  /** Asks any instance, and another one while there is no answer. */
+  /** Asks any instance, and other instances until one answers. */
   #withAny(what: string, ask: (instance: Instance) => Promise<void>, tries = 1): void {
-    const { story } = this.#ground;
     const again = () => {
       if (tries < MOST_TRIES) setTimeout(() => this.#withAny(what, ask, tries + 1), AGAIN_AFTER_MS);
     };
@@ -143,17 +108,16 @@ export class Senders {
       again();
       return;
     }
-    const asking = async (): Promise<boolean> => {
-      try {
-        await ask(instance);
-        return true;
-      } catch (error) {
-        story.tell(() => `${instance.life.name} answers ${what}: ${String(error)}`);
-        return false;
-      }
-    };
-    void instance.life.do(asking).then((isDone) => {
-      if (isDone !== true) again();
+    const isDone = async (): Promise<boolean> =>
+      ask(instance).then(
+        () => true,
+        (error: unknown) => {
+          this.#ground.story.tell(() => `${instance.life.name} answers ${what}: ${String(error)}`);
+          return false;
+        },
+      );
+    void instance.life.do(isDone).then((done) => {
+      if (done !== true) again();
     });
   }
 }
@@ -162,7 +126,7 @@ export class Senders {
 export const numbersOf = ({ waves }: NotificationRequest): readonly PhoneNumber[] =>
   waves.flat().map(({ number }) => number);
 
-/** A number that belongs to nobody. @param request keeps the numbers of two requests apart */
+/** A fictitious number. @param request keeps the numbers of two requests apart */
 export const someNumber = (request: number, index: number): PhoneNumber =>
   phoneNumber(`+1206${5_550_000 + request * 1_000 + index}`);
 
@@ -177,18 +141,18 @@ const someRequest = (index: number, { mode, chance }: Ground): NotificationReque
   const count = chance.wholeBetween(1, mode.mostRecipients);
   const numbers = Array.from({ length: count }, (_, recipient) => someNumber(index, recipient));
   if (chance.happens(0.1)) numbers.push(phoneNumber(FORBIDDEN_NUMBER));
-  const alertType = chance.anyOf(ALERT_TYPES) ?? ALERT_TYPES[0];
   const confirm = chance.happens(mode.confirms);
-  const details = chance.happens(0.3) ? { details: `Ridge ${index}, camera 4` } : {};
-  if (!confirm || !chance.happens(mode.confirms)) {
-    return { alertType, waves: [numbers.map((number) => ({ number }))], confirm, ...details };
-  }
-  const waves: { readonly number: PhoneNumber }[][] = [];
+  const request = {
+    alertType: chance.anyOf(ALERT_TYPES) ?? ALERT_TYPES[0],
+    confirm,
+    ...(chance.happens(0.3) && { details: `Ridge ${index}, camera 4` }),
+  };
+  if (!confirm || !chance.happens(mode.confirms)) return { ...request, waves: [numbers.map((number) => ({ number }))] };
+  const waves: { readonly number: PhoneNumber }[][] = [[]];
   for (const number of numbers) {
-    if (waves.length === 0 || chance.happens(0.5)) waves.push([]);
+    if (waves.at(-1)?.length !== 0 && chance.happens(0.5)) waves.push([]);
     waves.at(-1)?.push({ number });
   }
-  const waveMs = chance.wholeBetween(30, 90) * 1_000;
   const needed = chance.happens(0.5) ? { confirmationsNeeded: chance.wholeBetween(1, numbers.length) } : {};
-  return { alertType, waves, confirm, waveMs, reference: `fire ${index}`, ...details, ...needed };
+  return { ...request, waves, waveMs: chance.wholeBetween(30, 90) * 1_000, reference: `fire ${index}`, ...needed };
 };

@@ -11,27 +11,20 @@ import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { BEGINNING } from './ground.ts';
 import type { Mode } from './modes.ts';
 import { phoneNumber } from './senders.ts';
-import { ServiceWorld, type WorldOptions } from './world.ts';
+import { ServiceWorld } from './world.ts';
 
 const ACCOUNT = { accountSid: `AC${'1'.repeat(32)}`, apiKeySid: `SK${'2'.repeat(32)}`, apiKeySecret: 'secret' };
 const API = 'https://twilio.example';
 const BASE = 'https://watch.example';
 const NUMBER = phoneNumber('+12065550199');
 const VOICE = 'Polly.Joanna';
-/** A request for a call waits so long for its answer. */
+/** How long a request for a call waits for its answer. */
 const GIVEN_UP_MS = 10_000;
-/** A conversation at human speed: a message of the world takes so long. */
+/** A conversation at human speed. */
 export const PACE = { ringMs: 6_000, eventMs: 200, speakMs: 16_000, secondMs: 1_000 };
-
-/** How a world of Twilio differs from others. */
-export interface TwilioOptions extends WorldOptions {
-  /** How many calls the account may start a second; 2 if it is not given. */
-  readonly callsPerSecond?: number;
-}
 
 /** A request of an instance to Twilio. */
 interface Asked {
-  readonly at: number;
   /** Method and path below the account. */
   readonly request: string;
   readonly form: URLSearchParams;
@@ -43,18 +36,16 @@ export class TwilioWorld extends ServiceWorld {
   readonly asked: Asked[] = [];
   /** No webhook arrives before this ends. */
   isHeld = false;
-  readonly #callsPerSecond: number;
   readonly #callbacks = new TwilioCallbacks({ authTokens: ['token'], baseUrls: [BASE], voice: VOICE });
 
-  constructor(seed: string, mode: Mode, { callsPerSecond = 2, ...options }: TwilioOptions, time: VirtualTime) {
-    super(seed, mode, options, time);
-    this.#callsPerSecond = callsPerSecond;
+  constructor(seed: string, mode: Mode, isTold: boolean, time: VirtualTime) {
+    super(seed, mode, { isTold }, time);
     this.account = new Account({
       accountSid: ACCOUNT.accountSid,
       ownNumber: NUMBER,
       pace: PACE,
       lines: mode.lines,
-      callsPerSecond,
+      callsPerSecond: mode.callsPerSecond,
       post: async (url, form) => this.#post(url, form),
       print: (line) => this.story.tell(() => line),
     });
@@ -74,7 +65,7 @@ export class TwilioWorld extends ServiceWorld {
 
   protected override lineOf(life: Life): PhoneLine {
     const { ringMs } = this.rules;
-    const callsPerSecond = this.#callsPerSecond;
+    const { callsPerSecond } = this.mode;
     const options = { source: NUMBER, callsPerSecond, voice: VOICE, callbackBaseUrl: BASE, ringMs };
     return new TwilioPhoneLine({ ...ACCOUNT, apiBaseUrl: API }, options, this.#sendOf(life));
   }
@@ -100,7 +91,7 @@ export class TwilioWorld extends ServiceWorld {
       };
       return life.request(travel, async () => {
         const form = new URLSearchParams(body);
-        this.asked.push({ at: this.now, request: `${method} ${path}`, form: method === 'GET' ? query : form });
+        this.asked.push({ request: `${method} ${path}`, form: method === 'GET' ? query : form });
         const reply = this.account.reply({ method, path, query, form });
         if (typeof reply !== 'string') {
           return { status: reply.status, headers: new Headers(reply.headers), json: async () => reply.body };
@@ -146,11 +137,11 @@ export class TwilioWorld extends ServiceWorld {
 export const inTwilioWorld = <Result>(
   seed: string,
   mode: Mode,
-  options: TwilioOptions,
+  isTold: boolean,
   play: (world: TwilioWorld) => Promise<Result>,
 ): Promise<Result> =>
-  inVirtualTime(BEGINNING, randomFrom(`twilio, ${seed}`), options.isTold === true, (time) => {
-    const world = new TwilioWorld(seed, mode, options, time);
+  inVirtualTime(BEGINNING, randomFrom(`twilio, ${seed}`), isTold, (time) => {
+    const world = new TwilioWorld(seed, mode, isTold, time);
     world.instances.start(mode.instances);
     return play(world);
   });

@@ -6,9 +6,11 @@ import {
   PhoneLineError,
 } from '../../../src/calls/model/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
+import type { Life } from '../life.ts';
 import type { Ground } from './ground.ts';
 import type { TelephoneNetwork } from './network.ts';
-import type { Life, Travel } from '../life.ts';
+
+const NO_PERMISSION = { failure: 'set_up', reason: 'no permission', code: 403, subCode: 7_504 } as const;
 
 /** The network as one process reaches it: requests and answers take time and get lost, and some are rejected. */
 export class UnreliableLine implements PhoneLine {
@@ -25,37 +27,41 @@ export class UnreliableLine implements PhoneLine {
   }
 
   call(request: CallRequest): Promise<CallId> {
-    return this.#ask('call', request, () => {
-      if (!this.#ground.conditions.isSetUpWrong) return this.#network.call(request);
-      throw new PhoneLineError({ failure: 'set_up', reason: 'no permission', code: 403, subCode: 7_504 });
+    const { dialled, now } = this.#ground;
+    dialled.push({ ...request.attempt, number: request.number, at: now });
+    return this.#ask(`call ${request.number}`, () => {
+      this.#demandPermission();
+      return this.#network.call(request);
     });
   }
 
   readonly media = {
     speak: (callId: CallId, text: string, ref?: SpeechRef): Promise<void> =>
-      this.#ask('speak', callId, () => this.#network.speak(callId, text, ref)),
+      this.#ask(`speak ${callId}`, () => this.#network.speak(callId, text, ref)),
     listen: (callId: CallId, number: PhoneNumber, ref: AttemptRef): Promise<void> =>
-      this.#ask('listen', callId, () => this.#network.listen(callId, number, ref)),
+      this.#ask(`listen ${callId}`, () => this.#network.listen(callId, number, ref)),
   };
 
-  /** Calls nobody: it shows only whether our credential is right. */
+  /** Places no call: it shows only whether our credential is right. */
   check(): Promise<void> {
-    return this.#ask('check', undefined, () => {
-      if (this.#ground.conditions.isSetUpWrong)
-        throw new PhoneLineError({ failure: 'set_up', reason: 'no permission' });
-    });
+    return this.#ask('check', () => this.#demandPermission());
   }
 
   hangUp(callId: CallId): Promise<void> {
-    return this.#ask('hang up', callId, () => this.#network.hangUp(callId));
+    return this.#ask(`hang up ${callId}`, () => this.#network.hangUp(callId), 'unreachable');
   }
 
+  #demandPermission(): void {
+    if (this.#ground.conditions.isSetUpWrong) throw new PhoneLineError(NO_PERMISSION);
+  }
+
+  /** @param whenSlow the meaning of a throttled request: the service repeats a hang-up until the line accepts it */
   #ask<Answer>(
-    kind: 'call' | 'speak' | 'listen' | 'hang up' | 'check',
-    about: CallRequest | CallId | undefined,
+    what: string,
     carryOut: () => Answer,
+    whenSlow: 'capacity' | 'unreachable' = 'capacity',
   ): Promise<Answer> {
-    const { chance, conditions, story, dialled, now } = this.#ground;
+    const { chance, conditions, story } = this.#ground;
     const { lineFaults } = conditions.faults;
     const fault = chance.byProbability([
       [lineFaults * 0.3, 'request'],
@@ -63,20 +69,11 @@ export class UnreliableLine implements PhoneLine {
       [lineFaults * 0.2, 'rejected'],
       [lineFaults * 0.1, 'unreachable'],
     ]);
-    if (typeof about === 'object') dialled.push({ ...about.attempt, number: about.number, at: now });
-    story.tell(() => `asked to ${kind} ${typeof about === 'object' ? about.number : about}`);
-    const death = this.#ground.onRequest('line');
-    if (kind === 'speak' && typeof about === 'string') {
-      const call = this.#network.find(about);
-      call.speakRequests += 1;
-      const isLost = fault === 'answer' || fault === 'request' || death !== undefined;
-      call.isSpeechUnclear ||= isLost || (call.speakRequests > 1 && fault !== undefined);
-    }
-    if (kind === 'hang up' && typeof about === 'string') this.#network.find(about).hangUpAskedAt ??= now;
-    const travel: Travel = {
+    story.tell(() => `asked to ${what}`);
+    const travel = {
       thereMs: chance.between(5, 50),
       backMs: chance.happens(0.1) ? chance.between(50, 1_500) : chance.between(5, 50),
-      death,
+      death: this.#ground.onRequest('line'),
       lost: fault === 'request' || fault === 'answer' ? fault : undefined,
       told: {
         afterMs: chance.between(5, LONGEST_REQUEST_MS - 100),
@@ -85,14 +82,7 @@ export class UnreliableLine implements PhoneLine {
     };
     return this.#life.request(travel, async () => {
       if (fault === 'unreachable') throw new PhoneLineError({ failure: 'unreachable', reason: 'unreachable' });
-      // A hang-up is repeated until it is taken.
-      if (fault === 'rejected') {
-        throw new PhoneLineError({
-          failure: kind === 'hang up' ? 'unreachable' : 'capacity',
-          reason: 'slow down',
-          code: 429,
-        });
-      }
+      if (fault === 'rejected') throw new PhoneLineError({ failure: whenSlow, reason: 'slow down', code: 429 });
       return carryOut();
     });
   }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
-import type { NotificationId } from '../../../src/calls/model/ids.ts';
-import type { PhoneLine } from '../../../src/calls/model/phone-line.ts';
+import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
+import type { CallEvent, PhoneLine } from '../../../src/calls/model/phone-line.ts';
 import type { NotificationBody } from '../../../src/calls/phone.ts';
 import { NotificationStore } from '../../../src/calls/store/notification-store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
@@ -11,23 +11,23 @@ import type { StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import type { Life } from '../life.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
-import { deliverTo } from './deliveries.ts';
 import { BEGINNING, type Death, Ground } from './ground.ts';
 import { Instances } from './instances.ts';
 import type { Mode } from './modes.ts';
-import { type FateOf, TelephoneNetwork } from './network.ts';
+import { type FateOf, type NetworkCall, TelephoneNetwork } from './network.ts';
 import { idOf, Senders, type SentRequest } from './senders.ts';
 import { UnreliableLine } from './unreliable-line.ts';
-import type { Commit } from './watched-table.ts';
 
 /** How a world differs from what its mode says. */
 export interface WorldOptions {
-  readonly death?: Death;
-  /** Whether anybody wants to read the story. */
+  readonly death?: Death | undefined;
+  /** Whether the story is written: that takes time. */
   readonly isTold?: boolean;
+  /** What callees do; by the mode's probabilities if it is not given. */
+  readonly fateOf?: FateOf | undefined;
 }
 
-/** Several instances of the service and its senders, whatever the provider, in virtual time. What happens is decided by the seed. */
+/** Several instances of the service and its senders, with any provider, in virtual time. What happens is decided by the seed. */
 export abstract class ServiceWorld extends Ground {
   readonly instances: Instances;
   readonly senders: Senders;
@@ -53,19 +53,14 @@ export abstract class ServiceWorld extends Ground {
     return new Table(this.table, { format: CALLS_FORMAT });
   }
 
-  /** A notification as the table has it, whatever instances could read now. */
-  async view(id: NotificationId): Promise<NotificationBody | undefined> {
-    const known = await this.#store.load(id);
+  /** The notification of a request, as the table has it, also during an outage. */
+  async viewOf(sent: SentRequest): Promise<NotificationBody | undefined> {
+    const id = idOf(sent);
+    const known = id && (await this.#store.load(id));
     return known && bodyOf(known, this.now);
   }
 
-  /** What became of a request, as the table has it. */
-  async viewOf(sent: SentRequest): Promise<NotificationBody | undefined> {
-    const id = idOf(sent);
-    return id === undefined ? undefined : this.view(id);
-  }
-
-  /** What has reached too few, as the table has it. */
+  /** The notifications that have reached too few, as the table has them. */
   async needingAttention(): Promise<readonly NotificationBody[]> {
     return (await this.#store.needingAttention(this.now)).map((known) => bodyOf(known, this.now));
   }
@@ -82,48 +77,63 @@ export abstract class ServiceWorld extends Ground {
  */
 export class World extends ServiceWorld {
   readonly network: TelephoneNetwork;
-  /** The commit by which a notification was first seen to be stopped, or somebody in its waves to have confirmed. */
-  readonly closings = new Map<NotificationId, Commit>();
 
-  /** @param fateOf what the callee does this time; by the mode's probabilities if it is not given */
-  constructor(seed: string, mode: Mode, options: WorldOptions, time: VirtualTime, fateOf: FateOf | undefined) {
+  constructor(seed: string, mode: Mode, options: WorldOptions, time: VirtualTime) {
     super(seed, mode, options, time);
-    const byChance = () => this.chance.byProbability(mode.fates) ?? 'listens';
-    this.network = new TelephoneNetwork(
-      this,
-      fateOf ?? byChance,
-      deliverTo(() => this.instances, this),
-    );
-    this.table.watch = (commit, rowKeys) => this.#watch(commit, rowKeys);
+    const { fateOf = () => this.chance.byProbability(mode.fates) ?? 'listens' } = options;
+    this.network = new TelephoneNetwork(this, fateOf, (call, event, how) => this.#post(call, event, how));
   }
 
   protected override lineOf(life: Life): PhoneLine {
     return new UnreliableLine(this, this.network, life);
   }
 
-  /** Only those that may be closed are looked at: it takes time. */
-  async #watch(commit: Commit, rowKeys: readonly string[]): Promise<void> {
-    for (const { request, stop, ...sent } of this.senders.sent) {
-      const id = idOf(sent);
-      const isOpen = id !== undefined && !this.closings.has(id) && rowKeys.some((key) => key.includes(id));
-      // Enough confirmations stop the rest of waves only.
-      if (!isOpen || (request.waveMs === undefined && stop === undefined)) continue;
-      const view = await this.view(id);
-      const isConfirmed = request.waveMs !== undefined && (view?.reached ?? 0) >= (request.confirmationsNeeded ?? 1);
-      if (view?.status === 'stopped' || isConfirmed) this.closings.set(id, commit);
+  /** Events get lost, come twice, and come late, by the conditions. */
+  #post(call: NetworkCall, event: CallEvent, how: 'at once' | undefined): void {
+    if (how === 'at once') {
+      this.#deliver(call, event);
+      return;
     }
+    const { chance } = this;
+    const { eventLoss, eventRepeat, eventDelay } = this.conditions.faults;
+    const delayMs = () => (chance.happens(eventDelay) ? chance.between(500, 12_000) : chance.between(1, 60));
+    if (chance.happens(eventLoss)) this.story.tell(() => `${event.kind} of ${event.callId} gets lost`);
+    else setTimeout(() => this.#deliver(call, event), delayMs());
+    if (chance.happens(eventRepeat)) setTimeout(() => this.#deliver(call, event), delayMs() + chance.between(0, 3_000));
+  }
+
+  /** Brings an event to any instance. If the instance dies before it has answered, another instance gets the event. */
+  #deliver(call: NetworkCall, event: CallEvent): void {
+    const instance = this.instances.any();
+    const again = () => setTimeout(() => this.#deliver(call, event), DELIVERED_AGAIN_MS);
+    if (instance === undefined) {
+      if (!this.instances.isEnded) again();
+      return;
+    }
+    const { life, phone, log } = instance;
+    this.story.tell(() => `${life.name} gets ${event.kind} of ${event.callId}`);
+    const alertType = call.request?.alertType ?? ALERT_TYPES[0];
+    void life
+      .do(async () => phone.handle([event], alertType, log))
+      .then((isStored) => {
+        const key = event.key && call.keys[event.key.sequence - 1];
+        if (isStored === undefined) again();
+        else if (isStored && key !== undefined) key.takenAt ??= this.now;
+      });
   }
 }
+
+const DELIVERED_AGAIN_MS = 1_000;
 
 /** Plays in a world that begins two hours before a UTC day ends. */
 export const inWorld = <Result>(
   seed: string,
   mode: Mode,
-  { fateOf, ...options }: WorldOptions & { readonly fateOf?: FateOf | undefined },
+  options: WorldOptions,
   play: (world: World) => Promise<Result>,
 ): Promise<Result> =>
   inVirtualTime(BEGINNING, randomFrom(`the service, ${seed}`), options.isTold === true, (time) => {
-    const world = new World(seed, mode, options, time, fateOf);
+    const world = new World(seed, mode, options, time);
     world.instances.start(mode.instances);
     return play(world);
   });

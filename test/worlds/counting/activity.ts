@@ -18,13 +18,13 @@ interface Frame {
   readonly ts: bigint;
 }
 
-/** What is sent, and what is asked. */
+/** Messages and questions. */
 export interface Activity {
-  /** What is sent next: news of a frame, something older about it, or a message that was sent before. */
+  /** The next message: news of a frame, older news of it, or a message that was sent before. */
   readonly draw: () => PlainMessage;
-  /** Messages that are sent first, those of each second in one request. */
+  /** Messages that are sent first, one request for each second. */
   readonly crowds: readonly (readonly PlainMessage[])[];
-  /** All that was drawn, each message once, and the crowds. */
+  /** The drawn messages, each once, and the crowds. */
   readonly sent: readonly PlainMessage[];
   readonly ask: (chance: Chance) => Question;
   readonly cameras: readonly string[];
@@ -35,15 +35,15 @@ export interface ActivityForm {
   readonly frames: number;
   /** First microsecond of each day that frames are of. */
   readonly days: readonly bigint[];
-  /** That a message was sent before, and that one is older than others about its event. */
+  /** The probability that a message was sent before, and that a message is older than others about its event. */
   readonly repeats: number;
   /** Whether each message says something that is counted. */
   readonly isTelling: boolean;
-  /** Whether there are more frames in some seconds, each in an hour of its own, than the samples of a second take. */
+  /** Whether some seconds, each in its own hour, have more frames than the samples of a second take. */
   readonly overflows: boolean;
 }
 
-// With so many large counts a second overflows at about fifty frames.
+// With these large counts a second overflows at about fifty frames.
 const CROWD = 56;
 const LARGE = Object.fromEntries(Array.from({ length: 54 }, (_, index) => [`c${index}`, 9_000 + index]));
 
@@ -71,7 +71,7 @@ const facets = (chance: Chance, isTelling: boolean): Pick<PlainMessage, 'detecti
   };
 };
 
-/** Draws frames, messages about them, and what can be asked about them. */
+/** Draws frames, messages about them, and questions. */
 export const drawActivity = (chance: Chance, form: ActivityForm): Activity => {
   const cameras = chance.shuffled(CAMERAS).slice(0, chance.wholeBetween(1, 4));
   const crowds = form.overflows
@@ -96,7 +96,7 @@ export const drawActivity = (chance: Chance, form: ActivityForm): Activity => {
   const draw = (): PlainMessage => {
     const again = chance.happens(form.repeats) ? chance.anyOf(sent) : undefined;
     if (again !== undefined) return again;
-    // What is said first is not always the newest.
+    // The first message is not always the newest.
     const late = BigInt(chance.happens(form.repeats) ? chance.wholeBetween(0, 40) : 0);
     messages += 1;
     const frame = chance.anyOf(frames) ?? { eventId: 'f', cameraId: CAMERAS[0], ts: 0n };

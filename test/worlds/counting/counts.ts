@@ -1,4 +1,4 @@
-// What is counted, in a form of its own that shares nothing with the service: a count by name, and the active cameras.
+// Counts in another form than the service has them, with no shared code: a count by name, and the active cameras.
 
 /** Category to how many. */
 export type Categories = Readonly<Record<string, number>>;

@@ -1,56 +1,15 @@
 import type { Chance } from '../chance.ts';
-import type { ActivityForm } from './activity.ts';
 import { FAIR, type Weather } from '../unreliable-table.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** What a seed is about. */
-export interface Form extends Omit<ActivityForm, 'days'> {
-  readonly shards: number;
-  readonly instances: number;
-  readonly senders: number;
-  readonly requestsOfEach: number;
-  readonly messagesOfEach: number;
-  /** Whether each sender always sends to the same instance. */
-  readonly hasOwnInstances: boolean;
-  /** How long a sender pauses between two requests at most, in milliseconds. */
-  readonly pauseMs: number;
-  readonly askers: number;
-  /** At most, and as long as messages are sent. */
-  readonly questionsOfEach: number;
-  /** How long one who asks pauses between two questions at most, in milliseconds. */
-  readonly questionsPauseMs: number;
-  /** How long a request of a writer, and of a reader, to storage is under way at most, in milliseconds. */
-  readonly writersLatencyMs: number;
-  readonly readersLatencyMs: number;
-  readonly weather: Weather;
-  readonly outages: number;
-  /** That a process dies at one of its first requests. */
-  readonly mortality: number;
-  /** Whether days are closed. */
-  readonly closes: boolean;
-  /** How many operators rewrite a day, at about the same time. */
-  readonly rewrites: number;
-  /** Whether rows are damaged before. */
-  readonly damages: boolean;
-  /** That a process is suspended before it sends a transaction, and for how long at most, in milliseconds. */
-  readonly suspensions: number;
-  readonly suspendedMs: number;
-  /** How much the clocks of processes are off at most, in milliseconds. */
-  readonly clocksOffMs: number;
-  /** Whether each process is set to a number of shards of its own. */
-  readonly hasOwnShards: boolean;
-  /** Whether the table is deleted in the end, and everything is sent again. */
-  readonly isMadeAnew: boolean;
-}
-
-/** The clocks of any two instances may differ by so much. */
+/** The largest difference between the clocks of two instances. */
 const CLOCKS_OFF_MS = 25 * 60_000;
 
 /** When a history begins, in milliseconds since 1970. */
 export const BEGINNING = Date.parse('2026-11-22T10:00:00Z');
-/** A day that is not over, and one that is old enough to be closed. */
+/** A day that is not over, and a day that is old enough to be closed. */
 export const TODAY = BigInt(Date.parse('2026-11-22T00:00:00Z')) * 1_000n;
 export const OLD_DAY = TODAY - BigInt(2 * DAY_MS) * 1_000n;
 
@@ -79,8 +38,59 @@ const weatherOf = (chance: Chance): Weather => {
   };
 };
 
-/** Draws what a seed is about. */
-export const drawForm = (chance: Chance): Form => (chance.happens(0.3) ? busyForm(chance) : mixedForm(chance));
+/** Anything. */
+const mixedForm = (chance: Chance) => {
+  const closes = chance.happens(0.3);
+  const isLarge = chance.happens(0.02);
+  const rewrites = chance.happens(0.3) ? chance.oneOf([1, 1, 2]) : 0;
+  // Between the announcement and the moment from which a day is closed is an hour.
+  const pauseMs = chance.oneOf([0, 20, 100]) + (closes ? chance.oneOf([0, 0.3 * HOUR_MS, 1.5 * HOUR_MS]) : 0);
+  return {
+    shards: chance.happens(0.7) ? 1 : chance.wholeBetween(2, 3),
+    instances: chance.wholeBetween(1, 4),
+    senders: chance.wholeBetween(1, 4),
+    frames: isLarge ? chance.wholeBetween(20, 60) : chance.wholeBetween(1, 7),
+    /** Whether each sender always sends to the same instance. */
+    hasOwnInstances: chance.happens(0.3),
+    requestsOfEach: chance.wholeBetween(1, 5),
+    /** The probability that a message was sent before, and that a message is older than others about its event. */
+    repeats: 0.2,
+    /** Whether each message says something that is counted. */
+    isTelling: false,
+    messagesOfEach: isLarge ? 40 : chance.oneOf([1, 1, 2, 4]),
+    /** The longest pause of a sender between two requests, and of a reader between two questions, in milliseconds. */
+    pauseMs,
+    askers: chance.wholeBetween(1, 4),
+    /** At most, and as long as messages are sent. */
+    questionsOfEach: chance.wholeBetween(1, 3),
+    questionsPauseMs: 2 * pauseMs + 50,
+    /** How long a request of a writer, and of a reader, to storage is under way at most, in milliseconds. */
+    writersLatencyMs: chance.oneOf([5, 20]),
+    readersLatencyMs: chance.oneOf([5, 20, 100]),
+    weather: weatherOf(chance),
+    outages: chance.happens(0.1) ? 1 : 0,
+    /** That a process dies at one of its first requests. */
+    mortality: chance.happens(0.4) ? 0.4 : 0,
+    closes,
+    /** How many operators rewrite a day, at about the same time, and whether rows are damaged before. */
+    rewrites,
+    damages: rewrites > 0 && chance.happens(0.6),
+    /** That a process is suspended before it sends a transaction, and for how long at most, in milliseconds. */
+    suspensions: rewrites > 0 ? chance.oneOf([0, 0.03, 0.1]) : 0,
+    suspendedMs: chance.oneOf([5_000, 300_000]),
+    /** How much the clocks of processes are off at most, in milliseconds. */
+    clocksOffMs: chance.oneOf([1_000, CLOCKS_OFF_MS]),
+    /** Whether some seconds, each in its own hour, have more frames than the samples of a second take. */
+    overflows: closes && chance.happens(0.1),
+    /** Whether each process has its own number of shards. */
+    hasOwnShards: chance.happens(0.3),
+    /** Whether the table is deleted in the end, and everything is sent again. */
+    isMadeAnew: chance.happens(0.1),
+  };
+};
+
+/** What a seed is about. */
+export type Form = ReturnType<typeof mixedForm>;
 
 /** Several write about the same few events, and others ask about them all the time. */
 const busyForm = (chance: Chance): Form => ({
@@ -118,39 +128,5 @@ const busyForm = (chance: Chance): Form => ({
   isMadeAnew: chance.happens(0.1),
 });
 
-const mixedForm = (chance: Chance): Form => {
-  const closes = chance.happens(0.3);
-  const isLarge = chance.happens(0.02);
-  const rewrites = chance.happens(0.3) ? chance.oneOf([1, 1, 2]) : 0;
-  // Between the announcement and the moment from which a day is closed is an hour.
-  const pauseMs = chance.oneOf([0, 20, 100]) + (closes ? chance.oneOf([0, 0.3 * HOUR_MS, 1.5 * HOUR_MS]) : 0);
-  return {
-    shards: chance.happens(0.7) ? 1 : chance.wholeBetween(2, 3),
-    instances: chance.wholeBetween(1, 4),
-    senders: chance.wholeBetween(1, 4),
-    frames: isLarge ? chance.wholeBetween(20, 60) : chance.wholeBetween(1, 7),
-    hasOwnInstances: chance.happens(0.3),
-    requestsOfEach: chance.wholeBetween(1, 5),
-    repeats: 0.2,
-    isTelling: false,
-    messagesOfEach: isLarge ? 40 : chance.oneOf([1, 1, 2, 4]),
-    pauseMs,
-    askers: chance.wholeBetween(1, 4),
-    questionsOfEach: chance.wholeBetween(1, 3),
-    questionsPauseMs: 2 * pauseMs + 50,
-    writersLatencyMs: chance.oneOf([5, 20]),
-    readersLatencyMs: chance.oneOf([5, 20, 100]),
-    weather: weatherOf(chance),
-    outages: chance.happens(0.1) ? 1 : 0,
-    mortality: chance.happens(0.4) ? 0.4 : 0,
-    closes,
-    rewrites,
-    damages: rewrites > 0 && chance.happens(0.6),
-    suspensions: rewrites > 0 ? chance.oneOf([0, 0.03, 0.1]) : 0,
-    suspendedMs: chance.oneOf([5_000, 300_000]),
-    clocksOffMs: chance.oneOf([1_000, CLOCKS_OFF_MS]),
-    overflows: closes && chance.happens(0.1),
-    hasOwnShards: chance.happens(0.3),
-    isMadeAnew: chance.happens(0.1),
-  };
-};
+/** Draws what a seed is about. */
+export const drawForm = (chance: Chance): Form => (chance.happens(0.3) ? busyForm(chance) : mixedForm(chance));

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { DAYS_PARTITION } from '../../../src/analytics/rows/keys.ts';
 import type { PlainMessage, Question } from '../../analytics/oracle.ts';
 import { Chance } from '../chance.ts';
 import { Life } from '../life.ts';
@@ -11,7 +12,7 @@ import { FAIR, UnreliableTable, type Weather } from '../unreliable-table.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { type Activity, drawActivity } from './activity.ts';
 import { type Answer, told } from './counts.ts';
-import { damageSome, loseDay } from './damage.ts';
+import { damageSome } from './damage.ts';
 import { BEGINNING, drawForm, type Form, OLD_DAY, TODAY } from './form.ts';
 import { Instance, isDamage, isUnavailable, REFUSED_AS_CLOSED, type Rewritten } from './instance.ts';
 import { type Asked, Truth } from './truth.ts';
@@ -25,44 +26,32 @@ export interface Played {
   readonly seen: Seen;
 }
 
-const SEEN = [
-  'requests',
-  'answers',
-  // Answers during which an event of theirs changed, and those of which it cannot be said whether they are right.
-  'contended',
-  'undecided',
-  'deaths',
-  'stripes',
-  'closedDays',
-  // Days that were rewritten, after damage too, and rewrites that came too late: the closing was announced.
-  'rewrites',
-  'mended',
-  'refusals',
-  // Closed days with seconds that had overflowed, and tables that were made anew.
-  'overflowed',
-  'anew',
-] as const;
+/** Counts of the played events. They show that the world is not empty. */
+const NOTHING = {
+  requests: 0,
+  answers: 0,
+  /** Answers whose events changed before they came, and answers that have too many possible values to be checked. */
+  contended: 0,
+  undecided: 0,
+  deaths: 0,
+  stripes: 0,
+  closedDays: 0,
+  /** Days that were rewritten, after damage too, and rewrites that came too late: the closing was announced. */
+  rewrites: 0,
+  mended: 0,
+  refusals: 0,
+  /** Closed days with seconds that had overflowed, and tables that were made anew. */
+  overflowed: 0,
+  anew: 0,
+};
+export type Seen = typeof NOTHING;
 
-/** What was played, so that nobody believes in a world in which nothing happens. */
-export type Seen = Record<(typeof SEEN)[number], number>;
-
-/** What was played in several seeds. */
+/** The sum of several seeds. */
 export const sumOfSeen = (all: readonly Readonly<Seen>[]): Seen => {
-  const sum = {
-    requests: 0,
-    answers: 0,
-    contended: 0,
-    undecided: 0,
-    deaths: 0,
-    stripes: 0,
-    closedDays: 0,
-    rewrites: 0,
-    mended: 0,
-    refusals: 0,
-    overflowed: 0,
-    anew: 0,
-  };
-  for (const seen of all) for (const name of SEEN) sum[name] += seen[name];
+  const sum = { ...NOTHING };
+  // oxlint-disable-next-line no-unsafe-type-assertion -- these are its keys
+  for (const name of Object.keys(NOTHING) as (keyof Seen)[])
+    sum[name] = all.reduce((total, seen) => total + seen[name], 0);
   return sum;
 };
 
@@ -74,21 +63,15 @@ const RIGHT_CLOCK_MS = 290_000;
 const WRONG_CLOCK_MS = 6 * 3_600_000;
 const TRIES = 4;
 const ROUNDS = 25;
-/** After so long no clock takes the hold of a stopped rewrite for live. */
+/** By then the hold of a stopped rewrite has expired by every clock. */
 const HOLD_EXPIRED_MS = 40 * 60_000;
 /** How often the command that rewrites a day tries a read. */
 const READ_TRIES = 10;
-/** How many commits are looked at as soon as they are made. */
+/** The share of commits that the witness checks at once. */
 const WITNESSED = 0.1;
 
-/** How a seed is played. */
-export interface PlayOptions {
-  /** Whether its story is wanted. */
-  readonly isTold?: boolean;
-}
-
-/** Plays one seed. */
-export const play = (seed: number, { isTold = false }: PlayOptions = {}): Promise<Played> =>
+/** Plays one seed. @param isTold whether its story is wanted */
+export const play = (seed: number, isTold = false): Promise<Played> =>
   inVirtualTime(BEGINNING, randomFrom(`the service, ${seed}`), isTold, (time) => {
     const chance = new Chance(`the world, ${seed}`);
     const form = drawForm(chance);
@@ -96,12 +79,9 @@ export const play = (seed: number, { isTold = false }: PlayOptions = {}): Promis
     return new History(chance, time, story, form).play();
   });
 
-/** Whether a day is rewritten in a seed. */
-export const isRewritten = (seed: number): boolean => drawForm(new Chance(`the world, ${seed}`)).rewrites > 0;
-
 const dayFrom = (start: bigint): Day => dayOf(instantFrom(start));
 
-/** One history: instances that record, read and close, those who use them, and the storage that they share. */
+/** One history: instances that record, read and close, their senders and readers, and the storage that they share. */
 class History {
   readonly #chance: Chance;
   readonly #time: VirtualTime;
@@ -241,7 +221,7 @@ class History {
     return instance;
   }
 
-  /** What an instance answers; undefined if it dies, or cannot answer for a reason that is no fault of its own. */
+  /** The answer of an instance; undefined if it dies, or if storage keeps it from answering. */
   async #of<Value>(
     instance: Instance,
     ask: (instance: Instance) => Promise<Value>,
@@ -362,7 +342,7 @@ class History {
     }
   }
 
-  /** A check of answers to a question that is asked now. */
+  /** A check of answers to a question that begins now. */
   #checking({ life }: Instance, asked?: Asked): (question: Question, answer: Answer) => void {
     const [since, damages] = [this.#truth.now, this.#damages];
     return (question, answer) => {
@@ -374,7 +354,7 @@ class History {
     };
   }
 
-  /** The commit that was just made is right for everybody who asks now. */
+  /** A reader that asks now sees the last commit. */
   async #witnessNow(): Promise<void> {
     if (!this.#isDamaged) await this.#askRange(this.#witness, this.#activity.ask(this.#chance));
   }
@@ -400,7 +380,7 @@ class History {
   async #close(): Promise<void> {
     await sleep(this.#chance.between(0, 2 * this.#form.pauseMs + 2_000));
     for (let round = 1; round <= ROUNDS && !this.#isClosed; round += 1) {
-      // Those whose clocks are wrong do nothing.
+      // Instances with wrong clocks do nothing.
       const others = this.#chance.happens(0.3) ? this.#writers : [this.#any(this.#writers)];
       const isWrong = this.#chance.happens(0.2);
       const closer = this.#spawn([], this.#form.writersLatencyMs, isWrong ? WRONG_CLOCK_MS : RIGHT_CLOCK_MS);
@@ -418,7 +398,7 @@ class History {
     this.#seen.overflowed = Number(this.#isClosed && this.#form.overflows);
   }
 
-  /** Several operators rewrite a day, each until it is done; before that rows are damaged, or the row of the day is lost. */
+  /** Rows are damaged, or the row of the day is lost. Then several operators rewrite the day, each until it succeeds. */
   async #damageAndRewrite(): Promise<void> {
     const { closes, damages, pauseMs, rewrites } = this.#form;
     await sleep(this.#chance.between(0, 10 * pauseMs + 300));
@@ -443,10 +423,10 @@ class History {
     if (partitions.length === 0 || this.#table.isHeld(day)) return false;
     this.#isDamaged = true;
     this.#damages += 1;
-    const lines = this.#chance.happens(0.4)
-      ? await loseDay(this.#table, day)
-      : await damageSome(this.#table, partitions, this.#chance);
-    this.#story.tell(() => `damage: ${lines.join('; ')}`);
+    const isLost = this.#chance.happens(0.4);
+    if (isLost) await this.#table.tamper(DAYS_PARTITION, [{ kind: 'delete', rowKey: day }]);
+    const lines = isLost ? ['its row is lost'] : await damageSome(this.#table, partitions, this.#chance);
+    this.#story.tell(() => `damage to ${day}: ${lines.join('; ')}`);
     return true;
   }
 
@@ -489,7 +469,7 @@ class History {
 
   // The end
 
-  /** Without faults: what was not acknowledged is sent again, and then every answer is right. */
+  /** Without faults, all messages are sent again, and then every answer is right. */
   async #settle(): Promise<void> {
     if (this.#form.isMadeAnew) await this.#makeAnew();
     if (this.#form.rewrites > 0) await sleep(HOLD_EXPIRED_MS);

@@ -13,18 +13,18 @@ import type { TableConnection } from '../../../src/storage/connection.ts';
 import { DamagedRow, StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
 import { Table } from '../../../src/storage/table.ts';
 import type { Log } from '../../../src/log.ts';
-import { CountingService, countsIn } from '../../analytics/counting-service.ts';
+import { countsIn, CountingProcess } from '../../analytics/counting.ts';
 import type { PlainMessage, Question } from '../../analytics/oracle.ts';
 import type { Life } from '../life.ts';
 
-/** Days are closed when they ended so long ago. */
+/** Days close when they ended this long ago. */
 const RETENTION_DAYS = 1;
 const CONFIGURED_CATEGORIES = ['fire', 'smoke', 'structure'];
 
-/** What is said of a message whose day is closed. */
+/** The outcome of a message whose day is closed. */
 export const REFUSED_AS_CLOSED = `refused: ${CLOSED_DAY.refused}`;
 
-/** What became of a rewrite: the day is rewritten; it is closed, or about to be; it has no events; or it must be started again. */
+/** The end of a rewrite: the day is rewritten; it is closed, or about to be; it has no events; or it must be started again. */
 export type Rewritten = 'done' | 'closes' | 'empty' | 'again';
 
 /** How a process of the world is made. */
@@ -62,8 +62,8 @@ export interface StepAnswer {
   readonly cameras: number;
 }
 
-/** A process of the service, with memory of its own. What it is asked is asked in its {@link life}. */
-export class Instance extends CountingService {
+/** A process of the service. Its methods run in its {@link life}. */
+export class Instance extends CountingProcess {
   readonly life: Life;
   readonly #log: Log;
   readonly #tell: (line: () => string) => void;
@@ -75,15 +75,14 @@ export class Instance extends CountingService {
       (event, fields = {}) =>
         tell(() => `${level} ${event} ${JSON.stringify(fields)}`);
     const log = { info: at('info'), warn: at('warn'), error: at('error') };
-    super(new TableOfSuspended(connection, parts), shardsOfNewDays, log, {
-      configuredCategories: CONFIGURED_CATEGORIES,
-    });
+    const options = { log, configuredCategories: CONFIGURED_CATEGORIES };
+    super(new TableOfSuspended(connection, parts), shardsOfNewDays, options);
     this.life = life;
     this.#log = log;
     this.#tell = tell;
   }
 
-  /** As `POST /api/events`: what became of each message, in words. */
+  /** As `POST /api/events`: the outcome of each message, in words. */
   async outcomes(messages: readonly PlainMessage[]): Promise<readonly string[]> {
     const outcomes = await this.record(messages);
     return outcomes.map((outcome) => (typeof outcome === 'string' ? outcome : `refused: ${outcome.refused}`));
@@ -137,5 +136,5 @@ export class Instance extends CountingService {
 export const isUnavailable = (error: unknown): boolean =>
   [RecorderUnavailable, DayHeld, StorageTrouble, WriteConflict].some((kind) => error instanceof kind);
 
-/** Whether an error says that what is stored is damaged. */
+/** Whether an error says that a row is damaged. */
 export const isDamage = (error: unknown): boolean => error instanceof DamagedRow;

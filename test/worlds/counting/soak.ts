@@ -11,7 +11,8 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 
-import { isRewritten, play, type Seen, sumOfSeen } from './history.ts';
+import { play, type Seen, sumOfSeen } from './history.ts';
+import { interfere, scenarios } from './interference.ts';
 
 /** What one process played. */
 interface Share {
@@ -25,43 +26,38 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     seeds: { type: 'string' },
     seconds: { type: 'string', default: '60' },
-    processes: { type: 'string', default: String(availableParallelism()) },
-    /** Which of the processes this is, from 0; not given: it starts them. */
-    share: { type: 'string' },
-    /** Only seeds in which a day is rewritten. */
-    rewrites: { type: 'boolean', default: false },
     /** Stops at the first seed that is broken. */
     first: { type: 'boolean', default: false },
+    /** Plays this scenario of interference.ts in place of seeds. */
+    scenario: { type: 'string' },
+    /** Which of the processes this is, from 0; not given: it starts them. */
+    share: { type: 'string' },
   },
 });
 const first = Number(values.seed ?? 1);
 const seeds = Number(values.seeds ?? (values.seed === undefined ? 10_000 : 1));
-const processes = Number(values.processes);
+const processes = availableParallelism();
 
-const playShare = async (share: number): Promise<Share> => {
+const playShare = async (share: number, stride = processes): Promise<Share> => {
   const until = performance.now() + Number(values.seconds) * 1_000;
   const broken: [number, string][] = [];
   let seen = sumOfSeen([]);
   let played = 0;
-  for (let seed = first + share; seed < first + seeds && performance.now() < until; seed += processes) {
-    if (values.rewrites && !isRewritten(seed)) continue;
+  for (let seed = first + share; seed < first + seeds && performance.now() < until; seed += stride) {
     const { broken: lines, seen: ofSeed } = await play(seed);
     played += 1;
     seen = sumOfSeen([seen, ofSeed]);
-    const [line] = lines;
-    if (line !== undefined) broken.push([seed, line]);
-    if (line !== undefined && values.first) break;
+    broken.push(...lines.slice(0, 1).map((line) => [seed, line] as [number, string]));
+    if (values.first && broken.length > 0) break;
   }
   return { played, broken, seen };
 };
 
 const shareOf = async (share: number): Promise<Share> => {
-  // A history makes much garbage that lives for a moment. And tsx names each closure again whenever it is made.
-  const execArgv = [
-    '--max-semi-space-size=64',
-    ...(process.features.typescript === false ? ['--import', import.meta.resolve('tsx')] : []),
-  ];
-  const child = fork(import.meta.filename, [...process.argv.slice(2), '--share', String(share)], { execArgv });
+  // A history makes much garbage that lives for a moment.
+  const child = fork(import.meta.filename, [...process.argv.slice(2), '--share', String(share)], {
+    execArgv: [...process.execArgv, '--max-semi-space-size=64'],
+  });
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`a process of the world ended with ${String(code)}`);
   });
@@ -73,14 +69,20 @@ const shareOf = async (share: number): Promise<Share> => {
 
 if (values.share !== undefined) {
   process.send?.(await playShare(Number(values.share)));
+} else if (values.scenario !== undefined) {
+  for (const scenario of scenarios.filter((name) => name === values.scenario)) {
+    await interfere(scenario).catch((error: unknown) => console.log(`${scenario}: ${String(error)}`));
+  }
 } else if (seeds === 1) {
-  const { broken, story } = await play(first, { isTold: true });
+  const { broken, story } = await play(first, true);
   console.log(story);
   for (const line of broken) console.log(`seed ${first}: ${line}`);
   process.exitCode = broken.length === 0 ? 0 : 1;
 } else {
   const started = performance.now();
-  const shares = await Promise.all(Array.from({ length: processes }, async (_, share) => shareOf(share)));
+  const shares = values.first
+    ? [await playShare(0, 1)]
+    : await Promise.all(Array.from({ length: processes }, async (_, share) => shareOf(share)));
   const broken = shares.flatMap((share) => share.broken).sort(([one], [other]) => one - other);
   for (const [seed, line] of broken) {
     const again = `node --import tsx test/worlds/counting/soak.ts --seed ${seed}`;

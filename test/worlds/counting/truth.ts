@@ -64,11 +64,11 @@ const sameFacet = (one: Known<unknown>, other: unknown): boolean => plain(one.va
 const FACETS = ['detections', 'reviewed', 'annotations'] as const;
 
 /**
- * What was really recorded, and when: the messages that were sent, and every commit of an event row as the storage applied it. Nothing of
+ * The facts: the messages that were sent, and every commit of an event row as storage applied it, and when. Nothing of
  * the counter rows goes in. So it knows what a question may be answered with: by the events as they were at a moment between the question
  * and its answer.
  *
- * A range is answered from disjoint pieces, each read at a moment of its own; all of one piece, and so all of one event, at the same.
+ * A range is answered from disjoint pieces. Each piece, and so each event, is read at one moment.
  */
 export class Truth {
   readonly #sent = new Map<string, PlainMessage[]>();
@@ -123,7 +123,7 @@ export class Truth {
     this.onCommit();
   }
 
-  /** The events of a day are counted by other rows from now on: those of these partitions. */
+  /** From now on the rows of these partitions count the events of a day. */
   rewrite(day: string, moved: readonly CommittedEvent[]): void {
     this.#moment += 1;
     this.#rewritten = this.#moment;
@@ -155,12 +155,12 @@ export class Truth {
     return [...this.#events.values()];
   }
 
-  /** The answer to a question by the events as they are now. */
+  /** The answer to a question by the events now. */
   answer(question: Question, asked: Asked = 'counted'): Counted {
     return sumOf([...this.#pieces(question).values()].map((events) => at(events, this.#moment, asked)));
   }
 
-  /** Whether an answer is right at moments between the one when it was asked and now. */
+  /** Whether an answer is right at moments between its question and now. */
   allows(question: Question, answer: Answer, since: number, asked: Asked = 'counted'): boolean {
     const settled: Counted[] = [];
     const changing: (readonly Counted[])[] = [];
@@ -197,7 +197,7 @@ export class Truth {
     return pieces;
   }
 
-  /** What is committed was sent, and is newer than what was there. */
+  /** A commit has messages that were sent, and they are newer than the row before. */
   #check(name: string, before: EventState | undefined, after: EventState): void {
     for (const facet of FACETS) {
       const [was, is] = [before?.[facet], after[facet]];

@@ -1,19 +1,15 @@
-import { microsecondOfMinute } from '../../../src/analytics/model/day.ts';
 import { eventRowFrom } from '../../../src/analytics/rows/event-row.ts';
-import { DAYS_PARTITION, parseEventKey, parseMinuteKey, SECONDS_A_ROW } from '../../../src/analytics/rows/keys.ts';
-import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../../../src/analytics/rows/minute-row.ts';
-import { parseStripe } from '../../../src/analytics/rows/stripes.ts';
-import { unlessDamaged } from '../../../src/storage/errors.ts';
+import { DAYS_PARTITION, parseEventKey } from '../../../src/analytics/rows/keys.ts';
 import type { RowWrite } from '../../../src/storage/row.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
 import type { CommittedEvent, Truth } from './truth.ts';
 
 const EVENT = 'event|';
 
-/** The table of a world. It tells the truth about events as they are committed, and sees to it that closed days take nothing. */
+/** The table of a world. It reports each commit of events to the truth, and demands that closed days take no commit. */
 export class WatchedTable extends MemoryTable {
   readonly #truth: Truth;
-  /** The partitions of which event rows were deleted: nothing can tell a repeat there any more. */
+  /** Partitions whose event rows were deleted: a repeated message can no longer be told there. */
   readonly #forgetful = new Set<string>();
   /** The generation of each day whose rows count, and the generations before it that counted once. */
   readonly #generations = new Map<string, number>();
@@ -25,33 +21,9 @@ export class WatchedTable extends MemoryTable {
     this.#truth = truth;
   }
 
-  /** Whether a day is closed to the end, and no event row is left but for those of seconds that have overflowed. */
+  /** Whether a day is closed to the end: event rows were deleted. */
   isForgotten(day: string): boolean {
-    return (
-      this.rows(DAYS_PARTITION).some(({ rowKey, properties }) => rowKey === day && properties['deleted'] === true) &&
-      this.partitions()
-        .filter((partition) => /[._]/.test(partition.charAt(day.length)) && partition.startsWith(day))
-        .every((partition) => this.#hasOnlyOverflowed(partition))
-    );
-  }
-
-  #hasOnlyOverflowed(partition: string): boolean {
-    const overflowed = new Set(
-      this.rows(partition)
-        .filter(({ rowKey }) => rowKey.startsWith('minute|'))
-        .flatMap((row) => {
-          const { minute, second: first } = parseMinuteKey(parseStripe(row.rowKey).key);
-          const all = Array.from({ length: SECONDS_A_ROW }, (_, index) => first + index);
-          const kept = unlessDamaged(() => overflowedSecondsOf(minuteRowFrom(row))) ?? all;
-          return kept.map((second) => minute * 60 + second);
-        }),
-    );
-    return this.rows(partition)
-      .filter(({ rowKey }) => rowKey.startsWith(EVENT))
-      .every((row) => {
-        const second = secondOf(microsecondOfMinute(eventRowFrom(row).ts));
-        return overflowed.has(parseEventKey(row.rowKey).minute * 60 + second);
-      });
+    return this.rows(DAYS_PARTITION).some(({ rowKey, properties }) => rowKey === day && properties['deleted'] === true);
   }
 
   override drop(): void {
@@ -72,7 +44,7 @@ export class WatchedTable extends MemoryTable {
     );
   }
 
-  /** Changes rows from outside, without anybody's knowledge. */
+  /** Changes rows without a report to the truth. */
   async tamper(partitionKey: string, writes: readonly RowWrite[]): Promise<void> {
     this.#isWatched = false;
     await super.transact(partitionKey, writes);

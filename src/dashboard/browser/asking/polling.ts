@@ -16,12 +16,6 @@ import { afterAnswer, afterTrouble, type Part, PACES } from '../model/refresh.ts
 import { keptKey } from './kept.ts';
 import { ask, askForFile, type Connection, type Reply } from './service-client.ts';
 
-/** The state of the page, and the way to change it. */
-export interface PolledPage {
-  readonly state: () => PageState;
-  readonly change: (state: PageState) => void;
-}
-
 type AnyAnswer = Answers[PartName];
 
 const SCHEMAS: { readonly [Name in PartName]: z.ZodMiniType<Answers[Name]> } = {
@@ -51,14 +45,16 @@ interface Turn {
 
 /** Polls each part of the page at its own pace: a slow part delays no other part. */
 export class Polling {
-  readonly #page: PolledPage;
   readonly #connection: Connection;
+  readonly #state: () => PageState;
+  readonly #change: (state: PageState) => void;
   readonly #turns = new Map<PartName, Turn>();
   readonly #others = pLimit(MOST_OTHERS);
 
-  constructor(connection: Connection, page: PolledPage) {
-    this.#page = page;
+  constructor(connection: Connection, state: () => PageState, change: (state: PageState) => void) {
     this.#connection = connection;
+    this.#state = state;
+    this.#change = change;
   }
 
   /** Polls all parts at once, and from then on each at its pace. */
@@ -78,28 +74,26 @@ export class Polling {
     for (const [name] of PARTS) this.#end(name);
   }
 
-  /** Changes a notification, and shows the answer. */
   async act(id: string, action: 'stop' | 'acknowledge', body: object): Promise<void> {
     const { patience } = PACES.live;
     const question = `${storyQuestion(id)}/${action}`;
     const reply = await ask(this.#connection, notificationSchema, question, { post: body, patience });
     if (reply.kind === 'unauthorized') return this.#lock(reply.keySent);
-    const state = this.#page.state();
-    if (reply.kind === 'trouble') this.#page.change({ ...state, actionTrouble: { id, trouble: reply.trouble } });
+    const state = this.#state();
+    if (reply.kind === 'trouble') this.#change({ ...state, actionTrouble: { id, trouble: reply.trouble } });
     if (reply.kind === 'answer') {
       const acted = { at: this.#connection.clock.now(), answer: reply.has.answer };
-      this.#page.change({ ...state, acted, actionTrouble: undefined });
+      this.#change({ ...state, acted, actionTrouble: undefined });
     }
     for (const name of ALERTS) this.#ask(name);
   }
 
-  /** A CSV file; undefined if the service does not answer it now. */
   async file(question: Question): Promise<string | undefined> {
     return askForFile(this.#connection, question, PACES.past.every);
   }
 
   #askedOf(name: PartName): Asked | undefined {
-    return askedOf(this.#page.state(), name, this.#connection.clock.now());
+    return askedOf(this.#state(), name, this.#connection.clock.now());
   }
 
   #end(name: PartName): void {
@@ -110,14 +104,14 @@ export class Polling {
   }
 
   #show(name: PartName, part: Part<AnyAnswer> | undefined): void {
-    this.#page.change(withParts(this.#page.state(), { [name]: part }));
+    this.#change(withParts(this.#state(), { [name]: part }));
   }
 
   /** Shows the new subject of the part, then asks and shows the answer. The answer to an aborted question is not shown. */
   #ask(name: PartName): void {
     this.#end(name);
     const asked = this.#askedOf(name);
-    const { parts, isHidden } = this.#page.state();
+    const { parts, isHidden } = this.#state();
     const before: Part<AnyAnswer> | undefined = parts[name];
     if (asked === undefined) {
       // A hidden tab keeps its parts.
@@ -142,7 +136,7 @@ export class Polling {
   #heard(name: PartName, reply: Reply<AnyAnswer>, { question, subject, pace }: Asked, turn: Turn): void {
     if (reply.kind === 'unauthorized') return this.#lock(reply.keySent);
     const now = this.#connection.clock.now();
-    const before: Part<AnyAnswer> = this.#page.state().parts[name] ?? { subject, answer: undefined, failures: 0 };
+    const before: Part<AnyAnswer> = this.#state().parts[name] ?? { subject, answer: undefined, failures: 0 };
     const part =
       reply.kind === 'trouble'
         ? afterTrouble(before, reply.trouble, now, pace, Math.random())
@@ -155,6 +149,6 @@ export class Polling {
   #lock(keySent: boolean): void {
     this.stop();
     keptKey.set(undefined);
-    this.#page.change({ ...this.#page.state(), keyHeld: false, locked: { refused: keySent } });
+    this.#change({ ...this.#state(), keyHeld: false, locked: { refused: keySent } });
   }
 }

@@ -14,7 +14,6 @@ export type Reply<Answer> =
   /** `keySent`: the service did not accept the key. */
   | { readonly kind: 'unauthorized'; readonly keySent: boolean };
 
-/** Where the API is. */
 export interface Connection {
   /** Ends with a slash. */
   readonly base: string;
@@ -25,9 +24,7 @@ interface Asking {
   /** The timeout, in milliseconds. */
   readonly patience: number;
   readonly signal?: AbortSignal;
-  /** The tag of the last answer. */
   readonly etag?: string | undefined;
-  /** The body of an action. */
   readonly post?: object;
   readonly isUrgent?: boolean;
 }
@@ -43,19 +40,20 @@ export const ask = async <Answer>(
   const headers = headersOf('application/json', key);
   if (etag !== undefined) headers.set('if-none-match', etag);
   if (post !== undefined) headers.set('content-type', 'application/json');
-  const response = await send(`${base}${question}`, {
+  const received = await send(`${base}${question}`, {
     method: post === undefined ? 'GET' : 'POST',
     headers,
     ...(post === undefined ? {} : { body: JSON.stringify(post) }),
     priority: isUrgent ? 'high' : 'auto',
     signal: AbortSignal.any([AbortSignal.timeout(patience), ...(signal === undefined ? [] : [signal])]),
   });
-  if (response === undefined) return { kind: 'trouble', trouble: { kind: 'unreachable' } };
-  const { status, text } = response;
+  if (received === undefined) return { kind: 'trouble', trouble: { kind: 'unreachable' } };
+  const { response, text } = received;
+  const { status } = response;
   clock.hear(response.headers.get('date'));
   if (status === 304) return { kind: 'unchanged' };
   if (status === 401) return { kind: 'unauthorized', keySent: key !== undefined };
-  if (status !== 200) return { kind: 'trouble', trouble: troubleOf(response) };
+  if (status !== 200) return { kind: 'trouble', trouble: troubleOf(response, text) };
   const parsed = schema.safeParse(jsonOf(text));
   return parsed.success
     ? { kind: 'answer', has: { answer: parsed.data, etag: response.headers.get('etag') ?? undefined } }
@@ -69,25 +67,19 @@ export const askForFile = async (
   patience: number,
 ): Promise<string | undefined> => {
   const headers = headersOf('text/csv', keptKey.get());
-  const response = await send(`${base}${question}`, { headers, signal: AbortSignal.timeout(patience) });
-  return response?.status === 200 ? response.text : undefined;
+  const received = await send(`${base}${question}`, { headers, signal: AbortSignal.timeout(patience) });
+  return received?.response.status === 200 ? received.text : undefined;
 };
 
 const headersOf = (accept: string, key: string | undefined): Headers =>
   new Headers({ accept, ...(key === undefined ? {} : { 'x-functions-key': key }) });
 
-interface Received {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-}
-
 /** Undefined without a whole answer. */
-const send = async (url: string, init: RequestInit): Promise<Received | undefined> => {
+const send = async (url: string, init: RequestInit): Promise<{ response: Response; text: string } | undefined> => {
   try {
     // The page keeps answers and tags itself: the browser must not cache them.
     const response = await fetch(url, { ...init, cache: 'no-store', redirect: 'error' });
-    return { status: response.status, headers: response.headers, text: await response.text() };
+    return { response, text: await response.text() };
   } catch (error) {
     // No network or a redirect: TypeError. Aborted or a timeout: DOMException.
     if (error instanceof TypeError || error instanceof DOMException) return undefined;
@@ -104,7 +96,7 @@ const jsonOf = (text: string): unknown => {
   }
 };
 
-const troubleOf = ({ status, headers, text }: Received): Trouble => {
+const troubleOf = ({ status, headers }: Response, text: string): Trouble => {
   const problem = problemSchema.safeParse(jsonOf(text));
   const { detail, code } = problem.success ? problem.data : { detail: '' };
   if (status < 500 && status !== 429) return { kind: 'refused', status, detail };

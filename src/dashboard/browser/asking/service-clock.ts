@@ -11,7 +11,6 @@ export class ServiceClock {
     this.#corrected = corrected;
   }
 
-  /** Milliseconds since 1970. */
   now(): number {
     return Date.now() + this.#offset;
   }
@@ -21,7 +20,6 @@ export class ServiceClock {
     return this.#offset;
   }
 
-  /** Reads the `Date` header of an answer. */
   hear(date: string | null): void {
     const difference = Date.parse(date ?? '') + 500 - Date.now();
     if (Number.isNaN(difference) || Math.abs(difference - this.#offset) <= TOLERANCE) return;

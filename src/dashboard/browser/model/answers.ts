@@ -73,7 +73,6 @@ const recipient = z.object({
   recipient: z.string(),
   name: z.optional(z.string()),
   status: z.string(),
-  /** Why a recipient waits. */
   reason: z.optional(z.string()),
   since: z.optional(z.string()),
   wave: z.optional(z.number()),

@@ -8,8 +8,8 @@ export interface Attention {
   /** Notifications that run or reached too few people, the worst first. */
   readonly alerts: readonly Notification[];
   readonly redCount: number;
-  /** Defined if no camera sends. `since`: ISO 8601. */
-  readonly noCamera: { readonly since: string | undefined } | undefined;
+  /** Defined if no camera sends (ISO 8601). */
+  readonly noCameraSince: string | undefined;
 }
 
 /** Not acknowledged, or the outcome became worse afterwards. */
@@ -50,31 +50,25 @@ export const attentionOf = (
   return {
     alerts,
     redCount: alerts.filter(isRed).length,
-    noCamera: isNoneSending ? { since: silence.cameras[0]?.lastAt } : undefined,
+    noCameraSince: isNoneSending ? silence.cameras[0]?.last_event_at : undefined,
   };
 };
 
-/** The icon of the tab, and the words before its title. */
 export interface TabSign {
   readonly icon: 'alert' | 'outage' | 'silence' | 'calm';
   readonly words: readonly string[];
 }
 
-export const tabSignOf = ({ redCount, noCamera }: Attention, { color, short }: PageStatus): TabSign => {
-  const isOutage = color === 'red';
-  const words = [
-    redCount === 0 ? undefined : `(${redCount})`,
-    isOutage ? short : undefined,
-    noCamera === undefined ? undefined : 'No camera sends',
-  ];
-  return {
-    icon: redCount > 0 ? 'alert' : isOutage ? 'outage' : noCamera !== undefined ? 'silence' : 'calm',
-    words: words.filter((word) => word !== undefined),
-  };
-};
+export const tabSignOf = ({ redCount, noCameraSince }: Attention, { color, short }: PageStatus): TabSign => ({
+  icon: redCount > 0 ? 'alert' : color === 'red' ? 'outage' : noCameraSince !== undefined ? 'silence' : 'calm',
+  words: [...(color === 'red' ? [short] : []), ...(noCameraSince === undefined ? [] : ['No camera sends'])],
+});
 
 /** Why the alarm sounds, by an id for each reason. An acknowledged alert that became worse is a new reason. */
-export const alarmReasons = ({ alerts, noCamera }: Attention, { blind }: PageStatus): ReadonlyMap<string, string> => {
+export const alarmReasons = (
+  { alerts, noCameraSince }: Attention,
+  { blind }: PageStatus,
+): ReadonlyMap<string, string> => {
   const reasons = new Map(
     alerts
       .filter(isRed)
@@ -83,7 +77,7 @@ export const alarmReasons = ({ alerts, noCamera }: Attention, { blind }: PageSta
         [alertTypeText(each.alert_type), each.details].filter(Boolean).join(': '),
       ]),
   );
-  if (noCamera !== undefined) reasons.set('silence', 'No camera sends.');
+  if (noCameraSince !== undefined) reasons.set('silence', 'No camera sends.');
   if (blind !== undefined) reasons.set('outage', blind);
   return reasons;
 };

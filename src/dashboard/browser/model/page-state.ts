@@ -3,13 +3,10 @@ import type { Part, Trouble } from './refresh.ts';
 import { Times } from './times.ts';
 import type { View } from './view.ts';
 
-/** The answer that each part of the page shows. */
 export interface Answers {
   /** The notifications that need attention, and whether the phone works. */
   readonly attention: Notifications;
-  /** The notification that is open. */
   readonly story: Notification;
-  /** The newest notifications. */
   readonly notifications: Notifications;
   /** The cameras that sent frames in the last minutes. */
   readonly recent: Activity;
@@ -40,7 +37,6 @@ export const PARTS: readonly (readonly [name: PartName, words: string])[] = [
 /** A part that the page does not poll is undefined. */
 export type Parts = { readonly [Name in PartName]?: Part<Answers[Name]> | undefined };
 
-/** How many rows the page requests. */
 export interface Wants {
   readonly cameras: number;
   /** A part of the cameras' ids; empty: any. */
@@ -53,7 +49,6 @@ export interface Wants {
 /** The page shows this and nothing else. */
 export interface PageState {
   readonly view: View;
-  /** Formats times as the view asks. */
   readonly times: Times;
   readonly addressProblems: readonly string[];
   readonly parts: Parts;
@@ -67,17 +62,14 @@ export interface PageState {
   readonly wants: Wants;
   /** The answer to the last action, and when it came (milliseconds since 1970). */
   readonly acted: { readonly at: number; readonly answer: Notification } | undefined;
-  /** Why an action on a notification failed. */
   readonly actionTrouble: { readonly id: string; readonly trouble: Trouble } | undefined;
 }
 
-/** How many are listed at first, and at most. */
 export const LIMITS = {
   first: { cameras: 15, notifications: 10 },
   most: { cameras: 100, notifications: 100 },
 } as const;
 
-/** The page before its first question. */
 export const firstState = (
   given: Pick<PageState, 'view' | 'addressProblems' | 'keyHeld' | 'isHidden' | 'sawPhone'>,
 ): PageState => ({
@@ -90,7 +82,6 @@ export const firstState = (
   actionTrouble: undefined,
 });
 
-/** The page with other knowledge of some parts. */
 export const withParts = (state: PageState, changed: Parts): PageState => {
   const { attention } = changed;
   const isAnswered = attention?.trouble === undefined && attention?.answer !== undefined;
@@ -104,7 +95,6 @@ export const withParts = (state: PageState, changed: Parts): PageState => {
   };
 };
 
-/** Whether a part of the page waits for its first answer. */
 export const isBusy = ({ parts, locked }: PageState, name: PartName): boolean => {
   const part = parts[name];
   return locked === undefined && part?.answer === undefined && part?.trouble === undefined;

@@ -22,7 +22,6 @@ export interface PageStatus {
   readonly color: 'green' | 'gray' | 'red';
   /** In the head; undefined if the age of the answers says enough. */
   readonly words: string | undefined;
-  /** In the title of the tab. */
   readonly short: string;
   /** When the parts that {@link words} name were true; without such parts, the whole page. */
   readonly asOf: number | undefined;
@@ -91,7 +90,6 @@ const oldestOf = (parts: readonly Judged[]): number | undefined => {
   return times.includes(0) ? undefined : Math.min(...times);
 };
 
-/** Each trouble once, with its parts. */
 const problemsOf = (bad: readonly Judged[], count: number): readonly Problem[] =>
   Array.from(
     Map.groupBy(bad, ({ part: { trouble } }) => troubleText(trouble ?? { kind: 'unreachable' })),

@@ -5,11 +5,9 @@ import { shortDay, type Times, utcDayOf } from './times.ts';
 
 export type PlottedFact = CategoryMap | 'total_events';
 
-/** One color of the bars, or one column of the table. */
 export interface PlotLine {
   /** A category; `frames`; `active cameras`; or the number of categories in a sum. */
   readonly label: string;
-  /** One count for each step. */
   readonly values: readonly number[];
 }
 
@@ -21,7 +19,6 @@ export interface PlotData {
   readonly partial: readonly number[];
   /** Stacked: they add up to all counts. */
   readonly drawn: readonly PlotLine[];
-  /** For the table: every category. */
   readonly columns: readonly PlotLine[];
   /** With the frames only. One camera is active in many steps: these counts have no sum. */
   readonly cameras?: PlotLine;

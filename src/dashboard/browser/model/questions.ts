@@ -35,11 +35,9 @@ export const camerasQuestion = ({ last, days }: UtcDays, orderBy: string, search
 /** A camera that sent nothing for this many days is gone, not silent. */
 export const KNOWN_DAYS = 7;
 
-/** One notification. */
 export const storyQuestion = (notificationId: string): Question =>
   `notifications/${encodeURIComponent(notificationId)}`;
 
-/** A part's question to the service. */
 export interface Asked {
   readonly question: Question;
   /** The last hour is one subject, although its ends move: its figures stay until the next answer. */
@@ -107,9 +105,5 @@ export const askedOf = (state: PageState, name: PartName, now: number): Asked | 
   }
 };
 
-/**
- * The path of the API, from the path of the page: the page is one of the endpoints.
- *
- * @example apiBase('/api/dashboard') // '/api/'
- */
+/** `/api/dashboard` → `/api/`: the page is one of the endpoints. */
 export const apiBase = (pathname: string): string => pathname.replace(/\/+$/, '').replace(/[^/]*$/, '') || '/';

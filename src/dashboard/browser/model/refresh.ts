@@ -1,4 +1,3 @@
-/** Why a question has no answer. */
 export type Trouble =
   /** 4xx, by the service or a gateway. */
   | { readonly kind: 'refused'; readonly status: number; readonly detail: string }
@@ -52,14 +51,12 @@ export interface Part<Answer> {
   readonly lateFrom?: number;
   /** The timeout of the open question. */
   readonly waitsUntil?: number | undefined;
-  /** Why the last question had no answer. */
   readonly trouble?: Trouble | undefined;
   /** Questions in a row without an answer. */
   readonly failures: number;
   readonly nextAt?: number;
 }
 
-/** The part after an answer, new or unchanged. */
 export const afterAnswer = <Answer>(part: Part<Answer>, now: number, pace: Pace): Part<Answer> => ({
   ...part,
   answeredAt: now,
@@ -70,11 +67,7 @@ export const afterAnswer = <Answer>(part: Part<Answer>, now: number, pace: Pace)
   nextAt: now + pace.every,
 });
 
-/**
- * The part after a question without an answer: its last answer stays.
- *
- * @param chance 0 to 1: many pages must not retry at the same moment
- */
+/** The last answer stays. @param chance 0 to 1: many pages must not retry at the same moment */
 export const afterTrouble = <Answer>(
   part: Part<Answer>,
   trouble: Trouble,

@@ -11,7 +11,6 @@ export interface PeriodEnds {
   readonly end: string;
 }
 
-/** When an end is over, milliseconds since 1970. */
 const over = (end: string): number => (end.endsWith('.999999Z') ? Date.parse(end) + 1 : Date.parse(end));
 
 const daysOf = (first: string, afterLast: string, times: Times): PeriodEnds => ({
@@ -71,9 +70,7 @@ export const isLive = (span: Span, now: number, times: Times): boolean =>
 export interface UtcDays {
   readonly last: string;
   readonly days: number;
-  /** Whether the days are exactly the period. */
   readonly isExact: boolean;
-  /** `UTC days 20 Nov – 21 Nov` */
   readonly text: string;
 }
 

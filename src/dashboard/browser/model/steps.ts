@@ -19,12 +19,7 @@ export const STEP_MS: Readonly<Record<Step, number>> = {
 /** A reader cannot tell more bars apart. */
 const MOST_STEPS = 120;
 
-/**
- * The shortest step that gives a plot at most 120 bars. Between 24 minutes and 120 days that is at least 24 bars.
- *
- * @param start the first instant, milliseconds since 1970
- * @param end the last instant, included
- */
+/** The shortest step with at most 120 bars: 24 or more between 24 minutes and 120 days. Both ends are included. */
 export const seriesStep = (start: number, end: number): Step =>
   STEPS.find((step) => Math.floor(end / STEP_MS[step]) - Math.floor(start / STEP_MS[step]) < MOST_STEPS) ?? 'day';
 

@@ -21,14 +21,11 @@ export type Span =
   | { readonly kind: 'range'; readonly start: string; readonly end: string }
   | { readonly kind: 'last'; readonly length: Last };
 
-/** What the page shows, as the address says. */
 export interface View {
   readonly span: Span;
-  /** Undefined: all cameras. */
   readonly cameraId: string | undefined;
   /** The order of the cameras: a total such as `total_events`, or a category. */
   readonly orderBy: string;
-  /** The id of the open notification. */
   readonly notification: string | undefined;
   readonly clock: ClockOf;
 }
@@ -97,7 +94,7 @@ const readSpan = (parameters: URLSearchParams): Span | undefined => {
   return isLast(last) ? { kind: 'last', length: last } : undefined;
 };
 
-const isLast = (text: string): text is Last => Object.hasOwn(LAST, text);
+export const isLast = (text: string): text is Last => Object.hasOwn(LAST, text);
 
 /** `?date=2026-11-21&camera_id=ridge-04`; empty for {@link FIRST_VIEW}. */
 export const viewSearch = ({ span, cameraId, orderBy, notification, clock }: View): string => {

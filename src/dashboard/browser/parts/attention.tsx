@@ -15,11 +15,11 @@ import { Mark, Time, TimeWords } from './words.tsx';
 export const AttentionStrip = () => {
   const { attention, status } = useShown();
   const { problems } = status;
-  const { alerts, redCount, noCamera } = attention;
-  const isAnythingRed = redCount > 0 || problems.length > 0 || noCamera !== undefined;
+  const { alerts, redCount, noCameraSince } = attention;
+  const isAnythingRed = redCount > 0 || problems.length > 0 || noCameraSince !== undefined;
   const spoken = [
     ...problems.map(({ text }) => text),
-    ...(noCamera === undefined ? [] : ['No camera sends.']),
+    ...(noCameraSince === undefined ? [] : ['No camera sends.']),
     ...alerts.filter(isRed).map((each) => `${alertTypeText(each.alert_type)}: ${markOf(each).text}.`),
   ];
   return (
@@ -38,7 +38,7 @@ export const AttentionStrip = () => {
           {problems.map((problem) => (
             <ProblemLine key={problem.text} of={problem} />
           ))}
-          {noCamera === undefined ? null : <NoCamera since={noCamera.since} />}
+          {noCameraSince === undefined ? null : <NoCamera since={noCameraSince} />}
           <ul>
             {alerts.map((each) => (
               <Alert key={each.notification_id} of={each} />
@@ -148,19 +148,12 @@ export const HasIt = ({ by }: { readonly by: string }) => (
   </b>
 );
 
-const NoCamera = ({ since }: { readonly since: string | undefined }) => {
-  const now = useSeconds();
-  return (
-    <p class="alert">
-      <Mark of={{ text: 'No camera sends', tone: 'bad' }} />
-      {since === undefined ? null : (
-        <span>
-          since <Time at={since} /> <span class="note">({agoText(now - Date.parse(since))})</span>
-        </span>
-      )}
-    </p>
-  );
-};
+const NoCamera = ({ since }: { readonly since: string }) => (
+  <p class="alert">
+    <Mark of={{ text: 'No camera sends', tone: 'bad' }} /> since <Time at={since} />{' '}
+    <span class="note">({agoText(useSeconds() - Date.parse(since))})</span>
+  </p>
+);
 
 /** The service's limit. */
 const MOST_CHARACTERS = 60;

@@ -1,6 +1,5 @@
-import { cameraAccuracyText, notConfirmed, totalOf } from '../model/accuracy.ts';
 import type { CameraCounts } from '../model/answers.ts';
-import { countOf, orderedCategories } from '../model/categories.ts';
+import { countOf, notConfirmed, orderedCategories, totalOf } from '../model/categories.ts';
 import { LIMITS, orderOf } from '../model/page-state.ts';
 import { BY_NOT_CONFIRMED, camerasQuestion, MOST_CAMERAS } from '../model/questions.ts';
 import { periodOf, utcDaysOf } from '../model/spans.ts';
@@ -56,7 +55,6 @@ export const Cameras = () => {
           rows={cameras}
           total={total}
           rowKey={({ camera_id: id }) => id}
-          rowClass={({ camera_id: id }) => (id === view.cameraId ? 'alone' : '')}
           file={camerasQuestion(days, order, search, MOST_CAMERAS)}
         />
       )}
@@ -106,7 +104,7 @@ const columnsOf = (
     ...(['flagged', 'confirmed', 'missed'] as const).map((each): Column<CameraCounts> => ({
       name: each.charAt(0).toUpperCase() + each.slice(1),
       isNumber: true,
-      cell: (camera) => <span title={cameraAccuracyText(camera)}>{numbers.count(totalOf(camera[each]))}</span>,
+      cell: (camera) => numbers.count(totalOf(camera[each])),
     })),
     sortable(BY_NOT_CONFIRMED, 'Not confirmed', 'Not confirmed', notConfirmed),
   ];

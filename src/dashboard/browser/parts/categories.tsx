@@ -1,6 +1,5 @@
-import { accuracyText } from '../model/accuracy.ts';
 import type { Activity } from '../model/answers.ts';
-import { CATEGORY_MAPS, countOf, MAP_NAMES, orderedCategories } from '../model/categories.ts';
+import { accuracyText, CATEGORY_MAPS, countOf, MAP_NAMES, orderedCategories } from '../model/categories.ts';
 import { periodOf, utcDaysOf } from '../model/spans.ts';
 import { shortDay } from '../model/times.ts';
 import { type Column, DataTable } from './data-table.tsx';
@@ -8,7 +7,6 @@ import { usePalette, usePart, useShown } from './shown.ts';
 import { CameraLink } from './view-link.tsx';
 import { Card, Name, numbers, Swatch, Time } from './words.tsx';
 
-/** The counts of every category, the accuracy of the AI, and the active cameras. */
 export const Categories = () => {
   const { view, times, now } = useShown();
   const palette = usePalette();

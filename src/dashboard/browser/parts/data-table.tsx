@@ -24,7 +24,6 @@ export interface DataTableProps<Row> {
   /** If `rows` are only some of the rows. */
   readonly total?: number;
   readonly rowKey: (row: Row) => string | number;
-  readonly rowClass?: (row: Row) => string;
   /** The question for a CSV file with all rows. */
   readonly file?: Question;
 }
@@ -35,10 +34,11 @@ const MOST_ROWS = 400;
 /** The style sheet prints no more rows. */
 const MOST_PRINTED = 50;
 
-/** A table with its own scroll bars. */
 export const DataTable = <Row,>(table: DataTableProps<Row>) => {
-  const { title, class: className = '', columns, rows, total = rows.length, rowKey, rowClass, file } = table;
+  const { title, class: className = '', columns, rows, total = rows.length, rowKey, file } = table;
   const shown = rows.slice(0, MOST_ROWS);
+  const ofTotal = (count: number, where: string) =>
+    count < total ? <p class={where}>{`${numbers.count(count)} of ${numbers.count(total)}`}</p> : null;
   return (
     <>
       <div class="scroll" role="region" aria-label={`${title}, table`} tabIndex={0}>
@@ -55,7 +55,7 @@ export const DataTable = <Row,>(table: DataTableProps<Row>) => {
           </thead>
           <tbody>
             {shown.map((row) => (
-              <tr key={rowKey(row)} class={rowClass?.(row) ?? ''}>
+              <tr key={rowKey(row)}>
                 {columns.map(({ name, cell, isNumber }, at) =>
                   at === 0 ? (
                     <th key={name} scope="row">
@@ -72,16 +72,8 @@ export const DataTable = <Row,>(table: DataTableProps<Row>) => {
           </tbody>
         </table>
       </div>
-      {total <= MOST_PRINTED ? null : (
-        <p class="paper">
-          {Math.min(MOST_PRINTED, shown.length)} of {numbers.count(total)}
-        </p>
-      )}
-      {total <= shown.length ? null : (
-        <p class="note">
-          {numbers.count(shown.length)} of {numbers.count(total)}
-        </p>
-      )}
+      {ofTotal(shown.length, 'note screen')}
+      {ofTotal(Math.min(shown.length, MOST_PRINTED), 'note paper')}
       {file === undefined ? null : <FileButton title={title} file={file} />}
     </>
   );

@@ -3,11 +3,11 @@ import type { ComponentChildren } from 'preact';
 import { KNOWN_DAYS } from '../model/questions.ts';
 import { SILENT_MINUTES, spanOfDay } from '../model/spans.ts';
 import { lengthText } from '../model/times.ts';
+import { DataTable } from './data-table.tsx';
 import { usePart, useSeconds, useShown } from './shown.ts';
-import { ViewLink } from './view-link.tsx';
-import { JumpLink, numbers, PartNote, Time } from './words.tsx';
+import { CameraLink, ViewLink } from './view-link.tsx';
+import { Card, JumpLink, numbers, PartNote, Time } from './words.tsx';
 
-/** The totals, and the silence of the cameras now. */
 export const Figures = () => {
   const { view, state } = useShown();
   const { answer, busy, note } = usePart('activity');
@@ -37,7 +37,6 @@ interface TileProps {
   /** Undefined before the first answer. */
   readonly of: number | string | undefined;
   readonly isBad?: boolean;
-  /** A note. */
   readonly children?: ComponentChildren;
 }
 
@@ -54,7 +53,7 @@ const Tile = ({ name, fact, of, isBad = false, children }: TileProps) => (
 );
 
 /** The note of a list of silent cameras that is not current. */
-export const useSilenceNote = (): string | undefined => {
+const useSilenceNote = (): string | undefined => {
   const [recent, known] = [usePart('recent'), usePart('known')];
   return recent.note ?? known.note;
 };
@@ -76,14 +75,14 @@ const CameraTile = ({ id }: { readonly id: string }) => {
   const now = useSeconds();
   const note = useSilenceNote();
   const isKnown = state.parts.known?.answer?.cameras.some(({ camera_id: each }) => each === id) === true;
-  const silent = silence?.cameras.find((each) => each.id === id);
+  const silent = silence?.cameras.find(({ camera_id: each }) => each === id);
   const words = silence === undefined ? undefined : silent !== undefined ? 'Silent' : isKnown ? 'Sends' : 'Unknown';
   return (
     <Tile name="This camera now" fact="camera_now" of={words} isBad={note !== undefined || silent !== undefined}>
       {note}
       {silent === undefined ? null : (
         <>
-          since <Time at={silent.lastAt} /> ({lengthText(now - Date.parse(silent.lastAt))})
+          since <Time at={silent.last_event_at} /> ({lengthText(now - Date.parse(silent.last_event_at))})
         </>
       )}
       {words === 'Unknown' ? `sent nothing in the last ${KNOWN_DAYS} days` : null}
@@ -112,5 +111,32 @@ const Nothing = () => {
         </>
       )}
     </p>
+  );
+};
+
+const LAST_DAY = { kind: 'last', length: '24h' } as const;
+
+export const SilentCameras = () => {
+  const { silence, now } = useShown();
+  const note = useSilenceNote();
+  return (
+    <Card id="silent" title="Silent cameras" note={note} busy={silence === undefined}>
+      {silence === undefined ? null : silence.cameras.length === 0 ? (
+        <p class="empty">
+          Every camera of the last {KNOWN_DAYS} days sent a frame in the last {SILENT_MINUTES} minutes.
+        </p>
+      ) : (
+        <DataTable
+          title="Silent cameras"
+          columns={[
+            { name: 'Camera', cell: ({ camera_id: id }) => <CameraLink id={id} span={LAST_DAY} /> },
+            { name: 'Last frame', cell: ({ last_event_at: at }) => <Time at={at} /> },
+            { name: 'Age', isNumber: true, cell: ({ last_event_at: at }) => lengthText(now - Date.parse(at)) },
+          ]}
+          rows={silence.cameras}
+          rowKey={({ camera_id: id }) => id}
+        />
+      )}
+    </Card>
   );
 };

@@ -3,12 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { canBeKey } from '../asking/kept.ts';
 import { useShown } from './shown.ts';
 
-/**
- * Asks for the function key.
- *
- * @param refused the service did not accept the last key
- * @param hasShown an earlier key was good: the page shows its answers
- */
+/** `refused`: the service did not accept the last key. `hasShown`: the page shows the answers to an earlier key. */
 export const KeyForm = ({ refused, hasShown }: { readonly refused: boolean; readonly hasShown: boolean }) => {
   const { actions } = useShown();
   const input = useRef<HTMLInputElement>(null);

@@ -135,7 +135,6 @@ const StopButton = ({ id, onStopped }: { readonly id: string; readonly onStopped
   );
 };
 
-/** Every recipient and attempt of a notification, wave after wave. */
 const Story = ({ of: notification }: { readonly of: Notification }) => {
   const { notification_id: id, acknowledged_by: by, acknowledged_at: at } = notification;
   return (

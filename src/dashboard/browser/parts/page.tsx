@@ -2,17 +2,15 @@ import { spanTitle, zoneOf } from '../model/spans.ts';
 import { AttentionStrip } from './attention.tsx';
 import { Cameras } from './cameras.tsx';
 import { Categories } from './categories.tsx';
-import { Figures } from './figures.tsx';
+import { Figures, SilentCameras } from './figures.tsx';
 import { Head, SoundQuestion } from './head.tsx';
 import { KeyForm } from './key-form.tsx';
 import { Notifications } from './notifications.tsx';
 import { Plots } from './plots.tsx';
 import { type Shown, ShownContext } from './shown.ts';
-import { SilentCameras } from './silent-cameras.tsx';
 import { ViewBar } from './view-bar.tsx';
 import { JumpLink } from './words.tsx';
 
-/** The whole page. */
 export const Page = (shown: Shown) => {
   const { locked, keyHeld, addressProblems, parts } = shown.state;
   const hasShown = parts.activity?.answer !== undefined || parts.attention?.answer !== undefined;
@@ -20,7 +18,7 @@ export const Page = (shown: Shown) => {
   return (
     <ShownContext.Provider value={shown}>
       {isEmpty ? null : (
-        <JumpLink to="shown" class="skip">
+        <JumpLink to="shown" class="unseen">
           Skip to the figures
         </JumpLink>
       )}

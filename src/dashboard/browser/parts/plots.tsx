@@ -193,11 +193,14 @@ const Drawing = ({ title, data, lines, index, series, onPoint }: DrawingProps) =
         {peak === undefined ? <p class="empty">Nothing in this time.</p> : null}
       </div>
       <div class="marks" aria-hidden="true">
-        {bottom.map(({ at, text }) => (
-          <span key={at} style={{ left: `${at * 100}%` }}>
-            {text}
-          </span>
-        ))}
+        {/* A mark at the right end would be cut. */}
+        {bottom
+          .filter(({ at }) => at < 0.93)
+          .map(({ at, text }) => (
+            <span key={at} style={{ left: `${at * 100}%` }}>
+              {text}
+            </span>
+          ))}
       </div>
       {active === undefined ? null : (
         <svg class="active-line" viewBox={`0 0 ${count} ${mostActive}`} preserveAspectRatio="none" aria-hidden="true">
@@ -231,7 +234,6 @@ const pathsOf = (
   });
 };
 
-/** A plot in words. */
 const summaryOf = (
   title: string,
   { starts, step, drawn }: PlotData,

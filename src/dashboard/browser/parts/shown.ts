@@ -12,7 +12,6 @@ import type { Silence } from '../model/silence.ts';
 import type { Times } from '../model/times.ts';
 import type { View } from '../model/view.ts';
 
-/** What a reader can do. */
 export interface Actions {
   /** Shows another view, as a new entry of the history. */
   readonly show: (view: View) => void;
@@ -37,7 +36,6 @@ export interface Shown {
   readonly now: number;
   readonly status: PageStatus;
   readonly attention: Attention;
-  /** Notifications by id. */
   readonly freshest: ReadonlyMap<string, Notification>;
   readonly silence: Silence | undefined;
   readonly cameraIds: readonly string[];

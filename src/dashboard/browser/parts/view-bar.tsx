@@ -1,18 +1,12 @@
 import { movedSpan, periodOf, spanOfDay } from '../model/spans.ts';
 import { isCalendarDay } from '../model/times.ts';
-import { type Last, type Span, type View } from '../model/view.ts';
+import { isLast, LAST, type Last, type Span, type View } from '../model/view.ts';
 import { useShown } from './shown.ts';
 import { ViewLink } from './view-link.tsx';
 
-const LASTS: readonly (readonly [length: Last, words: string])[] = [
-  ['1h', '1 h'],
-  ['6h', '6 h'],
-  ['24h', '24 h'],
-  ['7d', '7 days'],
-  ['30d', '30 days'],
-];
+/** `6 h`, `7 days` */
+const lastText = (length: Last): string => length.replace('h', ' h').replace('d', ' days');
 
-/** Chooses a day, the last hours or days, or a range; a camera; a clock. */
 export const ViewBar = () => {
   const { view, times, now } = useShown();
   const { span } = view;
@@ -30,16 +24,18 @@ export const ViewBar = () => {
         <ViewLink to={to({ kind: 'today' })} current={span.kind === 'today'}>
           Today
         </ViewLink>
-        {LASTS.map(([length, words]) => (
-          <ViewLink
-            key={length}
-            to={to({ kind: 'last', length })}
-            current={span.kind === 'last' && span.length === length}
-            label={`Last ${words}`}
-          >
-            {words}
-          </ViewLink>
-        ))}
+        {Object.keys(LAST)
+          .filter(isLast)
+          .map((length) => (
+            <ViewLink
+              key={length}
+              to={to({ kind: 'last', length })}
+              current={span.kind === 'last' && span.length === length}
+              label={`Last ${lastText(length)}`}
+            >
+              {lastText(length)}
+            </ViewLink>
+          ))}
         <RangeForm />
       </div>
       <DayAndCameraForm />

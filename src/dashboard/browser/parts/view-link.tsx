@@ -8,7 +8,6 @@ interface ViewLinkProps {
   readonly to: View | undefined;
   readonly class?: string;
   readonly id?: string | undefined;
-  /** Whether the page shows this view now. */
   readonly current?: boolean;
   readonly label?: string | undefined;
   /** Called after the page has drawn the view. */

@@ -54,7 +54,6 @@ export const PartNote = ({ note, busy = false }: { readonly note: string | undef
   ) : null;
 
 interface CardProps {
-  /** Of the heading. */
   readonly id: string;
   readonly title: ComponentChildren;
   readonly note: string | undefined;
@@ -62,7 +61,6 @@ interface CardProps {
   readonly children: ComponentChildren;
 }
 
-/** A part of the page with its heading, and whether it is current. */
 export const Card = ({ id, title, note, busy, children }: CardProps) => (
   <section class="card" aria-labelledby={id} aria-busy={busy}>
     <h2 id={id} tabIndex={-1}>
@@ -73,7 +71,6 @@ export const Card = ({ id, title, note, busy, children }: CardProps) => (
 );
 
 interface JumpLinkProps {
-  /** The element's id. */
   readonly to: string;
   readonly class?: string;
   readonly children: ComponentChildren;

@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto';
+
+import * as z from 'zod/mini';
+
+import type { Activity, Notification, Recipient } from '../../src/dashboard/browser/model/answers.ts';
+import { STEP_MS, STEPS } from '../../src/dashboard/browser/model/steps.ts';
+
+/** The day of all tests, and the time at which they open the page. */
+export const TODAY = '2026-11-21';
+export const YESTERDAY = '2026-11-20';
+export const NOON = Date.parse(`${TODAY}T12:00:00Z`);
+
+/** ISO 8601 */
+export const before = (secondsBeforeNoon: number): string => new Date(NOON - secondsBeforeNoon * 1_000).toISOString();
+
+export const person = (lastDigits: string, status: string, rest: Partial<Recipient> = {}): Recipient => ({
+  recipient: `+1206•••••${lastDigits}`,
+  status,
+  attempts: [],
+  ...rest,
+});
+
+/** A notification; in progress if the test says nothing else. */
+export const notification = (id: string, rest: Partial<Notification> = {}): Notification => ({
+  notification_id: id,
+  alert_type: 'ConfirmedFire',
+  created_at: before(60),
+  status: 'in_progress',
+  reached: (rest.recipients ?? []).filter(({ status }) => status === 'heard' || status === 'confirmed').length,
+  recipients: [person('00', 'ringing')],
+  ...rest,
+});
+
+/** It ended, and reached no recipient. */
+export const missed = (id: string, rest: Partial<Notification> = {}): Notification =>
+  notification(id, { status: 'completed', recipients: [person('01', 'not_reached')], ...rest });
+
+/** An answer of a gateway, or of the service in trouble. */
+export const refusal = (status: number, body: object = {}): Response => new Response(JSON.stringify(body), { status });
+
+/** The service as the page sees it, and its troubles. */
+export class PageAnswers {
+  notifications: readonly Notification[] = [];
+  phone: unknown = { usable: true, since: before(3_600), reason: '' };
+  /** False: `PHONE=off`. */
+  hasPhone = true;
+  /** Undefined: the service asks for no key. */
+  key: string | undefined;
+  /** The last frame of each camera, in seconds before noon. */
+  lastSeen: Readonly<Record<string, number>> = { 'ridge-1': 60, 'ridge-2': 60 };
+  accuracy: unknown = { fire: { flagged: 40, confirmed: 3, missed: 2 } };
+  without: readonly string[] = [];
+  frames = 10;
+  categories: readonly string[] = ['fire', 'smoke', 'structure'];
+  /** The `Date` header. */
+  date: string | undefined;
+  /** Answers in place of the service; `hang`: no answer, `away`: a broken connection. */
+  instead: (path: string) => Response | 'hang' | 'away' | undefined = () => undefined;
+  /** The questions: path and query below `/api/`, and the status of the answer. */
+  readonly asked: { path: string; method: string; key: string | null; body: string; status: number }[] = [];
+
+  /** Stands for the browser's `fetch`. */
+  readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
+    const path = decodeURIComponent(url.replace('/api/', ''));
+    const headers = new Headers(init.headers);
+    const { method = 'GET', body } = init;
+    const text = typeof body === 'string' ? body : '';
+    const asked = { path, method, key: headers.get('x-functions-key'), body: text, status: 0 };
+    this.asked.push(asked);
+    const instead = this.instead(path);
+    if (instead === 'away') throw new TypeError('Failed to fetch');
+    if (instead === 'hang') {
+      return new Promise((_, reject) => {
+        init.signal?.addEventListener('abort', () => reject(new DOMException('ended', 'AbortError')));
+      });
+    }
+    const isRefused = this.key !== undefined && asked.key !== this.key;
+    const response = instead ?? (isRefused ? refusal(401) : await this.answered(url, method, text, headers));
+    asked.status = response.status;
+    return response;
+  };
+
+  /** The answer to a question with a good key. */
+  protected async answered(url: string, method: string, body: string, headers: Headers): Promise<Response> {
+    const [status, answer] = this.#answer(new URL(url, 'http://service'), method, body);
+    const text = JSON.stringify(answer);
+    const etag = `"${createHash('sha1').update(text).digest('hex')}"`;
+    const isKnown = status === 200 && headers.get('if-none-match') === etag;
+    return new Response(isKnown ? null : text, {
+      status: isKnown ? 304 : status,
+      headers: { etag, ...(this.date !== undefined && { date: this.date }) },
+    });
+  }
+
+  /** Questions whose path begins so. */
+  askedFor(start: string): readonly string[] {
+    return this.asked.map(({ path }) => path).filter((path) => path.startsWith(start));
+  }
+
+  #answer({ pathname, searchParams: query }: URL, method: string, body: string): [status: number, answer: unknown] {
+    const [, , part = '', id, action] = pathname.split('/').map(decodeURIComponent);
+    const limit = Number(query.get('limit') ?? 20);
+    if (part === 'analytics') {
+      if (id === undefined) return [200, this.#activity(query)];
+      if (id === 'series') return [200, this.#series(query)];
+      if (id === 'cameras') return [200, action === undefined ? this.#listed(limit) : { cameras: this.#cameras() }];
+      return [200, { date: query.get('date'), days: 1, categories: this.accuracy, without: this.without }];
+    }
+    if (!this.hasPhone) return [503, { detail: 'Off.', code: 'phone_off' }];
+    if (id === undefined) {
+      const isAttention = query.get('attention') === 'true';
+      const of = isAttention ? this.notifications.filter(needsAttention) : this.notifications.slice(0, limit);
+      return [200, { notifications: of, ...(isAttention && { phone: this.phone }) }];
+    }
+    this.notifications = this.notifications.map((each) => {
+      if (each.notification_id !== id || method !== 'POST') return each;
+      if (action === 'stop') return { ...each, status: 'stopped', recipients: each.recipients.map(stopped) };
+      const { by } = z.parse(z.object({ by: z.string() }), JSON.parse(body));
+      const taken = { acknowledged_by: by, acknowledged_at: new Date().toISOString() };
+      return { ...each, ...taken, worsened_since_acknowledged: undefined };
+    });
+    const found = this.notifications.find((each) => each.notification_id === id);
+    return found === undefined ? [404, { detail: 'There is none.' }] : [200, found];
+  }
+
+  #cameras(): readonly { readonly camera_id: string; readonly last_event_at: string }[] {
+    return Object.entries(this.lastSeen).map(([id, seconds]) => ({ camera_id: id, last_event_at: before(seconds) }));
+  }
+
+  #counts(total: number): Omit<Activity, 'ts_utc_start' | 'ts_utc_end' | 'active_cameras'> {
+    const all = (of: (index: number) => number) =>
+      Object.fromEntries(this.categories.map((category, index) => [category, of(index)]));
+    return {
+      total_events: total,
+      counts_per_category: all((index) => [total, 2, 0][index] ?? (total + 13 * index) % 97),
+      reviewed_total_events: 1,
+      reviewed_counts_per_category: all((index) => (index === 0 ? 1 : 0)),
+      annotated_total_events: 1,
+      annotated_counts_per_category: all((index) => (index === 0 ? 1 : 0)),
+    };
+  }
+
+  #activity(query: URLSearchParams): Activity {
+    const [start, end] = [query.get('ts_utc_start') ?? '', query.get('ts_utc_end') ?? ''];
+    const sending = this.#cameras().filter(({ last_event_at: at }) => at >= start);
+    const ids = query.has('active_camera_ids') ? {} : { active_camera_ids: sending.map(({ camera_id: id }) => id) };
+    const period = { ts_utc_start: start, ts_utc_end: end, active_cameras: sending.length };
+    return { ...period, ...ids, ...this.#counts(this.frames) };
+  }
+
+  #series(query: URLSearchParams): object {
+    const step = STEPS.find((each) => each === query.get('step')) ?? 'hour';
+    const [start, end] = [Date.parse(query.get('ts_utc_start') ?? ''), Date.parse(query.get('ts_utc_end') ?? '')];
+    const first = Math.floor(start / STEP_MS[step]) * STEP_MS[step];
+    const steps = Array.from({ length: Math.ceil((end - first) / STEP_MS[step]) }, (_, index) => ({
+      ts_utc_start: new Date(Math.max(start, first + index * STEP_MS[step])).toISOString(),
+      ts_utc_end: new Date(Math.min(end, first + (index + 1) * STEP_MS[step] - 1)).toISOString(),
+      active_cameras: 1 + (index % 2),
+      ...this.#counts(index),
+    }));
+    return { step, steps };
+  }
+
+  #listed(limit: number): object {
+    const cameras = this.#cameras().map(({ camera_id }, index) => {
+      const accuracy = { flagged: { fire: index * 3, smoke: 0 }, confirmed: { fire: index }, missed: { fire: 1 } };
+      return Object.assign(this.#counts(100 - index), accuracy, { camera_id });
+    });
+    return { date: TODAY, days: 1, total_cameras: cameras.length, cameras: cameras.slice(0, limit) };
+  }
+}
+
+const needsAttention = ({ status, reached, confirmations_needed: needed = 1 }: Notification): boolean =>
+  status !== 'stopped' && reached < needed;
+
+const stopped = (each: Recipient): Recipient =>
+  ['waiting', 'ringing'].includes(each.status) ? { ...each, status: 'stopped' } : each;

@@ -1,0 +1,7 @@
+import { expect, it } from 'vitest';
+
+import { interfere, scenarios } from './interference.ts';
+
+it.each(scenarios)('at every request of a rewrite every answer is right: %s', async (name) => {
+  await expect(interfere(name)).resolves.toBeUndefined();
+});
