@@ -129,6 +129,7 @@ it.each<[keyof typeof ASKED, readonly Answer[], object]>([
   ['hangUp', [[400, '8585']], DONE],
   ['hangUp', [[410]], DONE],
   ['hangUp', [[500], [500], [500], [204]], DONE],
+  ['hangUp', [[500], [500], [500], [500]], UNANSWERED],
   ['hangUp', [[400]], { failure: 'rejected' }],
   // There is no such call: ACS knows us.
   ['check', [[404, '8522']], DONE],
