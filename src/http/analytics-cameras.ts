@@ -76,15 +76,15 @@ export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependenc
       },
     },
     handle: async ({ query: { date: day = dayOf(now()), days, order_by, q, counts, accuracy, limit } }) => {
-      const isAsked = nameFilter(q);
       if (!counts) {
         const wrong = order_by !== undefined ? 'order_by' : accuracy ? 'accuracy' : undefined;
         if (wrong !== undefined)
           throw badRequest([{ code: 'invalid', field: wrong, detail: 'cannot be used with counts=false' }]);
-        const unlistedBody = await lastSeen(reader, { day, days, isAsked, limit });
+        const unlistedBody = await lastSeen(reader, day, { days, q, limit });
         return { status: 200, unlistedBody, csv: () => lastSeenTable(unlistedBody) };
       }
       const order = orderOf(order_by ?? 'total_events');
+      const isAsked = nameFilter(q);
       const found = (await reader.cameras(day, days)).filter(({ cameraId }) => isAsked(cameraId));
       const first = busiest(found, order, limit);
       const lastMinutes = await reader.lastMinutes(day, days, new Set(first.map(({ cameraId }) => cameraId)));

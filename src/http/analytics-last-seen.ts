@@ -8,15 +8,13 @@ import { type AnalyticsDependencies, answeredTime, ofAnalytics } from './analyti
 import { camerasOfDays, camerasQuery, LAST_EVENT_AT, nameFilter } from './cameras-of-days.ts';
 import { get, type Route } from './route/route.ts';
 
-interface AskedCameras {
-  readonly day: Day;
-  readonly days: number;
-  readonly isAsked: (cameraId: string) => boolean;
-  readonly limit: number;
-}
-
 /** When each camera last sent a frame, by id. Reads a small part of what the counts need. */
-export const lastSeen = async (reader: Reader, { day, days, isAsked, limit }: AskedCameras) => {
+export const lastSeen = async (
+  reader: Reader,
+  day: Day,
+  { days, q, limit }: { readonly days: number; readonly q?: string | undefined; readonly limit: number },
+) => {
+  const isAsked = nameFilter(q);
   const seen = [...(await reader.lastMinutes(day, days))].filter(([id]) => isAsked(id));
   const cameras = seen
     .sort(([left], [right]) => (left < right ? -1 : 1))
@@ -48,8 +46,8 @@ export const analyticsLastSeen = ({ reader, now }: Pick<AnalyticsDependencies, '
         ).meta({ id: 'LastSeenOfCameras' }),
       },
     },
-    handle: async ({ query: { date, q, ...asked } }) => {
-      const jsonBody = await lastSeen(reader, { day: date ?? dayOf(now()), isAsked: nameFilter(q), ...asked });
-      return { status: 200, jsonBody };
-    },
+    handle: async ({ query: { date = dayOf(now()), ...asked } }) => ({
+      status: 200,
+      jsonBody: await lastSeen(reader, date, asked),
+    }),
   });

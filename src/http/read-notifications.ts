@@ -6,7 +6,7 @@ import { NOTIFICATION_EXAMPLE, NOTIFICATION_STATUSES, notificationAnswer } from 
 import { type Phone, PHONE_PROBLEMS, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { notReversed, timeParameter, WHEN_ENDS_ARE_RIGHT } from './range-parameters.ts';
-import { alertTypeName } from './recipients.ts';
+import { alertTypeName, referenceText } from './recipients.ts';
 import { flag, visibleText, wholeNumber } from './request-values.ts';
 import { get, operation, post, type Route } from './route/route.ts';
 import { jsonBody } from './route/body.ts';
@@ -113,7 +113,7 @@ const listQuery = z
       'in_progress',
     ),
     alert_type: parameter(alertTypeName.optional(), 'Only those of this alert type.', 'ConfirmedFire'),
-    reference: parameter(visibleText(100).optional(), 'Only those with exactly this reference.', 'ridge-04'),
+    reference: parameter(referenceText.optional(), 'Only those with exactly this reference.', 'ridge-04'),
     ts_utc_start: timeParameter('Only those created then or later.', '2026-11-21T00:00:00Z'),
     ts_utc_end: timeParameter('Only those created then or earlier.', '2026-11-21T23:59:59.999999Z'),
   })

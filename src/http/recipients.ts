@@ -9,6 +9,9 @@ import { fault } from './route/faults.ts';
 /** The most recipients of one request, after removing repeated ones. */
 export const MAX_RECIPIENTS = 50;
 
+/** A camera or a link. */
+export const referenceText = visibleText(100);
+
 /** The most a body that names recipients may have, in bytes. */
 export const MAX_RECIPIENTS_BYTES = 64 * 1024;
 

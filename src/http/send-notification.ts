@@ -6,8 +6,15 @@ import { MAX_DETAILS_CHARACTERS } from '../calls/rules/message.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer } from './placed-calls.ts';
 import { listNotifications } from './read-notifications.ts';
-import { alertTypeName, MAX_RECIPIENTS, MAX_RECIPIENTS_BYTES, recipientList, recipientWaves } from './recipients.ts';
-import { spokenText, visibleText } from './request-values.ts';
+import {
+  alertTypeName,
+  MAX_RECIPIENTS,
+  MAX_RECIPIENTS_BYTES,
+  recipientList,
+  recipientWaves,
+  referenceText,
+} from './recipients.ts';
+import { spokenText } from './request-values.ts';
 import { type BodyHeaders, jsonBody, type RequestBody } from './route/body.ts';
 import { fault } from './route/faults.ts';
 import { NO_QUERY, whenRight } from './route/fields.ts';
@@ -37,13 +44,11 @@ const members = {
     .literal('phone', { error: 'must be "phone"' })
     .meta({ description: 'How the recipients are told.', examples: ['phone'] }),
   alert_type: alertTypeName,
-  reference: visibleText(100)
-    .optional()
-    .meta({
-      description:
-        'Shown in the state and on the page, never spoken: a camera, a link. It is not secret. Visible characters, not spaces alone.',
-      examples: ['ridge-04'],
-    }),
+  reference: referenceText.optional().meta({
+    description:
+      'Shown in the state and on the page, never spoken: a camera, a link. It is not secret. Visible characters, not spaces alone.',
+    examples: ['ridge-04'],
+  }),
   details: spokenText(MAX_DETAILS_CHARACTERS)
     .optional()
     .meta({

@@ -1,7 +1,6 @@
 import type * as z from 'zod';
 
-import { type PhoneNumber, parsePhoneNumber } from '../calls/model/phone-number.ts';
-import type { Connection } from '../azure/connection.ts';
+import { parsePhoneNumber } from '../calls/model/phone-number.ts';
 import { acsConnectionString, oneConnection, oneOf } from './connections.ts';
 import {
   baseUrl,
@@ -16,7 +15,7 @@ import {
   wholeNumber,
 } from './rules.ts';
 import { type Given, type SettingProblem, SettingsError } from './settings-error.ts';
-import { isTwilioGiven, twilioProblems, twilioSchemas, type TwilioSettings, twilioSettings } from './twilio.ts';
+import { isTwilioGiven, twilioProblems, twilioSchemas, twilioSettings } from './twilio.ts';
 
 /** The default issuer of the token on ACS callbacks; its keys are below it. */
 const ACS_TOKEN_ISSUER = 'https://acscallautomation.communication.azure.com';
@@ -53,54 +52,7 @@ export const phoneSchemas = {
 
 type PhoneValues = Readonly<z.output<z.ZodObject<typeof phoneSchemas>>>;
 
-/** The settings of the phone, as the service uses them, with the settings of its provider. */
-export type PhoneSettings = CallingSettings & (AcsSettings | { readonly twilio: TwilioSettings });
-
-/** How Communication Services is reached and how it calls. Secrets are in the connection only. */
-export interface AcsSettings {
-  readonly connection: Connection;
-  readonly caller: { readonly phoneNumber: PhoneNumber } | { readonly teamsResourceAccountId: string };
-  readonly cognitiveServicesEndpoint: string;
-  /** The audience of callback tokens; undefined: callbacks are not verified. */
-  readonly resourceId: string | undefined;
-  readonly tokenIssuer: string;
-  readonly tokenKeysUrl: string;
-}
-
-/** The settings that all providers share. */
-export interface CallingSettings {
-  /** Base of the callback paths, without a slash at its end. */
-  readonly callbackBaseUrl: string;
-  /** Debug builds: the base for test calls; undefined: the usual one. */
-  readonly testCallbackBaseUrl: string | undefined;
-  /** Calls to one person at most. */
-  readonly attempts: number;
-  /** From the end of an attempt to the next attempt, in milliseconds. */
-  readonly retryMs: number;
-  /** From a request to its last attempt, in milliseconds. */
-  readonly deadlineMs: number;
-  /** How the numbers that may be called begin; undefined: all of them. */
-  readonly allowedPrefixes: readonly string[] | undefined;
-  readonly callsPerDay: number;
-  /** How many calls are open at once, over all instances. */
-  readonly callsAtOnce: number;
-  /** How long a phone rings before the line is hung up, in milliseconds. */
-  readonly ringMs: number;
-  /** Where outcomes are published; undefined: nowhere. */
-  readonly topic: TopicSettings | undefined;
-  readonly webhook: { readonly url: string; readonly secret: string } | undefined;
-}
-
-/** An Event Grid topic of the CloudEvents schema. */
-export interface TopicSettings {
-  readonly endpoint: string;
-  /** Undefined: the app's identity is used. */
-  readonly key: string | undefined;
-}
-
-/**
- * Everything that the phone cannot do without and that is not set, or set twice.
- */
+/** The required settings that are missing, and settings that exclude each other. */
 export const phoneProblems = (given: Given): readonly SettingProblem[] => {
   const isMissing = (name: string): boolean => given[name] === undefined;
   const topic =
@@ -147,51 +99,54 @@ const CONNECTION = ['ACS_CONNECTION_STRING', 'ACS_ENDPOINT'] as const;
 const WEBHOOK = ['OUTCOME_WEBHOOK_URL', 'OUTCOME_WEBHOOK_SECRET'] as const;
 const CALLER = ['ACS_SOURCE_PHONE_NUMBER', 'ACS_TEAMS_RESOURCE_ACCOUNT_ID'] as const;
 
+/** The settings of the phone, with the settings of its provider. */
+export type PhoneSettings = NonNullable<ReturnType<typeof phoneSettings>>;
+
 /**
- * The settings of the phone; undefined where it is off.
+ * The settings of the phone; undefined if it is off.
+ *
  * @throws {SettingsError} with its {@link phoneProblems}
  */
-export const phoneSettings = (given: Given, value: PhoneValues): PhoneSettings | undefined => {
+export const phoneSettings = (given: Given, value: PhoneValues) => {
   if (value.PHONE === 'off') return undefined;
-  const { CALLBACK_BASE_URL: callbackBaseUrl } = value;
+  const { CALLBACK_BASE_URL: callbackBaseUrl, EVENT_TOPIC_ENDPOINT: endpoint } = value;
+  const { OUTCOME_WEBHOOK_URL: url, OUTCOME_WEBHOOK_SECRET: secret } = value;
   const own = providerOf(given) === 'twilio' ? twilioSettings(value) : acsSettings(given, value);
   if (own === undefined || callbackBaseUrl === undefined) throw new SettingsError(phoneProblems(given));
   return {
     ...own,
+    /** Base of the callback paths, without a slash at its end. */
     callbackBaseUrl,
+    /** Debug builds: the base for test calls; undefined: the usual one. */
     testCallbackBaseUrl: value.TEST_CALLBACK_BASE_URL,
     attempts: value.CALL_ATTEMPTS,
     retryMs: value.CALL_RETRY_SECONDS * 1_000,
     deadlineMs: value.NOTIFICATION_DEADLINE_MINUTES * 60_000,
+    /** Undefined: all numbers are allowed. */
     allowedPrefixes: value.PHONE_ALLOWED_PREFIXES,
     callsPerDay: value.CALLS_PER_DAY,
     callsAtOnce: value.CALLS_AT_ONCE,
     ringMs: value.CALL_RING_SECONDS * 1_000,
-    topic:
-      value.EVENT_TOPIC_ENDPOINT === undefined
-        ? undefined
-        : { endpoint: value.EVENT_TOPIC_ENDPOINT, key: value.EVENT_TOPIC_KEY },
-    webhook:
-      value.OUTCOME_WEBHOOK_URL === undefined || value.OUTCOME_WEBHOOK_SECRET === undefined
-        ? undefined
-        : { url: value.OUTCOME_WEBHOOK_URL, secret: value.OUTCOME_WEBHOOK_SECRET },
+    /** Without a key, the app's identity is used. */
+    topic: endpoint === undefined ? undefined : { endpoint, key: value.EVENT_TOPIC_KEY },
+    webhook: url === undefined || secret === undefined ? undefined : { url, secret },
   };
 };
 
-const acsSettings = (given: Given, value: PhoneValues): AcsSettings | undefined => {
+/** How Communication Services is reached and how it calls. */
+const acsSettings = (given: Given, value: PhoneValues) => {
   const connection = oneConnection(given, CONNECTION);
-  const { ACS_COGNITIVE_SERVICES_ENDPOINT: cognitiveServicesEndpoint } = value;
+  const { ACS_COGNITIVE_SERVICES_ENDPOINT: cognitiveServicesEndpoint, ACS_TOKEN_ISSUER: tokenIssuer } = value;
   if ('setting' in connection || cognitiveServicesEndpoint === undefined) return undefined;
-  const source = parsePhoneNumber(value.ACS_SOURCE_PHONE_NUMBER ?? '');
+  const number = parsePhoneNumber(value.ACS_SOURCE_PHONE_NUMBER ?? '');
+  const teamsResourceAccountId = value.ACS_TEAMS_RESOURCE_ACCOUNT_ID ?? '';
   return {
     connection,
-    caller:
-      source === undefined
-        ? { teamsResourceAccountId: value.ACS_TEAMS_RESOURCE_ACCOUNT_ID ?? '' }
-        : { phoneNumber: source },
+    caller: number === undefined ? { teamsResourceAccountId } : { phoneNumber: number },
     cognitiveServicesEndpoint,
+    /** The audience of callback tokens; undefined: callbacks are not verified. */
     resourceId: value.ACS_RESOURCE_ID,
-    tokenIssuer: value.ACS_TOKEN_ISSUER,
-    tokenKeysUrl: value.ACS_TOKEN_KEYS_URL ?? `${value.ACS_TOKEN_ISSUER.replace(/\/+$/, '')}/calling/keys`,
+    tokenIssuer,
+    tokenKeysUrl: value.ACS_TOKEN_KEYS_URL ?? `${tokenIssuer.replace(/\/+$/, '')}/calling/keys`,
   };
 };

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 
-import { type PhoneNumber, parsePhoneNumber } from '../calls/model/phone-number.ts';
+import { parsePhoneNumber } from '../calls/model/phone-number.ts';
 import { baseUrl, phoneNumber, text, wholeNumber } from './rules.ts';
 import type { Given, SettingProblem } from './settings-error.ts';
 
@@ -43,39 +43,23 @@ export const twilioProblems = (given: Given): readonly SettingProblem[] =>
     detail: 'is required unless PHONE=off',
   }));
 
-/** How Twilio is reached and how it calls. */
-export interface TwilioSettings {
-  readonly accountSid: string;
-  readonly apiKeySid: string;
-  readonly apiKeySecret: string;
-  /** Sign callbacks: the second one while tokens are rotated. */
-  readonly authTokens: readonly string[];
-  readonly source: PhoneNumber;
-  /** How many calls the account may start a second. */
-  readonly callsPerSecond: number;
-  readonly voice: string;
-  /** Without a slash at its end. */
-  readonly apiBaseUrl: string;
-}
-
-/** The settings of Twilio; undefined where one is missing that {@link twilioProblems} names. */
-export const twilioSettings = (
-  value: z.output<z.ZodObject<typeof twilioSchemas>>,
-): { readonly twilio: TwilioSettings } | undefined => {
+/** How Twilio is reached and how it calls; undefined if a setting is missing that {@link twilioProblems} names. */
+export const twilioSettings = (value: z.output<z.ZodObject<typeof twilioSchemas>>) => {
   const { TWILIO_ACCOUNT_SID: accountSid, TWILIO_API_KEY_SID: apiKeySid, TWILIO_API_KEY_SECRET: apiKeySecret } = value;
   const { TWILIO_AUTH_TOKEN: authToken, TWILIO_SECONDARY_AUTH_TOKEN: second } = value;
-  const { TWILIO_SOURCE_PHONE_NUMBER: number } = value;
-  const source = parsePhoneNumber(number ?? '');
+  const source = parsePhoneNumber(value.TWILIO_SOURCE_PHONE_NUMBER ?? '');
   if (accountSid === undefined || apiKeySid === undefined || apiKeySecret === undefined) return undefined;
   if (authToken === undefined || source === undefined) return undefined;
   const twilio = {
     accountSid,
     apiKeySid,
     apiKeySecret,
+    /** Both sign callbacks while tokens are rotated. */
     authTokens: [authToken, ...(second === undefined ? [] : [second])],
     source,
     callsPerSecond: value.TWILIO_CALLS_PER_SECOND,
     voice: value.TWILIO_VOICE,
+    /** Without a slash at its end. */
     apiBaseUrl: value.TWILIO_API_BASE_URL,
   };
   return { twilio };

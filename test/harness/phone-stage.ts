@@ -5,16 +5,16 @@ import { z } from 'zod';
 
 import { randomFrom } from '../../infra/cli/demo/random.ts';
 import { accountOf } from '../../infra/cli/start/local-settings.ts';
-import { type AcsSimulator, startAcsSimulator } from '../../infra/emulators/acs-simulator/simulator.ts';
+import { startAcsSimulator } from '../../infra/emulators/acs-simulator/simulator.ts';
 import type { CallStory } from '../../infra/emulators/phone-network/phone-call.ts';
 import type { Simulator, SimulatorOptions } from '../../infra/emulators/phone-network/simulator.ts';
 import { startTwilioSimulator, type TwilioSimulator } from '../../infra/emulators/twilio-simulator/simulator.ts';
 import { findAlertType } from '../../src/calls/model/alert-types.ts';
 import { callMessage, type MessageTerms, spokenMessage } from '../../src/calls/rules/message.ts';
 import { notificationAnswer } from '../../src/http/notification-answer.ts';
-import { type App, startApp, testEnvironment } from './app.ts';
+import { startApp, testEnvironment } from './app.ts';
 import { Between, type Rule, splitOver } from './between.ts';
-import { type CheckedFetch, checkedFetch } from './contract.ts';
+import { checkedFetch } from './contract.ts';
 import { until } from './until.ts';
 
 /** Options of a stage. */
@@ -46,119 +46,8 @@ const alertAnswerSchema = z.looseObject({
     .optional(),
 });
 
-/** The app and the simulated telephone network. */
-export class Stage {
-  /** Its topic and its tokens are used also if Twilio places the calls. */
-  readonly acs: AcsSimulator;
-  readonly twilio: TwilioSimulator | undefined;
-  readonly apps: App[];
-  /** Stands before the instances; not used if there is only one. */
-  readonly frontDoor: Between;
-  /** For requests to the app: every answer must be as its OpenAPI document describes. */
-  readonly fetch: CheckedFetch;
-  /** Starts one more instance behind the front door. */
-  readonly startAnother: () => Promise<void>;
-
-  constructor(parts: Pick<Stage, 'acs' | 'twilio' | 'apps' | 'frontDoor' | 'fetch'>, start: () => Promise<App>) {
-    this.acs = parts.acs;
-    this.twilio = parts.twilio;
-    this.apps = parts.apps;
-    this.frontDoor = parts.frontDoor;
-    this.fetch = parts.fetch;
-    this.startAnother = async () => void this.apps.push(await start());
-  }
-
-  /** The simulated telephone network. */
-  get network(): Simulator {
-    return this.twilio ?? this.acs;
-  }
-
-  /** The front door's URL, or the first instance's where there is none. */
-  get url(): string {
-    return this.apps.length > 1 ? this.frontDoor.url : (this.apps[0]?.url ?? '');
-  }
-
-  /**
-   * Sends a notification and returns the answer.
-   *
-   * @param recipients in a list of lists: in waves
-   * @param more headers, and further fields of the request
-   */
-  async alert(
-    alertType: string,
-    recipients: readonly string[] | readonly (readonly string[])[],
-    {
-      headers = {},
-      ...more
-    }: { readonly headers?: Readonly<Record<string, string>>; readonly [field: string]: unknown } = {},
-  ) {
-    const response = await this.fetch(`${this.url}/api/notifications`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({ channel: 'phone', alert_type: alertType, recipients, ...more }),
-    });
-    return { status: response.status, ...alertAnswerSchema.parse(await response.json()) };
-  }
-
-  /** Stops a notification and returns its state. */
-  async stop(id = ''): Promise<NotificationState> {
-    return this.#state(`${id}/stop`, 'POST');
-  }
-
-  async #state(path: string, method = 'GET'): Promise<NotificationState> {
-    let response: Response | undefined;
-    // Storage on a busy machine may take longer than the service waits.
-    await until(async () => {
-      response = await this.fetch(`${this.url}/api/notifications/${path}`, { method });
-      return response.status !== 503;
-    }, 'storage answers in time');
-    assert.equal(response?.status, 200);
-    return notificationAnswer.parse(await response?.json());
-  }
-
-  /** Posts a callback as ACS would, with a good token unless another authorization is given. */
-  async callback(path: string, body: unknown, authorization?: string | null): Promise<Response> {
-    const bearer = authorization === undefined ? `Bearer ${await this.acs.signer.sign()}` : authorization;
-    return this.fetch(`${this.url}/api/${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...(bearer === null ? {} : { authorization: bearer }) },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    });
-  }
-
-  /** The calls to a number so far. */
-  callsTo(number: string): readonly CallStory[] {
-    return this.network.log().calls.filter((call) => call.to === number);
-  }
-
-  /** The only call to a number, after it has ended and all its events were answered. */
-  async callEnds(number: string): Promise<CallStory> {
-    await until(() => this.callsTo(number).some(isSettled), `the call to ${number} ends`);
-    await this.network.settled();
-    const [call, ...more] = this.callsTo(number);
-    assert(call !== undefined && more.length === 0, `${more.length + 1} calls to ${number}, expected 1`);
-    return call;
-  }
-
-  /** What `GET /api/notifications/{id}` answers. */
-  async notification(id = ''): Promise<NotificationState> {
-    return this.#state(id);
-  }
-
-  /** A notification that nothing more will be done about. */
-  async completed(id = ''): Promise<NotificationState> {
-    const isOver = async () => (await this.notification(id)).status !== 'in_progress';
-    await until(isOver, 'the notification is over');
-    return this.notification(id);
-  }
-
-  /** Fails if the provider refused a request or a line is open. */
-  endsWell(): void {
-    const { calls, refused } = this.network.log();
-    const open = calls.filter(({ state }) => state !== 'ended');
-    assert.deepEqual({ refused, open }, { refused: [], open: [] });
-  }
-}
+/** The app and the simulated telephone network, see {@link setStage}. */
+export type Stage = Awaited<ReturnType<typeof setStage>>;
 
 /**
  * Starts the simulators and the app, whose callbacks only the simulator can sign. All of them end after the test.
@@ -168,12 +57,14 @@ export class Stage {
 export const setStage = async (
   options: StageOptions = {},
   whenOver: (end: () => Promise<void> | undefined) => void = onTestFinished,
-): Promise<Stage> => {
-  const { instances = 1, provider = 'acs', network = {}, tablesRule } = options;
-  const acs = await startAcsSimulator(network);
+) => {
+  const { instances = 1, provider = 'acs', network: given = {}, tablesRule } = options;
+  // Its topic and its tokens are used also if Twilio places the calls.
+  const acs = await startAcsSimulator(given);
   whenOver(() => acs.stop());
-  const twilio = provider === 'twilio' ? await startTwilioSimulator(network) : undefined;
+  const twilio = provider === 'twilio' ? await startTwilioSimulator(given) : undefined;
   whenOver(() => twilio?.stop());
+  const network: Simulator = twilio ?? acs;
   const tables = await Between.start(inject('tablesConnectionString'));
   whenOver(() => tables.stop());
   const frontDoor = await Between.start();
@@ -192,23 +83,96 @@ export const setStage = async (
       EVENT_TOPIC_KEY: acs.topic.key,
     }),
   });
-  const start = async (): Promise<App> =>
-    startApp({
-      environment: (url) => ({
-        ...settings,
-        CALLBACK_BASE_URL: instances > 1 ? frontDoor.url : url,
-        ...options.environment,
-      }),
-    });
-  const apps = await Promise.all(Array.from({ length: instances }, start));
+  const environment = (own: string) => ({
+    ...settings,
+    CALLBACK_BASE_URL: instances > 1 ? frontDoor.url : own,
+    ...options.environment,
+  });
+  const apps = await Promise.all(Array.from({ length: instances }, async () => startApp({ environment })));
   frontDoor.rule = splitOver(apps, randomFrom('front door'));
   whenOver(async () => {
     await Promise.all(apps.map((app) => app.stop()));
     // Without its +, so that a number is found in any form.
     const output = apps.map((app) => app.output()).join('\n');
-    for (const { to } of (twilio ?? acs).log().calls) assert(!output.includes(to.slice(1)), 'a number in the log');
+    for (const { to } of network.log().calls) assert(!output.includes(to.slice(1)), 'a number in the log');
   });
-  return new Stage({ acs, twilio, apps, frontDoor, fetch: await checkedFetch(apps[0]?.url ?? '') }, start);
+
+  const own = apps[0]?.url ?? '';
+  const url = instances > 1 ? frontDoor.url : own;
+  /** Every answer must be as the app's OpenAPI document describes. */
+  const fetchChecked = await checkedFetch(own);
+  const post = async (path: string, body: unknown, headers: Readonly<Record<string, string>>): Promise<Response> =>
+    fetchChecked(`${url}/api/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+  const state = async (path: string, method = 'GET'): Promise<NotificationState> => {
+    let response: Response | undefined;
+    // Storage on a busy machine may take longer than the service waits.
+    await until(async () => {
+      response = await fetchChecked(`${url}/api/notifications/${path}`, { method });
+      return response.status !== 503;
+    }, 'storage answers in time');
+    assert.equal(response?.status, 200);
+    return notificationAnswer.parse(await response?.json());
+  };
+  const callsTo = (number: string): readonly CallStory[] => network.log().calls.filter(({ to }) => to === number);
+
+  return {
+    acs,
+    twilio,
+    network,
+    apps,
+    /** Stands before the instances if there are several. */
+    frontDoor,
+    url,
+    fetch: fetchChecked,
+    callsTo,
+
+    /** Sends a notification. @param recipients in a list of lists: in waves @param more headers, and further fields */
+    alert: async (
+      alertType: string,
+      recipients: readonly string[] | readonly (readonly string[])[],
+      { headers = {}, ...more }: Readonly<Record<string, unknown>> & Pick<RequestInit, 'headers'> = {},
+    ) => {
+      const body = { channel: 'phone', alert_type: alertType, recipients, ...more };
+      const response = await post('notifications', body, Object.fromEntries(new Headers(headers)));
+      return { status: response.status, ...alertAnswerSchema.parse(await response.json()) };
+    },
+
+    /** Posts a callback as ACS does, with a valid token unless another authorization is given. */
+    callback: async (path: string, body: unknown, authorization?: string | null): Promise<Response> => {
+      const bearer = authorization === undefined ? `Bearer ${await acs.signer.sign()}` : authorization;
+      return post(path, body, bearer === null ? {} : { authorization: bearer });
+    },
+
+    stop: async (id = ''): Promise<NotificationState> => state(`${id}/stop`, 'POST'),
+
+    notification: async (id = ''): Promise<NotificationState> => state(id),
+
+    /** The state of a notification after its end. */
+    completed: async (id = ''): Promise<NotificationState> => {
+      await until(async () => (await state(id)).status !== 'in_progress', 'the notification is over');
+      return state(id);
+    },
+
+    /** The only call to a number, after it has ended and all its events were answered. */
+    callEnds: async (number: string): Promise<CallStory> => {
+      await until(() => callsTo(number).some(isSettled), `the call to ${number} ends`);
+      await network.settled();
+      const [call, ...more] = callsTo(number);
+      assert(call !== undefined && more.length === 0, `${more.length + 1} calls to ${number}, expected 1`);
+      return call;
+    },
+
+    /** Fails if the provider refused a request or a line is open. */
+    endsWell: (): void => {
+      const { calls, refused } = network.log();
+      const open = calls.filter((call) => call.state !== 'ended');
+      assert.deepEqual({ refused, open }, { refused: [], open: [] });
+    },
+  };
 };
 
 /** One stage for all tests of a file or group, which may run at the same time. At its end, no line is open. */

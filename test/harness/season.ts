@@ -6,26 +6,12 @@ export const DATES = ['2024-02-28', '2024-02-29', '2024-03-01'] as const;
 const FIRST = 19_781n * DAY;
 
 /** Cameras with ids that must be escaped in URLs and keys. */
-export const CAMERAS = ['ridge-04', 'ridge-05', 'north/ridge|4 & 5', "o'brien's #1?", '見張り台', '100%'] as const;
+const CAMERAS = ['ridge-04', 'ridge-05', 'north/ridge|4 & 5', "o'brien's #1?", '見張り台', '100%'] as const;
 
 const MINUTE = 60_000_000n;
 
-/** Messages about the events of a season, and questions about it. */
-export interface Season {
-  /** Every message once, in random order. */
-  readonly messages: readonly PlainMessage[];
-  /** The same messages, some repeated, in another order. */
-  readonly deliveries: readonly PlainMessage[];
-  readonly questions: readonly Question[];
-}
-
-/**
- * A season of so many frames: each is detected, many are reviewed, annotated, edited, un-reviewed; half of them are close to
- * a minute's, an hour's or a day's end.
- *
- * @param seed tells seasons apart; the same one is always the same
- */
-export const season = (seed: string, frames: number): Season => {
+/** Messages about so many frames, and questions about them. Half of the frames are close to the end of a minute, an hour or a day. */
+export const season = (seed: string, frames: number) => {
   const chance = new Chance(seed);
   const upTo = (most: number): number => chance.wholeBetween(0, most);
   const moment = (): bigint => {
@@ -59,11 +45,7 @@ export const season = (seed: string, frames: number): Season => {
     const ends = one < other ? { start: one, end: other } : { start: other, end: one };
     questions.push(chance.happens(0.5) ? ends : { ...ends, cameraId: chance.oneOf(CAMERAS) });
   }
-  return {
-    messages,
-    deliveries: chance.shuffled([...messages, ...messages.filter(() => chance.happens(0.4))]),
-    questions,
-  };
+  return { messages, questions };
 };
 
 /** The first and the last microsecond of one of the dates. */

@@ -177,8 +177,8 @@ describe('POST /api/notifications hands on', () => {
       confirmations_needed: 2,
       details: ` ${details} `,
     });
-    await post('notifications', { ...good, details: '火'.repeat(200) });
-    expect(sent).toMatchObject([{ details, confirmationsNeeded: 2 }, { details: '火'.repeat(200) }]);
+    await post('notifications', { ...good, details: '🔥'.repeat(200) });
+    expect(sent).toMatchObject([{ details, confirmationsNeeded: 2 }, { details: '🔥'.repeat(200) }]);
   });
 });
 

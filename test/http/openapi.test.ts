@@ -27,16 +27,17 @@ const operationSchema = z.object({
   parameters: z
     .array(z.object({ name: z.string(), in: z.string(), example: z.union([z.string(), z.number()]).optional() }))
     .default([]),
+  responses: z.record(z.string(), z.looseObject({ headers: z.looseObject({}).default({}) })),
   requestBody: z.object({ content: z.record(z.string(), mediaSchema) }).default({ content: {} }),
 });
 const pathsSchema = z.record(z.string(), z.record(z.string(), operationSchema));
 
 const operationsOf = (description: Readonly<Record<string, unknown>>) =>
   Object.entries(pathsSchema.parse(description['paths'])).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([verb, { security, parameters, requestBody }]) => {
+    Object.entries(operations).map(([verb, { security, parameters, requestBody, responses }]) => {
       const examples = Object.values(requestBody.content).flatMap((content) => Object.values(content.examples));
       const hasBody = Object.keys(requestBody.content).length > 0;
-      return { path, method: verb.toUpperCase(), security, parameters, examples, hasBody };
+      return { path, method: verb.toUpperCase(), security, parameters, examples, hasBody, responses };
     }),
   );
 
@@ -66,6 +67,13 @@ describe('the description', () => {
     const names = Object.keys(schemas);
     expect(names).toContain('NotificationState');
     expect(names.filter((name) => /(?:Input|Output)$/.test(name) || globals.includes(name))).toEqual([]);
+  });
+
+  it('has an ETag for every 200 of a GET that needs a key', () => {
+    const keyed = operationsOf(loaded.debug.description).filter(
+      ({ method, security }) => method === 'GET' && security.length > 0,
+    );
+    expect(keyed.filter(({ responses }) => responses['200']?.headers['ETag'] === undefined)).toEqual([]);
   });
 
   it('shows an example of every body that is sent and of every problem', () => {

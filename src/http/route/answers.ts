@@ -39,6 +39,21 @@ type GivenHeaders<Of> = Of extends { headers: infer Headers extends z.ZodObject 
 
 type Immutable<Value> = Value extends object ? { readonly [Key in keyof Value]: Immutable<Value[Key]> } : Value;
 
+/** What any handler gives back. */
+export interface Reply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  /** The body as text or bytes; its media type is the declared one. */
+  readonly body?: string | Uint8Array;
+  /** In place of `body`, if the answer is conditional. */
+  readonly staticBody?: StaticBody;
+  readonly jsonBody?: unknown;
+  /** In place of `jsonBody`: a body that the description mentions only in words, because a hidden parameter selects it. */
+  readonly unlistedBody?: unknown;
+  /** Of a conditional answer: the same as a table, for a caller who prefers `text/csv`. */
+  readonly csv?: () => CsvRows;
+}
+
 /** A body that is the same for all callers while the process runs. Both forms are made once: compressing costs more than a request. */
 export interface StaticBody {
   /** The strong tag of the plain body. */

@@ -5,8 +5,8 @@ import { gzip } from 'node:zlib';
 import type { HttpRequest, HttpResponseInit } from '@azure/functions';
 import * as z from 'zod';
 
-import { type CsvRows, csvText } from '../../csv.ts';
-import { answerHeader, type StaticBody } from './answers.ts';
+import { csvText } from '../../csv.ts';
+import { answerHeader, type Reply, type StaticBody } from './answers.ts';
 import { parameter } from './fields.ts';
 
 /** The strong tag of a body. */
@@ -47,16 +47,6 @@ const prefersCsv = (accept: string | null): boolean => {
   return csv > 0 && (csv > json || (csv === json && named.indexOf('text/csv') < named.indexOf('application/json')));
 };
 
-/** What a conditional operation gives back. */
-interface ConditionalReply {
-  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
-  readonly jsonBody?: unknown;
-  readonly body?: string | Uint8Array | undefined;
-  readonly staticBody?: StaticBody | undefined;
-  /** The same as a table, for a caller who prefers `text/csv`. */
-  readonly csv?: (() => CsvRows) | undefined;
-}
-
 /**
  * The answer in the form that the caller accepts, or a 304 for a caller who has it already.
  *
@@ -64,14 +54,14 @@ interface ConditionalReply {
  * @param isPublic whether caches that many callers share may store it
  */
 export const conditionalAnswer = async (
-  { jsonBody, body, staticBody, csv, headers }: ConditionalReply,
+  { jsonBody, unlistedBody, body, staticBody, csv, headers }: Omit<Reply, 'status'>,
   { headers: asked }: HttpRequest,
   contentType = 'application/json',
   isPublic = false,
 ): Promise<HttpResponseInit> => {
   const isTable = csv !== undefined && prefersCsv(asked.get('accept'));
   const { etag, plain, gzipped } = inBothForms(
-    staticBody ?? body ?? (isTable ? csvText(csv()) : JSON.stringify(jsonBody)),
+    staticBody ?? body ?? (isTable ? csvText(csv()) : JSON.stringify(unlistedBody ?? jsonBody)),
   );
   const isZipped = gzipped !== undefined && acceptsGzip(asked.get('accept-encoding'));
   // Another encoding is another representation.

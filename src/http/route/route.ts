@@ -1,12 +1,11 @@
 import type { HttpHandler, HttpMethod, HttpRequest, HttpResponseInit, InvocationContext } from '@azure/functions';
 import type * as z from 'zod';
 
-import type { CsvRows } from '../../csv.ts';
 import { invocationLog, type Log } from '../../log.ts';
 import { answeringErrors } from '../error-edge.ts';
 import { Problem } from '../problem.ts';
 import type { ProblemCode } from '../problem-types.ts';
-import { type Answers, type Given, REQUEST_ID, type StaticBody } from './answers.ts';
+import { type Answers, type Given, type Reply, REQUEST_ID } from './answers.ts';
 import { readBody, type RequestBody } from './body.ts';
 import { conditionalAnswer, definedHeaders } from './conditional.ts';
 import { readHeaders, readPath, readQuery } from './fields.ts';
@@ -27,21 +26,6 @@ export interface Incoming<Path, Query, Headers, Body> {
 
 /** What a schema makes of fields; undefined if no schema is declared. */
 type Parsed<Fields> = Fields extends z.ZodObject ? z.output<Fields> : unknown extends Fields ? unknown : undefined;
-
-/** What any handler gives back. */
-export interface Reply {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** The body as text or bytes; its media type is the declared one. */
-  readonly body?: string | Uint8Array;
-  /** Of a conditional answer: the body, if it was made before. */
-  readonly staticBody?: StaticBody;
-  readonly jsonBody?: unknown;
-  /** In place of `jsonBody`: a body that the description mentions only in words, because a hidden parameter selects it. */
-  readonly unlistedBody?: unknown;
-  /** Of a conditional answer: the same as a table, for a caller who prefers that. */
-  readonly csv?: () => CsvRows;
-}
 
 /** One operation: a method on a path. */
 export interface Operation<
@@ -185,7 +169,7 @@ const respond = async (
 ): Promise<HttpResponseInit> => {
   const log = invocationLog(context);
   await demand?.(request.headers, log);
-  const { unlistedBody, ...reply } = await handle({
+  const reply = await handle({
     path: path && readPath(request, path),
     query: query === 'any' ? undefined : readQuery(request, query),
     headers: headers && readHeaders(request, headers),
@@ -195,9 +179,6 @@ const respond = async (
   });
   const mediaType = answers[reply.status]?.mediaType;
   const contentType = mediaType?.startsWith('text/') === true ? `${mediaType}; charset=utf-8` : mediaType;
-  if (conditional !== undefined) {
-    const jsonBody = unlistedBody ?? reply.jsonBody;
-    return conditionalAnswer({ ...reply, jsonBody }, request, contentType, conditional === 'public');
-  }
+  if (conditional !== undefined) return conditionalAnswer(reply, request, contentType, conditional === 'public');
   return { ...reply, headers: definedHeaders({ 'content-type': contentType, ...reply.headers }) };
 };
