@@ -5,7 +5,7 @@ import { addressOf } from './addresses.ts';
 import { KEYS_AFTER_MS, REPETITIONS } from '../../rules/message.ts';
 
 /** What a call does next, and how the call ends. */
-export interface Instruction {
+interface Instruction {
   /** The text; undefined: no text. */
   readonly say?: string | undefined;
   /** How often the text is spoken: once by default. */
