@@ -1,6 +1,6 @@
 import type { InvocationContext } from '@azure/functions';
 
-/** What a log line may carry besides its event. Never a key, a body or a full phone number. */
+/** The fields of a log line. Never a key, a body or a full phone number. */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>> & {
   /** The line's own: a field of that name would hide it from every query and alert. */
   readonly event?: never;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import type { Connection } from './azure/connection.ts';
-import { oneConnection, tablesConnectionString } from './settings/connections.ts';
+import { connectionOf, oneOf, tablesConnectionString } from './settings/connections.ts';
 import { phoneProblems, phoneSchemas, type PhoneSettings, phoneSettings } from './settings/phone.ts';
 import { categoryList, containerUrl, httpsUrl, text, wholeNumber } from './settings/rules.ts';
 import { SettingsError } from './settings/settings-error.ts';
@@ -79,12 +79,12 @@ export const readSettings = (environment: Readonly<Record<string, string | undef
     }),
   );
   const parsed = environmentSchema.safeParse(given);
-  const tables = oneConnection(given, ['TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT']);
-  const missing = phoneProblems(given);
-  if (!parsed.success || 'setting' in tables || missing.length > 0) {
+  const { TABLES_CONNECTION_STRING: connectionString, TABLES_ENDPOINT: endpoint } = parsed.data ?? {};
+  const tables = connectionOf(connectionString, endpoint);
+  const missing = [...oneOf(given, ['TABLES_CONNECTION_STRING', 'TABLES_ENDPOINT']), ...phoneProblems(given)];
+  if (!parsed.success || tables === undefined || missing.length > 0) {
     throw new SettingsError([
       ...(parsed.error?.issues ?? []).map(({ path, message }) => ({ setting: path.join('.'), detail: message })),
-      ...('setting' in tables ? [tables] : []),
       ...missing,
     ]);
   }

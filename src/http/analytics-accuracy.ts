@@ -20,7 +20,7 @@ const share = z.number().min(0).max(1).optional();
 const accuracySchema = z
   .object({
     ...daysMembers,
-    camera_id: z.string().optional().describe('The camera that was asked about, if any.'),
+    camera_id: z.string().optional().describe('The `camera_id` of the request.'),
     total_events: countMembers.total_events,
     reviewed_total_events: countMembers.reviewed_total_events,
     categories: z

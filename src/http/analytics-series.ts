@@ -35,13 +35,13 @@ const seriesSchema = z
   .object({
     ...periodMembers,
     step: z.enum(STEPS),
-    camera_id: z.string().optional().describe('The camera that was asked about, if any.'),
+    camera_id: z.string().optional().describe('The `camera_id` of the request.'),
     steps: z
       .array(
         z.object({ ...periodMembers, active_cameras: activeCameras, ...countMembers }).meta({ id: 'AnalyticsOfStep' }),
       )
       .max(MAX_STEPS)
-      .describe('In order, empty ones included. The first and the last hold only what is in the range.'),
+      .describe('In order, empty ones included. The first and the last count only events in the range.'),
   })
   .meta({ id: 'AnalyticsSeries' });
 
@@ -54,7 +54,7 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
   get('AnalyticsSeries', 'analytics/series', {
     ...ofAnalytics,
     operationId: 'getAnalyticsSeries',
-    summary: 'What happened in each step of a period',
+    summary: 'Counts of each step of a period',
     description: `${RANGE_RULES} At most ${MAX_STEPS} steps. Adding up the steps gives what \`/api/analytics\` answers for the range.`,
     query: z
       .object(parameters)

@@ -28,7 +28,7 @@ export const analyticsRange = (dependencies: AnalyticsDependencies, windowSecond
   get('AnalyticsRange', 'analytics', {
     ...ofAnalytics,
     operationId: 'getAnalytics',
-    summary: 'What happened in a period',
+    summary: 'Counts of a period',
     description: RANGE_RULES,
     query: z.object({ ...rangeParameters, ...whichCameras }).superRefine(rangeRule, WHEN_ENDS_ARE_RIGHT),
     answers: ANSWERS,
@@ -40,7 +40,7 @@ export const analyticsDay = (dependencies: AnalyticsDependencies): Route =>
   get('AnalyticsDay', 'analytics/day', {
     ...ofAnalytics,
     operationId: 'getAnalyticsOfDay',
-    summary: 'What happened on a UTC day',
+    summary: 'Counts of a UTC day',
     query: z.object({ date, ...whichCameras }),
     answers: ANSWERS,
     handle: async ({ query }) => {

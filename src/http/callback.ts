@@ -76,7 +76,7 @@ const eventOperation = (alertType: AlertType, phone: Phone<EventParts>) =>
       content: { 'application/json': { schema: eventsSchema, examples: { connected: [CONNECTED] } } },
       parse: parseArray,
     },
-    answers: { 200: { description: 'Accepted, also if the event is unknown, late or a repeat.' } },
+    answers: { 200: { description: 'Accepted, even if the event is unknown, late or a repeat.' } },
     problems: ['not_cloudevents', 'too_many_events', 'not_authorised', 'token_not_checked', 'phone_off'],
     handle: async ({ body, log }) => {
       const { handle, parseEvents } = phoneOr503(phone);

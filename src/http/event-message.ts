@@ -50,7 +50,7 @@ const counts = z
   .meta({ maxProperties: MAX_CAMERA_CATEGORIES });
 
 const ID_RULE = 'A character beyond the basic plane, such as an emoji, counts twice.';
-const CATEGORIES_RULE = `One camera has at most ${MAX_CAMERA_CATEGORIES} categories in one day, those of \`detections\` and \`annotations\` together.`;
+const CATEGORIES_RULE = `One camera has at most ${MAX_CAMERA_CATEGORIES} categories in one day, in \`detections\` and \`annotations\` together.`;
 
 /**
  * One CloudEvent about a camera's event, as a producer sends it. Context attributes that are not named here are passed over, as

@@ -17,7 +17,7 @@ const attemptSchema = z
     sub_code: z.int().optional(),
     reason: z.string().min(1).optional().describe('In words.'),
   })
-  .meta({ description: 'One attempt to reach the recipient. What is not known is left out.' });
+  .meta({ description: 'One attempt to reach the recipient. Unknown members are left out.' });
 
 const recipientSchema = z.object({
   recipient: z.string().regex(MASKED_NUMBER_PATTERN).describe('The number, masked.'),
@@ -33,7 +33,7 @@ const recipientSchema = z.object({
     .string()
     .min(1)
     .optional()
-    .describe('Of a waiting recipient: for what, in words; after a call of its own, why that failed.'),
+    .describe('Of a waiting recipient: for what, in words. After a call to them: why it failed.'),
   since: time.optional().describe('Since when the recipient waits.'),
 });
 
@@ -45,7 +45,7 @@ export const notificationAnswer = z
     notification_id: z.string(),
     alert_type: z.enum(ALERT_TYPE_NAMES),
     reference: z.string().optional(),
-    details: z.string().optional().describe('What is spoken beside the alert type: the place.'),
+    details: z.string().optional().describe('The place. Spoken after the phrase of the alert type.'),
     created_at: time,
     status: z.enum(NOTIFICATION_STATUSES),
     reached: z
@@ -67,7 +67,7 @@ export const notificationAnswer = z
       .describe('After it was acknowledged, more recipients were not reached, or it ended with too few confirmations.'),
     recipients: z.array(recipientSchema).describe('In the order of the request.'),
   })
-  .meta({ id: 'NotificationState', description: 'What became of a notification.' });
+  .meta({ id: 'NotificationState', description: 'A notification and the state of its recipients.' });
 
 export const NOTIFICATION_EXAMPLE: z.input<typeof notificationAnswer> = {
   notification_id: 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de',

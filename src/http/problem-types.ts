@@ -52,7 +52,7 @@ export const PROBLEM_TYPES = {
     title: 'A newer version of the service wrote the stored data. This version cannot read it',
   },
   nobody_callable: { status: 502, title: 'No call could be placed: see calls' },
-  phone_off: { status: 503, title: 'The phone is off (PHONE=off). The service calls nobody' },
+  phone_off: { status: 503, title: 'The phone is off (PHONE=off). The service places no calls' },
   storage_unavailable: {
     status: 503,
     title: 'Storage is unavailable',

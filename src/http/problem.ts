@@ -49,9 +49,11 @@ export const problemSchema = z
     code: z.string().regex(CODE_FORM).describe('For machines; `type` leads to what it means. New codes may come.'),
     detail: z.string().describe('For a person to read and act on.'),
     errors: z.array(problemError).optional().describe('Every single thing that is wrong.'),
-    recorded: count.optional().describe('With `events_refused`: the events of which something new was stored.'),
+    recorded: count.optional().describe('With `events_refused`: the events that stored something new.'),
     unchanged: count.optional().describe('With `events_refused`: the events that changed nothing.'),
-    superseded: count.optional().describe('With `events_refused`: those of the unchanged ones that were too old.'),
+    superseded: count
+      .optional()
+      .describe('With `events_refused`: the unchanged events with a value that was superseded.'),
     notification_id: z.string().optional().describe('With `nobody_callable`.'),
     calls: z.array(failedCall).optional().describe('Why each recipient is not called.'),
   })

@@ -33,7 +33,7 @@ const ofOne = {
   query: NO_QUERY,
   answers: {
     200: {
-      description: 'The notification as it stands then.',
+      description: 'The notification after the request.',
       schema: notificationAnswer,
     },
   },
@@ -51,8 +51,8 @@ export const readNotification = (phone: Phone<OneNotificationParts>): Route =>
     authLevel: 'function',
     ...ofOne,
     operationId: 'getNotification',
-    summary: 'What became of a notification',
-    description: 'Any instance answers the same. Phone numbers are masked. What is not known is left out.',
+    summary: 'The state of a notification',
+    description: 'Phone numbers are masked. Unknown members are left out.',
     conditional: true,
     handle: async ({ path: { id } }) => oneAnswer(await phoneOr503(phone).read(id)),
   });
@@ -65,7 +65,7 @@ export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
     operationId: 'stopNotification',
     summary: 'Stop a notification',
     description:
-      'A false alarm: waiting and ringing recipients are stopped, a callee who is being spoken to hears the message to its end. Stopping twice is one stop; after the end nothing changes.',
+      'For a false alarm. Waiting and ringing recipients are stopped; a callee who listens hears the message to its end. Stopping again, or after the end, changes nothing.',
     handle: async ({ path: { id }, log }) => oneAnswer(await phoneOr503(phone).stop(id, log)),
   });
 
@@ -73,7 +73,7 @@ const acknowledgement = z
   .strictObject(
     {
       by: visibleText(60).meta({
-        description: 'The person who handles the alert, as other operators read it.',
+        description: 'The person who handles the alert, as other operators see it.',
         examples: ['Ana'],
       }),
     },
@@ -99,7 +99,7 @@ const listQuery = z
     limit: parameter(wholeNumber(1, 100, 20), 'How many at most, 1 to 100; 20 if it is not given.', 20),
     cursor: parameter(
       notificationId.optional(),
-      'The `next_cursor` of the answer before: the list continues there.',
+      'The `next_cursor` of the previous answer. The list continues there.',
       EXAMPLE_ID,
     ),
     attention: parameter(
@@ -109,13 +109,13 @@ const listQuery = z
     ),
     status: parameter(
       z.enum(NOTIFICATION_STATUSES, `must be ${NOTIFICATION_STATUSES.join(', ')}`).optional(),
-      'Only those of this status.',
+      'Only notifications with this status.',
       'in_progress',
     ),
-    alert_type: parameter(alertTypeName.optional(), 'Only those of this alert type.', 'ConfirmedFire'),
-    reference: parameter(referenceText.optional(), 'Only those with exactly this reference.', 'ridge-04'),
-    ts_utc_start: timeParameter('Only those created then or later.', '2026-11-21T00:00:00Z'),
-    ts_utc_end: timeParameter('Only those created then or earlier.', '2026-11-21T23:59:59.999999Z'),
+    alert_type: parameter(alertTypeName.optional(), 'Only notifications with this alert type.', 'ConfirmedFire'),
+    reference: parameter(referenceText.optional(), 'Only notifications with exactly this reference.', 'ridge-04'),
+    ts_utc_start: timeParameter('Only notifications created then or later.', '2026-11-21T00:00:00Z'),
+    ts_utc_end: timeParameter('Only notifications created then or earlier.', '2026-11-21T23:59:59.999999Z'),
   })
   .superRefine(notReversed, WHEN_ENDS_ARE_RIGHT);
 
@@ -156,16 +156,16 @@ export const listNotifications = (phone: Phone<Pick<CallsPhone, 'list' | 'needin
     tag: 'calls',
     summary: 'Notifications, or only notifications that need attention',
     description:
-      'The newest first. Waves need `confirmations_needed` confirmations, `confirm` needs one, otherwise one callee must hear the message. Without `attention=true` at most 1,000 rows are read: `next_cursor` says that there may be more, also if few or none are listed.',
+      'The newest first. Waves need `confirmations_needed` confirmations, `confirm` needs one, otherwise one callee must hear the message. Without `attention=true` at most 1,000 rows are read: `next_cursor` says that there may be more, even if few or none are listed.',
     query: listQuery,
     conditional: true,
     answers: {
       200: {
-        description: 'Each as it stands.',
+        description: 'The notifications, each with its current state.',
         schema: z
           .object({
             notifications: z.array(notificationAnswer),
-            next_cursor: z.string().optional().describe('The list may go on: ask again with it as `cursor`.'),
+            next_cursor: z.string().optional().describe('There may be more: send it as `cursor`.'),
             phone: phoneStanding.optional(),
           })
           .meta({ id: 'Notifications' }),

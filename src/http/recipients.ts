@@ -37,7 +37,7 @@ const recipient = z.xor(
     z
       .strictObject({
         number: numberText,
-        name: visibleText(60).meta({ description: 'Shown beside the masked number, never spoken.', examples: ['Ana'] }),
+        name: visibleText(60).meta({ description: 'Shown with the masked number, never spoken.', examples: ['Ana'] }),
       })
       .meta({ id: 'NamedRecipient' }),
   ],
@@ -80,11 +80,11 @@ export const recipientWaves = z
   .min(1, SOME_NUMBERS)
   .meta({
     maxItems: MAX_RECIPIENTS,
-    description: `Waves, the first one first. All waves together: ${LIST_RULE} The last wave begins before NOTIFICATION_DEADLINE_MINUTES.`,
+    description: `Waves in order. All waves together: ${LIST_RULE} The last wave begins before NOTIFICATION_DEADLINE_MINUTES.`,
     examples: [[['+12065550100'], ['+12065550101', '+12065550102']]],
   })
   .transform(distinct);
 
 export const alertTypeName = z
   .enum(ALERT_TYPE_NAMES, { error: `must be one of ${ALERT_TYPE_NAMES.join(', ')}` })
-  .meta({ description: 'What is reported; it decides what is said.', examples: ['ConfirmedFire'] });
+  .meta({ description: 'The reported event. It selects the spoken phrase.', examples: ['ConfirmedFire'] });

@@ -17,10 +17,10 @@ export interface RecordingDependencies {
 }
 
 const countMembers = {
-  recorded: count.describe('Events of which something new was stored.'),
+  recorded: count.describe('Events that stored something new.'),
   unchanged: count.describe('Known events: repeated messages, and `superseded` messages.'),
   superseded: count.describe(
-    'Those of the unchanged events with a value that is older than the stored value, or differs from it at the same `time`.',
+    'The unchanged events with a value that is older than the stored value, or differs from it at the same `time`.',
   ),
 };
 

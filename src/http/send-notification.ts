@@ -53,7 +53,7 @@ const members = {
     .optional()
     .meta({
       description:
-        "The place. Spoken after the alert's sentence, each time that it is said, and shown in the state and on the page. Plain text of one line, without markup.",
+        'The place. Spoken after the phrase each time, and shown in the state and on the page. Plain text of one line, without markup.',
       examples: ['Antelope Ridge, camera 4.'],
     }),
 };

@@ -26,8 +26,12 @@ export const testCall = (
     tag: 'calls',
     summary: 'Place test calls (debug builds only)',
     query: z.object({
-      alert_type: parameter(alertTypeName.default('Custom'), 'What is said.', 'BurnJob'),
-      confirm: parameter(flag(false), 'Whether keys are asked for.', 'true'),
+      alert_type: parameter(
+        alertTypeName.default('Custom'),
+        'The alert type. It selects the spoken phrase.',
+        'BurnJob',
+      ),
+      confirm: parameter(flag(false), 'Whether the callee has to press a key.', 'true'),
     }),
     body: jsonBody(recipientList.meta({ id: 'RecipientList' }), {
       maxBytes: MAX_RECIPIENTS_BYTES,

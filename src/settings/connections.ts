@@ -2,33 +2,22 @@ import type { Connection } from '../azure/connection.ts';
 import { isHttpsOrLoopback, text } from './rules.ts';
 import type { Given, SettingProblem } from './settings-error.ts';
 
-/**
- * The connection from one of two settings, or the fault: both are set, or neither.
- */
-export const oneConnection = (
-  given: Given,
-  [connectionStringName, endpointName]: readonly [connectionString: string, endpoint: string],
-): Connection | SettingProblem => {
-  const chosen = oneOf(given, [connectionStringName, endpointName]);
-  if ('setting' in chosen) return chosen;
-  const value = given[chosen.name] ?? '';
-  return chosen.name === endpointName ? { endpoint: value } : { connectionString: value };
+/** The fault if two settings that exclude each other are both given, or neither is. */
+export const oneOf = (given: Given, [first, second]: readonly [string, string]): readonly SettingProblem[] => {
+  const isGiven = given[first] !== undefined;
+  if (isGiven !== (given[second] !== undefined)) return [];
+  return isGiven
+    ? [{ setting: second, detail: `cannot be set together with ${first}` }]
+    : [{ setting: first, detail: `is required unless ${second} is set` }];
 };
 
-/**
- * The given setting of two, or the fault.
- */
-export const oneOf = (
-  given: Given,
-  [first, second]: readonly [string, string],
-): { readonly name: string } | SettingProblem => {
-  if (given[first] !== undefined && given[second] !== undefined) {
-    return { setting: second, detail: `cannot be set together with ${first}` };
-  }
-  if (given[first] === undefined && given[second] === undefined) {
-    return { setting: first, detail: `is required unless ${second} is set` };
-  }
-  return { name: given[first] === undefined ? second : first };
+/** The connection by a connection string or an endpoint; undefined if neither is given. */
+export const connectionOf = (
+  connectionString: string | undefined,
+  endpoint: string | undefined,
+): Connection | undefined => {
+  if (endpoint !== undefined) return { endpoint };
+  return connectionString === undefined ? undefined : { connectionString };
 };
 
 /** The parts of a connection string, names in lower case; undefined where the text is not of that form. */

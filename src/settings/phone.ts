@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 
 import { parsePhoneNumber } from '../calls/model/phone-number.ts';
-import { acsConnectionString, oneConnection, oneOf } from './connections.ts';
+import { acsConnectionString, connectionOf, oneOf } from './connections.ts';
 import {
   baseUrl,
   guid,
@@ -78,9 +78,7 @@ export const phoneProblems = (given: Given): readonly SettingProblem[] => {
           },
         ]
       : []),
-    ...(provider === 'acs'
-      ? [oneOf(given, CONNECTION), oneOf(given, CALLER)].filter((found) => 'setting' in found)
-      : []),
+    ...(provider === 'acs' ? [...oneOf(given, CONNECTION), ...oneOf(given, CALLER)] : []),
     ...(provider === 'twilio' ? twilioProblems(given) : []),
     ...required.filter(isMissing).map((setting) => ({ setting, detail: 'is required unless PHONE=off' })),
     ...outcomes,
@@ -111,7 +109,7 @@ export const phoneSettings = (given: Given, value: PhoneValues) => {
   if (value.PHONE === 'off') return undefined;
   const { CALLBACK_BASE_URL: callbackBaseUrl, EVENT_TOPIC_ENDPOINT: endpoint } = value;
   const { OUTCOME_WEBHOOK_URL: url, OUTCOME_WEBHOOK_SECRET: secret } = value;
-  const own = providerOf(given) === 'twilio' ? twilioSettings(value) : acsSettings(given, value);
+  const own = providerOf(given) === 'twilio' ? twilioSettings(value) : acsSettings(value);
   if (own === undefined || callbackBaseUrl === undefined) throw new SettingsError(phoneProblems(given));
   return {
     ...own,
@@ -134,10 +132,10 @@ export const phoneSettings = (given: Given, value: PhoneValues) => {
 };
 
 /** How Communication Services is reached and how it calls. */
-const acsSettings = (given: Given, value: PhoneValues) => {
-  const connection = oneConnection(given, CONNECTION);
+const acsSettings = (value: PhoneValues) => {
+  const connection = connectionOf(value.ACS_CONNECTION_STRING, value.ACS_ENDPOINT);
   const { ACS_COGNITIVE_SERVICES_ENDPOINT: cognitiveServicesEndpoint, ACS_TOKEN_ISSUER: tokenIssuer } = value;
-  if ('setting' in connection || cognitiveServicesEndpoint === undefined) return undefined;
+  if (connection === undefined || cognitiveServicesEndpoint === undefined) return undefined;
   const number = parsePhoneNumber(value.ACS_SOURCE_PHONE_NUMBER ?? '');
   const teamsResourceAccountId = value.ACS_TEAMS_RESOURCE_ACCOUNT_ID ?? '';
   return {

@@ -65,13 +65,7 @@ export const splitOver =
 /**
  * A proxy between processes that talk over HTTP. It counts requests, and a rule decides what happens to each.
  *
- * @example
- * const between = await Between.start(connectionString);
- * between.rule = async ({ path }, carryOut) => {
- *   const answer = await carryOut();
- *   if (path.endsWith('$batch')) throw new Error('the answer is lost');
- *   return answer;
- * };
+ * @example between.rule = async ({ path }, carryOut) => (path.endsWith('$batch') ? { status: 503 } : carryOut());
  */
 export class Between {
   /** May be changed at any time. By default every request is carried out. */

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { testEnvironment } from './app.ts';
 
 /** `node load-bundle.cjs BUNDLE` loads a bundle and prints what it registers. */
-export const LOAD_BUNDLE = fileURLToPath(new URL('load-bundle.cjs', import.meta.url));
+const LOAD_BUNDLE = fileURLToPath(new URL('load-bundle.cjs', import.meta.url));
 
 const loadedSchema = z.object({
   functions: z.array(
@@ -20,15 +20,12 @@ const loadedSchema = z.object({
   description: z.record(z.string(), z.unknown()),
 });
 
-/** What a bundle registers when the Functions worker loads it, and the description of the API that it answers. */
-export type LoadedBundle = z.infer<typeof loadedSchema>;
-
 /**
- * Loads one of this run's bundles in a process of its own.
+ * Loads one of this run's bundles in a process of its own: what it registers, and its description of the API.
  *
  * @throws {Error} where it does not load, or keeps its process alive by loading
  */
-export const loadBundle = (bundle: 'debug' | 'release'): LoadedBundle =>
+export const loadBundle = (bundle: 'debug' | 'release'): z.infer<typeof loadedSchema> =>
   loadedSchema.parse(
     JSON.parse(
       execFileSync(process.execPath, [LOAD_BUNDLE, inject('bundles')[bundle]], {

@@ -27,7 +27,7 @@ const HEADERS: Readonly<Partial<Record<ProblemStatus, z.ZodRawShape>>> = {
     'Retry-After': answerHeader(
       'Retry-After',
       z.string().regex(/^\d+$/).optional(),
-      'Seconds to wait before sending the same again. Left out if waiting does not help.',
+      'Seconds to wait before the next try. Left out if waiting does not help.',
     ),
   },
 };

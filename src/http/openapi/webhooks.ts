@@ -64,9 +64,9 @@ export const describeWebhooks = (): NonNullable<ZodOpenApiObject['webhooks']> =>
       post: {
         operationId: 'onOutcome',
         tags: ['calls'],
-        summary: 'What became of a notification',
+        summary: 'The outcome of a notification',
         description:
-          'One CloudEvent a request, at least once and in no order, signed as Standard Webhooks says with `OUTCOME_WEBHOOK_SECRET`. Up to 16 requests run at a time, and a batch has 10 seconds. An event that is not answered with 2xx by then is sent again, for 24 hours.',
+          'One CloudEvent a request, at least once and in no order, signed with `OUTCOME_WEBHOOK_SECRET` as Standard Webhooks says. Up to 16 requests run in parallel, and a batch has 10 seconds. An event without a 2xx answer is sent again, for 24 hours.',
         security: [],
         requestParams: {
           header: z.object({
