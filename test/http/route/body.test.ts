@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 import { readBody } from '../../../src/http/route/body.ts';
 import { Problem } from '../../../src/http/problem.ts';
-import type { ProblemCode } from '../../../src/http/problem-types.ts';
+import { PROBLEM_TYPES, type ProblemCode } from '../../../src/http/problem-types.ts';
 
 type Body = Uint8Array | string;
 type Headers = Record<string, string>;
@@ -18,6 +18,13 @@ const read = async (body: Body, headers: Headers = {}, format: { format?: 'form'
 
 const GZIP = { 'content-encoding': 'gzip' };
 const CHUNKED = { 'transfer-encoding': 'chunked' };
+/** Others are 400. */
+const STATUS: Partial<Record<ProblemCode, number>> = {
+  length_required: 411,
+  body_too_large: 413,
+  unsupported_encoding: 415,
+};
+
 const longest = `"${'x'.repeat(62)}"`;
 
 it.each<[string, Body, Headers, unknown]>([
@@ -53,6 +60,7 @@ it.each<[string, Body, Headers, ProblemCode]>([
   const error: unknown = await read(body, headers).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(Problem);
   expect(error).toMatchObject({ code });
+  expect(PROBLEM_TYPES[code].status).toBe(STATUS[code] ?? 400);
 });
 
 it('the encoding that is accepted is named, and no number that may be a phone number', async () => {
