@@ -14,7 +14,7 @@ const ACCOUNT_KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I
 const END_WITH_PARENT = 'data:text/javascript,process.once("disconnect",()=>process.emit("SIGINT"))';
 
 /** How to start Azurite. */
-export interface AzuriteOptions {
+interface AzuriteOptions {
   /** The port of 127.0.0.1 to listen on; undefined: a free port. */
   readonly port?: number;
   /** The directory that keeps the tables between runs; undefined: they are in memory. */

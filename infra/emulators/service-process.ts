@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { within } from './deadline.ts';
 
 /** How to start a process. */
-export interface ServiceStart {
+interface ServiceStart {
   /** For messages. */
   readonly name: string;
   /** Arguments of Node: its own options, the script, the script's options. */

@@ -44,7 +44,8 @@ const CAMERA_CATEGORIES = CATEGORIES.slice(0, MAX_CAMERA_CATEGORIES);
 const longId = (index: number): string => String(index).padStart(128, '語');
 
 /**
- * The tally of some frames, each with the highest counts of every category. It is negative, as if another stripe had counted the frames and the stripe took them away: such counts are the longest.
+ * The tally of some frames, each with the highest counts of every category. It is negative, as if another stripe had counted the frames and
+ * the stripe took them away: such counts are the longest.
  */
 const most = (frames: number, framesOfCategory: number, categories: readonly string[]): Tally => {
   const [ofCategory, ofAll] = [-framesOfCategory, -frames];

@@ -6,7 +6,7 @@ import type { Callee, NotificationRequest } from '../../src/calls/model/notifica
 import type { CallResult } from '../../src/calls/model/phone-line.ts';
 import { parsePhoneNumber, type PhoneNumber } from '../../src/calls/model/phone-number.ts';
 import type { PhoneRules } from '../../src/calls/rules/policy.ts';
-import type { Attempt, AttemptEvent } from '../../src/calls/state/attempt.ts';
+import type { Attempt, AttemptEvent, AttemptIn } from '../../src/calls/state/attempt.ts';
 import {
   type NewNotification,
   newNotification,
@@ -94,8 +94,9 @@ export const spokenTo = (talk: object = {}): Attempt => ({
   talk: { answeredAt: START, speech: { number: 0, askedAt: START }, repeatKeys: [], ...talk },
 });
 /** An attempt that met a busy phone. */
-export const busy = (endedAt: number): Attempt => ({
-  ...RINGING,
+export const busy = (endedAt: number): AttemptIn<'over'> => ({
+  ...base,
+  placedAt: START,
   state: 'over',
   endedAt,
   heardUntil: endedAt,

@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
@@ -104,11 +104,13 @@ it.each<[string, (storage: CountingStorage) => Promise<unknown>, string, number]
     `The row of ${DATE} is missing: run npm run audit.\n`,
     2,
   ],
-])('refuses %s, and leaves no file', async (_, prepare, said, code) => {
+])('refuses %s, and keeps the file of an earlier export', async (_, prepare, said, code) => {
   const storage = new CountingStorage();
   await storage.process().record([frame(1)]);
   await prepare(storage);
   const directory = ownDirectory();
+  const earlier = join(directory, `${DATE}.ndjson.gz`);
+  await writeFile(earlier, 'earlier');
   expect(await exporting(storage, directory)).toEqual({ code, printed: '', said });
-  expect(await readdir(directory)).toEqual([]);
+  expect([await readdir(directory), await readFile(earlier, 'utf8')]).toEqual([[`${DATE}.ndjson.gz`], 'earlier']);
 });

@@ -67,6 +67,8 @@ export const run = async (
   args: readonly string[],
   { environment = {}, cwd = process.cwd() }: Options = {},
 ): Promise<Ended> => {
+  // esbuild starts its service in the working directory of its first import. The directory of a test is soon removed.
+  await import('esbuild');
   const { argv, env, exitCode } = process;
   const before = process.cwd();
   let [printed, said] = ['', ''];

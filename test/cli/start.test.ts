@@ -136,6 +136,7 @@ describe.concurrent('npm start', () => {
     const printed: string[] = [];
     const run = await startRun({}, { CALL_ATTEMPTS: '1' }, (line) => printed.push(line));
     test.onTestFinished(() => run.stop());
+    expect(run.settings).toMatchObject({ CALLS_AT_ONCE: '2' });
 
     // No setting verifies callbacks: every caller may post them, and one warning says so.
     const warnings = () => printed.filter((line) => line.includes('callbacks are not verified'));

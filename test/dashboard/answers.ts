@@ -44,7 +44,7 @@ export class PageAnswers {
   phone: unknown = { usable: true, since: before(3_600), reason: '' };
   /** False: `PHONE=off`. */
   hasPhone = true;
-  /** Undefined: the service asks for no key. */
+  /** Undefined: the service needs no key. */
   key: string | undefined;
   /** The last frame of each camera, in seconds before noon. */
   lastSeen: Readonly<Record<string, number>> = { 'ridge-1': 60, 'ridge-2': 60 };

@@ -1,20 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { newNotificationId, parseCallId } from '../../src/calls/model/ids.ts';
+import { newNotificationId } from '../../src/calls/model/ids.ts';
 import type { NotificationBody, Phone } from '../../src/calls/phone.ts';
-import type { Attempt } from '../../src/calls/state/attempt.ts';
-import { acknowledged, stoppedNotification, withRecipient } from '../../src/calls/state/notification.ts';
-import { final } from '../../src/calls/state/recipient.ts';
+import { acknowledged, stoppedNotification } from '../../src/calls/state/notification.ts';
 import { bodyOf } from '../../src/calls/state/view.ts';
 import { notificationAnswer } from '../../src/http/notification-answer.ts';
 import { acknowledgeNotification, readNotification, stopNotification } from '../../src/http/read-notifications.ts';
 import { notifications } from '../../src/http/send-notification.ts';
-import { callees, newCase } from '../calls/new-case.ts';
+import { busy, callees, calling, ended, must, newCase, START } from '../calls/new-case.ts';
 import { ask, problemOf } from './asking.ts';
 
-const START = Date.parse('2026-11-21T08:00:00Z');
 const ID = newNotificationId(START, '3f0c0000-0000-4000-8000-0000000000e1');
-const callId = parseCallId('call-1');
-if (callId === undefined) throw new Error('malformed');
 
 let listed: Omit<Parameters<Phone['list']>[0], 'isMeant'>[];
 let acknowledgedBy: string[];
@@ -51,8 +46,8 @@ const about = async (route: typeof readNotification, method: string, body?: unkn
   });
 
 const [ana, bo] = callees(2);
-if (ana === undefined || bo === undefined) throw new Error('nobody');
-const known = newCase(START, { waves: [[{ ...ana, name: 'Ana' }, bo]], reference: 'ridge-04' }, { id: ID });
+const waves = [[{ ...must(ana), name: 'Ana' }, must(bo)]];
+const known = newCase(START, { waves, reference: 'ridge-04' }, { id: ID });
 const body = bodyOf(known, START, new Map([[0, 'number']]));
 
 describe('one notification', () => {
@@ -78,9 +73,7 @@ describe('one notification', () => {
 
   it('that became worse since it was acknowledged says so', async () => {
     const seen = acknowledged(known, 'Ana', START);
-    found = [
-      bodyOf(withRecipient(seen, 1, final({ state: 'later', ...bo, wave: 1, attempts: [] }, 'failed'), START), START),
-    ];
+    found = [bodyOf(ended(seen, 1, 'failed'), START)];
     const { body: answered } = await about(readNotification, 'GET');
     expect(notificationAnswer.parse(answered)).toMatchObject({
       acknowledged_by: 'Ana',
@@ -89,25 +82,7 @@ describe('one notification', () => {
   });
 
   it('that was stopped is answered with what was stopped: an attempt that rang, too', async () => {
-    const attempt: Attempt = {
-      id: 'a',
-      line: 'acs',
-      state: 'over',
-      claimedAt: START,
-      openThen: 0,
-      callIds: [callId],
-      placedAt: START,
-      endedAt: START,
-      heardUntil: START,
-      outcome: 'stopped',
-      reason: 'stopped before it was answered',
-    };
-    const rang = withRecipient(
-      known,
-      0,
-      final({ state: 'later', ...ana, wave: 1, attempts: [attempt] }, 'stopped'),
-      START,
-    );
+    const rang = ended(calling(known, 0, { ...busy(START), outcome: 'stopped' }), 0, 'stopped');
     found = [bodyOf(stoppedNotification(rang, START), START)];
     const { body: answered } = await about(stopNotification, 'POST');
     expect(notificationAnswer.parse(answered)).toMatchObject({

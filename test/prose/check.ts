@@ -13,7 +13,7 @@ const COMMENTS = [
   'infra/**/*.ts',
   'infra/clients/*.mjs',
   'bench/**/*.ts',
-  'src/dashboard/**/*.{ts,tsx}',
+  '{src,test}/dashboard/**/*.{ts,tsx}',
   'test/{worlds,stories}/calls/*.ts',
   'test/mutants/*.ts',
   'test/calls/{*.ts,{model,rules,run,state,store}/*.ts}',

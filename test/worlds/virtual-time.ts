@@ -46,8 +46,8 @@ const cancel = (timer: unknown): void => {
 };
 
 /**
- * Plays something in virtual time, which passes only by a call: `Date`, timers, `AbortSignal.timeout` and `performance.now` follow it, and `Math.random`
- * and the random ids of `node:crypto` follow a seed. Only one is in use at a time in a thread.
+ * Plays something in virtual time, which passes only by a call: `Date`, timers, `AbortSignal.timeout` and `performance.now` follow it, and
+ * `Math.random` and the random ids of `node:crypto` follow a seed. Only one is in use at a time in a thread.
  *
  * @param now in milliseconds since 1970
  * @param random numbers from 0 to 1, without 1, for everything that the code under test draws

@@ -30,8 +30,8 @@ export interface FunctionsHostOptions {
 }
 
 /** A served app. */
-export interface FunctionsHost {
-  /** Without a slash at its end and without the route prefix. */
+interface FunctionsHost {
+  /** Without a slash at its end, and without the route prefix. */
   readonly url: string;
   /** Refuses new connections, stops the schedules, finishes requests and timer functions in flight, runs the app's terminate hooks. */
   stop(): Promise<void>;

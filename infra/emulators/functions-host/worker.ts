@@ -27,7 +27,7 @@ type FunctionCallback = (...inputsAndContext: unknown[]) => unknown;
 type HookCallback = (context: object) => unknown;
 
 /** The data of a trigger, by the name of its binding. */
-export interface TriggerInput {
+interface TriggerInput {
   readonly name: string;
   readonly data: { readonly json: string } | { readonly http: HttpRequestMessage };
 }

@@ -27,7 +27,7 @@ export interface CallParts {
 }
 
 /** Parts of a call that come from the provider. */
-export interface ProviderParts<Event> {
+interface ProviderParts<Event> {
   readonly id: string;
   readonly to: string;
   /** The number of the caller, or the id of the Teams resource account that calls. */

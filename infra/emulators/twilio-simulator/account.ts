@@ -7,7 +7,7 @@ import { errorOf } from './codes.ts';
 import { createForm, type Form, STATUS_EVENTS, TwilioCall } from './twilio-call.ts';
 
 /** An account, and its telephone network. */
-export interface AccountOptions extends NetworkOptions {
+interface AccountOptions extends NetworkOptions {
   readonly accountSid: string;
   /** The number that may call. */
   readonly ownNumber: string;

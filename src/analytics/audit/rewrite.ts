@@ -172,7 +172,7 @@ class DayRewrite {
     const until = instantFrom(now() + BigInt(HOLD_MS) * 1_000n);
     this.#renewedAt = performance.now();
     const properties = { attempt: this.#attempt, hold_owner: this.#owner, hold_until: sortableInstant(until) };
-    // What a damaged row says goes: with a number of attempts it could be taken for a whole one.
+    // A damaged row is replaced: with a valid attempt, other processes could treat it as whole.
     const kind = row === undefined ? 'replace' : 'merge';
     await this.#table.transact(DAYS_PARTITION, [writeOf(this.#day, etag, properties, kind)]);
   }

@@ -24,9 +24,6 @@ export const newNotificationId = (now: number, uuid: string): NotificationId => 
   return id;
 };
 
-/** When a notification was made, in milliseconds since 1970. */
-export const timeOf = (id: NotificationId): number => LATEST_MS - Number.parseInt(id.slice(0, 12), 16);
-
 /** The line's id of a call, well-formed: safe in a URL's path and in a table's key. */
 export type CallId = string & { readonly __brand: 'CallId' };
 

@@ -4,7 +4,7 @@ import { lazily } from '../../azure/lazily.ts';
 import { LONGEST_PUBLISHING_MS, type OutcomeEvent, type OutcomeTopic } from '../model/outcomes.ts';
 
 /** An Event Grid topic of the CloudEvents schema, and how to reach it. */
-export interface EventGridTopic {
+interface EventGridTopic {
   readonly endpoint: string;
   /** Undefined: the app's identity is used. */
   readonly key: string | undefined;
@@ -56,7 +56,7 @@ export const eventGridTopic = (
 };
 
 /** A receiver of outcomes, and the key by which it verifies them. */
-export interface WebhookTarget {
+interface WebhookTarget {
   readonly url: string;
   /** `whsec_` and the key in Base64. */
   readonly secret: string;

@@ -18,12 +18,12 @@ interface CommonOptions extends Pick<TwilioLineOptions, 'callbackBaseUrl' | 'rin
 }
 
 /** How Twilio is reached and how it calls. */
-export type TwilioOptions = TwilioAccount &
+type TwilioOptions = TwilioAccount &
   Omit<TwilioLineOptions, keyof CommonOptions> &
   Pick<TwilioCallbackOptions, 'authTokens'>;
 
 /** How the one provider that is configured is reached, and how it calls. */
-export type ProviderOptions = CommonOptions &
+type ProviderOptions = CommonOptions &
   ((AcsLineOptions & TokenRules & { readonly connection: Connection }) | { readonly twilio: TwilioOptions });
 
 /** What places the calls, and what understands the callbacks about them. */

@@ -1,5 +1,4 @@
 import { validatePhoneNumberLength } from 'libphonenumber-js/min';
-import { type NotificationId, timeOf } from '../model/ids.ts';
 import type { PhoneNumber } from '../model/phone-number.ts';
 
 /** How people are called. Times are in milliseconds. */
@@ -18,10 +17,6 @@ export interface PhoneRules {
   readonly callsAtOnce: number;
   readonly retentionMs: number;
 }
-
-/** The deadline of a notification's calls, in milliseconds since 1970. */
-export const deadlineOf = (id: NotificationId, { deadlineMs }: Pick<PhoneRules, 'deadlineMs'>): number =>
-  timeOf(id) + deadlineMs;
 
 export type NotCallable = 'impossible_number' | 'not_allowed';
 
@@ -46,10 +41,6 @@ export const DEFAULT_CONFIRMATIONS_NEEDED = 1;
 
 export const areEnough = (confirmations: number, needed = DEFAULT_CONFIRMATIONS_NEEDED): boolean =>
   confirmations >= needed;
-
-/** Whether the next wave begins at once. @param reachable how many of the waves so far have confirmed or still can */
-export const isNextWaveNeededNow = (reachable: number, needed = DEFAULT_CONFIRMATIONS_NEEDED): boolean =>
-  reachable < needed;
 
 export const CALLS_USED_UP = 'the calls of this UTC day are used up: see CALLS_PER_DAY';
 

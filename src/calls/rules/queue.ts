@@ -99,8 +99,11 @@ export type Next<Person> =
 const byTurn = (one: Queued, other: Queued): number =>
   Number(other.isUrgent) - Number(one.isUrgent) || one.position - other.position || one.queuedAt - other.queuedAt;
 
-export const callsAllowed = ({ limit }: QueueState, { callsAtOnce }: LineLimits, now: number): number =>
-  limit !== undefined && now < limit.until ? Math.min(callsAtOnce, limit.calls) : callsAtOnce;
+export const callsAllowed = (
+  { limit }: QueueState,
+  { callsAtOnce }: Pick<LineLimits, 'callsAtOnce'>,
+  now: number,
+): number => (limit !== undefined && now < limit.until ? Math.min(callsAtOnce, limit.calls) : callsAtOnce);
 
 const pausedUntil = ({ pauseUntil = 0, fault }: QueueState): number => Math.max(pauseUntil, fault?.until ?? 0);
 
@@ -119,7 +122,7 @@ export const next = <Person extends Queued>(
   queue: readonly Person[],
   open: readonly OpenCall[],
   line: QueueState,
-  limits: LineLimits,
+  limits: Pick<LineLimits, 'callsAtOnce'>,
   now: number,
 ): Next<Person> => {
   const held = heldNow(open, now);
@@ -169,7 +172,7 @@ export const waitsFor = (
 };
 
 /** The lines after a claim. */
-export const afterClaim = (line: QueueState, { callsPerSecond }: LineLimits, now: number): QueueState => ({
+export const afterClaim = (line: QueueState, { callsPerSecond }: Partial<LineLimits>, now: number): QueueState => ({
   ...line,
   refused: undefined,
   nextAt: callsPerSecond === undefined ? undefined : Math.max(now, line.nextAt ?? 0) + 1_000 / callsPerSecond,

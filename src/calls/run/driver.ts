@@ -155,24 +155,13 @@ export class Driver {
       case 'find':
         return this.#answer(ref, await this.#find(ref, stored, log), log);
       case 'speak':
-        return this.#say(ref, stored, log);
+        await Promise.all([this.#speak(ref, stored, log), this.#listen(ref, stored, log)]);
+        return undefined;
       case 'wait for keys':
         return this.#waitForKeys(ref, stored);
       case 'hang up':
         return this.#answer(ref, await this.#hangUp(ref, stored, log), log);
     }
-  }
-
-  async #say(ref: AttemptRef, stored: StoredCase, log: Log): Promise<void> {
-    const speaking = this.#speak(ref, stored, log);
-    const attempt = attemptIn(stored, ref);
-    // Requested once a call, and never before the message.
-    const isFirst = attempt && talkOf(attempt)?.speech.number === MESSAGE;
-    const listening = isFirst === true ? this.#listen(ref, stored, log) : undefined;
-    const event = await speaking;
-    if (event?.kind === 'speech accepted') this.#noteAccepted(ref, event);
-    else await this.#answer(ref, event, log);
-    await listening;
   }
 
   #noteAccepted(ref: AttemptRef, event: Extract<AttemptEvent, { kind: 'speech accepted' }>): void {
@@ -257,12 +246,12 @@ export class Driver {
     return callId === undefined ? { kind: 'not found' } : { kind: 'placed', callId };
   }
 
-  /** Speaks the current speech of an attempt. @returns undefined if there is no call */
-  async #speak(ref: AttemptRef, known: NotificationCase, log: Log): Promise<AttemptEvent | undefined> {
+  /** Speaks the current speech of an attempt. */
+  async #speak(ref: AttemptRef, known: NotificationCase, log: Log): Promise<void> {
     const attempt = attemptIn(known, ref);
     const callId = attempt?.callIds.at(-1);
     const speech = attempt && talkOf(attempt)?.speech.number;
-    if (callId === undefined || speech === undefined) return undefined;
+    if (callId === undefined || speech === undefined) return;
     const fields = { ...attemptFields(known, ref), ...(speech === MESSAGE ? {} : { speech: SPEECH_NAMES[speech] }) };
     try {
       await this.#context.line.media?.speak(callId, spokenText(speech, this.#messageOf(known, typeOf(known))), {
@@ -270,21 +259,24 @@ export class Driver {
         speech,
       });
       log.info('message playing', fields);
-      return { kind: 'speech accepted', speech };
+      this.#noteAccepted(ref, { kind: 'speech accepted', speech });
     } catch (error) {
       const result = resultOf(error);
       const isSure = result.failure !== 'gone' && result.failure !== 'unanswered';
       if (isSure) logNotPlayed(result, fields, log);
       else log.warn('message perhaps not played', { ...fields, ...resultFields(result) });
-      return { kind: 'not spoken', speech, result: { ...result, reason: `message not played: ${result.reason}` } };
+      const reason = `message not played: ${result.reason}`;
+      await this.#answer(ref, { kind: 'not spoken', speech, result: { ...result, reason } }, log);
     }
   }
 
-  /** Listens for keys if the message asks for them. Never throws: if that fails, the call continues, unconfirmed. */
+  /** With the message, listens for keys if it asks for them. Never throws: if that fails, the call continues, unconfirmed. */
   async #listen(ref: AttemptRef, known: NotificationCase, log: Log): Promise<void> {
-    const callId = attemptIn(known, ref)?.callIds.at(-1);
+    const attempt = attemptIn(known, ref);
+    const callId = attempt?.callIds.at(-1);
     const number = wholeNumberOf(known, ref);
-    if (!known.notification.confirm || callId === undefined || number === undefined) return;
+    const isMessage = attempt && talkOf(attempt)?.speech.number === MESSAGE;
+    if (!known.notification.confirm || isMessage !== true || callId === undefined || number === undefined) return;
     try {
       await this.#context.line.media?.listen(callId, number, ref);
     } catch (error) {

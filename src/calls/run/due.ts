@@ -7,15 +7,7 @@ import { logFailure, logOverdue, logSilence } from './call-log.ts';
 import type { Cases, Committed, Context, Done } from './cases.ts';
 import type { Driver } from './driver.ts';
 import { checkAtOfNotification, hasRung, isUrgentNotification, type NotificationCase } from '../state/notification.ts';
-import {
-  limitsOf,
-  type OpenAttempt,
-  openCallsOf,
-  type QueuedRecipient,
-  queueOf,
-  termsOf,
-  whoOf,
-} from '../state/step.ts';
+import { type OpenAttempt, openCallsOf, type QueuedRecipient, queueOf, termsOf, whoOf } from '../state/step.ts';
 import { bodyOf, type NotificationBody } from '../state/view.ts';
 import { isUnreadable, type Snapshot, type StoredCase, type StoredLines } from '../store/notification-store.ts';
 import type { Log } from '../../log.ts';
@@ -74,7 +66,7 @@ export class DueWork {
   /** Notes the next check of a committed notification, and looks at once if the queue may move on. */
   note({ stored, movesQueue }: Committed): void {
     this.#wake.set(stored.notification.id, this.#timeOf(stored));
-    if (movesQueue) this.#wake.now();
+    if (movesQueue) this.#wake.set('now', this.#context.clock.now());
   }
 
   /** Fulfils when all requests to the line are answered. */
@@ -178,7 +170,7 @@ export class DueWork {
         this.#isAgain = true;
         return true;
       }
-      const decided = next(queue, open, shared.lines.queue, limitsOf(policy), clock.now());
+      const decided = next(queue, open, shared.lines.queue, policy.rules, clock.now());
       if (decided.kind === 'wait') {
         this.#wake.set('queue', decided.until);
         return isDialed;
@@ -273,7 +265,7 @@ const silenceOf = ({ notification }: NotificationCase): `silent ${NotificationId
 const PAUSE_MS = 2_000;
 
 /** One timer for the earliest of several times, each of which has a name. Times are in milliseconds since 1970. */
-export class Wake {
+class Wake {
   readonly #clock: Clock;
   readonly #ring: () => void;
   readonly #times = new Map<string, number>();
@@ -292,10 +284,6 @@ export class Wake {
     if (at === undefined) this.#times.delete(name);
     else this.#times.set(name, at);
     if (at !== undefined && at < this.#armedFor) this.#arm();
-  }
-
-  now(): void {
-    this.set('now', this.#clock.now());
   }
 
   /** The work of a ring is done. @param isFruitful whether it changed anything */

@@ -11,7 +11,7 @@ import type { Driver } from './driver.ts';
 import type { DueWork } from './due.ts';
 import { newNotification, type NotificationCase } from '../state/notification.ts';
 import { isFinal } from '../state/recipient.ts';
-import { commandsOf, limitsOf, queueOf, step, withNews } from '../state/step.ts';
+import { commandsOf, queueOf, step, withNews } from '../state/step.ts';
 import { isoTime, type RecipientBody } from '../state/view.ts';
 import type { Snapshot, StoredCase } from '../store/notification-store.ts';
 import type { IdempotencyRow } from '../store/rows.ts';
@@ -99,7 +99,7 @@ export const createSend = (context: Context, cases: Cases, driver: Driver, due: 
   const withClaim = (made: NotificationCase, attemptId: string, { live, lines }: Snapshot, now: number) => {
     const own = queueOf(made);
     const open = cases.openCalls({ live });
-    const decided = next([...live.flatMap(queueOf), ...own], open, lines.queue, limitsOf(policy), now);
+    const decided = next([...live.flatMap(queueOf), ...own], open, lines.queue, policy.rules, now);
     if (decided.kind !== 'dial' || !own.includes(decided.who)) return { case: made, lines };
     const { index } = decided.who;
     const claim = { kind: 'claim', index, attemptId, openThen: heldNow(open, now).length } as const;

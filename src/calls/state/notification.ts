@@ -4,14 +4,7 @@ import { type AttemptRef, type NotificationId, notificationIdSchema } from '../m
 import type { NotificationRequest } from '../model/notification-request.ts';
 import { type Destination, DESTINATIONS } from '../model/outcomes.ts';
 import { maskPhoneNumber, parsePhoneNumber } from '../model/phone-number.ts';
-import {
-  areEnough,
-  CALLS_USED_UP,
-  isNextWaveNeededNow,
-  NOT_CALLABLE,
-  type PhoneRules,
-  whyNotCallable,
-} from '../rules/policy.ts';
+import { areEnough, CALLS_USED_UP, NOT_CALLABLE, type PhoneRules, whyNotCallable } from '../rules/policy.ts';
 import { RANG_MS } from '../rules/queue.ts';
 import { abandonedAttempt, acceptedAtOf, answerBy, type Attempt, checkAtOf, isLive, talkOf } from './attempt.ts';
 import {
@@ -237,7 +230,7 @@ const concluded = (known: NotificationCase, now: number): NotificationCase => {
   const hasLater = recipients.some(({ state }) => state === 'later');
   const reachable = recipients.filter((recipient) => recipient.state !== 'later' && canConfirm(recipient)).length;
   const { nextWaveAt = now } = notification;
-  const isNeededNow = isNextWaveNeededNow(reachable, confirmationsNeeded);
+  const isNeededNow = !areEnough(reachable, confirmationsNeeded);
   return {
     notification: {
       ...notification,

@@ -4,7 +4,7 @@ import type { AttemptRef, NotificationId } from '../model/ids.ts';
 import type { Destination } from '../model/outcomes.ts';
 import type { CallResult } from '../model/phone-line.ts';
 import { speakingTimes } from '../rules/message.ts';
-import { callsLeft, counted, deadlineOf, endOfDay, type PhoneRules } from '../rules/policy.ts';
+import { callsLeft, counted, endOfDay, type PhoneRules } from '../rules/policy.ts';
 import { afterAcceptedCall, providerCheckSchema } from '../rules/provider-check.ts';
 import {
   afterAccepted,
@@ -85,17 +85,12 @@ const MOST_ACKNOWLEDGED = 20;
 
 export const termsOf = ({ notification }: Pick<NotificationCase, 'notification'>, policy: Policy): ReachTerms => {
   const { rules, serviceName, line } = policy;
-  const { id, alertType, confirm } = notification;
+  const { createdAt, alertType, confirm } = notification;
   const { unitMs, messageMs } = speakingTimes(serviceName, alertTypeOf(alertType), notification);
   // If the setting became shorter, it applies to waiting recipients too.
-  const deadlineAt = Math.min(notification.deadlineAt, deadlineOf(id, rules));
+  const deadlineAt = Math.min(notification.deadlineAt, createdAt + rules.deadlineMs);
   return { ...rules, confirm, deadlineAt, line, messageMs, unitMs: unitMs + CLOCKS_DIFFER_MS };
 };
-
-export const limitsOf = ({ rules: { callsAtOnce }, line: { callsPerSecond } }: Policy): LineLimits => ({
-  callsAtOnce,
-  callsPerSecond,
-});
 
 /** Whether a decision needs the open calls of all notifications: after a refusal and after a decline, which may be a refusal. */
 export const needsOpenCalls = (event: CaseEvent): boolean => {
@@ -183,7 +178,7 @@ const afterTurn = (
   const next = isOverDayLimit ? postponed(recipient, endOfDay(now), terms) : claimed(recipient, turn, terms, now);
   const after = withRecipient(known, turn.index, next, now);
   if (next.state !== 'calling') return { case: after, lines, isOverDayLimit };
-  const queue = afterClaim(lines.queue, limitsOf(policy), now);
+  const queue = afterClaim(lines.queue, policy.line, now);
   return { case: after, lines: { ...lines, queue, day: counted(lines.day, 1, now) } };
 };
 

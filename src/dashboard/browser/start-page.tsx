@@ -54,10 +54,11 @@ export const startPage = (root: Element): (() => void) => {
     const title = [view.cameraId, spanTitle(view.span, now, times), 'Camera activity'];
     showInTab(tabSignOf(attention, status), attention.redCount, title.filter((part) => part !== undefined).join(' · '));
     alarm.tell(alarmReasons(attention, status));
-    const sound = { isOn: alarm.isOn, isDecided: alarm.isDecided, isReady: alarm.isReady };
     const cameraIds = cameraIdsOf(state);
     render(
-      <Page {...{ state, view, times, now, status, attention, freshest, silence, cameraIds, sound, clock, actions }} />,
+      <Page
+        {...{ state, view, times, now, status, attention, freshest, silence, cameraIds, sound: alarm, clock, actions }}
+      />,
       root,
     );
   };

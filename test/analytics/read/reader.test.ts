@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import type { Step } from '../../../src/analytics/model/steps.ts';
@@ -98,6 +98,21 @@ describe('however many events and cameras there are, and with a read of the row 
     const perShard = all(shards);
     expect(requests).toEqual(['get', ...perShard.map(() => ['day', 'format']), ...perShard.map(() => 'get')]);
   });
+});
+
+it('a counter of several stripes is read in one page; after three pages that storage cuts off, by key until two readings agree', async () => {
+  const storage = new InterposedTable();
+  const instances = [new CountingProcess(storage), new CountingProcess(storage)];
+  for (const index of all(3)) await instances[index % 2]?.record([frame('ridge-0', `f-${index}`)]);
+  const kinds = async () =>
+    (await requestsOf(storage, async (process) => process.answer(WHOLE_DAY))).map((kind) =>
+      kind === 'get' ? kind : 'page',
+    );
+  // The row of the day, and the row of the first stripe, which names the second.
+  expect(await kinds()).toEqual(['get', 'get', 'page']);
+  vi.spyOn(storage.memory, 'page').mockResolvedValue({ rows: [], continuation: 'more' });
+  const reading = ['get', 'get', 'get'];
+  expect(await kinds()).toEqual(['get', 'get', 'page', 'page', 'page', ...reading, ...reading]);
 });
 
 describe('the last minutes of cameras', () => {

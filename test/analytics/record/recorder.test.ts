@@ -69,9 +69,10 @@ describe('what waits to be recorded', () => {
         process.record(all(count).map(() => frame('a', 'same', START + BigInt(day) * DAY))),
       ),
     );
-    await expect(process.record([frame('a', 'other')])).rejects.toThrow(RecorderUnavailable);
-    expect(lines).toEqual([['too many messages wait to be recorded', { waiting: 50_000 }]]);
+    const refused = statusesOf([process.record([frame('a', 'other')])]);
     opened.resolve();
+    expect(await refused).toEqual(['rejected']);
+    expect(lines).toEqual([['too many messages wait to be recorded', { waiting: 50_000 }]]);
     expect(await taken).toEqual(all(3).map(() => 'fulfilled'));
   });
 

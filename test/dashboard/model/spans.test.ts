@@ -31,7 +31,7 @@ const range = (from: string, before: string): Span => ({ kind: 'range', ...betwe
 
 describe('what a span covers', () => {
   it.each<[Span, string, Times, ReturnType<typeof between>]>([
-    // The local day until its midnight, then the next one; in autumn one has 25 hours.
+    // The local day until its midnight; in autumn a day has 25 hours.
     [TODAY, '11-22T07:59:59', california, between('11-21T08:00', '11-22T08:00')],
     [TODAY, '11-22T08:00', california, between('11-22T08:00', '11-23T08:00')],
     [day('2026-11-01'), '11-21T16:40', california, between('11-01T07:00', '11-02T08:00')],
@@ -41,6 +41,9 @@ describe('what a span covers', () => {
     [SEVEN_DAYS, '11-22T08:00', california, between('11-16T08:00', '11-23T08:00')],
     // The ends of the last hours move once a minute.
     [{ kind: 'last', length: '6h' }, '11-21T16:40', utc, between('11-21T10:40', '11-21T16:40')],
+    [{ kind: 'last', length: '1h' }, '11-21T16:40', utc, between('11-21T15:40', '11-21T16:40')],
+    [{ kind: 'last', length: '24h' }, '11-21T16:40', utc, between('11-20T16:40', '11-21T16:40')],
+    [{ kind: 'last', length: '30d' }, '11-21T16:40', utc, between('10-23T00:00', '11-22T00:00')],
     [{ kind: 'last', length: '6h' }, '11-21T16:40:59', california, between('11-21T10:40', '11-21T16:40')],
   ])('%o at %s', (span, now, times, period) => {
     expect(periodOf(span, Date.parse(`2026-${now}Z`), times)).toEqual(period);

@@ -1,102 +1,79 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { isCalendarDay, shiftDay, startText, Times } from '../../../src/dashboard/browser/model/times.ts';
 
 const california = new Times('local', 'America/Los_Angeles');
 const utc = new Times('utc', 'America/Los_Angeles');
-const anyZone = fc.constantFrom(
-  ...'UTC America/Los_Angeles Asia/Kathmandu Pacific/Auckland America/Santiago Australia/Lord_Howe'.split(' '),
-);
+const anyZone = fc
+  .constantFrom(
+    ...'UTC America/Los_Angeles Asia/Kathmandu Pacific/Auckland America/Santiago Australia/Lord_Howe'.split(' '),
+  )
+  .map((zone) => new Times('local', zone));
 
-describe('a time', () => {
-  it('is printed in one zone, with the other one in its title', () => {
-    const at = '2026-11-21T23:59:59.999999+00:00';
+it('a time names its zone, and has the other zone for its title', () => {
+  const at = '2026-11-21T23:59:59.999999+00:00';
+  const [local, universal] = ['2026-11-21 15:59:59.999999 PST', '2026-11-21 23:59:59.999999 UTC'];
+  expect(california.time(at)).toEqual({ text: local, other: universal });
+  expect(utc.time(at)).toEqual({ text: universal, other: local });
+  const summer = Date.parse('2026-07-21T08:00:02.5Z');
+  expect(california.clock(summer)).toEqual({ text: '01:00:02 PDT', other: '08:00:02 UTC' });
+  expect(california.time('soon')).toEqual({ text: 'soon', other: undefined });
+});
 
-    expect(california.time(at)).toEqual({
-      text: '2026-11-21 15:59:59.999999 PST',
-      other: '2026-11-21 23:59:59.999999 UTC',
-    });
-    expect(utc.time(at)).toEqual({
-      text: '2026-11-21 23:59:59.999999 UTC',
-      other: '2026-11-21 15:59:59.999999 PST',
-    });
-    expect(california.clock(Date.parse('2026-07-21T08:00:02.5Z'))).toEqual({
-      text: '01:00:02 PDT',
-      other: '08:00:02 UTC',
-    });
-  });
-
-  it.each(['UTC', 'Etc/UTC', 'GMT'])('has no other zone where the reader’s own is %s', (zone) => {
-    expect(new Times('local', zone).time('2026-11-21T08:00:00Z')).toEqual({
-      text: '2026-11-21 08:00:00 UTC',
-      other: undefined,
-    });
-  });
-
-  it('is left as it is where it is none', () => {
-    expect(california.time('soon')).toEqual({ text: 'soon', other: undefined });
-  });
-
-  it('of a step names its zone; a step of a day is a UTC day in every zone', () => {
-    const start = Date.parse('2026-11-21T23:00:00Z');
-
-    expect(california.step(start, 'hour')).toEqual({ text: '21 Nov 15:00–16:00 PST', other: '21 Nov 23:00–00:00 UTC' });
-    expect(california.step(Date.parse('2026-11-21T00:00:00Z'), 'day').text).toBe('21 Nov UTC');
+it.each(['UTC', 'Etc/UTC', 'GMT'])('a reader in %s has no other zone', (zone) => {
+  expect(new Times('local', zone).time('2026-11-21T08:00:00Z')).toEqual({
+    text: '2026-11-21 08:00:00 UTC',
+    other: undefined,
   });
 });
 
-describe('a day of a zone', () => {
+it('a step names its zone; a step of a day is a UTC day in every zone', () => {
+  const start = Date.parse('2026-11-21T23:00:00Z');
+  expect(california.step(start, 'hour')).toEqual({ text: '21 Nov 15:00–16:00 PST', other: '21 Nov 23:00–00:00 UTC' });
+  expect(california.step(Date.parse('2026-11-21T00:00:00Z'), 'day').text).toBe('21 Nov UTC');
+});
+
+it('a day begins when its clocks first show it, even if they change at midnight', () => {
   const day = fc
     .integer({ min: Date.parse('1990-01-01') / 86_400_000, max: Date.parse('2040-01-01') / 86_400_000 })
     .map((number) => new Date(number * 86_400_000).toISOString().slice(0, 10));
-
-  it('begins when its clocks first show it, also where they are changed at midnight', () => {
-    fc.assert(
-      fc.property(anyZone, day, (name, date) => {
-        const times = new Times('local', name);
-        const start = times.startOfDay(date);
-
-        expect(times.dayOf(start)).toBe(date);
-        expect(times.dayOf(start - 1_000)).toBe(shiftDay(date, -1));
-      }),
-      { numRuns: 400 },
-    );
-  });
-
-  it('is known to exist or not', () => {
-    expect(['2024-02-29', '2026-12-31', '1000-01-01'].filter(isCalendarDay)).toHaveLength(3);
-    const wrong = ['2026-02-29', '2026-13-01', '2026-00-01', '26-01-01', '2026-1-1', '0202-01-01', '9999-01-01', ''];
-    expect(wrong.filter(isCalendarDay)).toEqual([]);
-  });
+  fc.assert(
+    fc.property(anyZone, day, (times, date) => {
+      const start = times.startOfDay(date);
+      expect(times.dayOf(start)).toBe(date);
+      expect(times.dayOf(start - 1_000)).toBe(shiftDay(date, -1));
+    }),
+    { numRuns: 400 },
+  );
 });
 
-describe('what a field for a time holds', () => {
-  it.each([
-    ['2026-11-21T08:00', 'from', '2026-11-21T16:00:00Z'],
-    ['2026-11-21T08:00:05', 'from', '2026-11-21T16:00:05Z'],
-    ['2026-11-21T18:30', 'until', '2026-11-22T02:30:00.999999Z'],
-    // Twice in autumn: the range holds both. Never in spring: as if the clocks had not been changed yet.
-    ['2026-11-01T01:30', 'from', '2026-11-01T08:30:00Z'],
-    ['2026-11-01T01:30', 'until', '2026-11-01T09:30:00.999999Z'],
-    ['2026-03-08T02:30', 'from', '2026-03-08T10:30:00Z'],
-  ] as const)('%s as %s is %s in California', (text, end, expected) => {
-    expect(california.typed(text, end)).toBe(expected);
-  });
+it('a day exists or not', () => {
+  expect(['2024-02-29', '2026-12-31', '1000-01-01'].filter(isCalendarDay)).toHaveLength(3);
+  const wrong = ['2026-02-29', '2026-13-01', '2026-00-01', '26-01-01', '2026-1-1', '0202-01-01', '9999-01-01', ''];
+  expect(wrong.filter(isCalendarDay)).toEqual([]);
+});
 
-  it('may be nothing, or no day that exists', () => {
-    expect(['', '2026-11', '2026-02-30T08:00'].filter((text) => california.typed(text, 'from'))).toEqual([]);
-  });
+it.each([
+  ['2026-11-21T08:00', 'from', '2026-11-21T16:00:00Z'],
+  ['2026-11-21T08:00:05', 'from', '2026-11-21T16:00:05Z'],
+  ['2026-11-21T18:30', 'until', '2026-11-22T02:30:00.999999Z'],
+  // Twice in autumn: the range holds both. Never in spring: read as before the change.
+  ['2026-11-01T01:30', 'from', '2026-11-01T08:30:00Z'],
+  ['2026-11-01T01:30', 'until', '2026-11-01T09:30:00.999999Z'],
+  ['2026-03-08T02:30', 'from', '2026-03-08T10:30:00Z'],
+  ['2026-02-30T08:00', 'from', undefined],
+  ['', 'from', undefined],
+] as const)('the typed time %s (%s) is %s in California', (text, end, expected) => {
+  expect(california.typed(text, end)).toBe(expected);
+});
 
-  it('is what the field shows, in every zone', () => {
-    fc.assert(
-      fc.property(anyZone, fc.integer({ min: 0, max: 2_000_000_000 }), (name, seconds) => {
-        const times = new Times('local', name);
-        // In the hour that autumn repeats, the first one.
-        const instants = [0, 1_800, 3_600].map((earlier) => startText((seconds - earlier) * 1_000));
-
-        expect(instants).toContain(times.typed(times.wall(seconds * 1_000).replace(' ', 'T'), 'from'));
-      }),
-    );
-  });
+it('a field shows the time that it was given, in every zone', () => {
+  fc.assert(
+    fc.property(anyZone, fc.integer({ min: 0, max: 2_000_000_000 }), (times, seconds) => {
+      // Of the hour that autumn repeats, the first.
+      const instants = [0, 1_800, 3_600].map((earlier) => startText((seconds - earlier) * 1_000));
+      expect(instants).toContain(times.typed(times.wall(seconds * 1_000).replace(' ', 'T'), 'from'));
+    }),
+  );
 });

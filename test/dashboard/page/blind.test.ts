@@ -179,6 +179,6 @@ it('after any history, green means that every answer is current and the phone wo
       document.body.replaceChildren();
       expect(wrong).toEqual([]);
     }),
-    { numRuns: 8 },
+    { numRuns: 6 },
   );
 });

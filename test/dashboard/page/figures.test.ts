@@ -36,8 +36,7 @@ describe('accuracy', () => {
 });
 
 it('cameras are sorted by frames if the service knows no fire', async () => {
-  const { service, advance } = await openPage({ service: { categories: ['flame'] } });
-  await advance(10_000);
+  const { service } = await openPage({ service: { categories: ['flame'] } });
   expect(service.askedFor('analytics/cameras?').at(-1)).toContain('order_by=total_events');
   expect(element('th[aria-sort]').textContent).toBe('Frames');
 });
@@ -142,6 +141,8 @@ it('the key is asked for; the page reports a wrong key, and keeps the right key 
   expect(focused()).toMatch(/^Today, /);
   expect(page.service.asked.at(-1)?.key).toBe('right');
   expect(page.service.asked.every(({ path }) => !path.includes('right'))).toBe(true);
+  expect(sessionStorage.getItem('wildfire-camera-activity.function-key')).toBe('right');
+  expect(localStorage.length).toBe(0);
   await page.press('Forget the key');
   expect(document.querySelector('[data-fact]')).toBeNull();
   expect(sessionStorage.getItem('wildfire-camera-activity.function-key')).toBeNull();

@@ -31,25 +31,6 @@ const WAVES = notification('waves', {
 const listed = (): readonly string[] =>
   [...document.querySelectorAll('.notification')].map((each) => [...each.children].map(textOf).slice(0, 2).join(': '));
 
-it('notifications are marked by their recipients, not by "completed"', async () => {
-  const notifications = [
-    notification('a', { status: 'completed', recipients: [person('00', 'confirmed', { name: 'Ana' })] }),
-    notification('b', { status: 'completed', recipients: [person('00', 'heard'), person('01', 'heard')] }),
-    missed('c', { alert_type: 'Anomaly' }),
-    notification('d', { status: 'completed', recipients: [person('00', 'heard'), person('01', 'not_reached')] }),
-    notification('e', { status: 'stopped', alert_type: 'Custom', recipients: [person('01', 'stopped')] }),
-  ];
-  await openPage({ service: { notifications } });
-  expect(listed()).toEqual([
-    'Confirmed fire: ✓ Confirmed by Ana (+1206•••••00)',
-    'Confirmed fire: ✓ All heard',
-    'Anomaly: ✕ 1 not reached',
-    // Enough were reached: this is no alert.
-    'Confirmed fire: • 1 not reached',
-    'Custom: • Stopped',
-  ]);
-});
-
 it('an open notification has each wave, name, masked number and attempt, and why a recipient waits', async () => {
   await openPage({ service: { notifications: [WAVES] }, search: '?notification=waves&tz=utc' });
   expect([...document.querySelectorAll('.story section')].map(textOf)).toEqual([

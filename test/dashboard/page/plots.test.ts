@@ -11,15 +11,6 @@ const figure = (title: string): HTMLElement => {
 
 const DAY = '?date=2026-11-20&tz=utc';
 
-it.each([
-  ['?last=6h&tz=utc', '5 minutes', 72],
-  ['?last=7d&tz=utc', '3 hours', 56],
-])('the plots of %s have bars of %s', async (search, step, bars) => {
-  const { service } = await openPage({ search });
-  expect(service.askedFor('analytics/series')[0]).toContain(`step=${step.replace(' ', '_')}`);
-  expect(screen.getByRole('img', { name: new RegExp(`^AI detections per ${step}, ${bars} steps`) })).toBeDefined();
-});
-
 it('all plots share one cursor, and show the counts of its step', async () => {
   const { advance } = await openPage({ search: DAY });
   expect(textOf(figure('Camera frames').querySelector('.legend'))).toMatch(/^frames 1,128/);

@@ -54,6 +54,20 @@ for (const [fate, status, expected] of [
   });
 }
 
+scene(
+  'a key that is pressed during an outage of two seconds counts',
+  { callees: { 0: 'presses in the middle' } },
+  async (world) => {
+    const sent = fire(world, people(1), CONFIRM);
+    const call = await firstCall(world);
+    await until(world, () => call.keys.length > 0, 60_000, 5);
+    world.conditions.stopTable(2_000);
+    await world.pass(200_000);
+    expect(await outcomes(world, sent)).toEqual([['confirmed']]);
+  },
+  4,
+);
+
 describe('waves', () => {
   const THREE: Partial<NotificationRequest> = {
     ...CONFIRM,

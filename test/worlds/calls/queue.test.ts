@@ -1,8 +1,10 @@
-import { describe, expect } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 
+import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
 import { BEGINNING } from './ground.ts';
 import { anomaly, callsTo, fire, logged, outcomes, people, rangAt, scene, SOON, statuses } from './scene.ts';
 import { someNumber } from './senders.ts';
+import { UnreliableLine } from './unreliable-line.ts';
 
 // The order of calls. `rules/queue` holds the order and the numbers; these bounds hold over time and over all instances.
 
@@ -23,6 +25,19 @@ describe.each([1, 3])('on %i instances', (instances) => {
       for (const sent of world.senders.sent) expect(await statuses(world, sent)).toEqual(['heard']);
     },
     ROUNDS,
+  );
+
+  scene(
+    'with one line, the next recipient rings within 3 s after the end of a call',
+    { ...SOON, instances, lines: 1, callsAtOnce: 1 },
+    async (world) => {
+      fire(world, people(3));
+      await world.pass(200_000);
+      const { calls } = world.network;
+      expect(calls).toHaveLength(3);
+      for (const [index, { placedAt }] of calls.slice(1).entries())
+        expect(placedAt - (calls[index]?.endedAt ?? 0)).toBeLessThan(3_000);
+    },
   );
 
   scene(
@@ -56,6 +71,21 @@ describe.each([1, 3])('on %i instances', (instances) => {
 });
 
 describe('a network without a free line', () => {
+  scene('the pause after a refusal ends early when a call is accepted', {}, async (world) => {
+    // oxlint-disable-next-line typescript/unbound-method
+    const { call } = UnreliableLine.prototype;
+    vi.spyOn(UnreliableLine.prototype, 'call').mockImplementation(async function (this: UnreliableLine, request) {
+      const index = people(3).indexOf(request.number);
+      await new Promise((resolve) => void setTimeout(resolve, [1_000, 2_000, 0][index]));
+      if (index > 0) return call.bind(this)(request);
+      throw new PhoneLineError({ failure: 'capacity', reason: 'throttled', waitMs: 40_000 });
+    });
+    fire(world, people(3));
+    await world.pass(60_000);
+    expect(rangAt(world, someNumber(0, 2))).toBeGreaterThan(2_000);
+    expect(rangAt(world, someNumber(0, 2))).toBeLessThan(3_000);
+  });
+
   for (const whenLinesAreTaken of ['429', '603'] as const) {
     scene(
       `three suspects lower the number of calls for 10 minutes, and an error reports it: ${whenLinesAreTaken}`,

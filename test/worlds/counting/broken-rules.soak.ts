@@ -67,7 +67,7 @@ const RULES_OF_COUNTING: Rules = {
     ],
   ],
   'rows that are read by key are taken when two readings agree': [
-    ['rows/stripes.ts', 'if (versions === before) {', 'if (versions !== before) {'],
+    ['rows/stripes.ts', 'if (versions === before) return', 'if (versions !== before) return'],
   ],
   'a closed day takes no repeat': [
     ['rows/days.ts', 'if (row.closes !== undefined && now() >= row.closes) throw new DayClosed();', ''],

@@ -57,7 +57,7 @@ const HANG_UP: Repeats = { after: SAFE_TO_REPEAT, tryMs: 4_000, tries: 4 };
 const CHECK: Repeats = { after: SAFE_TO_REPEAT, tryMs: 5_000, tries: 2 };
 
 /** The caller: an ACS number, or a Teams resource account (Teams Phone extensibility). */
-export type Caller = { readonly phoneNumber: PhoneNumber } | { readonly teamsResourceAccountId: string };
+type Caller = { readonly phoneNumber: PhoneNumber } | { readonly teamsResourceAccountId: string };
 
 /** Settings of the line. */
 export interface AcsLineOptions {

@@ -8,7 +8,7 @@ import {
 } from '../../model/ids.ts';
 
 /** Why Twilio posts to an address of ours: the status of the call has changed, a key was pressed, or a speech is over. */
-export type Occasion = 'status' | 'key' | 'end';
+type Occasion = 'status' | 'key' | 'end';
 
 /** What an address of ours says about the request that is posted there. */
 export interface Address {

@@ -5,20 +5,19 @@ import { addressOf } from './addresses.ts';
 import { KEYS_AFTER_MS, REPETITIONS } from '../../rules/message.ts';
 
 /** What a call does next, and how the call ends. */
-export interface Instruction {
+interface Instruction {
   /** The text; undefined: no text. */
   readonly say?: string | undefined;
   /** How often the text is spoken: once by default. */
   readonly times?: number;
   /** Where a key is posted; undefined: the call does not listen. A key ends the speech. */
   readonly keys?: string | undefined;
-  /** How long the call listens after the last word, in whole seconds. */
+  /** How long the call listens after the last word, in whole seconds; as long as keys count by default. */
   readonly listenSeconds?: number;
   /** Where the end of all this is posted; undefined: the call hangs up. */
   readonly end?: string | undefined;
 }
 
-/** Keys count for this time after the last word of a message, in seconds. */
 const KEYS_AFTER_SECONDS = Math.round(KEYS_AFTER_MS / 1_000);
 
 /** Twilio takes no longer instructions in a call request (error 32018), in characters. */
@@ -26,17 +25,9 @@ export const MOST_TWIML_CHARACTERS = 4_000;
 
 /** Characters that no XML can hold. */
 const NOT_XML = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
-const ENTITIES: ReadonlyMap<string, string> = new Map([
-  ['&', '&amp;'],
-  ['<', '&lt;'],
-  ['>', '&gt;'],
-]);
 
 const escaped = (text: string): string =>
-  text
-    .toWellFormed()
-    .replaceAll(NOT_XML, ' ')
-    .replaceAll(/[&<>]/g, (character) => ENTITIES.get(character) ?? '');
+  text.toWellFormed().replaceAll(NOT_XML, ' ').replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 const attribute = (text: string): string => escaped(text).replaceAll('"', '&quot;');
 
@@ -45,7 +36,10 @@ const attribute = (text: string): string => escaped(text).replaceAll('"', '&quot
  *
  * @param voice one of Twilio's, such as `Polly.Joanna`
  */
-export const twimlOf = ({ say, times = 1, keys, listenSeconds, end }: Instruction, voice: string): string => {
+export const twimlOf = (
+  { say, times = 1, keys, listenSeconds = KEYS_AFTER_SECONDS, end }: Instruction,
+  voice: string,
+): string => {
   const loop = times === 1 ? '' : ` loop="${times}"`;
   const said =
     say === undefined ? '' : `<Say voice="${attribute(voice)}" language="en-US"${loop}>${escaped(say)}</Say>`;
@@ -53,7 +47,7 @@ export const twimlOf = ({ say, times = 1, keys, listenSeconds, end }: Instructio
   const heard =
     keys === undefined
       ? said
-      : `<Gather input="dtmf" numDigits="1" finishOnKey="" timeout="${listenSeconds ?? KEYS_AFTER_SECONDS}" method="POST" action="${attribute(keys)}">${said}</Gather>`;
+      : `<Gather input="dtmf" numDigits="1" finishOnKey="" timeout="${listenSeconds}" method="POST" action="${attribute(keys)}">${said}</Gather>`;
   const last = end === undefined ? '<Hangup/>' : `<Redirect method="POST">${escaped(end)}</Redirect>`;
   return `<?xml version="1.0" encoding="UTF-8"?><Response>${heard}${last}</Response>`;
 };

@@ -143,6 +143,8 @@ export class Polling {
         : afterAnswer(reply.kind === 'answer' ? { ...before, ...reply.has, question } : before, now, pace);
     this.#show(name, part);
     turn.timer = setTimeout(() => this.#ask(name), (part.nextAt ?? now) - now);
+    // A service without fire has another order of the cameras.
+    if (name === 'activity') this.askChanged();
   }
 
   /** The parts keep the answers that an earlier key brought. */

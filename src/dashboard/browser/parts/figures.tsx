@@ -18,7 +18,9 @@ export const Figures = () => {
         <Tile name="Active cameras" fact="active_cameras" of={answer?.active_cameras} />
         {view.cameraId === undefined ? <SilentTile /> : <CameraTile id={view.cameraId} />}
         <Tile name="Reviewed frames" fact="reviewed_total_events" of={answer?.reviewed_total_events}>
-          {answer && shareText(answer.reviewed_total_events, answer.total_events)}
+          {answer && answer.reviewed_total_events > 0
+            ? `${numbers.share(answer.reviewed_total_events, answer.total_events)} of frames`
+            : undefined}
         </Tile>
         <Tile name="Annotated frames" fact="annotated_total_events" of={answer?.annotated_total_events} />
       </dl>
@@ -27,9 +29,6 @@ export const Figures = () => {
     </section>
   );
 };
-
-const shareText = (part: number, whole: number): string | undefined =>
-  part === 0 || whole === 0 ? undefined : `${numbers.share(part, whole)} of frames`;
 
 interface TileProps {
   readonly name: string;

@@ -2,6 +2,7 @@ import { text } from 'node:stream/consumers';
 
 import { expect, it, onTestFinished, vi } from 'vitest';
 
+import { freePort } from '../../../../infra/emulators/free-port.ts';
 import { AcsPhoneLine, connectToAcs } from '../../../../src/calls/providers/acs/acs-phone-line.ts';
 import { LoopbackServer } from '../../../harness/loopback-server.ts';
 import { attempt, ATTEMPT, CALL, callIdOf, DONE, number, outcomeOf, withoutPauses } from '../stage.ts';
@@ -29,11 +30,24 @@ const lineWith = async (...answers: readonly Answer[]) => {
     });
   });
   onTestFinished(() => server.stop());
-  const connectionString = `endpoint=http://127.0.0.1:${server.port}/;accesskey=dGVzdA==`;
+  return { ...lineTo(server.port), sent, pauses };
+};
+
+/** A line, and a request of each kind. */
+const lineTo = (port: number) => {
+  const connectionString = `endpoint=http://127.0.0.1:${port}/;accesskey=dGVzdA==`;
   const client = connectToAcs({ connectionString }, { getToken: () => Promise.resolve(null) });
   const caller = { teamsResourceAccountId: 'an-account' };
   const options = { caller, cognitiveServicesEndpoint: '', callbackBaseUrl: 'https://watch.example' };
-  return { line: new AcsPhoneLine(() => client, options), sent, pauses };
+  const line = new AcsPhoneLine(() => client, options);
+  const requests = {
+    call: () => line.call(CALL),
+    speak: () => line.media.speak(callId, 'a text'),
+    listen: () => line.media.listen(callId, number, attempt),
+    hangUp: () => line.hangUp(callId),
+    check: () => line.check(),
+  };
+  return { line, requests };
 };
 
 it('sends a call request again with the same id, until it is answered', async () => {
@@ -129,6 +143,7 @@ it.each<[keyof typeof ASKED, readonly Answer[], object]>([
   ['hangUp', [[400, '8585']], DONE],
   ['hangUp', [[410]], DONE],
   ['hangUp', [[500], [500], [500], [204]], DONE],
+  ['hangUp', [[500], [500], [500], [500]], UNANSWERED],
   ['hangUp', [[400]], { failure: 'rejected' }],
   // There is no such call: ACS knows us.
   ['check', [[404, '8522']], DONE],
@@ -136,15 +151,21 @@ it.each<[keyof typeof ASKED, readonly Answer[], object]>([
   ['check', [[403]], { failure: 'set_up' }],
   ['check', [[500], [500]], UNANSWERED],
 ])('a request to %s that is answered %j: %j', async (what, answers, expected) => {
-  const { line, sent } = await lineWith(...answers);
-  const requests = {
-    call: () => line.call(CALL),
-    speak: () => line.media.speak(callId, 'a text'),
-    listen: () => line.media.listen(callId, number, attempt),
-    hangUp: () => line.hangUp(callId),
-    check: () => line.check(),
-  };
+  const { requests, sent } = await lineWith(...answers);
   expect(await outcomeOf(requests[what]())).toMatchObject(expected);
   expect(sent).toHaveLength(answers.length);
   expect(sent[0]?.asked).toMatch(ASKED[what]);
+});
+
+it.each([
+  ['call', 2],
+  ['speak', 2],
+  ['listen', 1],
+  ['hangUp', 3],
+  ['check', 1],
+] as const)('a request to %s is sent again %i times if ACS cannot be reached', async (what, repeats) => {
+  const pauses = withoutPauses();
+  const { requests } = lineTo(await freePort());
+  expect(await outcomeOf(requests[what]())).toMatchObject({ failure: 'unreachable' });
+  expect(pauses).toHaveLength(repeats);
 });
