@@ -62,7 +62,6 @@ it.each<[string, Body, Headers, ProblemCode]>([
   expect(error).toMatchObject({ code });
   expect(PROBLEM_TYPES[code].status).toBe(STATUS[code] ?? 400);
 });
-});
 
 it('the encoding that is accepted is named, and no number that may be a phone number', async () => {
   const error: unknown = await read('{}', { 'content-encoding': '5551234567' }).catch((reason: unknown) => reason);
