@@ -135,8 +135,8 @@ const RULES_OF_REWRITING: Readonly<Partial<Record<Scenario, Rules>>> = {
     'shards without rows are sealed too': [
       [
         'audit/rewrite.ts',
-        'const partitions = await this.#partitionsOf(row);',
-        'const partitions = (await shardPartitionsIn(this.#table, this.#day)).map(({ partition }) => partition);\n      await this.#partitionsOf(row);',
+        'const { found, partitions } = await this.#partitionsOf(row);',
+        'const { found } = await this.#partitionsOf(row);\n      const partitions = found;',
       ],
     ],
   },
