@@ -58,8 +58,7 @@ const VERSIONS = ' versions';
  * Compares what the service answers about a day with what its event rows say. An answer that differs in two passes in a row, with the same
  * events in both, is a difference. Reads only; the day may receive writes at the same time.
  *
- * @throws {StorageTrouble} if storage does not answer: there is no report of a part of a day
- * @throws {TableMissing | LaterFormat}
+ * @throws {StorageTrouble | TableMissing | LaterFormat} there is no report of a part of a day
  * @example const { differences } = await auditDay(table, day); // [] if every answer is right
  */
 export const auditDay = async (table: Table, day: Day): Promise<AuditReport> => {

@@ -102,8 +102,8 @@ class DayRewrite {
     const { row } = await this.#announce();
     say(`attempt ${this.#attempt}: recording the events anew`);
     try {
-      const partitions = await this.#partitionsOf(row);
-      await this.#replay(partitions);
+      const { found, partitions } = await this.#partitionsOf(row);
+      await this.#replay(found);
       await this.#reading.map(partitions, async (partition) => this.#seal(partition));
       say('sealed: the day takes no events until the switch');
       await this.#replay(partitions);
@@ -121,15 +121,21 @@ class DayRewrite {
     return switched;
   }
 
-  /** The partitions in which recorders may write events. A lost row leaves open which generation and which shards those are. */
-  async #partitionsOf(row: StoredDay | undefined): Promise<readonly string[]> {
+  /**
+   * The partitions in which recorders may write events, and of these the partitions that were found. A lost row leaves open which generation
+   * and which shards those are.
+   */
+  async #partitionsOf(
+    row: StoredDay | undefined,
+  ): Promise<Readonly<Record<'found' | 'partitions', readonly string[]>>> {
     const all = await shardPartitionsIn(this.#table, this.#day);
     this.#shards = this.#options.shards ?? row?.shards ?? new Set(all.map(({ shard }) => shard)).size;
     const generations = row === undefined ? new Set(all.map(({ generation }) => generation)) : [row.generation];
     const shards = Array.from({ length: row?.shards ?? MAX_SHARDS }, (_, shard) => shard);
-    return [...generations].flatMap((generation) =>
+    const partitions = [...generations].flatMap((generation) =>
       shards.map((shard) => shardPartition(this.#day, shard, generation)),
     );
+    return { found: partitions.filter((one) => all.some(({ partition }) => partition === one)), partitions };
   }
 
   // The row of the day
@@ -172,7 +178,7 @@ class DayRewrite {
     const until = instantFrom(now() + BigInt(HOLD_MS) * 1_000n);
     this.#renewedAt = performance.now();
     const properties = { attempt: this.#attempt, hold_owner: this.#owner, hold_until: sortableInstant(until) };
-    // What a damaged row says goes: with a number of attempts it could be taken for a whole one.
+    // A damaged row is replaced: with a valid attempt, other processes could treat it as whole.
     const kind = row === undefined ? 'replace' : 'merge';
     await this.#table.transact(DAYS_PARTITION, [writeOf(this.#day, etag, properties, kind)]);
   }

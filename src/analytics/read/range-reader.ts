@@ -19,7 +19,7 @@ import { demandCurrentStill, readShard, type ReadingSource, type StripeReading }
 // Which rows a piece of a period is read from, and what that costs, is in the README, under Reading. All of one event is in one row of a
 // piece, and each row is read as of one moment over all stripes, so no event is ever half visible.
 
-/** The sum of one stripe, by the indexes of its categories and cameras, whose names are kept beside it. */
+/** The sum of one stripe by the indexes of its categories and cameras, and their names. */
 interface StripeSum {
   readonly stripe: number;
   readonly categories: readonly string[];

@@ -60,10 +60,7 @@ export class ShardCommitter {
    * Commits a message together with others.
    *
    * @param isAgain whether it was submitted before, in another generation of the day
-   * @throws {StorageTrouble} if storage did not take it after bounded tries, or too much waits for it
-   * @throws {WriteConflict | StaleSnapshot} if other processes always committed first
-   * @throws {DayHeld | DayMoved} if the day is being rewritten, or was
-   * @throws {DamagedRow} if a row that it changes is damaged
+   * @throws {DayHeld | DayMoved | WriteConflict | StaleSnapshot} after bounded tries
    */
   async submit(message: EventMessage, isAgain = false): Promise<Outcome> {
     if (this.#queue.length >= MAX_WAITING_OF_SHARD) throw new StorageTrouble(0, { reason: 'too many messages wait' });

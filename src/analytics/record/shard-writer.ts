@@ -76,7 +76,7 @@ interface WrittenShard {
   readonly stripe?: number;
 }
 
-/** A stripe is idle if its last commit is so much older than the newest of its shard: its instance left, or hardly writes. */
+/** A stripe is idle if the newest commit of its shard is this much later than its own: its instance left, or hardly writes. */
 const IDLE_MS = 15_000;
 
 /**
@@ -84,7 +84,6 @@ const IDLE_MS = 15_000;
  * the limit of stripes any other stripe.
  *
  * @param written when each stripe was last written, in milliseconds since 1970 by the clock of storage; undefined: it has no row
- * @param random from 0 to less than 1
  */
 export const chooseStripe = (
   written: readonly (number | undefined)[],
@@ -143,8 +142,7 @@ export class ShardWriter {
    * One try to commit a batch.
    *
    * @returns the commit: no writes if nothing changes; undefined: the batch does not fit into one transaction
-   * @throws {DayClosed | DayHeld | DayMoved | WriteConflict | StaleSnapshot | StorageTrouble | RequestRefused | DamagedRow} then nothing is
-   * committed, or it is not known whether it is
+   * @throws {DayClosed | DayHeld | DayMoved | WriteConflict | StaleSnapshot | RequestRefused}
    */
   async commit(batch: Batch): Promise<CommitPlan | undefined> {
     const { table, partition, configuredCategories, memory, demandOpen } = this.#shard;
@@ -219,7 +217,7 @@ export class ShardWriter {
     });
   }
 
-  /** The `day` row of the writer's stripe; undefined: the next commit inserts the stripe. @throws {DayHeld | DayMoved | StorageTrouble | DamagedRow} */
+  /** The `day` row of the writer's stripe; undefined: the next commit inserts the stripe. */
   async #ownStripe(): Promise<Versioned<StripeOfWriter> | undefined> {
     for (;;) {
       const known = ofKind(this.#remembered(DAY_KEY), 'stripe');
@@ -243,13 +241,9 @@ export class ShardWriter {
   /**
    * When each stripe of the shard was last written, and the `day sealed` row.
    *
-   * @throws {DayHeld | DayMoved | StorageTrouble}
    * @throws {DamagedRow} if stripe 0 is missing and others exist: it is never made up
    */
-  async #list(): Promise<{
-    readonly written: readonly (number | undefined)[];
-    readonly sealed: SealedRow | undefined;
-  }> {
+  async #list() {
     const { table, partition, demandWritable } = this.#shard;
     const { stripes, sealed } = await listStripes(table, partition, ['Timestamp']);
     await demandWritable(Math.max(sealed?.attempt ?? 0, ...Array.from(stripes.values(), (row) => stateFrom(row).mark)));

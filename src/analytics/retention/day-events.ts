@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { CAMERA_EVENT_TYPE } from '../model/camera-event.ts';
-import { formatInstant, type Instant } from '../model/instant.ts';
+import { formatInstant } from '../model/instant.ts';
 import { decodedPages } from '../rows/decoded-pages.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
 import { ALL_EVENTS, parseEventKey } from '../rows/keys.ts';
@@ -46,23 +46,23 @@ const messagesOf = (row: StoredRow): readonly string[] => {
   const { detections, reviewed, annotations } = facets;
   const times = new Set([detections, reviewed, annotations].flatMap((facet) => facet?.time ?? []));
   return (times.size === 0 ? [ts] : [...times].toSorted((one, other) => (one < other ? -1 : 1))).map((time) =>
-    messageText(cameraId, eventId, ts, time, {
-      ...(detections?.time === time && { detections: Object.fromEntries(detections.value) }),
-      ...(reviewed?.time === time && { reviewed: reviewed.value }),
-      ...(annotations?.time === time && { annotations: Object.fromEntries(annotations.value) }),
+    JSON.stringify({
+      specversion: '1.0',
+      // The same for the same message, whenever it is exported.
+      id: createHash('sha256')
+        .update(JSON.stringify([cameraId, eventId, String(time)]))
+        .digest('base64url'),
+      source: '/export',
+      type: CAMERA_EVENT_TYPE,
+      time: formatInstant(time),
+      data: {
+        event_id: eventId,
+        camera_id: cameraId,
+        ts_utc: formatInstant(ts),
+        ...(detections?.time === time && { detections: Object.fromEntries(detections.value) }),
+        ...(reviewed?.time === time && { reviewed: reviewed.value }),
+        ...(annotations?.time === time && { annotations: Object.fromEntries(annotations.value) }),
+      },
     }),
   );
 };
-
-const messageText = (cameraId: string, eventId: string, ts: Instant, time: Instant, facets: object): string =>
-  JSON.stringify({
-    specversion: '1.0',
-    // The same for the same message, whenever it is exported.
-    id: createHash('sha256')
-      .update(JSON.stringify([cameraId, eventId, String(time)]))
-      .digest('base64url'),
-    source: '/export',
-    type: CAMERA_EVENT_TYPE,
-    time: formatInstant(time),
-    data: { event_id: eventId, camera_id: cameraId, ts_utc: formatInstant(ts), ...facets },
-  });

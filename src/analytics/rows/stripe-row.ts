@@ -122,7 +122,7 @@ export const hasSameCounts = (row: StoredRow, before: StripeRow): boolean => {
 const countsOf = (row: StripeRow): NewProperties =>
   stripeWrite(1, undefined, undefined, row, row.hours.keys()).properties;
 
-/** Writes what a commit changes of a stripe's row, `before` of which is stored, under the key of stripe 0. */
+/** Writes what a commit changes in a stripe's row, under the key of stripe 0. `before` is the stored row. */
 export const stripeWrite = (
   stripe: number,
   etag: string | undefined,

@@ -173,13 +173,12 @@ export const readStripes = async (
   for (let tries = 0; tries < COLLECT_TRIES; tries += 1) {
     const first = await table.get(partition, DAY_KEY, { select: STATE_PROPERTIES });
     const stripes = first === undefined ? 0 : stateFrom(first).stripes;
-    const rows = await Promise.all(
+    const found = await Promise.all(
       Array.from({ length: stripes }, async (_, stripe) => table.get(partition, inStripe(key, stripe), { select })),
     );
-    const versions = rows.map((row) => row?.etag ?? '').join('\n');
-    if (versions === before) {
-      return new Map(rows.flatMap((row, stripe): [number, StoredRow][] => (row === undefined ? [] : [[stripe, row]])));
-    }
+    const rows = found.filter((row) => row !== undefined);
+    const versions = rows.map(({ rowKey, etag }) => `${rowKey} ${etag}`).join('\n');
+    if (versions === before) return byStripe(rows);
     before = versions;
   }
   throw new StorageTrouble(0);

@@ -67,7 +67,7 @@ const RULES_OF_COUNTING: Rules = {
     ],
   ],
   'rows that are read by key are taken when two readings agree': [
-    ['rows/stripes.ts', 'if (versions === before) {', 'if (versions !== before) {'],
+    ['rows/stripes.ts', 'if (versions === before) return', 'if (versions !== before) return'],
   ],
   'a closed day takes no repeat': [
     ['rows/days.ts', 'if (row.closes !== undefined && now() >= row.closes) throw new DayClosed();', ''],
@@ -135,8 +135,8 @@ const RULES_OF_REWRITING: Readonly<Partial<Record<Scenario, Rules>>> = {
     'shards without rows are sealed too': [
       [
         'audit/rewrite.ts',
-        'const partitions = await this.#partitionsOf(row);',
-        'const partitions = (await shardPartitionsIn(this.#table, this.#day)).map(({ partition }) => partition);\n      await this.#partitionsOf(row);',
+        'const { found, partitions } = await this.#partitionsOf(row);',
+        'const { found } = await this.#partitionsOf(row);\n      const partitions = found;',
       ],
     ],
   },
