@@ -241,7 +241,7 @@ const lateTransaction = async (shards: number, isNewStripe = false, isLost = fal
   );
 };
 
-/** Readers that had begun before a request go on at that request. */
+/** Readers that had begun before a request continue at that request. */
 const begunBefore: Course = async function* (table) {
   const released = Promise.withResolvers<void>();
   const answering = [1, 2].flatMap((begins) =>
