@@ -27,8 +27,10 @@ it("is driven by Microsoft's client: a call that speaks, listens and hangs up", 
   await acs.settled();
   const [call] = acs.log().calls;
   expect(call).toMatchObject({ endedBy: 'app', spoken: ['Fire'], from: '+12065550199' });
-  expect(call?.story.map(({ text }) => text).join(' ')).toBe(
-    'createCall CallConnected ParticipantsUpdated listen play Fire PlayStarted ContinuousDtmfRecognitionToneReceived PlayCompleted hangUp CallDisconnected',
+  // It is posted a moment after CallConnected: before or after the next request.
+  const steps = call?.story.map(({ text }) => text).filter((text) => text !== 'ParticipantsUpdated');
+  expect(steps?.join(' ')).toBe(
+    'createCall CallConnected listen play Fire PlayStarted ContinuousDtmfRecognitionToneReceived PlayCompleted hangUp CallDisconnected',
   );
   expect(acs.log().refused).toEqual([]);
 });
