@@ -121,21 +121,24 @@ class DayRewrite {
     return switched;
   }
 
-  /**
-   * The partitions in which recorders may write events, and of these the partitions that were found. A lost row leaves open which generation
-   * and which shards those are.
-   */
+  /** The partitions that have events, and all in which recorders may write some. A lost row leaves open which shards those are. */
   async #partitionsOf(
     row: StoredDay | undefined,
   ): Promise<Readonly<Record<'found' | 'partitions', readonly string[]>>> {
     const all = await shardPartitionsIn(this.#table, this.#day);
-    this.#shards = this.#options.shards ?? row?.shards ?? new Set(all.map(({ shard }) => shard)).size;
-    const generations = row === undefined ? new Set(all.map(({ generation }) => generation)) : [row.generation];
+    const counts = await this.#reading.map(all, async ({ partition, generation }) => {
+      if (row !== undefined) return generation === row.generation;
+      const { rows, continuation } = await this.#table.page(partition, ALL_EVENTS, { select: [], most: 1 });
+      return rows.length > 0 || continuation !== undefined;
+    });
+    const found = all.filter((_, index) => counts[index]);
+    this.#shards = this.#options.shards ?? row?.shards ?? new Set(found.map(({ shard }) => shard)).size;
+    const generations = row === undefined ? new Set(found.map(({ generation }) => generation)) : [row.generation];
     const shards = Array.from({ length: row?.shards ?? MAX_SHARDS }, (_, shard) => shard);
     const partitions = [...generations].flatMap((generation) =>
       shards.map((shard) => shardPartition(this.#day, shard, generation)),
     );
-    return { found: partitions.filter((one) => all.some(({ partition }) => partition === one)), partitions };
+    return { found: found.map(({ partition }) => partition), partitions };
   }
 
   // The row of the day
