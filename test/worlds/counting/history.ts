@@ -63,6 +63,8 @@ const RIGHT_CLOCK_MS = 290_000;
 const WRONG_CLOCK_MS = 6 * 3_600_000;
 const TRIES = 4;
 const ROUNDS = 25;
+/** A suspended rewrite loses its hold. Later rounds are not suspended: otherwise two operators may take the day over from each other forever. */
+const SUSPENDED_ROUNDS = 8;
 /** By then the hold of a stopped rewrite has expired by every clock. */
 const HOLD_EXPIRED_MS = 40 * 60_000;
 /** How often the command that rewrites a day tries a read. */
@@ -104,6 +106,8 @@ class History {
   /** How often rows were damaged or put right, or the table was made anew. */
   #damages = 0;
   #processes = 0;
+  /** The round of the operator that last began a rewrite. */
+  #rounds = 0;
   /** How many are still sending messages. */
   #sending = 0;
   #isCalm = false;
@@ -195,12 +199,14 @@ class History {
       },
     });
     const { suspensions, suspendedMs } = this.#form;
+    const isSpared = (): boolean => readTries !== undefined && this.#rounds > SUSPENDED_ROUNDS;
     const instance = new Instance({
       life,
       connection,
       shardsOfNewDays: hasOwnShards ? chance.wholeBetween(1, 3) : shards,
       readTries,
-      suspendedMs: () => (!this.#isCalm && chance.happens(suspensions) ? chance.between(100, suspendedMs) : 0),
+      suspendedMs: () =>
+        !this.#isCalm && !isSpared() && chance.happens(suspensions) ? chance.between(100, suspendedMs) : 0,
       tell: (line) => this.#story.tell(() => `${life.name} ${line()}`),
     });
     among.push(instance);
@@ -432,6 +438,7 @@ class History {
 
   async #rewrite(day: Day): Promise<Rewritten | undefined> {
     for (let round = 1; round <= ROUNDS; round += 1) {
+      this.#rounds = round;
       const operator = this.#spawn([], this.#form.writersLatencyMs, RIGHT_CLOCK_MS, READ_TRIES);
       const shards = this.#chance.happens(0.5) ? this.#chance.wholeBetween(1, 3) : undefined;
       this.#story.tell(() => `${operator.life.name} rewrites ${day}`);
