@@ -65,7 +65,7 @@ export const countedSamples = async (
   partition: string,
   day: Day,
 ): Promise<CountedRows & { readonly events: readonly Counted[] }> => {
-  const { counted: events, unreadable } = await countedEvents(table, partition, day);
+  const unreadable: UnreadableRow[] = [];
   const readAll = async <Value>(range: KeyRange, decode: (row: StoredRow) => Value): Promise<readonly Value[]> => {
     const all: Value[] = [];
     for await (const page of decodedPages(table, partition, range, decode)) {
@@ -93,6 +93,9 @@ export const countedSamples = async (
     });
     return { samples, overflowed: overflowed.map((second) => 60 * minute + second) };
   });
+  // After the samples: a commit in between adds events that no sample counts, and never samples without events.
+  const { counted: events, unreadable: unreadableEvents } = await countedEvents(table, partition, day);
+  unreadable.push(...unreadableEvents);
   // A second that has overflowed in one stripe is read from event rows for all of them.
   const overflowed = new Set(rows.flatMap((row) => row.overflowed));
   const hasOverflowed = ({ ts }: Counted): boolean =>
