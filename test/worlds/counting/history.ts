@@ -62,7 +62,7 @@ const LONGEST_MS = 36 * 3_600_000;
 const RIGHT_CLOCK_MS = 290_000;
 const WRONG_CLOCK_MS = 6 * 3_600_000;
 const TRIES = 4;
-const ROUNDS = 25;
+const ROUNDS = 60;
 /** A suspended rewrite loses its hold. Later rounds are not suspended: otherwise two operators may take the day over from each other forever. */
 const SUSPENDED_ROUNDS = 8;
 /** By then the hold of a stopped rewrite has expired by every clock. */
