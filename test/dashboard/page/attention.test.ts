@@ -93,7 +93,7 @@ describe('the strip', () => {
 
   it('says that no camera sends, and since when', async () => {
     const { strip } = await openPage({ service: { lastSeen: { 'ridge-1': 3_600, 'ridge-2': 7_200 } } });
-    expect(strip()).toEqual(['✕ No camera is sending since 21 Nov 11:00:00 UTC (1 h ago)']);
+    expect(strip()).toEqual(['✕ No camera has sent since 21 Nov 11:00:00 UTC (1 h ago)']);
     expect(document.title).toMatch(/^No camera is sending · Today/);
   });
 });
@@ -125,10 +125,10 @@ describe('"I have it"', () => {
     const page = await withAlerts(notification('fire'));
     page.service.instead = () => 'away';
     await take(page, 0, 'Ana');
-    expect(page.strip().join(' ')).toContain('That was not done. The service does not answer.');
+    expect(page.strip().join(' ')).toContain('The action failed. The service does not answer.');
     page.service.instead = () => undefined;
     await page.advance(10_000);
-    expect(page.strip().join(' ')).not.toContain('That was not done.');
+    expect(page.strip().join(' ')).not.toContain('The action failed.');
   });
 
   it('hides nothing: an outcome that becomes worse is red, counts and sounds again', async () => {

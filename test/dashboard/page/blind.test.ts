@@ -94,7 +94,7 @@ it('red: no calls are possible, with the time and the reason', async () => {
   await advance(8_000);
   expect(head()).toEqual({ color: 'red', words: 'The service cannot place calls, alerts as of 12:00:08 UTC' });
   expect(strip()[0]).toContain(
-    'The service cannot place calls since 21 Nov 11:59:00 UTC: the provider refuses. The page shows',
+    'The service cannot place calls (since 21 Nov 11:59:00 UTC): the provider refuses. The page shows',
   );
   expect(document.title).toMatch(/^The service cannot place calls · /);
   service.phone = { usable: true };

@@ -117,7 +117,7 @@ const phoneProblem = (
   }
   if (answer?.phone === undefined || answer.phone.usable) return undefined;
   const { since, reason } = answer.phone;
-  const from = since === undefined ? '' : ` since ${times.moment(Math.min(Date.parse(since), now)).text}`;
+  const from = since === undefined ? '' : ` (since ${times.moment(Math.min(Date.parse(since), now)).text})`;
   const why = reason === undefined ? '' : `: ${reason}`;
   // The answer itself is current.
   return {

@@ -139,7 +139,7 @@ const Alert = ({ of: notification }: { readonly of: Notification }) => {
         </span>
       )}
       <IHaveIt id={id} />
-      {trouble?.id === id ? <p class="trouble">That was not done. {troubleText(trouble.trouble)}</p> : null}
+      {trouble?.id === id ? <p class="trouble">The action failed. {troubleText(trouble.trouble)}</p> : null}
     </li>
   );
 };
@@ -152,7 +152,7 @@ export const HasIt = ({ by }: { readonly by: string }) => (
 
 const NoCamera = ({ since }: { readonly since: string }) => (
   <p class="alert">
-    <Mark of={{ text: 'No camera is sending', tone: 'bad' }} /> since <Time at={since} />{' '}
+    <Mark of={{ text: 'No camera has sent', tone: 'bad' }} /> since <Time at={since} />{' '}
     <span class="note">({agoText(useSeconds() - Date.parse(since))})</span>
   </p>
 );

@@ -106,7 +106,7 @@ const StopButton = ({ id, onStopped }: { readonly id: string; readonly onStopped
         Stop…
       </button>
       <p class="trouble" role="alert">
-        {trouble === undefined ? null : `The notification was not stopped. ${troubleText(trouble)}`}
+        {trouble === undefined ? null : `The action failed. ${troubleText(trouble)}`}
       </p>
       <dialog ref={dialog} aria-labelledby="stop-title">
         <h3 id="stop-title">Stop this notification?</h3>
