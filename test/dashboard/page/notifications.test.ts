@@ -90,7 +90,7 @@ it('stopping asks first, moves the focus to the notification, and reports a fail
   service.instead = (path) => (path.endsWith('/stop') ? 'away' : undefined);
   await press('Stop it');
   expect(focused()).toMatch(/^Confirmed fire/);
-  expect(screen.getByText('The action failed. The service does not answer.')).toBeDefined();
+  expect(screen.getAllByText('The action failed. The service does not answer.')).toHaveLength(2);
   service.instead = () => undefined;
   await press('Stop…');
   await press('Stop it');
