@@ -73,7 +73,7 @@ describe('the release bundle', () => {
     expect(triggers.filter(({ type }) => type === 'timerTrigger')).toMatchObject([
       { name: 'Sweep', schedule: '*/30 * * * * *' },
     ]);
-    // What is under way is finished before the process ends.
+    // Requests under way are finished before the process ends.
     expect(hooks).toContain('appTerminate');
   });
 
@@ -100,7 +100,7 @@ describe('the release bundle', () => {
     const later = await readFile(join(dirname(release), 'twilio-package.cjs'), 'utf8');
     expect(foreignIn(text)).toEqual(new Set(['@azure/functions-core']));
     expect(foreignIn(later)).toEqual(new Set());
-    // What backups and a telephone provider need is loaded with the first one.
+    // The modules that backups and a telephone provider need are loaded at their first use.
     const parts = new Set([...text.matchAll(/import\(["'](\.[^"']+)["']\)/g)].map(([, path]) => path));
     expect(parts).toEqual(new Set(['./backup.cjs', './twilio-package.cjs']));
     expect((await sources(release)).filter((source) => source.includes('storage-blob'))).toEqual([]);

@@ -105,7 +105,10 @@ describe('a callback', () => {
     }
     verdict = 'unknown';
     const later = await post([], handler);
-    expect(problemOf(later)).toEqual({ status: 503, detail: 'The keys that verify the token are unreachable.' });
+    expect(problemOf(later)).toEqual({
+      status: 503,
+      detail: 'The service cannot get the keys that verify the token. Send the callback again later.',
+    });
     expect(later.headers.get('retry-after')).toBe('2');
     expect(lines).toMatchObject([
       { event: 'callback refused', reason: 'no token', refused: 1 },

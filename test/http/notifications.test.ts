@@ -67,7 +67,7 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
     [{ ...good, recipients: ['x', FIRST, 7, '2065550100'] }, [0, A_NUMBER], [2, A_NUMBER], [3, A_NUMBER]],
     [
       { ...good, confirm: true, recipients: [[FIRST], FIRST] },
-      [1, 'must be an array of phone numbers, as the other waves are'],
+      [1, 'must be an array of phone numbers, like the other waves'],
     ],
     [{ ...good, confirm: true, recipients: [[FIRST], []] }, ['recipients.1', SOMEBODY]],
     [{ ...good, confirm: true, recipients: [[FIRST], [FIRST, 'x']] }, [2, A_NUMBER]],
@@ -184,7 +184,7 @@ describe('POST /api/notifications hands on', () => {
 
 const LATE =
   'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES. Send fewer waves or a shorter wave_seconds.';
-const NONE = 'No call could be placed: see calls.';
+const NONE = 'No recipient can be called: see calls.';
 const USED = 'Another request used this Idempotency-Key in the last 24 hours.';
 
 describe('POST /api/notifications answers', () => {
@@ -203,13 +203,13 @@ describe('POST /api/notifications answers', () => {
     [
       { kind: 'refused', calls: one },
       422,
-      'The service may call none of these numbers: see calls.',
+      'PHONE_ALLOWED_PREFIXES allows none of these numbers: see calls.',
       { calls: [masked] },
     ],
     [
       { kind: 'refused', calls: [impossible] },
       422,
-      'None of these phone numbers can exist.',
+      'No phone number in the request is valid.',
       { calls: [{ ...masked, code: 'impossible_number' }] },
     ],
     [{ kind: 'sent', id, calls: one }, 502, NONE, { notification_id: id, calls: [masked] }],
@@ -236,7 +236,7 @@ it.each([
   const about = async (id: string) =>
     problemOf(await ask(handler, `/api/notifications/${id}`, { method, params: { id } }));
   expect(await about('x')).toEqual({ status: 404, detail: 'No resource has this path.' });
-  const gone = 'No notification has this id. Old notifications are deleted.';
+  const gone = 'No notification has this id. It may have been deleted after CALL_RETENTION_DAYS.';
   expect(await about('fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de')).toEqual({ status: 404, detail: gone });
 });
 
