@@ -116,9 +116,9 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
       status: 400,
       detail: 'recipients must name at most 50 phone numbers',
     });
-    const repeated = [...numbers.slice(0, 3), ...Array.from({ length: 60 }, () => ` ${numbers[0]} `)];
-    await post('notifications', { ...good, recipients: repeated });
-    expect(sent).toMatchObject([{ waves: [callees(...numbers.slice(0, 3))] }]);
+    const fifty = numbers.slice(0, 50);
+    await post('notifications', { ...good, recipients: [...fifty, ...fifty.map((one) => ` ${one} `)] });
+    expect(sent).toMatchObject([{ waves: [callees(...fifty)] }]);
   });
 
   it('a query parameter, a body that is too large, and malformed keys', async () => {
@@ -152,12 +152,15 @@ it('GET /api/notifications refuses a wrong number of them, and what it does not 
 describe('POST /api/notifications hands on', () => {
   it('waves, each number once, with two minutes between them unless the request says otherwise', async () => {
     const recipients = [[FIRST], [' +12065550101 ', FIRST], [FIRST]];
-    await post('notifications', { ...good, recipients, confirm: true }, '', { 'idempotency-key': 'a-key' });
-    await post('notifications', { ...good, recipients, confirm: true, wave_seconds: 30 });
+    const key = '~'.repeat(255);
+    await post('notifications', { ...good, recipients, confirm: true }, '', { 'idempotency-key': key });
+    for (const wave_seconds of [30, 3_600])
+      await post('notifications', { ...good, recipients, confirm: true, wave_seconds });
     const waves = [callees(FIRST), callees('+12065550101')];
     expect(sent).toMatchObject([
-      { key: 'a-key', alertType: { name: 'ConfirmedFire' }, waves, confirm: true, waveMs: 120_000 },
+      { key, alertType: { name: 'ConfirmedFire' }, waves, confirm: true, waveMs: 120_000 },
       { key: undefined, waves, waveMs: 30_000 },
+      { key: undefined, waves, waveMs: 3_600_000 },
     ]);
   });
 

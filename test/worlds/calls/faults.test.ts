@@ -113,6 +113,25 @@ describe('answers that get lost', () => {
     await world.pass(60_000);
     for (const index of [0, 2, 3]) expect(rangAt(world, someNumber(0, index))).toBeLessThan(3_000);
   });
+
+  scene(
+    'of a call request, before all instances end: it is not retried while another alert calls the number',
+    { ...ROOM, callees: { 0: 'rings out' } },
+    async (world) => {
+      vi.spyOn(UnreliableLine.prototype, 'call').mockRejectedValueOnce(
+        new PhoneLineError({ failure: 'unanswered', reason: 'no answer' }),
+      );
+      fire(world);
+      await world.pass(1_000);
+      world.instances.end();
+      await world.pass(60_000);
+      world.instances.start(1);
+      fire(world);
+      await world.pass(30_000);
+      expect(world.network.calls).toHaveLength(1);
+    },
+    8,
+  );
 });
 
 describe('while storage is away', () => {
