@@ -17,7 +17,7 @@ interface Load {
   /** Of all instances together. */
   readonly eventsPerSecond: number;
   readonly seconds: number;
-  /** True if the instances have just started, and nothing is stored of the day. */
+  /** True if the instances have just started, and the day has no rows. */
   readonly isNewDay: boolean;
 }
 

@@ -103,7 +103,7 @@ const exportDays = async ({ date, to = date, out, port, settings }: z.infer<type
   const onPart = (part: number): void => progress.update({ part, count: exported.events });
   const exported: Told = { events: 0, unreadable: [], onPart };
   const lines = Readable.from(linesOf(table, daysBetween(date, to), exported));
-  // The file has another name until it is whole: an interrupted run must not leave a file that looks like a backup.
+  // The file has another name until it is complete: an interrupted run must not leave a file that looks like a backup.
   const partial = `${file}.part`;
   try {
     if (file === '-') await pipeline(lines, process.stdout, { end: false });

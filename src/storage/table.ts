@@ -199,7 +199,7 @@ export class Table {
     }
   }
 
-  /** Creates the table, once a process. */
+  /** Creates the table, once per process. */
   async #create(deadlineMs: number): Promise<void> {
     this.#created ??= withinDeadline(deadlineMs, async (signal) => this.#connection.create(signal));
     try {

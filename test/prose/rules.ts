@@ -118,6 +118,44 @@ export const HABITS: readonly Habit[] = [
   { pattern: /\bfor ever\b/i, instead: 'say "forever"' },
   {
     pattern:
+      /(?<!\boperators? )\b(?:is|are|was|were|be|been|being) told\b(?! (?:apart|to|that)\b)|[:,] told\b|\btold (?:once|hourly|as)\b|\bas told\b/i,
+    instead: 'say "logged", "reported" or "distinguished"',
+  },
+  { pattern: /\basks? so\b|\basked (?:so|about)\b/i, instead: 'use the technical term' },
+  { pattern: /\bone other\b(?! than\b)/i, instead: 'say "another" and the noun' },
+  {
+    pattern: /\b(?:two|three|four|several|many|few|some|others|all) who(?:se)?\b/i,
+    instead: 'name the persons or the processes',
+  },
+  { pattern: /\band with (?:it|them)\b/i, instead: 'make two sentences' },
+  { pattern: /(?<![,;:–—-] ?)\bbut for\b|\bno \w+ but\b/i, instead: 'say "except"' },
+  { pattern: /\bonly then (?:is|are|was|do|does|did|has|have|can|may|must|will)\b/i, instead: 'put the subject first' },
+  { pattern: /\bas too (?:much|many|late|large|early|small)\b/i, instead: 'name the limit' },
+  {
+    pattern: /\b(?:says?|has|have|finds?|breaks?|names?|reads?) (?:several|some|many|few)(?=[,.;:]|$)/i,
+    instead: 'repeat the noun',
+  },
+  { pattern: /\b(?:an?|the|each|every) \w+ed ones?\b/i, instead: 'repeat the noun' },
+  { pattern: /\b(?:stands?|stood) (?:still|beside|as)\b/i, instead: 'say "stops" or "is stored as"' },
+  {
+    pattern: /\b(?:skipped|sent|kept|counted|replaced|deleted|written) whole\b|\b(?:are|is|be) whole\b/i,
+    instead: 'say "complete"',
+  },
+  {
+    pattern:
+      /\bonce an? (?:process|call|person|row|camera)\b|\b(?:rows?|property|entry|requests?|one) an? (?:notification|recipient|person|line|stripe|shard|category)\b/i,
+    instead: 'say "per"',
+  },
+  { pattern: /\b(?:a|one|its own|own) look(?! at\b)\b/i, instead: 'say "a check" or "a read"' },
+  { pattern: /\bcomes? back\b(?! to\b)/i, instead: 'say "is restored" or "is returned"' },
+  { pattern: /\b(?:says?|said|is|are|was) so(?=[.,;:]|$)/i, instead: 'say what' },
+  {
+    pattern: /\bnothing (?:is|was) \w+ of\b|\bfrom then on\b|\bonce more\b/i,
+    instead: 'use an active verb, "after that", "again"',
+  },
+  { pattern: /\bthe own\b/i, instead: 'say "its own"' },
+  {
+    pattern:
       /\b(?:dial|cancel|label|signal|model|travel)l(?:ed|ing)\b|\b(?:colour|behaviour|licence|centre|organisation|grey|favour|neighbour|judgement)(?:s|ed|ing)?\b|\b(?:recogni|normali|seriali|initiali|organi|minimi|summari)s(?:e|es|ed|ing)\b/i,
     instead: 'use American spelling',
   },

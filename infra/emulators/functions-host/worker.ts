@@ -61,7 +61,7 @@ interface ProgrammingModel {
   getCapabilities(capabilities: Record<string, string>): Promise<Record<string, string>>;
 }
 
-/** The host's version that the app is told. */
+/** The host's version that the app sees. */
 const HOST_VERSION = '4.1045.0';
 
 const TO_STDERR: ReadonlySet<LogLevel> = new Set(['warning', 'error', 'critical']);

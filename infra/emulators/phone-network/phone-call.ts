@@ -145,7 +145,7 @@ export abstract class PhoneCall<Event = never> {
     return line;
   }
 
-  /** Whether the scenario loses an event; then the story says so. @param name the name of the event at ACS @param text its name in the story */
+  /** Whether the scenario loses an event; then the story has an entry. @param name the name of the event at ACS @param text its name in the story */
   protected isLost(name: string, text = name): boolean {
     const isLost = this.scenario.lost?.includes(name) === true;
     if (isLost) this.note('event', text, 'lost');

@@ -52,7 +52,7 @@ const TAKEN_OVER = 'another process took the day over: run the rewrite again';
 
 /**
  * Rewrites a day: its event rows are recorded anew into partitions of a new generation, and one write to the day's row switches to them.
- * The day may be read all the time. It takes events but for the seconds from the seal to the switch. Stopped anywhere, it may be run again.
+ * The day may be read all the time. It takes events, except in the seconds from the seal to the switch. Stopped anywhere, it may be run again.
  *
  * @returns the day's row
  * @throws {RewriteRefused | RewriteAbandoned | StorageTrouble | LaterFormat}
@@ -345,7 +345,7 @@ class DayRewrite {
 
   // A closed day whose row is lost
 
-  /** Of a day that was closed, samples count events whose rows were deleted. Then its row comes back, and nothing is recorded anew. */
+  /** Of a day that was closed, samples count events whose rows were deleted. Then only its row is restored. */
   async #restoreClosed(): Promise<StoredDay | undefined> {
     const { etag } = await this.#state();
     const found = await shardPartitionsIn(this.#table, this.#day);
@@ -372,7 +372,7 @@ class DayRewrite {
   }
 }
 
-/** How many events are counted in each second that has some, in seconds since 1970. */
+/** How many events are counted in each second with events, in seconds since 1970. */
 const eventsBySecond = (counted: readonly Counted[]): ReadonlyMap<bigint, number> => {
   const sums = new Map<bigint, number>();
   for (const { ts, tally } of counted) sums.set(ts / 1_000_000n, (sums.get(ts / 1_000_000n) ?? 0) + tally.events);

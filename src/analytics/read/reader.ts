@@ -153,7 +153,7 @@ export class Reader {
    * When each camera last sent an event on the days that end with one: the start of that minute. It is read from the rows of the hours,
    * by key, and from the newest day backwards: for cameras that send now, that is one day.
    *
-   * @param wanted the cameras that are asked about; undefined: all of them
+   * @param wanted the requested cameras; undefined: all of them
    */
   async lastMinutes(last: Day, days: number, wanted?: ReadonlySet<string>): Promise<ReadonlyMap<string, Instant>> {
     const read = pLimit(PARALLEL_READS);

@@ -127,7 +127,7 @@ export class ShardWriter {
   #epoch: number;
   /** The stripe has no row: its first commit inserts it, unless another stripe changes this `day sealed` row first. */
   #starts: { readonly sealed: SealedRow | undefined } | undefined;
-  /** Whether a row may be stored although the `day` row does not say so: after a conflict all rows are read. */
+  /** Whether a row may be stored although the `day` row does not list it: after a conflict all rows are read. */
   #doubtsAbsence = false;
   /** Frames are repeated, perhaps a whole delivery: reading first is cheaper than one failed transaction after another. */
   #expectsStored = false;
@@ -175,7 +175,7 @@ export class ShardWriter {
     const own = await this.#ownStripe();
     const rows = new Map<string, Versioned<ShardRow>>(own && [[DAY_KEY, own]]);
     const day = own?.value;
-    // An hour, a minute or a camera that the stripe does not have has no row there: it is written together with the row that says so.
+    // An hour, a minute or a camera that the stripe does not have has no row there: one transaction writes the row and its entry in the row of the stripe.
     const mayExist = (isNamed = false): boolean => isNamed || this.#doubtsAbsence;
     const readAll = this.#expectsStored;
     const keys = new Set<string>();
@@ -258,8 +258,8 @@ export class ShardWriter {
   }
 
   /**
-   * The categories that cameras have in all stripes, by camera id: of those cameras that may get a category which is new to them in this
-   * stripe, and is none of the configured ones.
+   * The categories that cameras have in all stripes, by camera id: of the cameras that may get a category which is new to them in
+   * this stripe and is not a configured category.
    */
   async #categoriesElsewhere(
     batch: Batch,

@@ -119,7 +119,7 @@ const backUpDay = async (backingUp: BackingUp, day: Day, row: StoredDay): Promis
   const changed: ChangedShard[] = [];
   for (const [shard, partition] of partitions.entries()) {
     const written = [known.get(backupName(day, shard)), known.get(backupName(day, shard, true))];
-    // Once the backup of a closed day is whole, its event rows may be deleted.
+    // Once the backup of a closed day is complete, its event rows may be deleted.
     if (closed !== '' && written.some((one) => one?.facts['closed'] === closed)) continue;
     const state = await stateOf(table, partition);
     if (closed !== '' || !written.some((one) => one?.facts['state'] === state))

@@ -118,7 +118,7 @@ const deleteEvents = async (
 
 /**
  * Whether an event row of a shard is in a second that has overflowed in any stripe: its samples were dropped, and readers use its event
- * rows. Only of a closed day: in an open one more seconds may overflow. A row that cannot be told is needed as well: if the event row or
+ * rows. Only of a closed day: in an open one more seconds may overflow. A row is also kept if this cannot be decided: if the event row or
  * the samples of its second are damaged.
  */
 const neededRows = (table: Table, partition: string): ((row: StoredRow) => Promise<boolean>) => {

@@ -85,7 +85,7 @@ export const addToCamera = (
   const hours = new Map(row.hours);
   for (const [hour, own] of Map.groupBy(differences, ([minute]) => hourOfMinute(minute))) {
     const { tally: before, minutes: bytes, last: lastBefore } = row.hours.get(hour) ?? EMPTY_HOUR;
-    // Minutes before the changed ones keep their bytes.
+    // Minutes before the changed minutes keep their bytes.
     const first = Math.min(...own.map(([minute]) => minute % 60));
     const kept = lastBefore !== undefined && first >= lastBefore.minute ? lastBefore.start : 0;
     const minutes = new Map(readMinutes(bytes.subarray(kept), row.tally));

@@ -24,7 +24,7 @@ interface DayRow {
   readonly closes?: Instant | undefined;
   /** The day's event rows are gone: timers have no more work with it. */
   readonly isDeleted: boolean;
-  /** The version of the accuracy figures in the day's tallies; 0: they have none that are whole. */
+  /** The version of the accuracy figures in the day's tallies; 0: the figures are incomplete. */
   readonly accuracy: number;
 }
 

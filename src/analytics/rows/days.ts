@@ -33,7 +33,7 @@ const clockAheadMs = (table: Table): number => Date.now() - table.now();
 /** Whether the clock of this process is right enough to close or rewrite days. Ask after storage has answered a read. */
 export const isClockRight = (table: Table): boolean => Math.abs(clockAheadMs(table)) <= MOST_CLOCK_OFF_MS;
 
-/** Both clocks of the process, in milliseconds: one stands still while the machine is suspended, the other may be set back. */
+/** Both clocks of the process, in milliseconds: the first stops while the machine is suspended, the other may be set back. */
 const clocks = (): readonly number[] => [performance.now(), Date.now()];
 
 /** Whether a hold keeps others from taking over, by the clock of this process. */
@@ -182,7 +182,7 @@ export class Days {
   }
 
   /**
-   * The row of a day that had none, if others have just written it; undefined: the day has no rows. If it has some, its row is lost: a made-up
+   * The row of a day that had none, if others have just written it; undefined: the day has no rows. If the day has rows, its own row is lost: a made-up
    * row would hide rows of other shards, or open a closed day, which would count repeats twice.
    */
   async #unlessLost(day: Day): Promise<StoredDay | undefined> {

@@ -17,7 +17,7 @@ export interface CameraList {
   readonly ids: readonly string[];
   /** Camera → its index in `ids`. */
   readonly indexes: ReadonlyMap<string, number>;
-  /** The ids as stored: one a line, escaped as in keys, each text in a property. */
+  /** The ids as stored: one per line, escaped as in keys, each text in a property. */
   readonly texts: readonly string[];
 }
 

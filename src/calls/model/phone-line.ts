@@ -29,14 +29,14 @@ export interface PhoneLine {
 /** Requests about a connected call whose message does not go with the call request. */
 export interface CallMedia {
   /**
-   * Starts to speak a text. Retried only if the first request surely had no effect, so that the callee does not hear it twice. A later
+   * Starts to speak a text. Retried only if the first request certainly had no effect, so that the callee does not hear it twice. A later
    * speech interrupts the current speech.
    *
-   * @param speech comes back with the events about the speech; undefined: a call of another system
+   * @param speech part of the events about the speech; undefined: a call of another system
    */
   speak(callId: CallId, text: string, speech?: SpeechRef): Promise<void>;
 
-  /** Starts to listen for keys, once a call. `attempt` comes back with the events about keys. */
+  /** Starts to listen for keys, once per call. The events about keys have `attempt`. */
   listen(callId: CallId, number: PhoneNumber, attempt: AttemptRef): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export interface CallRequest {
   readonly alertType: AlertType;
   /** What the call says if the message goes with the request. */
   readonly message: CallMessage;
-  /** Comes back with every event of the call. Its id identifies the request, however often it is sent. */
+  /** Every event of the call has it. Its id identifies the request, however often it is sent. */
   readonly attempt: AttemptRef;
   /** When the request was first sent, in milliseconds since 1970. */
   readonly firstSentAt: number;

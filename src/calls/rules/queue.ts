@@ -87,7 +87,7 @@ export const FREE_DECLINES = 2;
 const FAULT_PAUSE_MS = 30_000;
 /** How often the operator is told. */
 const FAULT_TOLD_EVERY_MS = 600_000;
-/** Several calls may be claimed in one look: no recipient waits for a timer. */
+/** Several calls may be claimed in one check: no recipient waits for a timer. */
 const START_TOLERANCE_MS = 200;
 
 export type Next<Person> =
@@ -116,7 +116,7 @@ export const heldNow = <Call extends OpenCall>(open: readonly Call[], now: numbe
  *
  * - At most `callsAtOnce` calls are open. Alerts that are not urgent leave one line free, if there are two or more.
  * - A number has one open call at a time. A recipient that waits for its number blocks no other.
- * - The recipient that was refused last lets one other of equal urgency go first.
+ * - The most recently refused recipient lets another recipient of equal urgency go first.
  */
 export const next = <Person extends Queued>(
   queue: readonly Person[],
@@ -248,7 +248,7 @@ const suspecting = (line: QueueState, who: string, open: readonly OpenCall[], no
   return { ...line, suspects: undefined, suspectAt: now, limit: { calls, until: now + LIMITED_FOR_MS } };
 };
 
-/** The lines after a fault of the configuration. Dialing pauses for a while; `toldAt` changes if the operator must be told. */
+/** The lines after a fault of the configuration. Dialing pauses for a while; `toldAt` changes if an alert must tell the operator. */
 export const afterFault = (line: QueueState, reason: string | undefined, now: number): QueueState => {
   const { toldAt = -Infinity } = line.fault ?? {};
   const isToTell = now - toldAt >= FAULT_TOLD_EVERY_MS;

@@ -17,9 +17,9 @@ import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 const RINGS_WITHIN_MS = 120_000;
 /** If a check is later than this, an operator is told. */
 const LATE_MS = 120_000;
-/** Pause after a look that storage did not answer. */
+/** Pause after a check that storage did not answer. */
 const RETRY_MS = 5_000;
-/** How often a look covers the whole retention. A process also starts with such a look. */
+/** How often a check covers the whole retention. A process also starts with such a check. */
 export const WHOLE_EVERY_MS = 24 * 3_600_000;
 /** How often the log confirms that this process looks. */
 const TOLD_EVERY_MS = 300_000;
@@ -30,7 +30,7 @@ const CLAIMS_A_LOOK = 3;
 const MOST_TOLD = 1_000;
 
 /**
- * Finds due work and does it: checks overdue calls, opens waves, and dials the next recipients. A look is one query. Five triggers start
+ * Finds due work and does it: checks overdue calls, opens waves, and dials the next recipients. A check is one query. Five triggers start
  * one: a request, the end of a call, the earliest time that this process knows, each minute, and the timer function.
  */
 export class DueWork {
@@ -261,7 +261,7 @@ export class DueWork {
 
 const silenceOf = ({ notification }: NotificationCase): `silent ${NotificationId}` => `silent ${notification.id}`;
 
-/** Pause after a look that changed nothing: work that stays due must not cause a busy loop. */
+/** Pause after a check that changed nothing: work that stays due must not cause a busy loop. */
 const PAUSE_MS = 2_000;
 
 /** One timer for the earliest of several times, each of which has a name. Times are in milliseconds since 1970. */

@@ -10,7 +10,7 @@ const MOST_REMEMBERED = 10_000;
 
 /**
  * The rule for calls without a row: calls of other systems, and all calls while storage cannot be used. When a callee answers, the message
- * is spoken, once a call and process. At its end the line is hung up. Nothing is stored.
+ * is spoken, once per call and process. At its end the line is hung up. Nothing is stored.
  */
 export const rowlessCalls = (
   { media }: PhoneLine,

@@ -83,7 +83,7 @@ export class NotificationStore {
   readonly #remembered = new LRUCache<NotificationId, StoredCase>({ max: MOST_REMEMBERED });
   readonly #told = new LRUCache<string, true>({ max: MOST_REMEMBERED });
 
-  /** @param tell called once a process for each unreadable row */
+  /** @param tell called once per process for each unreadable row */
   constructor(table: Table, newId: () => string, tell: (row: RowKeys, error: Error) => void) {
     this.#table = table;
     this.#newId = newId;

@@ -43,7 +43,7 @@ type Immutable<Value> = Value extends object ? { readonly [Key in keyof Value]: 
 export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** The body as text or bytes; its media type is the declared one. */
+  /** The body as text or bytes; it has the declared media type. */
   readonly body?: string | Uint8Array;
   /** In place of `body`, if the answer is conditional. */
   readonly staticBody?: StaticBody;

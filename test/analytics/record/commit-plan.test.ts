@@ -87,7 +87,7 @@ it.each<readonly [string, Partial<PlainMessage>, string]>([
 const refused = (said: string) => ({ code: expect.any(String), refused: expect.stringContaining(said) });
 
 describe('a message that can never be recorded', () => {
-  /** With the configured ones, which it has not sent yet. */
+  /** With the configured categories, which it has not sent yet. */
   const camera64 = { detections: named(64 - CONFIGURED.size) };
   const cameras = all(31_999).map((index) => index.toString(36));
   const longIds = all(1_549).map((index) => String(index).padStart(128, 'k'));

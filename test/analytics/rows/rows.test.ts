@@ -171,7 +171,7 @@ describe('a counter row', () => {
     ]);
     const now = await stored();
     expect(now?.value.cameras.indexes.get('one-more')).toBe(900);
-    // Another writer's commit is told from the mark of a seal.
+    // Another writer's commit is distinguished from the mark of a seal.
     for (const [properties, isSame] of [
       [{ mark: 3, stripes: 2 }, true],
       [{ cameras: 'other' }, false],

@@ -32,7 +32,7 @@ it('the page shows the notifications of a real service, acknowledges and stops t
 
   const alert = page.locator('.attention .alert');
   expect((await alert.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([
-    expect.stringMatching(/^✕ 1 not reached Report of fire bear-creek reached 0 of 1, .* ago I have it$/),
+    expect.stringMatching(/^✕ 1 not reached Report of fire bear-creek 0 of 1 reached, .* ago I have it$/),
   ]);
   await alert.getByRole('button', { name: 'I have it' }).click();
   await page.keyboard.type('Ana');
@@ -48,7 +48,7 @@ it('the page shows the notifications of a real service, acknowledges and stops t
   stage.acs.setUpFault = 401;
   await stage.alert('PointOfInterest', ['+12065550500']);
   await nextRound();
-  expect(await page.locator('.page-status.red').innerText()).toContain('Nobody can be called');
+  expect(await page.locator('.page-status.red').innerText()).toContain('The service cannot place calls');
   expect(await page.locator('.attention .problem').innerText()).toContain('does not accept this app');
   await press(/Point of interest/);
   await press('Stop…');

@@ -42,10 +42,10 @@ it.each([
   '?ts_utc_start=2026-11-21T00:00:00Z',
   '?ts_utc_start=yesterday&ts_utc_end=today',
   '?last=2h',
-])('the time of %s cannot be understood: the page says so, and shows today', (search) => {
+])('the time of %s is not valid: the page says so, and shows today', (search) => {
   expect(readView(search)).toEqual({
     view: FIRST_VIEW,
-    problems: [expect.stringMatching(/cannot be understood: today is shown\. Write date=2026-11-21, last=6h/)],
+    problems: [expect.stringMatching(/(is|are) not valid\. The page shows today\. Write date=2026-11-21, last=6h/)],
   });
 });
 
@@ -53,14 +53,14 @@ it('an address names everything that is wrong with it, once each', () => {
   const { view, problems } = readView('?camera=a&camera=b&tz=mars&order_by=&notification=&camera_id=one&camera_id=two');
   expect(view).toEqual({ ...FIRST_VIEW, cameraId: 'one' });
   expect(problems).toEqual([
-    'camera is no parameter of this page.',
+    'camera is not a parameter of this page.',
     'order_by is empty.',
     'notification is empty.',
     'camera_id is given more than once: the first counts.',
     'tz must be utc or local: times are local.',
   ]);
   expect(readView('?date=2026-11-21&last=1h').problems).toEqual([
-    'The address names more than one time: the day is shown.',
+    'The address has more than one period. The page shows the day.',
   ]);
 });
 

@@ -55,7 +55,7 @@ describe('the strip', () => {
       }),
     );
     expect(strip()).toEqual([
-      '… Confirmed by 1 of 2 Confirmed fire North ridge, mile 4 ridge-1 https://example.org/1 javascript:alert(1) reached 1 of 3, 1 ringing, 1 waiting, next wave in 40 s, 1 min ago',
+      '… Confirmed by 1 of 2 Confirmed fire North ridge, mile 4 ridge-1 https://example.org/1 javascript:alert(1) 1 of 3 reached, 1 ringing, 1 waiting, next wave in 40 s, 1 min ago',
     ]);
     const links = [...document.querySelectorAll<HTMLAnchorElement>('.reference a')];
     expect(links.map((link) => [link.textContent, link.rel])).toEqual([
@@ -93,8 +93,8 @@ describe('the strip', () => {
 
   it('says that no camera sends, and since when', async () => {
     const { strip } = await openPage({ service: { lastSeen: { 'ridge-1': 3_600, 'ridge-2': 7_200 } } });
-    expect(strip()).toEqual(['✕ No camera sends since 21 Nov 11:00:00 UTC (1 h ago)']);
-    expect(document.title).toMatch(/^No camera sends · Today/);
+    expect(strip()).toEqual(['✕ No camera has sent since 21 Nov 11:00:00 UTC (1 h ago)']);
+    expect(document.title).toMatch(/^No camera is sending · Today/);
   });
 });
 
@@ -110,7 +110,7 @@ describe('"I have it"', () => {
       body: '{"by":"Ana"}',
     });
     expect(page.strip()[1]).toBe(
-      '… In progress Confirmed fire Mile 4 reached 0 of 1, 1 ringing, 1 min ago Ana has it 0 s ago',
+      '… In progress Confirmed fire Mile 4 0 of 1 reached, 1 ringing, 1 min ago Ana has it 0 s ago',
     );
     expect(document.title).toMatch(/^\(1\) /);
     expect(focused()).toBe('… In progress Confirmed fire');
@@ -125,10 +125,10 @@ describe('"I have it"', () => {
     const page = await withAlerts(notification('fire'));
     page.service.instead = () => 'away';
     await take(page, 0, 'Ana');
-    expect(page.strip().join(' ')).toContain('That was not done. The service does not answer.');
+    expect(page.strip().join(' ')).toContain('The action failed. The service does not answer.');
     page.service.instead = () => undefined;
     await page.advance(10_000);
-    expect(page.strip().join(' ')).not.toContain('That was not done.');
+    expect(page.strip().join(' ')).not.toContain('The action failed.');
   });
 
   it('hides nothing: an outcome that becomes worse is red, counts and sounds again', async () => {
@@ -142,7 +142,7 @@ describe('"I have it"', () => {
     page.service.notifications = [missed('fire', { ...ana, worsened_since_acknowledged: true })];
     await page.advance(8_000);
     expect(page.strip()).toEqual([
-      '✕ 1 not reached Confirmed fire reached 0 of 1, 1 min ago Ana has it 8 s ago, and it became worse since',
+      '✕ 1 not reached Confirmed fire 0 of 1 reached, 1 min ago Ana has it 8 s ago, and it has become worse since',
     ]);
     expect(element('.attention').className).toBe('attention');
     expect(document.title).toMatch(/^\(1\) /);
@@ -188,12 +188,12 @@ describe('the sound', () => {
     await advance(8_500);
     expect(heard.shown).toEqual([]);
     await advance(8_000);
-    expect(heard.shown).toEqual(['It is not known whether there are alerts.']);
+    expect(heard.shown).toEqual(['The page cannot tell whether there are alerts.']);
     service.instead = () => undefined;
     await advance(20_000);
     service.phone = { usable: false, reason: 'refused' };
     await advance(8_000);
-    expect(heard.shown[1]).toBe('Nobody can be called: refused.');
+    expect(heard.shown[1]).toBe('The service cannot place calls: refused.');
   });
 
   it('is offered once, with the first key', async () => {

@@ -22,7 +22,7 @@ it('red: a service that stops answering, 15 s after its answers, in head, strip 
   await advance(1_100);
   expect(head()).toEqual({ color: 'red', words: AS_OF_NOON });
   expect(strip()[0]).toContain(
-    'The service does not answer. Not current: alerts, notifications. You see what the service answered at 21 Nov 12:00:00 UTC.',
+    'The service does not answer. Not current: alerts, notifications. The page shows data from 21 Nov 12:00:00 UTC.',
   );
   expect(document.title).toMatch(/^Not current · Today/);
   expect(document.querySelector<HTMLLinkElement>('link[rel=icon]')?.href).toContain(encodeURIComponent('M2 2 30 30'));
@@ -92,9 +92,11 @@ it('red: no calls are possible, with the time and the reason', async () => {
   const { service, head, strip, advance } = await openPage();
   service.phone = { usable: false, since: '2026-11-21T11:59:00.000Z', reason: 'the provider refuses' };
   await advance(8_000);
-  expect(head()).toEqual({ color: 'red', words: 'Nobody can be called, alerts as of 12:00:08 UTC' });
-  expect(strip()[0]).toContain('Nobody can be called since 21 Nov 11:59:00 UTC: the provider refuses. You see');
-  expect(document.title).toMatch(/^Nobody can be called · /);
+  expect(head()).toEqual({ color: 'red', words: 'The service cannot place calls, alerts as of 12:00:08 UTC' });
+  expect(strip()[0]).toContain(
+    'The service cannot place calls (since 21 Nov 11:59:00 UTC): the provider refuses. The page shows',
+  );
+  expect(document.title).toMatch(/^The service cannot place calls · /);
   service.phone = { usable: true };
   await advance(8_000);
   expect(head().color).toBe('green');
@@ -108,7 +110,7 @@ it('red: PHONE=off in a tab that saw a phone, even after a reload; the alerts st
   await advance(8_000);
   expect(head()).toEqual({ color: 'red', words: 'Phone is off, alerts as of 12:00:00 UTC' });
   expect(strip()).toEqual([
-    expect.stringContaining('The phone is off: nobody is called.'),
+    expect.stringContaining('The phone is off: the service calls no person.'),
     expect.stringContaining('Confirmed fire'),
   ]);
   expect(element('#notifications .part-note').textContent).toBe('As of 21 Nov 12:00:00 UTC');
@@ -137,7 +139,7 @@ it('red: a key that the service no longer accepts; its figures stay, with their 
   await advance(10_000);
   expect(head()).toEqual({ color: 'red', words: 'Key needed as of 12:00:00 UTC' });
   expect(strip()[0]).toContain('The service no longer accepts the key.');
-  expect(strip()[0]).toContain('You see what the service answered at 21 Nov 12:00:00 UTC.');
+  expect(strip()[0]).toContain('The page shows data from 21 Nov 12:00:00 UTC.');
   expect(figure('total_events')).toBe('10');
   expect(screen.getByLabelText('Function key')).toBe(document.activeElement);
   expect(document.title).toMatch(/^Key needed · /);

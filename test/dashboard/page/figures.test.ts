@@ -16,7 +16,7 @@ describe('accuracy', () => {
     expect(service.askedFor('analytics/accuracy')[0]).toBe('analytics/accuracy?date=2026-11-21&days=7');
     const head = /AI flags in reviewed frames UTC days 15 Nov – 21 Nov/;
     expect(screen.getByRole('columnheader', { name: head })).toBeDefined();
-    expect(textOf(element('main'))).toContain('Days without these figures: 2 Nov.');
+    expect(textOf(element('main'))).toContain('Days without accuracy figures: 2 Nov.');
   });
 
   it('sorts the cameras by flags that no reviewer confirmed', async () => {
@@ -55,7 +55,7 @@ describe('silence', () => {
       ['ridge-1', '21 Nov 11:44:00 UTC', '16 min'],
       ['ridge-2', '18 Nov 12:00:00 UTC', '3 days'],
     ]);
-    await follow('Which ones?');
+    await follow('Show them');
     expect(focused()).toBe('Silent cameras');
     expect(element('.aside').firstElementChild?.textContent).toContain('Silent cameras');
     // The view of a camera starts at its figures.
@@ -70,7 +70,7 @@ describe('silence', () => {
     await follow('All cameras');
     expect(figure('silent_cameras')).toBe('1');
     await submit({ Camera: 'sends' });
-    expect(tile()).toBe('This camera now Sends');
+    expect(tile()).toBe('This camera now Sending');
   });
 
   it('goes by the clock of the service, and says that the clock of the computer is wrong', async () => {
@@ -105,9 +105,9 @@ it('before the first answers, each part says that it asks, and offers no file', 
     service: { instead: (path) => (path.startsWith('analytics') ? 'hang' : undefined) },
   });
   expect(head().color).toBe('gray');
-  expect(head().words).toMatch(/^Asking the service…/);
+  expect(head().words).toMatch(/^Loading…/);
   expect(figure('total_events')).toBe('–');
-  expect(screen.getAllByText('Asking the service…').length).toBeGreaterThanOrEqual(5);
+  expect(screen.getAllByText('Loading…').length).toBeGreaterThanOrEqual(5);
   expect(screen.queryAllByRole('button', { name: /^Download CSV/ })).toEqual([]);
 });
 
@@ -173,12 +173,12 @@ describe('the view', () => {
   it('has the problems of the address, and what the service refuses, in its own words', async () => {
     const { service, advance } = await openPage({ search: '?date=2026-02-30&camera=a&tz=utc' });
     expect([...(screen.getByRole('alert', { name: '' }).children ?? [])].map(textOf)).toEqual([
-      'camera is no parameter of this page.',
-      expect.stringContaining('date cannot be understood: today is shown.'),
+      'camera is not a parameter of this page.',
+      expect.stringContaining('date is not valid. The page shows today.'),
     ]);
     service.instead = (path) =>
       path.startsWith('analytics?') ? refusal(400, { detail: 'At most 366 days.' }) : undefined;
     await advance(10_000);
-    expect(textOf(element('.attention'))).toContain('did not accept this question (400). At most 366 days.');
+    expect(textOf(element('.attention'))).toContain('refused the request (400). At most 366 days.');
   });
 });

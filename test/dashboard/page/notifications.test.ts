@@ -70,7 +70,7 @@ it('the address opens a notification that is older than the list; 100 are listed
 
 it('the list says that nobody was phoned yet, or that the service has no phone', async () => {
   const { service, advance } = await openPage();
-  expect(screen.getByText('Nobody has been phoned yet.')).toBeDefined();
+  expect(screen.getByText('No person has been called yet.')).toBeDefined();
   service.hasPhone = false;
   await advance(8_000);
   expect(screen.getByText('This service does not phone (PHONE=off).')).toBeDefined();
@@ -90,7 +90,7 @@ it('stopping asks first, moves the focus to the notification, and reports a fail
   service.instead = (path) => (path.endsWith('/stop') ? 'away' : undefined);
   await press('Stop it');
   expect(focused()).toMatch(/^Confirmed fire/);
-  expect(screen.getByText('It was not stopped. The service does not answer.')).toBeDefined();
+  expect(screen.getAllByText('The action failed. The service does not answer.')).toHaveLength(2);
   service.instead = () => undefined;
   await press('Stop…');
   await press('Stop it');

@@ -55,7 +55,7 @@ export interface NetworkCall {
   answeredAt?: number;
   endedAt?: number;
   endedBy?: 'callee' | 'service' | 'network';
-  /** The reference that comes back with each key; undefined while the service does not listen. */
+  /** The reference in the report of each key; undefined while the service does not listen. */
   listening?: AttemptRef;
   /** The keys that are reported. `takenAt`: when an instance had stored it. Without storage, keys are lost. */
   readonly keys: { readonly key: string; readonly pressedAt: number; takenAt?: number }[];

@@ -208,7 +208,7 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
   const { mode, senders } = world;
   // If events get lost, and also the answer with its id, the service cannot end a call.
   if (mode.eventLoss > 0 && !isWrittenDown(id, world)) return [];
-  // Nothing is stored of a call of another system: if a request about it, its answer or its process is lost, nothing follows.
+  // A call of another system has no row: if a request about it, its answer or its process is lost, nothing follows.
   if (request === undefined && (mode.lineFaults > 0 || mode.deathsAtRequests > 0)) return [];
   const broken = [...those([state !== 'ended' && `${id} was never ended`])];
   const sent = senders.sent.find((one) => idOf(one) === request?.attempt.notificationId);

@@ -115,7 +115,7 @@ export const wholeSpeeches = ({ speeches }: NetworkCall): number => speeches.fil
 export const logged = ({ instances }: ServiceWorld, event: string) =>
   instances.logs.filter((line) => line.event === event);
 
-/** Lets time pass in small steps, until something is so. */
+/** Lets time pass in small steps, until a condition is true. */
 export const until = async (
   world: ServiceWorld,
   isSo: () => boolean | Promise<boolean>,

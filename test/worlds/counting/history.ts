@@ -247,7 +247,7 @@ class History {
     }
   }
 
-  /** Whether rows were damaged since, or are. Then nothing is promised of an answer. */
+  /** Whether rows were damaged since, or are. Then answers have no promise. */
   #isDamagedSince(damages: number): boolean {
     return this.#isDamaged || this.#damages !== damages;
   }

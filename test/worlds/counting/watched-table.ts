@@ -9,7 +9,7 @@ const EVENT = 'event|';
 /** The table of a world. It reports each commit of events to the truth, and demands that closed days take no commit. */
 export class WatchedTable extends MemoryTable {
   readonly #truth: Truth;
-  /** Partitions whose event rows were deleted: a repeated message can no longer be told there. */
+  /** Partitions whose event rows were deleted: a repeated message can no longer be recognized there. */
   readonly #forgetful = new Set<string>();
   /** The generation of each day whose rows count, and the generations before it that counted once. */
   readonly #generations = new Map<string, number>();

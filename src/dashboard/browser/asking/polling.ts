@@ -57,7 +57,7 @@ export class Polling {
     this.#change = change;
   }
 
-  /** Polls all parts at once, and from then on each at its pace. */
+  /** Polls all parts at once, and after that each at its pace. */
   start(): void {
     for (const [name] of PARTS) this.#ask(name);
   }

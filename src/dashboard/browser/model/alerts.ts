@@ -78,10 +78,10 @@ export const markOf = ({ status, reached, recipients, confirmations_needed: need
     : wordingOf(status);
 };
 
-/** `reached 1 of 3, 1 waiting, 1 ringing` */
+/** `1 of 3 reached, 1 waiting, 1 ringing` */
 export const progressText = ({ reached, recipients }: Pick<Notification, 'reached' | 'recipients'>): string => {
   const open = recipientsText(withStatus(recipients, 'waiting', 'ringing', 'speaking'));
-  return `reached ${reached} of ${recipients.length}${open === '' ? '' : `, ${open}`}`;
+  return `${reached} of ${recipients.length} reached${open === '' ? '' : `, ${open}`}`;
 };
 
 /** The next wave of a notification and its time (ISO 8601); without waves, the next attempt. */

@@ -61,7 +61,7 @@ export interface TabSign {
 
 export const tabSignOf = ({ redCount, noCameraSince }: Attention, { color, short }: PageStatus): TabSign => ({
   icon: redCount > 0 ? 'alert' : color === 'red' ? 'outage' : noCameraSince !== undefined ? 'silence' : 'calm',
-  words: [...(color === 'red' ? [short] : []), ...(noCameraSince === undefined ? [] : ['No camera sends'])],
+  words: [...(color === 'red' ? [short] : []), ...(noCameraSince === undefined ? [] : ['No camera is sending'])],
 });
 
 /** Why the alarm sounds, by an id for each reason. An acknowledged alert that became worse is a new reason. */
@@ -77,7 +77,7 @@ export const alarmReasons = (
         [alertTypeText(each.alert_type), each.details].filter(Boolean).join(': '),
       ]),
   );
-  if (noCameraSince !== undefined) reasons.set('silence', 'No camera sends.');
+  if (noCameraSince !== undefined) reasons.set('silence', 'No camera is sending.');
   if (blind !== undefined) reasons.set('outage', blind);
   return reasons;
 };

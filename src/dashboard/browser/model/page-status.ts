@@ -55,7 +55,7 @@ export const pageStatus = (state: PageState, now: number): PageStatus => {
   const areAlertsOld = alerts?.part.lateFrom !== undefined && now > alerts.part.lateFrom;
   const blind =
     phone?.text ??
-    (areAlertsOld || state.locked?.refused === true ? 'It is not known whether there are alerts.' : undefined);
+    (areAlertsOld || state.locked?.refused === true ? 'The page cannot tell whether there are alerts.' : undefined);
   if (state.locked !== undefined) {
     const isShown = asOf !== undefined;
     const text = 'The service no longer accepts the key. The page waits for a new key.';
@@ -76,7 +76,7 @@ export const pageStatus = (state: PageState, now: number): PageStatus => {
     return { ...rest, color: 'gray', words: 'This service does not phone.' };
   }
   if (judged.length === 0 || judged.some(({ standing }) => standing === 'asking')) {
-    return { ...rest, color: 'gray', words: 'Asking the service…' };
+    return { ...rest, color: 'gray', words: 'Loading…' };
   }
   return { ...rest, color: 'green', words: undefined };
 };
@@ -112,15 +112,21 @@ const phoneProblem = (
   if (attention === undefined) return undefined;
   const { answer, trouble, answeredAt: asOf, nextAt } = attention;
   if (isPhoneOff(trouble)) {
-    const text = 'The phone is off: nobody is called. This service was started with PHONE=off.';
+    const text = 'The phone is off: the service calls no person. This service was started with PHONE=off.';
     return sawPhone ? { short: 'Phone is off', text, parts: ['alerts'], asOf, nextAt } : undefined;
   }
   if (answer?.phone === undefined || answer.phone.usable) return undefined;
   const { since, reason } = answer.phone;
-  const from = since === undefined ? '' : ` since ${times.moment(Math.min(Date.parse(since), now)).text}`;
+  const from = since === undefined ? '' : ` (since ${times.moment(Math.min(Date.parse(since), now)).text})`;
   const why = reason === undefined ? '' : `: ${reason}`;
   // The answer itself is current.
-  return { short: 'Nobody can be called', text: `Nobody can be called${from}${why}.`, parts: [], asOf, nextAt };
+  return {
+    short: 'The service cannot place calls',
+    text: `The service cannot place calls${from}${why}.`,
+    parts: [],
+    asOf,
+    nextAt,
+  };
 };
 
 /** The note of a part that is not current: the time of its answer. Undefined if it is current, or shows nothing. */

@@ -98,12 +98,12 @@ export const isPhoneOff = (trouble: Trouble | undefined): boolean =>
 export const troubleText = (trouble: Trouble): string => {
   switch (trouble.kind) {
     case 'refused':
-      return `The service did not accept this question (${trouble.status}). ${trouble.detail}`.trim();
+      return `The service refused the request (${trouble.status}). ${trouble.detail}`.trim();
     case 'unavailable':
       return `The service cannot answer now (${trouble.status}). ${trouble.detail}`.trim();
     case 'unreachable':
       return 'The service does not answer.';
     case 'unreadable':
-      return 'The service answered something that this page does not understand. Reload the page: it may be older than the service.';
+      return 'The page cannot read the service’s answer. Reload the page: it may be older than the service.';
   }
 };

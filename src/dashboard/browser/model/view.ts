@@ -60,7 +60,7 @@ export const readView = (search: string): ReadView => {
   const parameters = new URLSearchParams(search);
   const problems: string[] = [];
   for (const name of new Set(parameters.keys())) {
-    if (!KNOWN.has(name)) problems.push(`${name.slice(0, 40)} is no parameter of this page.`);
+    if (!KNOWN.has(name)) problems.push(`${name.slice(0, 40)} is not a parameter of this page.`);
     else if (parameters.getAll(name).length > 1) problems.push(`${name} is given more than once: the first counts.`);
     else if (parameters.get(name) === '') problems.push(`${name} is empty.`);
   }
@@ -68,9 +68,11 @@ export const readView = (search: string): ReadView => {
   const span = readSpan(parameters);
   if (span === undefined && given.length > 0) {
     const form = 'date=2026-11-21, last=6h, or ts_utc_start=2026-11-21T08:00:00Z with ts_utc_end';
-    problems.push(`${given.join(' and ')} cannot be understood: today is shown. Write ${form}.`);
+    problems.push(
+      `${given.join(' and ')} ${given.length === 1 ? 'is' : 'are'} not valid. The page shows today. Write ${form}.`,
+    );
   } else if (given.length > (span?.kind === 'range' ? 2 : 1)) {
-    problems.push(`The address names more than one time: the ${span?.kind ?? ''} is shown.`);
+    problems.push(`The address has more than one period. The page shows the ${span?.kind ?? ''}.`);
   }
   const tz = parameters.get('tz') ?? 'local';
   if (tz !== 'utc' && tz !== 'local') problems.push('tz must be utc or local: times are local.');

@@ -19,7 +19,7 @@ export const AttentionStrip = () => {
   const isAnythingRed = redCount > 0 || problems.length > 0 || noCameraSince !== undefined;
   const spoken = [
     ...problems.map(({ text }) => text),
-    ...(noCameraSince === undefined ? [] : ['No camera sends.']),
+    ...(noCameraSince === undefined ? [] : ['No camera is sending.']),
     ...alerts.filter(isRed).map((each) => `${alertTypeText(each.alert_type)}: ${markOf(each).text}.`),
   ];
   return (
@@ -57,12 +57,12 @@ const ProblemLine = ({ of: { text, parts, asOf, nextAt } }: { readonly of: Probl
     <p class="alert problem">
       <span aria-hidden="true">✕</span> <strong>{text}</strong>{' '}
       <span>
-        {parts.length === 0 ? 'You see' : `Not current: ${parts.join(', ')}. You see`}{' '}
+        {parts.length === 0 ? null : `Not current: ${parts.join(', ')}. `}
         {asOf === undefined ? (
-          'nothing of it yet.'
+          'No data yet.'
         ) : (
           <>
-            what the service answered at <TimeWords of={times.moment(asOf)} />.
+            The page shows data from <TimeWords of={times.moment(asOf)} />.
           </>
         )}
       </span>
@@ -133,11 +133,13 @@ const Alert = ({ of: notification }: { readonly of: Notification }) => {
         <span>
           <HasIt by={by} />{' '}
           <span class="note">{notification.acknowledged_at && ago(notification.acknowledged_at)}</span>
-          {notification.worsened_since_acknowledged === true ? <b class="bad">, and it became worse since</b> : null}
+          {notification.worsened_since_acknowledged === true ? (
+            <b class="bad">, and it has become worse since</b>
+          ) : null}
         </span>
       )}
       <IHaveIt id={id} />
-      {trouble?.id === id ? <p class="trouble">That was not done. {troubleText(trouble.trouble)}</p> : null}
+      {trouble?.id === id ? <p class="trouble">The action failed. {troubleText(trouble.trouble)}</p> : null}
     </li>
   );
 };
@@ -150,7 +152,7 @@ export const HasIt = ({ by }: { readonly by: string }) => (
 
 const NoCamera = ({ since }: { readonly since: string }) => (
   <p class="alert">
-    <Mark of={{ text: 'No camera sends', tone: 'bad' }} /> since <Time at={since} />{' '}
+    <Mark of={{ text: 'No camera has sent', tone: 'bad' }} /> since <Time at={since} />{' '}
     <span class="note">({agoText(useSeconds() - Date.parse(since))})</span>
   </p>
 );
@@ -184,7 +186,10 @@ const IHaveIt = ({ id }: { readonly id: string }) => {
       <dialog ref={dialog} aria-label="Who has it?">
         <form method="dialog" onSubmit={submit}>
           <h3>Who has it?</h3>
-          <p>Everybody sees the name. The alert is gray until its outcome becomes worse. Phoning continues.</p>
+          <p>
+            Every reader sees the name. The alert turns gray, and red again if its outcome becomes worse. Calls
+            continue.
+          </p>
           <div class="row">
             <label>
               Name{' '}

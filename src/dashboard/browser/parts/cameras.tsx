@@ -38,8 +38,8 @@ export const Cameras = () => {
         />
       </label>
       <p class="note">
-        Detections by category. Flagged, confirmed, missed: what the AI flagged in reviewed frames, what a reviewer
-        confirmed of it, and what only the reviewer saw.{' '}
+        Detections by category. Flagged, confirmed, missed: what the AI flagged in reviewed frames, which of these a
+        reviewer confirmed, and which the AI missed.{' '}
         {days.isExact
           ? null
           : `Cameras are counted by UTC day: this list covers the ${days.text.replace('UTC', 'whole UTC')}.`}

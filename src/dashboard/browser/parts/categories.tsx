@@ -53,9 +53,9 @@ export const Categories = () => {
         rowKey={(category) => category}
       />
       <p class="note">
-        Detections and annotations are marks: a frame may have several. “{MAP_NAMES.reviewed_counts_per_category}” are
-        the reviewed frames in which a reviewer marked the category. Missed: a reviewer marked it, and the AI did not.
-        {without.length === 0 ? null : ` Days without these figures: ${without.map(shortDay).join(', ')}.`}
+        A frame can have several detections and annotations. “{MAP_NAMES.reviewed_counts_per_category}” are the reviewed
+        frames in which a reviewer marked the category. Missed: a reviewer marked it, and the AI did not.
+        {without.length === 0 ? null : ` Days without accuracy figures: ${without.map(shortDay).join(', ')}.`}
       </p>
       {answer === undefined ? null : (
         <>
@@ -84,7 +84,7 @@ const ActiveIds = ({ of: { active_cameras: count, active_camera_ids: ids } }: { 
       }}
     >
       <summary>{count === 1 ? 'The active camera' : `The ${numbers.count(count)} active cameras`}</summary>
-      {wantsIds && ids === undefined ? <p class="note">Asking the service…</p> : null}
+      {wantsIds && ids === undefined ? <p class="note">Loading…</p> : null}
       <ul class="camera-ids">
         {(wantsIds ? (ids ?? []) : []).map((id) => (
           <li key={id}>

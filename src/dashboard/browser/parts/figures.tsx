@@ -63,8 +63,8 @@ const SilentTile = () => {
   const count = silence?.cameras.length;
   return (
     <Tile name="Silent now" fact="silent_cameras" of={count} isBad={note !== undefined || (count ?? 0) > 0}>
-      {note ?? `of the last ${KNOWN_DAYS} days, nothing for ${SILENT_MINUTES} min`}{' '}
-      {count === undefined || count === 0 ? null : <JumpLink to="silent">Which ones?</JumpLink>}
+      {note ?? `cameras of the last ${KNOWN_DAYS} days that sent nothing for ${SILENT_MINUTES} min`}{' '}
+      {count === undefined || count === 0 ? null : <JumpLink to="silent">Show them</JumpLink>}
     </Tile>
   );
 };
@@ -75,7 +75,7 @@ const CameraTile = ({ id }: { readonly id: string }) => {
   const note = useSilenceNote();
   const isKnown = state.parts.known?.answer?.cameras.some(({ camera_id: each }) => each === id) === true;
   const silent = silence?.cameras.find(({ camera_id: each }) => each === id);
-  const words = silence === undefined ? undefined : silent !== undefined ? 'Silent' : isKnown ? 'Sends' : 'Unknown';
+  const words = silence === undefined ? undefined : silent !== undefined ? 'Silent' : isKnown ? 'Sending' : 'Unknown';
   return (
     <Tile name="This camera now" fact="camera_now" of={words} isBad={note !== undefined || silent !== undefined}>
       {note}

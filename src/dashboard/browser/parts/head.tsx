@@ -14,7 +14,7 @@ export const Head = () => {
           {sound.isOn ? 'Sound on · turn off' : 'Sound off · turn on'}
         </button>
         {sound.isOn && !sound.isReady ? (
-          <span class="trouble">The browser lets it sound after a click on this page.</span>
+          <span class="trouble">Click on the page: until then, the browser blocks the sound.</span>
         ) : null}
         {state.keyHeld ? (
           <button type="button" class="button" onClick={actions.forgetKey}>
@@ -64,7 +64,7 @@ export const SoundQuestion = () => {
   const { actions } = useShown();
   return (
     <section class="banner" aria-label="Sound">
-      <p>Shall this page sound when an alert comes, also from another tab?</p>
+      <p>Play a sound when an alert arrives, even if you are in another tab?</p>
       <div class="row">
         <button type="button" class="button primary" onClick={() => actions.switchSound(true)}>
           Turn the sound on

@@ -28,7 +28,7 @@ export const KeyForm = ({ refused, hasShown }: { readonly refused: boolean; read
     <section class="card key" aria-labelledby="key-title">
       <h2 id="key-title">{hasShown ? 'The service no longer accepts the key' : 'This service asks for a key'}</h2>
       <p>
-        The operator of this service has it. In Azure: Function App, Functions, App keys, Host keys; or{' '}
+        Ask the operator of this service for the key. In Azure: Function App, Functions, App keys, Host keys; or{' '}
         <code>az functionapp keys list</code>.
       </p>
       <form onSubmit={submit}>

@@ -23,7 +23,7 @@ export const Notifications = () => {
   return (
     <Card id="notifications" title="Recent notifications" note={note} busy={busy}>
       {isPhoneOff(parts.notifications?.trouble) ? <p class="note">This service does not phone (PHONE=off).</p> : null}
-      {answer === undefined || shown.length > 0 ? null : <p class="empty">Nobody has been phoned yet.</p>}
+      {answer === undefined || shown.length > 0 ? null : <p class="empty">No person has been called yet.</p>}
       <ul class="notifications">
         {shown.map((each) => (
           <Item key={each.notification_id} of={each} />
@@ -106,12 +106,12 @@ const StopButton = ({ id, onStopped }: { readonly id: string; readonly onStopped
         Stop…
       </button>
       <p class="trouble" role="alert">
-        {trouble === undefined ? null : `It was not stopped. ${troubleText(trouble)}`}
+        {trouble === undefined ? null : `The action failed. ${troubleText(trouble)}`}
       </p>
       <dialog ref={dialog} aria-labelledby="stop-title">
         <h3 id="stop-title">Stop this notification?</h3>
         <p>
-          Nobody else is phoned, and phones that ring fall silent. A person who is listening hears the message to its
+          The service calls no more people and cancels ringing calls. A person who is listening hears the message to its
           end.
         </p>
         {state.keyHeld ? null : (

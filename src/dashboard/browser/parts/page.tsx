@@ -76,9 +76,9 @@ const Foot = ({ view, times, now, status, clock: { offset } }: Shown) => (
     <span class="paper">As of {times.moment(status.asOf ?? now).text}. </span>
     {times.readerZone === 'UTC'
       ? 'Times are UTC.'
-      : `Times are ${times.isUtc ? 'UTC' : `${times.readerZone} (${zoneOf(view.span, now, times)})`}; the other clock is in their titles. Days of cameras, and steps of a day, are UTC days.`}
+      : `Times are ${times.isUtc ? 'UTC' : `${times.readerZone} (${zoneOf(view.span, now, times)})`}; point at a time to see the other zone. The camera list and daily steps use UTC days.`}
     {Math.abs(offset) < WRONG_CLOCK
       ? null
-      : ` The clock of this computer is ${Math.round(Math.abs(offset) / 60_000)} min ${offset < 0 ? 'fast' : 'slow'}: the page goes by the service’s.`}
+      : ` The clock of this computer is ${Math.round(Math.abs(offset) / 60_000)} min ${offset < 0 ? 'fast' : 'slow'}: the page uses the clock of the service.`}
   </footer>
 );

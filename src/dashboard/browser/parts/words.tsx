@@ -12,7 +12,7 @@ export const TimeWords = ({ of: { text, other }, at }: { readonly of: TimeText; 
   </time>
 );
 
-/** A time of an answer: whole, without its year, or without its day. */
+/** A time from an answer, formatted in full, without the year, or without the date. */
 export const Time = ({ at, as = 'moment' }: { readonly at: string; readonly as?: 'time' | 'moment' | 'clock' }) => {
   const { times } = useShown();
   return <TimeWords of={as === 'time' ? times.time(at) : times[as](Date.parse(at))} at={at} />;
@@ -47,11 +47,7 @@ export const Swatch = ({ palette, of }: { readonly palette: Palette; readonly of
 
 /** That a part is not current, or waits for its first answer. */
 export const PartNote = ({ note, busy = false }: { readonly note: string | undefined; readonly busy?: boolean }) =>
-  note !== undefined ? (
-    <span class="part-note">{note}</span>
-  ) : busy ? (
-    <span class="note">Asking the service…</span>
-  ) : null;
+  note !== undefined ? <span class="part-note">{note}</span> : busy ? <span class="note">Loading…</span> : null;
 
 interface CardProps {
   readonly id: string;
