@@ -98,10 +98,10 @@ const stored = (write: StoringWrite): WholeRow => ({
 });
 
 it.each([
-  ['as many frames as its seconds take', 560, 1, true],
-  ['frames with all their categories, as many as its seconds take', 18, 64, true],
-  ['more frames than its seconds take', 2_000, 1, false],
-  ['more frames with all their categories than its seconds take', 210, 64, false],
+  ['as many frames as its seconds take', 588, 1, true],
+  ['frames with all their categories, as many as its seconds take', 19, 64, true],
+  ['more frames than its seconds take', 589, 1, false],
+  ['more frames with all their categories than its seconds take', 20, 64, false],
 ])(
   'a row of a minute stays inside the limits of Table Storage with %s',
   (_frames, framesASecond, categories, stays) => {

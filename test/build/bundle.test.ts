@@ -61,9 +61,12 @@ const RELEASE_ROUTES = [
 ];
 
 describe('the release bundle', () => {
-  it('registers every function with its route, methods and level, answers HTTP by the return value, and has a timer and an end', () => {
+  it('registers every function with its route, methods and level, answers HTTP by the return value, and has its timers and an end', () => {
     expect(routes('release')).toEqual(RELEASE_ROUTES);
-    const { functions, hooks } = loadBundle('release');
+    const { functions, hooks } = loadBundle('release', {
+      EVENT_RETENTION_DAYS: '30',
+      BACKUP_CONTAINER_URL: 'https://account.blob.core.windows.net/backup',
+    });
     const triggers = functions.flatMap(({ name, bindings }) =>
       Object.values(bindings).map(({ type, schedule }) => ({ name, type, schedule, answer: bindings['$return'] })),
     );
@@ -72,6 +75,9 @@ describe('the release bundle', () => {
     }
     expect(triggers.filter(({ type }) => type === 'timerTrigger')).toMatchObject([
       { name: 'Sweep', schedule: '*/30 * * * * *' },
+      // Every six hours, and hourly.
+      { name: 'BackUpDays', schedule: '0 40 */6 * * *' },
+      { name: 'CloseDays', schedule: '0 20 * * * *' },
     ]);
     // Requests under way are finished before the process ends.
     expect(hooks).toContain('appTerminate');

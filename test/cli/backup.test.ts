@@ -75,6 +75,14 @@ describe('the backup of days', () => {
     expect(await backUp()).toBe(1);
   });
 
+  it('begins when the day ended two days ago', async () => {
+    const { backUp } = await stage('young');
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.parse('2020-03-17') - 1);
+    expect(await backUp()).toBe(0);
+    clock.mockReturnValue(Date.parse('2020-03-17'));
+    expect(await backUp()).toBe(2);
+  });
+
   it('with fewer events than the backup before is kept beside it and logged, until the day has all its events again', async () => {
     const { backUp, linesIn, logged, container } = await stage('fewer');
     await backUp();

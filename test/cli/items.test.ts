@@ -64,4 +64,14 @@ describe('the items of a file', () => {
     const [, latin] = await split(Buffer.from('{}\n{"a":"é"}', 'latin1'));
     expect(latin?.fault).toBe('is not valid UTF-8');
   });
+
+  it('over many lines are refused beyond 256 MiB', async () => {
+    const line = Buffer.from(`${'x'.repeat(1_048_575)}\n`);
+    let lines = 0;
+    const endless = async function* (): AsyncGenerator<Buffer> {
+      for (; ; lines += 1) yield line;
+    };
+    await expect(Array.fromAsync(itemsIn('events', endless()))).rejects.toThrow('256 MiB');
+    expect(lines).toBe(256);
+  });
 });

@@ -45,6 +45,7 @@ const send = async (
   onTestFinished(() => void vi.useRealTimers());
   const begun = Date.now();
   const notes: string[] = [];
+  const labels: (string | undefined)[] = [];
   const sent = nothingSent();
   const error = await sendAll([await fileSource(file)], sent, {
     batch,
@@ -55,7 +56,7 @@ const send = async (
     giveUpAfterMs: 600_000,
     stop: stop.signal,
     note: (text) => void notes.push(text),
-    onAnswered: () => undefined,
+    onAnswered: ({ label }) => void labels.push(label),
     onCompared: () => undefined,
   }).then(
     () => undefined,
@@ -64,7 +65,7 @@ const send = async (
       return thrown;
     },
   );
-  return { counts: sent.counts, from: sent.position, error, notes, took: Date.now() - begun };
+  return { counts: sent.counts, from: sent.position, labels, error, notes, took: Date.now() - begun };
 };
 
 describe('sending a file', () => {
@@ -127,10 +128,14 @@ const answering =
     isFor(number) ? answer : 'record';
 
 describe('a service in trouble', () => {
-  it.each([
+  it.each<[Answer, RegExp, number, number]>([
     [retryAfter('60'), /^Waiting 60 s: the service answers 503 \(Not now\.\)\. Gives up in 600 s\.$/, 60_000, 90_000],
-    [{ status: 429 }, /^Waiting 0\.5 s: the service answers 429/, 500, 1_000],
-    [{ status: 408 }, /^Waiting 0\.5 s: the service answers 408/, 500, 1_000],
+    ...[408, 425, 429, 500, 502, 504].map((status): [Answer, RegExp, number, number] => [
+      { status },
+      new RegExp(`^Waiting 0\\.5 s: the service answers ${status}`),
+      500,
+      1_000,
+    ]),
   ])('that answers %o gets every event after a wait', async (answer, said, least, most) => {
     const service = await ScriptedService.start(answering(answer, (number) => number === 1));
     const { notes, took } = await send(await fileOf(60), service);
@@ -183,8 +188,10 @@ describe('a command that is stopped', () => {
   it('names the lowest item without an answer; from there it sends the rest, and appends refused events', async () => {
     const service = await ScriptedService.start(answering({ status: 401 }, (number) => number > 2));
     const file = await fileOf(30, { 5: '{"wrong":1}', 25: '{"wrong":2}' });
-    const { error, from } = await send(file, service);
+    const { error, from, labels } = await send(file, service);
     expect([error?.exitCode, from]).toEqual([3, `${file}:21`]);
+    // The lines of progress: after a kill there is nothing else.
+    expect(labels).toEqual([`${file}:11`, `${file}:21`]);
     service.script = () => 'record';
     const resumed = await send(file, service, { from });
     expect(resumed).toMatchObject({

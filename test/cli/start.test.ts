@@ -134,9 +134,12 @@ describe.concurrent('npm start', () => {
 
   it('has all that the demo shows: a day that the endpoints confirm, and calls; it names the part that ended', async (test) => {
     const printed: string[] = [];
-    const run = await startRun({}, { CALL_ATTEMPTS: '1' }, (line) => printed.push(line));
+    const settings = join(ownDirectory(test), 'own.json');
+    // In a file it is for func start.
+    await writeFile(settings, '{ "Values": { "PHONE": "off" } }');
+    const run = await startRun({ settings }, { CALL_ATTEMPTS: '1' }, (line) => printed.push(line));
     test.onTestFinished(() => run.stop());
-    expect(run.settings).toMatchObject({ CALLS_AT_ONCE: '2' });
+    expect(run.settings).toMatchObject({ CALLS_AT_ONCE: '2', CALL_RETRY_SECONDS: '5' });
 
     // No setting verifies callbacks: every caller may post them, and one warning says so.
     const warnings = () => printed.filter((line) => line.includes('callbacks are not verified'));

@@ -23,13 +23,17 @@ const loadedSchema = z.object({
 /**
  * Loads one of this run's bundles in its own process: what it registers, and its description of the API.
  *
+ * @param settings in addition to those of every test
  * @throws {Error} where it does not load, or keeps its process alive by loading
  */
-export const loadBundle = (bundle: 'debug' | 'release'): z.infer<typeof loadedSchema> =>
+export const loadBundle = (
+  bundle: 'debug' | 'release',
+  settings: Readonly<Record<string, string>> = {},
+): z.infer<typeof loadedSchema> =>
   loadedSchema.parse(
     JSON.parse(
       execFileSync(process.execPath, [LOAD_BUNDLE, inject('bundles')[bundle]], {
-        env: { ...testEnvironment() },
+        env: { ...testEnvironment(settings) },
         encoding: 'utf8',
         timeout: 120_000,
       }),

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { rewriteDay, type RewriteOptions } from '../../../src/analytics/audit/rewrite.ts';
@@ -134,6 +134,17 @@ it('an event row of a later format stops an audit, and a rewrite', async () => {
   await change(table, EVENT, { format: FORMAT + 1 });
   await expect(audit(table)).rejects.toThrow(LaterFormat);
   await expect(rewrite(table, { withoutUnreadable: true })).rejects.toThrow(LaterFormat);
+});
+
+it('a rewrite needs a clock that is at most five minutes off', async () => {
+  const table = await recorded();
+  const clock = vi.spyOn(table, 'now');
+  for (const offMs of [-301_000, 301_000]) {
+    clock.mockReturnValue(Date.now() + offMs);
+    await expect(rewrite(table)).rejects.toThrow('more than five minutes off');
+  }
+  clock.mockReturnValue(Date.now() + 299_000);
+  await rewrite(table);
 });
 
 it('an event row that cannot be decoded is named, stops a rewrite with its key, or is left out and kept', async () => {
