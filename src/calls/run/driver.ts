@@ -62,8 +62,6 @@ export class Driver {
       log.warn('keys not heard', { call_id: callId, ...resultFields(event.result) });
       return true;
     }
-    // Recalled first: a commit that fails forgets it.
-    const known = attempt && this.#context.store.recall(attempt.notificationId);
     try {
       if (attempt !== undefined && (await this.#takePatiently(event, attempt, log))) return true;
       logEvent(event, true, { alert_type: alertType.name }, log);
@@ -76,7 +74,7 @@ export class Driver {
           'call records unreachable',
           error instanceof StorageTrouble ? { ...fields, kind: error.reason } : fields,
         );
-        await this.#withoutRow(event, known, alertType, log);
+        await this.#withoutRow(event, attempt && this.#context.store.lastKnown(attempt.notificationId), alertType, log);
       } else log.error('unexpected error', fields);
       return false;
     }
@@ -111,7 +109,7 @@ export class Driver {
   async messageOf(attempt: AttemptRef | undefined, alertType: AlertType): Promise<CallMessage> {
     const { store } = this.#context;
     try {
-      const known = attempt && (store.recall(attempt.notificationId) ?? (await store.load(attempt.notificationId)));
+      const known = attempt && (store.lastKnown(attempt.notificationId) ?? (await store.load(attempt.notificationId)));
       return this.#messageOf(known, alertType);
     } catch (error) {
       if (error instanceof StorageTrouble || isUnreadable(error)) return this.#messageOf(undefined, alertType);

@@ -136,6 +136,19 @@ describe('while storage is away', () => {
   });
 
   scene(
+    'every callee hears the place, not only the one whose answer is the first that cannot be stored',
+    { ...ROOM, ...SOON },
+    async (world) => {
+      fire(world, people(5), { details: 'Antelope Ridge' });
+      await until(world, () => openCalls(world).length === 5);
+      await world.pass(1_000);
+      world.conditions.stopTable(60_000);
+      await world.pass(20_000);
+      for (const { speeches } of world.network.calls) expect(speeches[0]?.text).toContain('Antelope Ridge');
+    },
+  );
+
+  scene(
     'a call is spoken to once in a process, and hung up at the end of its message',
     { ...SOON, eventRepeat: 1 },
     async (world) => {
