@@ -4,7 +4,7 @@ import { sleepBy } from '../model/clock.ts';
 import { type AttemptRef, type CallId, MESSAGE, type NotificationId, type SpeechNumber } from '../model/ids.ts';
 import type { CallEvent, CallMessage } from '../model/phone-line.ts';
 import { isMaskedNumber, type PhoneNumber } from '../model/phone-number.ts';
-import { callMessage, KEYS_AFTER_MS, spokenMessage, spokenText } from '../rules/message.ts';
+import { callMessage, KEYS_AFTER_MS, type MessageTerms, spokenMessage, spokenText } from '../rules/message.ts';
 import {
   attemptFields,
   errorKind,
@@ -102,7 +102,9 @@ export class Driver {
   }
 
   async #withoutRow(event: CallEvent, known: NotificationCase | undefined, alertType: AlertType, log: Log) {
-    await this.#handleRowless(event, spokenMessage(this.#messageOf(known, alertType)), alertType, log);
+    // Nothing listens for keys in such a call: the message does not ask for them.
+    const message = this.#messageOf(known, alertType, { ...known?.notification, confirm: false });
+    await this.#handleRowless(event, spokenMessage(message), alertType, log);
   }
 
   /** The message of an attempt, or of the alert type if its notification does not exist or cannot be read. */
@@ -117,12 +119,12 @@ export class Driver {
     }
   }
 
-  #messageOf(known: NotificationCase | undefined, alertType: AlertType): CallMessage {
-    return callMessage(
-      this.#context.policy.serviceName,
-      known === undefined ? alertType : typeOf(known),
-      known?.notification,
-    );
+  #messageOf(
+    known: NotificationCase | undefined,
+    alertType: AlertType,
+    terms: MessageTerms | undefined = known?.notification,
+  ): CallMessage {
+    return callMessage(this.#context.policy.serviceName, known === undefined ? alertType : typeOf(known), terms);
   }
 
   async stop(id: NotificationId, log: Log): Promise<NotificationCase | undefined> {
