@@ -107,14 +107,18 @@ export class Driver {
     await this.#handleRowless(event, spokenMessage(message), alertType, log);
   }
 
-  /** The message of an attempt, or of the alert type if its notification does not exist or cannot be read. */
+  /**
+   * The message of an attempt, or of the alert type if its notification does not exist or cannot be read. A line that asks for the message of
+   * an attempt has heard a key in its call, which must listen for the next key.
+   */
   async messageOf(attempt: AttemptRef | undefined, alertType: AlertType): Promise<CallMessage> {
     const { store } = this.#context;
+    const unknown = { confirm: attempt !== undefined };
     try {
       const known = attempt && (store.lastKnown(attempt.notificationId) ?? (await store.load(attempt.notificationId)));
-      return this.#messageOf(known, alertType);
+      return this.#messageOf(known, alertType, known?.notification ?? unknown);
     } catch (error) {
-      if (error instanceof StorageTrouble || isUnreadable(error)) return this.#messageOf(undefined, alertType);
+      if (error instanceof StorageTrouble || isUnreadable(error)) return this.#messageOf(undefined, alertType, unknown);
       throw error;
     }
   }
