@@ -155,6 +155,22 @@ describe('while storage is away', () => {
   });
 
   scene(
+    'every callee hears the place, and nobody is asked for a key that nothing listens for',
+    { ...ROOM, ...SOON },
+    async (world) => {
+      fire(world, people(5), { details: 'Antelope Ridge', confirm: true });
+      await until(world, () => openCalls(world).length === 5);
+      await world.pass(1_000);
+      world.conditions.stopTable(60_000);
+      await world.pass(20_000);
+      for (const { speeches, listening } of world.network.calls) {
+        expect(speeches[0]?.text).toMatch(/Antelope Ridge\. $/);
+        expect(listening).toBeUndefined();
+      }
+    },
+  );
+
+  scene(
     'a call is spoken to once in a process, and hung up at the end of its message',
     { ...SOON, eventRepeat: 1 },
     async (world) => {
