@@ -29,12 +29,28 @@ export const EMPTY_TALLY: Tally = { events: 0, reviewed: 0, annotated: 0, catego
 /** The counts of a category, in the order in which rows have them. */
 export const COUNTS = ['detections', 'reviewed', 'annotations', 'flagged', 'confirmed'] as const;
 
+/** By name: a loop over {@link COUNTS} is slower, and every event and every step of a series is added here. */
+const added = (own: CategoryTally, more: CategoryTally, sign: 1 | -1): CategoryTally => ({
+  detections: own.detections + sign * more.detections,
+  reviewed: own.reviewed + sign * more.reviewed,
+  annotations: own.annotations + sign * more.annotations,
+  flagged: own.flagged + sign * more.flagged,
+  confirmed: own.confirmed + sign * more.confirmed,
+});
+
 /** A sum that grows in place: of many tallies with many categories, {@link plus} would copy the sum each time. */
 export class GrowingTally implements Tally {
-  events = 0;
-  reviewed = 0;
-  annotated = 0;
-  readonly categories = new Map<string, Record<(typeof COUNTS)[number], number>>();
+  events: number;
+  reviewed: number;
+  annotated: number;
+  readonly categories: Map<string, CategoryTally>;
+
+  constructor({ events, reviewed, annotated, categories }: Tally = EMPTY_TALLY) {
+    this.events = events;
+    this.reviewed = reviewed;
+    this.annotated = annotated;
+    this.categories = new Map(categories);
+  }
 
   /** Adds a tally, or takes it away; its new categories come last. */
   add(tally: Tally, sign: 1 | -1 = 1): this {
@@ -42,19 +58,17 @@ export class GrowingTally implements Tally {
     this.reviewed += sign * tally.reviewed;
     this.annotated += sign * tally.annotated;
     for (const [category, more] of tally.categories) {
-      const own = this.categories.get(category) ?? { ...NO_COUNT };
-      this.categories.set(category, own);
-      for (const count of COUNTS) own[count] += sign * more[count];
+      this.categories.set(category, added(this.categories.get(category) ?? NO_COUNT, more, sign));
     }
     return this;
   }
 }
 
 /** The sum. Its categories are the categories of `left` in their order, then the new ones of `right`. */
-export const plus = (left: Tally, right: Tally): Tally => new GrowingTally().add(left).add(right);
+export const plus = (left: Tally, right: Tally): Tally => new GrowingTally(left).add(right);
 
 /** The difference `left - right`; counts may be negative. */
-export const minus = (left: Tally, right: Tally): Tally => new GrowingTally().add(left).add(right, -1);
+export const minus = (left: Tally, right: Tally): Tally => new GrowingTally(left).add(right, -1);
 
 export const sumOf = (tallies: Iterable<Tally>): Tally => {
   const sum = new GrowingTally();

@@ -3,7 +3,7 @@ import { contributionOf } from '../model/camera-event.ts';
 import { hourOfMinute, microsecondOfMinute } from '../model/day.ts';
 import { instantFrom, sortableInstant } from '../model/instant.ts';
 import type { DayPiece, PartialMinute } from '../model/period.ts';
-import { EMPTY_TALLY, plus, sumOf, type Tally } from '../model/tally.ts';
+import { GrowingTally, sumOf, type Tally } from '../model/tally.ts';
 import { indexesIn, unionOf } from '../rows/bitset.ts';
 import { type Bucket, bucketProperties, bucketsFrom } from '../rows/buckets.ts';
 import { cameraProperties, cameraRowFrom, minutesOf } from '../rows/camera-row.ts';
@@ -37,7 +37,7 @@ export class ActivitySum {
   readonly #partition: string;
   readonly #stripes: ReadonlyMap<number, StripeSum>;
   /** The sum by name. */
-  #named: Tally = EMPTY_TALLY;
+  readonly #named = new GrowingTally();
   readonly #cameras = new Set<string>();
 
   constructor(partition: string, stripes: readonly StripeReading[]) {
@@ -51,27 +51,24 @@ export class ActivitySum {
     );
   }
 
-  /** Adds a bucket of the row with a key; undefined: nothing happened in it. */
-  addBucket(stripe: number, key: string, bucket: Bucket | undefined): void {
-    const own = bucket && this.#add(stripe, key, bucket.tally);
-    if (own !== undefined) own.active = unionOf(own.active, bucket?.active ?? own.active);
-  }
-
-  /** Adds a sample of the row with a key. */
-  addSample(stripe: number, key: string, { tally, cameraIndex }: StoredSample): void {
-    this.#add(stripe, key, tally)?.cameras.add(cameraIndex);
-  }
-
-  #add(stripe: number, key: string, tally: Uint8Array): StripeSum | undefined {
+  /** Adds a bucket; undefined: nothing happened in it. @throws {DecodeError} */
+  addBucket(stripe: number, bucket: Bucket | undefined): void {
     const own = this.#stripes.get(stripe);
-    const row = { partitionKey: this.#partition, rowKey: inStripe(key, stripe) };
-    decodingRow(row, () => own?.tally.add(new ByteReader(tally)));
-    return own;
+    if (own === undefined || bucket === undefined) return;
+    own.tally.add(new ByteReader(bucket.tally));
+    own.active = unionOf(own.active, bucket.active);
+  }
+
+  /** @throws {DecodeError} */
+  addSample(stripe: number, { tally, cameraIndex }: StoredSample): void {
+    const own = this.#stripes.get(stripe);
+    own?.tally.add(new ByteReader(tally));
+    own?.cameras.add(cameraIndex);
   }
 
   /** Adds a tally, and the cameras that sent its events. */
   addTally(tally: Tally, cameras: Iterable<string>): void {
-    this.#named = plus(this.#named, tally);
+    this.#named.add(tally);
     for (const cameraId of cameras) this.#cameras.add(cameraId);
   }
 
@@ -125,18 +122,22 @@ export const readPieces = async (
   const sampled = samplesRequests(pieces.flatMap(({ partialMinutes }) => partialMinutes));
   const stripes = await readShard(source, [...requests, ...sampled], { tally: true, cameras: true, hours });
   const decoded = stripes.map(({ stripe, day, rows }) => {
-    const ofHours = requests.map(({ key }) => [key, rows.get(key)] as const);
-    return { stripe, day, hours: new Map(ofHours.map(([key, row]) => [key, row && bucketsFrom(row)])) };
+    const row = { partitionKey: source.partition, rowKey: inStripe(DAY_KEY, stripe) };
+    const ofHours = Array.from(minutesByHour.keys(), (hour) => [hour, rows.get(hourKey(hour))] as const);
+    const minutesIn = ofHours.flatMap(([hour, stored]) =>
+      stored === undefined ? [] : [[hour, { row: stored, buckets: bucketsFrom(stored) }] as const],
+    );
+    return { stripe, day, row, minutesIn: new Map(minutesIn) };
   });
   return Promise.all(
     pieces.map(async (piece) => {
       const sum = new ActivitySum(source.partition, stripes);
-      for (const { stripe, day, hours: minutesIn } of decoded) {
+      for (const { stripe, day, row, minutesIn } of decoded) {
         if (piece.whole) sum.addTally(day.tally, day.cameras.ids);
-        for (const hour of piece.hours) sum.addBucket(stripe, DAY_KEY, day.hours.get(hour));
+        for (const hour of piece.hours) decodingRow(row, () => sum.addBucket(stripe, day.hours.get(hour)));
         for (const minute of piece.minutes) {
-          const key = hourKey(hourOfMinute(minute));
-          sum.addBucket(stripe, key, minutesIn.get(key)?.get(minute % 60));
+          const own = minutesIn.get(hourOfMinute(minute));
+          if (own !== undefined) decodingRow(own.row, () => sum.addBucket(stripe, own.buckets.get(minute % 60)));
         }
       }
       await Promise.all(piece.partialMinutes.map(async (partial) => addSamples(sum, source, stripes, partial)));
@@ -213,14 +214,16 @@ const addSamples = async (
     samplesRequests([partial]).flatMap(({ key }) => {
       const stored = rows.get(key);
       const only = cameraId === undefined ? undefined : (day.cameras.indexes.get(cameraId) ?? -1);
-      return stored === undefined ? [] : [{ stripe, key, stored, row: minuteRowFrom(stored), only }];
+      return stored === undefined ? [] : [{ stripe, stored, row: minuteRowFrom(stored), only }];
     }),
   );
   const overflowed = new Set(minuteRows.flatMap(({ row }) => overflowedSecondsOf(row)));
-  for (const { stripe, key, stored, row, only } of minuteRows) {
-    for (const sample of decodingRow(stored, () => samplesOf(row, ...microsecondsOf(partial), overflowed))) {
-      if (only === undefined || sample.cameraIndex === only) sum.addSample(stripe, key, sample);
-    }
+  for (const { stripe, stored, row, only } of minuteRows) {
+    decodingRow(stored, () => {
+      for (const sample of samplesOf(row, ...microsecondsOf(partial), overflowed)) {
+        if (only === undefined || sample.cameraIndex === only) sum.addSample(stripe, sample);
+      }
+    });
   }
   if (overflowed.size === 0) return;
   for (const { cameraId: id, tally } of await readEvents(source, partial, overflowed, cameraId)) {

@@ -100,10 +100,10 @@ const COUNTS_OF = { day: COUNTS, hour: COUNTS.slice(0, 3) } as const;
 export const tallyProperties = (name: string, tally: Tally, kind: 'day' | 'hour'): Record<string, string> => {
   const { events, reviewed, annotated } = tally;
   // By hand: every commit writes some of these, and names of categories need no escape.
-  const categories = Array.from(
-    tally.categories,
-    ([category, own]) => `"${category}":[${COUNTS_OF[kind].map((count) => own[count]).join(',')}]`,
-  );
+  const categories = Array.from(tally.categories, ([category, own]) => {
+    const ofDay = kind === 'day' ? `,${own.flagged},${own.confirmed}` : '';
+    return `"${category}":[${own.detections},${own.reviewed},${own.annotations}${ofDay}]`;
+  });
   const properties: Record<string, string> = {};
   for (let first = 0; first === 0 || first < categories.length; first += CATEGORIES_A_PROPERTY) {
     const head = first === 0 ? `"events":${events},"reviewed":${reviewed},"annotated":${annotated},` : '';

@@ -5,7 +5,7 @@ import { categoriesOf, contributionOf, type Facets } from '../../../src/analytic
 import { CATEGORY_FORM, idProblem, MAX_ID_LENGTH } from '../../../src/analytics/model/identifier.ts';
 import { applyFacets } from '../../../src/analytics/model/newest-wins.ts';
 import { MAX_SHARDS, shardOf } from '../../../src/analytics/model/shard.ts';
-import { NO_COUNT } from '../../../src/analytics/model/tally.ts';
+import { minus, NO_COUNT, plus } from '../../../src/analytics/model/tally.ts';
 import { all, frame, START, toEventMessage } from '../counting.ts';
 import type { PlainMessage } from '../oracle.ts';
 
@@ -57,6 +57,24 @@ it.each<[CameraOrder, string]>([
     const ids = busiest(cameras, order, limit).map(({ cameraId }) => cameraId);
     expect(ids).toEqual(expected.split(' ').slice(0, limit));
   }
+});
+
+const tally = (...names: readonly string[]) => ({
+  events: 1,
+  reviewed: 0,
+  annotated: 0,
+  categories: new Map(names.map((name) => [name, { ...NO_COUNT, detections: 2 }])),
+});
+
+it('a sum or a difference keeps the counts that do not change, and changes neither of the two tallies', () => {
+  const [left, right] = [tally('fire', 'smoke'), tally('smoke', 'structure')];
+  const [sum, difference] = [plus(left, right), minus(left, right)];
+  expect([...sum.categories.keys()]).toEqual(['fire', 'smoke', 'structure']);
+  expect(Array.from(sum.categories.values(), ({ detections }) => detections)).toEqual([2, 4, 2]);
+  expect(Array.from(difference.categories.values(), ({ detections }) => detections)).toEqual([2, 0, -2]);
+  // Each commit adds to tallies of up to 750 categories: copies of all of them would take four times as long.
+  for (const { categories } of [sum, difference]) expect(categories.get('fire')).toBe(left.categories.get('fire'));
+  expect([left, right]).toEqual([tally('fire', 'smoke'), tally('smoke', 'structure')]);
 });
 
 it('the shard of a camera never changes, because stored rows are found by it; each shard has about as many cameras', () => {
