@@ -33,7 +33,8 @@ export const watchForStop = (): StopRequest => {
 
   const started = launchers();
   setInterval(() => {
-    if (launchers() !== started) asked.resolve('asked');
+    // Twice, because `ps` may fail once.
+    if (launchers() !== started && launchers() !== started) asked.resolve('asked');
   }, PARENT_CHECK_MILLISECONDS).unref();
   return { asked: asked.promise, insisted: insisted.promise };
 };
