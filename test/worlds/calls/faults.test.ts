@@ -49,6 +49,15 @@ scene(
   },
 );
 
+scene('a forbidden call request uses an attempt, and an operator is told', {}, async (world) => {
+  const result = { failure: 'forbidden', reason: 'forbidden' } as const;
+  vi.spyOn(UnreliableLine.prototype, 'call').mockRejectedValueOnce(new PhoneLineError(result));
+  const sent = fire(world);
+  await world.pass(200_000);
+  expect(await outcomes(world, sent)).toEqual([['unknown', 'heard']]);
+  expect(logged(world, 'call forbidden')).toMatchObject([{ level: 'error' }]);
+});
+
 describe('an instance dies of any of its requests', () => {
   it.each<[what: string, callees: NonNullable<Scene['callees']>, confirm: boolean, expected: string[]]>([
     ['two people, one of them busy at first', { 1: ['busy', 'listens'] }, false, ['heard', 'heard']],
