@@ -28,7 +28,7 @@ import {
   until,
   wholeSpeeches,
 } from './scene.ts';
-import { someNumber } from './senders.ts';
+import { idOf, someNumber } from './senders.ts';
 import { UnreliableLine } from './unreliable-line.ts';
 
 // After any failure: no recipient is forgotten, no callee who heard is called again, and no line stays open and silent.
@@ -235,6 +235,17 @@ describe('nothing depends on one timer', () => {
       expect(world.rows.filter(isLeftLive)).toEqual([]);
     },
   );
+});
+
+scene('a process that has just started finds the notification of a key, and calls nobody', SOON, async (world) => {
+  const sent = fire(world);
+  await world.pass(200_000);
+  world.instances.end();
+  world.instances.start(1);
+  const again = world.senders.send(sent.request, sent.key);
+  await world.pass(5_000);
+  expect(again.answers).toMatchObject([{ kind: 'sent', id: idOf(sent), calls: [{ status: 'placed' }] }]);
+  expect(world.dialled).toHaveLength(1);
 });
 
 for (const [event, properties] of [
