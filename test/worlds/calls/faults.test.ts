@@ -28,7 +28,7 @@ import {
   until,
   wholeSpeeches,
 } from './scene.ts';
-import { someNumber } from './senders.ts';
+import { idOf, someNumber } from './senders.ts';
 import { UnreliableLine } from './unreliable-line.ts';
 
 // After any failure: no recipient is forgotten, no callee who heard is called again, and no line stays open and silent.
@@ -48,6 +48,15 @@ scene(
       expect(logged(world, event).map(({ level }) => level)).toEqual(Array(3).fill('error'));
   },
 );
+
+scene('a forbidden call request uses an attempt, and an operator is told', {}, async (world) => {
+  const result = { failure: 'forbidden', reason: 'forbidden' } as const;
+  vi.spyOn(UnreliableLine.prototype, 'call').mockRejectedValueOnce(new PhoneLineError(result));
+  const sent = fire(world);
+  await world.pass(200_000);
+  expect(await outcomes(world, sent)).toEqual([['unknown', 'heard']]);
+  expect(logged(world, 'call forbidden')).toMatchObject([{ level: 'error' }]);
+});
 
 describe('an instance dies of any of its requests', () => {
   it.each<[what: string, callees: NonNullable<Scene['callees']>, confirm: boolean, expected: string[]]>([
@@ -242,6 +251,17 @@ describe('nothing depends on one timer', () => {
       expect(world.rows.filter(isLeftLive)).toEqual([]);
     },
   );
+});
+
+scene('a process that has just started finds the notification of a key, and calls nobody', SOON, async (world) => {
+  const sent = fire(world);
+  await world.pass(200_000);
+  world.instances.end();
+  world.instances.start(1);
+  const again = world.senders.send(sent.request, sent.key);
+  await world.pass(5_000);
+  expect(again.answers).toMatchObject([{ kind: 'sent', id: idOf(sent), calls: [{ status: 'placed' }] }]);
+  expect(world.dialled).toHaveLength(1);
 });
 
 for (const [event, properties] of [

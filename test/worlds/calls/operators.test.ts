@@ -179,7 +179,9 @@ scene(
     await world.pass(2_000);
     expect((await bodyOf(world, sent)).worsened_since_acknowledged).toBeUndefined();
     const told = world.published.filter(({ type }) => type === 'Notification.Acknowledged');
-    expect(told).toHaveLength(2 * world.mode.destinations.length);
+    expect(told.map(({ data }) => data['acknowledged_by'])).toEqual(
+      Array(2 * world.mode.destinations.length).fill('Ana'),
+    );
   },
 );
 
