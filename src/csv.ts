@@ -1,7 +1,7 @@
 /** A table as rows of cells, the heads first. */
 export type CsvRows = readonly (readonly (string | number)[])[];
 
-/** What a spreadsheet would take for a formula, and run: also after blanks, in full width, and where a line break starts a cell. */
+/** A text that a spreadsheet would run as a formula, even after blanks, in full width, or in a cell that starts with a line break. */
 const RUNS = /^\s*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/;
 
 const cell = (value: string | number): string => {

@@ -2,7 +2,7 @@ import type { InvocationContext } from '@azure/functions';
 
 /** The fields of a log line. Never a key, a body or a full phone number. */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>> & {
-  /** The line's own: a field of that name would hide it from every query and alert. */
+  /** Reserved: a field named `event` would overwrite the event name, which queries and alerts use. */
   readonly event?: never;
 };
 
@@ -15,12 +15,12 @@ export interface Log {
 
 const line = (event: string, fields: LogFields): string => JSON.stringify({ event, ...fields });
 
-/** The id of the trace that a request belongs to, in a `traceparent` of W3C Trace Context; undefined if it has none. */
+/** The id of the trace that a request belongs to, in a `traceparent` of W3C Trace Context; undefined without a trace. */
 const traceIdOf = (traceParent: string | undefined): string | undefined =>
   /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-/.exec(traceParent ?? '')?.[1];
 
 /**
- * The log of one invocation; each line carries its id, which the answer has as `X-Request-Id`, and that of the trace it belongs to.
+ * The log of one invocation; each line carries its id, which the answer has as `X-Request-Id`, and the id of its trace.
  *
  * @example invocationLog(context).info('events recorded', { recorded: 12 })
  *   // {"event":"events recorded","recorded":12,"invocation_id":"…"}

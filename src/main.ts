@@ -152,6 +152,6 @@ app.hook.appTerminate(async () => {
 });
 
 if (DEBUG) appLog.warn('debug build: test calls can be placed');
-if (settings.phone === undefined) appLog.info('phone is off', { lacks: settings.phoneLacks.join(', ') });
+if (settings.phone === undefined) appLog.info('phone is off', { missing_settings: settings.phoneLacks.join(', ') });
 // An alert asks for this line: after others of the same instance it means that the process had ended.
 appLog.info('app started', { version: VERSION, node: process.version });

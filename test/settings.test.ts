@@ -36,7 +36,7 @@ const TWILIO = {
 };
 const WITH_TWILIO = { ...BASE, ...TWILIO, CALLBACK_BASE_URL: URL };
 
-/** Settings that exclude another one. */
+/** Settings, each with the setting that it excludes. */
 const INSTEAD_OF: Readonly<Record<string, string>> = {
   TABLES_ENDPOINT: 'TABLES_CONNECTION_STRING',
   ACS_ENDPOINT: 'ACS_CONNECTION_STRING',

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Masks who gets the alerts in the log of the job. GitHub masks a secret as a whole, and what-if prints each address and number of it on its own.
 #
-# Environment: ALERT_EMAIL, ALERT_SMS, ALERT_VOICE, ALERT_WEBHOOK; several with commas between them, numbers as "1 2065550100".
+# Environment: ALERT_EMAIL, ALERT_SMS, ALERT_VOICE, ALERT_WEBHOOK; several separated by commas, numbers as "1 2065550100".
 set -euo pipefail
 
 tr ', ' '\n\n' <<< "${ALERT_EMAIL:-},${ALERT_SMS:-},${ALERT_VOICE:-},${ALERT_WEBHOOK:-}" | while read -r part; do

@@ -81,7 +81,7 @@ param callRingSeconds int = 60
 @description('Minutes from a request to its last attempt.')
 param notificationDeadlineMinutes int = 30
 
-@description('How numbers that may be called begin, with commas between them, such as +1206,+64. Until it is given, the app runs with its phone off.')
+@description('Comma-separated prefixes of the numbers that may be called, such as +1206,+64. Until it is given, the app runs with its phone off.')
 param phoneAllowedPrefixes string = ''
 
 @minValue(1)
@@ -106,27 +106,27 @@ param callRetentionDays int = 90
 @description('true: an Event Grid topic of its own, which the app tells what became of notifications.')
 param outcomeTopic string = 'false'
 
-@description('Addresses that get mail about alerts, with commas between them. Nobody at all: alerts are seen in the portal only.')
+@description('Comma-separated addresses that get mail about alerts. Nobody at all: alerts are seen in the portal only.')
 param alertEmail string = ''
 
-@description('Numbers that get a text message about alerts: country code, space, number, with commas between them.')
+@description('Comma-separated numbers that get a text message about alerts: country code, space, number.')
 param alertSms string = ''
 
 @description('Numbers that are called about alerts, likewise.')
 param alertVoice string = ''
 
 @secure()
-@description('Addresses that alerts are posted to, with commas between them.')
+@description('Comma-separated addresses that alerts are posted to.')
 param alertWebhook string = ''
 
 @description('Alert when no event was recorded for so long, ISO 8601, or never, for cameras that sleep.')
 @allowed(['never', 'PT15M', 'PT30M', 'PT1H', 'PT6H', 'P1D'])
 param alertWhenQuietFor string = 'PT30M'
 
-@description('Origins of browser dashboards, with commas between them, such as https://dash.example.org. Empty: none.')
+@description('Comma-separated origins of browser dashboards, such as https://dash.example.org. Empty: none.')
 param corsOrigins string = ''
 
-@description('Categories that are always present in the answers, with commas between them.')
+@description('Comma-separated categories that are always present in the answers.')
 param detectionCategories string = 'fire,smoke,structure'
 
 @minValue(1)

@@ -1,6 +1,6 @@
 /**
  * `npm run audit -- --date YYYY-MM-DD`: compares the answers of the service about a UTC day with its event rows. Reads only, except with
- * `--rewrite`, which counts the day anew. Exit code 0: every answer is right; 1: some differ; 2: the day could not be audited or rewritten.
+ * `--rewrite`, which recounts the day. Exit code 0: every answer is right; 1: some differ; 2: the day could not be audited or rewritten.
  */
 import { createInterface } from 'node:readline/promises';
 
@@ -50,7 +50,7 @@ const audit = async (options: AuditOptions): Promise<number> => {
   const isResharded = shards !== undefined && shards !== audited.row?.shards;
   if (!rewrite || (exitCodeOf(audited) === 0 && !isResharded)) return exitCodeOf(audited);
   const question =
-    'Rewrite the day? For some seconds its events get 503, and their senders repeat them. Answers stay available. (y/N) ';
+    'Rewrite the day? For some seconds the service answers 503 to its events; senders must retry. Answers stay available. (y/N) ';
   if (!yes && !(await agrees(question))) {
     console.log('Nothing was changed.');
     return exitCodeOf(audited);

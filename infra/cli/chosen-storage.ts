@@ -44,7 +44,7 @@ export const storageFrom = (
   const run =
     note === undefined
       ? `There is no local run on port ${port} (npm start). --port names another port.`
-      : `The local run on port ${port} uses a storage that its own environment names.`;
+      : `The local run on port ${port} uses the storage that its own environment variables name.`;
   throw new CommandError(
     `Set TABLES_CONNECTION_STRING or TABLES_ENDPOINT, in the environment or in a settings file.\n${run}`,
   );

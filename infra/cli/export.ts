@@ -44,7 +44,7 @@ const EXPORT = {
   --port N           the port of a local run, whose storage is read if no settings name a storage; 7071 by default
   --settings FILE    a settings file; local.settings.json by default, if it exists
 
-Reads only. Exit code 0: every event is in the file. 1: events could not be read, or a day is closed. 2: there is no file.`,
+Reads only. Exit code 0: every event is in the file. 1: events could not be read, or a day is closed. 2: no file was written.`,
   values,
 } as const;
 
@@ -65,7 +65,9 @@ const rowOf = async (table: Table, day: Day): Promise<StoredDay | undefined> => 
   const read = unlessDamaged(() => dayRowFrom(row));
   if (read === undefined) throw new CommandError(`The row of ${day} is damaged: run npm run audit.`);
   if (read.closes === undefined) return read;
-  throw new CommandError(`${day} is closed, or about to be: its event rows are deleted.`, { exitCode: 1 });
+  throw new CommandError(`${day} is closed or about to close: its event rows are being deleted. Use the backup.`, {
+    exitCode: 1,
+  });
 };
 
 /** The events of some days as lines, a page of rows at a time. Rows that it cannot read go into `told`. */
@@ -118,7 +120,7 @@ const exportDays = async ({ date, to = date, out, port, settings }: z.infer<type
   }
   console.error(`${grouped(exported.events)} events${file === '-' ? '' : ` in ${file}`}`);
   if (exported.unreadable.length === 0) return 0;
-  console.error(`These rows cannot be read, and are not in it:\n${exported.unreadable.join('\n')}`);
+  console.error(`These rows cannot be read and are not in the file:\n${exported.unreadable.join('\n')}`);
   return 1;
 };
 

@@ -41,7 +41,7 @@ const serve = async (options: FunctionsHostOptions): Promise<void> => {
     stopping ??= host.stop().then(
       () => process.exit(0),
       (error: unknown) => {
-        console.error('The app could not be stopped in good order:', error);
+        console.error('The app did not stop cleanly:', error);
         process.exit(1);
       },
     );

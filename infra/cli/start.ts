@@ -18,11 +18,11 @@ const START: Command<LocalRunOptions & { readonly json: boolean }> = {
     [--lines N] [--verify-callbacks] [--json]
   Runs the whole service on this machine. Ctrl-C stops everything.
   --port N            the port that serves the functions, 1 to 65535; 7071 by default
-  --data DIR          keeps the tables there between runs; in memory by default. It holds some 100,000 events: use a
+  --data DIR          keeps the tables in DIR between runs; default: in memory. Holds about 100,000 events: use a
                       storage account for a year of events (TABLES_CONNECTION_STRING)
   --settings FILE     a settings file; local.settings.json by default, if it exists
   --phone PROVIDER    the simulated telephone service: acs, the default, or twilio
-  --lines N           how many calls the simulated phone takes at a time, 1 to 9999; ${LINES} by default
+  --lines N           how many calls the simulated phone accepts at once, 1 to 9999; ${LINES} by default
   --verify-callbacks  accepts callbacks only with the simulator's token; otherwise every sender may post them
   --json              prints the log of the service as JSON, one object on each line`,
   values: z.object({
@@ -53,7 +53,7 @@ const start = async ({ json, ...options }: LocalRunOptions & { readonly json: bo
   console.log(announcement(run, options, process.uptime()));
 
   const reason = await Promise.race([stop.asked, run.partLost]);
-  console.log(reason === 'asked' ? 'Stopping …' : `${reason}. Stopping the rest …`);
+  console.log(reason === 'asked' ? 'Stopping …' : `${reason}. Stopping all other processes …`);
   await run.stop();
   console.log('Everything has stopped.');
   return reason === 'asked' ? 0 : 1;

@@ -55,7 +55,7 @@ export const daysMembers = {
   days: z.int().min(1).max(MAX_DAYS).describe('How many UTC days end with it.'),
 };
 
-/** How right the AI was about a category. */
+/** The accuracy of the AI for a category. */
 export const accuracyMembers = {
   flagged: count.describe('Reviewed events in which the AI flagged the category.'),
   confirmed: count.describe('Of those, the events with an annotation of the category.'),
@@ -113,7 +113,7 @@ export const answeredCounts = (tally: Tally, always: readonly string[]) => {
   };
 };
 
-/** How right the AI was, by category. */
+/** The accuracy of the AI, by category. */
 export const answeredAccuracy = (tally: Tally, always: readonly string[]) =>
   Array.from(
     withConfiguredCategories(tally, always).categories,

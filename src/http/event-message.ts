@@ -107,7 +107,7 @@ const countsOf = (value: Readonly<Record<string, number>>): Counts => {
   return entries.length === 0 ? NO_COUNTS : new Map(entries);
 };
 
-/** What one element of a request is: a message, or everything that is wrong with it and, if it can be told, which event it is about. */
+/** What one element of a request is: a message, or everything that is wrong with it and the event's ids, if they can be read. */
 export type ParsedEvent =
   | { readonly message: EventMessage; readonly about: About }
   | { readonly faults: readonly Fault[]; readonly about: About };

@@ -30,7 +30,10 @@ export const PROBLEM_TYPES = {
   not_json: { status: 400, title: 'The body is not valid JSON' },
   not_authorised: { status: 401, title: 'The token or signature is missing or invalid' },
   not_found: { status: 404, title: 'No resource has this path' },
-  unknown_notification: { status: 404, title: 'No notification has this id. Old notifications are deleted' },
+  unknown_notification: {
+    status: 404,
+    title: 'No notification has this id. It may have been deleted after CALL_RETENTION_DAYS',
+  },
   method_not_allowed: { status: 405, title: 'The path does not accept this method' },
   length_required: { status: 411, title: 'The body did not arrive because it was sent in chunks. Send Content-Length' },
   body_too_large: { status: 413, title: 'The body is too large' },
@@ -43,23 +46,26 @@ export const PROBLEM_TYPES = {
     detail:
       'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES. Send fewer waves or a shorter wave_seconds.',
   },
-  impossible_number: { status: 422, title: 'None of these phone numbers can exist' },
-  nobody_allowed: { status: 422, title: 'The service may call none of these numbers: see calls' },
+  impossible_number: { status: 422, title: 'No phone number in the request is valid' },
+  nobody_allowed: { status: 422, title: 'PHONE_ALLOWED_PREFIXES allows none of these numbers: see calls' },
   unexpected: { status: 500, title: 'The service failed unexpectedly. The log has the error' },
   damaged_data: { status: 500, title: 'Stored data is damaged. The log names the command that examines it' },
   later_format: {
     status: 500,
     title: 'A newer version of the service wrote the stored data. This version cannot read it',
   },
-  nobody_callable: { status: 502, title: 'No call could be placed: see calls' },
+  nobody_callable: { status: 502, title: 'No recipient can be called: see calls' },
   phone_off: { status: 503, title: 'The phone is off (PHONE=off). The service places no calls' },
   storage_unavailable: {
     status: 503,
     title: 'Storage is unavailable',
-    detail: 'Storage is unavailable. Send the same request again later: nothing is lost.',
+    detail: 'Storage is unavailable. Send the same request again later: the service counts no event twice.',
   },
-  token_not_checked: { status: 503, title: 'The keys that verify the token are unreachable' },
-  unhealthy: { status: 503, title: 'Storage does not answer' },
+  token_not_checked: {
+    status: 503,
+    title: 'The service cannot get the keys that verify the token. Send the callback again later',
+  },
+  unhealthy: { status: 503, title: 'The service cannot read its storage' },
 } as const satisfies Readonly<Record<string, ProblemType>>;
 
 /** What a problem is, for machines. */
@@ -80,7 +86,7 @@ export const FAULTS = {
   too_long: 'The text is too long.',
   too_many: 'There are too many items.',
   too_early: 'The time is too early.',
-  too_late: 'The time is more than a day ahead of now, or too long after the start of the range.',
+  too_late: 'The time is more than one day in the future, or the range is longer than 366 days.',
   reversed: 'The start of the range is after its end.',
   day_closed: 'The day of the event is closed: its counts are final.',
   changed_time: 'This event of this camera was first reported with another `ts_utc`.',
@@ -95,7 +101,7 @@ export const CALL_REASONS = {
   not_allowed: 'Failed: `PHONE_ALLOWED_PREFIXES` does not allow this number.',
   refused: 'Failed: the telephone network or the phone service refuses this number, or the notification is over.',
   day_limit:
-    'The calls of this UTC day are used up (`CALLS_PER_DAY`). Failed: they were when the request came. Waiting: for the next UTC day.',
+    '`CALLS_PER_DAY` is reached. Failed: it was reached when the request came. Waiting: until the next UTC day.',
   line: 'Waiting: no line is free (`CALLS_AT_ONCE`), or the call is being placed.',
   number: 'Waiting: the service is already calling this number.',
   pause: 'Waiting: the phone service had no capacity, or asked for a pause.',

@@ -15,7 +15,7 @@ const problemError = z
     pointer: z.string().optional().describe('The place in the body: a JSON Pointer (RFC 6901).'),
     index: count
       .optional()
-      .describe('The index in an array of events or recipients; recipients in waves are counted through.'),
+      .describe('The index in an array of events or recipients; recipients in waves are numbered across all waves.'),
     id: z.string().optional().describe('The id of the CloudEvent, if it can be read.'),
     event_id: z.string().optional().describe('The event that the element is about, if it can be read.'),
     camera_id: z.string().optional().describe('Its camera, if it can be read.'),
@@ -48,7 +48,7 @@ export const problemSchema = z
     status: z.int().min(400).max(599),
     code: z.string().regex(CODE_FORM).describe('For machines; `type` leads to what it means. New codes may come.'),
     detail: z.string().describe('For a person to read and act on.'),
-    errors: z.array(problemError).optional().describe('Every single thing that is wrong.'),
+    errors: z.array(problemError).optional().describe('All faults.'),
     recorded: count.optional().describe('With `events_refused`: the events that stored something new.'),
     unchanged: count.optional().describe('With `events_refused`: the events that changed nothing.'),
     superseded: count

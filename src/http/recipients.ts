@@ -73,7 +73,7 @@ export const recipientList = z
 export const recipientWaves = z
   .array(
     z
-      .array(recipient, { error: 'must be an array of phone numbers, as the other waves are' })
+      .array(recipient, { error: 'must be an array of phone numbers, like the other waves' })
       .min(1, SOME_NUMBERS)
       .meta({ maxItems: MAX_RECIPIENTS }),
   )

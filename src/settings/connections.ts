@@ -56,11 +56,11 @@ const LOOPBACK_ONLY = '(http is accepted for loopback addresses only)';
 /** A connection string of Azure Storage, with a key, a shared access signature, or for the emulator. */
 export const tablesConnectionString = text.refine(
   isTablesConnectionString,
-  `is not a storage connection string ${LOOPBACK_ONLY}`,
+  `must be a storage connection string with https ${LOOPBACK_ONLY}`,
 );
 
 /** A connection string of Azure Communication Services. */
 export const acsConnectionString = text.refine(
   isAcsConnectionString,
-  `is not an ACS connection string ${LOOPBACK_ONLY}`,
+  `must be an ACS connection string with https ${LOOPBACK_ONLY}`,
 );

@@ -22,10 +22,10 @@ export const phoneNumber = text.regex(PHONE_NUMBER_PATTERN, 'must be a phone num
 /** The items between commas, each once. */
 const list = text.transform((value) => [...new Set(value.split(',').map((one) => one.trim()))]);
 
-/** Names of categories with commas between them; repeated ones count once. */
+/** Comma-separated names of categories; repeated ones count once. */
 export const categoryList = list.refine(
   (names) => names.length <= MAX_CAMERA_CATEGORIES && names.every((name) => CATEGORY_FORM.test(name)),
-  `must be 1 to ${MAX_CAMERA_CATEGORIES} categories with commas between them, each a letter and up to 63 letters, digits, _ or -`,
+  `must be 1 to ${MAX_CAMERA_CATEGORIES} comma-separated categories, each a letter and up to 63 letters, digits, _ or -`,
 );
 
 /** An https URL. */
@@ -64,15 +64,15 @@ const BASE = /^[^&<>"']{1,500}$/;
 /** A URL that paths are appended to; read without slashes at its end. */
 export const baseUrl = httpsOrLoopbackUrl
   .refine(canBeExtended, 'must have no query, fragment or credentials')
-  .refine((value) => BASE.test(value), 'must have at most 500 characters, and none of & < > " or an apostrophe')
+  .refine((value) => BASE.test(value), 'must have at most 500 characters, and must not contain & < > " or \'')
   .transform((value) => value.replace(/\/+$/, ''));
 
 const PREFIX = /^\+[1-9]\d{0,14}$/;
 
-/** Beginnings of phone numbers with commas between them. A bare `+` would be all numbers. */
+/** Comma-separated beginnings of phone numbers. A bare `+` would be all numbers. */
 export const numberPrefixes = list.refine(
   (prefixes) => prefixes.every((prefix) => PREFIX.test(prefix)),
-  'must be phone number prefixes with commas between them, such as +1,+64',
+  'must be comma-separated phone number prefixes, such as +1,+64',
 );
 
 const CRON_FIELD = String.raw`(?:\*|(?:\d+|[A-Za-z]{3})(?:-(?:\d+|[A-Za-z]{3}))?)(?:\/\d+)?`;

@@ -7,7 +7,10 @@ import type { Given, SettingProblem } from './settings-error.ts';
 const sid = (prefix: string) =>
   text.regex(new RegExp(`^${prefix}[0-9A-Fa-f]{32}$`), `must be ${prefix} and 32 hexadecimal digits`);
 // A reference to a key vault that Azure could not resolve is passed unresolved.
-const secret = text.regex(/^(?!@Microsoft\.KeyVault)[\x21-\x7E]{1,200}$/, 'must be the secret itself, without spaces');
+const secret = text.regex(
+  /^(?!@Microsoft\.KeyVault)[\x21-\x7E]{1,200}$/,
+  'must be the secret itself, without spaces, and not a Key Vault reference that Azure did not resolve',
+);
 
 /** The settings of Twilio by their environment names; required settings are demanded by {@link twilioProblems}. */
 export const twilioSchemas = {

@@ -96,7 +96,7 @@ export class DecodeError extends Error {
 export const isDamage = (error: unknown): error is DamagedRow | DecodeError =>
   error instanceof DamagedRow || error instanceof DecodeError;
 
-/** What a function decodes; undefined if it cannot be decoded, which is told. */
+/** The decoded value. If decoding fails: undefined, and `tell` gets the error. */
 export const unlessDamaged = <Value>(decode: () => Value, tell?: (damage: Error) => void): Value | undefined => {
   try {
     return decode();

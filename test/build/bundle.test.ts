@@ -79,7 +79,7 @@ describe('the release bundle', () => {
       { name: 'BackUpDays', schedule: '0 40 */6 * * *' },
       { name: 'CloseDays', schedule: '0 20 * * * *' },
     ]);
-    // What is under way is finished before the process ends.
+    // Requests under way are finished before the process ends.
     expect(hooks).toContain('appTerminate');
   });
 
@@ -106,7 +106,7 @@ describe('the release bundle', () => {
     const later = await readFile(join(dirname(release), 'twilio-package.cjs'), 'utf8');
     expect(foreignIn(text)).toEqual(new Set(['@azure/functions-core']));
     expect(foreignIn(later)).toEqual(new Set());
-    // What backups and a telephone provider need is loaded with the first one.
+    // The modules that backups and a telephone provider need are loaded at their first use.
     const parts = new Set([...text.matchAll(/import\(["'](\.[^"']+)["']\)/g)].map(([, path]) => path));
     expect(parts).toEqual(new Set(['./backup.cjs', './twilio-package.cjs']));
     expect((await sources(release)).filter((source) => source.includes('storage-blob'))).toEqual([]);

@@ -12,7 +12,7 @@ const KEY = 'package-test-key';
 it('the package asks for nothing and runs from its folder alone, with keys, hardening headers and the page, and without test calls', async () => {
   const directory = ownDirectory();
   await makePackage(join(directory, 'made'));
-  // In a directory of its own: a file that is missing from the package is not found elsewhere.
+  // In its own directory: a file that is missing from the package is not found elsewhere.
   const deployed = join(directory, 'deployed');
   await cp(join(directory, 'made'), deployed, { recursive: true });
   expect((await readdir(deployed, { recursive: true })).sort()).toEqual(

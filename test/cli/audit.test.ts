@@ -42,7 +42,7 @@ it('npm run audit prints what it compared and exits with 0; --rewrite names each
   expect(asked.printed).toContain(difference);
   expect(asked.said).toContain('add --yes to rewrite without asking. Nothing was changed.');
   const { code, printed } = await audit(own, ['--rewrite', '--shards', '3', '--yes']);
-  expect(printed).toContain('switched to 3 shards: the day takes events again');
+  expect(printed).toContain('switched to 3 shards: the service accepts events of this day again');
   expect(printed).toContain('3 shards, 9 events');
   expect(printed).toContain('Every answer agrees with the event rows.');
   expect(code).toBe(0);

@@ -43,7 +43,7 @@ it.each([
   [SEND, 'a --batch 0', '--batch must be a whole number from 1 to 5000.'],
   [SEND, 'a --key secret', "Unknown option '--key'"],
   [SEND, 'a --from 2026-11-01', '--from needs FILE:ITEM'],
-  [SEND, 'a --from b:1', '--from names b, which is none of the files.'],
+  [SEND, 'a --from b:1', '--from names b, which is not one of the given files.'],
   [SEND, 'a --to 2026-11-01', '--to goes with --backup.'],
   [SEND, 'a --backup', '--backup takes days, and no FILE.'],
   [SEND, '--backup --from 2026-11-31', '--from needs a day'],

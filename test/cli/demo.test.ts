@@ -32,6 +32,6 @@ it.each(['CallDisconnected', 'completed'])('the demo tells the story of a call t
     status: 200,
     body: JSON.stringify({ calls: calls.slice(number - 1, number) }),
   }));
-  expect(await callStory(simulator.url, to)).toEqual([`08:00:01.500  phone tells   ${text} → 200`]);
+  expect(await callStory(simulator.url, to)).toEqual([`08:00:01.500  phone reports  ${text} → 200`]);
   expect(simulator.requests).toBe(3);
 });

@@ -85,7 +85,7 @@ it('names the rows that it could not read, and keeps the others', async () => {
   const directory = ownDirectory();
   const { code, said } = await exporting(storage, directory, '--out', 'day.ndjson');
   expect(said).toMatch(
-    /^1 events in day\.ndjson\nThese rows cannot be read, and are not in it:\n[\d-]+_00 event\|0001\|/,
+    /^1 events in day\.ndjson\nThese rows cannot be read and are not in the file:\n[\d-]+_00 event\|0001\|/,
   );
   expect(code).toBe(1);
   expect(linesOf(await readFile(join(directory, 'day.ndjson'), 'utf8'))).toHaveLength(1);
@@ -95,7 +95,7 @@ it.each<[string, (storage: CountingStorage) => Promise<unknown>, string, number]
   [
     'a closed day',
     async (storage) => storage.process().days.close(DATE),
-    `${DATE} is closed, or about to be: its event rows are deleted.\n`,
+    `${DATE} is closed or about to close: its event rows are being deleted. Use the backup.\n`,
     1,
   ],
   [

@@ -60,7 +60,7 @@ it('a settings file gives its Values; one that is missing or wrong is named in t
   for (const [wrong, complaint] of [
     ['{ "Values":\n{ "A": "secret" "B": "c" }', 'own.json is not valid JSON: line 2, column 17.'],
     ['{ "Values": ', 'own.json is not valid JSON: line 1, column 13.'],
-    ['{ "Values": { "COUNTER_SHARDS": 4 } }', 'with strings only. Wrong: Values.COUNTER_SHARDS.'],
+    ['{ "Values": { "COUNTER_SHARDS": 4 } }', 'must contain only strings. Invalid: Values.COUNTER_SHARDS.'],
   ] as const) {
     await writeFile(path, wrong);
     await expect(readSettingsFile(path)).rejects.toThrow(complaint);
@@ -74,11 +74,11 @@ it('an unknown name in a settings file, and a misspelt setting in the environmen
   const close = { DETECTION_CATEGORY: 'x', PHONES: 'x', COUNTER_SHARD: '1', service_name: 'x' };
   const environment = { ...close, ...host, SERVICE_NAME: 'A', HOME: '/', PATH: '/bin', CALLS: '1', LANGUAGE: 'en' };
   expect(nameWarnings('own.json', file, environment)).toEqual([
-    'own.json has OTHER, which is no setting of this service.',
-    'DETECTION_CATEGORY is no setting of this service. Did you mean DETECTION_CATEGORIES?',
-    'PHONES is no setting of this service. Did you mean PHONE?',
-    'COUNTER_SHARD is no setting of this service. Did you mean COUNTER_SHARDS?',
-    'service_name is no setting of this service. Did you mean SERVICE_NAME?',
+    'own.json has OTHER, which is not a setting of this service.',
+    'DETECTION_CATEGORY is not a setting of this service. Did you mean DETECTION_CATEGORIES?',
+    'PHONES is not a setting of this service. Did you mean PHONE?',
+    'COUNTER_SHARD is not a setting of this service. Did you mean COUNTER_SHARDS?',
+    'service_name is not a setting of this service. Did you mean SERVICE_NAME?',
   ]);
 });
 
@@ -113,9 +113,9 @@ it.each([
 
 it.each([
   [{ ...ENDPOINT, ...on(1) }, undefined, 'TABLES_ENDPOINT cannot be set together with TABLES_CONNECTION_STRING'],
-  [{ TABLES_CONNECTION_STRING: 'secret' }, undefined, /^TABLES_CONNECTION_STRING is not a storage connection string/],
+  [{ TABLES_CONNECTION_STRING: 'secret' }, undefined, /^TABLES_CONNECTION_STRING must be a storage connection string/],
   [{}, undefined, 'There is no local run on port 7071'],
-  [{}, {}, 'The local run on port 7071 uses a storage that its own environment names.'],
+  [{}, {}, 'The local run on port 7071 uses the storage that its own environment variables name.'],
 ])('exactly one valid setting names it, which is not so of %j with the run %j', (environment, run, complaint) => {
   expect(storageFrom(ENDPOINT, on(2), 7071, RUN).connection).toEqual({ endpoint: ENDPOINT.TABLES_ENDPOINT });
   expect(() => storageFrom(environment, {}, 7071, run)).toThrow(complaint);

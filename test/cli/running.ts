@@ -82,7 +82,7 @@ export const run = async (
   const exit = vi.spyOn(process, 'exit').mockImplementation(() => {
     throw ended;
   });
-  // A command that watches for signals would watch for ever.
+  // A command that watches for signals would watch forever.
   const on = vi.spyOn(process, 'on').mockReturnThis();
   process.argv = ['node', command, ...args];
   process.env = environment;

@@ -71,7 +71,7 @@ it('names what it cannot use before it sends anything, and overwrites nothing', 
 });
 
 const EVENTS = 400;
-/** The service finds a fault in one event of two hundred, and the reader of the file in another one. */
+/** The service finds a fault in one event of two hundred, and the reader of the file in another event. */
 const WRONG = EVENTS / 100;
 
 const lineOf = (at: number): string => {
@@ -80,7 +80,7 @@ const lineOf = (at: number): string => {
 };
 
 it(`sends each of ${EVENTS} events in spite of a kill and of a stop, and sets each wrong event aside once`, async () => {
-  // It tells when it has answered so many requests.
+  // The service calls `whenAnswered` after its next `left` requests.
   let [left, whenAnswered] = [0, (): unknown => undefined];
   const service = await ScriptedService.start(({ headers }) => {
     left -= 1;

@@ -159,7 +159,7 @@ describe('a service in trouble', () => {
   });
 
   it.each<[string, Answer, string]>([
-    ['asks for a longer wait than that', retryAfter('9000'), 'asks for a wait of 9000 s'],
+    ['asks for a longer wait than that', retryAfter('9000'), 'asks to wait 9000 s'],
     ['refuses the key', { status: 401 }, 'The service refuses the function key (401)'],
     ['answers 404', { status: 404 }, 'answered with 404'],
     ['redirects', { status: 307, headers: { location: '/elsewhere' } }, 'answered with 307'],

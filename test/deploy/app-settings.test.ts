@@ -50,7 +50,7 @@ describe('the settings that are deployed', () => {
     }
     const { variables, text } = bicepFile('main.bicep');
     expect(variables.get('hasCaller')?.text).toContain('!empty(twilioSourcePhoneNumber)');
-    // The app gets the endpoint of ACS beside it: the provider is always named.
+    // The app also gets the endpoint of ACS, so the provider is always named.
     expect(text).toContain("phoneProvider: isTwilio ? 'twilio' : usesCommunication ? 'acs' : ''");
     expect(text).toContain("acsSourcePhoneNumber: usesCommunication ? acsSourcePhoneNumber : ''");
   });

@@ -190,7 +190,7 @@ describe('what is deployed', () => {
     const [itemBytes, itemsASecond, overshoot, day] = [13_000, 2 * 200, 1.6, 86_400];
     const target = Math.max((perSecond ?? NaN) * overshoot, itemsASecond * ((least ?? NaN) / 100));
     expect(target * itemBytes * day).toBeLessThan(200_000_000);
-    // Until it has measured, the host samples so many; it takes two looks of 5 s, at most once in 15 minutes.
+    // Until it has measured, the host samples this share; it takes two looks of 5 s, at most once in 15 minutes.
     const first = Math.max(most ?? NaN, initial ?? NaN) / 100;
     expect(first * itemsASecond * 10 * itemBytes * 96).toBeLessThan(200_000_000);
   });

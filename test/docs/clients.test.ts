@@ -19,7 +19,7 @@ const EVENTS = JSON.stringify([
   cloudEvent({ data: { event_id: 'f-2' } }),
 ]);
 
-/** A pause that nobody waits for, in seconds. */
+/** A pause too short to slow the tests, in seconds. */
 const PAUSE = '0.05';
 
 interface Client {

@@ -11,7 +11,7 @@ const scripts = z
   .object({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(readText('package.json'))).scripts;
 
-/** What is wrong with a link of a file; undefined where it leads somewhere, or out of the repository. */
+/** The fault of a link of a file; undefined if its target exists, or is outside the repository. */
 const problemOf = (path: string, link: string): string | undefined => {
   if (/^[a-z][a-z+.-]*:/i.test(link)) return undefined;
   const [file = '', anchor] = link.split('#');

@@ -14,7 +14,7 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The parts of a Markdown file that the tests look at. */
 export interface MarkdownFile {
   readonly text: string;
-  /** The targets of all links and pictures, of Markdown and of HTML, as they are written. */
+  /** The targets of all links and pictures, of Markdown and of HTML, unresolved. */
   readonly links: readonly string[];
   /** The anchors that GitHub gives to its headings. */
   readonly anchors: ReadonlySet<string>;

@@ -56,7 +56,7 @@ describe('infra/azure/README.md', () => {
     );
     const explained = tableOf(DEPLOY_PAGE, 'Values to set').flatMap(([names = '']) => variablesIn(names));
     expect(explained.length).toBeGreaterThan(10);
-    // azd sets those of its own.
+    // azd itself sets the values that begin with AZURE_.
     expect(explained.toSorted()).toEqual(taken.filter((name) => !name.startsWith('AZURE_')).toSorted());
   });
 

@@ -16,7 +16,7 @@ it.each(['* * * * *', '60 * * * * *'])('the function with the schedule %s is nam
   expect(() => timerTriggers([{ name: 'Sweep', bindings: { timer }, callback: vi.fn() }])).toThrow(/^Sweep: /);
 });
 
-/** A listener for every ten seconds whose runs take so many seconds, in virtual time; when its runs began and ended, in seconds. */
+/** A listener for every ten seconds whose runs take `seconds`, in virtual time; when its runs began and ended, in seconds. */
 const listening = (seconds: number) => {
   vi.useFakeTimers({ now: Date.parse('2026-11-21T00:00:05Z') });
   onTestFinished(() => void vi.useRealTimers());

@@ -16,7 +16,7 @@ type Environment = Readonly<Record<string, string>>;
 export interface AppOptions {
   /** The app's whole environment, or a function that makes it from the app's own URL. */
   readonly environment: Environment | ((url: string) => Environment);
-  /** One of this run's bundles (default `debug`), or the path of another one. */
+  /** One of this run's bundles (default `debug`), or the path of another bundle. */
   readonly bundle?: 'debug' | 'release' | { readonly path: string };
   /** Default: the repository's host.json. */
   readonly hostJson?: string;
@@ -30,7 +30,7 @@ export interface AppOptions {
   readonly cwd?: string;
 }
 
-/** A running app in a process of its own. `stop` ends it gracefully, `kill` as a crash does. */
+/** A running app in its own process. `stop` ends it gracefully, `kill` as a crash does. */
 export interface App extends Pick<ServiceProcess, 'pid' | 'exited' | 'stop' | 'kill'> {
   /** Without a slash at its end: `${app.url}/api/health`. */
   readonly url: string;
@@ -41,7 +41,7 @@ export interface App extends Pick<ServiceProcess, 'pid' | 'exited' | 'stop' | 'k
 }
 
 /**
- * Starts a bundle under the local functions host in a process of its own, on a free port, and waits until it serves.
+ * Starts a bundle under the local functions host in its own process, on a free port, and waits until it serves.
  *
  * @throws {Error} with the app's output where it ends instead
  * @example
@@ -112,7 +112,7 @@ const startOn = async (
 export const ownTablesPrefix = (): string => `t${randomBytes(8).toString('hex')}`;
 
 /**
- * Every required setting: this run's Azurite with tables of its own, and an ACS address that does not answer. `overrides` win.
+ * Every required setting: this run's Azurite with tables that no other environment has, and an ACS address that does not answer. `overrides` win.
  */
 export const testEnvironment = (overrides: Environment = {}): Environment => ({
   SERVICE_NAME: 'Test Watch',

@@ -52,7 +52,7 @@ const BAD_GATEWAY: PassingAnswer = { status: 502 };
  * As Azure's front end: each request goes to exactly one of the living servers. It is answered 502 if none lives, or if
  * that server ends before it has answered.
  *
- * @param random `() => 0` always chooses the first one
+ * @param random `() => 0` always chooses the first server
  */
 export const splitOver =
   (backends: readonly { readonly url: string; readonly isAlive: boolean }[], random: () => number): Rule =>
@@ -85,7 +85,7 @@ export class Between {
   /**
    * Starts on a free port.
    *
-   * @param named the server behind it: a URL, or a connection string of Table Storage that has one; empty if the rule names the servers
+   * @param named the server behind it: a URL, or a connection string of Table Storage with a URL; empty if the rule names the servers
    */
   static async start(named = ''): Promise<Between> {
     const between = new Between(named);

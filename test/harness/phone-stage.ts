@@ -59,7 +59,7 @@ export const setStage = async (
   whenOver: (end: () => Promise<void> | undefined) => void = onTestFinished,
 ) => {
   const { instances = 1, provider = 'acs', network: given = {}, tablesRule } = options;
-  // Its topic and its tokens are used also if Twilio places the calls.
+  // Its topic and its tokens are used even if Twilio places the calls.
   const acs = await startAcsSimulator(given);
   whenOver(() => acs.stop());
   const twilio = provider === 'twilio' ? await startTwilioSimulator(given) : undefined;
@@ -196,7 +196,7 @@ export const sharedStage = (options: StageOptions): (() => Stage) => {
   };
 };
 
-/** The settings by which the service calls through the simulator of Twilio, and through nobody else. */
+/** The settings by which the service calls through the simulator of Twilio only. */
 const settingsOf = (twilio: TwilioSimulator) => ({
   ACS_CONNECTION_STRING: '',
   ACS_SOURCE_PHONE_NUMBER: '',

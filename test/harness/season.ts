@@ -10,7 +10,7 @@ const CAMERAS = ['ridge-04', 'ridge-05', 'north/ridge|4 & 5', "o'brien's #1?", '
 
 const MINUTE = 60_000_000n;
 
-/** Messages about so many frames, and questions about them. Half of the frames are close to the end of a minute, an hour or a day. */
+/** Messages about a number of frames, and questions about them. Half of the frames are close to the end of a minute, an hour or a day. */
 export const season = (seed: string, frames: number) => {
   const chance = new Chance(seed);
   const upTo = (most: number): number => chance.wholeBetween(0, most);

@@ -6,7 +6,7 @@ export const until = async (isSo: () => boolean | Promise<boolean>, what: string
   while (!(await isSo())) {
     const waited = performance.now() - begin;
     if (waited > withinMs) throw new Error(`waited ${withinMs} ms, but not yet: ${what}`);
-    // A question takes processor time from what it waits for: the longer it has taken, the less often it is asked.
+    // A check takes processor time from the work that it waits for: the longer the wait, the rarer the checks.
     await sleep(Math.min(Math.max(waited / 10, 20), 100));
   }
 };

@@ -56,7 +56,7 @@ beforeAll(async () =>
   storage.process().record([
     frame('b', '2024-02-29T00:00:00Z', reviewed({ smoke: 1, 'only-1': 4 }, { fire: 2 })),
     frame('b', '2024-02-29T00:00:00.000001Z', { detections: { smoke: 2 } }),
-    // Escaped in keys, whose order is not that of the answer.
+    // Escaped in keys, whose order differs from the order of the answer.
     frame('a/1', '2024-02-29T00:00:00Z', { detections: { smoke: 3 } }),
     frame('🔥', '2024-02-29T23:59:59.999999Z', { reviewed: true }),
     frame('elsewhere', '2024-02-28T23:59:59.999999Z'),

@@ -11,12 +11,12 @@ export interface Answer {
   readonly body: unknown;
 }
 
-/** What a request may have besides its method and address. */
+/** The optional parts of a request. */
 export interface Asked {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** Those of the path. */
+  /** The parameters of the path. */
   readonly params?: Readonly<Record<string, string>>;
 }
 
@@ -71,7 +71,7 @@ const parsedProblem = ({ status, headers, body }: Answer) => {
   return problem;
 };
 
-/** What a problem says in words: its status, its sentence, its errors, and members of its own. */
+/** What a problem says in words: its status, its sentence, its errors, and its own members. */
 export const problemOf = (answer: Answer) => {
   const { type: _, title: __, code: ___, errors, ...said } = parsedProblem(answer);
   const inWords = errors?.map(({ code: _code, pointer: _pointer, ...error }) => error);

@@ -25,7 +25,11 @@ beforeEach(() => {
 
 const callbackOf = (refusals = new RefusalLog()) =>
   callback(ALERT_TYPES[0], {
-    handle: async (events) => Promise.resolve(handled.push(...events) > 0),
+    handle: async (events) => {
+      handled.push(...events);
+      // Storage could not be used.
+      return Promise.resolve(false);
+    },
     messageOf: async () => Promise.reject(new Error('asked by forms alone')),
     parseEvents: parseCallEvents,
     verifyToken: async () => Promise.resolve(verdict),
@@ -41,7 +45,7 @@ const NO_ARRAY = 'The body is not a JSON array of CloudEvents.';
 const NO_EVENT = 'is not a CloudEvent 1.0: id, source, type and specversion "1.0" are required';
 
 describe('a callback', () => {
-  it('is handed on; what is of another kind or has no well-formed call id is logged', async () => {
+  it('is handed on, and answered 200 though it is not stored; what is of another kind or has no well-formed call id is logged', async () => {
     expect(await post([event({ callConnectionId: 'a' })])).toMatchObject({ status: 200, body: undefined });
     expect([handled.length, lines]).toEqual([1, []]);
 
@@ -105,7 +109,10 @@ describe('a callback', () => {
     }
     verdict = 'unknown';
     const later = await post([], handler);
-    expect(problemOf(later)).toEqual({ status: 503, detail: 'The keys that verify the token are unreachable.' });
+    expect(problemOf(later)).toEqual({
+      status: 503,
+      detail: 'The service cannot get the keys that verify the token. Send the callback again later.',
+    });
     expect(later.headers.get('retry-after')).toBe('2');
     expect(lines).toMatchObject([
       { event: 'callback refused', reason: 'no token', refused: 1 },

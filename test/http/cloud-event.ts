@@ -4,7 +4,7 @@ import type { PlainMessage } from '../analytics/oracle.ts';
 /** Another value for a member of a CloudEvent or of its data; `undefined` takes the member out. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** A valid CloudEvent about a camera's frame; the members given replace its own, those of `data` replace its data's. */
+/** A valid CloudEvent about a camera's frame; given members replace its members, and given members of `data` replace the members of its data. */
 export const cloudEvent = ({ data, ...members }: Members & { readonly data?: Members } = {}): Record<
   string,
   unknown

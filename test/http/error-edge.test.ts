@@ -8,7 +8,7 @@ import { ask, problemOf } from './asking.ts';
 
 const SECRET = 'AccountKey=c2VjcmV0 +12065550100';
 
-/** What is answered to an error, and the log's lines about it. */
+/** The answer to an error, and the log's lines about it. */
 const answeredAndLogged = async (error: unknown) => {
   const lines: unknown[] = [];
   const throwing = answeringErrors(async () => {

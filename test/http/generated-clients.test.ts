@@ -13,7 +13,7 @@ import { type App, startApp, testEnvironment } from '../harness/app.ts';
 
 const run = promisify(execFile);
 
-// In the project: what is generated imports packages of it.
+// In the project, because generated code imports its packages.
 const FOLDER = join(ROOT, 'dist', 'generated-clients');
 const KEY = 'a-key-of-this-test';
 
@@ -39,7 +39,7 @@ const programs = codeBlocksOf('src/http/clients.md', 'ts').flatMap((code) => {
 beforeAll(async () => {
   await rm(FOLDER, { recursive: true, force: true });
   await mkdir(FOLDER, { recursive: true });
-  // Nobody is dialed: no allowed number begins like that.
+  // No number is dialed: no allowed number begins like that.
   app = await startApp({ environment: testEnvironment({ PHONE_ALLOWED_PREFIXES: '+44' }), functionKey: KEY });
   await writeFile(join(FOLDER, 'package.json'), JSON.stringify({ type: 'module' }));
   const [config = ''] = codeBlocksOf('src/http/clients.md', 'js');

@@ -67,7 +67,7 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
     [{ ...good, recipients: ['x', FIRST, 7, '2065550100'] }, [0, A_NUMBER], [2, A_NUMBER], [3, A_NUMBER]],
     [
       { ...good, confirm: true, recipients: [[FIRST], FIRST] },
-      [1, 'must be an array of phone numbers, as the other waves are'],
+      [1, 'must be an array of phone numbers, like the other waves'],
     ],
     [{ ...good, confirm: true, recipients: [[FIRST], []] }, ['recipients.1', SOMEBODY]],
     [{ ...good, confirm: true, recipients: [[FIRST], [FIRST, 'x']] }, [2, A_NUMBER]],
@@ -116,9 +116,9 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
       status: 400,
       detail: 'recipients must name at most 50 phone numbers',
     });
-    const repeated = [...numbers.slice(0, 3), ...Array.from({ length: 60 }, () => ` ${numbers[0]} `)];
-    await post('notifications', { ...good, recipients: repeated });
-    expect(sent).toMatchObject([{ waves: [callees(...numbers.slice(0, 3))] }]);
+    const fifty = numbers.slice(0, 50);
+    await post('notifications', { ...good, recipients: [...fifty, ...fifty.map((one) => ` ${one} `)] });
+    expect(sent).toMatchObject([{ waves: [callees(...fifty)] }]);
   });
 
   it('a query parameter, a body that is too large, and malformed keys', async () => {
@@ -152,12 +152,15 @@ it('GET /api/notifications refuses a wrong number of them, and what it does not 
 describe('POST /api/notifications hands on', () => {
   it('waves, each number once, with two minutes between them unless the request says otherwise', async () => {
     const recipients = [[FIRST], [' +12065550101 ', FIRST], [FIRST]];
-    await post('notifications', { ...good, recipients, confirm: true }, '', { 'idempotency-key': 'a-key' });
-    await post('notifications', { ...good, recipients, confirm: true, wave_seconds: 30 });
+    const key = '~'.repeat(255);
+    await post('notifications', { ...good, recipients, confirm: true }, '', { 'idempotency-key': key });
+    for (const wave_seconds of [30, 3_600])
+      await post('notifications', { ...good, recipients, confirm: true, wave_seconds });
     const waves = [callees(FIRST), callees('+12065550101')];
     expect(sent).toMatchObject([
-      { key: 'a-key', alertType: { name: 'ConfirmedFire' }, waves, confirm: true, waveMs: 120_000 },
+      { key, alertType: { name: 'ConfirmedFire' }, waves, confirm: true, waveMs: 120_000 },
       { key: undefined, waves, waveMs: 30_000 },
+      { key: undefined, waves, waveMs: 3_600_000 },
     ]);
   });
 
@@ -184,7 +187,7 @@ describe('POST /api/notifications hands on', () => {
 
 const LATE =
   'The last wave would begin after NOTIFICATION_DEADLINE_MINUTES. Send fewer waves or a shorter wave_seconds.';
-const NONE = 'No call could be placed: see calls.';
+const NONE = 'No recipient can be called: see calls.';
 const USED = 'Another request used this Idempotency-Key in the last 24 hours.';
 
 describe('POST /api/notifications answers', () => {
@@ -203,13 +206,13 @@ describe('POST /api/notifications answers', () => {
     [
       { kind: 'refused', calls: one },
       422,
-      'The service may call none of these numbers: see calls.',
+      'PHONE_ALLOWED_PREFIXES allows none of these numbers: see calls.',
       { calls: [masked] },
     ],
     [
       { kind: 'refused', calls: [impossible] },
       422,
-      'None of these phone numbers can exist.',
+      'No phone number in the request is valid.',
       { calls: [{ ...masked, code: 'impossible_number' }] },
     ],
     [{ kind: 'sent', id, calls: one }, 502, NONE, { notification_id: id, calls: [masked] }],
@@ -236,7 +239,7 @@ it.each([
   const about = async (id: string) =>
     problemOf(await ask(handler, `/api/notifications/${id}`, { method, params: { id } }));
   expect(await about('x')).toEqual({ status: 404, detail: 'No resource has this path.' });
-  const gone = 'No notification has this id. Old notifications are deleted.';
+  const gone = 'No notification has this id. It may have been deleted after CALL_RETENTION_DAYS.';
   expect(await about('fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de')).toEqual({ status: 404, detail: gone });
 });
 

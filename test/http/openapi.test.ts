@@ -15,7 +15,7 @@ import { type CheckedFetch, checkedFetch } from '../harness/contract.ts';
 
 const KEY = 'a-key-of-this-test';
 
-/** What is declared for every program in TypeScript. */
+/** The declarations that every program in TypeScript has. */
 const LIBRARIES = 'test/http/generators/node_modules/typescript/lib';
 
 const loaded = { release: loadBundle('release'), debug: loadBundle('debug') };
@@ -116,7 +116,7 @@ const text = fc
   .string({ unit: 'grapheme-ascii', maxLength: 60 })
   .map((value) => value.replaceAll(/[^\x20-\x7e]/g, '').trim());
 
-/** JSON values, with those that often break parsers. */
+/** JSON values, with values that often break parsers. */
 const anyJson = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
   fc.constantFrom('', '\u0000', '__proto__', 'constructor', '1e999', '9'.repeat(400), '\uD800', [[[[]]]], {}, null),

@@ -27,7 +27,7 @@ const open = () => {
 /** The counts of events in an answer. */
 const counted = (recorded: number, unchanged: number, superseded = 0) => ({ recorded, unchanged, superseded });
 
-/** So many categories, each with the same count. */
+/** `count` categories, each with the same value. */
 const named = (count: number, prefix = 'c', value = 1): Record<string, number> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, value]));
 
@@ -162,7 +162,7 @@ const withValue = (path: string, value: unknown): unknown => {
   return cloudEvent({ data: { [inData]: category === undefined ? value : { [category]: value } } });
 };
 
-/** The data of an event with so many categories in its facets. */
+/** The data of an event whose facets have these numbers of categories. */
 const many = (detections: number, annotations: number): unknown =>
   cloudEvent({ data: { detections: named(detections), annotations: named(annotations, 'd') } })['data'];
 

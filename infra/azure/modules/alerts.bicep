@@ -6,7 +6,7 @@ param insightsName string
 param workspaceName string
 param healthUrl string
 
-@description('Addresses that get mail, with commas between them; empty for none.')
+@description('Comma-separated addresses that get mail; empty for none.')
 param alertEmail string
 
 @description('Numbers that get a text message, country code and number with a space: 1 2065550100, 64 211234567.')
@@ -16,7 +16,7 @@ param alertSms string
 param alertVoice string
 
 @secure()
-@description('Addresses that are posted to, with commas between them. Who knows one can post there.')
+@description('Comma-separated addresses that are posted to. Who knows one can post there.')
 param alertWebhook string
 
 @description('Alert when no event was recorded for so long, ISO 8601, or never.')

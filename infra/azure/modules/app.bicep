@@ -14,7 +14,7 @@ param maximumInstanceCount int
 @description('Recreate or RollingUpdate.')
 param siteUpdateStrategy string
 
-@description('Origins with commas between them; empty for none.')
+@description('Comma-separated origins; empty for none.')
 param corsOrigins string
 
 @description('Of the network that the app goes out through; empty for none.')

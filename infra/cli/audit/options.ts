@@ -6,7 +6,7 @@ import { dayOption, flagOption, numberOption, portOption, textOption } from '../
 export const AUDIT = {
   help: `npm run audit -- --date YYYY-MM-DD [--rewrite [--shards N] [--without-unreadable] [--yes]] [--port N] [--settings FILE]
   --date YYYY-MM-DD     the UTC day to audit
-  --rewrite             counts the day anew from its event rows, after it has shown the changes and asked
+  --rewrite             shows the changes, asks, then recounts the day from its event rows
   --shards N            with --rewrite: the day gets N shards, 1 to ${MAX_SHARDS}; by default it keeps its number
   --without-unreadable  with --rewrite: leaves out event rows that cannot be decoded, and keeps a copy of each
   --yes                 with --rewrite: does not ask
@@ -14,7 +14,7 @@ export const AUDIT = {
   --settings FILE       a settings file; local.settings.json by default, if it exists
 
 Reads only, except with --rewrite. Exit code 0: every answer is right. 1: some differ. 2: the day could not be audited or
-rewritten, or some answers could not be compared because their events changed all the time.`,
+rewritten, or some answers could not be compared because events kept arriving.`,
   values: z
     .object({
       date: z.string('--date is missing.').pipe(dayOption),

@@ -27,13 +27,13 @@ export const reportText = (report: AuditReport, table: string, most = Infinity):
     ],
     [`${counted(differences.length, 'answer')} will change if the day is rewritten:`, differences.map(differenceText)],
     [
-      `${counted(unsettled.length, 'answer')} could not be compared, because events changed all the time. Try again later:`,
+      `${counted(unsettled.length, 'answer')} could not be compared, because events kept arriving. Try again later:`,
       unsettled.map((counter) => `  ${counter}`),
     ],
   ] as const;
   return [
     `${day}, table ${table}: ${[...shards, counted(events, 'event'), `${counted(answers, 'answer')} compared`].join(', ')}.`,
-    ...(row?.hold === undefined ? [] : ['A rewrite of the day is at work, or was stopped.']),
+    ...(row?.hold === undefined ? [] : ['A rewrite of this day is running, or was interrupted.']),
     ...(closed ? ['The day is closed: its event rows are gone, except those of overflowed seconds.'] : []),
     ...lists.flatMap(([head, lines]) => (lines.length === 0 ? [] : ['', head].concat(firstLines(lines, most)))),
     '',

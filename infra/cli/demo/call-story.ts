@@ -39,7 +39,11 @@ const isComplete = ({ state, story }: CallStory): boolean =>
   story.some(({ kind, text }) => kind === 'event' && END.test(text)) &&
   story.every(({ kind, answer }) => kind !== 'event' || answer !== undefined);
 
-const ACTORS: Readonly<Record<string, string>> = { request: 'app asks', event: 'phone tells', speech: 'callee hears' };
+const ACTORS: Readonly<Record<string, string>> = {
+  request: 'app asks',
+  event: 'phone reports',
+  speech: 'callee hears',
+};
 
 const storyLine = ({ at, kind, text, answer }: CallStory['story'][number]): string =>
-  `${at.slice(11, 23)}  ${(ACTORS[kind] ?? kind).padEnd(12)}  ${text}${answer === undefined ? '' : ` → ${answer}`}`;
+  `${at.slice(11, 23)}  ${(ACTORS[kind] ?? kind).padEnd(13)}  ${text}${answer === undefined ? '' : ` → ${answer}`}`;

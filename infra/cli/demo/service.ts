@@ -27,7 +27,7 @@ export const ask = async <Schema extends z.ZodType>(
     headers: { 'content-type': 'application/json', ...headers },
     ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
   }).catch((cause: unknown) => {
-    const text = `Nothing answers at ${base}. Start the service with "npm start", or name another one with --url.`;
+    const text = `Nothing answers at ${base}. Start the service with "npm start", or give another address with --url.`;
     throw new CommandError(text, { cause });
   });
   const text = await response.text();

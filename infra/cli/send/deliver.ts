@@ -101,7 +101,7 @@ export class Delivery {
     const giveUpAt = failingSince + this.#sending.giveUpAfterMs;
     if (now >= giveUpAt) throw stoppedError(`Given up after ${seconds(now - failingSince)}: ${reason}.`);
     if (asked !== undefined && now + asked > giveUpAt) {
-      throw stoppedError(`Given up: ${reason} and asks for a wait of ${seconds(asked)}.`);
+      throw stoppedError(`Stopped: ${reason} and asks to wait ${seconds(asked)}, longer than --give-up-after allows.`);
     }
     // Requests that were in flight together fail together, which counts as one failure.
     const isHeld = this.#heldUntil > now;

@@ -71,7 +71,7 @@ async function* bytesOf(name: string, raw: Readable, stop: AbortSignal): AsyncGe
   } catch (error) {
     stop.throwIfAborted();
     const reason = error instanceof Error ? error.message : String(error);
-    throw stoppedError(`${name} cannot be read any further: ${reason}.`, error);
+    throw stoppedError(`${name} stopped being readable: ${reason}.`, error);
   }
 }
 

@@ -56,7 +56,7 @@ const values = z
       else if (to !== undefined && to < from) context.addIssue('--to is before --from.');
     }
     if (position !== undefined && !backup && !files.includes(position.name)) {
-      context.addIssue(`--from names ${position.name}, which is none of the files.`);
+      context.addIssue(`--from names ${position.name}, which is not one of the given files.`);
     }
   });
 
@@ -68,7 +68,7 @@ npm run send -- --backup [--from YYYY-MM-DD] [--to YYYY-MM-DD] [options]
   Sends camera events to POST /api/events of the service. Sending events again is safe: it changes nothing. Events that the service
   refuses go into FILE.rejected.ndjson.
 
-  FILE                    CloudEvents as NDJSON or as a JSON array; dead letters of Event Grid as they are; gzip as well;
+  FILE                    CloudEvents as NDJSON or as a JSON array; unmodified Event Grid dead letters; each may be gzipped;
                           - for standard input
   --from FILE:ITEM        resumes at this item, the last one that progress printed
   --backup                sends the backups in the container that BACKUP_CONTAINER_URL names, and compares the counts
@@ -77,7 +77,7 @@ npm run send -- --backup [--from YYYY-MM-DD] [--to YYYY-MM-DD] [options]
   --key-file FILE         holds the function key; the environment variable FUNCTION_KEY by default
   --check                 sends nothing: names the events that the service would refuse
   --settings FILE         with --backup: a settings file; local.settings.json by default, if it exists
-  --give-up-after SECONDS how long a request may fail before the sending stops; 600 by default
+  --give-up-after SECONDS the command stops after requests have failed for this time; 600 by default
   --batch N               most events in a request, 1 to ${MAX_EVENTS}; 1000 by default
   --requests N            most requests in flight, 1 to ${MOST_REQUESTS}; 4 by default
   --help                  prints this

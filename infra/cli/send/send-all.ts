@@ -46,7 +46,7 @@ const rejectedPathOf = ({ name }: Source): string => `${name === STDIN ? 'stdin'
  */
 export const sendAll = async (sources: readonly Source[], sent: Sent, sending: SendingAll): Promise<boolean> => {
   const first = sending.resumesAt === undefined ? 0 : sources.findIndex(({ name }) => name === sending.resumesAt?.name);
-  if (first < 0) throw new CommandError(`There is no ${sending.resumesAt?.name} among what is sent.`);
+  if (first < 0) throw new CommandError(`--from names ${sending.resumesAt?.name}, which is not among the inputs.`);
   const rest = sources.slice(first);
   for (const source of rest) await mustTakeRejected(rejectedPathOf(source));
   const size = rest.reduce((sum, source) => sum + (source.size ?? NaN), 0);
@@ -160,7 +160,7 @@ const compareCounts = async (
   const headers = key === undefined ? {} : { 'x-functions-key': key };
   const init = { headers, signal: AbortSignal.timeout(COUNT_MS) };
   const answer = await fetch(`${url}/api/analytics/day?date=${day}`, init).catch((error: unknown) => {
-    throw new CommandError(`The service does not say what it has counted on ${day}.`, { cause: error });
+    throw new CommandError(`The service did not answer about ${day}.`, { cause: error });
   });
   if (!answer.ok) throw new CommandError(`The service answers ${answer.status} about ${day}.`);
   const { total_events: counted } = daySchema.parse(await answer.json());

@@ -21,7 +21,7 @@ export const lockData = (folder: string): (() => void) => {
       const owner = Number(readFileSync(path, 'utf8'));
       if (owner > 0 && isRunning(owner)) {
         throw new CommandError(
-          `--data ${folder} is in use by the process ${owner}. End it, or choose another folder. If it is no npm start, delete ${path}.`,
+          `--data ${folder} is in use by the process ${owner}. End it, or choose another folder. If that process is not \`npm start\`, delete ${path}.`,
         );
       }
       // Its run was killed.

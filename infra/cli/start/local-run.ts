@@ -35,7 +35,7 @@ export interface LocalRunOptions {
   readonly settings?: string | undefined;
   /** The simulated telephone service, unless a real service is named; `acs` by default. */
   readonly phone?: 'acs' | 'twilio';
-  /** How many calls the simulated phone takes at a time. */
+  /** How many calls the simulated phone accepts at once. */
   readonly lines: number;
   /** Whether the service accepts a callback only with the simulator's token. */
   readonly 'verify-callbacks': boolean;
@@ -193,7 +193,7 @@ const mustReachThisMachine = (given: Settings, port: number): void => {
 const mustPhoneForRealTable = (given: Settings): void => {
   if (given['PHONE'] === 'off' || gives(given, ...REAL_PHONE) || isOnThisMachine(given)) return;
   throw new CommandError(
-    'The tables belong to a real service, and the simulated phone would take its calls: no person would be phoned. Set PHONE=off, or name a real\n' +
+    'The tables belong to a real service. The simulated phone would answer its calls, so no person would be called. Set PHONE=off, or name a real\n' +
       'telephone service.',
   );
 };
@@ -237,7 +237,9 @@ const startHost = async (
 };
 
 const portInUse = (port: number): CommandError =>
-  new CommandError(`Port ${port} is in use. End what listens there, or choose another port: npm start -- --port N`);
+  new CommandError(
+    `Port ${port} is in use. Stop the program that uses it, or choose another port: npm start -- --port N`,
+  );
 
 const becomesHealthy = async (url: string): Promise<boolean> => {
   const signal = AbortSignal.timeout(HEALTH_MILLISECONDS);

@@ -35,8 +35,8 @@ export const readSettingsFile = async (path: string | undefined): Promise<Settin
   });
   const { data, error } = localSettingsSchema.safeParse(await jsonOf(path, text));
   if (data !== undefined) return data.Values;
-  const wrong = error.issues.map((issue) => issue.path.join('.') || 'the whole').join(', ');
-  throw new CommandError(`${path} is no settings file: it needs "Values" with strings only. Wrong: ${wrong}.`);
+  const wrong = error.issues.map((issue) => issue.path.join('.') || 'the whole file').join(', ');
+  throw new CommandError(`${path} is not a settings file: "Values" must contain only strings. Invalid: ${wrong}.`);
 };
 
 /** @throws {CommandError} that names the place where the text is no JSON */
@@ -67,10 +67,10 @@ const unknownNames = (settings: Given): readonly string[] =>
 
 /** A warning for each unknown name in the settings file, and for each name in the environment that is close to a setting. */
 export const nameWarnings = (file: string, fileSettings: Settings, environment: Given): readonly string[] => [
-  ...unknownNames(fileSettings).map((name) => `${file} has ${name}, which is no setting of this service.`),
+  ...unknownNames(fileSettings).map((name) => `${file} has ${name}, which is not a setting of this service.`),
   ...unknownNames(environment).flatMap((name) => {
     const meant = Object.keys(settingSchemas).find((known) => isClose(name, known));
-    return meant === undefined ? [] : [`${name} is no setting of this service. Did you mean ${meant}?`];
+    return meant === undefined ? [] : [`${name} is not a setting of this service. Did you mean ${meant}?`];
   }),
 ];
 

@@ -185,7 +185,7 @@ const answersOf = (day: Day, counted: readonly Counted[]): Answers => {
     const found: typeof events = [];
     for (let minute = minuteOfDay(start); minute <= minuteOfDay(end); minute += 1) {
       const own = cameraId === undefined ? ofAll.get(minute) : ofCameras.get(`${minute} ${cameraId}`);
-      found.push(...(own ?? []).filter(({ ts }) => start <= ts && ts <= end));
+      for (const event of own ?? []) if (start <= event.ts && event.ts <= end) found.push(event);
     }
     const activeCameras = [...new Set(found.map((event) => event.cameraId))].sort();
     return { tally: sumOf(found.map(({ tally }) => tally)), activeCameras };

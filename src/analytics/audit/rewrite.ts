@@ -100,12 +100,12 @@ class DayRewrite {
     const closed = before.row === undefined ? await this.#restoreClosed() : undefined;
     if (closed !== undefined) return closed;
     const { row } = await this.#announce();
-    say(`attempt ${this.#attempt}: recording the events anew`);
+    say(`attempt ${this.#attempt}: replaying the events`);
     try {
       const { found, partitions } = await this.#partitionsOf(row);
       await this.#replay(found);
       await this.#reading.map(partitions, async (partition) => this.#seal(partition));
-      say('sealed: the day takes no events until the switch');
+      say('sealed: the service refuses events of this day until the switch');
       await this.#replay(partitions);
       // Its event rows may have been deleted since then.
       const closedMeanwhile = row === undefined ? await this.#restoreClosed() : undefined;
@@ -115,7 +115,9 @@ class DayRewrite {
       throw (await this.#release()) ? error : new RewriteAbandoned(TAKEN_OVER, { cause: error });
     }
     const switched = await this.#switch();
-    say(`switched to ${this.#shards} ${this.#shards === 1 ? 'shard' : 'shards'}: the day takes events again`);
+    say(
+      `switched to ${this.#shards} ${this.#shards === 1 ? 'shard' : 'shards'}: the service accepts events of this day again`,
+    );
     await deleteGenerations(this.#table, this.#day, (generation) => generation < this.#attempt);
     say('the old rows are deleted');
     return switched;
@@ -168,9 +170,9 @@ class DayRewrite {
     return this.#untilDone(async () => {
       const state = await this.#state();
       if (this.#isMine(state)) return state;
-      if (state.row?.closes !== undefined) throw new RewriteRefused('the day is closed, or its closing is announced');
+      if (state.row?.closes !== undefined) throw new RewriteRefused('the day is closed, or closes within an hour');
       if (state.isLive)
-        throw new RewriteRefused('another rewrite of the day is at work; if it was stopped, wait three minutes');
+        throw new RewriteRefused('another rewrite of this day is running. If you stopped it, wait three minutes');
       this.#attempt = Math.max(this.#attempt, state.attempt + 1);
       await this.#hold(state);
       return undefined;
@@ -270,7 +272,7 @@ class DayRewrite {
       this.#events += 1;
       if (this.#events % EVENTS_A_LINE === 0) this.#options.say(`${this.#events} events`);
     } else if (outcome.code === 'too_many' && stripe + 1 < MAX_STRIPES) await this.#record(event, stripe + 1);
-    else throw new RewriteRefused(`event row ${event.rowKey} is not recorded: ${outcome.refused}`);
+    else throw new RewriteRefused(`event row ${event.rowKey} cannot be recorded: ${outcome.refused}`);
   }
 
   #committer(shard: number, stripe: number): ShardCommitter {
@@ -364,10 +366,11 @@ class DayRewrite {
     const shards = Array.from({ length: MAX_SHARDS }, (_, index) => index + 1).find((count) =>
       [...cameras].every(([shard, ids]) => [...ids].every((id) => shardOf(id, count) === shard)),
     );
-    if (shards === undefined) throw new RewriteRefused('the cameras of its shards fit no number of shards');
+    if (shards === undefined)
+      throw new RewriteRefused('no number of shards puts every camera into the shard that holds its rows');
     const closes = now();
     const row = { ...newDay(shards), generation: closed, attempt: await this.#latestMark(), closes };
-    this.#options.say(`the day was closed: its row is written again, with ${shards} shards`);
+    this.#options.say(`the day was closed: the command restored its row, with ${shards} shards`);
     return writeDayRow(this.#table, this.#day, etag, row);
   }
 }

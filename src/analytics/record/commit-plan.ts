@@ -116,7 +116,7 @@ class Draft {
     if (before !== undefined && before.ts !== message.ts) {
       return {
         code: 'changed_time',
-        refused: 'data.ts_utc differs from the time that the first message about this event had',
+        refused: 'data.ts_utc differs from its value in the first message about this event',
       };
     }
     const facets = applyFacets(before?.facets ?? {}, message.facets);

@@ -42,7 +42,7 @@ export const DEFAULT_CONFIRMATIONS_NEEDED = 1;
 export const areEnough = (confirmations: number, needed = DEFAULT_CONFIRMATIONS_NEEDED): boolean =>
   confirmations >= needed;
 
-export const CALLS_USED_UP = 'the calls of this UTC day are used up: see CALLS_PER_DAY';
+export const CALLS_USED_UP = 'CALLS_PER_DAY is reached for this UTC day';
 
 /** Anomalies of a bad day must not use up the calls that a fire needs. */
 const KEPT_FOR_URGENT = 0.2;

@@ -4,7 +4,7 @@ import { sleepBy } from '../model/clock.ts';
 import { type AttemptRef, type CallId, MESSAGE, type NotificationId, type SpeechNumber } from '../model/ids.ts';
 import type { CallEvent, CallMessage } from '../model/phone-line.ts';
 import { isMaskedNumber, type PhoneNumber } from '../model/phone-number.ts';
-import { callMessage, KEYS_AFTER_MS, spokenMessage, spokenText } from '../rules/message.ts';
+import { callMessage, KEYS_AFTER_MS, type MessageTerms, spokenMessage, spokenText } from '../rules/message.ts';
 import {
   attemptFields,
   errorKind,
@@ -62,8 +62,6 @@ export class Driver {
       log.warn('keys not heard', { call_id: callId, ...resultFields(event.result) });
       return true;
     }
-    // Recalled first: a commit that fails forgets it.
-    const known = attempt && this.#context.store.recall(attempt.notificationId);
     try {
       if (attempt !== undefined && (await this.#takePatiently(event, attempt, log))) return true;
       logEvent(event, true, { alert_type: alertType.name }, log);
@@ -76,7 +74,7 @@ export class Driver {
           'call records unreachable',
           error instanceof StorageTrouble ? { ...fields, kind: error.reason } : fields,
         );
-        await this.#withoutRow(event, known, alertType, log);
+        await this.#withoutRow(event, attempt && this.#context.store.lastKnown(attempt.notificationId), alertType, log);
       } else log.error('unexpected error', fields);
       return false;
     }
@@ -104,27 +102,33 @@ export class Driver {
   }
 
   async #withoutRow(event: CallEvent, known: NotificationCase | undefined, alertType: AlertType, log: Log) {
-    await this.#handleRowless(event, spokenMessage(this.#messageOf(known, alertType)), alertType, log);
+    // Nothing listens for keys in such a call: the message does not ask for them.
+    const message = this.#messageOf(known, alertType, { ...known?.notification, confirm: false });
+    await this.#handleRowless(event, spokenMessage(message), alertType, log);
   }
 
-  /** The message of an attempt, or of the alert type if its notification does not exist or cannot be read. */
+  /**
+   * The message of an attempt, or of the alert type if its notification does not exist or cannot be read. A line that asks for the message of
+   * an attempt has heard a key in its call, which must listen for the next key.
+   */
   async messageOf(attempt: AttemptRef | undefined, alertType: AlertType): Promise<CallMessage> {
     const { store } = this.#context;
+    const unknown = { confirm: attempt !== undefined };
     try {
-      const known = attempt && (store.recall(attempt.notificationId) ?? (await store.load(attempt.notificationId)));
-      return this.#messageOf(known, alertType);
+      const known = attempt && (store.lastKnown(attempt.notificationId) ?? (await store.load(attempt.notificationId)));
+      return this.#messageOf(known, alertType, known?.notification ?? unknown);
     } catch (error) {
-      if (error instanceof StorageTrouble || isUnreadable(error)) return this.#messageOf(undefined, alertType);
+      if (error instanceof StorageTrouble || isUnreadable(error)) return this.#messageOf(undefined, alertType, unknown);
       throw error;
     }
   }
 
-  #messageOf(known: NotificationCase | undefined, alertType: AlertType): CallMessage {
-    return callMessage(
-      this.#context.policy.serviceName,
-      known === undefined ? alertType : typeOf(known),
-      known?.notification,
-    );
+  #messageOf(
+    known: NotificationCase | undefined,
+    alertType: AlertType,
+    terms: MessageTerms | undefined = known?.notification,
+  ): CallMessage {
+    return callMessage(this.#context.policy.serviceName, known === undefined ? alertType : typeOf(known), terms);
   }
 
   async stop(id: NotificationId, log: Log): Promise<NotificationCase | undefined> {

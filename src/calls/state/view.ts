@@ -96,7 +96,7 @@ const WORDS: Readonly<Record<WaitingCode, string>> = {
   pause: 'the phone service asked for a pause',
   set_up: 'the phone service does not accept this app',
   later_wave: 'its wave has not begun',
-  redial: 'is called again',
+  redial: 'waits for the next attempt',
   day_limit: CALLS_USED_UP,
 };
 

@@ -81,6 +81,7 @@ export class NotificationStore {
   readonly #newId: () => string;
   /** May be outdated: then a commit meets a conflict. */
   readonly #remembered = new LRUCache<NotificationId, StoredCase>({ max: MOST_REMEMBERED });
+  readonly #outdated = new LRUCache<NotificationId, true>({ max: MOST_REMEMBERED });
   readonly #told = new LRUCache<string, true>({ max: MOST_REMEMBERED });
 
   /** @param tell called once per process for each unreadable row */
@@ -91,11 +92,17 @@ export class NotificationStore {
   }
 
   recall(id: NotificationId): StoredCase | undefined {
+    return this.#outdated.has(id) ? undefined : this.#remembered.get(id);
+  }
+
+  /** The last known state, even if it is outdated: what a notification says never changes. */
+  lastKnown(id: NotificationId): NotificationCase | undefined {
     return this.#remembered.get(id);
   }
 
+  /** The remembered state is outdated. */
   forget(id: NotificationId): void {
-    this.#remembered.delete(id);
+    this.#outdated.set(id, true);
   }
 
   /** A notification; undefined if it does not exist. @throws {DamagedRow | LaterFormat} its row cannot be read */
@@ -246,6 +253,7 @@ export class NotificationStore {
 
   #remember(stored: StoredCase): StoredCase {
     this.#remembered.set(stored.notification.id, stored);
+    this.#outdated.delete(stored.notification.id);
     return stored;
   }
 
@@ -258,7 +266,7 @@ export class NotificationStore {
 
   #caseOf(row: StoredRow, id: NotificationId): StoredCase {
     const known = this.#remembered.get(id);
-    if (known?.etag === row.etag) return known;
+    if (known?.etag === row.etag) return this.#remember(known);
     return this.#remember({ ...this.#read(row, () => parseCase(row, id)), etag: row.etag });
   }
 

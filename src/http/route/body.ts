@@ -73,7 +73,7 @@ const bodyError = ({ code, path, detail }: Fault, index: number | undefined): Pr
   detail,
 });
 
-/** Where in an array something is wrong, with arrays inside it counted through; undefined if no element is wrong. */
+/** Where in an array something is wrong, with the elements of arrays inside it numbered across all of them; undefined if no element is wrong. */
 const indexIn = (json: unknown, path: readonly PropertyKey[]): number | undefined => {
   const depth = path.findIndex((step) => typeof step === 'number');
   const [outer, inner] = path.slice(depth);
@@ -86,7 +86,7 @@ const indexIn = (json: unknown, path: readonly PropertyKey[]): number | undefine
  * The value in a request's body: JSON, or the parameters of a form.
  *
  * @throws {Problem} 411 if it came in chunks and did not arrive; 413 if it is larger; 415 for an encoding other than gzip. 400 if it is missing, is not
- *   UTF-8 or not JSON, and if a form has a parameter twice
+ *   UTF-8 or not JSON, and if a form parameter occurs more than once
  */
 export const readBody = async (
   request: HttpRequest,
@@ -116,7 +116,7 @@ const parseForm = (text: string): Readonly<Record<string, string>> => {
   const form = new URLSearchParams(text);
   const names = [...form.keys()];
   if (new Set(names).size < names.length)
-    throw new Problem('invalid_request', { detail: 'The form has a parameter twice.' });
+    throw new Problem('invalid_request', { detail: 'A form parameter occurs more than once.' });
   return Object.fromEntries(form);
 };
 

@@ -105,7 +105,7 @@ export interface RouteDeclaration extends Readonly<Partial<Record<Method, Operat
 
 /** A declared route, ready to be registered. */
 export interface Route extends RouteDeclaration {
-  /** What it is registered for: also the methods that it refuses, for the host alone answers an empty 404. */
+  /** The methods under which the route is registered, refused methods included. Otherwise the host answers an empty 404. */
   readonly methods: HttpMethod[];
   readonly handler: HttpHandler;
 }

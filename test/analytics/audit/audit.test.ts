@@ -4,9 +4,10 @@ import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { rewriteDay, type RewriteOptions } from '../../../src/analytics/audit/rewrite.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
-import { DAYS_PARTITION, SEALED_KEY, shardPartition } from '../../../src/analytics/rows/keys.ts';
+import { ALL_EVENTS, DAY_KEY, DAYS_PARTITION, SEALED_KEY, shardPartition } from '../../../src/analytics/rows/keys.ts';
+import type { Page } from '../../../src/storage/connection.ts';
 import { LaterFormat } from '../../../src/storage/errors.ts';
-import type { NewProperties } from '../../../src/storage/row.ts';
+import type { NewProperties, StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
 import { all, bytes, CountingProcess, DATE, frame, HOUR, MINUTE, SHARD, SILENT, START } from '../counting.ts';
@@ -127,6 +128,28 @@ it('an audit names answers whose events change all the time, and calls nothing a
   const { differences, unsettled } = await auditDay(new WrittenTo(table, { format: FORMAT }), DATE);
   expect(differences).toEqual([]);
   expect(unsettled).toContain(WHOLE);
+});
+
+it('an audit of a shard with 130,000 events, all in one minute, does not overflow the stack', async () => {
+  const properties = { ts_utc: '2026-11-21T00:00:00.000000Z' };
+  class Crowded extends MemoryTable {
+    override async page(...args: Parameters<MemoryTable['page']>): Promise<Page> {
+      const [partitionKey, range, { continuation = '0' }] = args;
+      if (range.from !== ALL_EVENTS.from) return super.page(...args);
+      const first = Number(continuation);
+      const rows = all(1_000).map((index) => {
+        return { partitionKey, rowKey: `event|0000|ridge-0|f-${first + index}`, etag: 'W/"1"', properties };
+      });
+      return { rows, continuation: first < 129_000 ? String(first + 1_000) : undefined };
+    }
+
+    override async get(...args: Parameters<MemoryTable['get']>): Promise<StoredRow | undefined> {
+      // By now the events themselves have answered. The other questions take seconds.
+      if (args[1] === DAY_KEY) throw new Error('enough');
+      return super.get(...args);
+    }
+  }
+  await expect(audit((await recorded()).copyTo(new Crowded()))).rejects.toThrow('enough');
 });
 
 it('an event row of a later format stops an audit, and a rewrite', async () => {

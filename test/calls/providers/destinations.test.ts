@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { outcomeWebhook, WebhookRefused } from '../../../src/calls/providers/destinations.ts';
@@ -57,4 +58,20 @@ it.each([
   const thrown = await webhook.publish(eventsOf(1)).catch((error: unknown) => error);
   expect(thrown instanceof WebhookRefused ? thrown.status : thrown).toBe(isDelivered ? undefined : status);
   expect(paths).toEqual(['/outcomes']);
+});
+
+it('a repeat of an event has the same id and time', async () => {
+  const received: unknown[] = [];
+  const receiver = await LoopbackServer.start((request, response) => {
+    void text(request).then((body) => {
+      received.push([request.headers['webhook-id'], body]);
+      response.end();
+    });
+  });
+  onTestFinished(async () => receiver.stop());
+  const webhook = outcomeWebhook({ url: `http://127.0.0.1:${receiver.port}`, secret }, '/watch');
+  for (const event of [...eventsOf(1), ...eventsOf(1)]) await webhook.publish([event]);
+  const [first, repeat] = received;
+  expect(first).toEqual(['fire/0/stopped', expect.stringContaining('"time":"1970-01-01T00:00:00.000Z"')]);
+  expect(repeat).toEqual(first);
 });

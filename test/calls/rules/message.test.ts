@@ -1,6 +1,12 @@
 import { expect, it } from 'vitest';
 
-import { ALERT_TYPES, alertTypeOf, findAlertType } from '../../../src/calls/model/alert-types.ts';
+import {
+  ALERT_TYPE_NAMES,
+  ALERT_TYPES,
+  alertTypeOf,
+  findAlertType,
+  isUrgent,
+} from '../../../src/calls/model/alert-types.ts';
 import {
   callMessage,
   MAX_DETAILS_CHARACTERS,
@@ -36,6 +42,10 @@ it('there are six alert types, whose names are exact', () => {
     undefined,
     undefined,
   ]);
+});
+
+it('only fires are urgent', () => {
+  expect(ALERT_TYPE_NAMES.filter(isUrgent)).toEqual(['ReportOfFire', 'ConfirmedFire']);
 });
 
 const UNIT = "You've received a new Alert from Ridge Watch. Custom Alert has been reported. ";

@@ -120,7 +120,7 @@ it('nobody is dialed before midnight, or the deadline, if the calls of the day a
   const late = postponed(WAITING, at(3_600), TERMS);
   expect(late).toMatchObject({ dueAt: TERMS.deadlineAt });
   const [never, once] = [late, called([busy])].map((one) => looked(one, true, TERMS, TERMS.deadlineAt));
-  const reason = 'the calls of this UTC day are used up: see CALLS_PER_DAY';
+  const reason = 'CALLS_PER_DAY is reached for this UTC day';
   expect(never).toMatchObject({ state: 'not_reached', attempts: [{ outcome: 'unknown', reason }] });
   expect(once).toMatchObject({ state: 'not_reached', attempts: [{ outcome: 'busy' }] });
 });

@@ -113,6 +113,25 @@ describe('answers that get lost', () => {
     await world.pass(60_000);
     for (const index of [0, 2, 3]) expect(rangAt(world, someNumber(0, index))).toBeLessThan(3_000);
   });
+
+  scene(
+    'of a call request, before all instances end: it is not retried while another alert calls the number',
+    { ...ROOM, callees: { 0: 'rings out' } },
+    async (world) => {
+      vi.spyOn(UnreliableLine.prototype, 'call').mockRejectedValueOnce(
+        new PhoneLineError({ failure: 'unanswered', reason: 'no answer' }),
+      );
+      fire(world);
+      await world.pass(1_000);
+      world.instances.end();
+      await world.pass(60_000);
+      world.instances.start(1);
+      fire(world);
+      await world.pass(30_000);
+      expect(world.network.calls).toHaveLength(1);
+    },
+    8,
+  );
 });
 
 describe('while storage is away', () => {
@@ -134,6 +153,22 @@ describe('while storage is away', () => {
       });
     }
   });
+
+  scene(
+    'every callee hears the place, and nobody is asked for a key that nothing listens for',
+    { ...ROOM, ...SOON },
+    async (world) => {
+      fire(world, people(5), { details: 'Antelope Ridge', confirm: true });
+      await until(world, () => openCalls(world).length === 5);
+      await world.pass(1_000);
+      world.conditions.stopTable(60_000);
+      await world.pass(20_000);
+      for (const { speeches, listening } of world.network.calls) {
+        expect(speeches[0]?.text).toMatch(/Antelope Ridge\. $/);
+        expect(listening).toBeUndefined();
+      }
+    },
+  );
 
   scene(
     'a call is spoken to once in a process, and hung up at the end of its message',

@@ -88,6 +88,17 @@ describe('waves', () => {
   });
 
   scene(
+    'are refused as too late if the last begins at the deadline',
+    { ...ROOM, deadlineMs: 120_000 },
+    async (world) => {
+      const late = fire(world, [], THREE);
+      const inTime = fire(world, [], { ...THREE, waveMs: 59_999 });
+      await world.pass(10_000);
+      expect([late, inTime].map(({ answers }) => answers[0]?.kind)).toEqual(['waves too late', 'sent']);
+    },
+  );
+
+  scene(
     'end with the first 1: a ringing call is hung up, nobody else is called',
     { ...ROOM, callees: { 0: 'presses in the middle', 1: 'rings out' } },
     async (world) => {

@@ -72,6 +72,15 @@ describe('the provider', () => {
       expect(await standing(world)).toEqual({ usable: true });
     },
   );
+
+  scene('that refuses a call is answered to be unusable before the next check', {}, async (world) => {
+    await world.pass(MINUTE_MS);
+    world.conditions.breakSetUp(HOUR_MS);
+    fire(world);
+    await world.pass(2_000);
+    const since = expect.any(String);
+    expect(await standing(world)).toEqual({ usable: false, since, reason: 'no permission' });
+  });
 });
 
 const silent = (world: World) => logged(world, 'urgent notification silent');

@@ -147,6 +147,7 @@ scene(
     const second = anomaly(world, people(1, 1));
     await world.pass(1_000);
     expect(second.answers[0]?.kind).toBe('refused');
+    expect(logged(world, 'day limit reached').at(-1)).toMatchObject({ level: 'error', fields: { recipients: 1 } });
     fire(world, people(1, 2));
     await world.pass(600_000);
     expect(callsTo(world, someNumber(2, 0))).toHaveLength(2);

@@ -147,7 +147,8 @@ const someRequest = (index: number, { mode, chance }: Ground): NotificationReque
     confirm,
     ...(chance.happens(0.3) && { details: `Ridge ${index}, camera 4` }),
   };
-  if (!confirm || !chance.happens(mode.confirms)) return { ...request, waves: [numbers.map((number) => ({ number }))] };
+  if (!confirm || !chance.happens(mode.confirms))
+    return { ...request, waves: [numbers.map((number) => ({ number, name: 'Ana' }))] };
   const waves: { readonly number: PhoneNumber }[][] = [[]];
   for (const number of numbers) {
     if (waves.at(-1)?.length !== 0 && chance.happens(0.5)) waves.push([]);

@@ -148,6 +148,32 @@ describe('a key', () => {
     expect(second).toContain('Confirmed.');
     expect(await statuses(world, alert)).toEqual(['confirmed']);
   });
+
+  for (const [what, isRestarted] of [
+    ['that remembers the notification', false],
+    ['that has never seen the notification', true],
+  ] as const) {
+    scene(`while storage is away is asked for again by a process ${what}`, {}, async (world) => {
+      const people = numbers(['70']);
+      fire(world, people, { confirm: true, details: 'Antelope Ridge' });
+      await until(world, () => world.callsTo(people[0])[0]?.status === 'ringing');
+      world.conditions.stopTable(MINUTE_MS);
+      if (isRestarted) {
+        world.instances.end();
+        world.instances.start(1);
+      }
+      await until(world, () => spoken(world.callsTo(people[0])[0]).length === 2);
+      const again = spoken(world.callsTo(people[0])[0])[1];
+      expect(again).toContain('Press 1 to confirm');
+      if (!isRestarted) expect(again).toContain('Antelope Ridge');
+      expect(
+        world
+          .callsTo(people[0])[0]
+          ?.told()
+          .story.filter(({ text }) => text === 'listen'),
+      ).toHaveLength(2);
+    });
+  }
 });
 
 scene(

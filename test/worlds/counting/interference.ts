@@ -354,7 +354,7 @@ const SCENARIOS = {
       const closes: unknown = await new CountingProcess(table).days.close(DATE).catch((error: unknown) => error);
       assert.equal(closes instanceof DayHeld, isAtWork);
       const error = yield;
-      const isRefused = error instanceof RewriteRefused && error.message.includes('closing is announced');
+      const isRefused = error instanceof RewriteRefused && error.message.includes('closes within an hour');
       assert(isRefused || (error === undefined && (isAtWork || isGeneration1(closes))));
       await demandRight(table, MESSAGES);
     }),

@@ -69,7 +69,7 @@ it.each([
   const { line, sent } = await lineWith([202]);
   await line.media.speak(callId, 'a text', { ...attempt, speech });
   expect(JSON.parse(sent[0]?.body ?? '')).toEqual({
-    playSources: [expect.anything()],
+    playSources: [{ kind: 'text', text: { text: 'a text', sourceLocale: 'en-US', voiceKind: 'female' } }],
     playTo: [],
     playOptions: { loop: false },
     operationContext: context,

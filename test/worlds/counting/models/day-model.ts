@@ -1,7 +1,7 @@
 import { Chance } from '../../chance.ts';
 
 // A model of one day: writers, readers and rewrites, interleaved at each storage request. It has no clocks: a hold may expire at any moment,
-// storage may carry out a request at any time after its sender gave up, and a process may stop for ever at any request. It is a model, not
+// storage may carry out a request at any time after its sender gave up, and a process may stop forever at any request. It is a model, not
 // the code: small enough to read, to change and to break. Rows and protocol: `src/analytics/README.md`.
 
 /** One rule of the protocol that a run leaves out. */
@@ -20,7 +20,7 @@ export type BrokenRule =
 
 /** How one schedule went. */
 export interface Played {
-  /** What was wrong first; undefined: nothing. */
+  /** The first violation; undefined: the run has no violation. */
   readonly broken: string | undefined;
   readonly stripes: number;
   readonly rewrites: number;
@@ -206,7 +206,7 @@ class DayModel {
     const { day } = row;
     if (day.generation !== known.generation) return 'another generation';
     if (mark !== day.attempt || day.holder === undefined) return 'go on';
-    // If the hold has expired, a writer removes it: this attempt is void for ever.
+    // If the hold has expired, a writer removes it: this attempt is void forever.
     if (mayRemoveHold && this.#chance.happens(0.2)) yield* this.#writeDay(row, { ...day, holder: undefined });
     return 'held';
   }
@@ -334,7 +334,7 @@ class DayModel {
     return (yield* this.#judge(mark, known, false)) !== 'another generation';
   }
 
-  /** An answer is right if each camera counted so much at a moment between the question and now. */
+  /** An answer is right if each camera had this count at a moment between the question and now. */
   #checkAnswer(answer: Counts, cameras: readonly number[], since: number): void {
     let sums = [ZERO];
     for (const camera of cameras) {
@@ -380,7 +380,7 @@ class DayModel {
     yield* this.#collect(row.day, generation);
   }
 
-  /** Deletes the generations that nobody reads any more, some rows at a time. */
+  /** Deletes the generations that are no longer read, some rows at a time. */
   *#collect({ generation: current }: DayState, own: number): Process {
     for (const partition of this.#partitions.keys()) {
       const generation = Number(partition.split('_')[0]);
@@ -426,7 +426,7 @@ class DayModel {
     }
   }
 
-  /** @returns whether the shard is sealed by this attempt; false: a later one was here */
+  /** @returns whether the shard is sealed by this attempt; false: a later attempt has sealed it */
   *#seal(partition: string, attempt: number): Steps<boolean> {
     for (;;) {
       const rows = yield* this.#page(partition, 'day');
