@@ -110,7 +110,7 @@ it(`sends each of ${EVENTS} events in spite of a kill and of a stop, and sets ea
   const rejected = await rejectedOf(file);
   expect(rejected.map(({ line }) => line)).toEqual(Array.from({ length: WRONG }, (_, at) => (at + 1) * 100));
 
-  // All of it once more: nothing changes, and the file of rejected events does not grow.
+  // All of it again: nothing changes, and the file of rejected events does not grow.
   const again = await send(args, cwd, environment);
   expect(again.printed).toContain(`recorded   0\nunchanged  ${EVENTS - WRONG}\nrejected   ${WRONG}, in`);
   expect(await rejectedOf(file)).toEqual(rejected);

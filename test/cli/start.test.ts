@@ -141,7 +141,7 @@ describe.concurrent('npm start', () => {
     test.onTestFinished(() => run.stop());
     expect(run.settings).toMatchObject({ CALLS_AT_ONCE: '2', CALL_RETRY_SECONDS: '5' });
 
-    // No setting verifies callbacks: every caller may post them, and one warning says so.
+    // No setting verifies callbacks: every caller may post them, and one warning names that.
     const warnings = () => printed.filter((line) => line.includes('callbacks are not verified'));
     await until(() => warnings().length > 0, 'it warns');
     expect(warnings()).toHaveLength(1);

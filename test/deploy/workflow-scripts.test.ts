@@ -30,7 +30,7 @@ const runScript = async (
 const PACKAGE = 'a package';
 const DIGEST = createHash('sha256').update(PACKAGE).digest('hex');
 
-/** Deploys to an app whose health has these statuses, one after the other, and the last status from then on. */
+/** Deploys to an app whose health has these statuses, one after the other; the last status repeats. */
 const deploy = async (statuses: readonly number[], { digest = DIGEST, az = 'exit 0' } = {}) => {
   const service = await ScriptedService.start(({ number, path }) => ({
     status: path === '/api/health' ? (statuses[Math.min(number, statuses.length) - 1] ?? 500) : 404,

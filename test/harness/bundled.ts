@@ -23,7 +23,7 @@ const loadedSchema = z.object({
 /**
  * Loads one of this run's bundles in its own process: what it registers, and its description of the API.
  *
- * @param settings more settings of the app
+ * @param settings in addition to the settings of every test
  * @throws {Error} where it does not load, or keeps its process alive by loading
  */
 export const loadBundle = (

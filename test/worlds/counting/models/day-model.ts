@@ -384,7 +384,7 @@ class DayModel {
   *#collect({ generation: current }: DayState, own: number): Process {
     for (const partition of this.#partitions.keys()) {
       const generation = Number(partition.split('_')[0]);
-      // Numbers above the own one belong to rewrites that may be at work.
+      // Higher numbers belong to rewrites that may be running.
       if (partition === 'days' || generation === current || generation >= own) continue;
       for (;;) {
         yield;
