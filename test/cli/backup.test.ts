@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 
+import { ContainerClient } from '@azure/storage-blob';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { lazyCredential } from '../../src/azure/credential.ts';
@@ -65,8 +66,10 @@ const stage = async (name: string) => {
 
 describe('the backup of days', () => {
   it('writes each shard once, and again only a shard that has changed', async () => {
-    const { backUp, counting, linesIn, logged } = await stage('changes');
+    const { url, backUp, counting, linesIn, logged } = await stage('changes');
     expect(await backUp()).toBe(2);
+    const written = await Array.fromAsync(new ContainerClient(url).listBlobsFlat(), ({ name }) => name);
+    expect(written).toEqual(NAMES.map((name) => `analytics/${name}`));
     expect(logged().at(-1)).toEqual(['backups looked after', { days: 1, days_backed_up: 1, days_failed: 0 }]);
     const backedUp = (await Promise.all(NAMES.map(linesIn))).flat();
     expect(backedUp).toHaveLength(EVENTS);

@@ -22,6 +22,7 @@ it('a command line gives the values, with their defaults; --help among them give
   const values = { port: 7071, data: 'd', positionals: ['ridge', 'peak'] };
   expect(readArguments(COMMAND, ['--data', 'd', 'ridge', 'peak'])).toEqual(values);
   expect(readArguments(COMMAND, ['--port', 'wrong', '-h'])).toBe('help');
+  expect(readArguments(SEND, ['a'])).toMatchObject({ batch: 1_000, requests: 4, 'give-up-after': 600 });
   expect(readArguments(DEMO, [])).toEqual({ url: new URL('http://localhost:7071'), date: '2026-11-20' });
 });
 

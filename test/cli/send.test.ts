@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 
 import { ownDirectory } from '../harness/own-directory.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
@@ -117,4 +117,20 @@ it(`sends each of ${EVENTS} events in spite of a kill and of a stop, and sets ea
   const refused = await send(args, cwd, { FUNCTION_KEY: 'another-key' });
   expect(refused).toMatchObject({ code: 3, said: expect.stringContaining('refuses the function key (401)') });
   expect(refused.said).not.toContain('another-key');
+});
+
+it.skipIf(process.platform === 'win32')('a second Ctrl-C stops at once, with exit code 130', async () => {
+  const asked = Promise.withResolvers<void>();
+  const service = await ScriptedService.start(async () => {
+    asked.resolve();
+    return new Promise(() => undefined);
+  });
+  const cwd = ownDirectory();
+  await writeFile(join(cwd, 'a.ndjson'), event('f-0'));
+  const { child, ended } = startSend(['a.ndjson', '--url', service.url], { cwd });
+  await asked.promise;
+  // For three seconds they are one request to stop.
+  const pressing = setInterval(() => child.kill('SIGINT'), 500);
+  onTestFinished(() => clearInterval(pressing));
+  expect((await ended).code).toBe(130);
 });

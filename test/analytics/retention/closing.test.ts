@@ -139,6 +139,13 @@ describe('closing a day', () => {
     expect(await run(storage)).toEqual([line]);
   });
 
+  it('waits for the end of a rewrite', async () => {
+    const storage = await withOneEvent();
+    const hold = { attempt: 1, hold_owner: 'another', hold_until: '9999-12-31T23:59:59.999999Z' };
+    await change(storage, DAYS_PARTITION, DATE, hold);
+    expect(await run(storage)).toEqual([['day not closed', { day: DATE, kind: 'DayHeld' }]]);
+  });
+
   it('leaves a day that is not old enough, and a day that cannot be closed holds up no other one', async () => {
     const storage = new MemoryStorage();
     const starts = all(3).map((after) => START + BigInt(after) * DAY);
