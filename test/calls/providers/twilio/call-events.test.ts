@@ -66,7 +66,7 @@ it('a form without a call id of Twilio is no event; a status or request that is 
 it.each([
   ['busy', 486, undefined, 'busy'],
   ['busy', 603, undefined, 'declined'],
-  ['busy', 600, undefined, 'busy'],
+  ['failed', 600, undefined, 'busy'],
   ['failed', 607, undefined, 'forbidden'],
   ['failed', 608, undefined, 'forbidden'],
   ['failed', 408, undefined, 'no_answer'],
