@@ -20,6 +20,8 @@ import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 
 interface Creation {
   readonly id: NotificationId;
+  /** Milliseconds since 1970. */
+  readonly requestedAt: number;
   readonly attemptId: string;
   readonly request: NotificationRequest;
   readonly use: KeyUse | undefined;
@@ -73,7 +75,10 @@ export const createSend = (context: Context, cases: Cases, driver: Driver, due: 
   };
 
   /** Most keys are new: the first try inserts without a read, to save requests. */
-  const createOnce = async ({ id, attemptId, request, use }: Creation, isFirst: boolean): Promise<Created> => {
+  const createOnce = async (
+    { id, requestedAt, attemptId, request, use }: Creation,
+    isFirst: boolean,
+  ): Promise<Created> => {
     const found = isFirst ? undefined : await store.load(id);
     if (found !== undefined) return { kind: 'created', stored: found };
     const used = isFirst || use === undefined ? {} : await store.readKey(use, clock.now());
@@ -82,7 +87,9 @@ export const createSend = (context: Context, cases: Cases, driver: Driver, due: 
     const snapshot = await store.look(now);
     const { lines, etag } = snapshot;
     const isOverDayLimit = callsLeft(lines.day, policy.rules.callsPerDay, isUrgent(request.alertType.name), now) === 0;
-    const made = newNotification(request, { id, keyHash: use?.keyHash, isOverDayLimit, rules: policy.rules }, now);
+    // From the request on, so that a late answer of storage does not move the deadline.
+    const facts = { id, keyHash: use?.keyHash, isOverDayLimit, rules: policy.rules };
+    const made = newNotification(request, facts, requestedAt);
     if (made.recipients.every(isFinal)) {
       const earlier = use && (await store.readKey(use, now)).earlier;
       return earlier === undefined ? { kind: 'refused', known: made } : { kind: 'key used', earlier };
@@ -125,9 +132,10 @@ export const createSend = (context: Context, cases: Cases, driver: Driver, due: 
     const { waves, waveMs = 0 } = request;
     if ((waves.length - 1) * waveMs >= policy.rules.deadlineMs) return { kind: 'waves too late' };
     const numbers = waves.flat().map(({ number }) => number);
-    const id = newNotificationId(clock.now(), newId());
+    const requestedAt = clock.now();
+    const id = newNotificationId(requestedAt, newId());
     const use = key === undefined ? undefined : keyUse(key, request);
-    const created = await create({ id, attemptId: newId(), request, use });
+    const created = await create({ id, requestedAt, attemptId: newId(), request, use });
     switch (created.kind) {
       case 'refused': {
         const calls = await callsOf(numbers, created.known);
