@@ -163,6 +163,15 @@ describe('while storage is away', () => {
     }
   });
 
+  scene('a request that waits for storage has its deadline from its arrival on', SOON, async (world) => {
+    await world.pass(1_000);
+    const sentAt = world.now;
+    world.conditions.stopTable(7_000);
+    const sent = fire(world);
+    await world.pass(60_000);
+    expect(Date.parse((await bodyOf(world, sent)).created_at) - sentAt).toBeLessThan(1_000);
+  });
+
   scene(
     'every callee hears the place, and nobody is asked for a key that nothing listens for',
     { ...ROOM, ...SOON },
