@@ -79,9 +79,10 @@ export class NotificationStore {
   readonly #table: Table;
   readonly #tell: (row: RowKeys, error: Error) => void;
   readonly #newId: () => string;
-  /** May be outdated: then a commit meets a conflict. */
-  readonly #remembered = new LRUCache<NotificationId, StoredCase>({ max: MOST_REMEMBERED });
-  readonly #outdated = new LRUCache<NotificationId, true>({ max: MOST_REMEMBERED });
+  /** Another instance may have changed a state that is not known to be outdated: then a commit meets a conflict. */
+  readonly #remembered = new LRUCache<NotificationId, { stored: StoredCase; isOutdated: boolean }>({
+    max: MOST_REMEMBERED,
+  });
   readonly #told = new LRUCache<string, true>({ max: MOST_REMEMBERED });
 
   /** @param tell called once per process for each unreadable row */
@@ -92,17 +93,19 @@ export class NotificationStore {
   }
 
   recall(id: NotificationId): StoredCase | undefined {
-    return this.#outdated.has(id) ? undefined : this.#remembered.get(id);
+    const known = this.#remembered.get(id);
+    return known?.isOutdated === false ? known.stored : undefined;
   }
 
   /** The last known state, even if it is outdated: what a notification says never changes. */
   lastKnown(id: NotificationId): NotificationCase | undefined {
-    return this.#remembered.get(id);
+    return this.#remembered.get(id)?.stored;
   }
 
   /** The remembered state is outdated. */
   forget(id: NotificationId): void {
-    this.#outdated.set(id, true);
+    const known = this.#remembered.get(id);
+    if (known !== undefined) known.isOutdated = true;
   }
 
   /** A notification; undefined if it does not exist. @throws {DamagedRow | LaterFormat} its row cannot be read */
@@ -252,8 +255,7 @@ export class NotificationStore {
   }
 
   #remember(stored: StoredCase): StoredCase {
-    this.#remembered.set(stored.notification.id, stored);
-    this.#outdated.delete(stored.notification.id);
+    this.#remembered.set(stored.notification.id, { stored, isOutdated: false });
     return stored;
   }
 
@@ -265,7 +267,7 @@ export class NotificationStore {
   }
 
   #caseOf(row: StoredRow, id: NotificationId): StoredCase {
-    const known = this.#remembered.get(id);
+    const known = this.#remembered.get(id)?.stored;
     if (known?.etag === row.etag) return this.#remember(known);
     return this.#remember({ ...this.#read(row, () => parseCase(row, id)), etag: row.etag });
   }
