@@ -9,7 +9,7 @@ export interface Habit {
  * The longest sentence, in words. `CONTRIBUTING.md` asks for 25. One sentence in thirty of Microsoft Learn is longer than that and still reads well,
  * so the check allows for lists and names.
  */
-export const MAX_WORDS = 35;
+const MAX_WORDS = 35;
 
 /** Verbs whose subject is a bare "what". */
 const VERB = String.raw`(?:\w+ed|is|was|are|were|has|have|had|can|cannot|may|must|will|would|does|did|came|comes|goes|went|stands|waits|remains|rings|follows|belongs|begins|ends|holds|differs|makes|needs|fits|runs|lies|reads|writes|knows|became|becomes|others|nobody|nothing)`;
@@ -18,7 +18,7 @@ const VERB = String.raw`(?:\w+ed|is|was|are|were|has|have|had|can|cannot|may|mus
 const NOT_SAYING = String.raw`(?<!\b(?:says?|said|tells?|told|shows?|sees?|names?|decides?|explains?|describes?|asks?|asked|knows?|learns?|understands?|defines?|about) )`;
 
 /** The habits, each with its correction. The patterns see a sentence with every `code` replaced by one word. */
-export const HABITS: readonly Habit[] = [
+const HABITS: readonly Habit[] = [
   { pattern: /\b(?:whoever|whomever|whatever)\b/i, instead: 'name the actor or the thing' },
   { pattern: /^who\b(?!.*\?)/i, instead: 'name the actor as the subject' },
   {

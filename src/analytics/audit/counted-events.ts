@@ -56,7 +56,7 @@ export const countedEvents = async (table: Table, partition: string, day: Day): 
 };
 
 /**
- * What the samples of a shard count, and what its event rows do, which were read for it: they stand for the seconds that have overflowed.
+ * What the samples of a shard count, and what its event rows count. The event rows replace the samples of overflowed seconds.
  *
  * @throws {StorageTrouble | LaterFormat}
  */

@@ -17,7 +17,7 @@ export const CLOSED_DAY: Refused = {
 };
 
 /** Most messages that wait for one shard, so that a failing shard does not use up the whole backlog. */
-export const MAX_WAITING_OF_SHARD = 20_000;
+const MAX_WAITING_OF_SHARD = 20_000;
 const TROUBLE_TRIES = 6;
 const TROUBLE_BUDGET_MS = 20_000;
 const CONFLICT_BUDGET_MS = 40_000;
