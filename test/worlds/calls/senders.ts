@@ -130,6 +130,14 @@ export const numbersOf = ({ waves }: NotificationRequest): readonly PhoneNumber[
 export const someNumber = (request: number, index: number): PhoneNumber =>
   phoneNumber(`+1206${5_550_000 + request * 1_000 + index}`);
 
+/** The first people of a group. Groups have different numbers. */
+export const people = (count: number, group = 0): PhoneNumber[] =>
+  Array.from({ length: count }, (_, index) => someNumber(group, index));
+
+/** One list of callees a wave. */
+export const wavesOf = (...waves: readonly (readonly PhoneNumber[])[]): NotificationRequest['waves'] =>
+  waves.map((wave) => wave.map((number) => ({ number })));
+
 /** A text that is a phone number. */
 export const phoneNumber = (text: string): PhoneNumber => {
   const number = parsePhoneNumber(text);

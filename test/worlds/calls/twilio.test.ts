@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 import type { TwilioCall } from '../../../infra/emulators/twilio-simulator/twilio-call.ts';
 import { type Mode, QUIET } from './modes.ts';
-import { anomaly, fire, logged, outcomes, ROOM, send, statuses, tableRequests, until } from './scene.ts';
+import { ROOM } from './scene.ts';
 import { phoneNumber } from './senders.ts';
 import { inTwilioWorld, PACE, type TwilioWorld } from './twilio-world.ts';
 
@@ -19,7 +19,7 @@ const numbers = (endings: readonly string[], from = 100) =>
 const play = <Result>(name: string, mode: Partial<Mode>, run: (world: TwilioWorld) => Promise<Result>) =>
   inTwilioWorld(name, { ...QUIET, ...ROOM, ...mode }, false, async (world) => {
     const result = await run(world);
-    expect(logged(world, 'unexpected error')).toEqual([]);
+    expect(world.logged('unexpected error')).toEqual([]);
     expect(mistakesOf(world)).toEqual([]);
     return result;
   });
@@ -44,9 +44,9 @@ describe('a call request whose answer is lost', () => {
   ] as const) {
     scene(what, { instances: 2 }, async (world) => {
       const people = numbers([ending]);
-      const alert = fire(world, people);
+      const alert = world.fire(people);
       await world.pass(3 * MINUTE_MS);
-      expect(await outcomes(world, alert)).toEqual([['heard']]);
+      expect(await world.outcomes(alert)).toEqual([['heard']]);
       expect(world.askedFor('POST /Calls.json', people[0])).toHaveLength(sent);
       expect(world.callsTo(people[0])).toHaveLength(1);
       expect(world.askedFor('GET /Calls.json', people[0])).toHaveLength(sent - 1);
@@ -65,7 +65,7 @@ describe('a call request whose answer is lost', () => {
         if (isList) query.set('To', other);
         return reply({ ...asked, query });
       });
-      fire(world, numbers(['09', '32']));
+      world.fire(numbers(['09', '32']));
       await world.pass(MINUTE_MS);
       expect(world.askedFor('POST /Calls.json', number)).toHaveLength(2);
     },
@@ -73,8 +73,8 @@ describe('a call request whose answer is lost', () => {
 
   scene('was carried out, and no event came: the list tells of the call', { eventLoss: 1 }, async (world) => {
     const people = numbers(['34']);
-    fire(world, people);
-    await until(world, () => world.askedFor('GET /Calls.json', people[0]).length > 0);
+    world.fire(people);
+    await world.until(() => world.askedFor('GET /Calls.json', people[0]).length > 0);
     await world.pass(MINUTE_MS);
     expect(world.askedFor('POST /Calls.json', people[0])).toHaveLength(1);
   });
@@ -90,8 +90,8 @@ describe('a call request whose answer is lost', () => {
         return world.account.calls.length === 1 ? 'answer lost' : answer;
       });
       world.isHeld = true;
-      const alert = fire(world, numbers(['09']));
-      await until(world, () => world.account.calls.length === 2);
+      const alert = world.fire(numbers(['09']));
+      await world.until(() => world.account.calls.length === 2);
       world.isHeld = false;
       await world.pass(3_000);
       world.senders.stop(alert);
@@ -103,14 +103,14 @@ describe('a call request whose answer is lost', () => {
 
 scene('a stop does not cut the message of a callee who has just answered', {}, async (world) => {
   const people = numbers(['00']);
-  const alert = fire(world, people);
-  await until(world, () => world.callsTo(people[0])[0]?.state === 'connected', MINUTE_MS, 1);
+  const alert = world.fire(people);
+  await world.until(() => world.callsTo(people[0])[0]?.state === 'connected', MINUTE_MS, 1);
   world.senders.stop(alert);
   await world.pass(MINUTE_MS);
   const [call] = world.callsTo(people[0]);
   expect(world.askedFor('POST /Calls/', call?.sid)[0]?.form.get('Status')).toBe('canceled');
   expect([heard(call), call?.state]).toEqual([[true], 'ended']);
-  expect(await statuses(world, alert)).toEqual(['heard']);
+  expect(await world.statuses(alert)).toEqual(['heard']);
 });
 
 describe('a key', () => {
@@ -124,9 +124,9 @@ describe('a key', () => {
   ] as const) {
     scene(`of number …${ending}: ${status}, after “${said}”`, { attempts: 1, instances: 2 }, async (world) => {
       const people = numbers([ending]);
-      const alert = fire(world, people, { confirm: true });
+      const alert = world.fire(people, { confirm: true });
       await world.pass(3 * MINUTE_MS);
-      expect(await statuses(world, alert)).toEqual([status]);
+      expect(await world.statuses(alert)).toEqual([status]);
       const [call] = world.callsTo(people[0]);
       expect(
         spoken(call)
@@ -139,14 +139,14 @@ describe('a key', () => {
 
   scene('that could not be stored is not thanked for, and asked for again', {}, async (world) => {
     const people = numbers(['70']);
-    const alert = fire(world, people, { confirm: true });
-    await until(world, () => heard(world.callsTo(people[0])[0]).length > 0);
+    const alert = world.fire(people, { confirm: true });
+    await world.until(() => heard(world.callsTo(people[0])[0]).length > 0);
     world.conditions.stopTable(MINUTE_MS);
     await world.pass(5 * MINUTE_MS);
     const [first, second] = world.callsTo(people[0]).map((call) => spoken(call).join());
     expect(first).not.toContain('Confirmed.');
     expect(second).toContain('Confirmed.');
-    expect(await statuses(world, alert)).toEqual(['confirmed']);
+    expect(await world.statuses(alert)).toEqual(['confirmed']);
   });
 
   for (const [what, isRestarted] of [
@@ -155,14 +155,14 @@ describe('a key', () => {
   ] as const) {
     scene(`while storage is away is asked for again by a process ${what}`, {}, async (world) => {
       const people = numbers(['70']);
-      fire(world, people, { confirm: true, details: 'Antelope Ridge' });
-      await until(world, () => world.callsTo(people[0])[0]?.status === 'ringing');
+      world.fire(people, { confirm: true, details: 'Antelope Ridge' });
+      await world.until(() => world.callsTo(people[0])[0]?.status === 'ringing');
       world.conditions.stopTable(MINUTE_MS);
       if (isRestarted) {
         world.instances.end();
         world.instances.start(1);
       }
-      await until(world, () => spoken(world.callsTo(people[0])[0]).length === 2);
+      await world.until(() => spoken(world.callsTo(people[0])[0]).length === 2);
       const again = spoken(world.callsTo(people[0])[0])[1];
       expect(again).toContain('Press 1 to confirm');
       if (!isRestarted) expect(again).toContain('Antelope Ridge');
@@ -181,8 +181,8 @@ scene(
   {},
   async (world) => {
     const people = numbers(['00', '00']);
-    fire(world, people);
-    await until(world, () => world.account.calls.length === 2);
+    world.fire(people);
+    await world.until(() => world.account.calls.length === 2);
     world.instances.end();
     await world.pass(MINUTE_MS);
     for (const number of people) {
@@ -197,7 +197,7 @@ scene(
     world.instances.start(1);
     await world.pass(20 * MINUTE_MS);
     for (const call of world.account.calls) expect([heard(call).length, isOpen(call)]).toEqual([1, false]);
-    expect(logged(world, 'notification completed')).toHaveLength(1);
+    expect(world.logged('notification completed')).toHaveLength(1);
   },
 );
 
@@ -205,9 +205,9 @@ scene(
   'the pace of the account is kept by two instances together',
   { instances: 2, callsPerSecond: 10 },
   async (world) => {
-    const alert = fire(world, numbers(Array<string>(50).fill('00')));
+    const alert = world.fire(numbers(Array<string>(50).fill('00')));
     await world.pass(MINUTE_MS);
-    expect(await statuses(world, alert)).toEqual(Array(50).fill('heard'));
+    expect(await world.statuses(alert)).toEqual(Array(50).fill('heard'));
     const at = world.account.calls.map(({ createdAt }) => createdAt);
     expect(Math.max(...at) - Math.min(...at)).toBeLessThanOrEqual(4_900 * 1.5);
     // Their clocks differ by up to two seconds, which is made up for once.
@@ -219,11 +219,11 @@ scene(
 it('a good call takes at most eight requests to storage, and two to Twilio', async () => {
   const countWith = async (people: readonly string[]) =>
     play('good', { destinations: [] }, async (world) => {
-      anomaly(world, numbers(['00']));
+      world.anomaly(numbers(['00']));
       await world.pass(100_007);
-      for (const number of people) fire(world, [phoneNumber(number)]);
+      for (const number of people) world.fire([phoneNumber(number)]);
       await world.pass(100_000);
-      return { storage: tableRequests(world), twilio: world.asked.length };
+      return { storage: world.tableRequests, twilio: world.asked.length };
     });
   const [without, one] = [await countWith([]), await countWith(numbers(['00'], 200))];
   expect(one.storage - without.storage).toBeLessThanOrEqual(8);
@@ -269,7 +269,7 @@ const brokenPromises = async (world: TwilioWorld): Promise<readonly string[]> =>
   }
   for (const call of world.account.calls.filter(isOpen)) broken.push(`open: ${call.sid} to ${call.to}`);
   for (const { request, reason } of mistakesOf(world)) broken.push(`refused: ${request}: ${reason}`);
-  for (const line of logged(world, 'unexpected error')) broken.push(JSON.stringify(line));
+  for (const line of world.logged('unexpected error')) broken.push(JSON.stringify(line));
   return broken;
 };
 
@@ -277,9 +277,9 @@ it.each(MODES)('everybody is called as promised: $name', async (mode) => {
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     const playSeed = (isTold: boolean) =>
       inTwilioWorld(`${mode.name} ${seed}`, mode, isTold, async (world) => {
-        anomaly(world, numbers(ENDINGS.slice(0, 6), 100));
-        fire(world, numbers(ENDINGS.slice(6), 200));
-        send(world, 'ReportOfFire', numbers(KEYS, 300), { confirm: true });
+        world.anomaly(numbers(ENDINGS.slice(0, 6), 100));
+        world.fire(numbers(ENDINGS.slice(6), 200));
+        world.send('ReportOfFire', numbers(KEYS, 300), { confirm: true });
         await world.pass(15 * MINUTE_MS);
         world.conditions.calmDown();
         await world.pass(40 * MINUTE_MS);
