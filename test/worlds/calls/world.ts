@@ -61,7 +61,7 @@ export abstract class ServiceWorld extends Ground {
     return known && bodyOf(known, this.now);
   }
 
-  /** The notification of a request that was taken. */
+  /** The notification of a request; fails if the service refused the request. */
   async bodyOf(sent: SentRequest): Promise<NotificationBody> {
     const body = await this.viewOf(sent);
     if (body === undefined) throw new Error(`not taken: ${JSON.stringify(sent.answers)}`);
