@@ -4,7 +4,7 @@ import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { NotificationRequest } from '../../../src/calls/phone.ts';
 import type { Fate } from './callees.ts';
 import type { NetworkCall } from './network.ts';
-import { ROOM, type Scene, scene, SOON } from './scene.ts';
+import { ROOM, type Scene, scene } from './scene.ts';
 import { someNumber, people, wavesOf } from './senders.ts';
 
 // The effects of keys on their callee and on the others: waves, enough confirmations, and stops.
@@ -108,19 +108,6 @@ describe('waves', () => {
         { level: 'error', fields: { confirmations: 0, confirmations_needed: 1 } },
       ]);
     },
-  );
-
-  scene(
-    'end with two confirmations that are needed and come at the same moment on two instances',
-    { ...ROOM, ...SOON, instances: 3, callees: { 0: 'presses in the middle', 1: 'presses in the middle' } },
-    async (world) => {
-      const sent = world.fire([], { ...THREE, confirmationsNeeded: 2 });
-      await world.pass(200_000);
-      expect((await world.bodyOf(sent)).reached).toBe(2);
-      expect(await world.statuses(sent)).toEqual(['confirmed', 'confirmed', ...Array(4).fill('stopped')]);
-      expect(world.network.calls).toHaveLength(2);
-    },
-    6,
   );
 });
 
