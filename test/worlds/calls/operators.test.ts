@@ -124,8 +124,8 @@ const about = ({ id }: OutcomeEvent) => id.split('/').slice(1).join('/');
 
 describe('a destination of outcomes', () => {
   scene(
-    'may hang for an hour while a fire is called: nothing waits for it, and it is told of all afterwards',
-    { ...SOON, topicFaults: 1 },
+    'may hang for an hour while a fire is called: nothing waits for it, and one process tells it of all afterwards',
+    { ...SOON, instances: 3, topicFaults: 1 },
     async (world) => {
       const early = world.anomaly(people(2));
       await world.pass(MINUTE_MS);
@@ -138,13 +138,42 @@ describe('a destination of outcomes', () => {
       expect(world.tableRequests - before).toBeLessThan(1_200);
       world.conditions.calmDown();
       const known = world.published.length;
-      await world.pass(HOUR_MS);
+      for (let seconds = 0; seconds < 660; seconds += 10) {
+        // All processes find the same outcomes.
+        for (const { life, phone, log } of world.instances.living) void life.do(async () => phone.runDue(log));
+        await world.pass(10_000);
+      }
       for (const sent of [early, late]) {
         for (const to of world.mode.destinations) {
           const own = world.published.slice(known).filter((one) => one.to === to && one.subject === idOf(sent));
-          expect(new Set(own.map(about))).toEqual(new Set(['0/heard', '1/heard', 'completed']));
+          expect(own.map(about).toSorted()).toEqual(['0/heard', '1/heard', 'completed']);
         }
       }
+    },
+  );
+
+  scene(
+    'does not delay the end of a process: it is told once of one notification, and by another process of the rest',
+    { lines: 3, callsAtOnce: 3, topicFaults: 1, destinations: ['webhook'] },
+    async (world) => {
+      for (let group = 0; group < 3; group += 1) world.fire(people(1, group));
+      await world.pass(2 * MINUTE_MS);
+      world.conditions.calmDown();
+      const lost = world.published.length;
+      const published = () => world.published.slice(lost);
+      const told = () => new Set(published().map(({ subject }) => subject)).size;
+      await world.until(() => told() > 0, HOUR_MS);
+      const [instance] = world.instances.living;
+      let toldAtEnd = 0;
+      void instance?.life
+        .do(async () => instance.phone.end())
+        .then(() => {
+          toldAtEnd = told();
+          instance.life.end();
+        });
+      await world.pass(HOUR_MS);
+      expect([toldAtEnd, told()]).toEqual([1, 3]);
+      expect(published()).toHaveLength(6);
     },
   );
 });

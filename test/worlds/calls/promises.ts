@@ -5,7 +5,6 @@ import type { CallRequest } from '../../../src/calls/model/phone-line.ts';
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { callMessage, spokenText } from '../../../src/calls/rules/message.ts';
 import { FREE_DECLINES } from '../../../src/calls/rules/queue.ts';
-import { FINAL_STATES } from '../../../src/calls/state/recipient.ts';
 import type { NotificationBody, RecipientBody } from '../../../src/calls/state/view.ts';
 import { LINES_KEY } from '../../../src/calls/store/rows.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
@@ -62,7 +61,7 @@ const isMuchUnknown = ({ mode }: World): boolean =>
 const isAllKnown = (world: World): boolean => !isMuchUnknown(world) && world.mode.lineFaults === 0;
 
 const brokenToSender = (sent: SentRequest, view: NotificationBody | undefined, world: World): Broken => {
-  const { request, key, answers, answersToAnother } = sent;
+  const { request, key, answers } = sent;
   const [first] = answers;
   if (first === undefined) return [`${key} was never answered`];
   const broken: string[] = [];
@@ -73,8 +72,6 @@ const brokenToSender = (sent: SentRequest, view: NotificationBody | undefined, w
     const isForbidden = numbers.every((number) => !number.startsWith('+1'));
     return first.kind === 'refused' && isForbidden ? broken : [...broken, `${key}: ${first.kind}`];
   }
-  if (answersToAnother.some(({ kind }) => kind !== 'key of another request'))
-    broken.push(`another request with ${key} was taken`);
   if (view === undefined) return [...broken, `${key} was taken and is unknown`];
   if (view.status === 'in_progress') broken.push(`${key} is not over: ${JSON.stringify(view)}`);
   if (view.recipients.length !== numbers.length) return [...broken, `recipients are missing: ${JSON.stringify(view)}`];
@@ -318,33 +315,28 @@ const brokenEffort = ({ requests }: World): Broken =>
     return those([isTooMuch && `${table} requests to storage and ${line} to the line within ten seconds`]);
   });
 
-const FINAL: ReadonlySet<unknown> = new Set(FINAL_STATES);
-
 /** Each end is published at least once, and once if nothing fails; a repeat has the same id and time. */
-const brokenEvents = (to: Destination, world: World): Broken => {
-  const { senders, mode } = world;
-  const published = world.published.filter((event) => event.to === to);
+const brokenEvents = (to: Destination, { senders, mode, published }: World): Broken => {
   const mayRepeat = mode.topicFaults > 0 || mode.tableFaults > 0 || mode.outages > 0 || mode.deathsAtRequests > 0;
-  const ids = new Map<string, string>();
-  const broken: string[] = [];
-  for (const { id, type, subject, time, data } of published) {
-    if (WHOLE_NUMBER.test(JSON.stringify(data))) broken.push(`published: a whole number in ${id}`);
-    if (type === 'Notification.RecipientFinal' && !FINAL.has(data['status'])) broken.push(`published as final: ${id}`);
-    const what = JSON.stringify({ type, subject, time });
-    if ((ids.get(id) ?? what) !== what) broken.push(`two events have the id ${id}`);
-    else if (ids.has(id) && !mayRepeat) broken.push(`${id} was published twice to the ${to}`);
-    ids.set(id, what);
-  }
-  for (const sent of senders.sent) {
-    const id = idOf(sent);
-    if (id === undefined) continue;
-    const own = (type: (typeof published)[number]['type']) =>
-      new Set(published.filter((event) => event.subject === id && event.type === type).map((event) => event.id)).size;
-    const [finals, ends] = [own('Notification.RecipientFinal'), own('Notification.Completed')];
+  const known = Map.groupBy(
+    published.filter((event) => event.to === to),
+    ({ id }) => id,
+  );
+  const broken = [...known].flatMap(([id, events]) =>
+    those([
+      WHOLE_NUMBER.test(JSON.stringify(events)) && `published: a whole number in ${id}`,
+      new Set(events.map(({ type, time }) => `${type} ${time}`)).size > 1 && `two events have the id ${id}`,
+      events.length > 1 && !mayRepeat && `${id} was published twice to the ${to}`,
+    ]),
+  );
+  const missing = senders.sent.flatMap((sent) => {
+    const own = [...known.values()].flatMap(([event]) => (event && event.subject === idOf(sent) ? event.type : []));
+    const finals = own.filter((type) => type === 'Notification.RecipientFinal').length;
+    const ends = own.filter((type) => type === 'Notification.Completed').length;
     // A recipient that turns out to have heard after all is published again.
     const isOnce = ends === 1 || (ends === 2 && mode.eventDelay > 0);
-    if (finals < numbersOf(sent.request).length || !isOnce)
-      broken.push(`${finals} recipients and ${ends} ends of ${sent.key} were published to the ${to}`);
-  }
-  return broken;
+    if (idOf(sent) === undefined || (finals >= numbersOf(sent.request).length && isOnce)) return [];
+    return [`${finals} recipients and ${ends} ends of ${sent.key} were published to the ${to}`];
+  });
+  return [...broken, ...missing];
 };

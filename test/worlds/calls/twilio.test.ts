@@ -8,8 +8,8 @@ import { inTwilioWorld, PACE, type TwilioWorld } from './twilio-world.ts';
 
 // Only with Twilio: the message goes with the call request, instructions answer keys, and a repeated request is a second call.
 
-/** `npm run soak` plays a tenth as many as of the other world. */
-const SEEDS = Math.ceil(Number(process.env['WORLD_SEEDS'] ?? 1) / 10);
+/** `npm run soak` plays a fifth as many as of the other world. */
+const SEEDS = Math.ceil(Number(process.env['WORLD_SEEDS'] ?? 1) / 5);
 const MINUTE_MS = 60_000;
 
 /** Numbers that end so: the last two digits choose what the callee does. */
@@ -212,22 +212,19 @@ scene(
   },
 );
 
-const MODES: readonly Mode[] = [
-  { ...QUIET, name: 'lost answers', instances: 2, lines: 5, callsAtOnce: 5, lineFaults: 0.4, eventLoss: 0.5 },
-  {
-    ...QUIET,
-    name: 'every fault',
-    lines: 4,
-    callsAtOnce: 5,
-    instances: 3,
-    outages: 1,
-    lineFaults: 0.15,
-    deathsAtRequests: 0.02,
-    tableFaults: 0.03,
-    eventLoss: 0.1,
-    eventRepeat: 0.2,
-  },
-];
+const FAULTS: Mode = {
+  ...QUIET,
+  name: 'every fault',
+  lines: 4,
+  callsAtOnce: 5,
+  instances: 3,
+  outages: 1,
+  lineFaults: 0.2,
+  deathsAtRequests: 0.02,
+  tableFaults: 0.03,
+  eventLoss: 0.2,
+  eventRepeat: 0.2,
+};
 const ENDINGS = ['00', '00', '21', '01', '02', '03', '06', '07', '12', '19', '34', '22'];
 const KEYS = ['70', '71', '75', '83', '84', '85', '92', '88'];
 
@@ -255,10 +252,10 @@ const brokenPromises = async (world: TwilioWorld): Promise<readonly string[]> =>
   return broken;
 };
 
-it.each(MODES)('everybody is called as promised: $name', async (mode) => {
+it('everybody is called as promised: every fault', async () => {
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     const playSeed = (isTold: boolean) =>
-      inTwilioWorld(`${mode.name} ${seed}`, mode, isTold, async (world) => {
+      inTwilioWorld(`every fault ${seed}`, FAULTS, isTold, async (world) => {
         world.anomaly(numbers(ENDINGS.slice(0, 6), 100));
         world.fire(numbers(ENDINGS.slice(6), 200));
         world.send('ReportOfFire', numbers(KEYS, 300), { confirm: true });
