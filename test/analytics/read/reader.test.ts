@@ -90,12 +90,13 @@ it('a counter of several stripes is read in one page; after three pages that sto
   expect(await kinds()).toEqual(['get', 'get', 'page', 'page', 'page', ...gets(3), ...gets(3)]);
 });
 
-describe('the last minutes of cameras', () => {
-  const lastMinutes = async (storage: InterposedTable, days: number, wanted?: ReadonlySet<string>) => {
-    const found = await new CountingProcess(storage).reader.lastMinutes(DATE, days, wanted);
-    return Object.fromEntries(Array.from(found, ([id, at]) => [id, Number((at - START) / MINUTE)]));
-  };
+/** The last minute of each camera, in minutes after the start of the day. */
+const lastMinutes = async (storage: InterposedTable, days: number, wanted?: ReadonlySet<string>) => {
+  const found = await new CountingProcess(storage).reader.lastMinutes(DATE, days, wanted);
+  return Object.fromEntries(Array.from(found, ([id, at]) => [id, Number((at - START) / MINUTE)]));
+};
 
+describe('the last minutes of cameras', () => {
   it('are those of their events, whatever instance counted them in whichever shard, on however many days', async () => {
     const storage = new InterposedTable();
     const instances = [new CountingProcess(storage, 3), new CountingProcess(storage, 3)];
