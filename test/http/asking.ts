@@ -1,22 +1,23 @@
 import { gunzipSync } from 'node:zlib';
 
-import { HttpRequest, HttpResponse, InvocationContext, type HttpHandler, type LogHandler } from '@azure/functions';
+import { HttpRequest, HttpResponse, InvocationContext, type HttpHandler } from '@azure/functions';
+import { expect } from 'vitest';
 import { z } from 'zod';
 
-/** An answer: status, headers and parsed body. */
+import { problemSchema } from '../../src/http/problem.ts';
+
+/** An answer: status, headers and parsed body; text where it is not JSON. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** Text where it is not JSON. */
   readonly body: unknown;
 }
 
-/** The optional parts of a request. */
-export interface Asked {
+/** The optional parts of a request. `params` are the parameters of the path. */
+interface Asked {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** The parameters of the path. */
   readonly params?: Readonly<Record<string, string>>;
 }
 
@@ -38,48 +39,20 @@ export const ask = async (
     params: { ...params },
     ...(body !== undefined && { body: typeof body === 'string' ? { string: body } : { bytes: body } }),
   });
-  const logHandler: LogHandler = (_level, ...said) => said.forEach((line) => onLog(JSON.parse(String(line))));
+  const logHandler = (_level: unknown, ...said: unknown[]) => said.forEach((line) => onLog(JSON.parse(String(line))));
   const result = await handler(request, new InvocationContext({ functionName: 'tested', logHandler }));
   const response = new HttpResponse(z.record(z.string(), z.unknown()).parse(result));
   const bytes = Buffer.from(await response.arrayBuffer());
   const text = (response.headers.get('content-encoding') === 'gzip' ? gunzipSync(bytes) : bytes).toString('utf8');
   const isJson = response.headers.get('content-type')?.includes('json') ?? true;
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: text === '' ? undefined : isJson ? JSON.parse(text) : text,
-  };
+  const answered = text === '' ? undefined : isJson ? JSON.parse(text) : text;
+  return { status: response.status, headers: response.headers, body: answered };
 };
 
-const problemSchema = z.looseObject({
-  type: z.string(),
-  title: z.string().min(1),
-  status: z.number(),
-  code: z.string(),
-  detail: z.string().min(1),
-  errors: z
-    .array(z.looseObject({ code: z.string(), pointer: z.string().optional(), detail: z.string().min(1) }))
-    .optional(),
-});
-
-/** @throws if an answer is not a problem (RFC 9457) */
-const parsedProblem = ({ status, headers, body }: Answer) => {
+/** The problem (RFC 9457) that an answer is. */
+export const problemOf = ({ status, headers, body }: Answer): z.output<typeof problemSchema> => {
   const problem = problemSchema.parse(body);
-  const [mediaType, type] = ['application/problem+json', `/api/problems#${problem.code}`];
-  if (headers.get('content-type') !== mediaType || problem.status !== status || problem.type !== type)
-    throw new Error(`not a problem: ${JSON.stringify(problem)}`);
+  const said = [headers.get('content-type'), problem.status, problem.type];
+  expect(said).toEqual(['application/problem+json', status, `/api/problems#${problem.code}`]);
   return problem;
-};
-
-/** What a problem says in words: its status, its sentence, its errors, and its own members. */
-export const problemOf = (answer: Answer) => {
-  const { type: _, title: __, code: ___, errors, ...said } = parsedProblem(answer);
-  const inWords = errors?.map(({ code: _code, pointer: _pointer, ...error }) => error);
-  return { ...said, ...(inWords !== undefined && { errors: inWords }) };
-};
-
-/** What a problem says to machines: its code, and of each error the code and the pointer. */
-export const codesOf = (answer: Answer) => {
-  const { code, errors = [] } = parsedProblem(answer);
-  return { code, errors: errors.map((error) => [error.code, error.pointer]) };
 };

@@ -1,11 +1,54 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ALERT_TYPES } from '../../src/calls/model/alert-types.ts';
+import { type AttemptRef, newNotificationId } from '../../src/calls/model/ids.ts';
 import type { CallEvent } from '../../src/calls/model/phone-line.ts';
 import { parseCallEvents } from '../../src/calls/providers/acs/call-events.ts';
-import type { TokenVerdict } from '../../src/calls/providers/callbacks.ts';
-import { callback } from '../../src/http/callback.ts';
+import type { InstructionCallbacks, InstructionRequest, TokenVerdict } from '../../src/calls/providers/callbacks.ts';
+import { callback, type CallbackParts } from '../../src/http/callback.ts';
 import { RefusalLog } from '../../src/http/refusal-log.ts';
+import { CALL_ID } from '../calls/new-case.ts';
 import { ask, problemOf } from './asking.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+const ATTEMPT: AttemptRef = { notificationId: newNotificationId(0, '0'.repeat(32)), index: 0, attemptId: 'a' };
+
+let verdict: TokenVerdict;
+let handled: [CallEvent, alertType: string][];
+let requests: InstructionRequest[];
+let lines: unknown[];
+let refusals: RefusalLog;
+beforeEach(() => {
+  [verdict, handled, requests, lines, refusals] = ['valid', [], [], [], new RefusalLog()];
+});
+
+const common = (): Pick<CallbackParts, 'handle' | 'messageOf' | 'refusals'> => ({
+  handle: async (events, { name }) => {
+    for (const event of events) handled.push([event, name]);
+    // Storage could not be used.
+    return Promise.resolve(false);
+  },
+  messageOf: async (attempt, { name }) =>
+    Promise.resolve({ unit: `${name} of ${attempt?.attemptId}. `, hasKeys: false }),
+  refusals,
+});
+
+const posted = async (parts: CallbackParts, body: string, headers: Headers = {}) =>
+  ask(
+    callback(ALERT_TYPES[0], parts).handler,
+    '/api/AnomalyCallback?attempt=x',
+    { method: 'POST', body, headers },
+    (line) => lines.push(line),
+  );
+
+/** A line in the log about refused callbacks. */
+const refusedFor = (reason: string) => ({ event: 'callback refused', reason, refused: 1 });
+
+/** Posts events as Communication Services does. */
+const post = async (body: unknown, headers?: Headers) => {
+  const parts = { ...common(), parseEvents: parseCallEvents, verifyToken: async () => Promise.resolve(verdict) };
+  return posted(parts, typeof body === 'string' ? body : JSON.stringify(body), headers);
+};
 
 const event = (data: unknown, more: object = {}) => ({
   id: 'an-event',
@@ -16,108 +59,97 @@ const event = (data: unknown, more: object = {}) => ({
   ...more,
 });
 
-let verdict: TokenVerdict;
-let handled: CallEvent[];
-let lines: unknown[];
-beforeEach(() => {
-  [verdict, handled, lines] = ['valid', [], []];
-});
-
-const callbackOf = (refusals = new RefusalLog()) =>
-  callback(ALERT_TYPES[0], {
-    handle: async (events) => {
-      handled.push(...events);
-      // Storage could not be used.
-      return Promise.resolve(false);
-    },
-    messageOf: async () => Promise.reject(new Error('asked by forms alone')),
-    parseEvents: parseCallEvents,
-    verifyToken: async () => Promise.resolve(verdict),
-    refusals,
-  }).handler;
-
-const post = async (body: unknown, handler = callbackOf(), headers: Readonly<Record<string, string>> = {}) => {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return ask(handler, '/api/AnomalyCallback', { method: 'POST', body: text, headers }, (line) => lines.push(line));
-};
-
 const NO_ARRAY = 'The body is not a JSON array of CloudEvents.';
 const NO_EVENT = 'is not a CloudEvent 1.0: id, source, type and specversion "1.0" are required';
 
-describe('a callback', () => {
+describe('a callback with events', () => {
   it('is handed on, and answered 200 though it is not stored; what is of another kind or has no well-formed call id is logged', async () => {
     expect(await post([event({ callConnectionId: 'a' })])).toMatchObject({ status: 200, body: undefined });
-    expect([handled.length, lines]).toEqual([1, []]);
+    expect([handled, lines]).toMatchObject([[[{ kind: 'connected' }, 'Anomaly']], []]);
 
     // No request may ever be made about such an id.
-    const ids = ['', '/', 'a/b', '../../admin', '..', '.', 'a%2Fb', 'a?b', 'a#b', 'a b', 'a\n', 'é', 'a:terminate'];
-    const wrongIds = [...ids, 'x'.repeat(10_000), null, 7, true, {}, ['a'], undefined];
-    const wrong = wrongIds.map((callConnectionId) => event({ callConnectionId }));
-    await post([...wrong, event(null), event('text'), event([]), event({}, { type: 'Microsoft.Communication.Other' })]);
+    const wrong = ['../../admin', 'a:terminate', null, undefined].map((callConnectionId) =>
+      event({ callConnectionId }),
+    );
+    await post([...wrong, event('text'), event({}, { type: 'Microsoft.Communication.Other' })]);
     expect(handled).toHaveLength(1);
     expect(lines).toMatchObject([
       { event: 'callback events of other kinds', events: 1 },
-      { event: 'callback events without a call id', events: wrong.length + 3 },
+      { event: 'callback events without a call id', events: 5 },
     ]);
   });
 
   it.each<[string, unknown, number, string]>([
-    ['empty', '', 400, 'The body is empty.'],
-    ['no JSON', '[', 400, 'The body is not valid JSON.'],
     ['null', 'null', 400, NO_ARRAY],
     ['an event alone', event({ callConnectionId: 'a' }), 400, NO_ARRAY],
     ['too large', `"${'x'.repeat(1_048_576)}"`, 413, 'The body is larger than 1048576 bytes.'],
-    ['of 10,001 events', `[${'7,'.repeat(10_000)}7]`, 413, 'The callback has 10001 events. The maximum is 10000.'],
+    ['of 10,001 events', Array(10_001).fill(7), 413, 'The callback has 10001 events. The maximum is 10000.'],
   ])('whose body is %s is refused', async (_, body, status, detail) => {
-    expect(problemOf(await post(body))).toEqual({ status, detail });
+    expect(problemOf(await post(body))).toMatchObject({ status, detail });
   });
 
-  it('with elements that are no CloudEvents is refused as a whole, and they are named', async () => {
-    const wrong = [
-      7,
-      null,
-      [],
-      {},
-      ...[undefined, 7, ''].map((id) => event({}, { id })),
-      ...[undefined, {}, ''].map((source) => event({}, { source })),
-      ...[undefined, ['Microsoft.Communication.CallConnected']].map((type) => event({}, { type })),
-      ...['0.3', 1].map((specversion) => event({}, { specversion })),
-      event({}, { time: 7 }),
-      event({}, { subject: 7 }),
-    ];
-    expect(problemOf(await post([event({ callConnectionId: 'a' }), ...wrong]))).toEqual({
+  it('with elements that are no CloudEvents is refused as a whole, and the first 50 of them are named', async () => {
+    const good = event({ callConnectionId: 'a' });
+    expect(problemOf(await post([good, 7, { ...good, source: '' }]))).toMatchObject({
       status: 400,
-      detail: `${wrong.length} of ${wrong.length + 1} elements are not CloudEvents.`,
-      errors: wrong.map((_, index) => ({ index: index + 1, detail: NO_EVENT })),
+      detail: '2 of 3 elements are not CloudEvents.',
+      errors: [1, 2].map((index) => ({ index, detail: NO_EVENT })),
     });
     expect(handled).toEqual([]);
-    const { errors } = problemOf(await post(`[${'7,'.repeat(9_999)}7]`));
-    expect(errors, 'the first of them').toHaveLength(50);
+    expect(problemOf(await post(Array(10_000).fill(7))).errors).toHaveLength(50);
   });
 
   it('is refused by its token before its body is looked at, with one line in the log for many refusals', async () => {
-    const handler = callbackOf();
     verdict = 'invalid';
-    const answers = [
-      await post('{', handler),
-      await post('x', handler),
-      await post('', handler, { authorization: 'x' }),
-    ];
-    for (const answer of answers) {
-      expect(problemOf(answer)).toEqual({ status: 401, detail: 'The token or signature is missing or invalid.' });
+    for (const answer of [await post('{'), await post('x'), await post('', { authorization: 'x' })]) {
+      const detail = 'The token or signature is missing or invalid.';
+      expect(problemOf(answer)).toMatchObject({ status: 401, detail });
       expect(answer.headers.get('www-authenticate')).toBe('Bearer');
     }
     verdict = 'unknown';
-    const later = await post([], handler);
-    expect(problemOf(later)).toEqual({
-      status: 503,
-      detail: 'The service cannot get the keys that verify the token. Send the callback again later.',
-    });
+    const later = await post([]);
+    const detail = 'The service cannot get the keys that verify the token. Send the callback again later.';
+    expect(problemOf(later)).toMatchObject({ status: 503, detail });
     expect(later.headers.get('retry-after')).toBe('2');
-    expect(lines).toMatchObject([
-      { event: 'callback refused', reason: 'no token', refused: 1 },
-      { event: 'callback refused', reason: 'token not valid', refused: 1 },
-      { event: 'callback refused', reason: 'keys unreachable', refused: 1 },
-    ]);
+    expect(lines).toMatchObject(['no token', 'token not valid', 'keys unreachable'].map(refusedFor));
+  });
+});
+
+const RINGING: CallEvent = { kind: 'ringing', callId: CALL_ID, result: {}, attempt: ATTEMPT };
+
+/** Posts a form as a line does whose calls ask what to do. */
+const postForm = async (body: string, headers: Headers) => {
+  const instructions: InstructionCallbacks = {
+    signatureHeader: 'x-signature',
+    baseOf: async (_, signature) => Promise.resolve(signature === 'good' ? 'https://watch.example' : undefined),
+    answer: async (request, base, phone) => {
+      requests.push(request);
+      await phone.handle([RINGING]);
+      return `<Say>${(await phone.messageOf(ATTEMPT)).unit}</Say><!--${base}-->`;
+    },
+  };
+  return posted({ ...common(), instructions }, body, headers);
+};
+
+describe('a callback that asks what a call does next', () => {
+  it('is answered in XML; its events are handled, and its message is that of the attempt', async () => {
+    const { status, headers, body } = await postForm('CallSid=CA1&To=%2B1206', { 'x-signature': 'good' });
+    expect([status, headers.get('content-type')]).toEqual([200, expect.stringMatching(/^text\/xml/)]);
+    expect(body).toBe('<Say>Anomaly of a. </Say><!--https://watch.example-->');
+    const form = { CallSid: 'CA1', To: '+1206' };
+    expect(requests).toEqual([{ path: 'api/AnomalyCallback', search: '?attempt=x', form }]);
+    expect([handled, lines]).toEqual([[[RINGING, 'Anomaly']], []]);
+  });
+
+  it('is refused without its signature before its body is read, and with a wrong one; the log says so once each', async () => {
+    for (const headers of [{}, { 'x-signature': '' }, { 'x-signature': 'bad' }, { 'x-signature': 'bad' }])
+      expect(problemOf(await postForm('CallSid=CA1', headers))).toMatchObject({ status: 401 });
+    expect([requests, handled]).toEqual([[], []]);
+    expect(lines).toMatchObject([refusedFor('no token'), refusedFor('token not valid')]);
+  });
+
+  it('is refused if it is too large', async () => {
+    const answer = await postForm('x'.repeat(65_537), { 'x-signature': 'good' });
+    expect(problemOf(answer)).toMatchObject({ status: 413, detail: 'The body is larger than 65536 bytes.' });
   });
 });
