@@ -15,7 +15,7 @@ it('health asks storage once a second for all callers, and says only whether it 
   }
   now = 1_000;
   for (const { status, body, headers } of await answers()) {
-    expect([status, headers.get('retry-after'), probes]).toEqual([503, '5', 2]);
+    expect([status, headers.get('retry-after'), headers.get('x-request-id'), probes]).toEqual([503, '5', 'unknown', 2]);
     expect(body).toMatchObject({ code: 'unhealthy', detail: 'The service cannot read its storage.' });
   }
 });
