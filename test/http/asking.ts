@@ -4,7 +4,10 @@ import { HttpRequest, HttpResponse, InvocationContext, type HttpHandler } from '
 import { expect } from 'vitest';
 import { z } from 'zod';
 
+import { apiDescription } from '../../src/http/openapi/document.ts';
 import { problemSchema } from '../../src/http/problem.ts';
+import type { Route } from '../../src/http/route/route.ts';
+import { Contract } from '../harness/contract.ts';
 
 /** An answer: status, headers and parsed body; text where it is not JSON. */
 export interface Answer {
@@ -22,7 +25,7 @@ interface Asked {
 }
 
 /**
- * A handler's answer to a request, both in the classes that the Functions worker uses.
+ * An answer to a request, both in the classes that the Functions worker uses.
  *
  * @param onLog gets each line that the handler logs, parsed
  */
@@ -49,10 +52,23 @@ export const ask = async (
   return { status: response.status, headers: response.headers, body: answered };
 };
 
-/** The problem (RFC 9457) that an answer is. */
-export const problemOf = ({ status, headers, body }: Answer): z.output<typeof problemSchema> => {
-  const problem = problemSchema.parse(body);
-  const said = [headers.get('content-type'), problem.status, problem.type];
-  expect(said).toEqual(['application/problem+json', status, `/api/problems#${problem.code}`]);
-  return problem;
+/** To describe a route takes longer than a request. */
+const contracts = new WeakMap<Route, Promise<Contract>>();
+
+const contractOf = async (route: Route): Promise<Contract> => {
+  const { body } = await ask(apiDescription(() => [route]).handler, '/api/openapi.json');
+  return new Contract(JSON.stringify(body));
 };
+
+/** The answer of a route to a described operation. It must be as the description says. */
+export const askRoute = async (route: Route, path: string, asked: Asked = {}, onLog?: (line: unknown) => void) => {
+  const contract = contracts.get(route) ?? contractOf(route);
+  contracts.set(route, contract);
+  const answer = await ask(route.handler, path, asked, onLog);
+  const { pathname } = new URL(path, 'http://localhost');
+  expect((await contract).objectionsTo(asked.method ?? 'GET', pathname, answer, answer.body)).toEqual([]);
+  return answer;
+};
+
+/** The problem (RFC 9457) that an answer is. */
+export const problemOf = ({ body }: Answer) => problemSchema.parse(body);

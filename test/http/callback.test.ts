@@ -1,25 +1,21 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ALERT_TYPES } from '../../src/calls/model/alert-types.ts';
-import { type AttemptRef, newNotificationId } from '../../src/calls/model/ids.ts';
 import type { CallEvent } from '../../src/calls/model/phone-line.ts';
 import { parseCallEvents } from '../../src/calls/providers/acs/call-events.ts';
-import type { InstructionCallbacks, InstructionRequest, TokenVerdict } from '../../src/calls/providers/callbacks.ts';
+import type { TokenVerdict } from '../../src/calls/providers/callbacks.ts';
 import { callback, type CallbackParts } from '../../src/http/callback.ts';
+import type { Route } from '../../src/http/route/route.ts';
 import { RefusalLog } from '../../src/http/refusal-log.ts';
 import { CALL_ID } from '../calls/new-case.ts';
-import { ask, problemOf } from './asking.ts';
+import { askRoute, problemOf } from './asking.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-const ATTEMPT: AttemptRef = { notificationId: newNotificationId(0, '0'.repeat(32)), index: 0, attemptId: 'a' };
-
 let verdict: TokenVerdict;
 let handled: [CallEvent, alertType: string][];
-let requests: InstructionRequest[];
 let lines: unknown[];
-let refusals: RefusalLog;
 beforeEach(() => {
-  [verdict, handled, requests, lines, refusals] = ['valid', [], [], [], new RefusalLog()];
+  [verdict, handled, lines] = ['valid', [], []];
 });
 
 const common = (): Pick<CallbackParts, 'handle' | 'messageOf' | 'refusals'> => ({
@@ -28,27 +24,42 @@ const common = (): Pick<CallbackParts, 'handle' | 'messageOf' | 'refusals'> => (
     // Storage could not be used.
     return Promise.resolve(false);
   },
-  messageOf: async (attempt, { name }) =>
-    Promise.resolve({ unit: `${name} of ${attempt?.attemptId}. `, hasKeys: false }),
-  refusals,
+  messageOf: async (_, { name }) => Promise.resolve({ unit: `${name}. `, hasKeys: false }),
+  refusals: new RefusalLog(),
 });
 
-const posted = async (parts: CallbackParts, body: string, headers: Headers = {}) =>
-  ask(
-    callback(ALERT_TYPES[0], parts).handler,
-    '/api/AnomalyCallback?attempt=x',
-    { method: 'POST', body, headers },
-    (line) => lines.push(line),
-  );
+/** The path of a line that posts events, as Communication Services does. */
+const ofEvents = callback(ALERT_TYPES[0], {
+  ...common(),
+  parseEvents: parseCallEvents,
+  verifyToken: async () => Promise.resolve(verdict),
+});
+
+const RINGING: CallEvent = { kind: 'ringing', callId: CALL_ID, result: {}, attempt: undefined };
+
+/** The path of a line whose calls ask what to do. */
+const ofForms = callback(ALERT_TYPES[0], {
+  ...common(),
+  instructions: {
+    signatureHeader: 'x-signature',
+    baseOf: async (_, signature) => Promise.resolve(signature === 'good' ? 'https://watch.example' : undefined),
+    answer: async ({ path, search, form }, base, phone) => {
+      await phone.handle([RINGING]);
+      const { unit } = await phone.messageOf(undefined);
+      return `<Say>${unit}</Say><!-- ${base}/${path}${search} ${JSON.stringify(form)} -->`;
+    },
+  },
+});
+
+const ask = async (route: Route, body: string, headers: Headers = {}) => {
+  const asked = { method: 'POST', body, headers };
+  return askRoute(route, '/api/AnomalyCallback?attempt=x', asked, (line) => lines.push(line));
+};
+const post = async (body: unknown, headers?: Headers) =>
+  ask(ofEvents, typeof body === 'string' ? body : JSON.stringify(body), headers);
 
 /** A line in the log about refused callbacks. */
 const refusedFor = (reason: string) => ({ event: 'callback refused', reason, refused: 1 });
-
-/** Posts events as Communication Services does. */
-const post = async (body: unknown, headers?: Headers) => {
-  const parts = { ...common(), parseEvents: parseCallEvents, verifyToken: async () => Promise.resolve(verdict) };
-  return posted(parts, typeof body === 'string' ? body : JSON.stringify(body), headers);
-};
 
 const event = (data: unknown, more: object = {}) => ({
   id: 'an-event',
@@ -115,41 +126,24 @@ describe('a callback with events', () => {
   });
 });
 
-const RINGING: CallEvent = { kind: 'ringing', callId: CALL_ID, result: {}, attempt: ATTEMPT };
-
-/** Posts a form as a line does whose calls ask what to do. */
-const postForm = async (body: string, headers: Headers) => {
-  const instructions: InstructionCallbacks = {
-    signatureHeader: 'x-signature',
-    baseOf: async (_, signature) => Promise.resolve(signature === 'good' ? 'https://watch.example' : undefined),
-    answer: async (request, base, phone) => {
-      requests.push(request);
-      await phone.handle([RINGING]);
-      return `<Say>${(await phone.messageOf(ATTEMPT)).unit}</Say><!--${base}-->`;
-    },
-  };
-  return posted({ ...common(), instructions }, body, headers);
-};
-
 describe('a callback that asks what a call does next', () => {
-  it('is answered in XML; its events are handled, and its message is that of the attempt', async () => {
-    const { status, headers, body } = await postForm('CallSid=CA1&To=%2B1206', { 'x-signature': 'good' });
-    expect([status, headers.get('content-type')]).toEqual([200, expect.stringMatching(/^text\/xml/)]);
-    expect(body).toBe('<Say>Anomaly of a. </Say><!--https://watch.example-->');
-    const form = { CallSid: 'CA1', To: '+1206' };
-    expect(requests).toEqual([{ path: 'api/AnomalyCallback', search: '?attempt=x', form }]);
+  it('is answered in XML; its events are handled, and its message is that of the path', async () => {
+    const { headers, body } = await ask(ofForms, 'CallSid=CA1&To=%2B1206', { 'x-signature': 'good' });
+    expect(headers.get('content-type')).toBe('text/xml; charset=utf-8');
+    const request = 'https://watch.example/api/AnomalyCallback?attempt=x {"CallSid":"CA1","To":"+1206"}';
+    expect(body).toBe(`<Say>Anomaly. </Say><!-- ${request} -->`);
     expect([handled, lines]).toEqual([[[RINGING, 'Anomaly']], []]);
   });
 
   it('is refused without its signature before its body is read, and with a wrong one; the log says so once each', async () => {
     for (const headers of [{}, { 'x-signature': '' }, { 'x-signature': 'bad' }, { 'x-signature': 'bad' }])
-      expect(problemOf(await postForm('CallSid=CA1', headers))).toMatchObject({ status: 401 });
-    expect([requests, handled]).toEqual([[], []]);
+      expect((await ask(ofForms, 'CallSid=CA1', headers)).status).toBe(401);
+    expect(handled).toEqual([]);
     expect(lines).toMatchObject([refusedFor('no token'), refusedFor('token not valid')]);
   });
 
   it('is refused if it is too large', async () => {
-    const answer = await postForm('x'.repeat(65_537), { 'x-signature': 'good' });
+    const answer = await ask(ofForms, 'x'.repeat(65_537), { 'x-signature': 'good' });
     expect(problemOf(answer)).toMatchObject({ status: 413, detail: 'The body is larger than 65536 bytes.' });
   });
 });

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 
 import { health } from '../../src/http/health.ts';
-import { ask } from './asking.ts';
+import { askRoute } from './asking.ts';
 
 it('health asks storage once a second for all callers, and says only whether it answers', async () => {
   let [now, probes] = [0, 0];
-  const { handler } = health({ answers: async () => Promise.resolve((probes += 1) !== 2) }, () => now);
+  const route = health({ answers: async () => Promise.resolve((probes += 1) !== 2) }, () => now);
   const answers = async () =>
-    Promise.all(Array.from({ length: 20 }, async () => ask(handler, '/api/health?probe=1&probe=2&=')));
+    Promise.all(Array.from({ length: 20 }, async () => askRoute(route, '/api/health?probe=1&probe=2&=')));
   const well = await answers();
   now = 999;
   for (const { status, body } of [...well, ...(await answers())]) {

@@ -6,7 +6,7 @@ import { maskPhoneNumber } from '../../src/calls/model/phone-number.ts';
 import { notifications } from '../../src/http/send-notification.ts';
 import { testCall } from '../../src/http/test-call.ts';
 import { CALL_ID, phoneNumber } from '../calls/new-case.ts';
-import { ask, problemOf } from './asking.ts';
+import { askRoute, problemOf } from './asking.ts';
 
 let answer: Sent = { kind: 'waves too late' };
 let sent: (NotificationRequest & { readonly key: string | undefined })[] = [];
@@ -18,17 +18,17 @@ const send = async (request: NotificationRequest, key: string | undefined) => {
   sent.push({ ...request, key });
   return Promise.resolve(answer);
 };
-const handlers = {
+const routes = {
   notifications: notifications({
     send,
     list: async () => Promise.reject(new Error('not asked')),
     needingAttention: async () => Promise.reject(new Error('not asked')),
-  }).handler,
-  'test-call': testCall({ send, callbackBaseUrl: 'https://tunnel.example.org' }).handler,
+  }),
+  'test-call': testCall({ send, callbackBaseUrl: 'https://tunnel.example.org' }),
 };
 
-const posted = async (path: keyof typeof handlers, body: unknown, query: string, headers = {}) =>
-  ask(handlers[path], `/api/${path}${query}`, { method: 'POST', body: JSON.stringify(body), headers });
+const posted = async (path: keyof typeof routes, body: unknown, query: string, headers = {}) =>
+  askRoute(routes[path], `/api/${path}${query}`, { method: 'POST', body: JSON.stringify(body), headers });
 /** Posts a notification about a confirmed fire to one person, with further members. */
 const post = async (more: object, headers: Readonly<Record<string, string>> = {}, query = '') =>
   posted('notifications', { ...good, ...more }, query, headers);

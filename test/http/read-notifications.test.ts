@@ -7,9 +7,10 @@ import { bodyOf } from '../../src/calls/state/view.ts';
 import { callback } from '../../src/http/callback.ts';
 import { notificationAnswer } from '../../src/http/notification-answer.ts';
 import { acknowledgeNotification, readNotification, stopNotification } from '../../src/http/read-notifications.ts';
+import type { Route } from '../../src/http/route/route.ts';
 import { notifications } from '../../src/http/send-notification.ts';
 import { busy, callees, calling, ended, must, newCase, START } from '../calls/new-case.ts';
-import { ask, problemOf } from './asking.ts';
+import { askRoute, problemOf } from './asking.ts';
 
 const ID = newNotificationId(START, '3f0c0000-0000-4000-8000-0000000000e1');
 
@@ -37,11 +38,12 @@ const list = notifications({
     return Promise.resolve({ found: found.filter(isMeant), next: found.length > 1 ? ID : undefined });
   },
   needingAttention: async () => Promise.resolve({ notifications: found, phone: standing }),
-}).handler;
+});
 
-const get = async (query = '') => ask(list, `/api/notifications${query}`);
-const about = async (route: typeof readNotification, method: string, body?: unknown, id: string = ID) =>
-  ask(route(one).handler, `/api/notifications/${id}`, {
+const get = async (query = '') => askRoute(list, `/api/notifications${query}`);
+const [read, stop, acknowledge] = [readNotification(one), stopNotification(one), acknowledgeNotification(one)];
+const about = async (route: Route, method: string, body?: unknown, id: string = ID) =>
+  askRoute(route, `/api/${route.path.replace('{id}', id)}`, {
     method,
     params: { id },
     ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -61,25 +63,25 @@ describe('one notification', () => {
     const rang = ended(calling(known, 0, { ...busy(START), outcome: 'stopped' }), 0, 'stopped');
     for (const stored of [body, bodyOf(worsened, START), bodyOf(stoppedNotification(rang, START), START)]) {
       found = [stored];
-      const { status, body: answered } = await about(readNotification, 'GET');
+      const { status, body: answered } = await about(read, 'GET');
       expect([status, answered, notificationAnswer.parse(answered)]).toEqual([200, plain(stored), plain(stored)]);
-      expect((await about(stopNotification, 'POST')).body).toEqual(answered);
+      expect((await about(stop, 'POST')).body).toEqual(answered);
     }
     expect(found).toMatchObject([{ status: 'stopped', recipients: [{ attempts: [{ outcome: 'stopped' }] }, {}] }]);
   });
 
   it('is taken in hand under a name of 1 to 60 visible characters', async () => {
     found = [body];
-    expect((await about(acknowledgeNotification, 'POST', { by: 'x'.repeat(60) })).status).toBe(200);
+    expect((await about(acknowledge, 'POST', { by: 'x'.repeat(60) })).status).toBe(200);
     for (const wrong of [{}, { by: ' ' }, { by: 'x'.repeat(61) }, { by: 'a\nb' }, { by: 'Ana', at: 7 }, []])
-      expect((await about(acknowledgeNotification, 'POST', wrong)).status).toBe(400);
+      expect((await about(acknowledge, 'POST', wrong)).status).toBe(400);
     expect(acknowledgedBy).toEqual(['x'.repeat(60)]);
   });
 
   it('of no possible id, or of an unknown one, is a 404', async () => {
     for (const [route, method] of [
-      [readNotification, 'GET'],
-      [stopNotification, 'POST'],
+      [read, 'GET'],
+      [stop, 'POST'],
     ] as const) {
       expect(problemOf(await about(route, method, undefined, 'x'))).toMatchObject({ status: 404, code: 'not_found' });
       expect(problemOf(await about(route, method))).toMatchObject({ status: 404, code: 'unknown_notification' });
@@ -130,6 +132,8 @@ describe('GET /api/notifications', () => {
 
 it('a phone that is off has no notifications', async () => {
   const problem = { status: 503, code: 'phone_off', detail: expect.stringContaining('PHONE=off') };
-  expect(problemOf(await ask(notifications('off').handler, '/api/notifications'))).toMatchObject(problem);
-  expect(problemOf(await ask(callback(ALERT_TYPES[0], 'off').handler, '/', { method: 'POST' }))).toMatchObject(problem);
+  expect(problemOf(await askRoute(notifications('off'), '/api/notifications'))).toMatchObject(problem);
+  expect(
+    problemOf(await askRoute(callback(ALERT_TYPES[0], 'off'), '/api/AnomalyCallback', { method: 'POST' })),
+  ).toMatchObject(problem);
 });

@@ -1,11 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { instantFrom, parseInstant } from '../../src/analytics/model/instant.ts';
 import { deliveryHandshake } from '../../src/http/delivery-handshake.ts';
 import { recordEvents } from '../../src/http/record-events.ts';
 import { MemoryStorage } from '../analytics/counting.ts';
 import { DAY } from '../analytics/oracle.ts';
-import { ask, problemOf } from './asking.ts';
+import { askRoute, problemOf } from './asking.ts';
 import { cloudEvent } from './cloud-event.ts';
 
 /** 2024-02-29. */
@@ -14,18 +14,22 @@ const NOW = instantFrom(parseInstant('2026-11-21T08:30:00Z') ?? 0n);
 
 type Headers = Readonly<Record<string, string>>;
 
-const open = () => {
-  const storage = new MemoryStorage();
-  const { handler } = recordEvents({ recorder: storage.process().recorder, now: () => NOW });
-  const post = async (body: unknown, headers: Headers = {}, query = '') => {
-    const sent = typeof body === 'string' ? body : JSON.stringify(body);
-    return ask(handler, `/api/events${query}`, { method: 'POST', body: sent, headers });
-  };
-  return { post, answer: async () => storage.process().answer({ start: START, end: START + DAY - 1n }) };
-};
+let storage: MemoryStorage;
+beforeEach(() => {
+  storage = new MemoryStorage();
+});
+const route = recordEvents({
+  recorder: { record: async (messages) => storage.process().recorder.record(messages) },
+  now: () => NOW,
+});
 
-/** The errors in the answer of a new service to a request. */
-const errorsOf = async (body: unknown, headers: Headers = {}) => problemOf(await open().post(body, headers)).errors;
+const post = async (body: unknown, headers: Headers = {}, query = '') => {
+  const sent = typeof body === 'string' ? body : JSON.stringify(body);
+  return askRoute(route, `/api/events${query}`, { method: 'POST', body: sent, headers });
+};
+const errorsOf = async (body: unknown, headers: Headers = {}) => problemOf(await post(body, headers)).errors;
+/** The counts of the day. */
+const answer = async () => storage.process().answer({ start: START, end: START + DAY - 1n });
 
 /** The counts of events in an answer. */
 const counted = (recorded: number, unchanged: number, superseded = 0) => ({ recorded, unchanged, superseded });
@@ -39,7 +43,6 @@ const of = (second: number, smoke: number) =>
 
 describe('POST /api/events', () => {
   it('stores an event once, and says that a repeat changes nothing', async () => {
-    const { post, answer } = open();
     const event = cloudEvent({ data: { detections: { smoke: 2 }, reviewed: true, annotations: { fire: 1 } } });
     expect(await post(event)).toMatchObject({ status: 200, body: counted(1, 0) });
     expect((await post([event], {}, '?code=k&clientId=default')).body).toEqual(counted(0, 1));
@@ -56,13 +59,11 @@ describe('POST /api/events', () => {
   });
 
   it('counts what a newer value, or another value of the same time, superseded', async () => {
-    const { post } = open();
     await post(of(5, 1));
     expect((await post([of(4, 2), of(5, 3), of(5, 1), of(6, 1)])).body).toEqual(counted(1, 3, 2));
   });
 
   it('stores the valid events of a batch and lists the others in order, also those that only the recorder refuses', async () => {
-    const { post, answer } = open();
     const result = await post([
       cloudEvent({ type: 'other' }),
       cloudEvent({ data: { event_id: '1', detections: named(40) } }),
@@ -104,11 +105,10 @@ describe('POST /api/events', () => {
     ['a frame without an offset, which is UTC', { data: { ts_utc: '2026-11-21T08:00:00' } }],
     ['a time with an offset and nanoseconds', { time: '2026-11-21T01:00:02.123456789-07:00' }],
   ])('accepts an event with %s', async (_what, members) => {
-    expect(await open().post(cloudEvent(members))).toMatchObject({ status: 200, body: counted(1, 0) });
+    expect(await post(cloudEvent(members))).toMatchObject({ status: 200, body: counted(1, 0) });
   });
 
   it('accepts 5,000 events in 4 MiB, and not a byte more', async () => {
-    const { post } = open();
     const batch = JSON.stringify([cloudEvent({ data: { event_id: 'x' } }), ...Array(4_999).fill(cloudEvent())]);
     const padded = batch.padStart(4 * 1_048_576);
     expect(await post(padded)).toMatchObject({ status: 200, body: counted(2, 4_998) });
@@ -123,12 +123,12 @@ describe('POST /api/events', () => {
     ['events in the schema of Event Grid', GRID, 400, 'event_grid_schema'],
     ['its validation', GRID, 400, 'event_grid_schema', { 'aeg-event-type': 'SubscriptionValidation' }],
   ])('refuses the whole request with %s', async (_what, body, status, code, headers = {}) => {
-    const problem = problemOf(await open().post(body, { 'content-type': 'application/json', ...headers }));
+    const problem = problemOf(await post(body, { 'content-type': 'application/json', ...headers }));
     expect([problem.status, problem.code, problem.errors]).toEqual([status, code, undefined]);
   });
 
   it('refuses a parameter in its address', async () => {
-    const { status, errors } = problemOf(await open().post([cloudEvent()], {}, '?batch=1&=2'));
+    const { status, errors } = problemOf(await post([cloudEvent()], {}, '?batch=1&=2'));
     expect([status, errors?.map(({ field }) => field)]).toEqual([400, ['batch', '(no name)']]);
   });
 });
@@ -173,9 +173,9 @@ describe('POST /api/events names an invalid event', () => {
     ['too_many', 'data', '64', [many(65, 0), many(40, 25)]],
     ['unknown', 'data.detection', 'event_id, camera_id, ts_utc, detections, reviewed, annotations', [{ smoke: 1 }]],
   ])('%s: %s, %s', async (code, path, said, wrong) => {
-    const answer = await open().post(wrong.map((value) => withValue(path, value)));
+    const answered = await post(wrong.map((value) => withValue(path, value)));
     const steps = path.split('.').map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1'));
-    expect(problemOf(answer)).toMatchObject({
+    expect(problemOf(answered)).toMatchObject({
       errors: wrong.map((value, index) => ({
         code: value === undefined ? 'missing' : code,
         index,
@@ -249,11 +249,10 @@ describe('POST /api/events in binary mode', () => {
   const data = { event_id: 'f-1', camera_id: 'ridge-04', ts_utc: '2024-02-29T08:00:00Z', detections: { smoke: 1 } };
 
   it('takes the attributes from headers, whose other characters are percent-encoded', async () => {
-    const { post } = open();
     expect((await post(data, headers)).body).toEqual(counted(1, 0));
     expect((await post(data, { ...headers, 'ce-id': '100% of %E9' })).status).toBe(200);
     const structured = { ...headers, 'content-type': 'application/cloudevents+json; charset=utf-8' };
-    expect((await open().post(cloudEvent(), structured)).status).toBe(200);
+    expect((await post(cloudEvent(), structured)).status).toBe(200);
   });
 
   it('names a header by its attribute, a member by its place in the body', async () => {
@@ -278,7 +277,7 @@ it.each<[Headers, status: number, allow: string | null, origin: string | null, r
   [RATE, 200, 'POST, OPTIONS', null, null],
   [{ 'WebHook-Request-Origin': '' }, 400, null, null, null],
 ])('OPTIONS /api/events answers the handshake of webhooks: %j', async (headers, ...expected) => {
-  const answer = await ask(deliveryHandshake().handler, '/api/events?code=k', { method: 'OPTIONS', headers });
+  const answered = await askRoute(deliveryHandshake(), '/api/events?code=k', { method: 'OPTIONS', headers });
   const names = ['allow', 'webhook-allowed-origin', 'webhook-allowed-rate'];
-  expect([answer.status, ...names.map((name) => answer.headers.get(name))]).toEqual(expected);
+  expect([answered.status, ...names.map((name) => answered.headers.get(name))]).toEqual(expected);
 });
