@@ -11,7 +11,7 @@ import { FORMAT } from '../../src/analytics/rows/format.ts';
 import { shardPartition } from '../../src/analytics/rows/keys.ts';
 import type { Log } from '../../src/log.ts';
 import type { TableConnection } from '../../src/storage/connection.ts';
-import { DamagedRow } from '../../src/storage/errors.ts';
+import { ANY_VERSION, type NewProperties } from '../../src/storage/row.ts';
 import { Table } from '../../src/storage/table.ts';
 import { MemoryTable } from '../storage/memory-table.ts';
 import type { Counted } from '../worlds/counting/counts.ts';
@@ -138,17 +138,22 @@ export class MemoryStorage {
   readonly connection = new MemoryTable(() => this.now());
 
   /** A process with empty memory. */
-  process(counterShards = 1): CountingProcess {
-    return new CountingProcess(this.connection, counterShards);
+  process(counterShards = 1, options: ProcessOptions = {}): CountingProcess {
+    return new CountingProcess(this.connection, counterShards, options);
+  }
+
+  /** Changes properties of a row at any version, or deletes it, as a damage or another process does. */
+  async change(rowKey: string, properties: NewProperties | 'deleted', partition = SHARD): Promise<void> {
+    await this.connection.transact(
+      partition,
+      properties === 'deleted'
+        ? [{ kind: 'delete', rowKey }]
+        : [{ kind: 'merge', rowKey, etag: ANY_VERSION, properties }],
+    );
+  }
+
+  /** The keys of the rows of a partition. */
+  keys(partition = SHARD): readonly string[] {
+    return this.connection.rows(partition).map(({ rowKey }) => rowKey);
   }
 }
-
-/** The keys of the damaged row that a promise is rejected with; fails where it is anything else. */
-export const damagedRowOf = async (promise: Promise<unknown>): Promise<readonly [string, string]> => {
-  const error: unknown = await promise.then(
-    () => new Error('nothing was rejected'),
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof DamagedRow) return [error.partitionKey, error.rowKey];
-  throw error;
-};

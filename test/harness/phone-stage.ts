@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { z } from 'zod';
 
 import { randomFrom } from '../../infra/cli/demo/random.ts';
@@ -13,7 +13,7 @@ import { findAlertType } from '../../src/calls/model/alert-types.ts';
 import { callMessage, type MessageTerms, spokenMessage } from '../../src/calls/rules/message.ts';
 import { notificationAnswer } from '../../src/http/notification-answer.ts';
 import { startApp, testEnvironment } from './app.ts';
-import { Between, type Rule, splitOver } from './between.ts';
+import { Between, splitOver } from './between.ts';
 import { checkedFetch } from './contract.ts';
 import { until } from './until.ts';
 
@@ -25,8 +25,6 @@ export interface StageOptions {
   readonly instances?: number;
   /** True if outcomes are published to the simulator's topic; false by default. */
   readonly publishesOutcomes?: boolean;
-  /** What happens to the app's requests to its tables; by default all are carried out. */
-  readonly tablesRule?: Rule;
   /** Further options of the simulator. */
   readonly network?: SimulatorOptions;
   /** Further settings of the app. */
@@ -58,25 +56,21 @@ export const setStage = async (
   options: StageOptions = {},
   whenOver: (end: () => Promise<void> | undefined) => void = onTestFinished,
 ) => {
-  const { instances = 1, provider = 'acs', network: given = {}, tablesRule } = options;
+  const { instances = 1, provider = 'acs', network: given = {} } = options;
   // Its topic and its tokens are used even if Twilio places the calls.
   const acs = await startAcsSimulator(given);
   whenOver(() => acs.stop());
   const twilio = provider === 'twilio' ? await startTwilioSimulator(given) : undefined;
   whenOver(() => twilio?.stop());
   const network: Simulator = twilio ?? acs;
-  const tables = await Between.start(inject('tablesConnectionString'));
-  whenOver(() => tables.stop());
   const frontDoor = await Between.start();
   whenOver(() => frontDoor.stop());
-  if (tablesRule !== undefined) tables.rule = tablesRule;
   const settings = testEnvironment({
     SERVICE_NAME,
     CALLS_AT_ONCE: '100',
     ACS_CONNECTION_STRING: acs.connectionString,
     ACS_RESOURCE_ID: acs.resourceId,
     ACS_TOKEN_ISSUER: acs.issuer,
-    ...(tablesRule && { TABLES_CONNECTION_STRING: tables.connectionString }),
     ...(twilio && settingsOf(twilio)),
     ...(options.publishesOutcomes === true && {
       EVENT_TOPIC_ENDPOINT: acs.topic.endpoint,
@@ -123,9 +117,6 @@ export const setStage = async (
     acs,
     twilio,
     network,
-    apps,
-    /** Stands before the instances if there are several. */
-    frontDoor,
     url,
     fetch: fetchChecked,
     callsTo,
@@ -164,13 +155,6 @@ export const setStage = async (
       const [call, ...more] = callsTo(number);
       assert(call !== undefined && more.length === 0, `${more.length + 1} calls to ${number}, expected 1`);
       return call;
-    },
-
-    /** Fails if the provider refused a request or a line is open. */
-    endsWell: (): void => {
-      const { calls, refused } = network.log();
-      const open = calls.filter((call) => call.state !== 'ended');
-      assert.deepEqual({ refused, open }, { refused: [], open: [] });
     },
   };
 };

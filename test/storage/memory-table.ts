@@ -1,5 +1,3 @@
-import { isUint8Array } from 'node:util/types';
-
 import type { Page, PageQuery, Selection, TableConnection } from '../../src/storage/connection.ts';
 import { RequestRefused, TableMissing, WriteConflict } from '../../src/storage/errors.ts';
 import { ANY_VERSION, type KeyRange, type RowWrite, type StoredRow } from '../../src/storage/row.ts';
@@ -150,20 +148,14 @@ const fits = (write: RowWrite, row: MemoryRow | undefined): boolean => {
   return write.kind === 'delete' || write.etag === ANY_VERSION || write.etag === row.etag;
 };
 
-/** undefined: the row is deleted. */
+/** undefined: the row is deleted. Bytes and dates are copied, as on their way to storage. */
 const propertiesAfter = (write: RowWrite, row: MemoryRow | undefined): MemoryRow['properties'] | undefined => {
   if (write.kind === 'delete') return undefined;
   const properties: Record<string, unknown> = write.kind === 'merge' ? { ...row?.properties } : {};
   for (const [name, value] of Object.entries(write.properties)) {
-    if (value !== undefined) properties[name] = copied(value);
+    if (value !== undefined) properties[name] = typeof value === 'object' ? structuredClone(value) : value;
   }
   return properties;
-};
-
-/** Bytes and dates are copied, as on their way to storage. */
-const copied = (value: unknown): unknown => {
-  if (isUint8Array(value)) return Uint8Array.from(value);
-  return value instanceof Date ? new Date(value) : value;
 };
 
 const isWanted = (row: MemoryRow, where: PageQuery['where']): boolean => {

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 
-import { busiest, type CameraOrder } from '../../../src/analytics/model/camera-order.ts';
 import { categoriesOf, contributionOf, type Facets } from '../../../src/analytics/model/camera-event.ts';
 import { CATEGORY_FORM, idProblem, MAX_ID_LENGTH } from '../../../src/analytics/model/identifier.ts';
 import { applyFacets } from '../../../src/analytics/model/newest-wins.ts';
@@ -41,40 +40,12 @@ it('of two values with the same time the first stays; a category that was remove
   expect(contributionOf(known).categories.get('fire')).toEqual(NO_COUNT);
 });
 
-it.each<[CameraOrder, string]>([
-  ['total_events', 'ä a b Z'],
-  ['reviewed_total_events', 'Z b a ä'],
-  ['annotated_total_events', 'a b Z ä'],
-  [{ category: 'smoke' }, 'Z a ä b'],
-  [{ category: 'constructor' }, 'Z a b ä'],
-])('cameras are in the order of %j, ties by id, as many as asked for', (order, expected) => {
-  const counts = { b: [3, 1, 2, 0], a: [3, 0, 3, 5], Z: [1, 1, 1, 5], ä: [7, 0, 0, 1] };
-  const cameras = Object.entries(counts).map(([cameraId, [events = 0, reviewed = 0, annotated = 0, smoke = 0]]) => {
-    const categories = new Map([['smoke', { ...NO_COUNT, detections: smoke }]]);
-    return { cameraId, tally: { events, reviewed, annotated, categories } };
-  });
-  for (const limit of [1, 4, 10]) {
-    const ids = busiest(cameras, order, limit).map(({ cameraId }) => cameraId);
-    expect(ids).toEqual(expected.split(' ').slice(0, limit));
+it('a sum or a difference keeps the counts that do not change: copies of 750 categories a commit would take four times as long', () => {
+  const left = contributionOf(fold({ detections: { fire: 1, smoke: 1 } }));
+  const right = contributionOf(fold({ detections: { smoke: 1 } }));
+  for (const { categories } of [plus(left, right), minus(left, right)]) {
+    expect(categories.get('fire')).toBe(left.categories.get('fire'));
   }
-});
-
-const tally = (...names: readonly string[]) => ({
-  events: 1,
-  reviewed: 0,
-  annotated: 0,
-  categories: new Map(names.map((name) => [name, { ...NO_COUNT, detections: 2 }])),
-});
-
-it('a sum or a difference keeps the counts that do not change, and changes neither of the two tallies', () => {
-  const [left, right] = [tally('fire', 'smoke'), tally('smoke', 'structure')];
-  const [sum, difference] = [plus(left, right), minus(left, right)];
-  expect([...sum.categories.keys()]).toEqual(['fire', 'smoke', 'structure']);
-  expect(Array.from(sum.categories.values(), ({ detections }) => detections)).toEqual([2, 4, 2]);
-  expect(Array.from(difference.categories.values(), ({ detections }) => detections)).toEqual([2, 0, -2]);
-  // Each commit adds to tallies of up to 750 categories: copies of all of them would take four times as long.
-  for (const { categories } of [sum, difference]) expect(categories.get('fire')).toBe(left.categories.get('fire'));
-  expect([left, right]).toEqual([tally('fire', 'smoke'), tally('smoke', 'structure')]);
 });
 
 it('the shard of a camera never changes, because stored rows are found by it; each shard has about as many cameras', () => {

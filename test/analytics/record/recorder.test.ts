@@ -5,20 +5,14 @@ import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { chooseStripe, RowMemory } from '../../../src/analytics/record/shard-writer.ts';
-import { DAY_KEY, DAYS_PARTITION, SEALED_KEY } from '../../../src/analytics/rows/keys.ts';
-import { inStripe } from '../../../src/analytics/rows/stripes.ts';
+import { DAY_KEY, SEALED_KEY } from '../../../src/analytics/rows/keys.ts';
 import { DamagedRow, RequestRefused, StorageTrouble } from '../../../src/storage/errors.ts';
-import type { NewProperties } from '../../../src/storage/row.ts';
 import { InterposedTable, type TableRequest, type Turn } from '../../storage/interposed-table.ts';
-import type { MemoryTable } from '../../storage/memory-table.ts';
 import {
   all,
-  bytes,
   CountingProcess,
-  damagedRowOf,
   DATE,
   frame,
-  HOUR,
   MemoryStorage,
   MINUTE,
   SECOND,
@@ -29,12 +23,12 @@ import {
 import { DAY, type PlainMessage } from '../oracle.ts';
 
 /** A process on a table in memory, and the lines that it logs. Between tries it does not wait. */
-const processOn = (turn: Turn, memory?: MemoryTable) => {
-  const storage = new InterposedTable(turn, memory);
+const processOn = (turn: Turn = async () => undefined, storage = new MemoryStorage()) => {
+  const table = new InterposedTable(turn, storage.connection);
   const lines: unknown[] = [];
   const note = (event: string, fields?: object): void => void lines.push([event, fields]);
   const log = { info: note, warn: note, error: note };
-  return { storage, lines, process: new CountingProcess(storage, 1, { log, pause: async () => undefined }) };
+  return { storage, table, lines, process: new CountingProcess(table, 1, { log, pause: async () => undefined }) };
 };
 
 /** Whether a request writes to a shard. */
@@ -48,10 +42,10 @@ it('a steady stream of new frames takes one read a minute, and as few transactio
   const at = START + 59n * MINUTE;
   const cameras = ['a', 'b', 'c'];
   await process.record(cameras.map((cameraId) => frame(cameraId, 'first', at)));
-  requests = [];
   const frames = all(540).map((index) =>
     frame(cameras[index % cameras.length] ?? '', `f-${index}`, at + (BigInt(index + 1) * SECOND) / 2n),
   );
+  requests = [];
   for (const one of frames.slice(0, 240)) await process.record([one]);
   // A process looks for the second half of each minute once.
   expect(requests.toSorted()).toEqual([...all(2).map(() => 'get'), ...all(240).map(() => 'transact')]);
@@ -60,8 +54,8 @@ it('a steady stream of new frames takes one read a minute, and as few transactio
   expect(requests.toSorted()).toEqual([...all(2).map(() => 'get'), ...all(4).map(() => 'transact')]);
 });
 
-describe('what waits to be recorded', () => {
-  it("is at most 50,000 messages from the moment they are taken, also while the day's first event claims it", async () => {
+describe('the messages that wait to be recorded', () => {
+  it("are at most 50,000 from the moment they are taken, also while the day's first event claims it", async () => {
     const opened = Promise.withResolvers<void>();
     const { process, lines } = processOn(async () => opened.promise);
     const taken = statusesOf(
@@ -69,14 +63,13 @@ describe('what waits to be recorded', () => {
         process.record(all(count).map(() => frame('a', 'same', START + BigInt(day) * DAY))),
       ),
     );
-    const refused = statusesOf([process.record([frame('a', 'other')])]);
-    opened.resolve();
-    expect(await refused).toEqual(['rejected']);
+    await expect(process.record([frame('a', 'other')])).rejects.toThrow(RecorderUnavailable);
     expect(lines).toEqual([['too many messages wait to be recorded', { waiting: 50_000 }]]);
+    opened.resolve();
     expect(await taken).toEqual(all(3).map(() => 'fulfilled'));
   });
 
-  it('for one shard is at most 20,000 messages: others go on', async () => {
+  it('are at most 20,000 of one shard, and hold up no other shard', async () => {
     const opened = Promise.withResolvers<void>();
     const { process } = processOn(async (request) => {
       if (isCommit(request) && request.partition === SHARD) await opened.promise;
@@ -88,26 +81,46 @@ describe('what waits to be recorded', () => {
     expect(await process.answer(WHOLE_DAY)).toMatchObject({ total_events: 20_000 });
   });
 
-  it('is answered when all of it is stored, also the latest', async () => {
-    const { process } = processOn(async () => undefined);
+  it('are all answered before a process that is stopped ends', async () => {
+    const { process } = processOn();
     let answered = 0;
     for (const eventId of ['1', '2']) void process.record([frame('a', eventId)]).then(() => (answered += 1));
     await process.recorder.allAnswered();
     expect(answered).toBe(2);
   });
-});
 
-it('an outage is answered after bounded tries, and at once for the messages that wait behind', async () => {
-  let transactions = 0;
-  const { process, lines } = processOn(async (request) => {
-    if (!isCommit(request)) return;
-    transactions += 1;
-    throw new StorageTrouble(0);
+  it('are answered after 7 tries of an outage, and at once if they wait behind', async () => {
+    let transactions = 0;
+    const { process, lines } = processOn(async (request) => {
+      if (!isCommit(request)) return;
+      transactions += 1;
+      throw new StorageTrouble(0);
+    });
+    const recording = all(1_000).map(async (index) => process.record([frame('a', `f-${index}`)]));
+    expect(new Set(await statusesOf(recording))).toEqual(new Set(['rejected']));
+    expect(transactions).toBe(7);
+    expect(lines[0]).toEqual(['events not recorded', { kind: 'StorageTrouble' }]);
   });
-  const recording = all(1_000).map(async (index) => process.record([frame('a', `f-${index}`)]));
-  expect(new Set(await statusesOf(recording))).toEqual(new Set(['rejected']));
-  expect(transactions, '7 tries of one batch').toBe(7);
-  expect(lines[0]).toEqual(['events not recorded', { kind: 'StorageTrouble' }]);
+
+  it('are recorded although twenty other days are in trouble', async () => {
+    const healthy = START + 20n * DAY;
+    const stuck = Promise.withResolvers<void>();
+    const { process } = processOn(async (request) => {
+      if (isCommit(request) && !request.partition.startsWith(dayOf(instantFrom(healthy)))) await stuck.promise;
+    });
+    const waiting = all(20).map(async (day) => process.record([frame('a', 'f', START + BigInt(day) * DAY)]));
+    expect(await process.record([frame('a', 'f', healthy)])).toEqual(['recorded']);
+    stuck.resolve();
+    expect((await Promise.all(waiting)).flat()).toEqual(all(20).map(() => 'recorded'));
+  });
+
+  it('of more shards than idle committers are kept have one writer a shard, so that no process meets itself', async () => {
+    const { storage, process } = processOn();
+    const send = async (eventId: string) =>
+      process.record(all(1_100).map((day) => frame('a', eventId, START - BigInt(day) * DAY)));
+    await Promise.all([send('f'), send('g')]);
+    expect(storage.connection.partitions().flatMap((one) => storage.keys(one))).not.toContain('day 01');
+  });
 });
 
 /** The answer to a request does not arrive. */
@@ -123,57 +136,31 @@ describe('a message whose transaction was never answered', () => {
   });
 
   it('fails if its day has closed meanwhile: nothing tells whether it was counted', async () => {
-    const closes = Date.parse('2026-11-24T00:00:00Z');
-    const clock = vi.spyOn(Date, 'now').mockReturnValue(closes - 1_000);
-    let isLosing = false;
-    const { storage, process } = processOn(async (request) => {
-      if (!isCommit(request) || !isLosing) return undefined;
-      clock.mockReturnValue(closes);
-      return lost;
-    });
-    await new CountingProcess(storage.memory).days.claim(DATE);
-    const properties = { closes: new Date(closes).toISOString() };
-    await storage.memory.transact(DAYS_PARTITION, [{ kind: 'merge', rowKey: DATE, etag: '*', properties }]);
+    const clock = vi.spyOn(Date, 'now');
+    const { storage, table, process } = processOn();
     await process.record([frame('a', 'early')]);
-    isLosing = true;
+    const { closes = 0n } = (await process.days.close(DATE)) ?? {};
+    table.turn = async (request) => {
+      if (!isCommit(request)) return undefined;
+      clock.mockReturnValue(Number(closes / 1_000n));
+      return lost;
+    };
     await expect(process.record([frame('a', 'late')])).rejects.toThrow(RecorderUnavailable);
+    expect(storage.keys()).toContain('event|0000|a|late');
     expect(await process.record([frame('a', 'later')])).toEqual([CLOSED_DAY]);
   });
-});
-
-it('days in trouble hold up no other day', async () => {
-  const healthy = START + 20n * DAY;
-  const name = dayOf(instantFrom(healthy));
-  const stuck = Promise.withResolvers<void>();
-  const { process } = processOn(async (request) => {
-    if (isCommit(request) && !request.partition.startsWith(name)) await stuck.promise;
-  });
-  const waiting = all(20).map(async (day) => process.record([frame('a', 'f', START + BigInt(day) * DAY)]));
-  expect(await process.record([frame('a', 'f', healthy)])).toEqual(['recorded']);
-  stuck.resolve();
-  expect((await Promise.all(waiting)).flat()).toEqual(all(20).map(() => 'recorded'));
-});
-
-it('more shards than committers are kept idle are written by one each, so that no process is in its own way', async () => {
-  const { storage, process } = processOn(async () => undefined);
-  const send = async (eventId: string) =>
-    process.record(all(1_100).map((day) => frame('a', eventId, START - BigInt(day) * DAY)));
-  await Promise.all([send('f'), send('g')]);
-  const rows = storage.memory.partitions().flatMap((one) => storage.memory.rows(one));
-  expect(rows.filter(({ rowKey }) => rowKey === 'day 01')).toEqual([]);
 });
 
 it('the counter rows that a process remembers, of all shards together, take 48 MiB: the least recently used ones go', () => {
   const { rows } = new RowMemory();
   const value = new Map([[0, new Uint8Array(524_288)]]);
   for (const index of all(200)) rows.set(`minute|${index}`, { kind: 'minute', value, etag: '' });
-  expect(rows.size).toBe(95);
-  expect(rows.has('minute|199')).toBe(true);
+  expect([rows.size, rows.has('minute|199')]).toEqual([95, true]);
 });
 
 it('a message that storage always refuses is told so, and all others are recorded; it can be sent again', async () => {
   const poison = ['poison-1', 'poison-2'];
-  const { storage, process } = processOn(async (request) => {
+  const { table, process } = processOn(async (request) => {
     const isPoisoned = request.rowKeys.some((key) => poison.some((eventId) => key.endsWith(`|${eventId}`)));
     if (isCommit(request) && isPoisoned) throw new RequestRefused(400);
   });
@@ -181,69 +168,17 @@ it('a message that storage always refuses is told so, and all others are recorde
   const messages = eventIds.toSpliced(150, 0, ...poison).map((eventId, at) => frame(`ridge-${at % 12}`, eventId));
   const outcomes = await process.record(messages);
   expect(messages.filter((_, at) => typeof outcomes[at] === 'object').map(({ eventId }) => eventId)).toEqual(poison);
-  storage.turn = async () => undefined;
+  table.turn = async () => undefined;
   await process.record(messages);
   const { is, should } = await process.answered(messages);
   expect(is).toEqual(should);
 });
 
-const EIGHT = START + 8n * HOUR;
-const ofEach = (eventId: string, more: Partial<PlainMessage> = {}) =>
-  all(4).map((camera) => frame(`ridge-${camera}`, eventId, EIGHT, more));
-const second = ofEach('second');
-
-/** A storage with a frame of each camera in an hour, and then damage to a row. */
-const damaged = async (rowKey: string, properties: NewProperties, partition = SHARD): Promise<MemoryStorage> => {
-  const storage = new MemoryStorage();
-  await storage.process().record(ofEach('first', { detections: { smoke: 1, fire: 1 } }));
-  await storage.connection.transact(partition, [{ kind: 'merge', rowKey, etag: '*', properties }]);
-  return storage;
-};
-
-describe('recording to a damaged row', () => {
-  it.each<readonly [string, NewProperties]>([
-    ['day', { day: '{' }],
-    ['day', { tally_08: bytes(1) }],
-    ['minute|0800|00', { second_00: bytes(1) }],
-    ['camera|ridge-1', { minutes_08: bytes(0, 1) }],
-    ['event|0800|ridge-1|first', { detections: '{' }],
-  ])('%s fails with the keys of the row, and does not try for long: %j', async (rowKey, properties) => {
-    const storage = await damaged(rowKey, properties);
-    const messages = rowKey.startsWith('event') ? ofEach('first', { time: EIGHT + 1n, reviewed: true }) : second;
-    expect(await damagedRowOf(storage.process().record(messages))).toEqual([SHARD, rowKey]);
-  });
-
-  it('that lacks a category of other rows goes on in another stripe: event rows are right, and readers tell the damage', async () => {
-    const day = '{"events":4,"reviewed":0,"annotated":0,"categories":{"smoke":[4,0,0,0,0]}}';
-    const storage = await damaged('day', { day });
-    expect(new Set(await storage.process().record(second))).toEqual(new Set(['recorded']));
-    const hour = { start: EIGHT, end: EIGHT + HOUR - 1n };
-    expect(await damagedRowOf(storage.process().answer(hour))).toEqual([SHARD, 'day']);
-  });
-
-  it('does not stop messages that arrive together and do not change that row', async () => {
-    const storage = await damaged('camera|ridge-1', { day: 'none' });
-    const process = storage.process();
-    expect(await statusesOf(second.map(async (message) => process.record([message])))).toEqual(
-      second.map(({ cameraId }) => (cameraId === 'ridge-1' ? 'rejected' : 'fulfilled')),
-    );
-  });
-
-  it('does not stop the messages of other days in the same request', async () => {
-    const storage = await damaged(DATE, { shards: 'two' }, DAYS_PARTITION);
-    const later = frame('ridge-1', 'later', EIGHT + DAY);
-    expect(await damagedRowOf(storage.process().record([...second, later]))).toEqual([DAYS_PARTITION, DATE]);
-    expect(await storage.process().record([later])).toEqual(['unchanged']);
-  });
-});
-
 it('a bug is thrown as itself, neither as damage nor as trouble with storage, and other messages are recorded', async () => {
-  const { storage, process } = processOn(async () => undefined);
-  await new CountingProcess(storage.memory).record(ofEach('first'));
-  storage.turn = async ({ rowKeys }) => {
-    if (rowKeys[0] === 'camera|ridge-1') throw new TypeError('a bug');
-  };
-  const [bug, other] = ['ridge-1', 'ridge-2'].map((camera) => process.record([frame(camera, 'second', EIGHT)]));
+  const { process } = processOn(async (request) => {
+    if (isCommit(request) && request.rowKeys.includes('camera|ridge-1')) throw new TypeError('a bug');
+  });
+  const [bug, other] = ['ridge-1', 'ridge-2'].map((cameraId) => process.record([frame(cameraId, 'f')]));
   await expect(bug).rejects.toThrow(TypeError);
   expect(await other).toEqual(['recorded']);
 });
@@ -251,9 +186,10 @@ it('a bug is thrown as itself, neither as damage nor as trouble with storage, an
 /** Two processes that met in the first stripe: one of them moved. */
 const inTwoStripes = async () => {
   const storage = new MemoryStorage();
-  const processes = [storage.process(), storage.process()];
-  for (const index of all(3)) await processes[index % 2]?.record([frame('ridge-1', `f${index}`)]);
-  const [moved = storage.process(), stayed = storage.process()] = processes;
+  const [moved, stayed] = [storage.process(), storage.process()];
+  for (const [index, process] of [moved, stayed, moved].entries()) {
+    await process.record([frame('ridge-1', `f${index}`)]);
+  }
   return { storage, moved, stayed };
 };
 
@@ -281,8 +217,8 @@ describe('stripes', () => {
 
   it('never get their first one made up: nothing is counted where no reader would find it', async () => {
     const { storage, stayed } = await inTwoStripes();
-    for (const lostKey of [DAY_KEY, inStripe(DAY_KEY, 1)]) {
-      await storage.connection.transact(SHARD, [{ kind: 'delete', rowKey: lostKey }]);
+    for (const lostKey of [DAY_KEY, 'day 01']) {
+      await storage.change(lostKey, 'deleted');
       for (const process of [storage.process(), stayed]) {
         await expect(process.record([frame('ridge-1', 'f3')])).rejects.toThrow(DamagedRow);
         await expect(process.answer(WHOLE_DAY)).rejects.toThrow(DamagedRow);
@@ -291,9 +227,9 @@ describe('stripes', () => {
   });
 
   it('are shared by more than 64 instances, and every event is counted once', async () => {
-    const { storage } = processOn(async () => undefined);
+    const { storage, process: reader } = processOn();
     const told: PlainMessage[] = [];
-    const instances = all(70).map(() => processOn(async () => undefined, storage.memory).process);
+    const instances = all(70).map(() => processOn(undefined, storage).process);
     const record = async (index: number, ...eventIds: readonly string[]): Promise<void> => {
       const messages = eventIds.map((eventId) => frame('ridge-1', eventId, START, { time: START + BigInt(index) }));
       told.push(...messages);
@@ -302,11 +238,10 @@ describe('stripes', () => {
     // Each finds another instance in the first stripe with its second request.
     for (const round of ['a', 'b']) for (const index of instances.keys()) await record(index, `${round}${index}`);
     for (const key of [DAY_KEY, SEALED_KEY]) {
-      const row = storage.memory.rows(SHARD).find(({ rowKey }) => rowKey === key);
-      expect(row?.properties['stripes']).toBe(64);
+      expect((await reader.table.get(SHARD, key))?.properties['stripes']).toBe(64);
     }
     await Promise.all(Array.from(instances.keys(), async (index) => record(index, `c${index}`, `a${index}`, 'shared')));
-    const { is, should } = await new CountingProcess(storage.memory).answered(told);
+    const { is, should } = await reader.answered(told);
     expect(is).toEqual(should);
   });
 });

@@ -6,19 +6,19 @@ import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { closeDays, type ClosingDependencies } from '../../../src/analytics/retention/close-days.ts';
 import { openDays } from '../../../src/analytics/rows/day-row.ts';
 import { DAYS_PARTITION } from '../../../src/analytics/rows/keys.ts';
-import { ANY_VERSION, type NewProperties } from '../../../src/storage/row.ts';
 import { all, DATE, frame, HOUR, MemoryStorage, MINUTE, SECOND, SHARD, START, WHOLE_DAY } from '../counting.ts';
-import { DAY, Oracle } from '../oracle.ts';
+import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
 
 const EIGHT = START + 8n * HOUR;
 
-/** Changes any version of a row. */
-const change = async ({ connection }: MemoryStorage, partition: string, rowKey: string, properties: NewProperties) =>
-  connection.transact(partition, [{ kind: 'merge', rowKey, etag: ANY_VERSION, properties }]);
-
+const stored = async (...messages: readonly PlainMessage[]): Promise<MemoryStorage> => {
+  const storage = new MemoryStorage();
+  await storage.process().record(messages);
+  return storage;
+};
 /** The day is announced to close long ago. */
 const announce = async (storage: MemoryStorage) =>
-  change(storage, DAYS_PARTITION, DATE, { closes: '2001-01-01T00:00:00.000000Z' });
+  storage.change(DATE, { closes: '2001-01-01T00:00:00.000000Z' }, DAYS_PARTITION);
 
 /** A run of the timer long after the day, or some microseconds after its start. @returns the lines that it logs */
 const run = async (storage: MemoryStorage, options: Partial<ClosingDependencies> = {}, after = 30_000n * DAY) => {
@@ -30,20 +30,14 @@ const run = async (storage: MemoryStorage, options: Partial<ClosingDependencies>
   return lines;
 };
 
-const eventKeys = ({ connection }: MemoryStorage): readonly string[] =>
-  connection.rows(SHARD).flatMap(({ rowKey }) => (rowKey.startsWith('event|') ? [rowKey] : []));
+const eventKeys = (storage: MemoryStorage): readonly string[] =>
+  storage.keys().filter((rowKey) => rowKey.startsWith('event|'));
 const open = async (storage: MemoryStorage) => openDays(storage.process().table);
-
-const withOneEvent = async (): Promise<MemoryStorage> => {
-  const storage = new MemoryStorage();
-  await storage.process().record([frame('a', 'f')]);
-  return storage;
-};
 
 // The world of counting plays closings with concurrent requests and accidents.
 describe('a closed day', () => {
   // With these large counts a second overflows at about fifty frames.
-  const many = Object.fromEntries(all(60).map((index) => [`c${index}`, 9_000 + index]));
+  const detections = Object.fromEntries(all(60).map((index) => [`c${index}`, 9_000 + index]));
   const crowded = EIGHT + 15n * MINUTE + 30n * SECOND;
   const periods = [
     WHOLE_DAY,
@@ -60,18 +54,16 @@ describe('a closed day', () => {
       // The second process to record takes the first stripe over, so the other process moves to another stripe.
       const early = [2n, 3n].map((before) => frame('crowded', `early${before}`, crowded - before * SECOND));
       const few = [1n, 500_001n].map((into) => frame('ridge-1', `few${into}`, crowded + into));
-      const crowd = all(80).map((at) =>
-        frame('crowded', `f${at}`, crowded + 12_500n * BigInt(at), { detections: many }),
-      );
+      const crowd = all(80).map((at) => frame('crowded', `f${at}`, crowded + 12_500n * BigInt(at), { detections }));
       const edits = crowd.slice(3, 4).map((one) => Object.assign({}, one, { time: START + DAY, reviewed: true }));
       const [crowding, other] = stripe === 0 ? [inFirst, inSecond] : [inSecond, inFirst];
       await inSecond.record(early.slice(0, 1));
       await inFirst.record(early.slice(1));
       await crowding.record(crowd);
       await other.record([...few, ...edits]);
-      const ofSecond = ['minute|0815|30', 'minute|0815|30 01'].map(async (key) => inFirst.table.get(SHARD, key));
-      const bytes = (await Promise.all(ofSecond)).map((row) => row?.properties['second_30']);
-      expect(bytes.map((own) => own instanceof Uint8Array && own.length > 1)).toEqual([stripe === 1, stripe === 0]);
+      const seconds = ['', ' 01'].map(async (suffix) => inFirst.table.get(SHARD, `minute|0815|30${suffix}`));
+      const samples = (await Promise.all(seconds)).map((row) => row?.properties['second_30']);
+      expect(samples.map((own) => own instanceof Uint8Array && own.length > 1)).toEqual([stripe === 1, stripe === 0]);
 
       const oracle = new Oracle([...early, ...crowd, ...few, ...edits]);
       const demandRight = async (): Promise<void> => {
@@ -96,10 +88,9 @@ describe('a closed day', () => {
   );
 
   it('keeps an event of which it cannot be told whether its second has overflowed', async () => {
-    const storage = new MemoryStorage();
-    await storage.process().record(all(3).map((at) => frame(`ridge-${at}`, 'f', EIGHT + BigInt(at) * MINUTE)));
-    await change(storage, SHARD, 'minute|0800|00', { second_00: 'text' });
-    await change(storage, SHARD, 'event|0801|ridge-1|f', { ts_utc: 'text' });
+    const storage = await stored(...all(3).map((at) => frame(`ridge-${at}`, 'f', EIGHT + BigInt(at) * MINUTE)));
+    await storage.change('minute|0800|00', { second_00: 'text' });
+    await storage.change('event|0801|ridge-1|f', { ts_utc: 'text' });
     await announce(storage);
     await run(storage);
     expect(eventKeys(storage)).toEqual(['event|0800|ridge-0|f', 'event|0801|ridge-1|f']);
@@ -108,7 +99,7 @@ describe('a closed day', () => {
 
 describe('closing a day', () => {
   it('is left for the next run if the time is over', async () => {
-    const storage = await withOneEvent();
+    const storage = await stored(frame('a', 'f'));
     await announce(storage);
     expect(await run(storage, { runMs: 0 })).toEqual([]);
     expect([eventKeys(storage).length, await open(storage)]).toEqual([1, [DATE]]);
@@ -117,7 +108,7 @@ describe('closing a day', () => {
   });
 
   it('deletes event rows an hour after the day closed, and no earlier: the clocks of two instances may differ by half an hour', async () => {
-    const storage = await withOneEvent();
+    const storage = await stored(frame('a', 'f'));
     for (const [after, event, rows] of [
       [0n, 'day closes', 1],
       [2n * HOUR - 1_000n, 'day closes', 1],
@@ -134,23 +125,22 @@ describe('closing a day', () => {
     [-299_000, ['day closes', expect.anything()]],
     [299_000, ['day closes', expect.anything()]],
   ])('of an instance whose clock is %i ms off says %j', async (offMs, line) => {
-    const storage = await withOneEvent();
+    const storage = await stored(frame('a', 'f'));
     storage.now = () => Number((START + 30_000n * DAY) / 1_000n) - offMs;
     expect(await run(storage)).toEqual([line]);
   });
 
   it('waits for the end of a rewrite', async () => {
-    const storage = await withOneEvent();
+    const storage = await stored(frame('a', 'f'));
     const hold = { attempt: 1, hold_owner: 'another', hold_until: '9999-12-31T23:59:59.999999Z' };
-    await change(storage, DAYS_PARTITION, DATE, hold);
+    await storage.change(DATE, hold, DAYS_PARTITION);
     expect(await run(storage)).toEqual([['day not closed', { day: DATE, kind: 'DayHeld' }]]);
   });
 
   it('leaves a day that is not old enough, and a day that cannot be closed holds up no other one', async () => {
-    const storage = new MemoryStorage();
     const starts = all(3).map((after) => START + BigInt(after) * DAY);
-    await storage.process().record(starts.map((start) => frame('a', 'f', start)));
-    await change(storage, DAYS_PARTITION, DATE, { shards: 'three' });
+    const storage = await stored(...starts.map((start) => frame('a', 'f', start)));
+    await storage.change(DATE, { shards: 'three' }, DAYS_PARTITION);
     const now = 4n * DAY - 1_000n;
     const lines = await run(storage, {}, now);
     const days = starts.map((start) => dayOf(instantFrom(start)));

@@ -5,10 +5,9 @@ import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom, now } from '../../../src/analytics/model/instant.ts';
 import { shardOf } from '../../../src/analytics/model/shard.ts';
 import { CLOSING_MARGIN } from '../../../src/analytics/rows/days.ts';
-import { DAY_KEY, DAYS_PARTITION, shardPartition } from '../../../src/analytics/rows/keys.ts';
+import { DAYS_PARTITION, shardPartition } from '../../../src/analytics/rows/keys.ts';
 import { DamagedRow } from '../../../src/storage/errors.ts';
-import type { NewProperties } from '../../../src/storage/row.ts';
-import { all, CountingProcess, DATE, frame, HOUR, MemoryStorage, START } from '../counting.ts';
+import { all, DATE, frame, HOUR, MemoryStorage, START } from '../counting.ts';
 import { DAY } from '../oracle.ts';
 
 const WHOLE = { start: START, end: START + 2n * DAY };
@@ -20,18 +19,13 @@ const passed = (byWall: number, bySteady: number): void => {
   vi.spyOn(performance, 'now').mockReturnValue(1_000 + bySteady);
 };
 
-/** Changes the row of the day, as another process does. */
-const change = async ({ connection }: MemoryStorage, properties: NewProperties) =>
-  connection.transact(DAYS_PARTITION, [{ kind: 'merge', rowKey: DATE, etag: '*', properties }]);
-
 // The world of counting plays lost rows, holds and marks.
 describe('the shards of a day', () => {
   it('are as many as COUNTER_SHARDS says when its first event comes, and stay as many when that changes', async () => {
     const storage = new MemoryStorage();
-    const process = storage.process(4);
-    await process.record(frames(START, 40));
-    const rows = all(5).map(async (shard) => process.table.get(shardPartition(DATE, shard), DAY_KEY));
-    expect((await Promise.all(rows)).map((row) => row !== undefined)).toEqual([true, true, true, true, false]);
+    await storage.process(4).record(frames(START, 40));
+    const partitions = all(4).map((shard) => shardPartition(DATE, shard));
+    expect(storage.connection.partitions()).toEqual([...partitions, DAYS_PARTITION]);
     const changed = storage.process(5);
     await changed.record([...frames(START, 50), ...frames(START + DAY, 30)]);
     const days = [DATE, dayOf(instantFrom(START + DAY))].map(async (day) => changed.days.find(day));
@@ -66,7 +60,7 @@ describe('the shards of a day', () => {
 
   it('are looked up before the first event of a shard: after storage was emptied none is counted where nobody looks', async () => {
     const storage = new MemoryStorage();
-    const recorder = new CountingProcess(storage.connection, 1, { pause: async () => undefined });
+    const recorder = storage.process(1, { pause: async () => undefined });
     await recorder.record(frames(START + HOUR, 1));
     storage.connection.drop();
     await storage.process(2).record(frames(START, 10).filter(({ cameraId }) => shardOf(cameraId, 2) === 1));
@@ -83,7 +77,7 @@ describe('a day that closes', () => {
     const lines: unknown[] = [];
     const log = { info: () => undefined, error: () => undefined, warn: (...line: unknown[]) => void lines.push(line) };
     const clock = vi.spyOn(Date, 'now').mockReturnValue(start - 1_500_000);
-    const behind = new CountingProcess(storage.connection, 1, { log });
+    const behind = storage.process(1, { log });
     await behind.record(frames(START, 1));
     clock.mockReturnValue(start);
     const { closes = 0n } = (await storage.process().days.close(DATE)) ?? {};
@@ -103,25 +97,10 @@ describe('a day that closes', () => {
     const { days } = storage.process(3);
     passed(0, 0);
     await days.claim(DATE);
-    await change(storage, { closes: '1970-01-01T00:00:00.000000Z' });
+    await storage.change(DATE, { closes: '1970-01-01T00:00:00.000000Z' }, DAYS_PARTITION);
     passed(59_999, 59_999);
     expect(await days.claim(DATE), 'a reading that is fresh').toMatchObject({ shards: 3 });
     passed(wall, steady);
     await expect(days.claim(DATE)).rejects.toThrow(DayClosed);
   });
-});
-
-it.each([
-  { shards: 0 },
-  { shards: 65 },
-  { generation: -1 },
-  { attempt: 'one' },
-  { closes: 'soon' },
-  { hold_owner: 5 },
-  { accuracy: 0.5 },
-])('a row of a day with %j is damage', async (properties) => {
-  const storage = new MemoryStorage();
-  await storage.process().days.claim(DATE);
-  await change(storage, properties);
-  await expect(storage.process().days.find(DATE)).rejects.toThrow(DamagedRow);
 });

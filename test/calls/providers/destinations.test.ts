@@ -18,26 +18,34 @@ const eventsOf = (count: number) =>
     data: {},
   }));
 
-/** A webhook whose receiver answers so, and the paths of its requests. */
+interface Received {
+  readonly path: string | undefined;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+/** A webhook whose receiver answers so, and its requests. */
 const webhookTo = async (answer: (response: ServerResponse) => void) => {
-  const paths: unknown[] = [];
+  const received: Received[] = [];
   const receiver = await LoopbackServer.start((request, response) => {
-    request.resume();
-    paths.push(request.url);
-    answer(response);
+    void text(request).then((body) => {
+      const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)]);
+      received.push({ path: request.url, headers: Object.fromEntries(headers), body });
+      answer(response);
+    });
   });
   onTestFinished(async () => receiver.stop());
-  return { paths, webhook: outcomeWebhook({ url: `http://127.0.0.1:${receiver.port}/outcomes`, secret }, '/watch') };
+  return { received, webhook: outcomeWebhook({ url: `http://127.0.0.1:${receiver.port}/outcomes`, secret }, '/watch') };
 };
 
 it('posts sixteen events of a batch at a time, and gives a batch 10 s: a receiver may take 2 s for each of 50 people', async () => {
   const timeout = vi.spyOn(AbortSignal, 'timeout');
   const waiting: ServerResponse[] = [];
-  const { paths, webhook } = await webhookTo((response) => void waiting.push(response));
+  const { received, webhook } = await webhookTo((response) => void waiting.push(response));
   const published = webhook.publish(eventsOf(51));
   for (const expected of [16, 32, 48, 51]) {
-    await until(() => paths.length >= expected, `${expected} events are posted`);
-    expect(paths).toHaveLength(expected);
+    await until(() => received.length >= expected, `${expected} events are posted`);
+    expect(received).toHaveLength(expected);
     for (const response of waiting.splice(0)) response.end();
   }
   await published;
@@ -53,25 +61,16 @@ it.each([
   [404, false],
   [500, false],
 ])('an event that is answered %i is delivered: %s; a redirect is not followed', async (status, isDelivered) => {
-  const { paths, webhook } = await webhookTo((response) => {
-    response.writeHead(paths.length > 1 ? 200 : status, { location: '/elsewhere' }).end();
+  const { received, webhook } = await webhookTo((response) => {
+    response.writeHead(received.length > 1 ? 200 : status, { location: '/elsewhere' }).end();
   });
   const thrown = await webhook.publish(eventsOf(1)).catch((error: unknown) => error);
   expect(thrown instanceof WebhookRefused ? thrown.status : thrown).toBe(isDelivered ? undefined : status);
-  expect(paths).toEqual(['/outcomes']);
+  expect(received.map(({ path }) => path)).toEqual(['/outcomes']);
 });
 
 it('a repeat of an event has the same id and time, under a signature of now', async () => {
-  const received: { body: string; headers: Record<string, string> }[] = [];
-  const receiver = await LoopbackServer.start((request, response) => {
-    void text(request).then((body) => {
-      const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)]);
-      received.push({ body, headers: Object.fromEntries(headers) });
-      response.end();
-    });
-  });
-  onTestFinished(async () => receiver.stop());
-  const webhook = outcomeWebhook({ url: `http://127.0.0.1:${receiver.port}`, secret }, '/watch');
+  const { received, webhook } = await webhookTo((response) => void response.end());
   for (const event of [...eventsOf(1), ...eventsOf(1)]) await webhook.publish([event]);
   expect(received).toHaveLength(2);
   for (const { body, headers } of received) {

@@ -4,25 +4,19 @@ import timersPromises from 'node:timers/promises';
 import { onTestFinished, vi } from 'vitest';
 
 import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
-import { isNotificationId, type NotificationId, parseCallId } from '../../../src/calls/model/ids.ts';
+import { notificationIdSchema, parseCallId } from '../../../src/calls/model/ids.ts';
 import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
-import { parsePhoneNumber } from '../../../src/calls/model/phone-number.ts';
-
-/** The value, which is there. */
-export const must = <Value>(value: Value | undefined): Value => {
-  if (value === undefined) throw new RangeError('missing');
-  return value;
-};
+import { must, phoneNumber } from '../new-case.ts';
 
 export const ID = 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de';
-const notificationId = must(((id: string): NotificationId | undefined => (isNotificationId(id) ? id : undefined))(ID));
+const notificationId = notificationIdSchema.parse(ID);
 
 /** The attempt of all these tests, and its text in contexts. */
 export const attempt = { notificationId, index: 3, attemptId: '3f0c1e5a-1111-4222-8333-444455556666' };
 export const ATTEMPT = `${ID}/3/${attempt.attemptId}`;
 
-export const number = must(parsePhoneNumber('+12065550100'));
-export const source = must(parsePhoneNumber('+12065550199'));
+export const number = phoneNumber('+12065550100');
+export const source = phoneNumber('+12065550199');
 export const callIdOf = (text: string) => must(parseCallId(text));
 
 /** A request for a call. */

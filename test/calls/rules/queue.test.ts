@@ -1,4 +1,3 @@
-import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import {
@@ -79,7 +78,14 @@ it.each<Case>([
   ['from the very time on', [fire('a', { dueAt: NOW })], [], {}, 2, 'dial a'],
   ['nobody at all', [], [], {}, 2, 'wait'],
   ['a number in use blocks no other', [fire('a'), anomaly('b', { queuedAt: NOW })], [open('a')], {}, 2, 'dial b'],
-  ['a number in use', [fire('a')], [other('x', { number: '+a', heldUntil: NOW + 3_000 })], {}, 2, 'wait 3000'],
+  [
+    'a number in use',
+    [fire('a', { dueAt: NOW })],
+    [other('x', { number: '+a', heldUntil: NOW + 3_000 })],
+    {},
+    2,
+    'wait 3000',
+  ],
   ['a number that was in use', [fire('a')], [other('x', { number: '+a', heldUntil: NOW })], {}, 2, 'dial a'],
   ['one refused lets one pass', [fire('a'), fire('b', { position: 1 })], [], { refused: 'a' }, 2, 'dial b'],
   ['of equal urgency', [fire('a'), anomaly('b')], [], { refused: 'a' }, 2, 'dial a'],
@@ -216,50 +222,4 @@ it.each<[code: string, Queued, readonly OpenCall[], QueueState]>([
   ['line', fire('a'), [open('a'), open('x', { number: '+a', heldUntil: NOW })], { pauseUntil: NOW }],
 ])('a recipient waits for: %s', (code, one, calls, line) => {
   expect(waitsFor(one, calls, line, NOW)).toBe(code);
-});
-
-it('of any queue and any open calls, no number has two calls, no limit is exceeded, and in the end somebody is dialed', () => {
-  const name = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');
-  const time = fc.integer({ min: NOW - 3_000, max: NOW + 3_000 });
-  const queued = fc
-    .record({ who: name, number: name, isUrgent: fc.boolean(), position: fc.nat(2), queuedAt: time, dueAt: time })
-    .map(({ who, number, ...more }) => fire(who, { ...more, number: `+${number}` }));
-  const queues = fc.uniqueArray(queued, { selector: ({ who }) => who, minLength: 1, maxLength: 8 });
-  const openCall = fc
-    .record({ number: name, isUrgent: fc.boolean(), heldUntil: time })
-    .map(({ number, ...more }) => open(number, more));
-  const calls = fc.uniqueArray(openCall, { selector: ({ number }) => number, maxLength: 4 });
-  const lines = fc.record<QueueState>(
-    {
-      pauseUntil: time,
-      refused: name,
-      ended: fc.array(fc.record({ at: time, isUrgent: fc.boolean() }), { maxLength: 3 }),
-      limit: fc.record({ calls: fc.integer({ min: 1, max: 3 }), until: time }),
-      fault: fc.record({ until: time, toldAt: time }),
-      nextAt: time,
-    },
-    { requiredKeys: [] },
-  );
-  fc.assert(
-    fc.property(queues, calls, lines, fc.integer({ min: 1, max: 5 }), (queue, already, line, callsAtOnce) => {
-      let now = NOW;
-      let decided = next(queue, already, line, { callsAtOnce }, now);
-      for (let looks = 0; looks < 40 && decided.kind === 'wait'; looks += 1) {
-        const { until = now } = decided;
-        expect(until).toBeGreaterThan(now);
-        expect(next(queue, already, line, { callsAtOnce }, until - 1).kind).toBe('wait');
-        now = until;
-        decided = next(queue, already, line, { callsAtOnce }, now);
-      }
-      if (decided.kind === 'wait') throw new Error('nobody is ever dialed');
-      const { who } = decided;
-      const held = already.filter(({ heldUntil }) => now < heldUntil);
-      const isFree = ({ number }: Queued) => held.every((call) => call.number !== number);
-      expect(isFree(who)).toBe(true);
-      expect(held.length).toBeLessThan(callsAllowed(line, { callsAtOnce }, now));
-      if (who.isUrgent) return;
-      expect(held.filter(({ isUrgent }) => !isUrgent).length).toBeLessThan(Math.max(1, callsAtOnce - 1));
-      expect(queue.filter((one) => one.isUrgent && one.dueAt <= now && isFree(one))).toEqual([]);
-    }),
-  );
 });

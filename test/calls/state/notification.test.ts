@@ -49,23 +49,16 @@ const two = fire([callees(2)]);
 const toConfirm = fire([callees(1)], { confirm: true });
 const confirmed = (known: NotificationCase) => calling(known, 0, spokenTo({ confirmedAt: START }));
 
-it.each<[what: string, known: NotificationCase, expected: string]>([
-  ['all of the first wave wait at once', inWaves(2, 1), 'waiting waiting later'],
-  [
-    'a recipient that may not be called has failed',
-    newCase(START, { waves: [callees(2)] }, { rules: { ...RULES, allowedPrefixes: ['+12065551001'] } }),
+it('of a new notification, the first wave waits at once; who may not be called has failed, and so have all if no call of the day is left', () => {
+  const waves = [callees(2)];
+  const other = newCase(START, { waves }, { rules: { ...RULES, allowedPrefixes: ['+12065551001'] } });
+  const none = newCase(START, { waves }, { isOverDayLimit: true });
+  expect([inWaves(2, 1), other, none].map(states)).toEqual([
+    'waiting waiting later',
     'failed waiting',
-  ],
-  [
-    'all have failed if no call of the day is left',
-    newCase(START, { waves: [callees(2)] }, { isOverDayLimit: true }),
     'failed failed',
-  ],
-])('of a new notification, %s', (_, known, expected) => {
-  expect([states(known), known.notification.completedAt]).toEqual([
-    expected,
-    expected === 'failed failed' ? START : undefined,
   ]);
+  expect([other, none].map(({ notification }) => notification.completedAt)).toEqual([undefined, START]);
 });
 
 it('masks a reference that is a phone number', () => {

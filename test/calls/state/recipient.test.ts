@@ -65,7 +65,7 @@ const called = (calls: readonly Events[], terms = TERMS, openThen = 0): Recipien
 
 const speaking: Events = [placed, connected, started];
 const failed = (failure: CallResult['failure']): Events => [placed, created(failure)];
-const [busy, refused] = [failed('busy'), failed('refused')];
+const busy = failed('busy');
 const unconfirmed: Events = [...speaking, completed, disconnected];
 const cannotGo: Events = [...speaking, key('3'), disconnected];
 const pressed: Events = [...speaking, key('1'), disconnected];
@@ -73,16 +73,6 @@ const pressed: Events = [...speaking, key('1'), disconnected];
 /** Something becomes known of the first call. */
 const toldOfFirst = (recipient: Recipient, event: AttemptEvent, terms = TERMS) =>
   afterEvent(recipient, 'attempt 1', event, terms, at(402));
-
-it.each<[what: string, calls: readonly Events[], expected: object, terms?: ReachTerms]>([
-  ['busy: again after the pause', [busy], { state: 'waiting', dueAt: at(62), queuedAt: at(62) }],
-  ['refused: no more', [refused], { state: 'failed' }],
-  ['confirmed: nothing', [pressed], { state: 'confirmed' }, CONFIRM],
-  ['cannot go: nothing', [cannotGo], { state: 'cannot_go' }, CONFIRM],
-  ['the deadline: no more', [busy], { state: 'not_reached' }, { ...TERMS, deadlineAt: at(62) }],
-])('what follows calls: %s', (_, calls, expected, terms) => {
-  expect(called(calls, terms)).toMatchObject(expected);
-});
 
 it.each(['capacity', 'unreachable', 'set_up'] as const)(
   'no call by %s: it costs no attempt, and the recipient queues anew',

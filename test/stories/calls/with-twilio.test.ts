@@ -1,40 +1,28 @@
-import twilio from 'twilio';
 import { describe, it } from 'vitest';
 
 import { messageOf, sharedStage } from '../../harness/phone-stage.ts';
-import { until } from '../../harness/until.ts';
-import { CALLED_ONCE, numbersOf, PACE, PRESSERS, toldOf } from './people.ts';
 
 describe.concurrent('calls through Twilio', () => {
-  const environment = {
-    CALL_ATTEMPTS: '1',
-    TWILIO_SECONDARY_AUTH_TOKEN: 'the-next-one',
-  };
-  const stageOf = sharedStage({ provider: 'twilio', instances: 2, environment, network: { pace: PACE } });
+  const environment = { CALL_ATTEMPTS: '1', TWILIO_SECONDARY_AUTH_TOKEN: 'the-next-one' };
+  const pace = { ringMs: 200, eventMs: 50, speakMs: 600 };
+  const stageOf = sharedStage({ provider: 'twilio', instances: 2, environment, network: { pace } });
 
-  it('each phone behaves in its own way', async ({ expect }) => {
+  it('speaks once when somebody answers, and hangs up after it', async ({ expect }) => {
     const stage = stageOf();
-    const numbers = numbersOf(CALLED_ONCE, '02');
-    const { notification_id } = await stage.alert('ConfirmedFire', numbers);
-    expect(toldOf(await stage.completed(notification_id), numbers, stage)).toEqual(CALLED_ONCE);
+    const { notification_id } = await stage.alert('ConfirmedFire', ['+12065550200']);
+    expect((await stage.completed(notification_id)).recipients).toMatchObject([{ status: 'heard' }]);
+    expect((await stage.callEnds('+12065550200')).spoken).toEqual([messageOf('ConfirmedFire')]);
   });
 
-  it('1 confirms, 2 repeats, 3 cannot go, whenever it is pressed', async ({ expect }) => {
+  it('1 confirms, 2 repeats, 3 cannot go', async ({ expect }) => {
     const stage = stageOf();
-    const numbers = numbersOf(PRESSERS, '03');
-    const { notification_id } = await stage.alert('ConfirmedFire', numbers, { confirm: true });
-    expect(toldOf(await stage.completed(notification_id), numbers, stage)).toEqual(PRESSERS);
-  });
-
-  it('a call of another system hears the message once and is hung up; nothing is stored of it', async ({ expect }) => {
-    const stage = stageOf();
-    const { accountSid, authToken, number, url = '' } = stage.twilio ?? {};
-    const client = twilio(accountSid, authToken);
-    client.api.baseUrl = url;
-    const to = '+12065550700';
-    await client.calls.create({ to, from: number ?? '', url: `${stage.url}/api/AnomalyCallback?their=own` });
-    await until(() => stage.callsTo(to)[0]?.state === 'ended', 'the call of the other system ends');
-    expect(stage.callsTo(to)).toMatchObject([{ spoken: [messageOf('Anomaly')], endedBy: 'app' }]);
+    const [repeats, declines] = ['+12065550384', '+12065550385'];
+    const { notification_id } = await stage.alert('ConfirmedFire', [repeats, declines], { confirm: true });
+    const { recipients } = await stage.completed(notification_id);
+    expect(recipients).toMatchObject([{ status: 'confirmed' }, { status: 'cannot_go' }]);
+    const message = messageOf('ConfirmedFire', { confirm: true });
+    expect((await stage.callEnds(repeats)).spoken).toEqual([message, message, 'Confirmed. Thank you.']);
+    expect((await stage.callEnds(declines)).spoken).toEqual([message, 'Understood. Thank you.']);
   });
 
   it('a callback is believed by its signature alone, of this very address', async ({ expect }) => {

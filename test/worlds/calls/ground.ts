@@ -7,8 +7,8 @@ import type { Travel } from '../life.ts';
 import { Story } from '../story.ts';
 import { FAIR, type TableConditions } from '../unreliable-table.ts';
 import type { VirtualTime } from '../virtual-time.ts';
+import { MemoryTable } from '../../storage/memory-table.ts';
 import { CALM, type Mode } from './modes.ts';
-import { WatchedTable } from './watched-table.ts';
 
 /** Spoken in every message. */
 export const SERVICE_NAME = 'Test Watch';
@@ -92,6 +92,8 @@ export interface DialRequest {
   readonly notificationId: NotificationId;
   readonly number: PhoneNumber;
   readonly at: number;
+  /** Whether the claim of its attempt was stored by then. */
+  readonly isStored: boolean;
 }
 
 /** An outcome that a destination has taken. */
@@ -112,7 +114,8 @@ export class Ground {
   readonly chance: Chance;
   readonly story: Story;
   readonly conditions: Conditions;
-  readonly table: WatchedTable;
+  /** The table that all processes share. */
+  readonly table: MemoryTable;
   /** All requests of all instances, in that order. */
   readonly requests: OutgoingRequest[] = [];
   readonly dialled: DialRequest[] = [];
@@ -128,7 +131,7 @@ export class Ground {
     this.chance = new Chance(`the world, ${seed}`);
     this.story = new Story(now, isTold);
     this.conditions = new Conditions(mode, this.chance, now);
-    this.table = new WatchedTable(now);
+    this.table = new MemoryTable(now);
     this.#time = time;
     this.#death = death;
   }

@@ -23,10 +23,6 @@ export interface Mode extends Omit<PhoneRules, 'allowedPrefixes' | 'retentionMs'
   readonly destinations: readonly Destination[];
   /** That a destination does not take a batch, or its answer is lost. */
   readonly topicFaults: number;
-  /** Untrue events that a stranger posts. */
-  readonly forgeries: number;
-  /** Calls that another system places with our callback addresses. */
-  readonly foreignCalls: number;
   /** That a request asks for keys, and then that it has waves. */
   readonly confirms: number;
   /** That a notification is stopped. */
@@ -59,8 +55,6 @@ export const QUIET: Mode = {
   outages: 0,
   setUpFaults: 0,
   destinations: DESTINATIONS,
-  forgeries: 0,
-  foreignCalls: 0,
   confirms: 0,
   stops: 0,
   whenLinesAreTaken: '429',
@@ -93,7 +87,7 @@ export const MODES: readonly Mode[] = [
   { ...USUAL, name: 'keys and storage outages', ...KEYS, outages: 3, deathsAtRequests: 0 },
   { ...LATE, name: 'many people', mostRecipients: 20, fates: [] },
   { ...USUAL, name: 'storage faults too', tableFaults: 0.05 },
-  { ...USUAL, name: 'storage outages', outages: 2, foreignCalls: 2 },
+  { ...USUAL, name: 'storage outages', outages: 2 },
   { ...USUAL, name: 'lost events', eventLoss: 0.15 },
   {
     ...USUAL,
@@ -103,8 +97,6 @@ export const MODES: readonly Mode[] = [
     setUpFaults: 1,
     eventLoss: 0.1,
     deathsAtRequests: 0.02,
-    forgeries: 2,
-    foreignCalls: 2,
     confirms: 0.4,
     stops: 0.1,
     fates: PEOPLE_WHO_PRESS,
@@ -120,8 +112,6 @@ export const MODES: readonly Mode[] = [
   { ...USUAL, name: 'more calls than lines, which are 429', callsAtOnce: 4 },
   { ...USUAL, name: 'the timer function never runs', timerNeverRuns: true },
   { ...LATE, name: 'our set-up is wrong', setUpFaults: 2 },
-  { ...LATE, name: 'strangers', forgeries: 4, foreignCalls: 4 },
   { ...USUAL, name: 'one attempt, one minute', attempts: 1, retryMs: 5_000, deadlineMs: 60_000 },
   { ...USUAL, name: 'ten attempts', attempts: 10, retryMs: 5_000 },
-  { ...USUAL, name: 'few calls a day', callsPerDay: 9, retryMs: 5_000 },
 ];

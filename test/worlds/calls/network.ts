@@ -27,8 +27,8 @@ export const SPEAKS_WITHIN_MS = 600;
 /** What the callee does this time. @param earlier how many calls to the same number were placed before */
 export type FateOf = (number: PhoneNumber | undefined, earlier: number) => Fate;
 
-/** Brings an event about a call to the service; `at once`: once, without delay. */
-type Post = (call: NetworkCall, event: CallEvent, how?: 'at once') => void;
+/** Brings an event about a call to the service. */
+type Post = (call: NetworkCall, event: CallEvent) => void;
 
 /** A text for the callee. */
 interface Speech {
@@ -59,9 +59,10 @@ export interface NetworkCall {
   listening?: AttemptRef;
   /** The keys that are reported. `takenAt`: when an instance had stored it. Without storage, keys are lost. */
   readonly keys: { readonly key: string; readonly pressedAt: number; takenAt?: number }[];
-  /** A stranger has posted an untrue event about it. */
-  isForged?: boolean;
 }
+
+/** How often the whole message was spoken in a call. */
+export const wholeSpeeches = ({ speeches }: NetworkCall): number => speeches.filter(({ isWhole }) => isWhole).length;
 
 const DONE: Codes = [200, 0];
 
@@ -180,13 +181,6 @@ export class TelephoneNetwork {
   /** Ends a call, ringing or answered, if it has not ended yet. */
   hangUp(callId: CallId): void {
     this.#end(this.#find(callId), 'service');
-  }
-
-  /** A stranger, or a fault of ACS, reports something about a call that is not true. */
-  forge(call: NetworkCall, kind: CallEventKind, ref: AttemptRef | undefined): void {
-    call.isForged = true;
-    const key = kind === 'tone received' ? { key: { key: '1', sequence: 99 } } : {};
-    this.#tell(call, { kind, callId: call.id, result: {}, attempt: ref, ...key }, 'at once');
   }
 
   #open(request: CallRequest | undefined, fate: NetworkCall['fate']): NetworkCall {

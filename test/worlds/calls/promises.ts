@@ -5,11 +5,10 @@ import type { CallRequest } from '../../../src/calls/model/phone-line.ts';
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { callMessage, spokenText } from '../../../src/calls/rules/message.ts';
 import { FREE_DECLINES } from '../../../src/calls/rules/queue.ts';
-import { FINAL_STATES } from '../../../src/calls/state/recipient.ts';
 import type { NotificationBody, RecipientBody } from '../../../src/calls/state/view.ts';
 import { LINES_KEY } from '../../../src/calls/store/rows.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
-import { BEGINNING, SERVICE_NAME } from './ground.ts';
+import { SERVICE_NAME } from './ground.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
 import { idOf, numbersOf, type SentRequest } from './senders.ts';
 import type { World } from './world.ts';
@@ -27,7 +26,6 @@ const CLOCKS_MS = 2_000;
 const EFFORT_WITHIN_MS = 10_000;
 const MOST_TABLE_REQUESTS = 400;
 const MOST_LINE_REQUESTS = 100;
-const DAY_MS = 86_400_000;
 
 /** The service shows less of a phone number outside. */
 export const WHOLE_NUMBER = /\+\d{7}/;
@@ -48,37 +46,32 @@ export const brokenPromises = async (world: World): Promise<Broken> => {
     ...network.calls.flatMap((call) => brokenOnLine(call, world)),
     ...brokenInDialling(world),
     ...(isAllKnown(world) ? brokenAtOnce(world) : []),
-    ...brokenDays(world),
     ...brokenRows(world),
     ...brokenLogs(world),
     ...brokenEffort(world),
     ...mode.destinations.flatMap((to) => brokenEvents(to, world)),
-    ...(await brokenAttention(world)),
   ];
 };
 
 /** In such a world the service may not know what was spoken, and says nothing wrong if it does not know. */
 const isMuchUnknown = ({ mode }: World): boolean =>
-  mode.eventLoss > 0 || mode.outages > 0 || mode.tableFaults > 0 || mode.deathsAtRequests > 0 || mode.forgeries > 0;
+  mode.eventLoss > 0 || mode.outages > 0 || mode.tableFaults > 0 || mode.deathsAtRequests > 0;
 
 /** In such a world the service learns of everything. */
 const isAllKnown = (world: World): boolean => !isMuchUnknown(world) && world.mode.lineFaults === 0;
 
 const brokenToSender = (sent: SentRequest, view: NotificationBody | undefined, world: World): Broken => {
-  const { request, key, answers, answersToAnother } = sent;
+  const { request, key, answers } = sent;
   const [first] = answers;
   if (first === undefined) return [`${key} was never answered`];
   const broken: string[] = [];
   const ids = new Set(answers.map((answer) => (answer.kind === 'sent' ? answer.id : answer.kind)));
-  // A refusal is not kept: the next day has calls again.
-  if (ids.difference(new Set(['refused'])).size > 1) broken.push(`${key} was answered differently: ${[...ids].join()}`);
+  if (ids.size > 1) broken.push(`${key} was answered differently: ${[...ids].join()}`);
   const numbers = numbersOf(request);
   if (first.kind !== 'sent') {
-    const isLimited = numbers.every((number) => !number.startsWith('+1')) || world.mode.callsPerDay < 1_000;
-    return first.kind === 'refused' && isLimited ? broken : [...broken, `${key}: ${first.kind}`];
+    const isForbidden = numbers.every((number) => !number.startsWith('+1'));
+    return first.kind === 'refused' && isForbidden ? broken : [...broken, `${key}: ${first.kind}`];
   }
-  if (answersToAnother.some(({ kind }) => kind !== 'key of another request'))
-    broken.push(`another request with ${key} was taken`);
   if (view === undefined) return [...broken, `${key} was taken and is unknown`];
   if (view.status === 'in_progress') broken.push(`${key} is not over: ${JSON.stringify(view)}`);
   if (view.recipients.length !== numbers.length) return [...broken, `recipients are missing: ${JSON.stringify(view)}`];
@@ -110,7 +103,6 @@ const brokenToRecipient = (
   const keys = calls.flatMap((call) => call.keys);
   const isPressed = (key: string) => keys.some((one) => one.key === key);
   const isTaken = (key: string) => keys.some((one) => one.key === key && one.takenAt !== undefined);
-  const isForged = calls.some((call) => call.isForged);
   const rang = calls.filter((call) => !COSTS_NOTHING.has(call.fate));
   const outcomes = attempts.map(({ outcome }) => outcome);
   const declined = outcomes.filter((outcome) => outcome === 'declined').length;
@@ -118,7 +110,7 @@ const brokenToRecipient = (
   const isForbidden = numbersOf(request).some(
     (number) => maskPhoneNumber(number) === recipient && !number.startsWith('+1'),
   );
-  const isHopeless = isForbidden || calls.some(({ fate }) => fate === 'wrong number') || mode.callsPerDay < 1_000;
+  const isHopeless = isForbidden || calls.some(({ fate }) => fate === 'wrong number');
   const isMissed = status === 'not_reached';
   // If the service may not learn of the speech, the callee may hear it in each attempt.
   const mostHeard = isMuchUnknown(world) ? mode.attempts : 1;
@@ -134,7 +126,7 @@ const brokenToRecipient = (
       !confirm && whole > mostHeard && `heard ${whole} times`,
       !confirm && isAllKnown(world) && whole > 0 && isMissed && 'heard, and the service does not know',
       isTaken('1') && status !== 'confirmed' && 'a 1 was stored in vain',
-      isTaken('3') && !isPressed('1') && !isForged && status !== 'cannot_go' && 'a 3 was stored in vain',
+      isTaken('3') && !isPressed('1') && status !== 'cannot_go' && 'a 3 was stored in vain',
       status === 'cannot_go' && !isPressed('3') && 'cannot go, and no 3 was pressed',
       // From outside, the two quick declines that cost no attempt may be any two.
       attempts.length - Math.min(FREE_DECLINES, declined) > mode.attempts && 'more attempts than allowed',
@@ -183,12 +175,12 @@ const brokenAttempt = (
   const call = world.network.calls.find(({ id }) => id === callId);
   if (outcome === undefined) return ['an attempt without an outcome'];
   if (call === undefined) return outcome === 'unknown' || outcome === 'refused' ? [] : [`${outcome} without a call`];
-  const { fate, keys, endedBy, isForged = false } = call;
+  const { fate, keys, endedBy } = call;
   const spoken = call.speeches.filter(({ number, startedAt }) => isMessage(number) && startedAt !== undefined);
   const isWhole = spoken.some((speech) => speech.isWhole);
   const isPressed = (name: string) => keys.some((one) => one.key === name);
   const isRight: Readonly<Record<typeof outcome, boolean>> = {
-    confirmed: confirm && (isPressed('1') || isForged),
+    confirmed: confirm && isPressed('1'),
     cannot_go: confirm && isPressed('3'),
     heard: isWhole && !confirm,
     unconfirmed: isWhole && confirm,
@@ -204,12 +196,10 @@ const brokenAttempt = (
 };
 
 const brokenOnLine = (call: NetworkCall, world: World): Broken => {
-  const { id, request, state, fate, answeredAt, endedAt = world.now, placedAt, speeches, isForged } = call;
+  const { id, request, state, fate, answeredAt, endedAt = world.now, placedAt, speeches } = call;
   const { mode, senders } = world;
   // If events get lost, and also the answer with its id, the service cannot end a call.
   if (mode.eventLoss > 0 && !isWrittenDown(id, world)) return [];
-  // A call of another system has no row: if a request about it, its answer or its process is lost, nothing follows.
-  if (request === undefined && (mode.lineFaults > 0 || mode.deathsAtRequests > 0)) return [];
   const broken = [...those([state !== 'ended' && `${id} was never ended`])];
   const sent = senders.sent.find((one) => idOf(one) === request?.attempt.notificationId);
   const expected = request && callMessage(SERVICE_NAME, request.alertType, sent?.request);
@@ -229,7 +219,7 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
   const lastsMs = endedAt - answeredAt;
   // If the goodbye cannot be said, the line is hung up at once.
   const isAnswered = call.keys.some(({ key, takenAt }) => (key === '1' || key === '3') && takenAt !== undefined);
-  const isDone = isAnswered || isForged === true || speeches.some(({ isWhole }) => isWhole) || !isAllKnown(world);
+  const isDone = isAnswered || speeches.some(({ isWhole }) => isWhole) || !isAllKnown(world);
   const isCut = speeches.some(({ number, cutBy }) => isMessage(number) && cutBy === 'service');
   const isStopped = sent?.stop !== undefined || sent?.request.waveMs !== undefined;
   return [
@@ -250,19 +240,14 @@ const isWrittenDown = (id: string, { rows }: World): boolean =>
 const wasWithoutTable = ({ id }: NetworkCall, { instances }: World): boolean =>
   instances.logs.some(({ event, fields }) => event === 'call records unreachable' && fields['call_id'] === id);
 
-/** No recipient is dialed before the claim is committed, after the deadline, or after a stop. */
-const brokenInDialling = ({ mode, table, senders, dialled }: World): Broken =>
-  dialled.flatMap(({ attemptId, notificationId, number, at }) => {
-    const claimedAt = table.claimOf(attemptId);
-    if (claimedAt === undefined || claimedAt > at)
-      return [`${number} was dialed at ${at} before that was written down`];
-    const stoppedAt = senders.sent.find((one) => idOf(one) === notificationId)?.stop?.answeredAt ?? Infinity;
-    const isLate = at > createdAtOf(notificationId) + mode.deadlineMs + CLOCKS_MS;
-    return those([
-      claimedAt > stoppedAt && `${number} was dialed after a stop`,
-      isLate && `${number} was dialed after the deadline`,
-    ]);
-  });
+/** No recipient is dialed before the claim is committed, or after the deadline. */
+const brokenInDialling = ({ mode, dialled }: World): Broken =>
+  dialled.flatMap(({ notificationId, number, at, isStored }) =>
+    those([
+      !isStored && `${number} was dialed at ${at} before that was written down`,
+      at > createdAtOf(notificationId) + mode.deadlineMs + CLOCKS_MS && `${number} was dialed after the deadline`,
+    ]),
+  );
 
 /** The id of a notification begins with when it was made. */
 const createdAtOf = (id: string): number => 2 ** 48 - 1 - Number.parseInt(id.slice(0, 12), 16);
@@ -302,21 +287,6 @@ const brokenAtOnce = (world: World): Broken => {
   ];
 };
 
-/** Calls that were refused because no line was free use no call of the day. */
-const brokenDays = ({ mode, network }: World): Broken =>
-  [0, 1].flatMap((day) => {
-    const from = Math.floor(BEGINNING / DAY_MS) * DAY_MS + day * DAY_MS;
-    const calls = network.calls.flatMap(({ request, placedAt, fate }) => {
-      const isToday = placedAt >= from + CLOCKS_MS && placedAt < from + DAY_MS - CLOCKS_MS;
-      return request !== undefined && isToday && !COSTS_NOTHING.has(fate) ? request.alertType.name : [];
-    });
-    const usual = calls.filter((name) => !isUrgent(name));
-    return those([
-      calls.length > mode.callsPerDay && `${calls.length} calls on day ${day}, ${mode.callsPerDay} allowed`,
-      usual.length > Math.ceil(mode.callsPerDay * 0.8) && `${usual.length} calls on day ${day} that are not urgent`,
-    ]);
-  });
-
 /** Something may still happen to a notification, or destinations do not know all of it. */
 export const isLeftLive = ({ rowKey, properties }: StoredRow): boolean =>
   rowKey !== LINES_KEY && (properties['live'] === 'yes' || properties['told'] === 'no');
@@ -345,47 +315,28 @@ const brokenEffort = ({ requests }: World): Broken =>
     return those([isTooMuch && `${table} requests to storage and ${line} to the line within ten seconds`]);
   });
 
-const FINAL: ReadonlySet<unknown> = new Set(FINAL_STATES);
-
 /** Each end is published at least once, and once if nothing fails; a repeat has the same id and time. */
-const brokenEvents = (to: Destination, world: World): Broken => {
-  const { senders, mode } = world;
-  const published = world.published.filter((event) => event.to === to);
+const brokenEvents = (to: Destination, { senders, mode, published }: World): Broken => {
   const mayRepeat = mode.topicFaults > 0 || mode.tableFaults > 0 || mode.outages > 0 || mode.deathsAtRequests > 0;
-  const ids = new Map<string, string>();
-  const broken: string[] = [];
-  for (const { id, type, subject, time, data } of published) {
-    if (WHOLE_NUMBER.test(JSON.stringify(data))) broken.push(`published: a whole number in ${id}`);
-    if (type === 'Notification.RecipientFinal' && !FINAL.has(data['status'])) broken.push(`published as final: ${id}`);
-    const what = JSON.stringify({ type, subject, time });
-    if ((ids.get(id) ?? what) !== what) broken.push(`two events have the id ${id}`);
-    else if (ids.has(id) && !mayRepeat) broken.push(`${id} was published twice to the ${to}`);
-    ids.set(id, what);
-  }
-  for (const sent of senders.sent) {
-    const id = idOf(sent);
-    if (id === undefined) continue;
-    const own = (type: (typeof published)[number]['type']) =>
-      new Set(published.filter((event) => event.subject === id && event.type === type).map((event) => event.id)).size;
-    const [finals, ends] = [own('Notification.RecipientFinal'), own('Notification.Completed')];
+  const known = Map.groupBy(
+    published.filter((event) => event.to === to),
+    ({ id }) => id,
+  );
+  const broken = [...known].flatMap(([id, events]) =>
+    those([
+      WHOLE_NUMBER.test(JSON.stringify(events)) && `published: a whole number in ${id}`,
+      new Set(events.map(({ type, time }) => `${type} ${time}`)).size > 1 && `two events have the id ${id}`,
+      events.length > 1 && !mayRepeat && `${id} was published twice to the ${to}`,
+    ]),
+  );
+  const missing = senders.sent.flatMap((sent) => {
+    const own = [...known.values()].flatMap(([event]) => (event && event.subject === idOf(sent) ? event.type : []));
+    const finals = own.filter((type) => type === 'Notification.RecipientFinal').length;
+    const ends = own.filter((type) => type === 'Notification.Completed').length;
     // A recipient that turns out to have heard after all is published again.
     const isOnce = ends === 1 || (ends === 2 && mode.eventDelay > 0);
-    if (finals < numbersOf(sent.request).length || !isOnce)
-      broken.push(`${finals} recipients and ${ends} ends of ${sent.key} were published to the ${to}`);
-  }
-  return broken;
-};
-
-/** A notification that has reached too few, and was not stopped, needs attention, and no other. */
-const brokenAttention = async (world: World): Promise<Broken> => {
-  const asked = new Set((await world.needingAttention()).map((body) => body.notification_id));
-  const views = await Promise.all(world.senders.sent.map(async (sent) => world.viewOf(sent)));
-  return views.flatMap((view) => {
-    if (view === undefined) return [];
-    const isMeant = view.status !== 'stopped' && view.reached < (view.confirmations_needed ?? 1);
-    return those([
-      asked.has(view.notification_id) !== isMeant &&
-        `${view.notification_id} ${isMeant ? 'needs attention' : 'needs none'}`,
-    ]);
+    if (idOf(sent) === undefined || (finals >= numbersOf(sent.request).length && isOnce)) return [];
+    return [`${finals} recipients and ${ends} ends of ${sent.key} were published to the ${to}`];
   });
+  return [...broken, ...missing];
 };

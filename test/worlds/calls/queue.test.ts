@@ -2,8 +2,8 @@ import { describe, expect, vi } from 'vitest';
 
 import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
 import { BEGINNING } from './ground.ts';
-import { anomaly, callsTo, fire, logged, outcomes, people, rangAt, scene, SOON, statuses } from './scene.ts';
-import { someNumber } from './senders.ts';
+import { scene, SOON } from './scene.ts';
+import { someNumber, people } from './senders.ts';
 import { UnreliableLine } from './unreliable-line.ts';
 
 // The order of calls. `rules/queue` holds the order and the numbers; these bounds hold over time and over all instances.
@@ -17,12 +17,12 @@ describe.each([1, 3])('on %i instances', (instances) => {
     'a fire behind six anomalies rings within 2 s: two lines',
     { ...SOON, instances },
     async (world) => {
-      for (let group = 0; group < 6; group += 1) anomaly(world, people(1, group));
+      for (let group = 0; group < 6; group += 1) world.anomaly(people(1, group));
       await world.pass(5_000);
-      fire(world, people(1, 7));
+      world.fire(people(1, 7));
       await world.pass(400_000);
-      expect(rangAt(world, someNumber(7, 0)) - 5_000).toBeLessThan(2_000);
-      for (const sent of world.senders.sent) expect(await statuses(world, sent)).toEqual(['heard']);
+      expect(world.rangAt(someNumber(7, 0)) - 5_000).toBeLessThan(2_000);
+      for (const sent of world.senders.sent) expect(await world.statuses(sent)).toEqual(['heard']);
     },
     ROUNDS,
   );
@@ -31,7 +31,7 @@ describe.each([1, 3])('on %i instances', (instances) => {
     'with one line, the next recipient rings within 3 s after the end of a call',
     { ...SOON, instances, lines: 1, callsAtOnce: 1 },
     async (world) => {
-      fire(world, people(3));
+      world.fire(people(3));
       await world.pass(200_000);
       const { calls } = world.network;
       expect(calls).toHaveLength(3);
@@ -45,14 +45,14 @@ describe.each([1, 3])('on %i instances', (instances) => {
     { ...SOON, instances, lines: 4, callsAtOnce: 4, deadlineMs: HOUR_MS },
     async (world) => {
       for (let count = 0; count < 10; count += 1) {
-        fire(world);
+        world.fire();
         await world.pass(200);
       }
-      anomaly(world, people(1, 1));
+      world.anomaly(people(1, 1));
       await world.pass(900_000);
-      expect(rangAt(world, someNumber(1, 0)) - 2_000).toBeLessThan(2_000);
-      expect(callsTo(world, someNumber(0, 0))).toHaveLength(10);
-      for (const sent of world.senders.sent) expect(await statuses(world, sent)).toEqual(['heard']);
+      expect(world.rangAt(someNumber(1, 0)) - 2_000).toBeLessThan(2_000);
+      expect(world.callsTo(someNumber(0, 0))).toHaveLength(10);
+      for (const sent of world.senders.sent) expect(await world.statuses(sent)).toEqual(['heard']);
     },
   );
 
@@ -61,9 +61,9 @@ describe.each([1, 3])('on %i instances', (instances) => {
       `of fifty at most 3 are unreached if there are 2 lines for 4 calls: ${whenLinesAreTaken}`,
       { ...SOON, instances, callsAtOnce: 4, whenLinesAreTaken, deadlineMs: HOUR_MS },
       async (world) => {
-        const sent = fire(world, people(50));
+        const sent = world.fire(people(50));
         await world.pass(HOUR_MS);
-        const heard = (await statuses(world, sent)).filter((status) => status === 'heard');
+        const heard = (await world.statuses(sent)).filter((status) => status === 'heard');
         expect(heard.length).toBeGreaterThanOrEqual(47);
       },
     );
@@ -80,10 +80,10 @@ describe('a network without a free line', () => {
       if (index > 0) return call.bind(this)(request);
       throw new PhoneLineError({ failure: 'capacity', reason: 'throttled', waitMs: 40_000 });
     });
-    fire(world, people(3));
+    world.fire(people(3));
     await world.pass(60_000);
-    expect(rangAt(world, someNumber(0, 2))).toBeGreaterThan(2_000);
-    expect(rangAt(world, someNumber(0, 2))).toBeLessThan(3_000);
+    expect(world.rangAt(someNumber(0, 2))).toBeGreaterThan(2_000);
+    expect(world.rangAt(someNumber(0, 2))).toBeLessThan(3_000);
   });
 
   for (const whenLinesAreTaken of ['429', '603'] as const) {
@@ -91,18 +91,18 @@ describe('a network without a free line', () => {
       `three suspects lower the number of calls for 10 minutes, and an error reports it: ${whenLinesAreTaken}`,
       { ...SOON, callsAtOnce: 6, whenLinesAreTaken, deadlineMs: HOUR_MS },
       async (world) => {
-        fire(world, people(50));
+        world.fire(people(50));
         await world.pass(20_000);
-        const told = logged(world, 'fewer lines than configured');
+        const told = world.logged('fewer lines than configured');
         expect(told.at(-1)).toMatchObject({ level: 'error', fields: { calls: 2 } });
         const before = world.dialled.length;
         // Each call that is dialed finds a line now.
         await world.pass(570_000);
-        const refused = logged(world, 'no line free').map(({ at }) => at);
+        const refused = world.logged('no line free').map(({ at }) => at);
         const turnedAway = world.network.calls.flatMap((one) => (one.fate === 'turned away' ? one.placedAt : []));
         expect([...refused, ...turnedAway].filter((at) => at - BEGINNING > 20_000)).toEqual([]);
         expect(world.dialled.length).toBeGreaterThan(before);
-        expect(logged(world, 'fewer lines than configured')).toHaveLength(told.length);
+        expect(world.logged('fewer lines than configured')).toHaveLength(told.length);
       },
     );
   }
@@ -113,20 +113,18 @@ scene(
   { deadlineMs: HOUR_MS },
   async (world) => {
     world.conditions.breakSetUp(1_500_000);
-    const sent = fire(world, people(3));
+    const sent = world.fire(people(3));
     await world.pass(5_000);
-    expect(logged(world, 'calls not accepted')).toMatchObject([
-      { level: 'error', fields: { reason: 'no permission' } },
-    ]);
+    expect(world.logged('calls not accepted')).toMatchObject([{ level: 'error', fields: { reason: 'no permission' } }]);
     await world.pass(1_490_000);
-    expect(await statuses(world, sent)).toEqual(['waiting', 'waiting', 'waiting']);
-    expect(logged(world, 'calls not accepted')).toHaveLength(3);
+    expect(await world.statuses(sent)).toEqual(['waiting', 'waiting', 'waiting']);
+    expect(world.logged('calls not accepted')).toHaveLength(3);
     const times = world.dialled.map(({ at }) => at);
     // Both lines are tried before the first answer.
     for (const [index, at] of times.slice(2).entries()) expect(at - (times[index] ?? 0)).toBeGreaterThan(29_000);
     expect(times.length).toBeGreaterThan(45);
     await world.pass(200_000);
-    expect(await outcomes(world, sent)).toEqual([['heard'], ['heard'], ['heard']]);
+    expect(await world.outcomes(sent)).toEqual([['heard'], ['heard'], ['heard']]);
   },
 );
 
@@ -139,20 +137,20 @@ scene(
     callees: (_, earlier) => (earlier < 2 ? 'busy' : 'listens'),
   },
   async (world) => {
-    const first = anomaly(world, people(5));
+    const first = world.anomaly(people(5));
     await world.pass(600_000);
     expect(world.network.calls).toHaveLength(8);
-    expect(await statuses(world, first)).toContain('waiting');
-    expect(logged(world, 'day limit reached')[0]?.level).toBe('error');
-    const second = anomaly(world, people(1, 1));
+    expect(await world.statuses(first)).toContain('waiting');
+    expect(world.logged('day limit reached')[0]?.level).toBe('error');
+    const second = world.anomaly(people(1, 1));
     await world.pass(1_000);
     expect(second.answers[0]?.kind).toBe('refused');
-    expect(logged(world, 'day limit reached').at(-1)).toMatchObject({ level: 'error', fields: { recipients: 1 } });
-    fire(world, people(1, 2));
+    expect(world.logged('day limit reached').at(-1)).toMatchObject({ level: 'error', fields: { recipients: 1 } });
+    world.fire(people(1, 2));
     await world.pass(600_000);
-    expect(callsTo(world, someNumber(2, 0))).toHaveLength(2);
+    expect(world.callsTo(someNumber(2, 0))).toHaveLength(2);
     expect(world.network.calls).toHaveLength(10);
     await world.pass(2 * HOUR_MS);
-    expect(await statuses(world, first)).toEqual(Array(5).fill('heard'));
+    expect(await world.statuses(first)).toEqual(Array(5).fill('heard'));
   },
 );

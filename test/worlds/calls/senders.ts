@@ -20,8 +20,6 @@ export interface SentRequest {
   readonly key: string;
   /** All answers to it, those to repeats included. */
   readonly answers: Sent[];
-  /** Answers to another request with the same key. */
-  readonly answersToAnother: Sent[];
   /** That it is to be stopped, and when that was answered. */
   stop?: { answeredAt?: number };
 }
@@ -45,9 +43,9 @@ export class Senders {
 
   /** Sends a request until it is answered. */
   send(request: NotificationRequest, key: string): SentRequest {
-    const sent: SentRequest = { request, key, answers: [], answersToAnother: [] };
+    const sent: SentRequest = { request, key, answers: [] };
     this.sent.push(sent);
-    this.#ask(sent, request, sent.answers);
+    this.#ask(sent);
     return sent;
   }
 
@@ -76,13 +74,9 @@ export class Senders {
     const { chance, mode } = this.#ground;
     const later = (withinMs: number, run: () => void) => setTimeout(run, chance.between(500, withinMs));
     const sendOne = (index: number): void => {
-      const request = someRequest(index, this.#ground);
-      const sent = this.send(request, `key ${index}`);
-      if (chance.happens(0.2)) this.#ask(sent, request, sent.answers);
-      if (chance.happens(0.3)) later(REPEATED_WITHIN_MS, () => this.#ask(sent, request, sent.answers));
-      const another = { ...request, reference: 'another' };
-      const askForAnother = () => sent.answers.length > 0 && this.#ask(sent, another, sent.answersToAnother);
-      if (chance.happens(0.2)) later(REPEATED_WITHIN_MS, askForAnother);
+      const sent = this.send(someRequest(index, this.#ground), `key ${index}`);
+      if (chance.happens(0.2)) this.#ask(sent);
+      if (chance.happens(0.3)) later(REPEATED_WITHIN_MS, () => this.#ask(sent));
       for (const probability of [mode.stops, mode.stops / 2])
         if (chance.happens(probability)) later(STOPPED_WITHIN_MS, () => this.stop(sent));
     };
@@ -90,11 +84,11 @@ export class Senders {
     for (let index = 0; index < requests; index += 1) later(SENT_WITHIN_MS, () => sendOne(index));
   }
 
-  #ask(sent: SentRequest, request: NotificationRequest, answers: Sent[]): void {
+  #ask(sent: SentRequest): void {
     this.#withAny(`send ${sent.key}`, async ({ life, phone, log }) => {
-      const answer = await phone.send(request, sent.key, log);
+      const answer = await phone.send(sent.request, sent.key, log);
       this.#ground.story.tell(() => `${life.name} answers ${sent.key}: ${JSON.stringify(answer)}`);
-      answers.push(answer);
+      sent.answers.push(answer);
     });
   }
 
@@ -129,6 +123,14 @@ export const numbersOf = ({ waves }: NotificationRequest): readonly PhoneNumber[
 /** A fictitious number. @param request keeps the numbers of two requests apart */
 export const someNumber = (request: number, index: number): PhoneNumber =>
   phoneNumber(`+1206${5_550_000 + request * 1_000 + index}`);
+
+/** The first people of a group. Groups have different numbers. */
+export const people = (count: number, group = 0): PhoneNumber[] =>
+  Array.from({ length: count }, (_, index) => someNumber(group, index));
+
+/** One list of callees a wave. */
+export const wavesOf = (...waves: readonly (readonly PhoneNumber[])[]): NotificationRequest['waves'] =>
+  waves.map((wave) => wave.map((number) => ({ number })));
 
 /** A text that is a phone number. */
 export const phoneNumber = (text: string): PhoneNumber => {

@@ -6,6 +6,7 @@ import {
   PhoneLineError,
 } from '../../../src/calls/model/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
+import { CALLS } from '../../../src/calls/store/rows.ts';
 import type { Life } from '../life.ts';
 import type { Ground } from './ground.ts';
 import type { TelephoneNetwork } from './network.ts';
@@ -27,9 +28,11 @@ export class UnreliableLine implements PhoneLine {
   }
 
   call(request: CallRequest): Promise<CallId> {
-    const { dialled, now } = this.#ground;
-    dialled.push({ ...request.attempt, number: request.number, at: now });
-    return this.#ask(`call ${request.number}`, () => {
+    const { dialled, now, table } = this.#ground;
+    const { attempt, number } = request;
+    const isStored = JSON.stringify(table.rows(CALLS)).includes(attempt.attemptId);
+    dialled.push({ ...attempt, number, at: now, isStored });
+    return this.#ask(`call ${number}`, () => {
       this.#demandPermission();
       return this.#network.call(request);
     });

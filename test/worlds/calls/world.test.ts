@@ -1,10 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
-import type { CallEventKind } from '../../../src/calls/model/phone-line.ts';
 import type { NotificationBody, RecipientBody } from '../../../src/calls/state/view.ts';
 import { type Mode, MODES } from './modes.ts';
 import { brokenPromises, isLeftLive } from './promises.ts';
-import { openCalls } from './scene.ts';
 import { idOf, numbersOf } from './senders.ts';
 import { inWorld, type World } from './world.ts';
 
@@ -25,15 +23,14 @@ const isFinal = ({ status }: RecipientBody): boolean => !['waiting', 'ringing', 
 
 /** Looks at all notifications again and again. @returns the broken promises, a line each */
 const watch = (world: World): readonly string[] => {
-  const { senders, dialled, conditions, mode } = world;
+  const { senders, dialled, conditions } = world;
   const broken: string[] = [];
   const last = new Map<string, NotificationBody>();
   /** Since when a recipient could have been called. */
   const idleSince = new Map<string, number>();
 
   // One line is kept for urgent calls, and fewer may be used for a while if calls seem to find none.
-  const isLineFree = () =>
-    openCalls(world).length === 0 && !conditions.isOutage && !conditions.isSetUpWrong && mode.callsPerDay >= 1_000;
+  const isLineFree = () => world.openCalls.length === 0 && !conditions.isOutage && !conditions.isSetUpWrong;
   const look = async (): Promise<void> => {
     for (const sent of senders.sent) {
       const id = idOf(sent);
@@ -69,23 +66,11 @@ const isOver = ({ rows, network, senders }: World): boolean =>
   senders.sent.every(({ answers }) => answers.length > 0) &&
   !rows.some(isLeftLive);
 
-/** An untrue event about a ringing call: its message has started or ended, or the callee pressed a key. */
-const forgeOne = ({ network, chance }: World): void => {
-  const ringing = chance.anyOf(network.calls.filter(({ state }) => state === 'ringing'));
-  const kind = chance.oneOf<CallEventKind>(['play completed', 'play started', 'tone received', 'play completed']);
-  if (ringing) network.forge(ringing, kind, chance.happens(0.5) ? ringing.request?.attempt : undefined);
-};
-
 /** @returns the broken promises, and the story of the world */
 const playSeed = (seed: number, mode: Mode, isTold = false) =>
   inWorld(String(seed), mode, { isTold }, async (world) => {
-    const { network, chance } = world;
     const broken = watch(world);
     world.senders.sendSome();
-    for (let count = 0; count < mode.foreignCalls; count += 1)
-      setTimeout(() => network.callOfAnotherSystem(), chance.between(0, 300_000));
-    for (let count = 0; count < mode.forgeries; count += 1)
-      setTimeout(() => forgeOne(world), chance.between(1_000, 200_000));
     await world.pass(WITH_FAULTS_MS);
     world.conditions.calmDown();
     world.story.tell(() => 'calm');
@@ -103,20 +88,12 @@ const whole = (name: string, otherwise: number): number => {
 const first = whole('WORLD_SEED', 1);
 const count = whole('WORLD_SEEDS', process.env['WORLD_SEED'] === undefined ? FEW_SEEDS : 1);
 
-describe('everybody is called as promised', () => {
-  it.each(MODES)('$name', { timeout: 3_600_000 }, async (mode) => {
-    for (let seed = first; seed < first + count; seed += 1) {
-      const { broken } = await playSeed(seed, mode);
-      if (broken.length === 0) continue;
-      const { story } = await playSeed(seed, mode, true);
-      const replay = `WORLD_SEED=${seed} npx vitest run test/worlds/calls -t '${mode.name}'`;
-      expect(broken, `${story}\nseed ${seed} is not as promised; again: ${replay}`).toEqual([]);
-    }
-  });
-});
-
-it.each(MODES.filter(({ name }) => name === 'every fault'))('plays a seed the same way again: $name', async (mode) => {
-  const { story } = await playSeed(first, mode, true);
-  expect(story.split('\n').length).toBeGreaterThan(20);
-  expect((await playSeed(first, mode, true)).story).toBe(story);
+it.each(MODES)('everybody is called as promised: $name', { timeout: 3_600_000 }, async (mode) => {
+  for (let seed = first; seed < first + count; seed += 1) {
+    const { broken } = await playSeed(seed, mode);
+    if (broken.length === 0) continue;
+    const { story } = await playSeed(seed, mode, true);
+    const replay = `WORLD_SEED=${seed} npx vitest run test/worlds/calls -t '${mode.name}'`;
+    expect(broken, `${story}\nseed ${seed} is not as promised; again: ${replay}`).toEqual([]);
+  }
 });

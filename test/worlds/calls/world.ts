@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
-import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
+import { ALERT_TYPES, type AlertTypeName, alertTypeOf } from '../../../src/calls/model/alert-types.ts';
 import type { CallEvent, PhoneLine } from '../../../src/calls/model/phone-line.ts';
-import type { NotificationBody } from '../../../src/calls/phone.ts';
+import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
+import type { NotificationBody, NotificationRequest } from '../../../src/calls/phone.ts';
 import { NotificationStore } from '../../../src/calls/store/notification-store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
 import { bodyOf } from '../../../src/calls/state/view.ts';
@@ -15,7 +16,7 @@ import { BEGINNING, type Death, Ground } from './ground.ts';
 import { Instances } from './instances.ts';
 import type { Mode } from './modes.ts';
 import { type FateOf, type NetworkCall, TelephoneNetwork } from './network.ts';
-import { idOf, Senders, type SentRequest } from './senders.ts';
+import { idOf, people, Senders, type SentRequest, wavesOf } from './senders.ts';
 import { UnreliableLine } from './unreliable-line.ts';
 
 /** How a world differs from what its mode says. */
@@ -60,9 +61,59 @@ export abstract class ServiceWorld extends Ground {
     return known && bodyOf(known, this.now);
   }
 
-  /** The notifications that have reached too few, as the table has them. */
-  async needingAttention(): Promise<readonly NotificationBody[]> {
-    return (await this.#store.needingAttention(this.now)).map((known) => bodyOf(known, this.now));
+  /** The notification of a request; fails if the service refused the request. */
+  async bodyOf(sent: SentRequest): Promise<NotificationBody> {
+    const body = await this.viewOf(sent);
+    if (body === undefined) throw new Error(`not taken: ${JSON.stringify(sent.answers)}`);
+    return body;
+  }
+
+  /** The status of each recipient, in the order of the request. */
+  async statuses(sent: SentRequest): Promise<readonly string[]> {
+    return (await this.bodyOf(sent)).recipients.map(({ status }) => status);
+  }
+
+  /** The outcomes of each recipient's attempts. */
+  async outcomes(sent: SentRequest): Promise<readonly (readonly unknown[])[]> {
+    return (await this.bodyOf(sent)).recipients.map(({ attempts }) => attempts.map(({ outcome }) => outcome));
+  }
+
+  /** Sends a request under its own key. */
+  send(
+    alertType: AlertTypeName,
+    numbers: readonly PhoneNumber[],
+    more: Partial<NotificationRequest> = {},
+  ): SentRequest {
+    const request = { alertType: alertTypeOf(alertType), waves: wavesOf(numbers), ...more };
+    return this.senders.send(request, `key ${this.senders.sent.length}`);
+  }
+
+  /** A fire is confirmed. */
+  fire(numbers = people(1), more?: Partial<NotificationRequest>): SentRequest {
+    return this.send('ConfirmedFire', numbers, more);
+  }
+
+  /** An alert that is not urgent. */
+  anomaly(numbers = people(1)): SentRequest {
+    return this.send('Anomaly', numbers);
+  }
+
+  /** What all instances logged of an event. */
+  logged(event: string) {
+    return this.instances.logs.filter((line) => line.event === event);
+  }
+
+  /** How many requests to storage were made so far. */
+  get tableRequests(): number {
+    return this.requests.filter(({ to }) => to === 'table').length;
+  }
+
+  /** Lets time pass in small steps, until a condition is true. */
+  async until(isSo: () => boolean | Promise<boolean>, mostMs = 120_000, stepMs = 20): Promise<void> {
+    for (const from = this.now; !(await isSo());) {
+      if (this.now - from > mostMs) throw new Error(`not so within ${mostMs} ms`);
+      await this.pass(stepMs);
+    }
   }
 }
 
@@ -71,7 +122,7 @@ export abstract class ServiceWorld extends Ground {
  *
  * @example
  * await inWorld('seed 7', mode, {}, async (world) => {
- *   world.senders.send(request, 'key');
+ *   world.fire();
  *   await world.pass(60_000);
  * });
  */
@@ -81,7 +132,30 @@ export class World extends ServiceWorld {
   constructor(seed: string, mode: Mode, options: WorldOptions, time: VirtualTime) {
     super(seed, mode, options, time);
     const { fateOf = () => this.chance.byProbability(mode.fates) ?? 'listens' } = options;
-    this.network = new TelephoneNetwork(this, fateOf, (call, event, how) => this.#post(call, event, how));
+    this.network = new TelephoneNetwork(this, fateOf, (call, event) => this.#post(call, event));
+  }
+
+  /** The calls to a number that had a line. */
+  callsTo(number: PhoneNumber | undefined): readonly NetworkCall[] {
+    return this.network.calls.filter(({ request, fate }) => request?.number === number && fate !== 'turned away');
+  }
+
+  /** When a number rang first, in milliseconds from the beginning. */
+  rangAt(number: PhoneNumber | undefined): number {
+    return Math.min(...this.callsTo(number).map(({ placedAt }) => placedAt)) - BEGINNING;
+  }
+
+  /** The calls that are ringing or answered. */
+  get openCalls(): readonly NetworkCall[] {
+    return this.network.calls.filter(({ state, request }) => state !== 'ended' && request !== undefined);
+  }
+
+  /** Waits for the first call of the world. */
+  async firstCall(): Promise<NetworkCall> {
+    await this.until(() => this.network.calls.length > 0);
+    const [call] = this.network.calls;
+    if (call === undefined) throw new Error('nobody is called');
+    return call;
   }
 
   protected override lineOf(life: Life): PhoneLine {
@@ -89,11 +163,7 @@ export class World extends ServiceWorld {
   }
 
   /** Events get lost, come twice, and come late, by the conditions. */
-  #post(call: NetworkCall, event: CallEvent, how: 'at once' | undefined): void {
-    if (how === 'at once') {
-      this.#deliver(call, event);
-      return;
-    }
+  #post(call: NetworkCall, event: CallEvent): void {
     const { chance } = this;
     const { eventLoss, eventRepeat, eventDelay } = this.conditions.faults;
     const delayMs = () => (chance.happens(eventDelay) ? chance.between(500, 12_000) : chance.between(1, 60));

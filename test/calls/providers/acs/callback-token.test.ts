@@ -6,7 +6,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { createTokenSigner } from '../../../../infra/emulators/acs-simulator/token-signer.ts';
 import { createTokenVerifier } from '../../../../src/calls/providers/acs/callback-token.ts';
 import { LoopbackServer } from '../../../harness/loopback-server.ts';
-import { must } from '../stage.ts';
+import { must } from '../../new-case.ts';
 
 const ISSUER = 'https://issuer.invalid';
 const RESOURCE_ID = 'd2f0a8b4-5a1c-4a52-9a58-4c3e3c0a9d11';

@@ -2,7 +2,8 @@ import twilio from 'twilio';
 import { expect, it, vi } from 'vitest';
 
 import { type Send, TwilioPhoneLine } from '../../../../src/calls/providers/twilio/twilio-phone-line.ts';
-import { ATTEMPT, CALL, callIdOf, DONE, must, number, outcomeOf, source, withoutPauses } from '../stage.ts';
+import { must } from '../../new-case.ts';
+import { ATTEMPT, CALL, callIdOf, DONE, number, outcomeOf, source, withoutPauses } from '../stage.ts';
 
 const callId = callIdOf(`CA${'0'.repeat(32)}`);
 

@@ -23,11 +23,6 @@ it("is what Twilio's own package writes", () => {
   expect(twimlOf({ say: 'Goodbye.' }, VOICE)).toBe(last.toString());
 });
 
-it('listens for 8 s after the last word, unless it is told otherwise', () => {
-  expect(twimlOf({ keys: ADDRESS }, VOICE)).toContain(' timeout="8" ');
-  expect(twimlOf({ keys: ADDRESS, listenSeconds: 1 }, VOICE)).toContain(' timeout="1" ');
-});
-
 it('fits into a call request with the longest name and details, all of it escaped, and not with any address', () => {
   const [name, details] = ['&'.repeat(200), '&'.repeat(MAX_DETAILS_CHARACTERS)];
   const menu = 'Press 1 to confirm, 2 to hear it again, 3 if you cannot go. ';

@@ -1,0 +1,113 @@
+import { expect, it } from 'vitest';
+
+import { instantFrom } from '../../src/analytics/model/instant.ts';
+import { packBitset } from '../../src/analytics/rows/bitset.ts';
+import { DAYS_PARTITION } from '../../src/analytics/rows/keys.ts';
+import { DamagedRow } from '../../src/storage/errors.ts';
+import type { NewProperties } from '../../src/storage/row.ts';
+import {
+  all,
+  bytes,
+  type CountingProcess,
+  DATE,
+  frame,
+  HOUR,
+  MemoryStorage,
+  MINUTE,
+  SHARD,
+  START,
+  WHOLE_DAY,
+} from './counting.ts';
+import { DAY, type PlainMessage, type Question } from './oracle.ts';
+
+const EIGHT = START + 8n * HOUR;
+const more = (cameraId = 'ridge-1', eventId = 'more'): PlainMessage =>
+  frame(cameraId, eventId, EIGHT, { time: EIGHT + 1n, annotations: { smoke: 1 } });
+
+type Work = (process: CountingProcess) => Promise<unknown>;
+const range =
+  (question: Question): Work =>
+  async (process) =>
+    process.range(question);
+
+/** A shard with a frame of each camera in an hour, and then damage to a row. */
+const damaged = async (rowKey: string, properties: NewProperties, partition = SHARD): Promise<MemoryStorage> => {
+  const storage = new MemoryStorage();
+  const detections = { smoke: 1, fire: 1 };
+  await storage
+    .process()
+    .record(all(4).map((index) => frame(`ridge-${index}`, 'first', EIGHT + BigInt(index) * MINUTE, { detections })));
+  await storage.change(rowKey, properties, partition);
+  return storage;
+};
+
+const fromEight = (end: bigint, cameraId?: string): Work => range({ start: EIGHT, end: EIGHT + end - 1n, cameraId });
+
+/** What a process is asked to do. */
+const WORK = {
+  'to record a new event': async (process) => process.record([more()]),
+  'to change an event': async (process) => process.record([more('ridge-0', 'first')]),
+  'about the whole day': range(WHOLE_DAY),
+  'about a day of a camera': range({ ...WHOLE_DAY, cameraId: 'ridge-1' }),
+  'about an hour': fromEight(HOUR),
+  'about a part of a minute': fromEight(MINUTE + 2n),
+  'about minutes of a camera': fromEight(2n * MINUTE, 'ridge-1'),
+  'for a series': async ({ reader }) =>
+    reader.series({ start: instantFrom(START), end: instantFrom(EIGHT + HOUR) }, 'minute'),
+  'for the cameras': async ({ reader }) => reader.cameras(DATE, 1),
+  'for the last minutes': async ({ reader }) => reader.lastMinutes(DATE, 1),
+  'for the row of the day': async ({ days }) => days.find(DATE),
+} as const satisfies Record<string, Work>;
+
+const WITHOUT_FIRE = '{"events":4,"reviewed":0,"annotated":0,"categories":{"smoke":[4,0,0,0,0]}}';
+
+// Every kind of damage to bytes is tested with the rows. Here, every place where rows are decoded.
+it.each<readonly [asked: keyof typeof WORK, rowKey: string, NewProperties]>([
+  ['to record a new event', 'day', { day: '{' }],
+  ['to record a new event', 'day', { tally_08: bytes(1) }],
+  ['to record a new event', 'minute|0800|00', { second_00: bytes(1) }],
+  ['to record a new event', 'camera|ridge-1', { minutes_08: bytes(0, 1) }],
+  ['to change an event', 'event|0800|ridge-0|first', { detections: '{' }],
+  ['about the whole day', 'day', { day: '{"events":1}' }],
+  ['about the whole day', 'day', { stripes: 0 }],
+  ['about an hour', 'day', { tally_08: bytes(1) }],
+  ['about an hour', 'day', { day: WITHOUT_FIRE }],
+  ['about a part of a minute', 'minute|0801|00', { second_00: bytes(1) }],
+  ['about minutes of a camera', 'camera|ridge-1', { minutes_08: bytes(0) }],
+  ['about a day of a camera', 'day', { mark: -1 }],
+  ['for a series', 'day', { cameras: 7 }],
+  ['for the cameras', 'camera|ridge-1', { day: 5 }],
+  ['for the last minutes', 'day', { active_08: packBitset(bytes(0b11111)) }],
+  ['for the row of the day', DATE, { shards: 0 }],
+  ['for the row of the day', DATE, { shards: 65 }],
+  ['for the row of the day', DATE, { generation: -1 }],
+  ['for the row of the day', DATE, { attempt: 'one' }],
+  ['for the row of the day', DATE, { closes: 'soon' }],
+  ['for the row of the day', DATE, { hold_owner: 5 }],
+  ['for the row of the day', DATE, { accuracy: 0.5 }],
+])('a process that is asked %s names the damaged row: %s, %o', async (asked, rowKey, properties) => {
+  const partition = rowKey === DATE ? DAYS_PARTITION : SHARD;
+  const storage = await damaged(rowKey, properties, partition);
+  const error: unknown = await WORK[asked](storage.process()).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(DamagedRow);
+  expect(error).toMatchObject({ partitionKey: partition, rowKey });
+});
+
+it('a row that lacks a category of other rows lets recorders go on in another stripe, and readers tell the damage', async () => {
+  const storage = await damaged('day', { day: WITHOUT_FIRE });
+  expect(await storage.process().record([more('ridge-0')])).toEqual(['recorded']);
+  await expect(WORK['about an hour'](storage.process())).rejects.toMatchObject({ rowKey: 'day' });
+});
+
+it('damage stops no messages that arrive together and do not change that row, and no other day of a request', async () => {
+  const storage = await damaged('camera|ridge-1', { day: 'none' });
+  const process = storage.process();
+  const recording = all(4).map(async (index) => process.record([more(`ridge-${index}`)]));
+  const statuses = (await Promise.allSettled(recording)).map(({ status }) => status);
+  expect(statuses).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
+
+  await storage.change(DATE, { shards: 'two' }, DAYS_PARTITION);
+  const later = frame('ridge-1', 'later', EIGHT + DAY);
+  await expect(storage.process().record([more(), later])).rejects.toMatchObject({ rowKey: DATE });
+  expect(await storage.process().record([later])).toEqual(['unchanged']);
+});
