@@ -7,10 +7,10 @@ import { z } from 'zod';
 /** `fetch` for an app: throws where an answer is not as the app's own description of its API says. */
 export type CheckedFetch = (url: string, init?: RequestInit) => Promise<Response>;
 
-const headerSchema = z.looseObject({ required: z.boolean().optional() });
+const headerSchema = z.looseObject({ required: z.boolean().default(false), schema: z.looseObject({}) });
 const responseSchema = z.looseObject({
   headers: z.record(z.string(), z.union([z.strictObject({ $ref: z.string() }), headerSchema])).default({}),
-  content: z.record(z.string(), z.unknown()).optional(),
+  content: z.record(z.string(), z.unknown()).default({}),
 });
 const documentSchema = z.looseObject({
   paths: z.record(z.string(), z.record(z.string(), z.looseObject({ responses: z.record(z.string(), responseSchema) }))),
@@ -24,9 +24,6 @@ const contracts = new Map<string, Contract>();
  * A `fetch` that compares every answer with the description that an app serves.
  *
  * @param appUrl without a slash at its end; answers of other instances of the same build may be fetched too
- * @example
- * const fetchChecked = await checkedFetch(app.url);
- * const answer = await fetchChecked(`${app.url}/api/health`);
  */
 export const checkedFetch = async (appUrl: string): Promise<CheckedFetch> => {
   const description = await (await fetch(`${appUrl}/api/openapi.json`)).text();
@@ -36,7 +33,10 @@ export const checkedFetch = async (appUrl: string): Promise<CheckedFetch> => {
     const answer = await fetch(url, init);
     const { method = 'GET' } = init;
     const { pathname } = new URL(url);
-    const objections = contract.objectionsTo(method, pathname, answer, await answer.clone().text());
+    const text = await answer.clone().text();
+    const isJson = answer.headers.get('content-type')?.includes('json') === true;
+    const body: unknown = text === '' ? undefined : isJson ? JSON.parse(text) : text;
+    const objections = contract.objectionsTo(method, pathname, answer, body);
     assert.deepEqual(objections, [], `${method} ${pathname} → ${answer.status} is not as described`);
     return answer;
   };
@@ -73,42 +73,46 @@ export class Contract {
     this.#ajv.addSchema(this.#document, 'api');
   }
 
-  /** Everything that is wrong with an answer, in words; empty where it is as described. */
-  objectionsTo(method: string, path: string, { status, headers }: Response, body: string): readonly string[] {
+  /**
+   * Everything that is wrong with an answer, in words; empty where it is as described.
+   *
+   * @param body parsed where it is JSON; undefined where there is none
+   */
+  objectionsTo(
+    method: string,
+    path: string,
+    { status, headers }: Pick<Response, 'status' | 'headers'>,
+    body: unknown,
+  ): readonly string[] {
     const [template = '', operations] = Object.entries(this.#document.paths).find(([one]) => fits(one, path)) ?? [];
     const verb = method.toLowerCase();
     if (operations?.[verb] === undefined) {
-      if (operations !== undefined && method === 'OPTIONS' && status === 204 && body === '' && headers.has('allow'))
-        return [];
-      return status === 404 && body === '' ? [] : ['not described, and not an empty 404'];
+      const isOptions = operations !== undefined && method === 'OPTIONS' && status === 204 && headers.has('allow');
+      return (isOptions || status === 404) && body === undefined ? [] : ['not described, and not an empty 404'];
     }
     const response = operations[verb].responses[String(status)];
-    if (response === undefined) return ['this status is not described'];
-    const pointer = ['paths', template, verb, 'responses', String(status)];
+    if (response === undefined) return [`${status} is not described`];
     const wrongHeaders = Object.entries(response.headers).flatMap(([name, here]) => {
-      const isShared = '$ref' in here;
-      const isRequired = (isShared ? this.#document.components.headers[name] : here)?.['required'] === true;
+      const described = '$ref' in here ? this.#document.components.headers[name] : here;
       const value = headers.get(name);
-      if (value === null) return isRequired ? [`the header ${name} is missing`] : [];
-      const at = isShared ? ['components', 'headers', name] : [...pointer, 'headers', name];
-      return this.#invalid([...at, 'schema'], value);
+      if (value !== null && described !== undefined) return this.#invalid(described.schema, value);
+      return described?.required === true ? [`the header ${name} is missing`] : [];
     });
-    if (response.content === undefined)
-      return [...wrongHeaders, ...(body === '' ? [] : ['a body, but none is described'])];
-    const mediaType = headers.get('content-type')?.split(';')[0]?.trim() ?? 'no Content-Type';
-    if (!Object.hasOwn(response.content, mediaType)) return [...wrongHeaders, `${mediaType} is not described`];
-    const value: unknown = mediaType.endsWith('json') ? JSON.parse(body) : body;
-    return [...wrongHeaders, ...this.#invalid([...pointer, 'content', mediaType, 'schema'], value)];
+    const mediaType = headers.get('content-type')?.split(';')[0]?.trim() ?? '';
+    if (body === undefined || !Object.hasOwn(response.content, mediaType)) {
+      const isEmpty = body === undefined && Object.keys(response.content).length === 0;
+      return isEmpty ? wrongHeaders : [...wrongHeaders, `a body of ${mediaType} is not described`];
+    }
+    const pointer = ['paths', template, verb, 'responses', String(status), 'content', mediaType, 'schema'];
+    const steps = pointer.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1')));
+    return [...wrongHeaders, ...this.#invalid({ $ref: `api#/${steps.join('/')}` }, body)];
   }
 
-  #invalid(pointer: readonly string[], value: unknown): readonly string[] {
-    const steps = pointer.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1')));
-    const $ref = `api#/${steps.join('/')}`;
-    const validate = this.#validators.get($ref) ?? this.#ajv.compile({ $ref });
-    this.#validators.set($ref, validate);
+  #invalid(schema: object, value: unknown): readonly string[] {
+    const key = JSON.stringify(schema);
+    const validate = this.#validators.get(key) ?? this.#ajv.compile(schema);
+    this.#validators.set(key, validate);
     validate(value);
-    return (validate.errors ?? []).map(
-      (error) => `${error.instancePath || 'the value'} ${error.message ?? 'is wrong'}`,
-    );
+    return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath || 'the value'} ${message}`);
   }
 }

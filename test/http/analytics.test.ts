@@ -7,10 +7,11 @@ import { analyticsCameras } from '../../src/http/analytics-cameras.ts';
 import { analyticsDay, analyticsRange } from '../../src/http/analytics.ts';
 import { analyticsLastSeen } from '../../src/http/analytics-last-seen.ts';
 import { analyticsSeries } from '../../src/http/analytics-series.ts';
+import type { Route } from '../../src/http/route/route.ts';
 import { withTable } from '../../src/http/route/table.ts';
 import { all, MemoryStorage } from '../analytics/counting.ts';
 import type { PlainMessage } from '../analytics/oracle.ts';
-import { type Answer, ask, problemOf } from './asking.ts';
+import { ask, askRoute, problemOf } from './asking.ts';
 
 const at = (text: string): Instant => instantFrom(parseInstant(text) ?? 0n);
 /** Today is the leap day. */
@@ -27,13 +28,20 @@ const routes = [
   ...withTable(analyticsAccuracy(dependencies)),
 ];
 
-/** The answer to a question such as `/day?date=2024-02-29`. */
-const get = async (question: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> => {
-  const path = `analytics${question.split('?')[0]}`;
-  const found = routes.find((route) => route.path === path);
-  if (found === undefined) throw new Error(`no route ${path}`);
-  return ask(found.handler, `/api/analytics${question}`, { headers });
+const routeOf = (question: string): Route => {
+  const found = routes.find(({ path }) => path === `analytics${question.split('?')[0]}`);
+  if (found === undefined) throw new Error(`no route of ${question}`);
+  return found;
 };
+
+type Headers = Readonly<Record<string, string>>;
+
+/** The answer to a question such as `/day?date=2024-02-29`. */
+const get = async (question: string, headers: Headers = {}) =>
+  askRoute(routeOf(question), `/api/analytics${question}`, { headers });
+/** An answer in a form that the description has only in words. */
+const getUnlisted = async (question: string, headers: Headers = {}) =>
+  ask(routeOf(question).handler, `/api/analytics${question}`, { headers });
 
 const frame = (cameraId: string, ts: string, more: Partial<PlainMessage> = {}): PlainMessage => ({
   cameraId,
@@ -93,37 +101,35 @@ describe('a period', () => {
     });
   });
 
-  const today = ['2024-02-29T00:00:00', '2024-02-29T23:59:59.999999'] as const;
-  const latest = ['2024-02-29T10:30:00.250000', '2024-02-29T12:30:00.250000'] as const;
-  const moment = ['2024-01-20T08:00:00', '2024-01-20T08:00:00'] as const;
-  it.each<[question: string, ends: readonly [string, string], more: object]>([
+  const today = '2024-02-29T00:00:00 2024-02-29T23:59:59.999999';
+  const latest = '2024-02-29T10:30:00.250000 2024-02-29T12:30:00.250000';
+  const at8 = (time: string): [string, string, object] => [
+    `?ts_utc_start=2024-01-20T${time}&ts_utc_end=2024-01-20T${time}`,
+    '2024-01-20T08:00:00 2024-01-20T08:00:00',
+    { total_events: 1 },
+  ];
+  it.each<[question: string, ends: string, more: object]>([
     ['?clientid=default&CODE=', latest, { counts_per_category: NONE }],
     ['/series?camera_id=b', latest, { step: 'hour', camera_id: 'b', steps: [{}, {}, {}] }],
     ['/day', today, { total_events: 4 }],
-    ['/day?date=2024-02-28', ['2024-02-28T00:00:00', '2024-02-28T23:59:59.999999'], { total_events: 1 }],
+    ['/day?date=2024-02-28', '2024-02-28T00:00:00 2024-02-28T23:59:59.999999', { total_events: 1 }],
     ['/day?camera_id=b', today, { active_camera_ids: ['b'] }],
-    // What the URL makes of a +.
-    ...['10:00:00%2B02:00', '10:00:00+02:00', '10:00:00+0200', '08:00:00'].map(
-      (time): [string, typeof moment, object] => [
-        `?ts_utc_start=2024-01-20T${time}&ts_utc_end=2024-01-20T${time}`,
-        moment,
-        { total_events: 1 },
-      ],
-    ),
-  ])('asked by %s is %s', async (question, [start, end], more) => {
+    // The URL may turn a + into a space.
+    ...['10:00:00%2B02:00', '10:00:00+02:00', '10:00:00+0200', '08:00:00'].map(at8),
+  ])('asked by %s is %s', async (question, ends, more) => {
+    const [start, end] = ends.split(' ');
     const { body } = await get(question);
     expect(body).toMatchObject({ ts_utc_start: `${start}+00:00`, ts_utc_end: `${end}+00:00`, ...more });
   });
 
-  it.each(['/day?', '?ts_utc_start=2024-02-29T00:00:00Z&ts_utc_end=2024-02-29T23:59:59.999999Z&'])(
-    'leaves out the ids of cameras on request: %s',
-    async (question) => {
+  it('leaves out the ids of cameras on request', async () => {
+    for (const question of ['/day?', '?ts_utc_start=2024-02-29T00:00:00Z&ts_utc_end=2024-02-29T23:59:59.999999Z&']) {
       const { body } = await get(`${question}active_camera_ids=false`);
       expect(body).not.toHaveProperty('active_camera_ids');
       const { body: whole } = await get(`${question}active_camera_ids=true`);
       expect(whole).toEqual({ ...Object(body), active_camera_ids: ['a/1', 'b', '🔥'] });
-    },
-  );
+    }
+  });
 
   it('has at most 366 days, leap day or not', async () => {
     const start = '?ts_utc_start=2023-11-21T00:00:00.000001Z&ts_utc_end=2024-11-21T00:00:00.00000';
@@ -140,29 +146,23 @@ describe('a period', () => {
 });
 
 const listed = z.looseObject({ cameras: z.array(z.looseObject({ camera_id: z.string() })) });
-const ids = async (query: string) =>
-  listed.parse((await get(`/cameras?${query}`)).body).cameras.map(({ camera_id }) => camera_id);
+const camerasOf = async (query: string) => listed.parse((await get(`/cameras?${query}`)).body).cameras;
 
 describe('the cameras of days', () => {
   it('have their counts, and the start of the last minute with a frame', async () => {
-    const { body } = await get('/cameras?limit=1');
-    expect(body).toEqual({
-      date: '2024-02-29',
-      days: 1,
-      total_cameras: 3,
-      cameras: [
-        {
-          camera_id: 'b',
-          last_event_at: '2024-02-29T00:00:00+00:00',
-          total_events: 2,
-          counts_per_category: { fire: 0, 'only-1': 4, smoke: 3, structure: 0 },
-          reviewed_total_events: 1,
-          reviewed_counts_per_category: { fire: 1, 'only-1': 0, smoke: 0, structure: 0 },
-          annotated_total_events: 1,
-          annotated_counts_per_category: { fire: 2, 'only-1': 0, smoke: 0, structure: 0 },
-        },
-      ],
-    });
+    expect((await get('/cameras?limit=1')).body).toMatchObject({ date: '2024-02-29', days: 1, total_cameras: 3 });
+    expect(await camerasOf('limit=1')).toEqual([
+      {
+        camera_id: 'b',
+        last_event_at: '2024-02-29T00:00:00+00:00',
+        total_events: 2,
+        counts_per_category: { ...NONE, 'only-1': 4, smoke: 3 },
+        reviewed_total_events: 1,
+        reviewed_counts_per_category: { ...NONE, fire: 1, 'only-1': 0 },
+        annotated_total_events: 1,
+        annotated_counts_per_category: { ...NONE, fire: 2, 'only-1': 0 },
+      },
+    ]);
   });
 
   it.each([
@@ -170,121 +170,100 @@ describe('the cameras of days', () => {
     ['order_by=annotated_total_events&limit=1', 'b'],
     ['order_by=reviewed_total_events', 'b 🔥 a/1'],
     ['order_by=smoke', 'a/1 b 🔥'],
-    ['order_by=no-category', 'a/1 b 🔥'],
     ['order_by=constructor', 'a/1 b 🔥'],
     ['date=2024-03-01&days=3', 'b elsewhere a/1 🔥'],
     ['date=0001-01-02&days=31', ''],
     ['date=2024-03-01&days=3&q=LSE', 'elsewhere'],
     ['date=2024-02-01&q=many-5&limit=3', 'many-5 many-50 many-51'],
-    ['q=nothing', ''],
-    ['counts=false', 'a/1 b 🔥'],
   ])('of %s are %s', async (query, expected) => {
-    expect((await ids(query)).join(' ')).toBe(expected);
+    expect((await camerasOf(query)).map(({ camera_id }) => camera_id).join(' ')).toBe(expected);
   });
 
-  it('are 50 by default and 5,000 at most; a category of `order_by` is there with 0', async () => {
-    expect(await ids('date=2024-02-01')).toHaveLength(50);
-    expect(await ids('date=2024-02-01&limit=5000')).toHaveLength(60);
-    const { body } = await get('/cameras?order_by=constructor&limit=1');
-    expect(body).toMatchObject({ cameras: [{ counts_per_category: { constructor: 0 } }] });
+  it('are 50 by default and 5,000 at most', async () => {
+    expect(await camerasOf('date=2024-02-01')).toHaveLength(50);
+    expect(await camerasOf('date=2024-02-01&limit=5000')).toHaveLength(60);
   });
 
-  it.each(['', 'date=2024-03-01&days=3&q=e&limit=1'])('without counts are those last seen: %s', async (query) => {
-    expect((await get(`/cameras/last-seen?${query}`)).body).toEqual((await get(`/cameras?counts=false&${query}`)).body);
+  it('have a category of `order_by` with 0, and the accuracy of the AI on request', async () => {
+    expect(await camerasOf('order_by=fog&limit=1')).toMatchObject([{ counts_per_category: { fog: 0 } }]);
+    const flagged = { ...NONE, smoke: 3 };
+    const [asked, plain] = ['&accuracy=true', ''].map((more) => `date=2024-01-10&order_by=smoke&limit=1${more}`);
+    expect(await camerasOf(`${asked}`)).toMatchObject([
+      { camera_id: 'ridge', flagged, confirmed: flagged, missed: NONE },
+    ]);
+    expect((await camerasOf(`${plain}`))[0]).not.toHaveProperty('flagged');
   });
 
   it('last seen have the start of the last minute with a frame, over all days', async () => {
-    const { body } = await get('/cameras/last-seen?date=2024-03-01&days=2');
-    expect(body).toMatchObject({
-      total_cameras: 4,
-      cameras: [
-        { camera_id: 'a/1', last_event_at: '2024-02-29T00:00:00+00:00' },
-        { camera_id: 'b', last_event_at: '2024-02-29T00:00:00+00:00' },
-        { camera_id: 'elsewhere', last_event_at: '2024-03-01T00:00:00+00:00' },
-        { camera_id: '🔥', last_event_at: '2024-02-29T23:59:00+00:00' },
-      ],
-    });
+    const query = 'date=2024-03-01&days=2&q=e&limit=1';
+    const cameras = [{ camera_id: 'elsewhere', last_event_at: '2024-03-01T00:00:00+00:00' }];
+    const seen = { date: '2024-03-01', days: 2, total_cameras: 1, cameras };
+    expect((await get(`/cameras/last-seen?${query}`)).body).toEqual(seen);
+    expect((await getUnlisted(`/cameras?counts=false&${query}`)).body).toEqual(seen);
+    const last = { camera_id: '🔥', last_event_at: '2024-02-29T23:59:00+00:00' };
+    expect((await get('/cameras/last-seen')).body).toMatchObject({ cameras: [{}, {}, last] });
   });
-
-  it('have the accuracy of the AI on request', async () => {
-    const { body } = await get('/cameras?date=2024-01-10&accuracy=true&order_by=smoke&limit=1');
-    const [flagged, missed] = [{ fire: 0, smoke: 3, structure: 0 }, NONE];
-    expect(body).toMatchObject({ cameras: [{ camera_id: 'ridge', flagged, confirmed: flagged, missed }] });
-    for (const camera of listed.parse((await get('/cameras?date=2024-01-10')).body).cameras)
-      expect(camera).not.toHaveProperty('flagged');
-  });
-});
-
-const of = (flagged: number, confirmed: number, missed: number, precision?: number, recall?: number) => ({
-  flagged,
-  confirmed,
-  missed,
-  ...(precision !== undefined && { precision }),
-  ...(recall !== undefined && { recall }),
 });
 
 describe('the accuracy of the AI', () => {
-  const [fire, structure, fog] = [of(0, 0, 0), of(0, 0, 0), of(1, 0, 0, 0)];
-
-  it.each<[query: string, asked: object, events: number, reviewed: number, categories: object]>([
-    ['', { days: 1 }, 6, 5, { fog, smoke: of(4, 3, 1, 0.75, 0.75) }],
-    ['&days=2', { days: 2 }, 7, 6, { fog, smoke: of(5, 3, 1, 0.6, 0.75) }],
-    ['&camera_id=lake', { days: 1, camera_id: 'lake' }, 3, 2, { fog, smoke: of(1, 0, 1, 0, 0) }],
-    ['&camera_id=x', { days: 1, camera_id: 'x' }, 0, 0, { smoke: of(0, 0, 0) }],
-  ])('is counted in reviewed events: %s', async (query, asked, total_events, reviewed_total_events, own) => {
-    const { body } = await get(`/accuracy?date=2024-01-10${query}`);
-    const categories = { fire, structure, ...own };
-    expect(body).toEqual({
+  it('is counted in reviewed events, with a ratio where there is a divisor', async () => {
+    const none = { flagged: 0, confirmed: 0, missed: 0 };
+    expect((await get('/accuracy?date=2024-01-10&camera_id=lake')).body).toEqual({
       date: '2024-01-10',
-      ...asked,
-      total_events,
-      reviewed_total_events,
-      categories,
+      days: 1,
+      camera_id: 'lake',
+      total_events: 3,
+      reviewed_total_events: 2,
+      categories: {
+        fire: none,
+        fog: { ...none, flagged: 1, precision: 0 },
+        smoke: { flagged: 1, confirmed: 0, missed: 1, precision: 0, recall: 0 },
+        structure: none,
+      },
       without: [],
     });
     expect((await get('/accuracy')).body).toMatchObject({ date: '2024-02-29', days: 1 });
   });
+
+  it.each([
+    ['', 'smoke,4,3,1,0.75,0.75,5,6'],
+    ['&days=2', 'smoke,5,3,1,0.6,0.75,6,7'],
+    ['&camera_id=x', 'smoke,0,0,0,,,0,0'],
+  ])('of all cameras or one, over days, in a table: %s', async (query, line) => {
+    expect((await get(`/accuracy.csv?date=2024-01-10${query}`)).body).toContain(`\r\n${line}\r\n`);
+  });
 });
 
 describe('a table', () => {
+  const CSV = 'text/csv; charset=utf-8';
+  const TOTALS = 'total_events,reviewed_total_events,annotated_total_events,annotated_counts_per_category.fire,';
   it.each<[question: string, ...lines: string[]]>([
     [
       '/series?ts_utc_start=2024-01-16T11:30:00Z&ts_utc_end=2024-01-16T12:59:59.999999Z&camera_id=%3Done',
-      'ts_utc_start,ts_utc_end,active_cameras,total_events,reviewed_total_events,annotated_total_events,annotated_counts_per_category.fire,',
+      `ts_utc_start,ts_utc_end,active_cameras,${TOTALS}`,
       '2024-01-16T11:30:00+00:00,2024-01-16T11:59:59.999999+00:00,0,0,0,0,0,0,',
       '2024-01-16T12:00:00+00:00,2024-01-16T12:59:59.999999+00:00,1,1,0,0,0,0,',
     ],
-    [
-      '/cameras?limit=2',
-      'camera_id,total_events,reviewed_total_events,annotated_total_events,annotated_counts_per_category.fire,',
-      'b,2,1,1,2,',
-      'a/1,1,0,0,0,',
-    ],
+    ['/cameras?limit=2', `camera_id,${TOTALS}`, 'b,2,1,1,2,', 'a/1,1,0,0,0,'],
     ['/cameras?date=2024-01-16', 'camera_id,', "'=one,1,"],
     ['/cameras?counts=false&limit=1', 'camera_id,last_event_at', 'a/1,2024-02-29T00:00:00+00:00'],
     [
-      '/accuracy?date=2024-01-10',
+      '/accuracy?date=2024-01-09',
       'category,flagged,confirmed,missed,precision,recall,reviewed_total_events,total_events',
-      'fire,0,0,0,,,5,6',
-      'fog,1,0,0,0,,5,6',
-      'smoke,4,3,1,0.75,0.75,5,6',
-      'structure,0,0,0,,,5,6',
+      'fire,0,0,0,,,1,1',
+      'smoke,1,0,0,0,,1,1',
+      'structure,0,0,0,,,1,1',
     ],
-  ])('has a line for each: %s', async (question, ...lines) => {
-    const { headers, body } = await get(question, { accept: 'text/csv, application/json;q=0.5' });
-    expect(headers.get('content-type')).toBe('text/csv; charset=utf-8');
+  ])('has a line for each, by Accept or at a path of its own: %s', async (question, ...lines) => {
+    const { headers, body } = await getUnlisted(question, { accept: 'text/csv, application/json;q=0.5' });
+    expect(headers.get('content-type')).toBe(CSV);
     const found = z.string().parse(body).split('\r\n');
     expect(found.map((line, index) => line.slice(0, lines[index]?.length ?? 0))).toEqual([...lines, '']);
-    // A path of its own has it always.
     const own = question.replace('?', '.csv?');
     const table = await get(own, { accept: '*/*' });
-    expect([table.status, table.body, table.headers.get('content-type')]).toEqual([
-      200,
-      body,
-      'text/csv; charset=utf-8',
-    ]);
+    expect([table.status, table.headers.get('content-type'), table.body]).toEqual([200, CSV, body]);
     expect((await get(own, { 'if-none-match': table.headers.get('etag') ?? '' })).status).toBe(304);
-    expect((await get(own.replace('?', '?x=1&'))).status).toBe(400);
+    expect((await get(`${own}&x=1`)).status).toBe(400);
   });
 });
 
@@ -295,32 +274,34 @@ const each = (parameter: string, values: readonly string[], said: string): [stri
 
 describe('a wrong question is refused with all its faults', () => {
   it.each<[question: string, ...faults: string[]]>([
-    ['?__proto__=1&constructor=2', '__proto__: are ts_utc_start, ts_utc_end, camera_id', 'constructor: is unknown'],
-    ['?camera_id%20=a&=5', 'camera_id : is unknown', '(no name): is unknown'],
+    [
+      '?__proto__=1&camera_id%20=a&=5',
+      '__proto__: are ts_utc_start, ts_utc_end, camera_id',
+      'camera_id : ',
+      '(no name): ',
+    ],
     ['?active_camera_ids=no', 'active_camera_ids: true or false'],
     ['?ts_utc_start&ts_utc_end=', 'ts_utc_start: empty', 'ts_utc_end: empty'],
     ['?camera_id=ridge-04&camera_id=ridge-04', 'camera_id: more than once'],
     [`?${START}`, 'ts_utc_end: both ends'],
     [`?${END}&camera_id=a`, 'ts_utc_start: both ends'],
-    ['?ts_utc_start=x&ts_utc_end=y', 'ts_utc_start: time', 'ts_utc_end: time'],
+    ['?ts_utc_start=x&ts_utc_end=2024-02-29%2008:00:00Z', 'ts_utc_start: time', 'ts_utc_end: time'],
     [`?ts_utc_start=2024-02-29T01:00:00.000001Z&${END}`, 'ts_utc_start: after ts_utc_end'],
     [`?ts_utc_start=2024-02-29T00:00:00+Z&${END}`, 'ts_utc_start: time'],
     [`?camera_id=${'x'.repeat(129)}`, 'camera_id: 128'],
     [`/day?${START}&tz=PST`, 'ts_utc_start: are date, camera_id, active_camera_ids', 'tz: is unknown'],
-    ['/day?date=x&camera_id=%00', 'date: day', 'camera_id: control character'],
-    ['/day?date=2024-02-29%0A', 'date: day'],
+    ['/day?date=2024-02-29%0A&camera_id=%00', 'date: day', 'camera_id: control character'],
     [`/series?${START}&${END}&step=Hour`, 'step: minute, 5_minutes, 10_minutes, 30_minutes, hour, 3_hours, 6_hours'],
     ['/series?date=2024-02-29', 'date: are ts_utc_start, ts_utc_end, step, camera_id'],
-    [`/series?${START}&ts_utc_end=2024-02-29%2008:00:00Z`, 'ts_utc_end: time'],
     ['/cameras?camera_id=a&limit=0', 'camera_id: are date, days, q, limit, order_by', 'limit: 1 to 5000'],
     ['/cameras?date=+2024-02-29&order_by=%00', 'date: day', 'order_by: reviewed_total_events'],
     ['/cameras?counts=false&order_by=smoke', 'order_by: counts=false'],
     ['/cameras?counts=false&accuracy=true', 'accuracy: counts=false'],
     ...each('limit', ['-1', '5001', '1.5', '1e2', '%205', '05', '0x10', 'all', '１'], '1 to 5000'),
-    ...each('days', ['0', '32', '1.5', '07'], '1 to 31'),
-    ...each('order_by', ['3smoke', 'smoke,fire', 'smoke%20desc', 'a'.repeat(65)], 'category'),
-    ['/accuracy?days=32&camera=ridge', 'camera: are date, days, camera_id', 'days: 1 to 31'],
+    ...each('days', ['0', '32'], '1 to 31'),
+    ...each('order_by', ['3smoke', 'smoke,fire', 'a'.repeat(65)], 'category'),
     ['/accuracy?date=2024-02-30&camera_id=', 'camera_id: empty', 'date: day'],
+    ['/accuracy?days=32&camera=ridge', 'camera: are date, days, camera_id', 'days: 1 to 31'],
     ['/cameras/last-seen?accuracy=true', 'accuracy: are date, days, q, limit'],
   ])('%s', async (question, ...faults) => {
     const errors = faults.map((fault) => {
@@ -332,7 +313,7 @@ describe('a wrong question is refused with all its faults', () => {
 
   it('the first three in the sentence; a name that may be a number or is long is not repeated', async () => {
     const { errors, detail } = problemOf(await get(`/day?a=1&5551234567=1&${'x'.repeat(65)}=1&d=1&e=1`));
-    expect(errors).toMatchObject(['a', '…', `${'x'.repeat(64)}…`, 'd', 'e'].map((field) => ({ field })));
+    expect(errors?.map(({ field }) => field)).toEqual(['a', '…', `${'x'.repeat(64)}…`, 'd', 'e']);
     expect(detail).toMatch(/^a is unknown: [^;]+; … is [^;]+; x+… is [^;]+; and 2 more$/);
   });
 });

@@ -3,9 +3,63 @@ import { ALERT_TYPES } from '../../src/calls/model/alert-types.ts';
 import type { CallEvent } from '../../src/calls/model/phone-line.ts';
 import { parseCallEvents } from '../../src/calls/providers/acs/call-events.ts';
 import type { TokenVerdict } from '../../src/calls/providers/callbacks.ts';
-import { callback } from '../../src/http/callback.ts';
+import { callback, type CallbackParts } from '../../src/http/callback.ts';
+import type { Route } from '../../src/http/route/route.ts';
 import { RefusalLog } from '../../src/http/refusal-log.ts';
-import { ask, problemOf } from './asking.ts';
+import { CALL_ID } from '../calls/new-case.ts';
+import { askRoute, problemOf } from './asking.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+let verdict: TokenVerdict;
+let handled: [CallEvent, alertType: string][];
+let lines: unknown[];
+beforeEach(() => {
+  [verdict, handled, lines] = ['valid', [], []];
+});
+
+const common = (): Pick<CallbackParts, 'handle' | 'messageOf' | 'refusals'> => ({
+  handle: async (events, { name }) => {
+    for (const event of events) handled.push([event, name]);
+    // Storage could not be used.
+    return Promise.resolve(false);
+  },
+  messageOf: async (_, { name }) => Promise.resolve({ unit: `${name}. `, hasKeys: false }),
+  refusals: new RefusalLog(),
+});
+
+/** The path of a line that posts events, as Communication Services does. */
+const ofEvents = callback(ALERT_TYPES[0], {
+  ...common(),
+  parseEvents: parseCallEvents,
+  verifyToken: async () => Promise.resolve(verdict),
+});
+
+const RINGING: CallEvent = { kind: 'ringing', callId: CALL_ID, result: {}, attempt: undefined };
+
+/** The path of a line whose calls ask what to do. */
+const ofForms = callback(ALERT_TYPES[0], {
+  ...common(),
+  instructions: {
+    signatureHeader: 'x-signature',
+    baseOf: async (_, signature) => Promise.resolve(signature === 'good' ? 'https://watch.example' : undefined),
+    answer: async ({ path, search, form }, base, phone) => {
+      await phone.handle([RINGING]);
+      const { unit } = await phone.messageOf(undefined);
+      return `<Say>${unit}</Say><!-- ${base}/${path}${search} ${JSON.stringify(form)} -->`;
+    },
+  },
+});
+
+const ask = async (route: Route, body: string, headers: Headers = {}) => {
+  const asked = { method: 'POST', body, headers };
+  return askRoute(route, '/api/AnomalyCallback?attempt=x', asked, (line) => lines.push(line));
+};
+const post = async (body: unknown, headers?: Headers) =>
+  ask(ofEvents, typeof body === 'string' ? body : JSON.stringify(body), headers);
+
+/** A line in the log about refused callbacks. */
+const refusedFor = (reason: string) => ({ event: 'callback refused', reason, refused: 1 });
 
 const event = (data: unknown, more: object = {}) => ({
   id: 'an-event',
@@ -16,108 +70,80 @@ const event = (data: unknown, more: object = {}) => ({
   ...more,
 });
 
-let verdict: TokenVerdict;
-let handled: CallEvent[];
-let lines: unknown[];
-beforeEach(() => {
-  [verdict, handled, lines] = ['valid', [], []];
-});
-
-const callbackOf = (refusals = new RefusalLog()) =>
-  callback(ALERT_TYPES[0], {
-    handle: async (events) => {
-      handled.push(...events);
-      // Storage could not be used.
-      return Promise.resolve(false);
-    },
-    messageOf: async () => Promise.reject(new Error('asked by forms alone')),
-    parseEvents: parseCallEvents,
-    verifyToken: async () => Promise.resolve(verdict),
-    refusals,
-  }).handler;
-
-const post = async (body: unknown, handler = callbackOf(), headers: Readonly<Record<string, string>> = {}) => {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return ask(handler, '/api/AnomalyCallback', { method: 'POST', body: text, headers }, (line) => lines.push(line));
-};
-
 const NO_ARRAY = 'The body is not a JSON array of CloudEvents.';
 const NO_EVENT = 'is not a CloudEvent 1.0: id, source, type and specversion "1.0" are required';
 
-describe('a callback', () => {
+describe('a callback with events', () => {
   it('is handed on, and answered 200 though it is not stored; what is of another kind or has no well-formed call id is logged', async () => {
     expect(await post([event({ callConnectionId: 'a' })])).toMatchObject({ status: 200, body: undefined });
-    expect([handled.length, lines]).toEqual([1, []]);
+    expect([handled, lines]).toMatchObject([[[{ kind: 'connected' }, 'Anomaly']], []]);
 
     // No request may ever be made about such an id.
-    const ids = ['', '/', 'a/b', '../../admin', '..', '.', 'a%2Fb', 'a?b', 'a#b', 'a b', 'a\n', 'é', 'a:terminate'];
-    const wrongIds = [...ids, 'x'.repeat(10_000), null, 7, true, {}, ['a'], undefined];
-    const wrong = wrongIds.map((callConnectionId) => event({ callConnectionId }));
-    await post([...wrong, event(null), event('text'), event([]), event({}, { type: 'Microsoft.Communication.Other' })]);
+    const wrong = ['../../admin', 'a:terminate', null, undefined].map((callConnectionId) =>
+      event({ callConnectionId }),
+    );
+    await post([...wrong, event('text'), event({}, { type: 'Microsoft.Communication.Other' })]);
     expect(handled).toHaveLength(1);
     expect(lines).toMatchObject([
       { event: 'callback events of other kinds', events: 1 },
-      { event: 'callback events without a call id', events: wrong.length + 3 },
+      { event: 'callback events without a call id', events: 5 },
     ]);
   });
 
   it.each<[string, unknown, number, string]>([
-    ['empty', '', 400, 'The body is empty.'],
-    ['no JSON', '[', 400, 'The body is not valid JSON.'],
     ['null', 'null', 400, NO_ARRAY],
     ['an event alone', event({ callConnectionId: 'a' }), 400, NO_ARRAY],
     ['too large', `"${'x'.repeat(1_048_576)}"`, 413, 'The body is larger than 1048576 bytes.'],
-    ['of 10,001 events', `[${'7,'.repeat(10_000)}7]`, 413, 'The callback has 10001 events. The maximum is 10000.'],
+    ['of 10,001 events', Array(10_001).fill(7), 413, 'The callback has 10001 events. The maximum is 10000.'],
   ])('whose body is %s is refused', async (_, body, status, detail) => {
-    expect(problemOf(await post(body))).toEqual({ status, detail });
+    expect(problemOf(await post(body))).toMatchObject({ status, detail });
   });
 
-  it('with elements that are no CloudEvents is refused as a whole, and they are named', async () => {
-    const wrong = [
-      7,
-      null,
-      [],
-      {},
-      ...[undefined, 7, ''].map((id) => event({}, { id })),
-      ...[undefined, {}, ''].map((source) => event({}, { source })),
-      ...[undefined, ['Microsoft.Communication.CallConnected']].map((type) => event({}, { type })),
-      ...['0.3', 1].map((specversion) => event({}, { specversion })),
-      event({}, { time: 7 }),
-      event({}, { subject: 7 }),
-    ];
-    expect(problemOf(await post([event({ callConnectionId: 'a' }), ...wrong]))).toEqual({
+  it('with elements that are no CloudEvents is refused as a whole, and the first 50 of them are named', async () => {
+    const good = event({ callConnectionId: 'a' });
+    expect(problemOf(await post([good, 7, { ...good, source: '' }]))).toMatchObject({
       status: 400,
-      detail: `${wrong.length} of ${wrong.length + 1} elements are not CloudEvents.`,
-      errors: wrong.map((_, index) => ({ index: index + 1, detail: NO_EVENT })),
+      detail: '2 of 3 elements are not CloudEvents.',
+      errors: [1, 2].map((index) => ({ index, detail: NO_EVENT })),
     });
     expect(handled).toEqual([]);
-    const { errors } = problemOf(await post(`[${'7,'.repeat(9_999)}7]`));
-    expect(errors, 'the first of them').toHaveLength(50);
+    expect(problemOf(await post(Array(10_000).fill(7))).errors).toHaveLength(50);
   });
 
   it('is refused by its token before its body is looked at, with one line in the log for many refusals', async () => {
-    const handler = callbackOf();
     verdict = 'invalid';
-    const answers = [
-      await post('{', handler),
-      await post('x', handler),
-      await post('', handler, { authorization: 'x' }),
-    ];
-    for (const answer of answers) {
-      expect(problemOf(answer)).toEqual({ status: 401, detail: 'The token or signature is missing or invalid.' });
+    for (const answer of [await post('{'), await post('x'), await post('', { authorization: 'x' })]) {
+      const detail = 'The token or signature is missing or invalid.';
+      expect(problemOf(answer)).toMatchObject({ status: 401, detail });
       expect(answer.headers.get('www-authenticate')).toBe('Bearer');
     }
     verdict = 'unknown';
-    const later = await post([], handler);
-    expect(problemOf(later)).toEqual({
-      status: 503,
-      detail: 'The service cannot get the keys that verify the token. Send the callback again later.',
-    });
+    const later = await post([]);
+    const detail = 'The service cannot get the keys that verify the token. Send the callback again later.';
+    expect(problemOf(later)).toMatchObject({ status: 503, detail });
     expect(later.headers.get('retry-after')).toBe('2');
-    expect(lines).toMatchObject([
-      { event: 'callback refused', reason: 'no token', refused: 1 },
-      { event: 'callback refused', reason: 'token not valid', refused: 1 },
-      { event: 'callback refused', reason: 'keys unreachable', refused: 1 },
-    ]);
+    expect(lines).toMatchObject(['no token', 'token not valid', 'keys unreachable'].map(refusedFor));
+  });
+});
+
+describe('a callback that asks what a call does next', () => {
+  it('is answered in XML; its events are handled, and its message is that of the path', async () => {
+    const { headers, body } = await ask(ofForms, 'CallSid=CA1&To=%2B1206', { 'x-signature': 'good' });
+    expect(headers.get('content-type')).toBe('text/xml; charset=utf-8');
+    const request = 'https://watch.example/api/AnomalyCallback?attempt=x {"CallSid":"CA1","To":"+1206"}';
+    expect(body).toBe(`<Say>Anomaly. </Say><!-- ${request} -->`);
+    expect([handled, lines]).toEqual([[[RINGING, 'Anomaly']], []]);
+  });
+
+  it('is refused without its signature before its body is read, and with a wrong one; the log says so once each', async () => {
+    for (const headers of [{}, { 'x-signature': '' }, { 'x-signature': 'bad' }, { 'x-signature': 'bad' }])
+      expect((await ask(ofForms, 'CallSid=CA1', headers)).status).toBe(401);
+    expect(handled).toEqual([]);
+    expect(lines).toMatchObject([refusedFor('no token'), refusedFor('token not valid')]);
+  });
+
+  it('is refused if it is too large', async () => {
+    const answer = await ask(ofForms, 'x'.repeat(65_537), { 'x-signature': 'good' });
+    expect(problemOf(answer)).toMatchObject({ status: 413, detail: 'The body is larger than 65536 bytes.' });
   });
 });

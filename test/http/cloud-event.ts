@@ -5,10 +5,7 @@ import type { PlainMessage } from '../analytics/oracle.ts';
 export type Members = Readonly<Record<string, unknown>>;
 
 /** A valid CloudEvent about a camera's frame; given members replace its members, and given members of `data` replace the members of its data. */
-export const cloudEvent = ({ data, ...members }: Members & { readonly data?: Members } = {}): Record<
-  string,
-  unknown
-> => ({
+export const cloudEvent = ({ data, ...members }: Members & { readonly data?: Members } = {}): Members => ({
   specversion: '1.0',
   id: 'm-1',
   source: '/ai/worker-3',
@@ -19,18 +16,9 @@ export const cloudEvent = ({ data, ...members }: Members & { readonly data?: Mem
 });
 
 /** A message of the oracle as a producer sends it. */
-export const cloudEventOf = (message: PlainMessage): Record<string, unknown> => {
-  const { eventId, cameraId, ts, time, detections, reviewed, annotations } = message;
-  return cloudEvent({
+export const cloudEventOf = ({ eventId, cameraId, ts, time, ...facets }: PlainMessage): Members =>
+  cloudEvent({
     id: `${eventId}@${time}`.slice(0, 128),
     time: formatInstant(instantFrom(time)),
-    data: {
-      event_id: eventId,
-      camera_id: cameraId,
-      ts_utc: formatInstant(instantFrom(ts)),
-      detections,
-      reviewed,
-      annotations,
-    },
+    data: { event_id: eventId, camera_id: cameraId, ts_utc: formatInstant(instantFrom(ts)), ...facets },
   });
-};

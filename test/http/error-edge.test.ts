@@ -20,27 +20,16 @@ const answeredAndLogged = async (error: unknown) => {
 };
 
 it('a problem is answered with all its parts', async () => {
-  const errors = [
-    { code: 'empty', field: 'date', detail: 'is empty' },
-    { code: 'invalid', index: 3, detail: 'must be an object' },
-  ] as const;
-  const said = { detail: 'Two things are wrong.', errors };
+  const errors = [{ code: 'empty', index: 3, field: 'date', detail: 'is empty' }] as const;
+  const said = { detail: 'One thing is wrong.', errors };
   const { answer, lines } = await answeredAndLogged(
     new Problem('events_refused', { ...said, extensions: { recorded: 5 }, headers: { 'x-more': 'yes' } }),
   );
   expect(Object.fromEntries(answer.headers)).toEqual({ 'content-type': 'application/problem+json', 'x-more': 'yes' });
-  expect([answer.status, answer.body, lines]).toEqual([
-    400,
-    {
-      type: '/api/problems#events_refused',
-      title: 'Some events are invalid: see errors. Valid events are stored',
-      status: 400,
-      code: 'events_refused',
-      ...said,
-      recorded: 5,
-    },
-    [],
-  ]);
+  const title = 'Some events are invalid: see errors. Valid events are stored';
+  const type = '/api/problems#events_refused';
+  expect(answer.body).toEqual({ type, title, status: 400, code: 'events_refused', ...said, recorded: 5 });
+  expect([answer.status, lines]).toEqual([400, []]);
 });
 
 const lateRow = new LaterFormat({ partitionKey: '2026-11-21_00', rowKey: 'total' }, 9, 8);

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 
 import { health } from '../../src/http/health.ts';
-import { ask } from './asking.ts';
+import { askRoute } from './asking.ts';
 
 it('health asks storage once a second for all callers, and says only whether it answers', async () => {
   let [now, probes] = [0, 0];
-  const { handler } = health({ answers: async () => Promise.resolve((probes += 1) !== 2) }, () => now);
+  const route = health({ answers: async () => Promise.resolve((probes += 1) !== 2) }, () => now);
   const answers = async () =>
-    Promise.all(Array.from({ length: 20 }, async () => ask(handler, '/api/health?probe=1&probe=2&=')));
+    Promise.all(Array.from({ length: 20 }, async () => askRoute(route, '/api/health?probe=1&probe=2&=')));
   const well = await answers();
   now = 999;
   for (const { status, body } of [...well, ...(await answers())]) {
@@ -15,7 +15,7 @@ it('health asks storage once a second for all callers, and says only whether it 
   }
   now = 1_000;
   for (const { status, body, headers } of await answers()) {
-    expect([status, headers.get('retry-after'), probes]).toEqual([503, '5', 2]);
+    expect([status, headers.get('retry-after'), headers.get('x-request-id'), probes]).toEqual([503, '5', 'unknown', 2]);
     expect(body).toMatchObject({ code: 'unhealthy', detail: 'The service cannot read its storage.' });
   }
 });

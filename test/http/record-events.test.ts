@@ -1,11 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { instantFrom, parseInstant } from '../../src/analytics/model/instant.ts';
 import { deliveryHandshake } from '../../src/http/delivery-handshake.ts';
 import { recordEvents } from '../../src/http/record-events.ts';
 import { MemoryStorage } from '../analytics/counting.ts';
 import { DAY } from '../analytics/oracle.ts';
-import { ask, codesOf, problemOf } from './asking.ts';
+import { askRoute, problemOf } from './asking.ts';
 import { cloudEvent } from './cloud-event.ts';
 
 /** 2024-02-29. */
@@ -14,15 +14,22 @@ const NOW = instantFrom(parseInstant('2026-11-21T08:30:00Z') ?? 0n);
 
 type Headers = Readonly<Record<string, string>>;
 
-const open = () => {
-  const storage = new MemoryStorage();
-  const { handler } = recordEvents({ recorder: storage.process().recorder, now: () => NOW });
-  const post = async (body: unknown, headers: Headers = {}, query = '') => {
-    const sent = typeof body === 'string' ? body : JSON.stringify(body);
-    return ask(handler, `/api/events${query}`, { method: 'POST', body: sent, headers });
-  };
-  return { post, answer: async () => storage.process().answer({ start: START, end: START + DAY - 1n }) };
+let storage: MemoryStorage;
+beforeEach(() => {
+  storage = new MemoryStorage();
+});
+const route = recordEvents({
+  recorder: { record: async (messages) => storage.process().recorder.record(messages) },
+  now: () => NOW,
+});
+
+const post = async (body: unknown, headers: Headers = {}, query = '') => {
+  const sent = typeof body === 'string' ? body : JSON.stringify(body);
+  return askRoute(route, `/api/events${query}`, { method: 'POST', body: sent, headers });
 };
+const errorsOf = async (body: unknown, headers: Headers = {}) => problemOf(await post(body, headers)).errors;
+/** The counts of the day. */
+const answer = async () => storage.process().answer({ start: START, end: START + DAY - 1n });
 
 /** The counts of events in an answer. */
 const counted = (recorded: number, unchanged: number, superseded = 0) => ({ recorded, unchanged, superseded });
@@ -36,7 +43,6 @@ const of = (second: number, smoke: number) =>
 
 describe('POST /api/events', () => {
   it('stores an event once, and says that a repeat changes nothing', async () => {
-    const { post, answer } = open();
     const event = cloudEvent({ data: { detections: { smoke: 2 }, reviewed: true, annotations: { fire: 1 } } });
     expect(await post(event)).toMatchObject({ status: 200, body: counted(1, 0) });
     expect((await post([event], {}, '?code=k&clientId=default')).body).toEqual(counted(0, 1));
@@ -53,13 +59,11 @@ describe('POST /api/events', () => {
   });
 
   it('counts what a newer value, or another value of the same time, superseded', async () => {
-    const { post } = open();
     await post(of(5, 1));
     expect((await post([of(4, 2), of(5, 3), of(5, 1), of(6, 1)])).body).toEqual(counted(1, 3, 2));
   });
 
   it('stores the valid events of a batch and lists the others in order, also those that only the recorder refuses', async () => {
-    const { post, answer } = open();
     const result = await post([
       cloudEvent({ type: 'other' }),
       cloudEvent({ data: { event_id: '1', detections: named(40) } }),
@@ -71,33 +75,25 @@ describe('POST /api/events', () => {
       null,
     ]);
     const about = { id: 'm-1', camera_id: 'ridge-04' };
-    expect(result).toMatchObject({
+    const sixtyFour = expect.stringMatching(/\b64\b/);
+    expect(problemOf(result)).toMatchObject({
       status: 400,
-      body: {
-        code: 'events_refused',
-        detail: '4 of 8 events are invalid; the others are stored.',
-        ...counted(3, 1),
-        errors: [
-          { index: 0, code: 'invalid', pointer: '/0/type', field: 'type', ...about, event_id: 'f-1029' },
-          {
-            index: 4,
-            code: 'too_many',
-            pointer: '/4',
-            ...about,
-            event_id: '3',
-            detail: expect.stringMatching(/\b64\b/),
-          },
-          { index: 6, code: 'changed_time', pointer: '/6', ...about, event_id: '1' },
-          { index: 7, code: 'invalid', pointer: '/7' },
-        ],
-      },
+      code: 'events_refused',
+      detail: '4 of 8 events are invalid; the others are stored.',
+      ...counted(3, 1),
+      errors: [
+        { index: 0, code: 'invalid', pointer: '/0/type', field: 'type', ...about, event_id: 'f-1029' },
+        { index: 4, code: 'too_many', pointer: '/4', ...about, event_id: '3', detail: sixtyFour },
+        { index: 6, code: 'changed_time', pointer: '/6', ...about, event_id: '1' },
+        { index: 7, code: 'invalid', pointer: '/7' },
+      ],
     });
     expect(await answer()).toMatchObject({ total_events: 3, active_camera_ids: ['ridge-04', 'ridge-05'] });
   });
 
+  const aDayAhead = '2026-11-22T08:30:00Z';
   it.each<[string, Parameters<typeof cloudEvent>[0]]>([
     ['unknown attributes', { datacontenttype: 'application/json', traceparent: '00' }],
-    ['no facet', {}],
     ['empty facets', { data: { detections: {}, annotations: {}, reviewed: false } }],
     ['names of JavaScript members as categories', { data: { detections: { constructor: 1, toString: 2 } } }],
     ['the lowest and the highest count', { data: { detections: { fire: 0, smoke: 10_000 } } }],
@@ -105,53 +101,35 @@ describe('POST /api/events', () => {
     ['the longest category', { data: { detections: { [`a${'-'.repeat(63)}`]: 1 } } }],
     ['64 categories', { data: { detections: named(64) } }],
     ['the first frame of 2000', { data: { ts_utc: '2000-01-01T00:00:00Z' } }],
-    [
-      'a frame and a time exactly a day ahead',
-      { time: '2026-11-22T08:30:00Z', data: { ts_utc: '2026-11-22T08:30:00Z' } },
-    ],
+    ['a frame and a time exactly a day ahead', { time: aDayAhead, data: { ts_utc: aDayAhead } }],
     ['a frame without an offset, which is UTC', { data: { ts_utc: '2026-11-21T08:00:00' } }],
     ['a time with an offset and nanoseconds', { time: '2026-11-21T01:00:02.123456789-07:00' }],
   ])('accepts an event with %s', async (_what, members) => {
-    expect(await open().post(cloudEvent(members))).toMatchObject({ status: 200, body: counted(1, 0) });
+    expect(await post(cloudEvent(members))).toMatchObject({ status: 200, body: counted(1, 0) });
   });
 
-  it('accepts 5,000 events in 4 MiB', async () => {
-    const { post } = open();
-    const events = Array.from({ length: 5_000 }, (_, index) =>
-      cloudEvent(index === 0 ? { data: { event_id: 'x' } } : {}),
-    );
-    const batch = JSON.stringify(events);
-    const padded = `${' '.repeat(4 * 1_048_576 - batch.length)}${batch}`;
+  it('accepts 5,000 events in 4 MiB, and not a byte more', async () => {
+    const batch = JSON.stringify([cloudEvent({ data: { event_id: 'x' } }), ...Array(4_999).fill(cloudEvent())]);
+    const padded = batch.padStart(4 * 1_048_576);
     expect(await post(padded)).toMatchObject({ status: 200, body: counted(2, 4_998) });
-    expect(codesOf(await post(` ${padded}`)).code).toBe('body_too_large');
+    expect(problemOf(await post(` ${padded}`))).toMatchObject({ status: 413, code: 'body_too_large' });
   });
-});
 
-const GRID = JSON.stringify([
-  { id: '1', subject: 's', eventType: 'CameraEvent.Changed', eventTime: '2024-02-29T08:00:00Z', data: {} },
-]);
-
-describe('POST /api/events refuses the whole request', () => {
-  it.each<[string, string, number, string, Headers?]>([
-    ['nothing', '', 400, 'empty_body'],
-    ['lines of JSON', `${JSON.stringify(cloudEvent())}\n${JSON.stringify(cloudEvent())}`, 400, 'not_json'],
+  const GRID = [{ id: '1', subject: 's', eventType: 'Changed', eventTime: '2024-02-29T08:00:00Z', data: {} }];
+  it.each<[string, unknown, number, string, Headers?]>([
     ['null', 'null', 400, 'not_cloudevents'],
     ['a text', '"CameraEvent.Changed"', 400, 'not_cloudevents'],
-    ['5,001 events', `[${'{},'.repeat(5_000)}{}]`, 413, 'too_many_events'],
-    ['more than 4 MiB', `["${'x'.repeat(4 * 1_048_576)}"]`, 413, 'body_too_large'],
-    ['the schema of Event Grid', GRID, 400, 'event_grid_schema'],
-    ['its notification', GRID, 400, 'event_grid_schema', { 'aeg-event-type': 'Notification' }],
+    ['5,001 events', Array(5_001).fill({}), 413, 'too_many_events'],
+    ['events in the schema of Event Grid', GRID, 400, 'event_grid_schema'],
     ['its validation', GRID, 400, 'event_grid_schema', { 'aeg-event-type': 'SubscriptionValidation' }],
-  ])('of %s', async (_what, body, status, code, headers = {}) => {
-    const answer = await open().post(body, { 'content-type': 'application/json; charset=utf-8', ...headers });
-    expect([answer.status, codesOf(answer)]).toEqual([status, { code, errors: [] }]);
+  ])('refuses the whole request with %s', async (_what, body, status, code, headers = {}) => {
+    const problem = problemOf(await post(body, { 'content-type': 'application/json', ...headers }));
+    expect([problem.status, problem.code, problem.errors]).toEqual([status, code, undefined]);
   });
 
-  it('with a parameter in its address', async () => {
-    expect(problemOf(await open().post([cloudEvent()], {}, '?batch=1&=2'))).toMatchObject({
-      status: 400,
-      errors: [{ field: 'batch' }, { field: '(no name)' }],
-    });
+  it('refuses a parameter in its address', async () => {
+    const { status, errors } = problemOf(await post([cloudEvent()], {}, '?batch=1&=2'));
+    expect([status, errors?.map(({ field }) => field)]).toEqual([400, ['batch', '(no name)']]);
   });
 });
 
@@ -170,20 +148,16 @@ const AHEAD = '2026-11-22T08:30:00.000001Z';
 
 describe('POST /api/events names an invalid event', () => {
   it.each<[code: string, field: string, said: string, wrong: readonly unknown[]]>([
-    ['missing', 'specversion', '"1.0"', [undefined]],
-    ['invalid', 'specversion', '"1.0"', [null, 1, '0.3', '1.0 ', ['1.0']]],
-    ['missing', 'type', '"CameraEvent.Changed"', [undefined]],
-    ['invalid', 'type', '"CameraEvent.Changed"', [null, 7, 'CameraEvent.Created', 'cameraevent.changed']],
+    ['invalid', 'specversion', '"1.0"', [undefined, null, 1, '0.3', '1.0 ', ['1.0']]],
+    ['invalid', 'type', '"CameraEvent.Changed"', [undefined, null, 7, 'CameraEvent.Created', 'cameraevent.changed']],
     ['invalid', 'source', 'string', [null, 7, {}, ['/ai']]],
     ['empty', 'source', 'empty', ['']],
     ['invalid', 'id', 'string', [null, 7, ['m-1']]],
     ['too_long', 'id', '128', ['x'.repeat(129)]],
-    ['missing', 'time', 'offset', [undefined]],
-    ['invalid', 'time', 'offset', [null, 1_795_248_000, 'now', '2026-11-21', '2026-11-21T08:00Z']],
+    ['invalid', 'time', 'offset', [undefined, null, 1_795_248_000, 'now', '2026-11-21', '2026-11-21T08:00Z']],
     ['invalid', 'time', 'offset', ['2026-11-21T08:00:00', '2026-02-29T08:00:00Z', '2026-11-21T08:00:00+24:00']],
     ['too_late', 'time', 'one day', [AHEAD, '9999-12-31T23:59:59Z']],
-    ['missing', 'data.camera_id', 'string', [undefined]],
-    ['invalid', 'data.camera_id', 'string', [null, 4, false, {}, ['ridge-04']]],
+    ['invalid', 'data.camera_id', 'string', [undefined, null, 4, false, {}, ['ridge-04']]],
     ['empty', 'data.camera_id', 'empty', ['']],
     ['invalid', 'data.camera_id', 'control character', ['a\nb']],
     ['invalid', 'data.ts_utc', 'time', [null, 1_795_248_000_000, 'yesterday', '2026-11-21', '10000-01-01T00:00:00Z']],
@@ -193,18 +167,17 @@ describe('POST /api/events names an invalid event', () => {
     ['invalid', 'data.detections', 'object', [null, 5, 'fire', true, ['fire'], [['fire', 1]]]],
     ['invalid', 'data.detections.fire', '10000', [0.5, '1', null, true, [1], {}]],
     ['out_of_range', 'data.detections.fire', '10000', [-1, 10_001, 2 ** 53]],
-    ['invalid', 'data.detections.sm oke', '63 letters', [1]],
     ['invalid', 'data.detections.a/b~c', '63 letters', [1]],
     ['invalid', 'data.annotations.9fire', '63 letters', [1, 0]],
     ['invalid', 'data.detections.__proto__', '63 letters', [1, { fire: 1 }]],
     ['too_many', 'data', '64', [many(65, 0), many(40, 25)]],
     ['unknown', 'data.detection', 'event_id, camera_id, ts_utc, detections, reviewed, annotations', [{ smoke: 1 }]],
   ])('%s: %s, %s', async (code, path, said, wrong) => {
-    const { body } = await open().post(wrong.map((value) => withValue(path, value)));
+    const answered = await post(wrong.map((value) => withValue(path, value)));
     const steps = path.split('.').map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1'));
-    expect(body).toMatchObject({
-      errors: wrong.map((_, index) => ({
-        code,
+    expect(problemOf(answered)).toMatchObject({
+      errors: wrong.map((value, index) => ({
+        code: value === undefined ? 'missing' : code,
         index,
         ...(path !== 'id' && { id: 'm-1' }),
         event_id: 'f-1029',
@@ -217,49 +190,48 @@ describe('POST /api/events names an invalid event', () => {
     });
   });
 
-  it.each<[string, unknown, object]>([
-    ['null', null, {}],
-    ['a list', [cloudEvent()], {}],
-    ['no data', { ...cloudEvent(), data: undefined }, { id: 'm-1', field: 'data' }],
-    ['text as data', { ...cloudEvent(), data: '{}' }, { id: 'm-1', field: 'data' }],
-    [
-      'no event id',
-      cloudEvent({ data: { event_id: 7 } }),
-      { id: 'm-1', camera_id: 'ridge-04', field: 'data.event_id' },
-    ],
-  ])('by its index and the ids that it has: %s', async (_, event, about) => {
-    const { errors } = problemOf(await open().post([event]));
-    expect(errors).toEqual([{ index: 0, detail: expect.any(String), ...about }]);
+  it('by its index and the ids that it has', async () => {
+    const noEventId = cloudEvent({ data: { event_id: 7 } });
+    const noData = ['{}', undefined].map((data) => ({ ...cloudEvent(), data }));
+    const errors = await errorsOf([null, [cloudEvent()], ...noData, noEventId]);
+    const [detail, pointer, code] = [expect.any(String), expect.any(String), expect.any(String)];
+    expect(errors).toEqual(
+      [
+        {},
+        {},
+        { id: 'm-1', field: 'data' },
+        { id: 'm-1', field: 'data' },
+        { id: 'm-1', camera_id: 'ridge-04', field: 'data.event_id' },
+      ].map((about, index) => ({ code, index, pointer, detail, ...about })),
+    );
   });
 
-  it.each([
-    ['a number beyond all', 'data.detections.fire', '1e400'],
-    ['nesting beyond any stack', 'data.detections', `${'['.repeat(100_000)}1${']'.repeat(100_000)}`],
-  ])('with %s', async (_, field, text) => {
-    const body = JSON.stringify([withValue(field, 'here')]).replace('"here"', text);
-    expect(problemOf(await open().post(body))).toMatchObject({ errors: [{ index: 0, field }] });
+  it('though it is nested beyond any stack', async () => {
+    const deep = `${'['.repeat(100_000)}1${']'.repeat(100_000)}`;
+    const body = JSON.stringify(withValue('data.detections', 'here')).replace('"here"', deep);
+    expect(await errorsOf(body)).toMatchObject([{ index: 0, field: 'data.detections' }]);
   });
 
   it('with all its faults, 20 at most and the number of the others; and each of 5,000 events', async () => {
     const data = { reviewed: 'yes', detections: { fire: -1 }, detection: { smoke: 1 }, ts_utc: '1999-12-31T00:00:00Z' };
-    const { errors } = problemOf(await open().post(cloudEvent({ id: '', time: '2099-01-01T00:00:00Z', data })));
     const fields = ['id', 'data.ts_utc', 'data.detections.fire', 'data.reviewed', 'data.detection', 'time'];
-    expect(errors).toMatchObject(fields.map((field) => ({ index: 0, field })));
-    const { errors: first } = problemOf(await open().post(cloudEvent({ data: { detections: named(100, 'c', -1) } })));
+    expect(await errorsOf(cloudEvent({ id: '', time: '2099-01-01T00:00:00Z', data }))).toMatchObject(
+      fields.map((field) => ({ index: 0, field })),
+    );
+    const first = await errorsOf(cloudEvent({ data: { detections: named(100, 'c', -1) } }));
     expect(first).toHaveLength(21);
     expect(first?.at(-1)).toMatchObject({ event_id: 'f-1029', detail: 'has 80 more faults' });
-    expect(problemOf(await open().post(`[${'null,'.repeat(4_999)}null]`)).errors).toHaveLength(5_000);
+    expect(await errorsOf(Array(5_000).fill(null))).toHaveLength(5_000);
   });
 
   it('without repeating a phone number or a long name: the pointer ends before it', async () => {
     const data = { '+12065550100': 1, detections: { [`a${'-'.repeat(64)}`]: 1 } };
-    const answer = await open().post([cloudEvent({ data })]);
-    const errors = [
-      ['invalid', '/0/data/detections'],
-      ['unknown', '/0/data'],
-    ];
-    expect(codesOf(answer).errors).toEqual(errors);
-    expect(JSON.stringify(answer.body)).not.toMatch(/2065550100|-{64}/);
+    const errors = await errorsOf([cloudEvent({ data })]);
+    expect(errors).toMatchObject([
+      { code: 'invalid', pointer: '/0/data/detections' },
+      { code: 'unknown', pointer: '/0/data' },
+    ]);
+    expect(JSON.stringify(errors)).not.toMatch(/2065550100|-{64}/);
   });
 });
 
@@ -277,24 +249,22 @@ describe('POST /api/events in binary mode', () => {
   const data = { event_id: 'f-1', camera_id: 'ridge-04', ts_utc: '2024-02-29T08:00:00Z', detections: { smoke: 1 } };
 
   it('takes the attributes from headers, whose other characters are percent-encoded', async () => {
-    const { post } = open();
     expect((await post(data, headers)).body).toEqual(counted(1, 0));
     expect((await post(data, { ...headers, 'ce-id': '100% of %E9' })).status).toBe(200);
     const structured = { ...headers, 'content-type': 'application/cloudevents+json; charset=utf-8' };
-    expect((await open().post(cloudEvent(), structured)).status).toBe(200);
+    expect((await post(cloudEvent(), structured)).status).toBe(200);
   });
 
   it('names a header by its attribute, a member by its place in the body', async () => {
-    const answer = await open().post({ ...data, camera_id: '' }, { ...untimed, 'ce-id': 'm%20%C3%A9 100%' });
-    const errors = [
-      ['missing', undefined],
-      ['empty', '/camera_id'],
-    ];
-    expect(codesOf(answer)).toEqual({ code: 'events_refused', errors });
-    expect(problemOf(answer).errors).toMatchObject([{ field: 'time', id: 'm é 100%' }, { field: 'data.camera_id' }]);
-    expect(codesOf(await open().post([data], headers))).toMatchObject({ errors: [['invalid', '']] });
-    const alone = await open().post(cloudEvent({ data: { camera_id: '' } }));
-    expect(codesOf(alone)).toMatchObject({ errors: [['empty', '/data/camera_id']] });
+    const errors = await errorsOf({ ...data, camera_id: '' }, { ...untimed, 'ce-id': 'm%20%C3%A9 100%' });
+    expect(errors).toMatchObject([
+      { code: 'missing', field: 'time', id: 'm é 100%' },
+      { code: 'empty', field: 'data.camera_id', pointer: '/camera_id' },
+    ]);
+    expect(errors?.[0]).not.toHaveProperty('pointer');
+    expect(await errorsOf([data], headers)).toMatchObject([{ code: 'invalid', pointer: '' }]);
+    const alone = cloudEvent({ data: { camera_id: '' } });
+    expect(await errorsOf(alone)).toMatchObject([{ code: 'empty', pointer: '/data/camera_id' }]);
   });
 });
 
@@ -307,7 +277,7 @@ it.each<[Headers, status: number, allow: string | null, origin: string | null, r
   [RATE, 200, 'POST, OPTIONS', null, null],
   [{ 'WebHook-Request-Origin': '' }, 400, null, null, null],
 ])('OPTIONS /api/events answers the handshake of webhooks: %j', async (headers, ...expected) => {
-  const answer = await ask(deliveryHandshake().handler, '/api/events?code=k', { method: 'OPTIONS', headers });
+  const answered = await askRoute(deliveryHandshake(), '/api/events?code=k', { method: 'OPTIONS', headers });
   const names = ['allow', 'webhook-allowed-origin', 'webhook-allowed-rate'];
-  expect([answer.status, ...names.map((name) => answer.headers.get(name))]).toEqual(expected);
+  expect([answered.status, ...names.map((name) => answered.headers.get(name))]).toEqual(expected);
 });

@@ -24,9 +24,3 @@ it.each<[method: string, status: number, type: string | null, allow: string | nu
   const headers = ['content-type', 'allow', 'x-request-id'].map((name) => answer.headers.get(name));
   expect([answer.status, ...headers, answer.body]).toEqual([status, type, allow, 'unknown', body]);
 });
-
-it('a failure names the request too', async () => {
-  const { handler: failing } = health({ answers: async () => false });
-  const { status, headers } = await ask(failing, '/api/health');
-  expect([status, headers.get('x-request-id')]).toEqual([503, 'unknown']);
-});
