@@ -98,18 +98,15 @@ const stored = (write: StoringWrite): WholeRow => ({
 });
 
 it.each([
-  ['as many frames as its seconds take', 588, 1, true],
-  ['frames with all their categories, as many as its seconds take', 19, 64, true],
-  ['more frames than its seconds take', 589, 1, false],
-  ['more frames with all their categories than its seconds take', 20, 64, false],
-])(
-  'a row of a minute stays inside the limits of Table Storage with %s',
-  (_frames, framesASecond, categories, stays) => {
-    const { row, frames } = busiestMinute(framesASecond, categories);
-    expect(objectionsTo(stored(minuteRowWrite(minuteKey(495, 0), undefined, row, frames)))).toEqual([]);
-    expect(overflowedSecondsOf(row)).toEqual(stays ? [] : all(30));
-  },
-);
+  ['588 frames a second, which its samples take', 588, 1, true],
+  ['589 frames a second, whose samples are dropped', 589, 1, false],
+  ['19 frames a second with all their categories, which its samples take', 19, 64, true],
+  ['20 frames a second with all their categories, whose samples are dropped', 20, 64, false],
+])('a row of a minute stays inside the limits of Table Storage with %s', (_, framesASecond, categories, stays) => {
+  const { row, frames } = busiestMinute(framesASecond, categories);
+  expect(objectionsTo(stored(minuteRowWrite(minuteKey(495, 0), undefined, row, frames)))).toEqual([]);
+  expect(overflowedSecondsOf(row)).toEqual(stays ? [] : all(30));
+});
 
 /** As many cameras as a list takes, with ids that fill it. The longest ids come first. */
 const fullList = (): CameraList =>

@@ -145,14 +145,9 @@ it('an event row of a later format stops an audit, and a rewrite', async () => {
 
 it('a rewrite needs a clock that is at most five minutes off', async () => {
   const storage = await recorded();
-  const right = Date.now();
-  storage.now = () => right;
-  const clock = vi.spyOn(Date, 'now');
-  for (const offMs of [-301_000, 301_000]) {
-    clock.mockReturnValue(right + offMs);
-    await expect(rewrite(storage)).rejects.toThrow('more than five minutes off');
-  }
-  clock.mockReturnValue(right + 299_000);
+  storage.now = () => Date.now() + 301_000;
+  await expect(rewrite(storage)).rejects.toThrow('more than five minutes off');
+  storage.now = () => Date.now() + 299_000;
   await rewrite(storage);
 });
 
