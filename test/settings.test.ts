@@ -15,6 +15,8 @@ const ACS = `endpoint=https://calls.communication.azure.com/;accesskey=${KEY}`;
 const URL = 'https://a.example.org';
 const GUID = '6b9e0d0c-0000-4000-8000-000000000000';
 const LOCAL_TABLES = `DefaultEndpointsProtocol=http;${ACCOUNT};TableEndpoint=http://127.0.0.1:10002/a`;
+const EMULATOR = 'UseDevelopmentStorage=true';
+const LOCAL_ACS = `endpoint=http://localhost:9/;accesskey=${KEY}`;
 const SIGNED_TABLES = 'TableEndpoint=https://a.table.core.windows.net;SharedAccessSignature=sv=2024';
 const UNRESOLVED = '@Microsoft.KeyVault(SecretUri=https://v.example/secrets/x)';
 
@@ -26,13 +28,12 @@ const WITH_ACS = {
   ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://speech.cognitiveservices.azure.com/',
   CALLBACK_BASE_URL: 'https://watch.example.org/',
 };
-const TWILIO_NUMBER = { TWILIO_SOURCE_PHONE_NUMBER: '+12065550198' };
 const TWILIO = {
   TWILIO_ACCOUNT_SID: `AC${'1'.repeat(32)}`,
   TWILIO_API_KEY_SID: `SK${'2'.repeat(32)}`,
   TWILIO_API_KEY_SECRET: 'a-secret-key',
   TWILIO_AUTH_TOKEN: 'a-token-of-twilio',
-  ...TWILIO_NUMBER,
+  TWILIO_SOURCE_PHONE_NUMBER: '+12065550198',
 };
 const WITH_TWILIO = { ...BASE, ...TWILIO, CALLBACK_BASE_URL: URL };
 
@@ -69,177 +70,163 @@ const refused = (environment: Environment): readonly string[] => {
 const partOf = (environment: Environment, path: string): unknown =>
   path.split('.').reduce<unknown>((part, step) => Reflect.get(Object(part), step), readSettings(environment));
 
-describe('numbers', () => {
-  it.each<[setting: string, path: string, fallback: number | undefined, least: number, most: number, unit?: number]>([
-    ['CACHE_TS_UTC_WINDOW_SECONDS', 'windowSeconds', 86_400, 1, 366 * 86_400],
-    ['COUNTER_SHARDS', 'counterShards', 1, 1, 64],
-    ['EVENT_RETENTION_DAYS', 'eventRetentionDays', undefined, 1, 36_500],
-    ['CALL_ATTEMPTS', 'phone.attempts', 3, 1, 10],
-    ['CALL_RETRY_SECONDS', 'phone.retryMs', 60, 5, 3_600, 1_000],
-    ['NOTIFICATION_DEADLINE_MINUTES', 'phone.deadlineMs', 30, 1, 1_440, 60_000],
-    ['CALL_RING_SECONDS', 'phone.ringMs', 60, 15, 110, 1_000],
-    ['CALLS_PER_DAY', 'phone.callsPerDay', 1_000, 1, 100_000],
-    ['CALLS_AT_ONCE', 'phone.callsAtOnce', 2, 1, 100],
-    ['CALL_RETENTION_DAYS', 'callRetentionMs', 90, 2, 3_650, 86_400_000],
-    ['TWILIO_CALLS_PER_SECOND', 'phone.twilio.callsPerSecond', 1, 1, 100],
-  ])('%s is %s: by default %d, from %d to %d', (setting, path, fallback, least, most, unit = 1) => {
-    const environment = around(setting);
-    expect(partOf(environment, path)).toBe(fallback && fallback * unit);
-    for (const value of [least, most]) {
-      expect(partOf({ ...environment, [setting]: ` ${value} ` }, path)).toBe(value * unit);
-    }
-    for (const wrong of [least - 1, most + 1, -5, 1.5, '1e1', '0x10', 'one', '7 days']) {
-      expect([wrong, refused({ ...environment, [setting]: String(wrong) })]).toEqual([wrong, [setting]]);
-    }
-  });
+it.each<[setting: string, path: string, fallback: number | undefined, least: number, most: number, unit?: number]>([
+  ['CACHE_TS_UTC_WINDOW_SECONDS', 'windowSeconds', 86_400, 1, 366 * 86_400],
+  ['COUNTER_SHARDS', 'counterShards', 1, 1, 64],
+  ['EVENT_RETENTION_DAYS', 'eventRetentionDays', undefined, 1, 36_500],
+  ['CALL_ATTEMPTS', 'phone.attempts', 3, 1, 10],
+  ['CALL_RETRY_SECONDS', 'phone.retryMs', 60, 5, 3_600, 1_000],
+  ['NOTIFICATION_DEADLINE_MINUTES', 'phone.deadlineMs', 30, 1, 1_440, 60_000],
+  ['CALL_RING_SECONDS', 'phone.ringMs', 60, 15, 110, 1_000],
+  ['CALLS_PER_DAY', 'phone.callsPerDay', 1_000, 1, 100_000],
+  ['CALLS_AT_ONCE', 'phone.callsAtOnce', 2, 1, 100],
+  ['CALL_RETENTION_DAYS', 'callRetentionMs', 90, 2, 3_650, 86_400_000],
+  ['TWILIO_CALLS_PER_SECOND', 'phone.twilio.callsPerSecond', 1, 1, 100],
+])('%s is %s: by default %d, from %d to %d', (setting, path, fallback, least, most, unit = 1) => {
+  const environment = around(setting);
+  expect(partOf(environment, path)).toBe(fallback && fallback * unit);
+  for (const value of [least, most]) {
+    expect(partOf({ ...environment, [setting]: ` ${value} ` }, path)).toBe(value * unit);
+  }
+  for (const wrong of [least - 1, most + 1, -5, 1.5, '1e1', '0x10', 'one', '7 days']) {
+    expect([wrong, refused({ ...environment, [setting]: String(wrong) })]).toEqual([wrong, [setting]]);
+  }
 });
 
 const categories = (count: number) => Array.from({ length: count }, (_, index) => `c${index}`);
 const webhookSecret = (bytes: number) => `whsec_${Buffer.alloc(bytes, 'k').toString('base64')}`;
 const longBase = `https://${'a'.repeat(492)}`;
 
-describe('texts', () => {
-  it('have defaults', () => {
-    const tokenIssuer = 'https://acscallautomation.communication.azure.com';
-    expect(readSettings({ PATH: '/usr/bin', ...WITH_ACS })).toMatchObject({
-      serviceName: 'Ridge Watch',
-      detectionCategories: ['fire', 'smoke', 'structure'],
-      backupContainerUrl: undefined,
-      tables: { connection: { connectionString: TABLES }, prefix: '' },
-      phoneLacks: [],
-      sweepSchedule: '*/30 * * * * *',
-      phone: {
-        connection: { connectionString: ACS },
-        caller: { phoneNumber: '+12065550199' },
-        cognitiveServicesEndpoint: WITH_ACS.ACS_COGNITIVE_SERVICES_ENDPOINT,
-        resourceId: undefined,
-        tokenIssuer,
-        tokenKeysUrl: `${tokenIssuer}/calling/keys`,
-        callbackBaseUrl: 'https://watch.example.org',
-        testCallbackBaseUrl: undefined,
-        allowedPrefixes: undefined,
-        topic: undefined,
-        webhook: undefined,
-      },
-    });
-    expect(partOf(WITH_TWILIO, 'phone.twilio')).toEqual({
-      accountSid: TWILIO.TWILIO_ACCOUNT_SID,
-      apiKeySid: TWILIO.TWILIO_API_KEY_SID,
-      apiKeySecret: TWILIO.TWILIO_API_KEY_SECRET,
-      authTokens: [TWILIO.TWILIO_AUTH_TOKEN],
-      source: '+12065550198',
-      callsPerSecond: 1,
-      voice: 'Polly.Joanna',
-      apiBaseUrl: 'https://api.twilio.com',
-    });
+it('texts have defaults', () => {
+  const tokenIssuer = 'https://acscallautomation.communication.azure.com';
+  expect(readSettings({ PATH: '/usr/bin', ...WITH_ACS })).toMatchObject({
+    serviceName: 'Ridge Watch',
+    detectionCategories: ['fire', 'smoke', 'structure'],
+    tables: { connection: { connectionString: TABLES }, prefix: '' },
+    phoneLacks: [],
+    sweepSchedule: '*/30 * * * * *',
+    phone: {
+      connection: { connectionString: ACS },
+      caller: { phoneNumber: '+12065550199' },
+      cognitiveServicesEndpoint: WITH_ACS.ACS_COGNITIVE_SERVICES_ENDPOINT,
+      tokenIssuer,
+      tokenKeysUrl: `${tokenIssuer}/calling/keys`,
+      callbackBaseUrl: 'https://watch.example.org',
+    },
   });
+  const { TWILIO_ACCOUNT_SID: accountSid, TWILIO_API_KEY_SID: apiKeySid, TWILIO_API_KEY_SECRET: apiKeySecret } = TWILIO;
+  const account = {
+    accountSid,
+    apiKeySid,
+    apiKeySecret,
+    authTokens: [TWILIO.TWILIO_AUTH_TOKEN],
+    source: '+12065550198',
+  };
+  const defaults = { callsPerSecond: 1, voice: 'Polly.Joanna', apiBaseUrl: 'https://api.twilio.com' };
+  expect(partOf(WITH_TWILIO, 'phone.twilio')).toEqual({ ...account, ...defaults });
+});
 
-  it.each<[setting: string, given: string, path: string, value?: unknown]>([
-    ['SERVICE_NAME', 'x'.repeat(200), 'serviceName'],
-    ['SERVICE_NAME', ' A & B ', 'serviceName', 'A & B'],
-    ['DETECTION_CATEGORIES', categories(64).join(','), 'detectionCategories', categories(64)],
-    ['DETECTION_CATEGORIES', 'smoke, fog ,smoke,Fire_2', 'detectionCategories', ['smoke', 'fog', 'Fire_2']],
-    ['BACKUP_CONTAINER_URL', `${URL}/backups?sig=x`, 'backupContainerUrl'],
-    ['BACKUP_CONTAINER_URL', 'http://127.0.0.1:1/account/backups', 'backupContainerUrl'],
-    ['TABLES_CONNECTION_STRING', 'UseDevelopmentStorage=true', 'tables.connection.connectionString'],
-    ['TABLES_CONNECTION_STRING', LOCAL_TABLES, 'tables.connection.connectionString'],
-    ['TABLES_CONNECTION_STRING', SIGNED_TABLES, 'tables.connection.connectionString'],
-    ['TABLES_ENDPOINT', URL, 'tables.connection.endpoint'],
-    ['TABLES_PREFIX', 'a', 'tables.prefix'],
-    ['TABLES_PREFIX', `x${'1'.repeat(49)}`, 'tables.prefix'],
-    ['PHONE', 'off', 'phone', undefined],
-    ['ACS_CONNECTION_STRING', `endpoint=http://localhost:9/;accesskey=${KEY}`, 'phone.connection.connectionString'],
-    ['ACS_CONNECTION_STRING', `EndPoint=https://a/;AccessKey=${KEY};`, 'phone.connection.connectionString'],
-    ['ACS_ENDPOINT', URL, 'phone.connection.endpoint'],
-    ['ACS_SOURCE_PHONE_NUMBER', '+123456789012345', 'phone.caller.phoneNumber'],
-    ['ACS_TEAMS_RESOURCE_ACCOUNT_ID', GUID, 'phone.caller.teamsResourceAccountId'],
-    ['ACS_COGNITIVE_SERVICES_ENDPOINT', URL, 'phone.cognitiveServicesEndpoint'],
-    ['ACS_RESOURCE_ID', GUID, 'phone.resourceId'],
-    ['ACS_TOKEN_ISSUER', 'http://127.0.0.1:8/', 'phone.tokenIssuer'],
-    ['ACS_TOKEN_ISSUER', 'http://127.0.0.1:8/', 'phone.tokenKeysUrl', 'http://127.0.0.1:8/calling/keys'],
-    ['ACS_TOKEN_KEYS_URL', 'https://keys.invalid/a', 'phone.tokenKeysUrl'],
-    ['CALLBACK_BASE_URL', longBase, 'phone.callbackBaseUrl'],
-    ['CALLBACK_BASE_URL', 'http://[::1]:7071', 'phone.callbackBaseUrl'],
-    ['CALLBACK_BASE_URL', 'http://localhost:7071//', 'phone.callbackBaseUrl', 'http://localhost:7071'],
-    ['TEST_CALLBACK_BASE_URL', `${URL}/x/`, 'phone.testCallbackBaseUrl', `${URL}/x`],
-    ['PHONE_ALLOWED_PREFIXES', ' +1, +64 ,+1', 'phone.allowedPrefixes', ['+1', '+64']],
-    ['EVENT_TOPIC_ENDPOINT', URL, 'phone.topic', { endpoint: URL, key: undefined }],
-    ['SWEEP_SCHEDULE', '0 */5 * * * 1-5', 'sweepSchedule'],
-    ['TWILIO_SECONDARY_AUTH_TOKEN', 'next', 'phone.twilio.authTokens', [TWILIO.TWILIO_AUTH_TOKEN, 'next']],
-    ['TWILIO_VOICE', 'x'.repeat(60), 'phone.twilio.voice'],
-    ['TWILIO_API_BASE_URL', URL, 'phone.twilio.apiBaseUrl'],
-  ])('%s may be %j', (setting, given, path, ...[value = given]) => {
-    expect(partOf({ ...around(setting), [setting]: given }, path)).toEqual(given === 'off' ? undefined : value);
-  });
+it.each<[setting: string, path: string, ...right: string[]]>([
+  ['SERVICE_NAME', 'serviceName', 'x'.repeat(200)],
+  ['BACKUP_CONTAINER_URL', 'backupContainerUrl', `${URL}/backups?sig=x`, 'http://127.0.0.1:1/account/backups'],
+  ['TABLES_CONNECTION_STRING', 'tables.connection.connectionString', EMULATOR, LOCAL_TABLES, SIGNED_TABLES],
+  ['TABLES_ENDPOINT', 'tables.connection.endpoint', URL],
+  ['TABLES_PREFIX', 'tables.prefix', 'a', `x${'1'.repeat(49)}`],
+  ['ACS_CONNECTION_STRING', 'phone.connection.connectionString', LOCAL_ACS, `EndPoint=${URL};AccessKey=${KEY};`],
+  ['ACS_ENDPOINT', 'phone.connection.endpoint', URL],
+  ['ACS_SOURCE_PHONE_NUMBER', 'phone.caller.phoneNumber', '+123456789012345'],
+  ['ACS_TEAMS_RESOURCE_ACCOUNT_ID', 'phone.caller.teamsResourceAccountId', GUID],
+  ['ACS_COGNITIVE_SERVICES_ENDPOINT', 'phone.cognitiveServicesEndpoint', URL],
+  ['ACS_RESOURCE_ID', 'phone.resourceId', GUID],
+  ['ACS_TOKEN_ISSUER', 'phone.tokenIssuer', 'http://127.0.0.1:8/'],
+  ['ACS_TOKEN_KEYS_URL', 'phone.tokenKeysUrl', 'https://keys.invalid/a'],
+  ['CALLBACK_BASE_URL', 'phone.callbackBaseUrl', longBase, 'http://[::1]:7071'],
+  ['EVENT_TOPIC_ENDPOINT', 'phone.topic.endpoint', URL],
+  ['SWEEP_SCHEDULE', 'sweepSchedule', '0 */5 * * * 1-5'],
+  ['TWILIO_VOICE', 'phone.twilio.voice', 'x'.repeat(60)],
+  ['TWILIO_API_BASE_URL', 'phone.twilio.apiBaseUrl', URL],
+])('%s may be as %s is: %s', (setting, path, ...right) => {
+  for (const given of right) expect(partOf({ ...around(setting), [setting]: given }, path)).toBe(given);
+});
 
-  it.each<[setting: string, ...wrong: string[]]>([
-    ['SERVICE_NAME', '   ', 'x'.repeat(201), 'Ridge\nWatch'],
-    ['DETECTION_CATEGORIES', ',', 'fire,,smoke', 'fire,sm oke', 'fire;smoke', categories(65).join(',')],
-    ['BACKUP_CONTAINER_URL', 'http://a.example.org/backups', `${URL}/`, `${URL}/a/b/c`, 'backups'],
-    ['TABLES_CONNECTION_STRING', URL, 'AccountName=cameras', 'AccountName=cameras;AccountKey=not base64!'],
-    ['TABLES_CONNECTION_STRING', `DefaultEndpointsProtocol=http;${ACCOUNT}`, `${ACCOUNT};TableEndpoint=http://a.org/a`],
-    ['TABLES_ENDPOINT', 'http://127.0.0.1/', 'a.example.org'],
-    ['TABLES_PREFIX', '1st', 'a-b', 'x'.repeat(51)],
-    ['PHONE', 'maybe'],
-    ['PHONE_PROVIDER', 'vonage'],
-    [
-      'ACS_CONNECTION_STRING',
-      URL,
-      `endpoint=${URL}`,
-      `endpoint=${URL};accesskey=#`,
-      `endpoint=http://a/;accesskey=${KEY}`,
-    ],
-    ['ACS_ENDPOINT', 'http://127.0.0.1/'],
-    ['ACS_SOURCE_PHONE_NUMBER', '2065550199', '+1 206 555 0199', '+02065550199', '+1234567890123456'],
-    ['ACS_TEAMS_RESOURCE_ACCOUNT_ID', 'x'],
-    ['ACS_COGNITIVE_SERVICES_ENDPOINT', 'speech.cognitiveservices.azure.com', 'http://127.0.0.1/'],
-    ['ACS_RESOURCE_ID', 'two words'],
-    ['ACS_TOKEN_ISSUER', 'http://issuer.example.org', 'issuer'],
-    ['ACS_TOKEN_KEYS_URL', 'file:///etc/keys'],
-    ['CALLBACK_BASE_URL', `${longBase}a`, `${URL}/&`, `${URL}/?x=1`, 'https://user:secret@watch.example.org'],
-    ['CALLBACK_BASE_URL', 'http://watch.example.org', 'http://127.0.0.1.example.org'],
-    ['TEST_CALLBACK_BASE_URL', 'ftp://tunnel.example.org', 'tunnel'],
-    ['PHONE_ALLOWED_PREFIXES', '1,64', '+1,,+64', '+', '+1,+'],
-    ['EVENT_TOPIC_ENDPOINT', 'http://a.invalid'],
-    ['SWEEP_SCHEDULE', '1 2 3 4 5', 'every minute of the day now', '60 * * * * *', '0 0 0 0 * *', '0 0 0 * * 7'],
-    ['TWILIO_ACCOUNT_SID', 'AC1', `SK${'1'.repeat(32)}`],
-    ['TWILIO_API_KEY_SID', `AC${'1'.repeat(32)}`],
-    ['TWILIO_API_KEY_SECRET', UNRESOLVED, 'two words'],
-    ['TWILIO_AUTH_TOKEN', UNRESOLVED],
-    ['TWILIO_SECONDARY_AUTH_TOKEN', UNRESOLVED],
-    ['TWILIO_SOURCE_PHONE_NUMBER', '12065550198'],
-    ['TWILIO_VOICE', 'a b', 'x'.repeat(61)],
-    ['TWILIO_API_BASE_URL', 'http://api.example'],
-  ])('%s may not be one of %j', (setting, ...wrong) => {
-    for (const value of wrong)
-      expect([value, refused({ ...around(setting), [setting]: value })]).toEqual([value, [setting]]);
-  });
+it.each<[setting: string, given: string, path: string, value: unknown]>([
+  ['SERVICE_NAME', ' A & B ', 'serviceName', 'A & B'],
+  ['DETECTION_CATEGORIES', categories(64).join(','), 'detectionCategories', categories(64)],
+  ['DETECTION_CATEGORIES', 'smoke, fog ,smoke,Fire_2', 'detectionCategories', ['smoke', 'fog', 'Fire_2']],
+  ['PHONE', 'off', 'phone', undefined],
+  ['ACS_TOKEN_ISSUER', 'http://127.0.0.1:8/', 'phone.tokenKeysUrl', 'http://127.0.0.1:8/calling/keys'],
+  ['CALLBACK_BASE_URL', 'http://localhost:7071//', 'phone.callbackBaseUrl', 'http://localhost:7071'],
+  ['TEST_CALLBACK_BASE_URL', `${URL}/x/`, 'phone.testCallbackBaseUrl', `${URL}/x`],
+  ['PHONE_ALLOWED_PREFIXES', ' +1, +64 ,+1', 'phone.allowedPrefixes', ['+1', '+64']],
+  ['TWILIO_SECONDARY_AUTH_TOKEN', 'next', 'phone.twilio.authTokens', [TWILIO.TWILIO_AUTH_TOKEN, 'next']],
+])('%s %j is %s: %j', (setting, given, path, value) => {
+  expect(partOf({ ...around(setting), [setting]: given }, path)).toEqual(value);
+});
 
-  it('an outcome webhook has an https URL and a secret of 24 to 64 bytes; a topic may have a key', () => {
-    const given = (bytes: number) => ({ OUTCOME_WEBHOOK_URL: URL, OUTCOME_WEBHOOK_SECRET: webhookSecret(bytes) });
-    for (const bytes of [24, 25, 26, 64]) {
-      const webhook = { url: URL, secret: webhookSecret(bytes) };
-      expect(partOf({ ...WITH_ACS, ...given(bytes) }, 'phone.webhook')).toEqual(webhook);
-    }
-    for (const bytes of [23, 65]) expect(refused({ ...WITH_ACS, ...given(bytes) })).toEqual(['OUTCOME_WEBHOOK_SECRET']);
-    const wrong = { OUTCOME_WEBHOOK_SECRET: KEY.repeat(4), OUTCOME_WEBHOOK_URL: 'http://a.invalid' };
-    expect(refused({ ...WITH_ACS, ...wrong })).toEqual(['OUTCOME_WEBHOOK_SECRET', 'OUTCOME_WEBHOOK_URL']);
-    const topic = { EVENT_TOPIC_ENDPOINT: URL, EVENT_TOPIC_KEY: 'a-key' };
-    expect(partOf({ ...WITH_TWILIO, ...topic }, 'phone.topic')).toEqual({ endpoint: URL, key: 'a-key' });
-  });
+it.each<[setting: string, ...wrong: string[]]>([
+  ['SERVICE_NAME', '   ', 'x'.repeat(201), 'Ridge\nWatch'],
+  ['DETECTION_CATEGORIES', ',', 'fire,,smoke', 'fire,sm oke', 'fire;smoke', categories(65).join(',')],
+  ['BACKUP_CONTAINER_URL', 'http://a.example.org/backups', `${URL}/`, `${URL}/a/b/c`, 'backups'],
+  ['TABLES_CONNECTION_STRING', URL, 'AccountName=cameras', 'AccountName=cameras;AccountKey=not base64!'],
+  ['TABLES_CONNECTION_STRING', `DefaultEndpointsProtocol=http;${ACCOUNT}`, `${ACCOUNT};TableEndpoint=http://a.org/a`],
+  ['TABLES_ENDPOINT', 'http://127.0.0.1/', 'a.example.org'],
+  ['TABLES_PREFIX', '1st', 'a-b', 'x'.repeat(51)],
+  ['PHONE', 'maybe'],
+  ['PHONE_PROVIDER', 'vonage'],
+  ['ACS_CONNECTION_STRING', URL, `endpoint=${URL}`, `endpoint=${URL};accesskey=#`, 'endpoint=http://a/;accesskey=c2Vj'],
+  ['ACS_ENDPOINT', 'http://127.0.0.1/'],
+  ['ACS_SOURCE_PHONE_NUMBER', '2065550199', '+1 206 555 0199', '+02065550199', '+1234567890123456'],
+  ['ACS_TEAMS_RESOURCE_ACCOUNT_ID', 'x'],
+  ['ACS_COGNITIVE_SERVICES_ENDPOINT', 'speech.cognitiveservices.azure.com', 'http://127.0.0.1/'],
+  ['ACS_RESOURCE_ID', 'two words'],
+  ['ACS_TOKEN_ISSUER', 'http://issuer.example.org', 'issuer'],
+  ['ACS_TOKEN_KEYS_URL', 'file:///etc/keys'],
+  ['CALLBACK_BASE_URL', `${longBase}a`, `${URL}/&`, `${URL}/?x=1`, 'https://user:secret@watch.example.org'],
+  ['CALLBACK_BASE_URL', 'http://watch.example.org', 'http://127.0.0.1.example.org'],
+  ['TEST_CALLBACK_BASE_URL', 'ftp://tunnel.example.org', 'tunnel'],
+  ['PHONE_ALLOWED_PREFIXES', '1,64', '+1,,+64', '+', '+1,+'],
+  ['EVENT_TOPIC_ENDPOINT', 'http://a.invalid'],
+  ['SWEEP_SCHEDULE', '1 2 3 4 5', 'every minute of the day now', '60 * * * * *', '0 0 0 0 * *', '0 0 0 * * 7'],
+  ['TWILIO_ACCOUNT_SID', 'AC1', TWILIO.TWILIO_API_KEY_SID],
+  ['TWILIO_API_KEY_SID', TWILIO.TWILIO_ACCOUNT_SID],
+  ['TWILIO_API_KEY_SECRET', UNRESOLVED, 'two words'],
+  ['TWILIO_AUTH_TOKEN', UNRESOLVED],
+  ['TWILIO_SECONDARY_AUTH_TOKEN', UNRESOLVED],
+  ['TWILIO_SOURCE_PHONE_NUMBER', '12065550198'],
+  ['TWILIO_VOICE', 'a b', 'x'.repeat(61)],
+  ['TWILIO_API_BASE_URL', 'http://api.example'],
+])('%s may not be one of %j', (setting, ...wrong) => {
+  for (const value of wrong) {
+    expect([value, refused({ ...around(setting), [setting]: value })]).toEqual([value, [setting]]);
+  }
+});
 
-  it('leave room for the longest message in a call request to Twilio, all of it escaped', () => {
-    const longest = { details: '&'.repeat(MAX_DETAILS_CHARACTERS), confirm: true };
-    const lengths = ALERT_TYPES.map((type) =>
-      longestTwiml(callMessage('&'.repeat(200), type, longest), longBase, 'x'.repeat(60)),
-    );
-    expect(Math.max(...lengths)).toBeLessThanOrEqual(MOST_TWIML_CHARACTERS);
+it('an outcome webhook has an https URL and a secret of 24 to 64 bytes; a topic may have a key', () => {
+  const given = (bytes: number) => ({
+    ...WITH_ACS,
+    OUTCOME_WEBHOOK_URL: URL,
+    OUTCOME_WEBHOOK_SECRET: webhookSecret(bytes),
   });
+  for (const bytes of [24, 25, 26, 64])
+    expect(partOf(given(bytes), 'phone.webhook')).toEqual({ url: URL, secret: webhookSecret(bytes) });
+  for (const bytes of [23, 65]) expect(refused(given(bytes))).toEqual(['OUTCOME_WEBHOOK_SECRET']);
+  const wrong = { OUTCOME_WEBHOOK_SECRET: KEY.repeat(4), OUTCOME_WEBHOOK_URL: 'http://a.invalid' };
+  expect(refused({ ...WITH_ACS, ...wrong })).toEqual(['OUTCOME_WEBHOOK_SECRET', 'OUTCOME_WEBHOOK_URL']);
+  const topic = { EVENT_TOPIC_ENDPOINT: URL, EVENT_TOPIC_KEY: 'a-key' };
+  expect(partOf({ ...WITH_TWILIO, ...topic }, 'phone.topic')).toEqual({ endpoint: URL, key: 'a-key' });
+});
+
+it('the longest texts leave room in a call request to Twilio, all of them escaped', () => {
+  const longest = { details: '&'.repeat(MAX_DETAILS_CHARACTERS), confirm: true };
+  const lengths = ALERT_TYPES.map((type) =>
+    longestTwiml(callMessage('&'.repeat(200), type, longest), longBase, 'x'.repeat(60)),
+  );
+  expect(Math.max(...lengths)).toBeLessThanOrEqual(MOST_TWIML_CHARACTERS);
 });
 
 describe('settings together', () => {
   const acs = ['ACS_COGNITIVE_SERVICES_ENDPOINT', 'ACS_CONNECTION_STRING', 'ACS_SOURCE_PHONE_NUMBER'];
-  const [token, ...others] = ['TWILIO_AUTH_TOKEN', 'TWILIO_ACCOUNT_SID', 'TWILIO_API_KEY_SECRET', 'TWILIO_API_KEY_SID'];
+  const WITHOUT_ACCOUNT = { TWILIO_ACCOUNT_SID: '', TWILIO_API_KEY_SECRET: '', TWILIO_API_KEY_SID: '' };
   it.each<[what: string, environment: Environment, ...refused: string[]]>([
     ['none', {}, ...acs, 'CALLBACK_BASE_URL', 'SERVICE_NAME', 'TABLES_CONNECTION_STRING'],
     ['empty ones', { ...WITH_ACS, SERVICE_NAME: ' ', CALLBACK_BASE_URL: '' }, 'CALLBACK_BASE_URL', 'SERVICE_NAME'],
@@ -252,7 +239,7 @@ describe('settings together', () => {
     ['ACS by its connection string, and Twilio', { ...WITH_ACS, ...TWILIO }, 'PHONE_PROVIDER'],
     ['ACS by its endpoint, and Twilio', { ...WITH_TWILIO, ACS_ENDPOINT: URL }, 'PHONE_PROVIDER'],
     ['Twilio by name alone', { ...WITH_ACS, PHONE_PROVIDER: 'twilio' }, ...Object.keys(TWILIO).toSorted()],
-    ['a part of Twilio', { ...BASE, ...TWILIO_NUMBER, [token]: 'x' }, 'CALLBACK_BASE_URL', ...others],
+    ['a part of Twilio', { ...WITH_TWILIO, ...WITHOUT_ACCOUNT }, ...Object.keys(WITHOUT_ACCOUNT).toSorted()],
     ['a key without its topic', { ...WITH_ACS, EVENT_TOPIC_KEY: 'x' }, 'EVENT_TOPIC_ENDPOINT'],
     ['a webhook alone', { ...BASE, PHONE: 'off', OUTCOME_WEBHOOK_URL: URL }, 'OUTCOME_WEBHOOK_SECRET'],
     ['a secret alone', { ...WITH_TWILIO, OUTCOME_WEBHOOK_SECRET: webhookSecret(24) }, 'OUTCOME_WEBHOOK_URL'],

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 import { CallAutomationClient } from '@azure/communication-call-automation';
 import { TableClient } from '@azure/data-tables';
 import { AuthenticationError } from '@azure/identity';
-import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
 
 import { freePort } from '../../infra/emulators/free-port.ts';
 import { readSdkError } from '../../src/azure/sdk-error.ts';
@@ -20,8 +20,10 @@ const serve = async (listener: RequestListener): Promise<string> => {
   return `http://127.0.0.1:${server.port}`;
 };
 
+type Headers = Readonly<Record<string, string>>;
+
 /** A server with one answer to everything. */
-const answering = (status: number, body: string, headers: Readonly<Record<string, string>> = {}): Promise<string> =>
+const answering = async (status: number, body: string, headers: Headers = {}): Promise<string> =>
   serve((_, response) => response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body));
 
 const thrownBy = async (request: Promise<unknown>): Promise<unknown> =>
@@ -36,40 +38,35 @@ const tableError = async (url: string, options: { readonly abortSignal?: AbortSi
   return thrownBy(TableClient.fromConnectionString(account, 'rows', noRetries).getEntity('p', 'r', options));
 };
 
-describe('the error of a request that was answered', () => {
-  it('has the status and the code in the body', async () => {
-    const notFound = '{"odata.error":{"code":"TableNotFound","message":{"lang":"en","value":"No."}}}';
-    const failure = { status: 404, code: 'TableNotFound', retryAfterMs: undefined };
-    expect(readSdkError(await tableError(await answering(404, notFound)))).toEqual(failure);
-    const foreign = await answering(502, '<html>', { 'content-type': 'text/html' });
-    expect(readSdkError(await tableError(foreign))).toMatchObject({ status: 502, code: undefined });
-    const url = await answering(404, '{"error":{"code":"8522","message":"Call not found."}}');
-    const calls = new CallAutomationClient(`endpoint=${url}/;accesskey=dGVzdA==`, noRetries);
-    const error = await thrownBy(calls.getCallConnection('a').hangUp(true));
-    expect(readSdkError(error)).toMatchObject({ status: 404, code: '8522' });
-  });
+const NOT_FOUND = '{"odata.error":{"code":"TableNotFound","message":{"lang":"en","value":"No."}}}';
 
-  it('of a transaction has the status and the code of the part that failed', async () => {
-    const storage = inject('tablesConnectionString');
-    const table = TableClient.fromConnectionString(storage, `${ownTablesPrefix()}rows`, noRetries);
-    await table.createTable();
-    const create = () => table.submitTransaction([['create', { partitionKey: 'p', rowKey: 'r' }]]);
-    await create();
-    expect(readSdkError(await thrownBy(create()))).toMatchObject({ status: 409, code: 'EntityAlreadyExists' });
-  });
+it.each<[status: number, body: string, headers: Headers, code?: string | undefined, retryAfterMs?: number]>([
+  [404, NOT_FOUND, {}, 'TableNotFound'],
+  [502, '<html>', { 'content-type': 'text/html' }],
+  [503, '', { 'retry-after': '7' }, undefined, 7_000],
+  [503, '', { 'retry-after': 'Sat, 21 Nov 2026 08:00:03 GMT' }, undefined, 3_000],
+  [503, '', { 'retry-after': 'Sat, 21 Nov 2026 07:00:00 GMT' }, undefined, 0],
+  [503, '', { 'retry-after-ms': '250' }, undefined, 250],
+  [503, '', { 'retry-after': '1', 'x-ms-retry-after-ms': '400' }, undefined, 400],
+  [503, '', { 'retry-after': 'soon', 'retry-after-ms': '-1' }],
+])('the error of an answer %i %s %j has its code and the wait that it asks for', async (...answer) => {
+  const [status, body, headers, code, retryAfterMs] = answer;
+  const error = await tableError(await answering(status, body, headers));
+  expect(readSdkError(error, NOW)).toEqual({ status, code, retryAfterMs });
+});
 
-  it.each<[headers: Readonly<Record<string, string>>, retryAfterMs: number | undefined]>([
-    [{ 'retry-after': '7' }, 7_000],
-    [{ 'retry-after': 'Sat, 21 Nov 2026 08:00:03 GMT' }, 3_000],
-    [{ 'retry-after': 'Sat, 21 Nov 2026 07:00:00 GMT' }, 0],
-    [{ 'retry-after-ms': '250' }, 250],
-    [{ 'retry-after': '1', 'x-ms-retry-after-ms': '400' }, 400],
-    [{}, undefined],
-    [{ 'retry-after': 'soon', 'retry-after-ms': '-1' }, undefined],
-  ])('with %j asks for a wait of %s ms', async (headers, retryAfterMs) => {
-    const error = await tableError(await answering(503, '', headers));
-    expect(readSdkError(error, NOW)).toMatchObject({ status: 503, retryAfterMs });
-  });
+it('the error of a call, and of a part of a transaction, has its status and code', async () => {
+  const url = await answering(404, '{"error":{"code":"8522","message":"Call not found."}}');
+  const calls = new CallAutomationClient(`endpoint=${url}/;accesskey=dGVzdA==`, noRetries);
+  const gone = await thrownBy(calls.getCallConnection('a').hangUp(true));
+  expect(readSdkError(gone)).toMatchObject({ status: 404, code: '8522' });
+
+  const storage = inject('tablesConnectionString');
+  const table = TableClient.fromConnectionString(storage, `${ownTablesPrefix()}rows`, noRetries);
+  await table.createTable();
+  const create = () => table.submitTransaction([['create', { partitionKey: 'p', rowKey: 'r' }]]);
+  await create();
+  expect(readSdkError(await thrownBy(create()))).toMatchObject({ status: 409, code: 'EntityAlreadyExists' });
 });
 
 it('the error of a request that was not answered says why, as far as is known', async () => {
@@ -82,13 +79,7 @@ it('the error of a request that was not answered says why, as far as is known', 
   // Not what the server of the tokens answered.
   const noToken = readSdkError(new AuthenticationError(404, 'no tenant'));
   expect([noToken.unanswered, noToken.status]).toEqual(['no token', undefined]);
-});
-
-it.each([
-  ['a bug', new TypeError('x is undefined')],
-  ['a string', 'callConnectionId is missing'],
-  ['nothing', undefined],
-  ['an object of strange parts', { statusCode: 'x', code: 7, name: {}, details: 'none', response: { headers: {} } }],
-])('reads %s as unknown', (_, thrown) => {
-  expect(readSdkError(thrown)).toEqual({ code: undefined, unanswered: 'unknown' });
+  const strange = { statusCode: 'x', code: 7, name: {}, details: 'none', response: { headers: {} } };
+  for (const thrown of [new TypeError('x is undefined'), 'callConnectionId is missing', undefined, strange])
+    expect(readSdkError(thrown)).toEqual({ code: undefined, unanswered: 'unknown' });
 });

@@ -17,14 +17,13 @@ const FORBIDDEN: Readonly<Record<string, RegExp>> = {
  * @throws {Error} that names each finding, its file and line, and how the line begins
  */
 export const demandCleanLogs = (directory: string): void => {
-  const found = readdirSync(directory).flatMap((file) =>
+  const lines = readdirSync(directory).flatMap((file) =>
     readFileSync(join(directory, file), 'utf8')
       .split('\n')
-      .flatMap((line, index) =>
-        Object.entries(FORBIDDEN)
-          .filter(([, pattern]) => pattern.test(line))
-          .map(([what]) => `${what} in line ${index + 1} of ${file}: ${line.slice(0, 60)}`),
-      ),
+      .map((text, index) => ({ text, where: `in line ${index + 1} of ${file}: ${text.slice(0, 60)}` })),
+  );
+  const found = Object.entries(FORBIDDEN).flatMap(([what, pattern]) =>
+    lines.filter(({ text }) => pattern.test(text)).map(({ where }) => `${what} ${where}`),
   );
   if (found.length > 0) throw new Error(`The apps have logged what they must not:\n${found.join('\n')}`);
 };

@@ -14,8 +14,8 @@ type Environment = Readonly<Record<string, string>>;
 
 /** Which app to start, and how. */
 export interface AppOptions {
-  /** The app's whole environment, or a function that makes it from the app's own URL. */
-  readonly environment: Environment | ((url: string) => Environment);
+  /** The app's whole environment. */
+  readonly environment: Environment;
   /** One of this run's bundles (default `debug`), or the path of another bundle. */
   readonly bundle?: 'debug' | 'release' | { readonly path: string };
   /** Default: the repository's host.json. */
@@ -30,12 +30,11 @@ export interface AppOptions {
   readonly cwd?: string;
 }
 
-/** A running app in its own process. `stop` ends it gracefully, `kill` as a crash does. */
-export interface App extends Pick<ServiceProcess, 'pid' | 'exited' | 'stop' | 'kill'> {
+/** A running app in its own process. `stop` ends it gracefully. */
+export interface App extends Pick<ServiceProcess, 'pid' | 'exited'> {
   /** Without a slash at its end: `${app.url}/api/health`. */
   readonly url: string;
-  /** False once it was stopped or killed. */
-  readonly isAlive: boolean;
+  stop(): Promise<void>;
   /** All lines that the app has printed so far. */
   output(): string;
 }
@@ -44,69 +43,44 @@ export interface App extends Pick<ServiceProcess, 'pid' | 'exited' | 'stop' | 'k
  * Starts a bundle under the local functions host in its own process, on a free port, and waits until it serves.
  *
  * @throws {Error} with the app's output where it ends instead
- * @example
- * const app = await startApp({ environment: (url) => testEnvironment({ CALLBACK_BASE_URL: url }) });
+ * @example const app = await startApp({ environment: testEnvironment() });
  */
-export const startApp = async (options: AppOptions): Promise<App> => onFreePort(async (port) => startOn(port, options));
-
-const startOn = async (
-  port: number,
-  {
-    environment,
-    bundle = 'debug',
-    hostJson = HOST_JSON,
-    functionKey,
-    masterKey,
-    runsSchedules = true,
-    cwd,
-  }: AppOptions,
-): Promise<App> => {
-  const url = `http://127.0.0.1:${port}`;
-  const lines: string[] = [];
-  const log = join(inject('appLogs'), `${port}-${randomBytes(4).toString('hex')}.log`);
-  const service = await ServiceProcess.start({
-    name: 'The app',
-    args: [
-      inject('commands').host,
-      `--bundle=${typeof bundle === 'string' ? inject('bundles')[bundle] : bundle.path}`,
-      `--host-json=${hostJson}`,
-      `--port=${port}`,
-      ...(functionKey === undefined ? [] : [`--function-key=${functionKey}`]),
-      ...(masterKey === undefined ? [] : [`--master-key=${masterKey}`]),
-      ...(runsSchedules ? [] : ['--no-schedules']),
-    ],
-    // A start takes a sixth less processor time.
-    environment: {
-      NODE_COMPILE_CACHE: inject('compileCache'),
-      ...(typeof environment === 'function' ? environment(url) : environment),
-    },
-    ...(cwd === undefined ? {} : { cwd }),
-    ready: /^Functions host ready/,
-    onLine: (text) => {
-      lines.push(text);
-      // Read when the run is over, see app-logs.ts.
-      appendFileSync(log, `${text}\n`);
-    },
+export const startApp = async (options: AppOptions): Promise<App> =>
+  onFreePort(async (port) => {
+    const { environment, bundle = 'debug', hostJson = HOST_JSON, runsSchedules = true, cwd } = options;
+    const { functionKey, masterKey } = options;
+    const lines: string[] = [];
+    const log = join(inject('appLogs'), `${port}-${randomBytes(4).toString('hex')}.log`);
+    const service = await ServiceProcess.start({
+      name: 'The app',
+      args: [
+        inject('commands').host,
+        `--bundle=${typeof bundle === 'string' ? inject('bundles')[bundle] : bundle.path}`,
+        `--host-json=${hostJson}`,
+        `--port=${port}`,
+        ...(functionKey === undefined ? [] : [`--function-key=${functionKey}`]),
+        ...(masterKey === undefined ? [] : [`--master-key=${masterKey}`]),
+        ...(runsSchedules ? [] : ['--no-schedules']),
+      ],
+      // A start takes a sixth less processor time.
+      environment: { NODE_COMPILE_CACHE: inject('compileCache'), ...environment },
+      ...(cwd !== undefined && { cwd }),
+      ready: /^Functions host ready/,
+      onLine: (text) => {
+        lines.push(text);
+        // Read when the run is over, see app-logs.ts.
+        appendFileSync(log, `${text}\n`);
+      },
+    });
+    const { pid, exited } = service;
+    return {
+      url: `http://127.0.0.1:${port}`,
+      pid,
+      exited,
+      stop: async () => service.stop(),
+      output: () => lines.join('\n'),
+    };
   });
-  let isAlive = true;
-  return {
-    url,
-    pid: service.pid,
-    get isAlive() {
-      return isAlive;
-    },
-    exited: service.exited,
-    output: () => lines.join('\n'),
-    stop: async () => {
-      isAlive = false;
-      await service.stop();
-    },
-    kill: () => {
-      isAlive = false;
-      service.kill();
-    },
-  };
-};
 
 /** A TABLES_PREFIX that no other test has. */
 export const ownTablesPrefix = (): string => `t${randomBytes(8).toString('hex')}`;

@@ -1,54 +1,39 @@
 import { createRequire } from 'node:module';
 
-import { ContainerClient, ContainerSASPermissions, SASProtocol, StorageSharedKeyCredential } from '@azure/storage-blob';
+import { ContainerClient, ContainerSASPermissions, SASProtocol } from '@azure/storage-blob';
+import { inject } from 'vitest';
 
 import { onFreePort } from '../../infra/emulators/free-port.ts';
 import { ServiceProcess } from '../../infra/emulators/service-process.ts';
 
-const ACCOUNT = 'devstoreaccount1';
-const KEY = new StorageSharedKeyCredential(
-  ACCOUNT,
-  'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==',
-);
-
-/** A running Azurite blob service. */
-export interface Blobs {
-  /** A new container. @returns its URL, with a signature that is good for an hour */
-  container(name: string): Promise<string>;
-  stop(): void;
-}
-
-/** Starts the installed Azurite's blob service. */
-export const startBlobs = async (): Promise<Blobs> => {
-  let port = 0;
-  const service = await onFreePort(async (free) => {
-    port = free;
-    return ServiceProcess.start({
+/** Starts the blob service of the installed Azurite. */
+export const startBlobs = async () =>
+  onFreePort(async (port) => {
+    const server = createRequire(import.meta.url).resolve('azurite/dist/src/blob/main.js');
+    const options = ['--silent', '--skipApiVersionCheck', '--disableTelemetry', '--inMemoryPersistence'];
+    const service = await ServiceProcess.start({
       name: 'Azurite blobs',
-      args: [
-        createRequire(import.meta.url).resolve('azurite/dist/src/blob/main.js'),
-        '--blobHost=127.0.0.1',
-        `--blobPort=${free}`,
-        '--silent',
-        '--skipApiVersionCheck',
-        '--disableTelemetry',
-        '--inMemoryPersistence',
-      ],
+      args: [server, '--blobHost=127.0.0.1', `--blobPort=${port}`, ...options],
       environment: process.env,
       ready: /successfully (?:started|listen)/,
     });
+    // Every Azurite has the same account.
+    const account = `${inject('tablesConnectionString')};BlobEndpoint=http://127.0.0.1:${port}/devstoreaccount1`;
+    return {
+      /** A new container. @returns its URL, with a signature that is good for an hour */
+      container: async (name: string): Promise<string> => {
+        const client = new ContainerClient(account, name);
+        await client.create();
+        return client.generateSasUrl({
+          permissions: ContainerSASPermissions.parse('rcwdl'),
+          expiresOn: new Date(Date.now() + 3_600_000),
+          protocol: SASProtocol.HttpsAndHttp,
+        });
+      },
+      // Nothing is kept, and connections that clients keep open would hold it up.
+      stop: () => service.kill(),
+    };
   });
-  return {
-    container: async (name) => {
-      const client = new ContainerClient(`http://127.0.0.1:${port}/${ACCOUNT}/${name}`, KEY);
-      await client.create();
-      return client.generateSasUrl({
-        permissions: ContainerSASPermissions.parse('rcwdl'),
-        expiresOn: new Date(Date.now() + 3_600_000),
-        protocol: SASProtocol.HttpsAndHttp,
-      });
-    },
-    // Nothing is kept, and connections that clients keep open would hold it up.
-    stop: () => service.kill(),
-  };
-};
+
+/** A running Azurite blob service. */
+export type Blobs = Awaited<ReturnType<typeof startBlobs>>;

@@ -5,10 +5,6 @@ import { build } from 'esbuild';
 
 const INFRA = fileURLToPath(new URL('../../infra/', import.meta.url));
 
-/** Packages that are CommonJS ask for Node's modules by `require`. */
-const WITH_REQUIRE =
-  "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);";
-
 /**
  * Builds scripts of infra into one file each: a start of it takes a third of the processor time and half of the memory that it takes with tsx,
  * which compiles each time.
@@ -28,7 +24,8 @@ export const buildCommands = async <Name extends string>(
     platform: 'node',
     format: 'esm',
     target: 'node22',
-    banner: { js: WITH_REQUIRE },
+    // Packages that are CommonJS ask for Node's modules by `require`.
+    banner: { js: "import { createRequire as from } from 'node:module'; const require = from(import.meta.url);" },
     logLevel: 'warning',
   });
   return (name) => join(directory, `${name}.mjs`);

@@ -6,16 +6,11 @@ import { z } from 'zod';
 
 import { testEnvironment } from './app.ts';
 
-/** `node load-bundle.cjs BUNDLE` loads a bundle and prints what it registers. */
 const LOAD_BUNDLE = fileURLToPath(new URL('load-bundle.cjs', import.meta.url));
 
+const bindingSchema = z.looseObject({ type: z.string(), direction: z.string() });
 const loadedSchema = z.object({
-  functions: z.array(
-    z.object({
-      name: z.string(),
-      bindings: z.record(z.string(), z.looseObject({ type: z.string(), direction: z.string() })),
-    }),
-  ),
+  functions: z.array(z.object({ name: z.string(), bindings: z.record(z.string(), bindingSchema) })),
   hooks: z.array(z.string()),
   description: z.record(z.string(), z.unknown()),
 });
@@ -29,13 +24,9 @@ const loadedSchema = z.object({
 export const loadBundle = (
   bundle: 'debug' | 'release',
   settings: Readonly<Record<string, string>> = {},
-): z.infer<typeof loadedSchema> =>
-  loadedSchema.parse(
-    JSON.parse(
-      execFileSync(process.execPath, [LOAD_BUNDLE, inject('bundles')[bundle]], {
-        env: { ...testEnvironment(settings) },
-        encoding: 'utf8',
-        timeout: 120_000,
-      }),
-    ),
+): z.infer<typeof loadedSchema> => {
+  const options = { env: { ...testEnvironment(settings) }, encoding: 'utf8', timeout: 120_000 } as const;
+  return loadedSchema.parse(
+    JSON.parse(execFileSync(process.execPath, [LOAD_BUNDLE, inject('bundles')[bundle]], options)),
   );
+};

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { z } from 'zod';
 
 /** `fetch` for an app: throws where an answer is not as the app's own description of its API says. */
 export type CheckedFetch = (url: string, init?: RequestInit) => Promise<Response>;
 
-const headerSchema = z.looseObject({ required: z.boolean().default(false), schema: z.looseObject({}) });
+const headerSchema = z.looseObject({ required: z.boolean().default(false) });
 const responseSchema = z.looseObject({
   headers: z.record(z.string(), z.union([z.strictObject({ $ref: z.string() }), headerSchema])).default({}),
   content: z.record(z.string(), z.unknown()).default({}),
@@ -43,14 +43,8 @@ export const checkedFetch = async (appUrl: string): Promise<CheckedFetch> => {
 };
 
 /** Whether a path of the description, such as `/api/notifications/{id}`, fits a path. */
-const fits = (template: string, path: string): boolean => {
-  const wanted = template.toLowerCase().split('/');
-  const given = path.toLowerCase().replace(/\/+$/, '').split('/');
-  return (
-    given.length === wanted.length &&
-    wanted.every((segment, index) => (segment.startsWith('{') ? given[index] !== '' : given[index] === segment))
-  );
-};
+const fits = (template: string, path: string): boolean =>
+  new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+').replaceAll('.', '\\.')}/*$`, 'i').test(path);
 
 /** The description without its openness for later versions: this version answers only described members. */
 const closed = (value: unknown): unknown => {
@@ -65,7 +59,6 @@ const closed = (value: unknown): unknown => {
 export class Contract {
   readonly #document: z.infer<typeof documentSchema>;
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
-  readonly #validators = new Map<string, ValidateFunction>();
 
   constructor(description: string) {
     this.#document = documentSchema.parse(closed(JSON.parse(description)));
@@ -76,7 +69,7 @@ export class Contract {
   /**
    * Everything that is wrong with an answer, in words; empty where it is as described.
    *
-   * @param body parsed where it is JSON; undefined where there is none
+   * @param body parsed where it is JSON; undefined without a body
    */
   objectionsTo(
     method: string,
@@ -92,27 +85,29 @@ export class Contract {
     }
     const response = operations[verb].responses[String(status)];
     if (response === undefined) return [`${status} is not described`];
-    const wrongHeaders = Object.entries(response.headers).flatMap(([name, here]) => {
-      const described = '$ref' in here ? this.#document.components.headers[name] : here;
+    const here = ['paths', template, verb, 'responses', String(status)];
+    const wrongHeaders = Object.entries(response.headers).flatMap(([name, header]) => {
+      const described = '$ref' in header ? this.#document.components.headers[name] : header;
       const value = headers.get(name);
-      if (value !== null && described !== undefined) return this.#invalid(described.schema, value);
-      return described?.required === true ? [`the header ${name} is missing`] : [];
+      if (value === null) return described?.required === true ? [`the header ${name} is missing`] : [];
+      return this.#invalid('$ref' in header ? ['components', 'headers', name] : [...here, 'headers', name], value);
     });
     const mediaType = headers.get('content-type')?.split(';')[0]?.trim() ?? '';
-    if (body === undefined || !Object.hasOwn(response.content, mediaType)) {
-      const isEmpty = body === undefined && Object.keys(response.content).length === 0;
-      return isEmpty ? wrongHeaders : [...wrongHeaders, `a body of ${mediaType} is not described`];
-    }
-    const pointer = ['paths', template, verb, 'responses', String(status), 'content', mediaType, 'schema'];
-    const steps = pointer.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1')));
-    return [...wrongHeaders, ...this.#invalid({ $ref: `api#/${steps.join('/')}` }, body)];
+    const isDescribed = body === undefined ? isEmpty(response.content) : Object.hasOwn(response.content, mediaType);
+    if (!isDescribed) return [...wrongHeaders, `a body of ${mediaType} is not described`];
+    return body === undefined
+      ? wrongHeaders
+      : [...wrongHeaders, ...this.#invalid([...here, 'content', mediaType], body)];
   }
 
-  #invalid(schema: object, value: unknown): readonly string[] {
-    const key = JSON.stringify(schema);
-    const validate = this.#validators.get(key) ?? this.#ajv.compile(schema);
-    this.#validators.set(key, validate);
-    validate(value);
+  /** @param pointer to what has the schema of the value */
+  #invalid(pointer: readonly string[], value: unknown): readonly string[] {
+    const steps = [...pointer, 'schema'].map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1'));
+    const validate = this.#ajv.getSchema(`api#/${steps.map(encodeURIComponent).join('/')}`);
+    assert(validate, `no schema at ${steps.join('/')}`);
+    void validate(value);
     return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath || 'the value'} ${message}`);
   }
 }
+
+const isEmpty = (content: object): boolean => Object.keys(content).length === 0;

@@ -9,12 +9,6 @@ import { startAzurite } from '../../infra/emulators/azurite.ts';
 import { demandCleanLogs } from './app-logs.ts';
 import { buildCommands } from './built-command.ts';
 
-/** The scripts that tests start, in infra. `npm start` is tested with tsx. */
-const COMMANDS = {
-  send: 'cli/send.ts',
-  host: 'cli/functions-host.ts',
-} as const;
-
 declare module 'vitest' {
   /** What all tests of a run share: `inject('bundles').debug` and so on. */
   export interface ProvidedContext {
@@ -26,29 +20,29 @@ declare module 'vitest' {
     readonly compileCache: string;
     /** The paths of this run's bundles. */
     readonly bundles: { readonly debug: string; readonly release: string };
-    /** The paths of the scripts that tests start. */
-    readonly commands: Readonly<Record<keyof typeof COMMANDS, string>>;
+    /** The paths of the scripts that tests start. `npm start` is tested with tsx. */
+    readonly commands: { readonly send: string; readonly host: string };
   }
 }
 
 /** Once per run: builds the bundles and scripts (in watch mode before each run), starts Azurite, and at the end checks the logs of all apps. */
 export const setup = async (project: TestProject): Promise<() => Promise<void>> => {
   const directory = await mkdtemp(join(tmpdir(), 'wildfire-camera-activity-'));
+  const [appLogs, compileCache] = [join(directory, 'app-logs'), join(directory, 'compile-cache')];
   const bundles = { debug: join(directory, 'debug', 'main.cjs'), release: join(directory, 'release', 'main.cjs') };
   const build = async () => {
     const [built] = await Promise.all([
-      buildCommands(directory, COMMANDS),
+      buildCommands(directory, { send: 'cli/send.ts', host: 'cli/functions-host.ts' }),
       buildApp({ outfile: bundles.debug, debug: true }),
       buildApp({ outfile: bundles.release, debug: false }),
     ]);
     return { send: built('send'), host: built('host') };
   };
-  const appLogs = join(directory, 'app-logs');
   await mkdir(appLogs);
   const [commands, azurite] = await Promise.all([build(), startAzurite()]);
   project.onTestsRerun(async () => void (await build()));
   project.provide('appLogs', appLogs);
-  project.provide('compileCache', join(directory, 'compile-cache'));
+  project.provide('compileCache', compileCache);
   project.provide('bundles', bundles);
   project.provide('commands', commands);
   project.provide('tablesConnectionString', azurite.connectionString);

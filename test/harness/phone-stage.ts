@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { z } from 'zod';
 
-import { randomFrom } from '../../infra/cli/demo/random.ts';
+import { randomFrom, wholeBetween } from '../../infra/cli/demo/random.ts';
 import { accountOf } from '../../infra/cli/start/local-settings.ts';
 import { startAcsSimulator } from '../../infra/emulators/acs-simulator/simulator.ts';
 import type { CallStory } from '../../infra/emulators/phone-network/phone-call.ts';
@@ -13,7 +13,7 @@ import { findAlertType } from '../../src/calls/model/alert-types.ts';
 import { callMessage, type MessageTerms, spokenMessage } from '../../src/calls/rules/message.ts';
 import { notificationAnswer } from '../../src/http/notification-answer.ts';
 import { startApp, testEnvironment } from './app.ts';
-import { Between, splitOver } from './between.ts';
+import { Between } from './between.ts';
 import { checkedFetch } from './contract.ts';
 import { until } from './until.ts';
 
@@ -21,10 +21,8 @@ import { until } from './until.ts';
 export interface StageOptions {
   /** Communication Services by default. */
   readonly provider?: 'acs' | 'twilio';
-  /** How many instances share the tables; 1 by default. Several have a front door. */
+  /** How many instances share the tables, behind one address; 1 by default. */
   readonly instances?: number;
-  /** True if outcomes are published to the simulator's topic; false by default. */
-  readonly publishesOutcomes?: boolean;
   /** Further options of the simulator. */
   readonly network?: SimulatorOptions;
   /** Further settings of the app. */
@@ -36,27 +34,29 @@ const SERVICE_NAME = 'Test Watch';
 /** What `GET /api/notifications/{id}` answers. */
 export type NotificationState = z.output<typeof notificationAnswer>;
 
+const callSchema = z.looseObject({
+  recipient: z.string(),
+  status: z.string(),
+  call_connection_id: z.string().optional(),
+});
 const alertAnswerSchema = z.looseObject({
   notification_id: z.string().optional(),
-  detail: z.string().optional(),
-  calls: z
-    .array(z.looseObject({ recipient: z.string(), status: z.string(), call_connection_id: z.string().optional() }))
-    .optional(),
+  calls: z.array(callSchema).optional(),
 });
 
 /** The app and the simulated telephone network, see {@link setStage}. */
 export type Stage = Awaited<ReturnType<typeof setStage>>;
 
 /**
- * Starts the simulators and the app, whose callbacks only the simulator can sign. All of them end after the test.
+ * Starts the simulators and the app, whose callbacks only the simulator can sign, and whose outcomes go to the topic of the simulator. All of
+ * them end after the test.
  *
  * @param whenOver the test's own `onTestFinished`; needed in concurrent tests
  */
 export const setStage = async (
-  options: StageOptions = {},
+  { instances = 1, provider = 'acs', network: given = {}, environment: further }: StageOptions = {},
   whenOver: (end: () => Promise<void> | undefined) => void = onTestFinished,
 ) => {
-  const { instances = 1, provider = 'acs', network: given = {} } = options;
   // Its topic and its tokens are used even if Twilio places the calls.
   const acs = await startAcsSimulator(given);
   whenOver(() => acs.stop());
@@ -65,25 +65,22 @@ export const setStage = async (
   const network: Simulator = twilio ?? acs;
   const frontDoor = await Between.start();
   whenOver(() => frontDoor.stop());
-  const settings = testEnvironment({
+  const { url } = frontDoor;
+  const environment = testEnvironment({
     SERVICE_NAME,
     CALLS_AT_ONCE: '100',
+    CALLBACK_BASE_URL: url,
     ACS_CONNECTION_STRING: acs.connectionString,
     ACS_RESOURCE_ID: acs.resourceId,
     ACS_TOKEN_ISSUER: acs.issuer,
+    EVENT_TOPIC_ENDPOINT: acs.topic.endpoint,
+    EVENT_TOPIC_KEY: acs.topic.key,
     ...(twilio && settingsOf(twilio)),
-    ...(options.publishesOutcomes === true && {
-      EVENT_TOPIC_ENDPOINT: acs.topic.endpoint,
-      EVENT_TOPIC_KEY: acs.topic.key,
-    }),
-  });
-  const environment = (own: string) => ({
-    ...settings,
-    CALLBACK_BASE_URL: instances > 1 ? frontDoor.url : own,
-    ...options.environment,
+    ...further,
   });
   const apps = await Promise.all(Array.from({ length: instances }, async () => startApp({ environment })));
-  frontDoor.rule = splitOver(apps, randomFrom('front door'));
+  const random = randomFrom('front door');
+  frontDoor.rule = async (_, carryOut) => carryOut(apps[wholeBetween(random, 0, instances - 1)]?.url);
   whenOver(async () => {
     await Promise.all(apps.map((app) => app.stop()));
     // Without its +, so that a number is found in any form.
@@ -91,10 +88,8 @@ export const setStage = async (
     for (const { to } of network.log().calls) assert(!output.includes(to.slice(1)), 'a number in the log');
   });
 
-  const own = apps[0]?.url ?? '';
-  const url = instances > 1 ? frontDoor.url : own;
   /** Every answer must be as the app's OpenAPI document describes. */
-  const fetchChecked = await checkedFetch(own);
+  const fetchChecked = await checkedFetch(url);
   const post = async (path: string, body: unknown, headers: Readonly<Record<string, string>>): Promise<Response> =>
     fetchChecked(`${url}/api/${path}`, {
       method: 'POST',
@@ -140,8 +135,6 @@ export const setStage = async (
 
     stop: async (id = ''): Promise<NotificationState> => state(`${id}/stop`, 'POST'),
 
-    notification: async (id = ''): Promise<NotificationState> => state(id),
-
     /** The state of a notification after its end. */
     completed: async (id = ''): Promise<NotificationState> => {
       await until(async () => (await state(id)).status !== 'in_progress', 'the notification is over');
@@ -150,7 +143,7 @@ export const setStage = async (
 
     /** The only call to a number, after it has ended and all its events were answered. */
     callEnds: async (number: string): Promise<CallStory> => {
-      await until(() => callsTo(number).some(isSettled), `the call to ${number} ends`);
+      await until(() => callsTo(number).some(isOver), `the call to ${number} ends`);
       await network.settled();
       const [call, ...more] = callsTo(number);
       assert(call !== undefined && more.length === 0, `${more.length + 1} calls to ${number}, expected 1`);
@@ -167,10 +160,8 @@ export const sharedStage = (options: StageOptions): (() => Stage) => {
     stage = await setStage(options, (end) => void ends.push(end));
   });
   afterAll(async () => {
-    await until(
-      () => stage?.network.log().calls.every(({ state }) => state === 'ended') === true,
-      'all calls are over',
-    );
+    const calls = () => stage?.network.log().calls ?? [];
+    await until(() => calls().every(({ state }) => state === 'ended'), 'all calls are over');
     await stage?.network.settled();
     for (const end of ends.toReversed()) await end();
   });
@@ -192,10 +183,7 @@ const settingsOf = (twilio: TwilioSimulator) => ({
 /** The last thing that is reported of a call. */
 const LAST: ReadonlySet<string> = new Set(['CallDisconnected', 'completed', 'busy', 'failed', 'no-answer', 'canceled']);
 
-const isSettled = ({ state, story }: CallStory): boolean =>
-  state === 'ended' &&
-  story.some(({ text }) => LAST.has(text)) &&
-  story.every((line) => line.kind !== 'event' || line.answer !== undefined);
+const isOver = ({ state, story }: CallStory): boolean => state === 'ended' && story.some(({ text }) => LAST.has(text));
 
 /** What a callee must hear. */
 export const messageOf = (alertType: string, terms: MessageTerms = {}): string => {

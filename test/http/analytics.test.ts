@@ -83,6 +83,13 @@ beforeAll(async () =>
   ]),
 );
 
+/** A range of one instant, 08:00 UTC. */
+const at8 = (time: string): [string, string, object] => [
+  `?ts_utc_start=2024-01-20T${time}&ts_utc_end=2024-01-20T${time}`,
+  '2024-01-20T08:00:00 2024-01-20T08:00:00',
+  { total_events: 1 },
+];
+
 describe('a period', () => {
   it('includes both ends, to the microsecond; configured categories are always there', async () => {
     const { status, body } = await get('?ts_utc_start=2024-01-20T08:00:00Z&ts_utc_end=2024-01-20T09:00:00.000001Z');
@@ -103,11 +110,6 @@ describe('a period', () => {
 
   const today = '2024-02-29T00:00:00 2024-02-29T23:59:59.999999';
   const latest = '2024-02-29T10:30:00.250000 2024-02-29T12:30:00.250000';
-  const at8 = (time: string): [string, string, object] => [
-    `?ts_utc_start=2024-01-20T${time}&ts_utc_end=2024-01-20T${time}`,
-    '2024-01-20T08:00:00 2024-01-20T08:00:00',
-    { total_events: 1 },
-  ];
   it.each<[question: string, ends: string, more: object]>([
     ['?clientid=default&CODE=', latest, { counts_per_category: NONE }],
     ['/series?camera_id=b', latest, { step: 'hour', camera_id: 'b', steps: [{}, {}, {}] }],

@@ -30,7 +30,7 @@ const programs = codeBlocksOf('src/http/clients.md', 'ts').flatMap((code, index)
   return generator === '' ? [] : [{ generator, options: options.split(' '), code, name: `program-${index}` }];
 });
 
-/** Generates the client of a program from the description of this test's app, and writes the program beside it. */
+/** Generates the client of a program from the description of this test's app, and writes the program to a file. */
 const generate = async ({ generator, options, code, name }: (typeof programs)[number]): Promise<void> => {
   const args = options.map((option) => option.replace('http://localhost:7071', app.url));
   await run(process.execPath, [join(ROOT, GENERATORS[generator] ?? ''), ...args], { cwd: FOLDER });

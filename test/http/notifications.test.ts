@@ -45,7 +45,7 @@ const TIME = 'must be a whole number from 30 to 3600';
 const NEEDED = 'must be a whole number from 1 to the number of recipients';
 const OBJECT = 'must be an object with channel, alert_type and recipients';
 
-/** An error in words: the index of a recipient or the field, and what is wrong with it. */
+/** An error in words: the index of a recipient or the field, and the fault. */
 const errorOf = (fault: string) => {
   const [where = '', detail = ''] = fault.split(/: (.*)/s);
   return /^\d+$/.test(where) ? { index: Number(where), detail } : { field: where, detail };

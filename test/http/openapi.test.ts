@@ -62,11 +62,10 @@ describe('the description', () => {
   });
 
   it('has an ETag for every 200 of a GET that needs a key', () => {
-    const ETag = { $ref: '#/components/headers/ETag' };
-    for (const { method, path, security, responses } of operationsOf(loaded.debug.description)) {
-      const isKeyed = method === 'GET' && security.length > 0;
-      if (isKeyed) expect([path, responses['200']?.headers]).toEqual([path, expect.objectContaining({ ETag })]);
-    }
+    const keyed = operationsOf(loaded.debug.description).filter(
+      ({ method, security }) => method === 'GET' && security.length > 0,
+    );
+    expect(keyed.filter(({ responses }) => responses['200']?.headers['ETag'] === undefined)).toEqual([]);
   });
 
   it('shows an example of every problem', () => {
@@ -87,7 +86,13 @@ describe('the description', () => {
     // No two functions of a path may take the same method: the host would choose one of them.
     const all = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'];
     for (const [path, triggers] of registered)
-      expect([path, triggers.flatMap(({ methods }) => methods).toSorted()]).toEqual([path, all]);
+      expect([
+        path,
+        triggers
+          .flatMap(({ methods }) => methods)
+          .map(String)
+          .toSorted(),
+      ]).toEqual([path, all]);
   });
 });
 
@@ -99,16 +104,13 @@ const anyJson = fc.oneof(
 
 /** A JSON value with one value in it, at any depth, replaced, or removed if it is a member. */
 const mutated = (value: unknown): fc.Arbitrary<unknown> => {
-  const members: readonly (readonly [string, unknown])[] = Object.entries(Object(value));
-  if (typeof value !== 'object' || members.length === 0) return anyJson;
-  const inside = fc
-    .constantFrom(...members)
-    .chain(([name, member]) =>
-      mutated(member).map((other) =>
-        Array.isArray(value) ? value.with(Number(name), other) : { ...value, [name]: other },
-      ),
-    );
-  return fc.oneof({ weight: 1, arbitrary: anyJson }, { weight: 5, arbitrary: inside });
+  if (typeof value !== 'object' || value === null) return anyJson;
+  const inside = Object.entries(value).map(([name, member]) =>
+    mutated(member).map((other): unknown =>
+      Array.isArray(value) ? value.with(Number(name), other) : Object.assign({}, value, { [name]: other }),
+    ),
+  );
+  return fc.oneof(anyJson, ...inside);
 };
 
 // Left out: valid calls. The ACS of this test does not answer, so each would take seconds; other tests place calls.

@@ -119,7 +119,7 @@ describe('POST /api/events', () => {
   it.each<[string, unknown, number, string, Headers?]>([
     ['null', 'null', 400, 'not_cloudevents'],
     ['a text', '"CameraEvent.Changed"', 400, 'not_cloudevents'],
-    ['5,001 events', Array(5_001).fill({}), 413, 'too_many_events'],
+    ['5,001 events', Array(5_001).fill(0), 413, 'too_many_events'],
     ['events in the schema of Event Grid', GRID, 400, 'event_grid_schema'],
     ['its validation', GRID, 400, 'event_grid_schema', { 'aeg-event-type': 'SubscriptionValidation' }],
   ])('refuses the whole request with %s', async (_what, body, status, code, headers = {}) => {
@@ -191,19 +191,15 @@ describe('POST /api/events names an invalid event', () => {
   });
 
   it('by its index and the ids that it has', async () => {
-    const noEventId = cloudEvent({ data: { event_id: 7 } });
-    const noData = ['{}', undefined].map((data) => ({ ...cloudEvent(), data }));
-    const errors = await errorsOf([null, [cloudEvent()], ...noData, noEventId]);
-    const [detail, pointer, code] = [expect.any(String), expect.any(String), expect.any(String)];
-    expect(errors).toEqual(
-      [
-        {},
-        {},
-        { id: 'm-1', field: 'data' },
-        { id: 'm-1', field: 'data' },
-        { id: 'm-1', camera_id: 'ridge-04', field: 'data.event_id' },
-      ].map((about, index) => ({ code, index, pointer, detail, ...about })),
-    );
+    const withoutData = { ...cloudEvent(), data: '{}' };
+    const errors = await errorsOf([null, [cloudEvent()], withoutData, cloudEvent({ data: { event_id: 7 } })]);
+    const [code, detail] = [expect.any(String), expect.any(String)];
+    expect(errors).toEqual([
+      { code, index: 0, pointer: '/0', detail },
+      { code, index: 1, pointer: '/1', detail },
+      { code, index: 2, pointer: '/2/data', detail, id: 'm-1', field: 'data' },
+      { code, index: 3, pointer: '/3/data/event_id', detail, id: 'm-1', camera_id: 'ridge-04', field: 'data.event_id' },
+    ]);
   });
 
   it('though it is nested beyond any stack', async () => {

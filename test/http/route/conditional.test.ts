@@ -6,7 +6,7 @@ import { Problem } from '../../../src/http/problem.ts';
 import { get as route } from '../../../src/http/route/route.ts';
 import { ask } from '../asking.ts';
 
-/** The answer of a conditional route with this text; a problem if it has none. */
+/** The answer of a conditional route with this text; a problem if the text is empty. */
 const get = async (text: string, headers: Readonly<Record<string, string>> = {}) => {
   const { handler } = route('Text', 'text', {
     authLevel: 'anonymous',

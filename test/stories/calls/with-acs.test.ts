@@ -35,7 +35,6 @@ describe.concurrent('calls through Communication Services', () => {
   afterAll(async () => receiver?.stop());
   const stageOf = sharedStage({
     instances: 2,
-    publishesOutcomes: true,
     environment,
     network: { pace: { ringMs: 200, eventMs: 50, speakMs: 600 } },
   });

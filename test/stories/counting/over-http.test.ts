@@ -10,10 +10,9 @@ import { DAY, Oracle } from '../../analytics/oracle.ts';
 import { readText } from '../../docs/markdown.ts';
 import { ownTablesPrefix, startApp, testEnvironment } from '../../harness/app.ts';
 import { Between } from '../../harness/between.ts';
-import { checkedFetch } from '../../harness/contract.ts';
 import { DATES, dayOfDate, season } from '../../harness/season.ts';
 import { until } from '../../harness/until.ts';
-import { startWatch, Watch } from '../../harness/watch.ts';
+import { startWatch, type Watch, watchOf } from '../../harness/watch.ts';
 import { cloudEvent, cloudEventOf } from '../../http/cloud-event.ts';
 
 const { messages, questions } = season('over HTTP', 60);
@@ -26,8 +25,7 @@ const runCloseDays = async ({ app }: Watch): Promise<number> => {
 
 let watch: Watch;
 beforeAll(async () => {
-  const app = await startApp({ environment: testEnvironment(), bundle: 'release' });
-  watch = new Watch(app, await checkedFetch(app.url));
+  watch = await watchOf(await startApp({ environment: testEnvironment(), bundle: 'release' }));
 });
 afterAll(async () => watch.app.stop());
 
@@ -64,7 +62,8 @@ it('the emitter of the CloudEvents SDK, which sends binary mode by default, is u
   const emit = z.custom<(event: CloudEvent<unknown>) => Promise<void>>().parse(made);
   await emit(event);
   await expect(emit(new CloudEvent({ ...attributes, data: {} }))).rejects.toThrow('event_id');
-  expect(await watch.day('2024-02-29', 'emitter')).toMatchObject({ total_events: 1 });
+  const counted = await watch.range({ ...dayOfDate('2024-02-29'), cameraId: 'emitter' });
+  expect(counted).toMatchObject({ total_events: 1 });
 });
 
 it('while storage breaks off every answer is a 503 with Retry-After, except to a request that is wrong', async () => {
@@ -123,9 +122,7 @@ it('a day older than EVENT_RETENTION_DAYS is closed by the timer: it answers as 
   await closeDays('day closed');
   for (const question of QUESTIONS) expect(await closing.range(question)).toEqual(oracle.answer(question));
   const late = [...messages.slice(0, 1), { ...recent, eventId: 'other' }, ...messages.slice(1, 2)];
-  expect(await closing.recordPartly(late.map(cloudEventOf))).toEqual({
-    recorded: 1,
-    unchanged: 0,
-    errors: [0, 2].map((index) => ({ index, detail: CLOSED_DAY.refused })),
-  });
+  const { status, body } = await closing.post(late.map(cloudEventOf));
+  const errors = [0, 2].map((index) => ({ index, detail: CLOSED_DAY.refused }));
+  expect([status, JSON.parse(body)]).toMatchObject([400, { recorded: 1, unchanged: 0, errors }]);
 });
