@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 
 import { nodeFault, readArguments } from '../../infra/cli/command-line.ts';
@@ -72,29 +72,25 @@ it('a position names an item of a file, also on Windows and of standard input', 
   expect(positionIn('-:7')).toEqual({ name: '-', item: 7 });
 });
 
-describe('where to send', () => {
-  it.each([
-    ['https://a.example', 'https://a.example', 'k'],
-    ['https://a.example/api/events', 'https://a.example', 'k'],
-    ['http://a.example', 'http://a.example', undefined],
-    ['http://localhost:1', 'http://localhost:1', 'k'],
-    ['http://[::1]:7071', 'http://[::1]:7071', 'k'],
-  ])('%s is %s, with the key %s', async (given, expected, key) => {
-    const environment = key === undefined ? {} : { FUNCTION_KEY: key };
-    expect(await readTarget(new URL(given), undefined, environment)).toEqual({ url: expected, key });
-  });
-
-  it.each([
-    ['http://a.example', 'secret', 'a function key is not sent in the clear to a.example'],
-    ['http://127.0.0.1.a.example', 'secret', 'a function key is not sent in the clear'],
-    ['https://a.example?code=secret', 'secret', 'no query and no user name'],
-    ['https://secret@a.example', 'secret', 'no query and no user name'],
-    ['https://a.example', '', 'FUNCTION_KEY does not hold a function key'],
-    ['https://a.example', 'secret words', 'FUNCTION_KEY does not hold a function key'],
-    ['https://a.example', 'schlüsselsecret', 'FUNCTION_KEY does not hold a function key'],
-  ])('%s with the key %j: %s', async (given, key, complaint) => {
-    const refused = readTarget(new URL(given), undefined, { FUNCTION_KEY: key });
-    await expect(refused).rejects.toThrow(complaint);
-    await expect(refused).rejects.not.toThrow('secret');
-  });
+it.each([
+  ['https://a.example', 'k', /^https:\/\/a\.example with k$/],
+  ['https://a.example/api/events', 'k', /^https:\/\/a\.example with k$/],
+  ['http://a.example', undefined, /^http:\/\/a\.example with undefined$/],
+  ['http://localhost:1', 'k', /^http:\/\/localhost:1 with k$/],
+  ['http://[::1]:7071', 'k', /^http:\/\/\[::1\]:7071 with k$/],
+  ['http://a.example', 'secret', /a function key is not sent in the clear to a\.example/],
+  ['http://127.0.0.1.a.example', 'secret', /a function key is not sent in the clear/],
+  ['https://a.example?code=secret', 'secret', /no query and no user name/],
+  ['https://secret@a.example', 'secret', /no query and no user name/],
+  ['https://a.example', '', /FUNCTION_KEY does not hold a function key/],
+  ['https://a.example', 'secret words', /FUNCTION_KEY does not hold a function key/],
+  ['https://a.example', 'schlüsselsecret', /FUNCTION_KEY does not hold a function key/],
+])('events for %s with the key %j go to %s, or an error names no key', async (given, key, expected) => {
+  const environment = key === undefined ? {} : { FUNCTION_KEY: key };
+  const target = await readTarget(new URL(given), undefined, environment).then(
+    (found) => `${found.url} with ${found.key}`,
+    String,
+  );
+  expect(target).toMatch(expected);
+  expect(target).not.toContain('secret');
 });

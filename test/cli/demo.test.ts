@@ -5,12 +5,13 @@ import { believableDay } from '../../infra/cli/demo/day.ts';
 import { freshNumbers } from '../../infra/cli/demo/steps.ts';
 import { ScriptedService } from './scripted-service.ts';
 
-it('the demo sends the same messages for a day each time, in the order of their time, and none that has not happened yet', () => {
-  const noon = Date.parse('2026-03-14T12:00:00Z');
-  const day = believableDay('2026-03-14', Infinity);
-  expect(new Set(day.map(({ id }) => id)).size).toBe(day.length);
+it('the demo sends the same day each time, the one of the README, in the order of its time, until now', () => {
+  const day = believableDay('2026-11-20', Infinity);
+  expect(new Set(day.map(({ data }) => data.event_id)).size).toBe(28_481);
+  expect(day.filter(({ data }) => data.reviewed)).toHaveLength(401);
   expect(day).toEqual(day.toSorted((one, other) => Date.parse(one.time) - Date.parse(other.time)));
-  expect(believableDay('2026-03-14', noon)).toEqual(day.filter(({ time }) => Date.parse(time) < noon));
+  const noon = Date.parse('2026-11-20T12:00:00Z');
+  expect(believableDay('2026-11-20', noon)).toEqual(day.filter(({ time }) => Date.parse(time) < noon));
 });
 
 it('every demo calls numbers of another area code, which belong to nobody', () => {

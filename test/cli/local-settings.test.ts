@@ -65,12 +65,11 @@ it('an unknown name in a settings file, and a misspelt setting in the environmen
 });
 
 it.each([
-  [ENDPOINT, false],
-  [{ TABLES_CONNECTION_STRING: 'DefaultEndpointsProtocol=https;AccountName=a;AccountKey=YQ==' }, false],
-  [{ TABLES_CONNECTION_STRING: 'AccountName=a;TableEndpoint=https://127.0.0.1.a.example/' }, false],
-  [{ TABLES_CONNECTION_STRING: 'AccountName=a;TableEndpoint=http://127.0.0.1:10002/a' }, true],
-  [EMULATOR, true],
   [{}, true],
+  [EMULATOR, true],
+  [{ TABLES_CONNECTION_STRING: 'AccountName=a;TableEndpoint=http://127.0.0.1:10002/a' }, true],
+  [{ TABLES_CONNECTION_STRING: 'AccountName=a;TableEndpoint=https://127.0.0.1.a.example/' }, false],
+  [{ TABLES_CONNECTION_STRING: 'AccountName=a;AccountKey=YQ==' }, false],
 ])('%j: the tables are on this machine: %s', (settings, expected) => {
   expect(isOnThisMachine(settings)).toBe(expected);
 });

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 import { inject, onTestFinished, type TestContext, vi } from 'vitest';
@@ -90,10 +89,3 @@ export const run = async (
     for (const spy of spies) spy.mockRestore();
   }
 };
-
-/** The lines of the file of rejected events of a file; `.1` and so on: of an older file that was kept. */
-export const rejectedOf = async (file: string, kept = ''): Promise<readonly unknown[]> =>
-  (await readFile(`${file}.rejected${kept}.ndjson`, 'utf8'))
-    .trim()
-    .split('\n')
-    .map((line): unknown => JSON.parse(line));

@@ -21,11 +21,11 @@ interface Asked {
   /** Its number, from 1. */
   readonly number: number;
   readonly path: string;
-  readonly body: string;
   readonly headers: IncomingHttpHeaders;
+  readonly body: string;
 }
 
-export type Script = (asked: Asked) => Reply | Promise<Reply>;
+type Script = (asked: Asked) => Reply | Promise<Reply>;
 
 const eventSchema = z.object({ specversion: z.literal('1.0'), data: z.object({ event_id: z.string() }) });
 
@@ -35,34 +35,29 @@ export class ScriptedService {
   readonly times = new Map<string, number>();
   requests = 0;
   url = '';
-  script: Script;
-
-  private constructor(script: Script) {
-    this.script = script;
-  }
 
   /** Starts one for the test that runs. */
   static async start(script: Script = () => 'record'): Promise<ScriptedService> {
-    const service = new ScriptedService(script);
+    const service = new ScriptedService();
     const server = await LoopbackServer.start((request, response) => {
       // The client goes away in the middle, as some tests make it.
-      service.#answer(request, response).catch(() => response.destroy());
+      service.#answer(script, request, response).catch(() => response.destroy());
     });
-    service.url = `http://127.0.0.1:${server.port}`;
     onTestFinished(() => server.stop());
+    service.url = `http://127.0.0.1:${server.port}`;
     return service;
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #answer(script: Script, request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.requests += 1;
-    const number = this.requests;
-    const body = await text(request);
-    const reply = await this.script({ number, path: request.url ?? '', body, headers: request.headers });
+    const { url: path = '', headers } = request;
+    const asked = { number: this.requests, path, headers, body: await text(request) };
+    const reply = await script(asked);
     if (reply === 'reset') response.destroy();
     else if (reply === 'torn') {
       response.writeHead(200, { 'content-length': '99' }).write('{"recorded": ', () => response.destroy());
     } else {
-      const answer = reply === 'record' ? this.#record(z.array(z.unknown()).parse(JSON.parse(body))) : reply;
+      const answer = reply === 'record' ? this.#record(z.array(z.unknown()).parse(JSON.parse(asked.body))) : reply;
       response.writeHead(answer.status, answer.headers).end(answer.body);
     }
   }
@@ -78,7 +73,8 @@ export class ScriptedService {
       else counts[this.times.has(id) ? 'unchanged' : 'recorded'] += 1;
       this.times.set(id, (this.times.get(id) ?? 0) + 1);
     }
-    const isGood = errors.length === 0;
-    return { status: isGood ? 200 : 400, body: JSON.stringify(isGood ? counts : { ...counts, errors }) };
+    return errors.length === 0
+      ? { status: 200, body: JSON.stringify(counts) }
+      : { status: 400, body: JSON.stringify({ ...counts, errors }) };
   }
 }
