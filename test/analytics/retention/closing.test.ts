@@ -88,12 +88,13 @@ describe('a closed day', () => {
   );
 
   it('keeps an event of which it cannot be told whether its second has overflowed', async () => {
-    const storage = await stored(...all(3).map((at) => frame(`ridge-${at}`, 'f', EIGHT + BigInt(at) * MINUTE)));
-    await storage.change('minute|0800|00', { second_00: 'text' });
+    const minutes = [0n, 1n, 2n, 60n].map((after) => EIGHT + after * MINUTE);
+    const storage = await stored(...minutes.map((ts, at) => frame(`ridge-${at}`, 'f', ts)));
+    for (const key of ['minute|0800|00', 'minute|0900|00']) await storage.change(key, { second_00: 'text' });
     await storage.change('event|0801|ridge-1|f', { ts_utc: 'text' });
     await announce(storage);
     await run(storage);
-    expect(eventKeys(storage)).toEqual(['event|0800|ridge-0|f', 'event|0801|ridge-1|f']);
+    expect(eventKeys(storage)).toEqual(['event|0800|ridge-0|f', 'event|0801|ridge-1|f', 'event|0900|ridge-3|f']);
   });
 });
 
