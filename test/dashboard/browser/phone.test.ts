@@ -45,7 +45,7 @@ it('the page shows the notifications of a real service, acknowledges and stops t
   // Numbers are masked.
   expect(await page.locator('main').innerText()).not.toContain('2065550');
 
-  stage.acs.setUpFault = 401;
+  await fetch(`${stage.acs.url}/set-up/401`, { method: 'POST' });
   await stage.alert('PointOfInterest', ['+12065550500']);
   await nextRound();
   expect(await page.locator('.page-status.red').innerText()).toContain('The service cannot place calls');
