@@ -104,7 +104,7 @@ it('the page shows the notifications of a real service, acknowledges and stops t
   // Numbers are masked.
   expect(await page.locator('main').innerText()).not.toContain('2065550');
 
-  stage.acs.setUpFault = 401;
+  await fetch(`${stage.acs.url}/set-up/401`, { method: 'POST' });
   await stage.alert('PointOfInterest', ['+12065550500']);
   await page.clock.fastForward(10_000);
   await page.locator('.page-status.red').getByText('The service cannot place calls').waitFor();
