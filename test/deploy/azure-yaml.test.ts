@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs';
-
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 
-const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+import { readText } from '../docs/markdown.ts';
 
 const everywhere = (command: string) => ({ posix: { run: command }, windows: { run: command } });
 
@@ -11,13 +9,13 @@ const everywhere = (command: string) => ({ posix: { run: command }, windows: { r
 const FIRST_GOOD = '1.24.1';
 
 it('azure.yaml checks the values, makes the package and deploys its folder, on every system', () => {
-  expect(parse(read('azure.yaml'))).toMatchObject({
+  expect(parse(readText('azure.yaml'))).toMatchObject({
     requiredVersions: { azd: `>= ${FIRST_GOOD}` },
     hooks: { preprovision: everywhere('node infra/azure/check-values.ts') },
     // azd refuses a build that is not remote together with node_modules in .funcignore.
     services: { api: { dist: 'package', remoteBuild: false, hooks: { prepackage: everywhere('npm run package') } } },
   });
-  expect(/ azd before (\d+\.\d+\.\d+),/.exec(read('infra/azure/README.md'))?.[1]).toBe(FIRST_GOOD);
-  expect(read('.funcignore')).not.toMatch(/^\/?node_modules\/?$/m);
-  expect(read('infra/azure/modules/app.bicep')).toContain("'azd-service-name': 'api'");
+  expect(/ azd before (\d+\.\d+\.\d+),/.exec(readText('infra/azure/README.md'))?.[1]).toBe(FIRST_GOOD);
+  expect(readText('.funcignore')).not.toMatch(/^\/?node_modules\/?$/m);
+  expect(readText('infra/azure/modules/app.bicep')).toContain("'azd-service-name': 'api'");
 });

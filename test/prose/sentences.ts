@@ -1,7 +1,5 @@
-import { toString } from 'nlcst-to-string';
 import remarkGfm from 'remark-gfm';
 import remarkParse from 'remark-parse';
-import retextEnglish from 'retext-english';
 import { unified } from 'unified';
 import { CONTINUE, SKIP, visit } from 'unist-util-visit';
 
@@ -9,16 +7,14 @@ import { CONTINUE, SKIP, visit } from 'unist-util-visit';
 export interface Sentence {
   /** Without marks of Markdown; each `code` is one word. */
   readonly text: string;
-  readonly words: number;
   /** The line on which its paragraph, list item or table cell starts, from 1. */
   readonly line: number;
 }
 
-/** Stands for a piece of code or a link's address, which have no grammar. */
+/** Stands for a piece of code, which has no grammar. */
 const CODE = 'CODE';
 
 const markdown = unified().use(remarkParse).use(remarkGfm);
-const english = unified().use(retextEnglish);
 
 /**
  * The sentences of a Markdown text: paragraphs, list items and table cells. Headings, heads of tables and code are left out.
@@ -35,16 +31,11 @@ export const sentencesOf = (text: string, firstLine = 1): readonly Sentence[] =>
     visit(block, (node) => {
       if (node.type === 'text') prose += node.value;
       else if (node.type === 'inlineCode') prose += CODE;
-      else if (node.type === 'break') prose += '\n';
+      else if (node.type === 'break') prose += ' ';
     });
     const line = firstLine - 1 + (block.position?.start.line ?? 1);
-    visit(english.parse(prose), 'SentenceNode', (sentence) => {
-      let words = 0;
-      visit(sentence, 'WordNode', () => {
-        words += 1;
-      });
-      found.push({ text: toString(sentence).replace(/\s+/g, ' '), words, line });
-    });
+    const sentences = prose.split(/(?<=[.?!]["”)]?)\s+(?=[A-Z\d"“(])/);
+    found.push(...sentences.map((sentence) => ({ text: sentence.trim().replaceAll(/\s+/g, ' '), line })));
     return SKIP;
   });
   return found;
@@ -56,10 +47,9 @@ const COMMENT = /^[ \t]*(?:\/\*\*?([^]*?)\*\/|((?:\/\/[^\n]*\n[ \t]*)+))/gm;
 /** The sentences of the comments in a source file of TypeScript or JavaScript. */
 export const sentencesOfComments = (source: string): readonly Sentence[] =>
   [...source.matchAll(COMMENT)].flatMap(({ index, 1: block, 2: lines }) => {
-    const start = source.slice(0, index).split('\n').length;
     const text = (block ?? lines ?? '')
-      .replace(/^[ \t]*(?:\*|\/\/+) ?/gm, '')
-      .replace(/\{@link ([^}]*)\}/g, '`$1`')
-      .replace(/^ *@(\w+)(?: \{[^}]*\})?/gm, '- `$1`');
-    return sentencesOf(text, start);
+      .replaceAll(/^[ \t]*(?:\*|\/\/+) ?/gm, '')
+      .replaceAll(/\{@link ([^}]*)\}/g, '`$1`')
+      .replaceAll(/^ *@(\w+)(?: \{[^}]*\})?/gm, '- `$1`');
+    return sentencesOf(text, source.slice(0, index).split('\n').length);
   });
