@@ -14,16 +14,14 @@ const MINUTE_MS = 60_000;
 const numbers = (endings: readonly string[], from = 100) =>
   endings.map((ending, index) => phoneNumber(`+120655${from + index}${ending}`));
 
-const play = <Result>(name: string, mode: Partial<Mode>, run: (world: TwilioWorld) => Promise<Result>) =>
-  inTwilioWorld(name, { ...QUIET, ...ROOM, ...mode }, false, async (world) => {
-    const result = await run(world);
-    expect(world.logged('unexpected error')).toEqual([]);
-    expect(mistakesOf(world)).toEqual([]);
-    return result;
-  });
-
 const scene = (name: string, mode: Partial<Mode>, run: (world: TwilioWorld) => Promise<void>): void =>
-  it(name, () => play(name, mode, run));
+  it(name, () =>
+    inTwilioWorld(name, { ...QUIET, ...ROOM, ...mode }, async (world) => {
+      await run(world);
+      expect(world.logged('unexpected error')).toEqual([]);
+      expect(mistakesOf(world)).toEqual([]);
+    }),
+  );
 
 /** What Twilio refused. A webhook without an answer (11200) is no mistake of the app. */
 const mistakesOf = ({ account }: TwilioWorld) =>
