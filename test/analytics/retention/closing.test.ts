@@ -54,7 +54,7 @@ describe('a closed day', () => {
       // The second process to record takes the first stripe over, so the other process moves to another stripe.
       const early = [2n, 3n].map((before) => frame('crowded', `early${before}`, crowded - before * SECOND));
       const few = [1n, 500_001n].map((into) => frame('ridge-1', `few${into}`, crowded + into));
-      // In one second, and in the second after the next one.
+      // In two seconds, with another second between them.
       const crowd = all(160).map((at) =>
         frame('crowded', `f${at}`, crowded + 12_500n * BigInt(at < 80 ? at : at + 80), { detections }),
       );
