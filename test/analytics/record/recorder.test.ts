@@ -92,12 +92,19 @@ describe('the messages that wait to be recorded', () => {
     expect(lines[0]).toEqual(['events not recorded', { kind: 'StorageTrouble' }]);
   });
 
-  it('of more shards than idle committers are kept have one writer a shard, so that no process meets itself', async () => {
-    const { storage, process } = processOn();
-    const send = async (eventId: string) =>
-      process.record(all(1_100).map((day) => frame('a', eventId, START - BigInt(day) * DAY)));
-    await Promise.all([send('f'), send('g')]);
-    expect(storage.connection.partitions().flatMap((one) => storage.keys(one))).not.toContain('day 01');
+  it('of one shard have one writer, also after more shards than a process keeps idle committers for', async () => {
+    const opened = Promise.withResolvers<void>();
+    const { storage, process } = processOn(async (request) => {
+      if (isCommit(request) && request.partition === SHARD) await opened.promise;
+    });
+    const first = process.record([frame('a', 'f')]);
+    await process.record(all(1_000).map((day) => frame('a', 'f', START - BigInt(day + 1) * DAY)));
+    const second = process.record([frame('a', 'g')]);
+    // Another writer of the shard would send its transaction in this time.
+    await process.record([frame('a', 'g', START + DAY)]);
+    opened.resolve();
+    expect((await Promise.all([first, second])).flat()).toEqual(['recorded', 'recorded']);
+    expect(storage.keys()).not.toContain('day 01');
   });
 });
 
