@@ -5,18 +5,33 @@ import { appLog, invocationLog } from '../src/log.ts';
 
 const FIELDS = { recorded: 12, camera: 'a\nb"c', fast: true, left_out: undefined };
 const SAID = '"recorded":12,"camera":"a\\nb\\"c","fast":true';
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
 
 it.each([
   ['info', 'information'],
   ['warn', 'warning'],
   ['error', 'error'],
-] as const)('a log line is one JSON object on one line, at its level: %s', (level, told) => {
-  const lines: unknown[] = [];
-  const context = new InvocationContext({ logHandler: (...line) => lines.push(line) });
-  invocationLog(context)[level]('events recorded', FIELDS);
-  expect(lines).toEqual([[told, `{"event":"events recorded",${SAID},"invocation_id":"${context.invocationId}"}`]]);
-  const written = vi.spyOn(console, level).mockImplementation(() => undefined);
-  appLog[level]('debug build');
-  appLog[level]('debug build', FIELDS);
-  expect(written.mock.calls).toEqual([['{"event":"debug build"}'], [`{"event":"debug build",${SAID}}`]]);
-});
+] as const)(
+  'a log line is one JSON object on one line, at its level, with the ids of its request: %s',
+  (level, told) => {
+    const lines: unknown[] = [];
+    const log = (traceParent: string) =>
+      invocationLog(
+        new InvocationContext({
+          invocationId: 'i-1',
+          logHandler: (...line) => lines.push(line),
+          traceContext: { traceParent },
+        }),
+      );
+    log(`00-${TRACE}-b7ad6b7169203331-01`)[level]('events recorded', FIELDS);
+    log(`00-${'0'.repeat(32)}-b7ad6b7169203331-01`)[level]('events recorded');
+    expect(lines).toEqual([
+      [told, `{"event":"events recorded",${SAID},"invocation_id":"i-1","trace_id":"${TRACE}"}`],
+      [told, '{"event":"events recorded","invocation_id":"i-1"}'],
+    ]);
+    const written = vi.spyOn(console, level).mockImplementation(() => undefined);
+    appLog[level]('debug build');
+    appLog[level]('debug build', FIELDS);
+    expect(written.mock.calls).toEqual([['{"event":"debug build"}'], [`{"event":"debug build",${SAID}}`]]);
+  },
+);

@@ -25,38 +25,33 @@ export class InterposedTable implements TableConnection {
     this.memory = memory;
   }
 
-  now(): number {
-    return this.memory.now();
-  }
+  readonly now = (): number => this.memory.now();
 
-  async create(): Promise<void> {
-    return this.#inTurn({ kind: 'create', partition: '', rowKeys: [] }, async () => this.memory.create());
-  }
+  readonly create = async (): Promise<void> => this.#inTurn({ kind: 'create' }, async () => this.memory.create());
 
-  async get(...args: Parameters<MemoryTable['get']>): ReturnType<MemoryTable['get']> {
-    const [partition, rowKey] = args;
-    return this.#inTurn({ kind: 'get', partition, rowKeys: [rowKey] }, async () => this.memory.get(...args));
-  }
+  readonly get: TableConnection['get'] = async (partition, rowKey, selection) =>
+    this.#inTurn({ kind: 'get', partition, rowKeys: [rowKey] }, async () =>
+      this.memory.get(partition, rowKey, selection),
+    );
 
-  async page(...args: Parameters<MemoryTable['page']>): ReturnType<MemoryTable['page']> {
-    const [partition, { from }, { select }] = args;
-    const request = { kind: 'page', partition, rowKeys: [from], select } as const;
-    return this.#inTurn(request, async () => this.memory.page(...args));
-  }
+  readonly page: TableConnection['page'] = async (partition, range, query) =>
+    this.#inTurn({ kind: 'page', partition, rowKeys: [range.from], select: query.select }, async () =>
+      this.memory.page(partition, range, query),
+    );
 
-  async firstPartition(...args: Parameters<MemoryTable['firstPartition']>): Promise<string | undefined> {
-    const request = { kind: 'firstPartition', partition: '', rowKeys: [] } as const;
-    return this.#inTurn(request, async () => this.memory.firstPartition(...args));
-  }
+  readonly firstPartition: TableConnection['firstPartition'] = async (keys) =>
+    this.#inTurn({ kind: 'firstPartition' }, async () => this.memory.firstPartition(keys));
 
-  async transact(...args: Parameters<MemoryTable['transact']>): Promise<readonly string[]> {
-    const [partition, writes] = args;
-    const request = { kind: 'transact', partition, rowKeys: writes.map(({ rowKey }) => rowKey) } as const;
-    return this.#inTurn(request, async () => this.memory.transact(...args));
-  }
+  readonly transact: TableConnection['transact'] = async (partition, writes) =>
+    this.#inTurn({ kind: 'transact', partition, rowKeys: writes.map(({ rowKey }) => rowKey) }, async () =>
+      this.memory.transact(partition, writes),
+    );
 
-  async #inTurn<Answer>(request: TableRequest, carryOut: () => Promise<Answer>): Promise<Answer> {
-    const then = await this.turn(request);
+  async #inTurn<Answer>(
+    request: Pick<TableRequest, 'kind'> & Partial<TableRequest>,
+    carryOut: () => Promise<Answer>,
+  ): Promise<Answer> {
+    const then = await this.turn({ partition: '', rowKeys: [], ...request });
     const answer = await carryOut();
     then?.();
     return answer;

@@ -4,7 +4,7 @@ import { categoriesOf, contributionOf, type Facets } from '../../../src/analytic
 import { CATEGORY_FORM, idProblem, MAX_ID_LENGTH } from '../../../src/analytics/model/identifier.ts';
 import { applyFacets } from '../../../src/analytics/model/newest-wins.ts';
 import { MAX_SHARDS, shardOf } from '../../../src/analytics/model/shard.ts';
-import { minus, NO_COUNT, plus } from '../../../src/analytics/model/tally.ts';
+import { NO_COUNT } from '../../../src/analytics/model/tally.ts';
 import { all, frame, START, toEventMessage } from '../counting.ts';
 import type { PlainMessage } from '../oracle.ts';
 
@@ -38,14 +38,6 @@ it('of two values with the same time the first stays; a category that was remove
   const known = fold({ annotations: { fire: 2, smoke: 1 } }, { time: START + 1n, annotations: { smoke: 3 } });
   expect(categoriesOf(known)).toEqual(new Set(['fire', 'smoke']));
   expect(contributionOf(known).categories.get('fire')).toEqual(NO_COUNT);
-});
-
-it('a sum or a difference keeps the counts that do not change: copies of 750 categories a commit would take four times as long', () => {
-  const left = contributionOf(fold({ detections: { fire: 1, smoke: 1 } }));
-  const right = contributionOf(fold({ detections: { smoke: 1 } }));
-  for (const { categories } of [plus(left, right), minus(left, right)]) {
-    expect(categories.get('fire')).toBe(left.categories.get('fire'));
-  }
 });
 
 it('the shard of a camera never changes, because stored rows are found by it; each shard has about as many cameras', () => {

@@ -1,8 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
-import { dayOf } from '../../../src/analytics/model/day.ts';
-import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { chooseStripe, RowMemory } from '../../../src/analytics/record/shard-writer.ts';
 import { DAY_KEY, SEALED_KEY } from '../../../src/analytics/rows/keys.ts';
@@ -81,14 +79,6 @@ describe('the messages that wait to be recorded', () => {
     expect(await process.answer(WHOLE_DAY)).toMatchObject({ total_events: 20_000 });
   });
 
-  it('are all answered before a process that is stopped ends', async () => {
-    const { process } = processOn();
-    let answered = 0;
-    for (const eventId of ['1', '2']) void process.record([frame('a', eventId)]).then(() => (answered += 1));
-    await process.recorder.allAnswered();
-    expect(answered).toBe(2);
-  });
-
   it('are answered after 7 tries of an outage, and at once if they wait behind', async () => {
     let transactions = 0;
     const { process, lines } = processOn(async (request) => {
@@ -102,24 +92,19 @@ describe('the messages that wait to be recorded', () => {
     expect(lines[0]).toEqual(['events not recorded', { kind: 'StorageTrouble' }]);
   });
 
-  it('are recorded although twenty other days are in trouble', async () => {
-    const healthy = START + 20n * DAY;
-    const stuck = Promise.withResolvers<void>();
-    const { process } = processOn(async (request) => {
-      if (isCommit(request) && !request.partition.startsWith(dayOf(instantFrom(healthy)))) await stuck.promise;
+  it('of one shard have one writer, also after more shards than a process keeps idle committers for', async () => {
+    const opened = Promise.withResolvers<void>();
+    const { storage, process } = processOn(async (request) => {
+      if (isCommit(request) && request.partition === SHARD) await opened.promise;
     });
-    const waiting = all(20).map(async (day) => process.record([frame('a', 'f', START + BigInt(day) * DAY)]));
-    expect(await process.record([frame('a', 'f', healthy)])).toEqual(['recorded']);
-    stuck.resolve();
-    expect((await Promise.all(waiting)).flat()).toEqual(all(20).map(() => 'recorded'));
-  });
-
-  it('of more shards than idle committers are kept have one writer a shard, so that no process meets itself', async () => {
-    const { storage, process } = processOn();
-    const send = async (eventId: string) =>
-      process.record(all(1_100).map((day) => frame('a', eventId, START - BigInt(day) * DAY)));
-    await Promise.all([send('f'), send('g')]);
-    expect(storage.connection.partitions().flatMap((one) => storage.keys(one))).not.toContain('day 01');
+    const first = process.record([frame('a', 'f')]);
+    await process.record(all(1_000).map((day) => frame('a', 'f', START - BigInt(day + 1) * DAY)));
+    const second = process.record([frame('a', 'g')]);
+    // Meanwhile another writer would send its transaction.
+    await process.record([frame('a', 'g', START + DAY)]);
+    opened.resolve();
+    expect((await Promise.all([first, second])).flat()).toEqual(['recorded', 'recorded']);
+    expect(storage.keys()).not.toContain('day 01');
   });
 });
 

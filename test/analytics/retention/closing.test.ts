@@ -41,7 +41,7 @@ describe('a closed day', () => {
   const crowded = EIGHT + 15n * MINUTE + 30n * SECOND;
   const periods = [
     WHOLE_DAY,
-    { start: crowded - 1n, end: crowded + SECOND },
+    { start: crowded - 1n, end: crowded + 3n * SECOND },
     { start: crowded + 12_500n, end: crowded + 25_000n },
     { start: EIGHT + 1n, end: crowded + 62_500n },
   ];
@@ -54,18 +54,22 @@ describe('a closed day', () => {
       // The second process to record takes the first stripe over, so the other process moves to another stripe.
       const early = [2n, 3n].map((before) => frame('crowded', `early${before}`, crowded - before * SECOND));
       const few = [1n, 500_001n].map((into) => frame('ridge-1', `few${into}`, crowded + into));
-      const crowd = all(80).map((at) => frame('crowded', `f${at}`, crowded + 12_500n * BigInt(at), { detections }));
+      // In one second, and in the second after the next one.
+      const crowd = all(160).map((at) =>
+        frame('crowded', `f${at}`, crowded + 12_500n * BigInt(at < 80 ? at : at + 80), { detections }),
+      );
+      const between = frame('crowded', 'between', crowded + SECOND + 1n);
       const edits = crowd.slice(3, 4).map((one) => Object.assign({}, one, { time: START + DAY, reviewed: true }));
       const [crowding, other] = stripe === 0 ? [inFirst, inSecond] : [inSecond, inFirst];
       await inSecond.record(early.slice(0, 1));
       await inFirst.record(early.slice(1));
       await crowding.record(crowd);
-      await other.record([...few, ...edits]);
+      await other.record([between, ...few, ...edits]);
       const seconds = ['', ' 01'].map(async (suffix) => inFirst.table.get(SHARD, `minute|0815|30${suffix}`));
       const samples = (await Promise.all(seconds)).map((row) => row?.properties['second_30']);
       expect(samples.map((own) => own instanceof Uint8Array && own.length > 1)).toEqual([stripe === 1, stripe === 0]);
 
-      const oracle = new Oracle([...early, ...crowd, ...few, ...edits]);
+      const oracle = new Oracle([...early, between, ...crowd, ...few, ...edits]);
       const demandRight = async (): Promise<void> => {
         for (const question of periods.flatMap((period) => [period, { ...period, cameraId: 'crowded' }])) {
           expect(await storage.process().answer(question)).toEqual(oracle.answer(question));

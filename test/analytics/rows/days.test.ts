@@ -47,17 +47,6 @@ describe('the shards of a day', () => {
     expect(writes).toHaveBeenCalledTimes(1);
   });
 
-  it.each([59_999, 60_001])('are those of a table that was made anew, %i ms after the last look', async (after) => {
-    const storage = new MemoryStorage();
-    const process = storage.process(2);
-    passed(0, 0);
-    await process.record(frames(START, 20));
-    storage.connection.drop();
-    passed(after, after);
-    expect(new Set(await process.record(frames(START, 20)))).toEqual(new Set(['recorded']));
-    expect(await process.answer(WHOLE)).toMatchObject({ total_events: 20 });
-  });
-
   it('are looked up before the first event of a shard: after storage was emptied none is counted where nobody looks', async () => {
     const storage = new MemoryStorage();
     const recorder = storage.process(1, { pause: async () => undefined });

