@@ -216,6 +216,10 @@ describe('POST /api/notifications answers', () => {
     answer = { kind: 'sent', id: ID, calls: [failed, placed] };
     const call = { recipient: SECOND, status: 'placed', call_connection_id: CALL_ID };
     expect(await post({})).toMatchObject({ status: 202, body: { notification_id: ID, calls: [failed, call] } });
+    const waiting = { recipient: phoneNumber(SECOND), status: 'waiting', code: 'line', reason: 'busy' } as const;
+    answer = { kind: 'sent', id: ID, calls: [failed, { ...waiting, since: START }] };
+    const later = { ...waiting, since: '2026-11-21T08:00:00.000Z' };
+    expect(await post({})).toMatchObject({ status: 202, body: { calls: [failed, later] } });
   });
 });
 
