@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 
-import { HttpRequest, HttpResponse, InvocationContext, type HttpHandler } from '@azure/functions';
+import { HttpRequest, type HttpRequestInit, HttpResponse, InvocationContext, type HttpHandler } from '@azure/functions';
 import { expect } from 'vitest';
 import { z } from 'zod';
 
@@ -17,12 +17,7 @@ export interface Answer {
 }
 
 /** The optional parts of a request. `params` are the parameters of the path. */
-interface Asked {
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array;
-  readonly params?: Readonly<Record<string, string>>;
-}
+type Asked = Pick<HttpRequestInit, 'method' | 'headers' | 'params'> & { readonly body?: string };
 
 /**
  * An answer to a request, both in the classes that the Functions worker uses.
@@ -35,13 +30,9 @@ export const ask = async (
   { method = 'GET', headers = {}, body, params = {} }: Asked = {},
   onLog: (line: unknown) => void = () => undefined,
 ): Promise<Answer> => {
-  const request = new HttpRequest({
-    method,
-    url: `http://localhost${path}`,
-    headers: { ...headers },
-    params: { ...params },
-    ...(body !== undefined && { body: typeof body === 'string' ? { string: body } : { bytes: body } }),
-  });
+  const url = `http://localhost${path}`;
+  const sent = body !== undefined && { body: { string: body } };
+  const request = new HttpRequest({ method, url, headers, params, ...sent });
   const logHandler = (_level: unknown, ...said: unknown[]) => said.forEach((line) => onLog(JSON.parse(String(line))));
   const result = await handler(request, new InvocationContext({ functionName: 'tested', logHandler }));
   const response = new HttpResponse(z.record(z.string(), z.unknown()).parse(result));

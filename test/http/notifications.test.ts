@@ -1,38 +1,66 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
+import { ALERT_TYPES } from '../../src/calls/model/alert-types.ts';
 import { newNotificationId } from '../../src/calls/model/ids.ts';
-import type { NotificationRequest, Sent } from '../../src/calls/phone.ts';
 import { maskPhoneNumber } from '../../src/calls/model/phone-number.ts';
+import type { NotificationBody, NotificationRequest, Phone, Sent } from '../../src/calls/phone.ts';
+import { acknowledged, stoppedNotification } from '../../src/calls/state/notification.ts';
+import { bodyOf } from '../../src/calls/state/view.ts';
+import { callback } from '../../src/http/callback.ts';
+import { acknowledgeNotification, readNotification, stopNotification } from '../../src/http/read-notifications.ts';
+import type { Route } from '../../src/http/route/route.ts';
 import { notifications } from '../../src/http/send-notification.ts';
 import { testCall } from '../../src/http/test-call.ts';
-import { CALL_ID, phoneNumber } from '../calls/new-case.ts';
+import { busy, CALL_ID, calling, ended, newCase, phoneNumber, START } from '../calls/new-case.ts';
 import { askRoute, problemOf } from './asking.ts';
 
+const ID = newNotificationId(START, '3f0c0000-0000-4000-8000-0000000000e1');
+
 let answer: Sent = { kind: 'waves too late' };
-let sent: (NotificationRequest & { readonly key: string | undefined })[] = [];
+let sent: (NotificationRequest & { readonly key: string | undefined })[];
+let found: NotificationBody[];
+let listed: Omit<Parameters<Phone['list']>[0], 'isMeant'>[];
+let acknowledgedBy: string[];
+let standing: Awaited<ReturnType<Phone['needingAttention']>>['phone'];
 beforeEach(() => {
-  sent = [];
+  [sent, found, listed, acknowledgedBy, standing] = [[], [], [], [], { usable: true }];
 });
 
-const send = async (request: NotificationRequest, key: string | undefined) => {
-  sent.push({ ...request, key });
-  return Promise.resolve(answer);
+const first = async () => Promise.resolve(found[0]);
+const phone = {
+  callbackBaseUrl: 'https://tunnel.example.org',
+  send: async (request: NotificationRequest, key: string | undefined) => {
+    sent.push({ ...request, key });
+    return Promise.resolve(answer);
+  },
+  list: async ({ isMeant, ...query }: Parameters<Phone['list']>[0]) => {
+    listed.push(query);
+    return Promise.resolve({ found: found.filter(isMeant), next: found.length > 1 ? ID : undefined });
+  },
+  needingAttention: async () => Promise.resolve({ notifications: found, phone: standing }),
+  read: first,
+  stop: first,
+  acknowledge: async (_: unknown, by: string) => {
+    acknowledgedBy.push(by);
+    return first();
+  },
 };
-const routes = {
-  notifications: notifications({
-    send,
-    list: async () => Promise.reject(new Error('not asked')),
-    needingAttention: async () => Promise.reject(new Error('not asked')),
-  }),
-  'test-call': testCall({ send, callbackBaseUrl: 'https://tunnel.example.org' }),
-};
+/** The path of all notifications, and of test calls. */
+const [whole, test] = [notifications(phone), testCall(phone)];
+const [read, stop, acknowledge] = [readNotification(phone), stopNotification(phone), acknowledgeNotification(phone)];
 
-const posted = async (path: keyof typeof routes, body: unknown, query: string, headers = {}) =>
-  askRoute(routes[path], `/api/${path}${query}`, { method: 'POST', body: JSON.stringify(body), headers });
+const posted = async (route: Route, body: unknown, query = '', headers = {}, id: string = ID) =>
+  askRoute(route, `/api/${route.path.replace('{id}', id)}${query}`, {
+    method: 'POST',
+    params: { id },
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
 /** Posts a notification about a confirmed fire to one person, with further members. */
 const post = async (more: object, headers: Readonly<Record<string, string>> = {}, query = '') =>
-  posted('notifications', { ...good, ...more }, query, headers);
-const postTest = async (body: unknown, query = '') => posted('test-call', body, query);
+  posted(whole, { ...good, ...more }, query, headers);
+const get = async (query = '') => askRoute(whole, `/api/notifications${query}`);
+const getOne = async (id: string = ID) => askRoute(read, `/api/notifications/${id}`, { params: { id } });
 
 const [FIRST, SECOND] = ['+12065550100', '+12065550101'];
 const good = { channel: 'phone', alert_type: 'ConfirmedFire', recipients: [FIRST] };
@@ -86,7 +114,7 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
     ...each('confirmations_needed', [1], 'is only for recipients in waves', { confirm: true }),
     ...each('confirmations_needed', [0, 3, 1.5, '2'], NEEDED, waves([FIRST], [SECOND, FIRST])),
     ...each('reference', ['', '  ', 'a\nb', 'x'.repeat(101)], 'must be 1 to 100 visible characters'),
-    ...each('details', ['', '  ', 'a\u0007', 'a\u202Eb', 'x'.repeat(201)], 'must be 1 to 200 visible characters'),
+    ...each('details', ['', '  ', 'a\u001fb', 'a\u202Eb', 'x'.repeat(201)], 'must be 1 to 200 visible characters'),
     ...each('details', ['<br/>', 'a > b', 'R &amp; D', '&#38;', '&#x26;'], 'must be plain text without markup'),
     [{ recipient: FIRST, [FIRST]: 1 }, 'recipient: is unknown', '+…: is unknown'],
   ])('%j', async (more, ...faults) => {
@@ -96,7 +124,7 @@ describe('POST /api/notifications refuses, naming all that is wrong, and phones 
 
   it.each([[[good]], [null]])('the body %j', async (body) => {
     const errors = [{ field: 'body', detail: OBJECT }];
-    expect(problemOf(await posted('notifications', body, ''))).toMatchObject({ status: 400, errors });
+    expect(problemOf(await posted(whole, body))).toMatchObject({ status: 400, errors });
   });
 
   it('more than 50 recipients; repeated ones count once', async () => {
@@ -153,7 +181,6 @@ describe('POST /api/notifications hands on', () => {
 });
 
 describe('POST /api/notifications answers', () => {
-  const id = newNotificationId(0, '3f0c0000-0000-4000-8000-0000000000e1');
   const why = { code: 'refused', reason: 'refused (400)' } as const;
   const failed = { recipient: phoneNumber(FIRST), status: 'failed', ...why } as const;
   const impossible = { ...failed, code: 'impossible_number' } as const;
@@ -173,11 +200,11 @@ describe('POST /api/notifications answers', () => {
       { calls: [{ ...masked, code: 'impossible_number' }] },
     ],
     [
-      { kind: 'sent', id, calls: [failed, failed] },
+      { kind: 'sent', id: ID, calls: [failed, failed] },
       502,
       'nobody_callable',
       /see calls/,
-      { notification_id: id, calls: [masked, masked] },
+      { notification_id: ID, calls: [masked, masked] },
     ],
   ])('%j with a %i', async (what, status, code, detail, more) => {
     answer = what;
@@ -186,9 +213,13 @@ describe('POST /api/notifications answers', () => {
   });
 
   it('202 as soon as somebody is called, or will be: one outcome for each, in the order of the request', async () => {
-    answer = { kind: 'sent', id, calls: [failed, placed] };
+    answer = { kind: 'sent', id: ID, calls: [failed, placed] };
     const call = { recipient: SECOND, status: 'placed', call_connection_id: CALL_ID };
-    expect(await post({})).toMatchObject({ status: 202, body: { notification_id: id, calls: [failed, call] } });
+    expect(await post({})).toMatchObject({ status: 202, body: { notification_id: ID, calls: [failed, call] } });
+    const waiting = { recipient: phoneNumber(SECOND), status: 'waiting', code: 'line', reason: 'busy' } as const;
+    answer = { kind: 'sent', id: ID, calls: [failed, { ...waiting, since: START }] };
+    const later = { ...waiting, since: '2026-11-21T08:00:00.000Z' };
+    expect(await post({})).toMatchObject({ status: 202, body: { calls: [failed, later] } });
   });
 });
 
@@ -201,17 +232,105 @@ describe('POST /api/test-call', () => {
     [[FIRST], '?type=Custom', 'type: is unknown: the parameters are alert_type, confirm'],
     [[FIRST], '?confirm=yes', 'confirm: must be true or false'],
   ])('refuses %j%s', async (body, query, fault) => {
-    expect(problemOf(await postTest(body, query))).toMatchObject({ status: 400, errors: [errorOf(fault)] });
+    expect(problemOf(await posted(test, body, query))).toMatchObject({ status: 400, errors: [errorOf(fault)] });
     expect(sent).toEqual([]);
   });
 
   it('asks for a call about Custom if no type is given, whose events go to the address for test calls', async () => {
-    await postTest([FIRST]);
-    await postTest([FIRST], '?alert_type=BurnJob&confirm=true');
+    await posted(test, [FIRST]);
+    await posted(test, [FIRST], '?alert_type=BurnJob&confirm=true');
     const common = { waves: [callees(FIRST)], callbackBaseUrl: 'https://tunnel.example.org' };
     expect(sent).toMatchObject([
       { alertType: { name: 'Custom' }, confirm: false, ...common },
       { alertType: { name: 'BurnJob' }, confirm: true, ...common },
     ]);
   });
+});
+
+const ana = { number: phoneNumber(FIRST), name: 'Ana' };
+const asked = { waves: [[ana, { number: phoneNumber(SECOND) }]], reference: 'ridge-04' };
+const known = newCase(START, asked, { id: ID });
+const body = bodyOf(known, START, new Map([[0, 'number']]));
+
+/** As JSON has it. */
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+describe('one notification', () => {
+  it('is answered as it stands, and as it is described', async () => {
+    const worsened = ended(acknowledged(known, 'Ana', START), 1, 'failed');
+    const rang = ended(calling(known, 0, { ...busy(START), outcome: 'stopped' }), 0, 'stopped');
+    for (const stored of [body, bodyOf(worsened, START), bodyOf(stoppedNotification(rang, START), START)]) {
+      found = [stored];
+      const { status, body: answered } = await getOne();
+      expect([status, answered]).toEqual([200, plain(stored)]);
+      expect((await posted(stop, undefined)).body).toEqual(answered);
+    }
+    expect(found).toMatchObject([{ status: 'stopped', recipients: [{ attempts: [{ outcome: 'stopped' }] }, {}] }]);
+  });
+
+  it('is taken in hand under a name of 1 to 60 visible characters', async () => {
+    found = [body];
+    expect((await posted(acknowledge, { by: 'x'.repeat(60) })).status).toBe(200);
+    for (const wrong of [{}, { by: ' ' }, { by: 'x'.repeat(61) }, { by: 'a\nb' }, { by: 'Ana', at: 7 }, []])
+      expect((await posted(acknowledge, wrong)).status).toBe(400);
+    expect(acknowledgedBy).toEqual(['x'.repeat(60)]);
+  });
+
+  it('of no possible id, or of an unknown one, is a 404', async () => {
+    const [gone, impossible] = [
+      { status: 404, code: 'unknown_notification' },
+      { status: 404, code: 'not_found' },
+    ];
+    for (const one of [await getOne(), await posted(stop, undefined)]) expect(problemOf(one)).toMatchObject(gone);
+    expect(problemOf(await getOne('x'))).toMatchObject(impossible);
+  });
+});
+
+describe('GET /api/notifications', () => {
+  it('lists 20 unless it is asked for others, and says where the list goes on', async () => {
+    expect((await get()).body).toEqual({ notifications: [] });
+    found = [body, body];
+    expect((await get(`?limit=100&cursor=${ID}`)).body).toEqual({ notifications: found.map(plain), next_cursor: ID });
+    await get('?limit=1&ts_utc_start=2026-11-21T08:00:00Z&ts_utc_end=2026-11-21T09:00:00.0009Z');
+    expect(listed).toEqual([
+      { most: 20, after: undefined, since: undefined, until: undefined },
+      { most: 100, after: ID, since: undefined, until: undefined },
+      { most: 1, after: undefined, since: START, until: START + 3_600_000 },
+    ]);
+  });
+
+  it.each([
+    ['?status=in_progress', 1],
+    ['?status=stopped', 0],
+    ['?alert_type=Custom&reference=ridge-04', 1],
+    ['?alert_type=ConfirmedFire', 0],
+    ['?reference=ridge', 0],
+    ['?ts_utc_start=2026-11-21T08:00:00Z&ts_utc_end=2026-11-21T08:00:00Z', 1],
+    ['?ts_utc_start=2026-11-21T08:00:00.000001Z', 0],
+    ['?ts_utc_end=2026-11-21T07:59:59.999999Z', 0],
+  ])('%s lists %i of one', async (query, count) => {
+    found = [body];
+    for (const more of ['', '&attention=true'])
+      expect((await get(`${query}${more}`)).body).toMatchObject({ notifications: found.slice(0, count).map(plain) });
+  });
+
+  it.each(['?limit=0', '?limit=101', '?cursor=x', '?attention=yes', '?status=over', '?page=2'])(
+    '%s is refused',
+    async (query) => expect((await get(query)).status).toBe(400),
+  );
+
+  it('attention=true says whether calls can be placed; a list does not', async () => {
+    expect((await get('?attention=true')).body).toEqual({ notifications: [], phone: { usable: true } });
+    standing = { usable: false, since: '2026-11-21T07:00:00.000Z', reason: 'no permission' };
+    expect((await get('?attention=true')).body).toEqual({ notifications: [], phone: standing });
+    expect((await get()).body).not.toHaveProperty('phone');
+  });
+});
+
+it('a phone that is off has no notifications', async () => {
+  const problem = { status: 503, code: 'phone_off', detail: expect.stringContaining('PHONE=off') };
+  expect(problemOf(await askRoute(notifications('off'), '/api/notifications'))).toMatchObject(problem);
+  expect(
+    problemOf(await askRoute(callback(ALERT_TYPES[0], 'off'), '/api/AnomalyCallback', { method: 'POST' })),
+  ).toMatchObject(problem);
 });

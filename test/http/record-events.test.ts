@@ -265,6 +265,7 @@ describe('POST /api/events in binary mode', () => {
 });
 
 const ORIGIN = { 'WebHook-Request-Origin': 'eventgrid.azure.net' };
+const handshake = deliveryHandshake();
 const RATE = { 'WebHook-Request-Rate': '120' };
 
 it.each<[Headers, status: number, allow: string | null, origin: string | null, rate: string | null]>([
@@ -273,7 +274,7 @@ it.each<[Headers, status: number, allow: string | null, origin: string | null, r
   [RATE, 200, 'POST, OPTIONS', null, null],
   [{ 'WebHook-Request-Origin': '' }, 400, null, null, null],
 ])('OPTIONS /api/events answers the handshake of webhooks: %j', async (headers, ...expected) => {
-  const answered = await askRoute(deliveryHandshake(), '/api/events?code=k', { method: 'OPTIONS', headers });
+  const answered = await askRoute(handshake, '/api/events?code=k', { method: 'OPTIONS', headers });
   const names = ['allow', 'webhook-allowed-origin', 'webhook-allowed-rate'];
   expect([answered.status, ...names.map((name) => answered.headers.get(name))]).toEqual(expected);
 });

@@ -5,19 +5,28 @@ import { z } from 'zod';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { DAYS_PARTITION } from '../../../src/analytics/rows/keys.ts';
 import { CountingStorage } from '../../analytics/azurite.ts';
-import { frame } from '../../analytics/counting.ts';
-import { DAY, Oracle } from '../../analytics/oracle.ts';
+import { all, frame } from '../../analytics/counting.ts';
+import { DAY, Oracle, type Question } from '../../analytics/oracle.ts';
 import { readText } from '../../docs/markdown.ts';
 import { ownTablesPrefix, startApp, testEnvironment } from '../../harness/app.ts';
 import { Between } from '../../harness/between.ts';
-import { DATES, dayOfDate, season } from '../../harness/season.ts';
 import { until } from '../../harness/until.ts';
 import { startWatch, type Watch, watchOf } from '../../harness/watch.ts';
 import { cloudEvent, cloudEventOf } from '../../http/cloud-event.ts';
 
-const { messages, questions } = season('over HTTP', 60);
+const DATES = ['2024-02-28', '2024-02-29', '2024-03-01'] as const;
+/** The first and the last microsecond of one of the dates. */
+const dayOf = (date: (typeof DATES)[number]): Question => {
+  const start = BigInt(Date.parse(date)) * 1_000n;
+  return { start, end: start + DAY - 1n };
+};
+/** The ids of cameras must be escaped in addresses and keys. */
+const CAMERAS = ['north/ridge|4 & 5', "o'brien's #1?"] as const;
+const FIRST = dayOf(DATES[0]).start;
+/** Frames of all three days, from both cameras in turn. */
+const messages = all(60).map((at) => frame(CAMERAS[at % 2] ?? '', `f/${at}`, FIRST + (BigInt(at) * DAY) / 20n));
 const oracle = new Oracle(messages);
-const QUESTIONS = [...questions.slice(0, 8), ...DATES.map(dayOfDate)];
+const QUESTIONS = [...DATES.map(dayOf), { start: FIRST + 1n, end: FIRST + 2n * DAY, cameraId: CAMERAS[1] }];
 const runCloseDays = async ({ app }: Watch): Promise<number> => {
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
   return (await fetch(`${app.url}/admin/functions/CloseDays`, init)).status;
@@ -62,7 +71,7 @@ it('the emitter of the CloudEvents SDK, which sends binary mode by default, is u
   const emit = z.custom<(event: CloudEvent<unknown>) => Promise<void>>().parse(made);
   await emit(event);
   await expect(emit(new CloudEvent({ ...attributes, data: {} }))).rejects.toThrow('event_id');
-  const counted = await watch.range({ ...dayOfDate('2024-02-29'), cameraId: 'emitter' });
+  const counted = await watch.range({ ...dayOf('2024-02-29'), cameraId: 'emitter' });
   expect(counted).toMatchObject({ total_events: 1 });
 });
 
