@@ -244,8 +244,10 @@ describe('a command that ends early', () => {
     const cwd = await dayOf(100);
     const { ended, signal } = startSend(argumentsFor(service), { cwd });
     await toStop.promise;
+    const pressed = performance.now();
     signal('SIGINT');
     const { code, said } = await ended;
+    expect(performance.now() - pressed).toBeLessThan(50_000);
     expect([code, said]).toEqual([3, expect.stringContaining('with --from day.ndjson:41 resumes here.')]);
     const resumed = await send(cwd, service, '--from', 'day.ndjson:41');
     expect(resumed).toMatchObject({ code: 0, printed: summary(60, 0, 0) });
