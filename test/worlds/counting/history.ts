@@ -202,18 +202,18 @@ class History {
       this.#story.tell(() => `${instance.life.name} gets ${messageText(message)}`);
     }
     const outcomes = await this.#of(instance, 'records', async () => instance.outcomes(messages));
-    for (const [index, outcome] of (outcomes ?? []).entries()) {
-      const message = messages[index];
-      const line = `${instance.life.name} answers ${outcome}`;
+    if (outcomes === undefined) return false;
+    for (const [index, message] of messages.entries()) {
+      const outcome = outcomes[index] ?? 'nothing';
+      const line = `${instance.life.name} answers ${outcome} to ${messageText(message)}`;
       this.#story.tell(() => line);
       const isRight =
-        message !== undefined &&
-        (outcome === REFUSED_AS_CLOSED
+        outcome === REFUSED_AS_CLOSED
           ? this.#isClosing && message.ts < TODAY
-          : ['recorded', 'unchanged', 'superseded'].includes(outcome) && this.#truth.has(message));
-      if (!isRight) this.#break(`${line} to ${message === undefined ? 'no message' : messageText(message)}`);
+          : ['recorded', 'unchanged', 'superseded'].includes(outcome) && this.#truth.has(message);
+      if (!isRight) this.#break(line);
     }
-    return outcomes !== undefined;
+    return true;
   }
 
   // Asking
