@@ -85,14 +85,6 @@ const RULES_OF_REWRITING: Readonly<Partial<Record<Scenario, Rules>>> = {
       ['audit/rewrite.ts', 'const { found, partitions }', 'const { found, found: partitions }'],
     ],
   },
-  'its hold has expired, and the day takes events': {
-    'a switch needs the own hold': [
-      ['audit/rewrite.ts', 'state.row;\n      if (!this.#isMine(state))', 'state.row;\n      if (state.attempt < 0)'],
-    ],
-    'an expired hold is removed before a recorder goes on': [
-      ['rows/days.ts', 'await this.#tryToWrite(day, latest, { hold: undefined })', 'return'],
-    ],
-  },
   'another rewrite begins, and takes over after three minutes': {
     'numbers of attempts are never reused': [
       ['audit/rewrite.ts', 'Math.max(this.#attempt, state.attempt + 1)', '(state.row?.generation ?? 0) + 1'],
@@ -102,6 +94,12 @@ const RULES_OF_REWRITING: Readonly<Partial<Record<Scenario, Rules>>> = {
     ],
   },
   'it stops, and the day takes events after three minutes': {
+    'a switch needs the own hold': [
+      ['audit/rewrite.ts', 'state.row;\n      if (!this.#isMine(state))', 'state.row;\n      if (state.attempt < 0)'],
+    ],
+    'an expired hold is removed before a recorder goes on': [
+      ['rows/days.ts', 'await this.#tryToWrite(day, latest, { hold: undefined })', 'return'],
+    ],
     'a reader heeds marks': [['read/counter-page.ts', 'await source.demandCurrent(Math.max', 'void (Math.max']],
   },
   'readers that had begun before go on': {
