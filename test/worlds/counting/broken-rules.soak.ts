@@ -85,14 +85,6 @@ const RULES_OF_REWRITING: Readonly<Partial<Record<Scenario, Rules>>> = {
       ['audit/rewrite.ts', 'const { found, partitions }', 'const { found, found: partitions }'],
     ],
   },
-  'its hold has expired, and the day takes events': {
-    'a switch needs the own hold': [
-      ['audit/rewrite.ts', 'state.row;\n      if (!this.#isMine(state))', 'state.row;\n      if (state.attempt < 0)'],
-    ],
-    'an expired hold is removed before a recorder goes on': [
-      ['rows/days.ts', 'await this.#tryToWrite(day, latest, { hold: undefined })', 'return'],
-    ],
-  },
   'another rewrite begins, and takes over after three minutes': {
     'numbers of attempts are never reused': [
       ['audit/rewrite.ts', 'Math.max(this.#attempt, state.attempt + 1)', '(state.row?.generation ?? 0) + 1'],
@@ -101,7 +93,13 @@ const RULES_OF_REWRITING: Readonly<Partial<Record<Scenario, Rules>>> = {
       ['audit/rewrite.ts', 'generation < this.#attempt', 'generation !== this.#attempt'],
     ],
   },
-  'it is killed, and the day takes events after three minutes': {
+  'it stops, and the day takes events after three minutes': {
+    'a switch needs the own hold': [
+      ['audit/rewrite.ts', 'state.row;\n      if (!this.#isMine(state))', 'state.row;\n      if (state.attempt < 0)'],
+    ],
+    'an expired hold is removed before a recorder goes on': [
+      ['rows/days.ts', 'await this.#tryToWrite(day, latest, { hold: undefined })', 'return'],
+    ],
     'a reader heeds marks': [['read/counter-page.ts', 'await source.demandCurrent(Math.max', 'void (Math.max']],
   },
   'readers that had begun before go on': {
@@ -113,8 +111,6 @@ const RULES_OF_REWRITING: Readonly<Partial<Record<Scenario, Rules>>> = {
     'a day that closes is not rewritten': [
       ['audit/rewrite.ts', 'if (state.row?.closes !== undefined) throw', 'if (state.attempt < 0) throw'],
     ],
-  },
-  'its hold has expired, and the day closes': {
     'closing removes an expired hold': [['rows/days.ts', 'CLOSING_MARGIN), hold: undefined }', 'CLOSING_MARGIN) }']],
   },
   'the row of the day is lost, and rewritten': {
@@ -126,7 +122,7 @@ const RULES_OF_REWRITING: Readonly<Partial<Record<Scenario, Rules>>> = {
   'the row of a closed day is lost, and comes back': {
     'a closed day whose row is lost stays closed': [['audit/rewrite.ts', 'if (closed === undefined) return', 'return']],
   },
-  'it is killed, and the closed day keeps nothing of it': {
+  'it stops, and the closed day keeps nothing of it': {
     'a closing deletes old generations': [
       ['retention/close-days.ts', '(generation) => generation !== row.generation', '() => false'],
     ],

@@ -66,22 +66,21 @@ export type Form = ReturnType<typeof mixedForm>;
 /** Several write about the same few events, and others ask about them all the time. */
 const busyForm = (chance: Chance): Partial<Form> => ({
   instances: chance.wholeBetween(2, 4),
-  senders: chance.wholeBetween(2, 3),
+  senders: 3,
+  askers: 3,
   frames: chance.wholeBetween(1, 3),
   requestsOfEach: chance.wholeBetween(5, 10),
   messagesOfEach: 1,
   pauseMs: chance.oneOf([0, 0, 10]),
-  askers: 3,
   questionsOfEach: 9,
-  writersLatencyMs: chance.oneOf([3, 3, 10]),
+  writersLatencyMs: 3,
   readersLatencyMs: chance.oneOf([5, 30, 100]),
   weather: {
     ...FAIR,
-    shortPage: chance.oneOf([0, 0.7]),
+    shortPage: chance.oneOf([0, 0.3, 0.7]),
     lostAnswer: chance.oneOf([0, 0, 0.1]),
     slow: chance.oneOf([0, 0.1]),
   },
-  mortality: 0,
   closes: false,
   shards: () => 1,
 });

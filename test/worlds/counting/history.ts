@@ -34,7 +34,6 @@ export const sumOfSeen = (all: readonly Seen[]): Seen => {
   );
 };
 
-const MINUTE = 60_000_000n;
 const LONGEST_MS = 36 * 3_600_000;
 /** The clock of an instance that closes days is right, as far as it must be. */
 const RIGHT_CLOCK_MS = 290_000;
@@ -202,18 +201,18 @@ class History {
       this.#story.tell(() => `${instance.life.name} gets ${messageText(message)}`);
     }
     const outcomes = await this.#of(instance, 'records', async () => instance.outcomes(messages));
-    for (const [index, outcome] of (outcomes ?? []).entries()) {
-      const message = messages[index];
-      const line = `${instance.life.name} answers ${outcome}`;
+    if (outcomes === undefined) return false;
+    for (const [index, message] of messages.entries()) {
+      const outcome = outcomes[index] ?? 'nothing';
+      const line = `${instance.life.name} answers ${outcome} to ${messageText(message)}`;
       this.#story.tell(() => line);
       const isRight =
-        message !== undefined &&
-        (outcome === REFUSED_AS_CLOSED
+        outcome === REFUSED_AS_CLOSED
           ? this.#isClosing && message.ts < TODAY
-          : ['recorded', 'unchanged', 'superseded'].includes(outcome) && this.#truth.has(message));
-      if (!isRight) this.#break(`${line} to ${message === undefined ? 'no message' : messageText(message)}`);
+          : ['recorded', 'unchanged', 'superseded'].includes(outcome) && this.#truth.has(message);
+      if (!isRight) this.#break(line);
     }
-    return outcomes !== undefined;
+    return true;
   }
 
   // Asking
@@ -239,7 +238,7 @@ class History {
       instance,
       `answers ${questionText(question)}`,
       async (): Promise<readonly (readonly [Question, Answer])[]> => {
-        if (kind === 'series') return instance.series(question, this.#step(question));
+        if (kind === 'series') return instance.series(question);
         if (kind === 'cameras') return instance.camerasOf(day, this.#activity.cameras);
         return [[question, await instance.range(question)]];
       },
@@ -250,13 +249,6 @@ class History {
       const right = told(this.#truth.answer(asked));
       this.#break(`${instance.life.name} answers ${questionText(asked)} with ${told(answer)}; it is ${right}`);
     }
-  }
-
-  #step({ start, end }: Question) {
-    const length = end - start;
-    if (length > 40n * 60n * MINUTE) return this.#chance.oneOf(['day', '6_hours'] as const);
-    if (length > 120n * MINUTE) return this.#chance.oneOf(['hour', '3_hours', '30_minutes'] as const);
-    return this.#chance.oneOf(['minute', '5_minutes', '10_minutes'] as const);
   }
 
   // Closing and rewriting

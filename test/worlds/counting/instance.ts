@@ -2,7 +2,6 @@ import { RewriteAbandoned, rewriteDay, RewriteRefused } from '../../../src/analy
 import { DayHeld, RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import type { Step } from '../../../src/analytics/model/steps.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
@@ -48,8 +47,9 @@ export class Instance extends CountingProcess {
     return outcomes.map((outcome) => (typeof outcome === 'string' ? outcome : `refused: ${outcome.refused}`));
   }
 
-  /** As `GET /api/analytics/series`. */
-  async series({ start, end, cameraId }: Question, step: Step): Promise<readonly Answered[]> {
+  /** As `GET /api/analytics/series`, in steps that suit the length of the period. */
+  async series({ start, end, cameraId }: Question): Promise<readonly Answered[]> {
+    const step = end - start > DAY ? '6_hours' : end - start > DAY / 12n ? '30_minutes' : '5_minutes';
     const steps = await this.reader.series({ start: instantFrom(start), end: instantFrom(end) }, step, cameraId);
     return steps.map(({ period, tally, activeCameras }) => [
       { start: period.start, end: period.end, cameraId },

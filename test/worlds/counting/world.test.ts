@@ -4,7 +4,7 @@ import { play, type Seen, sumOfSeen } from './history.ts';
 
 /** WORLD_SEED says which seed is the first, and WORLD_SEEDS how many of another world are played. The seeds of counting are small: ten for one. */
 const { WORLD_SEED: seed, WORLD_SEEDS: seeds } = process.env;
-const first = Number(seed ?? 61);
+const first = Number(seed ?? 1);
 const count = 10 * Number(seeds ?? (seed === undefined ? 10 : 0.1));
 
 it('whatever happens to instances and storage, every answer is right at a moment between question and end', async () => {
