@@ -68,8 +68,7 @@ export class PageAnswers {
   key: string | undefined;
   /** The last frame of each camera, in seconds before noon. */
   lastSeen: Readonly<Record<string, number>> = { 'ridge-1': 60, 'ridge-2': 60 };
-  accuracy: unknown = { fire: { flagged: 40, confirmed: 3, missed: 2 } };
-  without: readonly string[] = [];
+  accuracy: object = { categories: { fire: { flagged: 40, confirmed: 3, missed: 2 } }, without: [] };
   /** 0: there is nothing to count. */
   frames = 10;
   categories: readonly string[] = ['fire', 'smoke', 'structure'];
@@ -119,7 +118,7 @@ export class PageAnswers {
       if (id === undefined) return [200, this.#activity(query)];
       if (id === 'series') return [200, this.#series(query)];
       if (id === 'cameras') return [200, action === undefined ? this.#listed(limit) : { cameras: this.#cameras() }];
-      return [200, { date: query.get('date'), days: 1, categories: this.accuracy, without: this.without }];
+      return [200, { date: query.get('date'), days: 1, ...this.accuracy }];
     }
     if (!this.hasPhone) return [503, { detail: 'Off.', code: 'phone_off' }];
     if (id === undefined) {

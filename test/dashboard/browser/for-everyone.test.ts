@@ -30,18 +30,14 @@ const SERVICE = {
   lastSeen: Object.fromEntries(['ridge-1', ...HOSTILE_IDS].map((id) => [id, 60])),
 };
 
-const found = z.object({
-  violations: z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) })),
-});
-
 /** The findings of axe: each rule with the elements that break it. */
-const violationsOf = async (page: Page, runOnly?: string[]): Promise<readonly string[]> => {
+const violationsOf = async (page: Page, runOnly?: string[]): Promise<unknown> => {
   if (!z.boolean().parse(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source);
   // Axe waits for timers.
   await page.clock.resume();
-  const options = { resultTypes: ['violations'], selectors: false, preload: false, runOnly };
-  const { violations } = found.parse(await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`));
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
+  const options = JSON.stringify({ resultTypes: ['violations'], selectors: false, preload: false, runOnly });
+  return page.evaluate(`axe.run(document, ${options})
+    .then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 160))]))`);
 };
 
 const THEMES: readonly Parameters<Page['emulateMedia']>[0][] = [

@@ -5,7 +5,6 @@ import {
   isLive,
   movedSpan,
   periodOf,
-  recentPeriod,
   spanTitle,
   utcDaysOf,
   zoneOf,
@@ -44,10 +43,6 @@ it.each<[Span, string, Times, ReturnType<typeof between>]>([
   [{ kind: 'last', length: '24h' }, '11-21T16:40', utc, between('11-20T16:40', '11-21T16:40')],
 ])('%o at %s covers its period', (span, now, times, period) => {
   expect(periodOf(span, Date.parse(`2026-${now}Z`), times)).toEqual(period);
-});
-
-it('a camera is silent after 15 minutes without a frame, until the current minute', () => {
-  expect(recentPeriod(NOW)).toEqual(between('11-21T16:25', '11-21T16:40'));
 });
 
 it.each<[string, Span, Span]>([

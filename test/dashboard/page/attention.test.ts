@@ -80,12 +80,6 @@ describe('the strip', () => {
     expect(location.search).toBe('?notification=new&tz=utc');
     expect(document.activeElement?.getAttribute('aria-expanded')).toBe('true');
   });
-
-  it('says that no camera sends, and since when', async () => {
-    const { strip } = await openPage({ lastSeen: { 'ridge-1': 3_600, 'ridge-2': 7_200 } });
-    expect(strip()).toEqual(['✕ No camera has sent since 21 Nov 11:00:00 UTC (1 h ago)']);
-    expect(document.title).toMatch(/^No camera is sending · Today/);
-  });
 });
 
 describe('"I have it"', () => {
@@ -143,25 +137,31 @@ describe('"I have it"', () => {
 });
 
 describe('the sound', () => {
-  it('is off until the reader turns it on; it comes once for each new alert, also on the desktop', async () => {
+  it('is offered once, with the first key, and off until then; it comes once for each new alert', async () => {
     const heard = hear();
-    const { service, advance, press } = await openPage({ notifications: [missed('old')] });
-    await advance(8_000);
+    const page = await openPage({ key: 'a-key', notifications: [missed('old')] }, '?tz=utc', 'a-key');
+    expect(screen.getByRole('region', { name: 'Sound' })).toBeDefined();
+    await page.press('Leave it off');
+    await page.reload();
+    expect(screen.queryByRole('region', { name: 'Sound' })).toBeNull();
+    page.service.notifications = [notification('new'), missed('old')];
+    await page.advance(8_000);
     expect(heard.tones).toBe(0);
-    await press('Sound off · turn on');
-    service.notifications = [notification('fire', { details: 'Mile 4' }), missed('old')];
-    await advance(16_000);
+    await page.press('Sound off · turn on');
+    page.service.notifications = [notification('fire', { details: 'Mile 4' }), ...page.service.notifications];
+    await page.advance(16_000);
     expect(heard).toEqual({ tones: 6, shown: ['Confirmed fire: Mile 4'] });
-    await press('Sound on · turn off');
-    service.notifications = [notification('another'), ...service.notifications];
-    await advance(8_000);
+    await page.press('Sound on · turn off');
+    page.service.notifications = [notification('another'), ...page.service.notifications];
+    await page.advance(8_000);
     expect(heard.tones).toBe(6);
   });
 
-  it('comes if the page is blind: no answer, no calls are possible, or no camera sends', async () => {
+  it('comes if the page is blind: no answer, no calls are possible, no camera sends, or a refused key', async () => {
     const { shown } = hear();
     // After a minute, this frame is 15 minutes old.
-    const { service, advance, press } = await openPage({ lastSeen: { 'ridge-1': 890 } });
+    const aging = { key: 'a-key', lastSeen: { 'ridge-1': 890 } };
+    const { service, advance, press, strip } = await openPage(aging, '?tz=utc', 'a-key');
     await press('Sound off · turn on');
     service.instead = () => 'away';
     await advance(8_500);
@@ -178,14 +178,10 @@ describe('the sound', () => {
       'The service cannot place calls: refused.',
       'No camera is sending.',
     ]);
-  });
-
-  it('is offered once, with the first key', async () => {
-    const page = await openPage({ key: 'a-key' }, '?tz=utc', 'a-key');
-    expect(screen.getByRole('region', { name: 'Sound' })).toBeDefined();
-    await page.press('Leave it off');
-    await page.reload();
-    expect(screen.queryByRole('region', { name: 'Sound' })).toBeNull();
-    expect(screen.getByRole('button', { name: 'Sound off · turn on' })).toBeDefined();
+    expect(strip()).toEqual(['✕ No camera has sent since 21 Nov 11:45:10 UTC (15 min ago)']);
+    expect(document.title).toMatch(/^No camera is sending · Today/);
+    service.key = 'another';
+    await advance(8_000);
+    expect(shown.slice(3)).toEqual(['The page cannot tell whether there are alerts.']);
   });
 });

@@ -27,10 +27,10 @@ it('an open notification has each wave, name, masked number and attempt, and why
 });
 
 it('strip, list and details show one state, from the freshest answer', async () => {
-  const { service, advance, strip } = await openPage(
-    { notifications: [notification('fire')] },
-    '?notification=fire&tz=utc',
-  );
+  const { service, advance, strip } = await openPage({}, '?notification=fire&tz=utc');
+  expect(screen.getByText('No person has been called yet.')).toBeDefined();
+  service.notifications = [notification('fire')];
+  await advance(8_000);
   // Only the strip waits for its answer.
   service.instead = (path) => (path.startsWith('notifications?attention') ? 'hang' : undefined);
   service.notifications = [missed('fire')];
@@ -54,32 +54,24 @@ it('the address opens a notification that is older than the list; 100 are listed
 
 const dialog = (): HTMLElement => element('dialog[aria-labelledby=stop-title]');
 
-it('stopping asks first, moves the focus to the notification, and reports a failure', async () => {
-  const { service, press } = await openPage(
-    { notifications: [notification('fire')], key: 'a-key' },
-    '?notification=fire&tz=utc',
-    'a-key',
-  );
+it('stopping asks first, and for a key; it moves the focus to the notification, and reports a failure', async () => {
+  const { service, press } = await openPage({ notifications: [notification('fire')] }, '?notification=fire&tz=utc');
   await press('Stop…');
   expect(focused()).toBe('Continue phoning');
-  expect(within(dialog()).queryByLabelText(/Function key/)).toBeNull();
+  within(dialog()).getByLabelText<HTMLInputElement>(/Function key/).value = 'a-key';
   service.instead = (path) => (path.endsWith('/stop') ? 'away' : undefined);
   await press('Stop it');
   expect(focused()).toMatch(/^Confirmed fire/);
   expect(screen.getAllByText('The action failed. The service does not answer.')).toHaveLength(2);
   service.instead = () => undefined;
   await press('Stop…');
+  expect(within(dialog()).queryByLabelText(/Function key/)).toBeNull();
   await press('Stop it');
+  expect(service.asked.findLast(({ method }) => method === 'POST')).toMatchObject({
+    path: 'notifications/fire/stop',
+    key: 'a-key',
+  });
   expect(screen.queryByText(/The action failed/)).toBeNull();
   expect(listed()).toEqual(['Confirmed fire: • Stopped']);
   expect(screen.queryByRole('button', { name: 'Stop…' })).toBeNull();
-});
-
-it('without a key, stopping asks for it', async () => {
-  const { service, press } = await openPage({ notifications: [notification('fire')] }, '?notification=fire&tz=utc');
-  await press('Stop…');
-  within(dialog()).getByLabelText<HTMLInputElement>(/Function key/).value = 'a-key';
-  await press('Stop it');
-  const stopping = { path: 'notifications/fire/stop', key: 'a-key' };
-  expect(service.asked.find(({ method }) => method === 'POST')).toMatchObject(stopping);
 });
