@@ -121,12 +121,9 @@ export class Account extends PhoneNetwork<TwilioCall, Form> {
 }
 
 /** @param repeated the only name that may be given more than once; it is left out */
-const valuesOf = (form: URLSearchParams, repeated?: string): Readonly<Record<string, string>> => {
-  const values: Record<string, string> = {};
-  for (const [name, value] of form) {
-    if (name === repeated) continue;
-    if (name in values) throw new Refusal([400, 20_001], `${name} is given twice`);
-    values[name] = value;
-  }
+const valuesOf = (form: URLSearchParams, repeated = ''): Readonly<Record<string, string>> => {
+  const given = [...form].filter(([name]) => name !== repeated);
+  const values = Object.fromEntries(given);
+  if (Object.keys(values).length < given.length) throw new Refusal([400, 20_001], 'a name is given twice');
   return values;
 };
