@@ -50,7 +50,7 @@ export const startFunctionsHost = async (options: FunctionsHostOptions) => {
   const worker = new Worker();
   worker.provideCore();
   createRequire(bundle)(bundle);
-  await worker.finishLoading();
+  if (worker.functions.length === 0) throw new Error('The app registered no function.');
   const app = {
     worker,
     routes: routeTable(worker.functions),

@@ -82,7 +82,7 @@ export class Account extends PhoneNetwork<TwilioCall, Form> {
     this.mustBeSetUp('number');
     if (from !== this.#options.ownNumber) throw new Refusal([400, 21_210], `${from} is not a number of this account.`);
     if ((url === undefined) === (twiml === undefined)) throw new Refusal([400, 21_205], 'Url or Twiml is required.');
-    return this.place(to, (parts) => new TwilioCall(parts, this.#options.accountSid, request, events));
+    return this.place(to, (parts) => new TwilioCall(parts, this.#options.accountSid, { ...request, events }));
   }
 
   #update(call: TwilioCall, form: URLSearchParams): Reply {
