@@ -82,7 +82,7 @@ export class Account extends PhoneNetwork<TwilioCall, Form> {
     this.mustBeSetUp('number');
     if (from !== this.#options.ownNumber) throw new Refusal([400, 21_210], `${from} is not a number of this account.`);
     if ((url === undefined) === (twiml === undefined)) throw new Refusal([400, 21_205], 'Url or Twiml is required.');
-    return this.place(to, (parts) => new TwilioCall(parts, this.#options.accountSid, request, events));
+    return this.place(to, (parts) => new TwilioCall(parts, this.#options.accountSid, { ...request, events }));
   }
 
   #update(call: TwilioCall, form: URLSearchParams): Reply {
@@ -121,12 +121,9 @@ export class Account extends PhoneNetwork<TwilioCall, Form> {
 }
 
 /** @param repeated the only name that may be given more than once; it is left out */
-const valuesOf = (form: URLSearchParams, repeated?: string): Readonly<Record<string, string>> => {
-  const values: Record<string, string> = {};
-  for (const [name, value] of form) {
-    if (name === repeated) continue;
-    if (name in values) throw new Refusal([400, 20_001], `${name} is given twice`);
-    values[name] = value;
-  }
+const valuesOf = (form: URLSearchParams, repeated = ''): Readonly<Record<string, string>> => {
+  const given = [...form].filter(([name]) => name !== repeated);
+  const values = Object.fromEntries(given);
+  if (Object.keys(values).length < given.length) throw new Refusal([400, 20_001], 'a name is given twice');
   return values;
 };

@@ -34,6 +34,11 @@ export const createForm = z.strictObject({
   TimeLimit: wholeNumber(1, 86_400).prefault('14400'),
 });
 
+type CallRequest = z.output<typeof createForm> & {
+  /** The states that are posted. The end is always posted. */
+  readonly events: ReadonlySet<string>;
+};
+
 const RANG_OUT: Result = [487, 10_004];
 
 const rfc2822 = (at: number | undefined): string | null =>
@@ -43,9 +48,7 @@ const rfc2822 = (at: number | undefined): string | null =>
 export class TwilioCall extends PhoneCall<Form> {
   status: Status = 'queued';
   readonly #accountSid: string;
-  readonly #request: z.output<typeof createForm>;
-  /** The states that are posted. The end is always posted. */
-  readonly #events: ReadonlySet<string>;
+  readonly #request: CallRequest;
   #ending: Ending | undefined;
   #sequence = 0;
   /** Grows with each replacement of the instructions: replaced instructions do not continue. */
@@ -53,16 +56,10 @@ export class TwilioCall extends PhoneCall<Form> {
   /** Where the next key is posted. */
   #keysTo = '';
 
-  constructor(
-    parts: CallParts<Form>,
-    accountSid: string,
-    request: z.output<typeof createForm>,
-    events: ReadonlySet<string>,
-  ) {
+  constructor(parts: CallParts<Form>, accountSid: string, request: CallRequest) {
     super(parts, `CA${randomBytes(16).toString('hex')}`, request.From);
     this.#accountSid = accountSid;
     this.#request = request;
-    this.#events = events;
   }
 
   get sid(): string {
@@ -179,10 +176,10 @@ export class TwilioCall extends PhoneCall<Form> {
 
   #enter(status: Status): void {
     this.status = status;
-    const { StatusCallback: url } = this.#request;
+    const { StatusCallback: url, events } = this.#request;
     const isOver = this.state === 'ended';
     const event = status === 'in-progress' ? 'answered' : status;
-    if (url === undefined || !(isOver || this.#events.has(event))) return;
+    if (url === undefined || !(isOver || events.has(event))) return;
     const form = this.#form({
       Timestamp: new Date().toUTCString(),
       SequenceNumber: String(this.#sequence),
