@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { builtinModules } from 'node:module';
+import { isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
 
 import { describe, expect, inject, it } from 'vitest';
@@ -9,21 +9,16 @@ import { VERSION } from '../../src/version.ts';
 import { readText } from '../docs/markdown.ts';
 import { loadBundle } from '../harness/bundled.ts';
 
-const mapSchema = z.strictObject({
-  version: z.literal(3),
-  sources: z.array(z.string()),
-  mappings: z.string(),
-  names: z.array(z.string()),
-});
+const mapSchema = z.object({ sources: z.array(z.string()), sourcesContent: z.undefined().optional() });
 
 /** The source files of a bundle, from its map, which does not have the sources themselves. */
 const sources = async (bundle: string): Promise<readonly string[]> =>
   mapSchema.parse(JSON.parse(await readFile(`${bundle}.map`, 'utf8'))).sources;
 
 /** The modules that a bundle requires and Node does not have. */
-const foreignIn = (text: string): readonly string[] => {
+const foreignIn = (text: string): ReadonlySet<string> => {
   const required = [...text.matchAll(/\brequire\(\s*["'`]([^"'`]+)["'`]\s*\)/g)].map(([, name = '']) => name);
-  return [...new Set(required.filter((name) => !builtinModules.includes(name.replace(/^node:/, ''))))];
+  return new Set(required.filter((name) => !isBuiltin(name)));
 };
 
 const twilioPackage = (bundle: string): string => join(dirname(bundle), 'twilio-package.cjs');
@@ -119,8 +114,8 @@ describe('the release bundle', () => {
   it('needs no module except Node and the worker, and keeps names readable', async () => {
     const { release } = inject('bundles');
     const text = await readFile(release, 'utf8');
-    expect(foreignIn(text)).toEqual(['@azure/functions-core']);
-    expect(foreignIn(await readFile(twilioPackage(release), 'utf8'))).toEqual([]);
+    expect(foreignIn(text)).toEqual(new Set(['@azure/functions-core']));
+    expect(foreignIn(await readFile(twilioPackage(release), 'utf8'))).toEqual(new Set());
     expect(text).toMatch(/\breadSettings\b/);
     expect(String(await sources(release))).toMatch(/src\/main\.ts\b/);
   });

@@ -6,7 +6,7 @@ import { readText } from '../docs/markdown.ts';
 import { AZURE, declarationsOf, declared, defaultOf, propertiesIn } from './bicep-files.ts';
 
 const APP = 'modules/app.bicep';
-const appSettings = propertiesIn(declared(APP, 'resource', 'settings'));
+const appSettings = propertiesIn(declared(APP, 'resource settings'));
 
 /** Settings of the Functions host and of Azure's SDKs, which src/settings.ts does not read. */
 const FOREIGN = /^(AzureWebJobsStorage__|FUNCTIONS_|APPLICATIONINSIGHTS_|AZURE_)/;
@@ -64,8 +64,8 @@ describe('the settings that are deployed', () => {
       const secret = `\${twilioVaultUri}secrets/${name.toLowerCase().replaceAll('_', '-')}`;
       expect(appSettings.get(name)).toContain(`'@Microsoft.KeyVault(SecretUri=${secret})'`);
     }
-    expect(declared('main.bicep', 'var', 'hasCaller')).toContain('!empty(twilioSourcePhoneNumber)');
-    const passed = propertiesIn(declared('main.bicep', 'module', 'app'));
+    expect(declared('main.bicep', 'var hasCaller')).toContain('!empty(twilioSourcePhoneNumber)');
+    const passed = propertiesIn(declared('main.bicep', 'module app'));
     // The app also gets the endpoint of ACS, so the provider is always named.
     expect(passed.get('phoneProvider')).toBe("isTwilio ? 'twilio' : usesCommunication ? 'acs' : ''");
     expect(passed.get('acsSourcePhoneNumber')).toBe("usesCommunication ? acsSourcePhoneNumber : ''");

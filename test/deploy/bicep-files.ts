@@ -26,9 +26,9 @@ export const declarationsOf = (path: string): readonly Declaration[] =>
     text: text.trim(),
   }));
 
-/** Everything after the name of a declaration; empty if the file does not declare it. */
-export const declared = (path: string, kind: string, name: string): string =>
-  declarationsOf(path).find((each) => each.kind === kind && each.name === name)?.text ?? '';
+/** Everything after the name of a declaration such as `var token`; empty if the file does not have it. */
+export const declared = (path: string, declaration: string): string =>
+  declarationsOf(path).find(({ kind, name }) => `${kind} ${name}` === declaration)?.text ?? '';
 
 /** The default of a parameter, without its quotes; undefined for a required parameter. */
 export const defaultOf = (parameter: Declaration): string | undefined => / = '?(.*?)'?$/m.exec(parameter.text)?.[1];

@@ -83,48 +83,44 @@ const hostJson = z
   .parse(JSON.parse(readText('host.json')));
 
 describe('what is deployed', () => {
-  it.each<[path: string, resource: string, ...lines: string[]]>([
-    ['modules/storage.bicep', 'account', 'allowSharedKeyAccess: false', 'allowBlobPublicAccess: false'],
-    ['modules/storage.bicep', 'account', 'supportsHttpsTrafficOnly: true', "minimumTlsVersion: 'TLS1_2'"],
-    ['modules/storage.bicep', 'account', "publicNetworkAccess: isPrivate ? 'Disabled' : 'Enabled'"],
-    ['modules/communication-new.bicep', 'communication', 'disableLocalAuth: true'],
-    ['modules/speech.bicep', 'speech', 'disableLocalAuth: true'],
-    ['modules/monitoring.bicep', 'workspace', 'features: { disableLocalAuth: true }'],
-    ['modules/monitoring.bicep', 'insights', 'DisableLocalAuth: true'],
-    ['modules/app.bicep', 'site', 'httpsOnly: true'],
-    ['modules/app.bicep', 'noPasswordsForScm', 'properties: { allow: false }'],
-    ['modules/app.bicep', 'noPasswordsForFtp', 'properties: { allow: false }'],
-    ['modules/vault.bicep', 'vault', 'enableRbacAuthorization: true'],
-    ['modules/outcomes.bicep', 'topic', 'disableLocalAuth: true'],
-    ['event-feed.bicep', 'topic', 'disableLocalAuth: true'],
+  it.each<[path: string, declaration: string, ...lines: string[]]>([
+    ['modules/storage.bicep', 'resource account', 'allowSharedKeyAccess: false', 'allowBlobPublicAccess: false'],
+    ['modules/storage.bicep', 'resource account', 'supportsHttpsTrafficOnly: true', "minimumTlsVersion: 'TLS1_2'"],
+    ['modules/storage.bicep', 'resource account', "publicNetworkAccess: isPrivate ? 'Disabled' : 'Enabled'"],
+    ['modules/storage.bicep', 'resource tables', "for table in ['analytics', 'calls']: {"],
+    ['modules/communication-new.bicep', 'resource communication', 'disableLocalAuth: true'],
+    ['modules/speech.bicep', 'resource speech', 'disableLocalAuth: true'],
+    ['modules/monitoring.bicep', 'resource workspace', 'features: { disableLocalAuth: true }'],
+    ['modules/monitoring.bicep', 'resource insights', 'DisableLocalAuth: true'],
+    ['modules/app.bicep', 'resource site', 'httpsOnly: true'],
+    ['modules/app.bicep', 'resource noPasswordsForScm', 'properties: { allow: false }'],
+    ['modules/app.bicep', 'resource noPasswordsForFtp', 'properties: { allow: false }'],
+    ['modules/vault.bicep', 'resource vault', 'enableRbacAuthorization: true'],
+    ['modules/outcomes.bicep', 'resource topic', 'disableLocalAuth: true'],
+    ['event-feed.bicep', 'resource topic', 'disableLocalAuth: true'],
     // Event Grid brings its key as a secret header, not in the address.
-    ['event-feed.bicep', 'delivery', 'endpointUrl: eventsUrl', "name: 'x-functions-key'", "type: 'Static'"],
-    ['event-feed.bicep', 'delivery', 'value: recordEvents.listKeys()[functionKeyName]', 'isSecret: true'],
-    ['modules/storage.bicep', 'tables', "for table in ['analytics', 'calls']: {"],
-  ])('takes no keys and nothing in the clear: %s, %s: %s %s', (path, resource, ...lines) => {
-    const found = declared(path, 'resource', resource).split('\n');
+    ['event-feed.bicep', 'resource delivery', 'endpointUrl: eventsUrl', "name: 'x-functions-key'", "type: 'Static'"],
+    ['event-feed.bicep', 'resource delivery', 'value: recordEvents.listKeys()[functionKeyName]', 'isSecret: true'],
+    // The phone is on only with a caller and allowed prefixes, and costs nothing while it is off.
+    ['main.bicep', 'param phone', "string = 'off'"],
+    ['main.bicep', 'var isPhoneOn', "= phone != 'off' && hasCaller && !empty(phoneAllowedPrefixes)"],
+    ['main.bicep', 'var usesCommunication', "= phone == 'new' || phone == 'existing'"],
+    ['main.bicep', 'var isTwilio', "= phone == 'twilio'"],
+    [
+      'main.bicep',
+      'module existingCommunication',
+      "'modules/communication-existing.bicep' = if (phone == 'existing') {",
+    ],
+    ['main.bicep', 'module newCommunication', "'modules/communication-new.bicep' = if (phone == 'new') {"],
+    ['main.bicep', 'module speech', "'modules/speech.bicep' = if (usesCommunication) {"],
+    ['main.bicep', 'module vault', "'modules/vault.bicep' = if (isTwilio) {"],
+  ])('%s has in %s: %s %s', (path, declaration, ...lines) => {
+    const found = declared(path, declaration).split('\n');
     expect(found.map((line) => line.trim())).toEqual(expect.arrayContaining(lines));
   });
 
   it.each(['operatorReadsTables', 'operatorRewritesTables'])('the lock does not keep the role %s', (role) => {
-    expect(declared('modules/storage.bicep', 'resource', role)).not.toMatch(/^ {2}scope:/m);
-  });
-
-  it('has a phone only with allowed prefixes, and pays for none if it is off', () => {
-    expect(declared('main.bicep', 'var', 'isPhoneOn')).toBe(
-      "= phone != 'off' && hasCaller && !empty(phoneAllowedPrefixes)",
-    );
-    expect(declared('main.bicep', 'var', 'usesCommunication')).toBe("= phone == 'new' || phone == 'existing'");
-    expect(declared('main.bicep', 'var', 'isTwilio')).toBe("= phone == 'twilio'");
-    expect(declared('main.bicep', 'param', 'phone')).toContain("= 'off'");
-    for (const [module, condition] of Object.entries({
-      existingCommunication: "phone == 'existing'",
-      newCommunication: "phone == 'new'",
-      speech: 'usesCommunication',
-      vault: 'isTwilio',
-    })) {
-      expect(declared('main.bicep', 'module', module)).toContain(` = if (${condition}) {\n`);
-    }
+    expect(declared('modules/storage.bicep', `resource ${role}`)).not.toMatch(/^ {2}scope:/m);
   });
 
   it('logs the lines of the service for each HTTP function, and no lines of the host, with which outsiders could fill the log', () => {

@@ -54,7 +54,7 @@ const faultsOf = (query: string): readonly string[] => {
   return Array.from({ length: found.Count }, (_, index) => found.getItem(index).Message);
 };
 
-const alerts = declared('modules/alerts.bicep', 'var', 'logAlerts');
+const alerts = declared('modules/alerts.bicep', 'var logAlerts');
 const ALERT = /^ {4}name: '(.*)'\n[^]*?^ {4}query: (?:'''\n([^]*?)'''|'(.*)')\n[^]*?^ {4}dimension: '(.*)'$/gm;
 
 /** The queries of the alerts, with the column that an alert splits by. */

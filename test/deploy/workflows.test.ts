@@ -91,3 +91,19 @@ describe('the workflows', () => {
     expect([...named].map(([, name]) => name)).toEqual(expect.arrayContaining([...values].map(([, name]) => name)));
   });
 });
+
+const everywhere = (run: string) => ({ posix: { run }, windows: { run } });
+
+it('azure.yaml checks the values, makes the package and deploys its folder, on every system', () => {
+  // The first azd after 1.23.12 whose `down` deletes only the deployment.
+  const firstGood = '1.24.1';
+  expect(parse(readText('azure.yaml'))).toMatchObject({
+    requiredVersions: { azd: `>= ${firstGood}` },
+    hooks: { preprovision: everywhere('node infra/azure/check-values.ts') },
+    // azd refuses a build that is not remote together with node_modules in .funcignore.
+    services: { api: { dist: 'package', remoteBuild: false, hooks: { prepackage: everywhere('npm run package') } } },
+  });
+  expect(readText('infra/azure/README.md')).toContain(` azd before ${firstGood},`);
+  expect(readText('.funcignore')).not.toMatch(/^\/?node_modules\/?$/m);
+  expect(readText('infra/azure/modules/app.bicep')).toContain("'azd-service-name': 'api'");
+});
