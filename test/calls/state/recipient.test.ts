@@ -92,7 +92,8 @@ it('the first two quick declines beside other calls cost no attempt, and are dia
   expect(declined(1)).toMatchObject({ state: 'waiting', dueAt: at(62) });
   expect(isFree(declined(4))).toEqual([true, true, undefined, undefined]);
   expect([declined(4), declined(5)].map(({ state }) => state)).toEqual(['waiting', 'not_reached']);
-  expect(isFree(declined(2, 0))).toEqual([undefined, undefined]);
+  for (const others of [declined(2, 0), called([busy, busy], TERMS, 1)])
+    expect(isFree(others)).toEqual([undefined, undefined]);
 });
 
 it.each<[what: string, recipient: Recipient, state: string]>([
