@@ -106,6 +106,12 @@ it.each<[what: string, recipient: Recipient, state: string]>([
   expect(recipient.attempts.every((attempt) => attempt.state === 'over')).toBe(true);
 });
 
+it('a claim holds for 25 s; a recipient that was never called says that no time was left', () => {
+  expect(claim(WAITING).attempts).toMatchObject([{ state: 'claimed', checkAt: at(25) }]);
+  const late = claim(WAITING, TERMS, TERMS.deadlineAt);
+  expect(late.attempts).toMatchObject([{ outcome: 'unknown', reason: 'no time left' }]);
+});
+
 it('nobody is dialed before midnight, or the deadline, if the calls of the day are used up; it is told why', () => {
   expect(postponed(WAITING, at(600), TERMS)).toMatchObject({ dueAt: at(600), isOverDayLimit: true });
   const late = postponed(WAITING, at(3_600), TERMS);
