@@ -92,7 +92,8 @@ it('the first two quick declines beside other calls cost no attempt, and are dia
   expect(declined(1)).toMatchObject({ state: 'waiting', dueAt: at(62) });
   expect(isFree(declined(4))).toEqual([true, true, undefined, undefined]);
   expect([declined(4), declined(5)].map(({ state }) => state)).toEqual(['waiting', 'not_reached']);
-  expect(isFree(declined(2, 0))).toEqual([undefined, undefined]);
+  for (const others of [declined(2, 0), called([busy, busy], TERMS, 1)])
+    expect(isFree(others)).toEqual([undefined, undefined]);
 });
 
 it.each<[what: string, recipient: Recipient, state: string]>([
@@ -103,6 +104,12 @@ it.each<[what: string, recipient: Recipient, state: string]>([
 ])('nobody is dialed %s', (_, recipient, state) => {
   expect(recipient.state).toBe(state);
   expect(recipient.attempts.every((attempt) => attempt.state === 'over')).toBe(true);
+});
+
+it('a claim holds for 25 s; a recipient that was never called says that no time was left', () => {
+  expect(claim(WAITING).attempts).toMatchObject([{ state: 'claimed', checkAt: at(25) }]);
+  const late = claim(WAITING, TERMS, TERMS.deadlineAt);
+  expect(late.attempts).toMatchObject([{ outcome: 'unknown', reason: 'no time left' }]);
 });
 
 it('nobody is dialed before midnight, or the deadline, if the calls of the day are used up; it is told why', () => {
