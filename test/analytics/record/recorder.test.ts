@@ -34,7 +34,7 @@ const isCommit = ({ kind, partition }: TableRequest): boolean => kind === 'trans
 const statusesOf = async (recording: readonly Promise<unknown>[]) =>
   (await Promise.allSettled(recording)).map(({ status }) => status);
 
-it('a steady stream of new frames takes one read a minute, and as few transactions as it fits in', async () => {
+it('a steady stream of new frames takes one read a minute, and as few transactions as it fits in; a change takes one read', async () => {
   let requests: string[] = [];
   const { process } = processOn(async ({ kind }) => void requests.push(kind));
   const at = START + 59n * MINUTE;
@@ -50,6 +50,9 @@ it('a steady stream of new frames takes one read a minute, and as few transactio
   requests = [];
   await process.record(frames.slice(240));
   expect(requests.toSorted()).toEqual([...all(2).map(() => 'get'), ...all(4).map(() => 'transact')]);
+  requests = [];
+  await process.record([{ cameraId: 'a', eventId: 'f-0', ts: at + SECOND / 2n, time: at + SECOND, reviewed: true }]);
+  expect(requests, 'a change of an older event').toEqual(['get', 'transact']);
 });
 
 describe('the messages that wait to be recorded', () => {
