@@ -61,18 +61,21 @@ const WORK = {
 
 const WITHOUT_FIRE = '{"events":4,"reviewed":0,"annotated":0,"categories":{"smoke":[4,0,0,0,0]}}';
 
-// Every kind of damage to bytes is tested with the rows. Here, every place where rows are decoded.
 it.each<readonly [asked: keyof typeof WORK, rowKey: string, NewProperties]>([
   ['to record a new event', 'day', { day: '{' }],
   ['to record a new event', 'day', { tally_08: bytes(1) }],
+  ['to record a new event', 'day', { active_09: bytes(0) }],
   ['to record a new event', 'minute|0800|00', { second_00: bytes(1) }],
   ['to record a new event', 'camera|ridge-1', { minutes_08: bytes(0, 1) }],
   ['to change an event', 'event|0800|ridge-0|first', { detections: '{' }],
   ['about the whole day', 'day', { day: '{"events":1}' }],
+  ['about the whole day', 'day', { day: '{"events":100000000000000,"reviewed":0,"annotated":0,"categories":{}}' }],
   ['about the whole day', 'day', { stripes: 0 }],
   ['about an hour', 'day', { tally_08: bytes(1) }],
   ['about an hour', 'day', { day: WITHOUT_FIRE }],
   ['about a part of a minute', 'minute|0801|00', { second_00: bytes(1) }],
+  // The same camera twice in one microsecond.
+  ['about a part of a minute', 'minute|0801|00', { second_00: bytes(5, 0, 0, 0, 0, 0) }],
   ['about minutes of a camera', 'camera|ridge-1', { minutes_08: bytes(0) }],
   ['about a day of a camera', 'day', { mark: -1 }],
   ['for a series', 'day', { cameras: 7 }],
