@@ -7,7 +7,7 @@ import { buildApp } from '../infra/build/bundle.ts';
 import { type AcsSimulator, startAcsSimulator } from '../infra/emulators/acs-simulator/simulator.ts';
 import { startAzurite } from '../infra/emulators/azurite.ts';
 import { onFreePort } from '../infra/emulators/free-port.ts';
-import type { SimulatorOptions } from '../infra/emulators/phone-network/simulator.ts';
+import type { SimulatorOptions } from '../infra/emulators/phone-network/phone-network.ts';
 import { ServiceProcess } from '../infra/emulators/service-process.ts';
 import { Between, type Rule } from '../test/harness/between.ts';
 import { buildCommands } from '../test/harness/built-command.ts';

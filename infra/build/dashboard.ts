@@ -39,13 +39,8 @@ export const buildDashboard = async (directory: string): Promise<void> => {
   await writeFile(join(directory, DASHBOARD_GZIP_FILE), gzipSync(html, { level: constants.Z_BEST_COMPRESSION }));
 };
 
-interface Bundled {
-  readonly text: string;
-  /** The files that are in it, relative to the repository. */
-  readonly sources: readonly string[];
-}
-
-const bundled = async (entry: string): Promise<Bundled> => {
+/** @returns the text of the one file, and the files that are in it, relative to the repository */
+const bundled = async (entry: string) => {
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: [join(BROWSER, entry)],
@@ -70,21 +65,16 @@ const licenceComment = async (sources: readonly string[]): Promise<string> => {
   const packages = new Set(
     sources.flatMap((source) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.slice(1) ?? []),
   );
-  const notices = await Promise.all(
-    [...packages].sort().map(async (name) => {
-      const licence = await licenceOf(join(ROOT, 'node_modules', name));
-      return `${name} is in this page. Its licence:\n\n${licence.trim()}`;
-    }),
-  );
-  const text = notices.join('\n\n');
+  const notices = [...packages].sort().map(async (name) => {
+    const directory = join(ROOT, 'node_modules', name);
+    const file = (await readdir(directory)).find((entry) => /^licen[cs]e(\.\w+)?$/i.test(entry));
+    if (file === undefined) throw new Error(`${directory} has no licence.`);
+    const licence = await readFile(join(directory, file), 'utf8');
+    return `${name} is in this page. Its licence:\n\n${licence.trim()}`;
+  });
+  const text = (await Promise.all(notices)).join('\n\n');
   if (text.includes('--')) throw new Error('A licence cannot stand in an HTML comment as it is.');
   return `<!--\n${text}\n-->`;
-};
-
-const licenceOf = async (directory: string): Promise<string> => {
-  const name = (await readdir(directory)).find((file) => /^licen[cs]e(\.\w+)?$/i.test(file));
-  if (name === undefined) throw new Error(`${directory} has no licence.`);
-  return readFile(join(directory, name), 'utf8');
 };
 
 /** Puts a script or a style into its empty element. */

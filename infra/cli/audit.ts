@@ -4,16 +4,54 @@
  */
 import { createInterface } from 'node:readline/promises';
 
+import { z } from 'zod';
+
 import { auditDay } from '../../src/analytics/audit/audit.ts';
 import { rewriteDay } from '../../src/analytics/audit/rewrite.ts';
+import { MAX_SHARDS } from '../../src/analytics/model/shard.ts';
 import { FORMAT } from '../../src/analytics/rows/format.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
 import { azureTable } from '../../src/storage/azure-table.ts';
 import { Table } from '../../src/storage/table.ts';
-import { AUDIT, type AuditOptions } from './audit/options.ts';
 import { exitCodeOf, failureText, reportText } from './audit/report.ts';
 import { chosenStorage } from './chosen-storage.ts';
-import { CommandError, runCommand } from './command-line.ts';
+import {
+  CommandError,
+  dayOption,
+  flagOption,
+  numberOption,
+  portOption,
+  runCommand,
+  textOption,
+} from './command-line.ts';
+
+const AUDIT = {
+  help: `npm run audit -- --date YYYY-MM-DD [--rewrite [--shards N] [--without-unreadable] [--yes]] [--port N] [--settings FILE]
+  --date YYYY-MM-DD     the UTC day to audit
+  --rewrite             shows the changes, asks, then recounts the day from its event rows
+  --shards N            with --rewrite: the day gets N shards, 1 to ${MAX_SHARDS}; by default it keeps its number
+  --without-unreadable  with --rewrite: leaves out event rows that cannot be decoded, and keeps a copy of each
+  --yes                 with --rewrite: does not ask
+  --port N              the port of a local run, whose storage is read if no settings name a storage; 7071 by default
+  --settings FILE       a settings file; local.settings.json by default, if it exists
+
+Reads only, except with --rewrite. Exit code 0: every answer is right. 1: some differ. 2: the day could not be audited or
+rewritten, or some answers could not be compared because events kept arriving.`,
+  values: z
+    .object({
+      date: z.string('--date is missing.').pipe(dayOption),
+      port: portOption,
+      settings: textOption('--settings needs a file.'),
+      rewrite: flagOption,
+      shards: numberOption('shards', 1, MAX_SHARDS).optional(),
+      'without-unreadable': flagOption,
+      yes: flagOption,
+    })
+    .refine(
+      ({ rewrite, yes, shards, 'without-unreadable': without }) => rewrite || !(yes || without || shards !== undefined),
+      '--yes, --shards and --without-unreadable go with --rewrite.',
+    ),
+} as const;
 
 /** Enough lines of each list to judge the damage before the question. Without `--rewrite` all lines are printed. */
 const MOST_LINES = 20;
@@ -36,8 +74,15 @@ const agrees = async (question: string): Promise<boolean> => {
 };
 
 /** Audits a day. With `--rewrite` it shows the changes, asks, rewrites the day, and audits it again. @returns the exit code */
-const audit = async (options: AuditOptions): Promise<number> => {
-  const { date, port, settings, rewrite, shards, yes, 'without-unreadable': withoutUnreadable } = options;
+const audit = async ({
+  date,
+  port,
+  settings,
+  rewrite,
+  shards,
+  yes,
+  'without-unreadable': withoutUnreadable,
+}: z.infer<typeof AUDIT.values>): Promise<number> => {
   const storage = await chosenStorage(port, settings);
   tableName = `${storage.prefix}analytics`;
   const table = new Table(azureTable(storage, 'analytics', lazyCredential()), {

@@ -46,9 +46,11 @@ export const dayOption = z.string().refine(isDay, {
   abort: true,
 });
 
+/** The value of `--url`. The message does not quote it: it may hold a key by mistake. */
 export const urlOption = z
-  .url({ protocol: /^https?$/, error: ({ input }) => `${String(input)} is not a URL.` })
-  .transform((text) => new URL(text));
+  .url({ protocol: /^https?$/, error: '--url is not an http or https URL.' })
+  .transform((text) => new URL(text))
+  .prefault('http://localhost:7071');
 
 /** The value of an option that may be left out but must not be empty. `whatItNeeds` is the sentence for an empty value. */
 export const textOption = (whatItNeeds: string) => z.string().min(1, whatItNeeds).optional();

@@ -15,7 +15,7 @@ import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { eventLines, type EventsRead } from '../../src/analytics/retention/day-events.ts';
 import { dayRowFrom, type StoredDay } from '../../src/analytics/rows/day-row.ts';
 import { FORMAT } from '../../src/analytics/rows/format.ts';
-import { DAYS_PARTITION, MINUTES, partitionsOf, shardPartition } from '../../src/analytics/rows/keys.ts';
+import { DAYS_PARTITION, partitionsOf, shardPartition } from '../../src/analytics/rows/keys.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
 import { azureTable } from '../../src/storage/azure-table.ts';
 import { unlessDamaged } from '../../src/storage/errors.ts';
@@ -23,7 +23,7 @@ import { Table } from '../../src/storage/table.ts';
 import { CommandError, dayOption, portOption, runCommand, textOption } from './command-line.ts';
 import { chosenStorage, storageFailure } from './chosen-storage.ts';
 import { grouped } from './grouped.ts';
-import { Progress } from './progress.ts';
+import { startProgress } from './progress.ts';
 
 const values = z
   .object({
@@ -70,28 +70,23 @@ const rowOf = async (table: Table, day: Day): Promise<StoredDay | undefined> => 
   });
 };
 
-/** The events of some days as lines, a page of rows at a time. Rows that it cannot read go into `told`. */
-async function* linesOf(table: Table, days: readonly Day[], told: Told): AsyncGenerator<string> {
+/** The events of some days as lines, a page of rows at a time. Rows that it cannot read go into `exported`. */
+async function* linesOf(table: Table, days: readonly Day[], exported: EventsRead): AsyncGenerator<string> {
+  const advance = startProgress('events');
   for (const [index, day] of days.entries()) {
     const { shards = 0, generation = 0 } = (await rowOf(table, day)) ?? {};
     for (let shard = 0; shard < shards; shard += 1) {
+      // Rows come in the order of their hours.
       const onPage = (lastKey: string): void => {
-        // Rows come in the order of their minutes.
-        const clock = /^event\|(\d\d)(\d\d)/.exec(lastKey) ?? [];
-        const ofDay = (Number(clock[1] ?? 0) * 60 + Number(clock[2] ?? 0)) / MINUTES;
-        told.onPart((index + (shard + ofDay) / shards) / days.length);
+        const hour = Number(/^event\|(\d\d)/.exec(lastKey)?.[1] ?? 0);
+        advance({ label: day, part: (index + (shard + hour / 24) / shards) / days.length, count: exported.events });
       };
-      yield* eventLines(table, shardPartition(day, shard, generation), told, onPage);
+      yield* eventLines(table, shardPartition(day, shard, generation), exported, onPage);
     }
     // The day may have been closed, or rewritten, while it was read: then rows may be missing.
     if ((await rowOf(table, day))?.generation === generation || shards === 0) continue;
     throw new CommandError(`${day} was rewritten while it was read: run the command again.`);
   }
-}
-
-interface Told extends EventsRead {
-  /** Receives the finished part of the work, 0 to 1. */
-  readonly onPart: (part: number) => void;
 }
 
 let tableName = 'analytics';
@@ -101,9 +96,7 @@ const exportDays = async ({ date, to = date, out, port, settings }: z.infer<type
   tableName = `${storage.prefix}analytics`;
   const table = new Table(azureTable(storage, 'analytics', lazyCredential()), { format: FORMAT, isCreated: false });
   const file = out ?? `${to === date ? date : `${date}_${to}`}.ndjson.gz`;
-  const progress = new Progress(file === '-' ? date : file, 'events');
-  const onPart = (part: number): void => progress.update({ part, count: exported.events });
-  const exported: Told = { events: 0, unreadable: [], onPart };
+  const exported: EventsRead = { events: 0, unreadable: [] };
   const lines = Readable.from(linesOf(table, daysBetween(date, to), exported));
   // The file has another name until it is complete: an interrupted run must not leave a file that looks like a backup.
   const partial = `${file}.part`;
@@ -115,8 +108,6 @@ const exportDays = async ({ date, to = date, out, port, settings }: z.infer<type
   } catch (error) {
     await rm(partial, { force: true });
     throw error;
-  } finally {
-    progress.end();
   }
   console.error(`${grouped(exported.events)} events${file === '-' ? '' : ` in ${file}`}`);
   if (exported.unreadable.length === 0) return 0;

@@ -7,24 +7,22 @@ import { fieldOf } from '../../src/http/route/faults.ts';
 import { storageFailure } from './chosen-storage.ts';
 import { CommandError, runCommand } from './command-line.ts';
 import { grouped } from './grouped.ts';
-import { Progress } from './progress.ts';
+import { startProgress } from './progress.ts';
+import { readItems } from './send/items.ts';
 import { EXIT, positionIn, readTarget, SEND, type SendOptions, stoppedError } from './send/options.ts';
 import { nothingSent, type Sent, sendAll } from './send/send-all.ts';
 import { backupSources, fileSource, type Source } from './send/source.ts';
 import { watchForStop } from './stop-request.ts';
 
 /** Is aborted at the first request to stop; a second one ends the process. */
-const stopSignal = (progress: Progress): AbortSignal => {
+const stopSignal = (): AbortSignal => {
   const stop = new AbortController();
   const { asked, insisted } = watchForStop();
   void asked.then(() => {
-    progress.note('Stopping after the requests in flight. Ctrl-C again stops at once.');
+    console.error('Stopping after the requests in flight. Ctrl-C again stops at once.');
     stop.abort(stoppedError('Stopped.'));
   });
-  void insisted.then(() => {
-    progress.end();
-    process.exit(EXIT.insisted);
-  });
+  void insisted.then(() => process.exit(EXIT.insisted));
   return stop.signal;
 };
 
@@ -38,8 +36,7 @@ const check = async (sources: readonly Source[], stop: AbortSignal): Promise<num
   const now = instantFromMilliseconds(Date.now());
   let [good, wrong] = [0, 0];
   for (const source of sources) {
-    const { items } = await source.open(stop);
-    for await (const { line, index, text, fault } of items) {
+    for await (const { line, index, text, fault } of readItems(source.name, await source.open(), stop)) {
       const parsed = fault === undefined ? parseCameraEvent(JSON.parse(text), now) : undefined;
       if (parsed !== undefined && 'message' in parsed) good += 1;
       else {
@@ -64,8 +61,7 @@ const summary = ({ counts, rejectedFiles }: Sent, milliseconds: number): string 
 const send = async (options: SendOptions): Promise<number> => {
   // A fault of any source is found before the first request.
   const sources = await sourcesOf(options);
-  const progress = new Progress('send', 'events');
-  const stop = stopSignal(progress);
+  const stop = stopSignal();
   if (options.check) return check(sources, stop);
 
   const started = performance.now();
@@ -80,19 +76,15 @@ const send = async (options: SendOptions): Promise<number> => {
       requests: options.requests,
       resumesAt: positionIn(options.from),
       stop,
-      note: (text) => progress.note(text),
-      onAnswered: (advance) => progress.update(advance),
-      onCompared: (text) => {
-        progress.end();
-        console.log(text);
-      },
+      note: console.error,
+      onAnswered: startProgress('events'),
+      onCompared: console.log,
     });
   } catch (error) {
     const isStop = error instanceof CommandError && error.exitCode === EXIT.stopped;
     if (!isStop && !isSystemError(error)) throw error;
     throw stoppedError(`${error.message}\nThe same command with --from ${sent.position} resumes here.`, error);
   } finally {
-    progress.end();
     console.log(summary(sent, performance.now() - started));
   }
   return sent.counts.rejected > 0 || !isRight ? EXIT.rejected : EXIT.recorded;

@@ -13,66 +13,45 @@ const ACCOUNT_KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I
  */
 const END_WITH_PARENT = 'data:text/javascript,process.once("disconnect",()=>process.emit("SIGINT"))';
 
-/** How to start Azurite. */
-interface AzuriteOptions {
-  /** The port of 127.0.0.1 to listen on; undefined: a free port. */
-  readonly port?: number;
-  /** The directory that keeps the tables between runs; undefined: they are in memory. */
-  readonly dataDir?: string;
-}
-
-/** A running Azurite table service, a child process. */
-export interface Azurite {
+/** A running Azurite table service, a child process. `kill` loses unsaved data. */
+export interface Azurite extends Pick<ServiceProcess, 'exited' | 'stop' | 'kill'> {
   /** For `TableServiceClient.fromConnectionString` with `allowInsecureConnection`, and for TABLES_CONNECTION_STRING. */
   readonly connectionString: string;
   readonly port: number;
-  readonly pid: number | undefined;
-  /** Fulfils with the reason when the process has ended. */
-  readonly exited: Promise<string>;
-  /** Saves the tables, ends the process and waits for its end. */
-  stop(): Promise<void>;
-  /** Ends the process at once. Unsaved data is lost. */
-  kill(): void;
 }
 
 /**
- * Starts the installed Azurite's table service and waits until it answers.
+ * Starts the installed Azurite's table service on a free port and waits until it answers.
  *
+ * @param dataDir the directory that keeps the tables between runs; undefined: they are in memory
  * @throws {Error} with Azurite's own output if it does not start
  * @example
  * const azurite = await startAzurite();
  * const tables = TableServiceClient.fromConnectionString(azurite.connectionString, { allowInsecureConnection: true });
  */
-export const startAzurite = async ({ port, dataDir }: AzuriteOptions = {}): Promise<Azurite> =>
-  port === undefined ? onFreePort(async (free) => startOn(free, dataDir)) : startOn(port, dataDir);
-
-const startOn = async (port: number, dataDir: string | undefined): Promise<Azurite> => {
-  const service = await ServiceProcess.start({
-    name: 'Azurite',
-    args: [
-      `--import=${END_WITH_PARENT}`,
-      createRequire(import.meta.url).resolve('azurite/dist/src/table/main.js'),
-      '--tableHost=127.0.0.1',
-      `--tablePort=${port}`,
-      '--silent',
-      '--skipApiVersionCheck',
-      '--disableTelemetry',
-      ...(dataDir === undefined ? ['--inMemoryPersistence'] : [`--location=${dataDir}`]),
-    ],
-    environment: process.env,
-    ready: /successfully started/,
-  });
-  return {
-    connectionString: [
+export const startAzurite = async ({ dataDir }: { readonly dataDir?: string } = {}): Promise<Azurite> =>
+  onFreePort(async (port) => {
+    const service = await ServiceProcess.start({
+      name: 'Azurite',
+      args: [
+        `--import=${END_WITH_PARENT}`,
+        createRequire(import.meta.url).resolve('azurite/dist/src/table/main.js'),
+        '--tableHost=127.0.0.1',
+        `--tablePort=${port}`,
+        '--silent',
+        '--skipApiVersionCheck',
+        '--disableTelemetry',
+        ...(dataDir === undefined ? ['--inMemoryPersistence'] : [`--location=${dataDir}`]),
+      ],
+      environment: process.env,
+      ready: /successfully started/,
+    });
+    const connectionString = [
       'DefaultEndpointsProtocol=http',
       `AccountName=${ACCOUNT}`,
       `AccountKey=${ACCOUNT_KEY}`,
       `TableEndpoint=http://127.0.0.1:${port}/${ACCOUNT}`,
-    ].join(';'),
-    port,
-    pid: service.pid,
-    exited: service.exited,
-    stop: () => service.stop(),
-    kill: () => service.kill(),
-  };
-};
+    ].join(';');
+    const { exited } = service;
+    return { connectionString, port, exited, stop: () => service.stop(), kill: () => service.kill() };
+  });

@@ -4,9 +4,9 @@ import { idProblem, MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
 import { type Instant, parseInstant } from '../analytics/model/instant.ts';
 import { fault } from './route/faults.ts';
 
-// The patterns of the description are read by ECMAScript with and without its flag u, Python, Go, Java and .NET: no lookahead, no \p, no \u,
-// and [0-9] because \d is any script's digit in some of them. A value that matches the described form is accepted. The service also accepts
-// some other forms.
+// The patterns of the description are read by ECMAScript with and without its flag u, Python, Go, Java and .NET. So they have no
+// lookahead, no \p and no \u, and [0-9] because \d is any script's digit in some of them. A value that matches the described form is accepted.
+// The service also accepts some other forms.
 
 /** Days that exist, of the centuries whose first digit is one of these. */
 const daysOf = (firstDigit: string, leapCenturies: string): string =>

@@ -1,20 +1,27 @@
 import { readFile } from 'node:fs/promises';
-import { builtinModules } from 'node:module';
+import { isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
 
 import { describe, expect, inject, it } from 'vitest';
 import { z } from 'zod';
 
+import { VERSION } from '../../src/version.ts';
+import { readText } from '../docs/markdown.ts';
 import { loadBundle } from '../harness/bundled.ts';
 
+const mapSchema = z.object({ sources: z.array(z.string()), sourcesContent: z.undefined().optional() });
+
+/** The source files of a bundle, from its map, which does not have the sources themselves. */
 const sources = async (bundle: string): Promise<readonly string[]> =>
-  z.object({ sources: z.array(z.string()) }).parse(JSON.parse(await readFile(`${bundle}.map`, 'utf8'))).sources;
+  mapSchema.parse(JSON.parse(await readFile(`${bundle}.map`, 'utf8'))).sources;
 
 /** The modules that a bundle requires and Node does not have. */
 const foreignIn = (text: string): ReadonlySet<string> => {
   const required = [...text.matchAll(/\brequire\(\s*["'`]([^"'`]+)["'`]\s*\)/g)].map(([, name = '']) => name);
-  return new Set(required.filter((name) => !builtinModules.includes(name.replace(/^node:/, ''))));
+  return new Set(required.filter((name) => !isBuiltin(name)));
 };
+
+const twilioPackage = (bundle: string): string => join(dirname(bundle), 'twilio-package.cjs');
 
 /** What each function does: the methods of its path in the description. It is registered for others as well, to refuse them. */
 const routes = (bundle: 'debug' | 'release'): readonly string[] => {
@@ -83,7 +90,7 @@ describe('the release bundle', () => {
     expect(hooks).toContain('appTerminate');
   });
 
-  it('has no test call in it, neither its path nor its module; the debug bundle has it, and nothing else besides', async () => {
+  it('has no test call, neither its path nor its module; the debug bundle adds only the test call', async () => {
     const { release, debug } = inject('bundles');
     const debugOnly = (await sources(debug)).filter((source) => /\/src\/.*test-call/.test(source));
     expect(debugOnly).not.toEqual([]);
@@ -92,26 +99,30 @@ describe('the release bundle', () => {
     expect(routes('debug')).toEqual([...RELEASE_ROUTES, 'POST test-call function: TestCall'].sort());
   });
 
-  it('reads nothing of a telephone provider that is not used: its package is in a file of its own', async () => {
+  it('reads nothing of Twilio and of backups before their first use: these modules are in files of their own', async () => {
+    const { release } = inject('bundles');
+    const parts = (await readFile(release, 'utf8')).matchAll(/import\(["'](\.[^"']+)["']\)/g);
+    expect(new Set([...parts].map(([, path]) => path))).toEqual(new Set(['./backup.cjs', './twilio-package.cjs']));
     for (const bundle of Object.values(inject('bundles'))) {
-      expect((await sources(bundle)).filter((source) => source.includes('node_modules/twilio/'))).toEqual([]);
-      const later = await sources(join(dirname(bundle), 'twilio-package.cjs'));
-      expect(later.filter((source) => source.includes('node_modules/twilio/'))).not.toEqual([]);
+      expect((await sources(bundle)).filter((source) => /node_modules\/twilio\/|storage-blob/.test(source))).toEqual(
+        [],
+      );
+      expect(String(await sources(twilioPackage(bundle)))).toContain('node_modules/twilio/');
     }
   });
 
-  it('needs no module but Node and the worker, keeps names readable and carries a source map without the sources', async () => {
+  it('needs no module except Node and the worker, and keeps names readable', async () => {
     const { release } = inject('bundles');
     const text = await readFile(release, 'utf8');
-    const later = await readFile(join(dirname(release), 'twilio-package.cjs'), 'utf8');
     expect(foreignIn(text)).toEqual(new Set(['@azure/functions-core']));
-    expect(foreignIn(later)).toEqual(new Set());
-    // The modules that backups and a telephone provider need are loaded at their first use.
-    const parts = new Set([...text.matchAll(/import\(["'](\.[^"']+)["']\)/g)].map(([, path]) => path));
-    expect(parts).toEqual(new Set(['./backup.cjs', './twilio-package.cjs']));
-    expect((await sources(release)).filter((source) => source.includes('storage-blob'))).toEqual([]);
+    expect(foreignIn(await readFile(twilioPackage(release), 'utf8'))).toEqual(new Set());
     expect(text).toMatch(/\breadSettings\b/);
-    expect(await sources(release)).toEqual(expect.arrayContaining([expect.stringMatching(/src\/main\.ts$/)]));
-    expect(JSON.parse(await readFile(`${release}.map`, 'utf8'))).not.toHaveProperty('sourcesContent');
+    expect(String(await sources(release))).toMatch(/src\/main\.ts\b/);
+  });
+
+  it('has the version of package.json and of the newest release in CHANGELOG.md', () => {
+    expect(loadBundle('release').description['info']).toMatchObject({ version: VERSION });
+    expect(JSON.parse(readText('package.json'))).toMatchObject({ version: VERSION });
+    expect(/^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$/m.exec(readText('CHANGELOG.md'))?.[1]).toBe(VERSION);
   });
 });

@@ -9,26 +9,16 @@ import { ownDirectory } from '../harness/own-directory.ts';
 
 const KEY = 'package-test-key';
 
-it('the package asks for nothing and runs from its folder alone, with keys, hardening headers and the page, and without test calls', async () => {
+it('the package runs from its folder alone, with keys, hardening headers and the page, and without test calls', async () => {
   const directory = ownDirectory();
   await makePackage(join(directory, 'made'));
   // In its own directory: a file that is missing from the package is not found elsewhere.
   const deployed = join(directory, 'deployed');
   await cp(join(directory, 'made'), deployed, { recursive: true });
-  expect((await readdir(deployed, { recursive: true })).sort()).toEqual(
-    [
-      'dist',
-      'dist/backup.cjs',
-      'dist/backup.cjs.map',
-      'dist/dashboard.html',
-      'dist/dashboard.html.gz',
-      'dist/main.cjs',
-      'dist/main.cjs.map',
-      'dist/twilio-package.cjs',
-      'dist/twilio-package.cjs.map',
-      'host.json',
-      'package.json',
-    ].map((path) => join(path)),
+  expect((await readdir(deployed)).sort()).toEqual(['dist', 'host.json', 'package.json']);
+  const bundles = ['backup.cjs', 'main.cjs', 'twilio-package.cjs'];
+  expect((await readdir(join(deployed, 'dist'))).sort()).toEqual(
+    [...bundles, ...bundles.map((name) => `${name}.map`), 'dashboard.html', 'dashboard.html.gz'].sort(),
   );
   const manifest: unknown = JSON.parse(await readFile(join(deployed, 'package.json'), 'utf8'));
   expect(manifest).toMatchObject({ main: 'dist/main.cjs' });
@@ -50,13 +40,17 @@ it('the package asks for nothing and runs from its folder alone, with keys, hard
 
   const refused = await ask('events', { method: 'POST', body: '[]' });
   expect(refused.status).toBe(401);
-  expect(refused.headers.get('x-content-type-options')).toBe('nosniff');
-  expect(refused.headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
+  expect(Object.fromEntries(refused.headers)).toMatchObject({
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  });
 
   const page = await ask('dashboard');
   expect(page.status).toBe(200);
-  expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
-  expect(page.headers.get('content-security-policy')).toMatch(/script-src 'sha256-[^']+'; style-src 'sha256-/);
-  expect(page.headers.get('strict-transport-security')).toContain('max-age=');
+  expect(Object.fromEntries(page.headers)).toMatchObject({
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': expect.stringMatching(/script-src 'sha256-[^']+'; style-src 'sha256-/),
+    'strict-transport-security': expect.stringContaining('max-age='),
+  });
   expect(await page.text()).toBe(await readFile(join(deployed, 'dist/dashboard.html'), 'utf8'));
 });

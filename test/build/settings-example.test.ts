@@ -1,13 +1,12 @@
-import { readFileSync } from 'node:fs';
-
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 
 import { readSettings, settingSchemas } from '../../src/settings.ts';
+import { readText } from '../docs/markdown.ts';
 
 const { Values: values } = z
   .strictObject({ IsEncrypted: z.literal(false), Values: z.record(z.string(), z.string()) })
-  .parse(JSON.parse(readFileSync(new URL('../../local.settings.json.example', import.meta.url), 'utf8')));
+  .parse(JSON.parse(readText('local.settings.json.example')));
 
 /** What only the owner of an ACS resource knows. */
 const OWN = {
@@ -16,21 +15,18 @@ const OWN = {
   ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://speech.invalid/',
 };
 
-it('names every setting of the service, and besides only those of the Functions host', () => {
+it('local.settings.json.example has each setting of the service, and two of the Functions host', () => {
   const ofHost = ['FUNCTIONS_WORKER_RUNTIME', 'AzureWebJobsStorage'];
   expect(Object.keys(values).toSorted()).toEqual([...Object.keys(settingSchemas), ...ofHost].toSorted());
 });
 
-it('is enough for counting as it is; with the phone on, it lacks only the values of the own ACS resource', () => {
+it('local.settings.json.example is enough for counting; with the phone on, it lacks only the values of ACS', () => {
   expect(readSettings(values)).toMatchObject({ phone: undefined, phoneLacks: Object.keys(OWN) });
   const on = { ...values, PHONE: 'on' };
-  const lacking = expect.objectContaining({
-    problems: Object.keys(OWN).map((setting) => expect.objectContaining({ setting })),
-  });
-  expect(() => readSettings(on)).toThrow(lacking);
-  const required = ['SERVICE_NAME', 'TABLES_CONNECTION_STRING', 'CALLBACK_BASE_URL'].map((name) => [
-    name,
-    values[name],
-  ]);
-  expect(readSettings({ ...on, ...OWN })).toEqual(readSettings({ ...Object.fromEntries(required), ...OWN }));
+  const problems = Object.keys(OWN).map((setting) => expect.objectContaining({ setting }));
+  expect(() => readSettings(on)).toThrow(expect.objectContaining({ problems }));
+  // Its other values are the defaults.
+  const { SERVICE_NAME, TABLES_CONNECTION_STRING, CALLBACK_BASE_URL } = values;
+  const required = { SERVICE_NAME, TABLES_CONNECTION_STRING, CALLBACK_BASE_URL };
+  expect(readSettings({ ...on, ...OWN })).toEqual(readSettings({ ...required, ...OWN }));
 });

@@ -1,33 +1,24 @@
-import { TableClient } from '@azure/data-tables';
 import { expect, inject, it } from 'vitest';
 
 import { exitCodeOf } from '../../infra/cli/audit/report.ts';
 import { storageFailure } from '../../infra/cli/chosen-storage.ts';
 import { StorageTrouble } from '../../src/storage/errors.ts';
 import { CountingStorage } from '../analytics/azurite.ts';
-import { DATE, frame, SHARD, START } from '../analytics/counting.ts';
+import { all, DATE, frame, SHARD, START } from '../analytics/counting.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 import { NO_SETTINGS, run } from './running.ts';
-
-const connection = inject('tablesConnectionString');
-
-const tableOf = (prefix: string): TableClient =>
-  TableClient.fromConnectionString(connection, `${prefix}analytics`, { allowInsecureConnection: true });
 
 /** Runs the audit on the table with this prefix. */
 const audit = async (prefix: string, args: readonly string[]) =>
   run('infra/cli/audit.ts', ['--settings', NO_SETTINGS, '--date', DATE, ...args], {
-    environment: { TABLES_CONNECTION_STRING: connection, TABLES_PREFIX: prefix },
+    environment: { TABLES_CONNECTION_STRING: inject('tablesConnectionString'), TABLES_PREFIX: prefix },
   });
 
 it('npm run audit prints what it compared and exits with 0; --rewrite names each difference and asks first; --yes rewrites the day', async () => {
   const own = ownTablesPrefix();
-  const client = tableOf(own);
-  await new CountingStorage(own)
-    .process(2)
-    .record(
-      Array.from({ length: 9 }, (_, at) => frame(`ridge-${at % 8}`, `f-${at}`, START + BigInt(at) * 60_000_000n)),
-    );
+  const storage = new CountingStorage(own);
+  const frames = all(9).map((at) => frame(`ridge-${at % 8}`, `f-${at}`, START + BigInt(at) * 60_000_000n));
+  await storage.process(2).record(frames);
   const good = await audit(own, []);
   expect(good.printed).toMatch(
     new RegExp(`^${DATE}, table ${own}analytics: 2 shards, 9 events, [\\d,]+ answers compared\\.\n`),
@@ -35,7 +26,7 @@ it('npm run audit prints what it compared and exits with 0; --rewrite names each
   expect(good).toMatchObject({ code: 0, said: '', printed: expect.stringContaining('Every answer agrees with') });
 
   const day = JSON.stringify({ events: 3, reviewed: 0, annotated: 0, categories: { smoke: [4, 0, 0, 0, 0] } });
-  await client.updateEntity({ partitionKey: SHARD, rowKey: 'camera|ridge-0', day }, 'Merge', { etag: '*' });
+  await storage.client().updateEntity({ partitionKey: SHARD, rowKey: 'camera|ridge-0', day }, 'Merge', { etag: '*' });
   const difference = 'list of cameras: ridge-0: total_events 3 → 2';
   const asked = await audit(own, ['--rewrite']);
   expect(asked).toMatchObject({ code: 2, printed: expect.stringContaining('differences. Nothing was changed.') });
@@ -52,7 +43,7 @@ it('the audit exits with 2 if there is no table, and does not create it', async 
   const own = ownTablesPrefix();
   const said = `There is no table ${own}analytics in this storage. Is TABLES_PREFIX the prefix of the service?\n`;
   expect(await audit(own, [])).toEqual({ code: 2, printed: '', said });
-  await expect(tableOf(own).getEntity('a', 'b')).rejects.toMatchObject({ statusCode: 404 });
+  await expect(new CountingStorage(own).client().getEntity('a', 'b')).rejects.toThrow('TableNotFound');
 });
 
 it.each([

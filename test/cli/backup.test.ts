@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 
 import { ContainerClient } from '@azure/storage-blob';
@@ -8,7 +9,6 @@ import { dayOf } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { closeDays } from '../../src/analytics/retention/close-days.ts';
 import { type BackupDependencies, backUpClosing, backUpDays } from '../../src/analytics/retention/back-up-days.ts';
-import type { Log } from '../../src/log.ts';
 import { azureContainer } from '../../src/storage/azure-container.ts';
 import { StorageTrouble } from '../../src/storage/errors.ts';
 import { all, frame, MemoryStorage } from '../analytics/counting.ts';
@@ -26,117 +26,111 @@ afterAll(() => blobs.stop());
 // Long ago, by the clock of every machine.
 const START = BigInt(Date.parse('2020-03-14')) * 1_000n;
 const DATE = dayOf(instantFrom(START));
-const EVENTS = 300;
-const FRAMES = all(EVENTS).map((at) => frame(`c-${at % 5}`, `f-${at}`, START + BigInt(at) * 60_000_000n));
+const FRAMES = all(300).map((at) => frame(`c-${at % 5}`, `f-${at}`, START + BigInt(at) * 60_000_000n));
 const NAMES = [`${DATE}_00.ndjson.gz`, `${DATE}_01.ndjson.gz`] as const;
 
-const away = async (): Promise<never> => {
-  throw new StorageTrouble(0, { reason: 'away' });
-};
+const away = async () => Promise.reject(new StorageTrouble(0, { reason: 'away' }));
 
 /** A day in two shards, and a container for its backups. */
 const stage = async (name: string) => {
   const url = await blobs.container(name);
+  const container = azureContainer(url, 'analytics', lazyCredential());
   const counting = new MemoryStorage().process(2);
   await counting.record(FRAMES);
+  const { table, days } = counting;
+  const backup: BackupDependencies = { table, days, container: async () => container };
   const lines: (readonly [string, object])[] = [];
   const note = (event: string, fields: object = {}): void => void lines.push([event, fields]);
-  const log: Log = { info: note, warn: note, error: note };
-  const container = async () => azureContainer(url, 'analytics', lazyCredential());
-  const backup: BackupDependencies = { table: counting.table, days: counting.days, container };
+  const log = { info: note, warn: note, error: note };
   return {
     url,
-    counting,
-    backup,
-    log,
     container,
-    /** The lines that were logged since the last call. */
-    logged: () => lines.splice(0),
-    /** Backs up, with some parts replaced. @returns how many shards were backed up */
+    counting,
+    /** Backs up what has changed, with some parts replaced. @returns what it logs */
     backUp: async (parts: Partial<BackupDependencies> = {}) => {
       await backUpDays({ ...backup, ...parts }, log);
-      return lines.filter(([event]) => event === 'shard backed up').length;
+      return lines.splice(0);
     },
-    linesIn: async (blob: string) => {
-      const bytes = Buffer.concat(await Array.fromAsync(await (await container()).read(blob)));
-      return gunzipSync(bytes).toString('utf8').trim().split('\n');
+    /** Closes the days that are due, with some parts of the backup replaced. @returns what it logs */
+    close: async (parts: Partial<BackupDependencies> = {}) => {
+      const backUp = async (day: typeof DATE) => backUpClosing({ ...backup, ...parts }, day, log);
+      await closeDays({ table, days, retentionDays: 7, backUp }, log);
+      return lines.splice(0);
+    },
+    backUpAgain: async () => backUpClosing(backup, DATE, log),
+    /** How many events a backup holds. */
+    eventsIn: async (blob: string) => {
+      const bytes = Buffer.concat(await Array.fromAsync(await container.read(blob)));
+      return gunzipSync(bytes).toString('utf8').trim().split('\n').length;
     },
   };
 };
 
+const eventsOf = (logged: readonly (readonly [string, object])[]): readonly string[] => logged.map(([event]) => event);
+
 describe('the backup of days', () => {
-  it('writes each shard once, and again only a shard that has changed', async () => {
-    const { url, backUp, counting, linesIn, logged } = await stage('changes');
-    expect(await backUp()).toBe(2);
+  it('begins when a day ended two days ago, writes each shard once, and again only a shard that has changed', async () => {
+    const { url, backUp, counting, eventsIn } = await stage('changes');
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.parse('2020-03-17') - 1);
+    const none = { days_backed_up: 0, days_failed: 0 };
+    expect(await backUp()).toEqual([['backups looked after', { days: 0, ...none }]]);
+    clock.mockReturnValue(Date.parse('2020-03-17'));
+    expect(await backUp()).toMatchObject([
+      ['shard backed up', { shard: 0 }],
+      ['shard backed up', { shard: 1 }],
+      ['backups looked after', { days: 1, days_backed_up: 1, days_failed: 0 }],
+    ]);
     const written = await Array.fromAsync(new ContainerClient(url).listBlobsFlat(), ({ name }) => name);
     expect(written).toEqual(NAMES.map((name) => `analytics/${name}`));
-    expect(logged().at(-1)).toEqual(['backups looked after', { days: 1, days_backed_up: 1, days_failed: 0 }]);
-    const backedUp = (await Promise.all(NAMES.map(linesIn))).flat();
-    expect(backedUp).toHaveLength(EVENTS);
-    expect(await backUp()).toBe(0);
+    expect((await eventsIn(NAMES[0])) + (await eventsIn(NAMES[1]))).toBe(FRAMES.length);
+    expect(await backUp()).toEqual([['backups looked after', { days: 1, ...none }]]);
     await counting.record([frame('c-0', 'late', START)]);
-    expect(await backUp()).toBe(1);
-  });
-
-  it('begins when the day ended two days ago', async () => {
-    const { backUp } = await stage('young');
-    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.parse('2020-03-17') - 1);
-    expect(await backUp()).toBe(0);
-    clock.mockReturnValue(Date.parse('2020-03-17'));
-    expect(await backUp()).toBe(2);
+    expect(eventsOf(await backUp())).toEqual(['shard backed up', 'backups looked after']);
   });
 
   it('with fewer events than the backup before is kept beside it and logged, until the day has all its events again', async () => {
-    const { backUp, linesIn, logged, container } = await stage('fewer');
+    const { backUp, eventsIn, container } = await stage('fewer');
     await backUp();
     // The table was lost. A part of the day was sent again, into one shard.
     const lost = new MemoryStorage().process(1);
     await lost.record(FRAMES.slice(0, 10));
-    logged();
-    await backUp(lost);
-    expect(logged()).toContainEqual(['backup has fewer events', { day: DATE, events: 10, before: EVENTS }]);
-    expect((await Promise.all(NAMES.map(linesIn))).flat()).toHaveLength(EVENTS);
-    expect(await linesIn(`${DATE}_00.fewer.ndjson.gz`)).toHaveLength(10);
+    expect(await backUp(lost)).toContainEqual(['backup has fewer events', { day: DATE, events: 10, before: 300 }]);
+    expect((await eventsIn(NAMES[0])) + (await eventsIn(NAMES[1]))).toBe(300);
+    expect(await eventsIn(`${DATE}_00.fewer.ndjson.gz`)).toBe(10);
     await lost.record(FRAMES);
-    await backUp(lost);
-    expect(logged().map(([event]) => event)).toEqual(['shard backed up', 'backups looked after']);
-    expect([...(await (await container()).list()).keys()]).toEqual([NAMES[0]]);
-    expect(await linesIn(NAMES[0])).toHaveLength(EVENTS);
+    expect(eventsOf(await backUp(lost))).toEqual(['shard backed up', 'backups looked after']);
+    expect([...(await container.list()).keys()]).toEqual([NAMES[0]]);
+    expect(await eventsIn(NAMES[0])).toBe(300);
   });
 
   it('is whole before the event rows of a day are deleted, and is never made again from the rows that are left', async () => {
-    const { counting, backup, backUp, log, logged, linesIn } = await stage('closing');
-    const close = async (parts: Partial<BackupDependencies> = {}) => {
-      const saved = async (day: typeof DATE) => backUpClosing({ ...backup, ...parts }, day, log);
-      await closeDays({ table: counting.table, days: counting.days, retentionDays: 7, backUp: saved }, log);
-      return logged().map(([event]) => event);
-    };
+    const { counting, backUp, backUpAgain, close, eventsIn } = await stage('closing');
     const { closes = 0n } = (await counting.days.close(DATE)) ?? {};
     vi.spyOn(Date, 'now').mockReturnValue(Number(closes / 1_000n) + 2 * 3_600_000);
     Object.defineProperty(counting.table, 'now', { value: Date.now });
-    expect(await close({ container: away })).toEqual(['day not backed up', 'day not closed']);
-    expect(await close()).toEqual(['shard backed up', 'shard backed up', 'day closed']);
-    expect(await backUp()).toBe(0);
-    await backUpClosing(backup, DATE, log);
-    expect((await linesIn(NAMES[0])).length).toBeGreaterThan(100);
+    expect(eventsOf(await close({ container: away }))).toEqual(['day not backed up', 'day not closed']);
+    expect(eventsOf(await close())).toEqual(['shard backed up', 'shard backed up', 'day closed']);
+    expect(eventsOf(await backUp())).toEqual(['backups looked after']);
+    await backUpAgain();
+    expect(await eventsIn(NAMES[0])).toBeGreaterThan(100);
   });
 
   it('of two writers only one replaces the version that both have read', async () => {
-    const container = await (await stage('writers')).container();
-    const writes = await Promise.allSettled(
-      ['one', 'two'].map(async (value) => {
-        const bytes = (async function* () {
-          yield Buffer.from(value);
-        })();
-        return container.write('both', bytes, () => ({ state: 's' }), undefined, new AbortController().signal);
-      }),
-    );
+    const { container } = await stage('writers');
+    const writing = ['one', 'two'].map(async (value) => {
+      const bytes = Readable.from([Buffer.from(value)]);
+      return container.write('both', bytes, () => ({ state: 's' }), undefined, new AbortController().signal);
+    });
+    const writes = await Promise.allSettled(writing);
     expect(writes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   });
 });
 
-const send = async (args: readonly string[], environment: NodeJS.ProcessEnv) =>
-  run('infra/cli/send.ts', ['--backup', '--settings', NO_SETTINGS, ...args], { cwd: ownDirectory(), environment });
+/** Runs `npm run send -- --backup` for the days from the first to the last. */
+const send = async (from: string, to: string, url: string, environment: NodeJS.ProcessEnv) => {
+  const args = ['--backup', '--settings', NO_SETTINGS, '--from', from, '--to', to, '--url', url];
+  return run('infra/cli/send.ts', args, { cwd: ownDirectory(), environment });
+};
 
 describe('npm run send -- --backup', () => {
   it('sends the events of every shard of the chosen days, and compares the count of each day, even if it is resumed', async () => {
@@ -148,29 +142,22 @@ describe('npm run send -- --backup', () => {
         ? { status: 200, body: JSON.stringify({ total_events: service.times.size - lost }) }
         : 'record',
     );
-    const environment = { BACKUP_CONTAINER_URL: url };
-    const args = ['--from', DATE, '--to', DATE, '--url', service.url];
-    const compared = `${DATE}${' '.repeat(11)}300 events  300 counted`;
-    const { code, printed, said } = await send(args, environment);
-    expect([code, said]).toEqual([0, '']);
-    expect(printed).toContain(`${compared}\n`);
+    const sent = async (from: string, to: string) => send(from, to, service.url, { BACKUP_CONTAINER_URL: url });
+    const compared = expect.stringContaining(`${DATE}${' '.repeat(11)}300 events  300 counted\n`);
+    expect(await sent(DATE, DATE)).toEqual({ code: 0, printed: compared, said: '' });
     expect(service.times).toEqual(new Map(FRAMES.map(({ eventId }) => [eventId, 1])));
-
-    const resumed = await send(args.with(1, `${NAMES[1]}:3`), environment);
-    expect([resumed.code, resumed.printed]).toEqual([0, expect.stringContaining(`${compared}\n`)]);
+    expect(await sent(`${NAMES[1]}:3`, DATE)).toEqual({ code: 0, printed: compared, said: '' });
     lost = 1;
-    const lacking = await send(args, environment);
-    expect(lacking.printed).toContain('300 events  299 counted: events are missing\n');
-    expect(lacking.code).toBe(1);
-    const none = await send(args.with(1, '2020-01-01').with(3, '2020-01-31'), environment);
-    expect([none.code, none.said]).toEqual([2, 'There is no backup of analytics for these days.\n']);
+    const lacking = expect.stringContaining('300 events  299 counted: events are missing\n');
+    expect(await sent(DATE, DATE)).toMatchObject({ code: 1, printed: lacking });
+    const none = { code: 2, said: 'There is no backup of analytics for these days.\n' };
+    expect(await sent('2020-01-01', '2020-01-31')).toMatchObject(none);
   });
 
   it.each([
     [{}, 'BACKUP_CONTAINER_URL is not set.\n'],
     [{ BACKUP_CONTAINER_URL: 'https://a.invalid' }, 'BACKUP_CONTAINER_URL is not the URL of a container.\n'],
-  ])('says what is missing: %o', async (environment, complaint) => {
-    const { code, said } = await send([], environment);
-    expect([code, said]).toEqual([2, complaint]);
+  ])('says what is missing: %o', async (environment, said) => {
+    expect(await send(DATE, DATE, 'http://localhost', environment)).toMatchObject({ code: 2, said });
   });
 });

@@ -1,5 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { buffer } from 'node:stream/consumers';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
@@ -13,17 +13,19 @@ export interface Answer {
   readonly body?: string;
 }
 
+/** `'reset'` cuts the connection, `'torn'` cuts it in the middle of a 200, `'record'` answers as the service does. */
+type Reply = Answer | 'record' | 'reset' | 'torn';
+
 /** One request as the service got it. */
 interface Asked {
   /** Its number, from 1. */
   readonly number: number;
   readonly path: string;
-  readonly body: Buffer;
-  readonly headers: IncomingMessage['headers'];
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
 }
 
-/** What to answer; `'reset'` cuts the connection, `'torn'` cuts it in the middle of a 200, `'record'` answers as the service does. */
-export type Script = (asked: Asked) => 'record' | 'reset' | 'torn' | Answer | Promise<'record' | Answer>;
+type Script = (asked: Asked) => Reply | Promise<Reply>;
 
 const eventSchema = z.object({ specversion: z.literal('1.0'), data: z.object({ event_id: z.string() }) });
 
@@ -31,45 +33,32 @@ const eventSchema = z.object({ specversion: z.literal('1.0'), data: z.object({ e
 export class ScriptedService {
   /** How often each event was recorded or found known by its event id, and each element that is no event refused by its JSON. */
   readonly times = new Map<string, number>();
-  url = '';
   requests = 0;
-  inFlight = 0;
-  mostInFlight = 0;
-  script: Script;
-
-  private constructor(script: Script) {
-    this.script = script;
-  }
+  url = '';
 
   /** Starts one for the test that runs. */
   static async start(script: Script = () => 'record'): Promise<ScriptedService> {
-    const service = new ScriptedService(script);
-    const server = await LoopbackServer.start((request, response) => void service.#answer(request, response));
+    const service = new ScriptedService();
+    const server = await LoopbackServer.start((request, response) => {
+      // The client goes away in the middle, as some tests make it.
+      service.#answer(script, request, response).catch(() => response.destroy());
+    });
     onTestFinished(() => server.stop());
     service.url = `http://127.0.0.1:${server.port}`;
     return service;
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #answer(script: Script, request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.requests += 1;
-    this.inFlight += 1;
-    this.mostInFlight = Math.max(this.mostInFlight, this.inFlight);
-    const number = this.requests;
-    try {
-      const body = await buffer(request);
-      const scripted = await this.script({ number, path: request.url ?? '', body, headers: request.headers });
-      this.inFlight -= 1;
-      if (scripted === 'reset') response.destroy();
-      else if (scripted === 'torn') {
-        response.writeHead(200, { 'content-length': '99' }).write('{"recorded": ', () => response.destroy());
-      } else {
-        const answer =
-          scripted === 'record' ? this.#record(z.array(z.unknown()).parse(JSON.parse(body.toString()))) : scripted;
-        response.writeHead(answer.status, answer.headers).end(answer.body);
-      }
-    } catch {
-      // The client went away in the middle, as some tests make it.
-      response.destroy();
+    const { url: path = '', headers } = request;
+    const asked = { number: this.requests, path, headers, body: await text(request) };
+    const reply = await script(asked);
+    if (reply === 'reset') response.destroy();
+    else if (reply === 'torn') {
+      response.writeHead(200, { 'content-length': '99' }).write('{"recorded": ', () => response.destroy());
+    } else {
+      const answer = reply === 'record' ? this.#record(z.array(z.unknown()).parse(JSON.parse(asked.body))) : reply;
+      response.writeHead(answer.status, answer.headers).end(answer.body);
     }
   }
 
@@ -84,7 +73,8 @@ export class ScriptedService {
       else counts[this.times.has(id) ? 'unchanged' : 'recorded'] += 1;
       this.times.set(id, (this.times.get(id) ?? 0) + 1);
     }
-    const body = JSON.stringify(errors.length === 0 ? counts : { ...counts, errors });
-    return { status: errors.length === 0 ? 200 : 400, body };
+    return errors.length === 0
+      ? { status: 200, body: JSON.stringify(counts) }
+      : { status: 400, body: JSON.stringify({ ...counts, errors }) };
   }
 }

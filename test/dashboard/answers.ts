@@ -35,6 +35,26 @@ export const notification = (id: string, rest: Partial<Notification> = {}): Noti
 export const missed = (id: string, rest: Partial<Notification> = {}): Notification =>
   notification(id, { status: 'completed', recipients: [person('01', 'not_reached')], ...rest });
 
+const NO_ANSWER = { placed_at: before(50), ended_at: before(20), outcome: 'no_answer', reason: 'no answer' };
+const STOPPED = { placed_at: before(15), ended_at: before(12), outcome: 'stopped', reason: 'by an operator' };
+
+/** Three recipients in two waves; the first was called twice. */
+export const WAVES = [
+  person('12', 'waiting', { wave: 2 }),
+  person('10', 'not_reached', {
+    name: 'Ana',
+    wave: 1,
+    attempts: [{ ...NO_ANSWER, code: 480, sub_code: 560_480 }, STOPPED],
+  }),
+  person('11', 'waiting', {
+    name: 'Bo',
+    wave: 1,
+    reason: 'no line is free',
+    since: before(30),
+    next_attempt_at: before(-30),
+  }),
+];
+
 /** An answer of a gateway, or of the service in trouble. */
 export const refusal = (status: number, body: object = {}): Response => new Response(JSON.stringify(body), { status });
 
@@ -48,8 +68,8 @@ export class PageAnswers {
   key: string | undefined;
   /** The last frame of each camera, in seconds before noon. */
   lastSeen: Readonly<Record<string, number>> = { 'ridge-1': 60, 'ridge-2': 60 };
-  accuracy: unknown = { fire: { flagged: 40, confirmed: 3, missed: 2 } };
-  without: readonly string[] = [];
+  accuracy: object = { categories: { fire: { flagged: 40, confirmed: 3, missed: 2 } }, without: [] };
+  /** 0: there is nothing to count. */
   frames = 10;
   categories: readonly string[] = ['fire', 'smoke', 'structure'];
   /** The `Date` header. */
@@ -60,36 +80,30 @@ export class PageAnswers {
   readonly asked: { path: string; method: string; key: string | null; body: string; status: number }[] = [];
 
   /** Stands for the browser's `fetch`. */
-  readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
-    const path = decodeURIComponent(url.replace('/api/', ''));
-    const headers = new Headers(init.headers);
-    const { method = 'GET', body } = init;
-    const text = typeof body === 'string' ? body : '';
-    const asked = { path, method, key: headers.get('x-functions-key'), body: text, status: 0 };
-    this.asked.push(asked);
-    const instead = this.instead(path);
+  readonly fetch = async (url: string, { headers: given, method = 'GET', body, signal }: RequestInit) => {
+    const headers = new Headers(given);
+    const asked = { path: decodeURIComponent(url.replace('/api/', '')), method, key: headers.get('x-functions-key') };
+    const question = { ...asked, body: typeof body === 'string' ? body : '', status: 0 };
+    this.asked.push(question);
+    const instead = this.instead(question.path);
     if (instead === 'away') throw new TypeError('Failed to fetch');
     if (instead === 'hang') {
-      return new Promise((_, reject) => {
-        init.signal?.addEventListener('abort', () => reject(new DOMException('ended', 'AbortError')));
+      return new Promise<Response>((_, reject) => {
+        signal?.addEventListener('abort', () => reject(new DOMException('ended', 'AbortError')));
       });
     }
-    const isRefused = this.key !== undefined && asked.key !== this.key;
-    const response = instead ?? (isRefused ? refusal(401) : await this.answered(url, method, text, headers));
-    asked.status = response.status;
+    const isRefused = this.key !== undefined && question.key !== this.key;
+    const response = instead ?? (isRefused ? refusal(401) : this.#tagged(url, question, headers.get('if-none-match')));
+    question.status = response.status;
     return response;
   };
 
-  /** The answer to a question with a good key. */
-  protected async answered(url: string, method: string, body: string, headers: Headers): Promise<Response> {
+  #tagged(url: string, { method, body }: { method: string; body: string }, known: string | null): Response {
     const [status, answer] = this.#answer(new URL(url, 'http://service'), method, body);
     const text = JSON.stringify(answer);
     const etag = `"${createHash('sha1').update(text).digest('hex')}"`;
-    const isKnown = status === 200 && headers.get('if-none-match') === etag;
-    return new Response(isKnown ? null : text, {
-      status: isKnown ? 304 : status,
-      headers: { etag, ...(this.date !== undefined && { date: this.date }) },
-    });
+    const headers = { etag, ...(this.date !== undefined && { date: this.date }) };
+    return known === etag ? new Response(null, { status: 304, headers }) : new Response(text, { status, headers });
   }
 
   /** Questions whose path begins so. */
@@ -104,7 +118,7 @@ export class PageAnswers {
       if (id === undefined) return [200, this.#activity(query)];
       if (id === 'series') return [200, this.#series(query)];
       if (id === 'cameras') return [200, action === undefined ? this.#listed(limit) : { cameras: this.#cameras() }];
-      return [200, { date: query.get('date'), days: 1, categories: this.accuracy, without: this.without }];
+      return [200, { date: query.get('date'), days: 1, ...this.accuracy }];
     }
     if (!this.hasPhone) return [503, { detail: 'Off.', code: 'phone_off' }];
     if (id === undefined) {
@@ -128,14 +142,15 @@ export class PageAnswers {
   }
 
   #counts(total: number): Omit<Activity, 'ts_utc_start' | 'ts_utc_end' | 'active_cameras'> {
+    const one = this.frames === 0 ? 0 : 1;
     const all = (of: (index: number) => number) =>
-      Object.fromEntries(this.categories.map((category, index) => [category, of(index)]));
+      Object.fromEntries(this.categories.map((category, index) => [category, one * of(index)]));
     return {
-      total_events: total,
+      total_events: one * total,
       counts_per_category: all((index) => [total, 2, 0][index] ?? (total + 13 * index) % 97),
-      reviewed_total_events: 1,
+      reviewed_total_events: one,
       reviewed_counts_per_category: all((index) => (index === 0 ? 1 : 0)),
-      annotated_total_events: 1,
+      annotated_total_events: one,
       annotated_counts_per_category: all((index) => (index === 0 ? 1 : 0)),
     };
   }
@@ -154,7 +169,7 @@ export class PageAnswers {
     const first = Math.floor(start / STEP_MS[step]) * STEP_MS[step];
     const steps = Array.from({ length: Math.ceil((end - first) / STEP_MS[step]) }, (_, index) => ({
       ts_utc_start: new Date(Math.max(start, first + index * STEP_MS[step])).toISOString(),
-      ts_utc_end: new Date(Math.min(end, first + (index + 1) * STEP_MS[step] - 1)).toISOString(),
+      ts_utc_end: new Date(Math.min(end, first + (index + 1) * STEP_MS[step] - 1)).toISOString().replace('Z', '999Z'),
       active_cameras: 1 + (index % 2),
       ...this.#counts(index),
     }));

@@ -2,17 +2,18 @@ import { describe, expect, it } from 'vitest';
 
 import { MAX_EVENTS_BYTES } from '../../src/http/event-batch.ts';
 import { readSettings, settingSchemas } from '../../src/settings.ts';
-import { bicepFile, keysOf, textOf, valueAt } from './bicep-files.ts';
+import { readText } from '../docs/markdown.ts';
+import { AZURE, declarationsOf, declared, defaultOf, propertiesIn } from './bicep-files.ts';
 
-const appSettings = bicepFile('modules/app.bicep').resources.get('settings')?.body;
-const all = keysOf(valueAt(appSettings, 'properties'));
-const leftOut = [...(appSettings?.text ?? '').matchAll(/^ +\/\/ not set: ([A-Z_]+) \(.+\)$/gm)].flatMap(
-  ([, name]) => name ?? [],
-);
+const APP = 'modules/app.bicep';
+const appSettings = propertiesIn(declared(APP, 'resource settings'));
 
-/** Settings of the Functions host and of Azure's SDKs, which are no business of src/settings.ts. */
+/** Settings of the Functions host and of Azure's SDKs, which src/settings.ts does not read. */
 const FOREIGN = /^(AzureWebJobsStorage__|FUNCTIONS_|APPLICATIONINSIGHTS_|AZURE_)/;
-const given = all.filter((name) => !FOREIGN.test(name));
+const given = [...appSettings.keys()].filter((name) => !FOREIGN.test(name));
+const leftOut = [...readText(AZURE + APP).matchAll(/^ +\/\/ not set: ([A-Z_]+) \(.+\)$/gm)].map(
+  ([, name = '']) => name,
+);
 
 /** What Bicep makes of the settings that have no default. */
 const SAMPLES: Readonly<Record<string, string>> = {
@@ -29,7 +30,9 @@ const SAMPLES: Readonly<Record<string, string>> = {
 /** The default of the parameter of main.bicep for a setting. */
 const deployedDefault = (setting: string): string => {
   const parameter = setting.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-  return textOf(bicepFile('main.bicep').params.get(parameter)?.defaultValue);
+  return declarationsOf('main.bicep')
+    .flatMap((each) => (each.name === parameter ? [defaultOf(each) ?? ''] : []))
+    .join();
 };
 
 describe('the settings that are deployed', () => {
@@ -42,44 +45,45 @@ describe('the settings that are deployed', () => {
     expect(settings.phone).toMatchObject({ connection: { endpoint: SAMPLES['ACS_ENDPOINT'] } });
   });
 
-  it('name the secrets of Twilio by references to the key vault, and nothing of ACS then', () => {
-    for (const name of ['TWILIO_API_KEY_SECRET', 'TWILIO_AUTH_TOKEN', 'TWILIO_SECONDARY_AUTH_TOKEN']) {
-      expect(valueAt(appSettings, 'properties', name)?.text).toMatch(
-        /'@Microsoft\.KeyVault\(SecretUri=\$\{twilioVaultUri\}secrets\//,
-      );
-    }
-    const { variables, text } = bicepFile('main.bicep');
-    expect(variables.get('hasCaller')?.text).toContain('!empty(twilioSourcePhoneNumber)');
-    // The app also gets the endpoint of ACS, so the provider is always named.
-    expect(text).toContain("phoneProvider: isTwilio ? 'twilio' : usesCommunication ? 'acs' : ''");
-    expect(text).toContain("acsSourcePhoneNumber: usesCommunication ? acsSourcePhoneNumber : ''");
-  });
-
-  it('have the defaults of the service if nobody says otherwise', () => {
+  it('have the defaults of the service', () => {
     const compared = Object.entries(settingSchemas).flatMap(([name, schema]) => {
       const { success, data } = schema.safeParse(undefined);
       const text = deployedDefault(name);
-      // PHONE is off there until there is a resource and a caller: main.bicep's parameter of that name is another choice. And a deployment begins
-      // with the calls of a small team.
+      // PHONE is off until there is a resource and a caller: main.bicep's parameter of that name is another choice. A deployment begins with
+      // the calls of a small team.
       if (name === 'PHONE' || name === 'CALLS_PER_DAY') return [];
       return text === '' || !success || data === undefined ? [] : [{ name, data, deployed: schema.parse(text) }];
     });
     expect(compared.length).toBeGreaterThanOrEqual(9);
     for (const { name, data, deployed } of compared) expect({ name, value: deployed }).toEqual({ name, value: data });
+    expect(deployedDefault('CALLS_PER_DAY')).toBe('100');
+  });
+
+  it('name the secrets of Twilio by references to the key vault, and nothing of ACS with Twilio', () => {
+    for (const name of ['TWILIO_API_KEY_SECRET', 'TWILIO_AUTH_TOKEN', 'TWILIO_SECONDARY_AUTH_TOKEN']) {
+      const secret = `\${twilioVaultUri}secrets/${name.toLowerCase().replaceAll('_', '-')}`;
+      expect(appSettings.get(name)).toContain(`'@Microsoft.KeyVault(SecretUri=${secret})'`);
+    }
+    expect(declared('main.bicep', 'var hasCaller')).toContain('!empty(twilioSourcePhoneNumber)');
+    const passed = propertiesIn(declared('main.bicep', 'module app'));
+    // The app also gets the endpoint of ACS, so the provider is always named.
+    expect(passed.get('phoneProvider')).toBe("isTwilio ? 'twilio' : usesCommunication ? 'acs' : ''");
+    expect(passed.get('acsSourcePhoneNumber')).toBe("usesCommunication ? acsSourcePhoneNumber : ''");
   });
 
   it('let the host take a body a little larger than the largest that the service takes', () => {
-    const limit = Number(textOf(valueAt(appSettings, 'properties', 'FUNCTIONS_REQUEST_BODY_SIZE_LIMIT')));
+    const limit = Number(appSettings.get('FUNCTIONS_REQUEST_BODY_SIZE_LIMIT')?.replaceAll("'", ''));
     expect(limit).toBeGreaterThan(MAX_EVENTS_BYTES);
     expect(limit).toBeLessThanOrEqual(MAX_EVENTS_BYTES + 1024 * 1024);
   });
 
   it('reach storage, Application Insights and ACS with the identity of the app, never with a key', () => {
-    expect(all).toContain('AzureWebJobsStorage__credential');
-    expect(all).not.toContain('AzureWebJobsStorage');
-    const authentication = valueAt(appSettings, 'properties', 'APPLICATIONINSIGHTS_AUTHENTICATION_STRING');
-    expect(authentication?.text).toBe("'ClientId=${identityClientId};Authorization=AAD'");
-    expect(valueAt(appSettings, 'properties', 'AZURE_CLIENT_ID')?.text).toBe('identityClientId');
-    expect(appSettings?.text).not.toMatch(/AccountKey|accesskey|listKeys/i);
+    expect(Object.fromEntries(appSettings)).toMatchObject({
+      AzureWebJobsStorage__credential: "'managedidentity'",
+      APPLICATIONINSIGHTS_AUTHENTICATION_STRING: "'ClientId=${identityClientId};Authorization=AAD'",
+      AZURE_CLIENT_ID: 'identityClientId',
+    });
+    expect(appSettings.has('AzureWebJobsStorage')).toBe(false);
+    expect([...appSettings.values()].join()).not.toMatch(/AccountKey|accesskey|listKeys/i);
   });
 });

@@ -1,5 +1,4 @@
 import { globSync, readFileSync } from 'node:fs';
-import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import GithubSlugger from 'github-slugger';
@@ -11,77 +10,79 @@ import { visit } from 'unist-util-visit';
 /** The folder of the repository, with a slash at its end. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The parts of a Markdown file that the tests look at. */
-export interface MarkdownFile {
-  readonly text: string;
-  /** The targets of all links and pictures, of Markdown and of HTML, unresolved. */
-  readonly links: readonly string[];
-  /** The anchors that GitHub gives to its headings. */
-  readonly anchors: ReadonlySet<string>;
-  /** The rows of the first table below a heading, without the table's head; plain text. */
-  readonly tables: ReadonlyMap<string, readonly (readonly string[])[]>;
-  /** Every `code` in a text. */
-  readonly code: readonly string[];
-  /** The code blocks, with their language. */
-  readonly blocks: readonly { readonly language: string; readonly text: string }[];
-}
-
-const NOT_OURS = new Set(['node_modules', '.git', 'dist', 'package', 'coverage']);
-
-/** The paths of all Markdown files of the repository, relative to {@link ROOT}. */
-export const markdownPaths = (): readonly string[] =>
-  globSync('**/*.md', { cwd: ROOT, exclude: (path) => NOT_OURS.has(basename(path)) })
+/** The paths of the repository's files that fit a pattern, relative to {@link ROOT}. */
+export const pathsOf = (pattern: string): readonly string[] =>
+  globSync(pattern, { cwd: ROOT, exclude: ['**/node_modules', '.git', 'dist', 'package', 'coverage'] })
     .map((path) => path.replaceAll('\\', '/'))
     .toSorted();
 
 /** The text of a file of the repository. */
 export const readText = (path: string): string => readFileSync(`${ROOT}${path}`, 'utf8');
 
+/** The texts of all source files of the service. */
+export const sourceTexts = (): string => pathsOf('src/**/*.ts').map(readText).join('\n');
+
+/** The parts of a Markdown text that the tests and the check of the wording look at. */
+export class Markdown {
+  /** The targets of all links and pictures, of Markdown and of HTML, unresolved. */
+  readonly links: string[] = [];
+  /** The anchors that GitHub gives to its headings. */
+  readonly anchors = new Set<string>();
+  /** The rows of the table below a heading, without the table's head; plain text. */
+  readonly tables = new Map<string, readonly (readonly string[])[]>();
+  /** Every `code` in a text. */
+  readonly code: string[] = [];
+  readonly blocks: { readonly language: string; readonly text: string }[] = [];
+  /** Paragraphs, list items and cells below the head of a table; each `code` is the word CODE. Lines count from 1. */
+  readonly prose: { readonly text: string; readonly line: number }[] = [];
+
+  constructor(text: string) {
+    const slugger = new GithubSlugger();
+    let heading = '';
+    const addProse = (node: Node): void => {
+      this.prose.push({ text: textOf(node, 'CODE'), line: node.position?.start.line ?? 1 });
+    };
+    visit(markdown.parse(text), (node) => {
+      if (node.type === 'heading') {
+        heading = textOf(node);
+        this.anchors.add(slugger.slug(heading));
+      } else if (node.type === 'paragraph') addProse(node);
+      else if (node.type === 'link' || node.type === 'image') this.links.push(node.url);
+      else if (node.type === 'inlineCode') this.code.push(node.value);
+      else if (node.type === 'code') this.blocks.push({ language: node.lang ?? '', text: node.value });
+      else if (node.type === 'html') {
+        for (const [, target = ''] of node.value.matchAll(/\b(?:href|src)="([^"]*)"/g)) this.links.push(target);
+      } else if (node.type === 'table') {
+        const rows = node.children.slice(1).map((row) => row.children);
+        rows.flat().forEach(addProse);
+        const texts = rows.map((cells) => cells.map((cell) => textOf(cell)));
+        this.tables.set(heading, texts);
+      }
+    });
+  }
+}
+
 const markdown = unified().use(remarkParse).use(remarkGfm);
 type Node = ReturnType<typeof markdown.parse>['children'][number];
 
-/** The text of a node, without marks of Markdown and without HTML. */
-const textOf = (node: Node): string => {
+/** The text of a node, without marks of Markdown and without HTML; `code` stands for each piece of code. */
+const textOf = (node: Node, code?: string): string => {
   let text = '';
   visit(node, (part) => {
-    if (part.type === 'text' || part.type === 'inlineCode') text += part.value;
+    if (part.type === 'text') text += part.value;
+    else if (part.type === 'inlineCode') text += code ?? part.value;
+    else if (part.type === 'break') text += ' ';
   });
   return text;
 };
 
-const parsed = new Map<string, MarkdownFile>();
+const parsed = new Map<string, Markdown>();
 
 /** A Markdown file of the repository, parsed once. */
-export const readMarkdown = (path: string): MarkdownFile => {
-  const file = parsed.get(path) ?? parseMarkdown(readText(path));
+export const readMarkdown = (path: string): Markdown => {
+  const file = parsed.get(path) ?? new Markdown(readText(path));
   parsed.set(path, file);
   return file;
-};
-
-const parseMarkdown = (text: string): MarkdownFile => {
-  const slugger = new GithubSlugger();
-  const [links, code]: [string[], string[]] = [[], []];
-  const blocks: { language: string; text: string }[] = [];
-  const anchors = new Set<string>();
-  const tables = new Map<string, readonly (readonly string[])[]>();
-  let heading = '';
-  visit(markdown.parse(text), (node) => {
-    if (node.type === 'heading') {
-      heading = textOf(node);
-      anchors.add(slugger.slug(heading));
-    } else if (node.type === 'link' || node.type === 'image') links.push(node.url);
-    else if (node.type === 'html') {
-      for (const [, target = ''] of node.value.matchAll(/\b(?:href|src)="([^"]*)"/g)) links.push(target);
-    } else if (node.type === 'inlineCode') code.push(node.value);
-    else if (node.type === 'code') blocks.push({ language: node.lang ?? '', text: node.value });
-    else if (node.type === 'table' && !tables.has(heading)) {
-      tables.set(
-        heading,
-        node.children.slice(1).map((row) => row.children.map(textOf)),
-      );
-    }
-  });
-  return { text, links, anchors, tables, code, blocks };
 };
 
 /**

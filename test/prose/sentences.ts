@@ -1,54 +1,20 @@
-import { toString } from 'nlcst-to-string';
-import remarkGfm from 'remark-gfm';
-import remarkParse from 'remark-parse';
-import retextEnglish from 'retext-english';
-import { unified } from 'unified';
-import { CONTINUE, SKIP, visit } from 'unist-util-visit';
+import { Markdown } from '../docs/markdown.ts';
 
 /** A sentence of a file. */
 export interface Sentence {
-  /** Without marks of Markdown; each `code` is one word. */
   readonly text: string;
-  readonly words: number;
   /** The line on which its paragraph, list item or table cell starts, from 1. */
   readonly line: number;
 }
 
-/** Stands for a piece of code or a link's address, which have no grammar. */
-const CODE = 'CODE';
-
-const markdown = unified().use(remarkParse).use(remarkGfm);
-const english = unified().use(retextEnglish);
-
-/**
- * The sentences of a Markdown text: paragraphs, list items and table cells. Headings, heads of tables and code are left out.
- *
- * @param firstLine the line of the file on which the text starts
- */
-export const sentencesOf = (text: string, firstLine = 1): readonly Sentence[] => {
-  const found: Sentence[] = [];
-  visit(markdown.parse(text), (block, index, parent) => {
-    if (block.type === 'heading') return SKIP;
-    if (block.type === 'tableRow' && index === 0 && parent?.type === 'table') return SKIP;
-    if (block.type !== 'paragraph' && block.type !== 'tableCell') return CONTINUE;
-    let prose = '';
-    visit(block, (node) => {
-      if (node.type === 'text') prose += node.value;
-      else if (node.type === 'inlineCode') prose += CODE;
-      else if (node.type === 'break') prose += '\n';
-    });
-    const line = firstLine - 1 + (block.position?.start.line ?? 1);
-    visit(english.parse(prose), 'SentenceNode', (sentence) => {
-      let words = 0;
-      visit(sentence, 'WordNode', () => {
-        words += 1;
-      });
-      found.push({ text: toString(sentence).replace(/\s+/g, ' '), words, line });
-    });
-    return SKIP;
-  });
-  return found;
-};
+/** The sentences of a Markdown text. Headings, heads of tables and code are left out. */
+export const sentencesOf = (text: string): readonly Sentence[] =>
+  new Markdown(text).prose.flatMap(({ text: prose, line }) =>
+    prose
+      .replaceAll(/\s+/g, ' ')
+      .split(/(?<=[.?!]["”)]?) (?=[A-Z\d"“(])/)
+      .map((sentence) => ({ text: sentence.trim(), line })),
+  );
 
 /** A comment that starts a line: a block, or lines of `//` in a row. */
 const COMMENT = /^[ \t]*(?:\/\*\*?([^]*?)\*\/|((?:\/\/[^\n]*\n[ \t]*)+))/gm;
@@ -56,10 +22,10 @@ const COMMENT = /^[ \t]*(?:\/\*\*?([^]*?)\*\/|((?:\/\/[^\n]*\n[ \t]*)+))/gm;
 /** The sentences of the comments in a source file of TypeScript or JavaScript. */
 export const sentencesOfComments = (source: string): readonly Sentence[] =>
   [...source.matchAll(COMMENT)].flatMap(({ index, 1: block, 2: lines }) => {
-    const start = source.slice(0, index).split('\n').length;
+    const linesBefore = source.slice(0, index).split('\n').length - 1;
     const text = (block ?? lines ?? '')
-      .replace(/^[ \t]*(?:\*|\/\/+) ?/gm, '')
-      .replace(/\{@link ([^}]*)\}/g, '`$1`')
-      .replace(/^ *@(\w+)(?: \{[^}]*\})?/gm, '- `$1`');
-    return sentencesOf(text, start);
+      .replaceAll(/^[ \t]*(?:\*|\/\/+) ?/gm, '')
+      .replaceAll(/\{@link ([^}]*)\}/g, '`$1`')
+      .replaceAll(/^ *@(\w+)(?: \{[^}]*\})?/gm, '- `$1`');
+    return sentencesOf(text).map((sentence) => ({ text: sentence.text, line: linesBefore + sentence.line }));
   });

@@ -55,16 +55,11 @@ export class MemoryTable implements TableConnection {
 
   /** A table with copies of the rows. */
   copy(): MemoryTable {
-    return this.copyTo(new MemoryTable(this.#now));
-  }
-
-  /** Gives an empty table the same rows. */
-  copyTo<Other extends MemoryTable>(other: Other): Other {
-    const copy: MemoryTable = other;
+    const copy = new MemoryTable(this.#now);
     copy.#exists = this.#exists;
     copy.#writes = this.#writes;
     for (const [partition, rows] of this.#partitions) copy.#partitions.set(partition, new Map(rows));
-    return other;
+    return copy;
   }
 
   async get(partitionKey: string, rowKey: string, selection: Selection): Promise<StoredRow | undefined> {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { polled } from '../../emulators/deadline.ts';
+import { CommandError } from '../command-line.ts';
 
 const CALL_MILLISECONDS = 30_000;
 
@@ -16,19 +17,21 @@ const simulatorLogSchema = z.object({
 
 type CallStory = z.infer<typeof simulatorLogSchema>['calls'][number];
 
-const logOf = async (simulatorUrl: string) =>
-  simulatorLogSchema.parse(await (await fetch(`${simulatorUrl}/log`)).json());
-
 /**
  * Waits until the first simulated call to a number has ended.
  *
- * @returns a line for each step of the call; undefined if no call to the number ends in time
+ * @returns a line for each step of the call
+ * @throws {CommandError} if no call to the number ends in time
  */
-export const callStory = (simulatorUrl: string, number: string): Promise<readonly string[] | undefined> =>
-  polled(CALL_MILLISECONDS, async () => {
-    const call = (await logOf(simulatorUrl)).calls.find(({ to }) => to === number);
-    return call !== undefined && isComplete(call) ? call.story.map(storyLine) : undefined;
+export const callStory = async (simulatorUrl: string, number: string): Promise<readonly string[]> => {
+  const call = await polled(CALL_MILLISECONDS, async () => {
+    const log = await fetch(`${simulatorUrl}/log`);
+    const first = simulatorLogSchema.parse(await log.json()).calls.find(({ to }) => to === number);
+    return first !== undefined && isComplete(first) ? first : undefined;
   });
+  if (call === undefined) throw new CommandError(`The call to ${number} did not end in time.`);
+  return call.story.map(storyLine);
+};
 
 /** The events that report the end of a call, of ACS and of Twilio. */
 const END = /^(CallDisconnected|CreateCallFailed|completed|busy|no-answer|failed|canceled)$/;

@@ -1,16 +1,5 @@
 import { type Random, randomFrom, wholeBetween } from './random.ts';
 
-/** A message as `POST /api/events` takes it: one CloudEvent about one camera frame. */
-export interface CameraMessage {
-  readonly specversion: '1.0';
-  readonly id: string;
-  readonly source: string;
-  readonly type: 'CameraEvent.Changed';
-  /** The time of the message. Messages are sent in this order. */
-  readonly time: string;
-  readonly data: FrameFacts;
-}
-
 interface FrameFacts {
   readonly event_id: string;
   readonly camera_id: string;
@@ -138,7 +127,7 @@ const frameMessages = (
 const changedAnnotations = (random: Random, annotations: Counts): Counts =>
   random() < 0.5 ? {} : { ...annotations, fire: (annotations['fire'] ?? 0) + 1 };
 
-const message = (source: string, what: string, time: number, data: FrameFacts): CameraMessage => ({
+const message = (source: string, what: string, time: number, data: FrameFacts) => ({
   specversion: '1.0',
   id: `${data.event_id}-${what}`,
   source,
@@ -146,5 +135,8 @@ const message = (source: string, what: string, time: number, data: FrameFacts): 
   time: iso(time),
   data,
 });
+
+/** A message as `POST /api/events` takes it: one CloudEvent about one camera frame. */
+export type CameraMessage = ReturnType<typeof message>;
 
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString();

@@ -1,20 +1,14 @@
 import { z } from 'zod';
 
-import { type Command, CommandError, dayOption, urlOption } from '../command-line.ts';
-import { Progress } from '../progress.ts';
+import { polled } from '../../emulators/deadline.ts';
+import { ask } from '../ask.ts';
+import { CommandError, dayOption, urlOption } from '../command-line.ts';
+import { startProgress } from '../progress.ts';
 import { Delivery } from '../send/deliver.ts';
 import { simulatorOf } from '../start/run-directory.ts';
 import { callStory } from './call-story.ts';
 import { believableDay, CAMERAS } from './day.ts';
 import { daySchema, dayTable } from './day-table.ts';
-import { ask, completed, sendAlert } from './service.ts';
-
-export interface DemoOptions {
-  /** Of the running service, without `/api`. */
-  readonly url: URL;
-  /** The UTC day to fill, `YYYY-MM-DD`; today or before. */
-  readonly date: string;
-}
 
 const DAY_MILLISECONDS = 86_400_000;
 
@@ -23,13 +17,13 @@ const DAY_MILLISECONDS = 86_400_000;
  *
  * @param now in milliseconds since 1970
  */
-export const demoCommand = (now: number): Command<DemoOptions> => ({
+export const demoCommand = (now: number) => ({
   help: `npm run demo -- [--url URL] [--date YYYY-MM-DD]
   Sends a day of 20 cameras to a running service, phones people in waves, and prints the results.
   --url URL          the service, without /api; http://localhost:7071 by default
   --date YYYY-MM-DD  the UTC day to fill, 2000-01-01 to today; yesterday by default`,
   values: z.object({
-    url: urlOption.prefault('http://localhost:7071'),
+    url: urlOption,
     date: dayOption
       .refine((date) => date >= '2000-01-01' && date <= isoDay(now), {
         error: ({ input }) => `${String(input)} is outside 2000-01-01 to today.`,
@@ -47,7 +41,11 @@ const isoDay = (milliseconds: number): string => new Date(milliseconds).toISOStr
  *
  * @param now in milliseconds since 1970
  */
-export const demo = async ({ url, date }: DemoOptions, now: number, print: Print = console.log): Promise<void> => {
+export const demo = async (
+  { url, date }: { readonly url: URL; readonly date: string },
+  now: number,
+  print: Print = console.log,
+): Promise<void> => {
   const base = url.href.replace(/\/+$/, '');
   await ask(base, '/api/health', z.unknown());
   await sendDay(base, date, now, print);
@@ -61,7 +59,7 @@ export const demo = async ({ url, date }: DemoOptions, now: number, print: Print
   } else {
     const numbers = freshNumbers(Date.now());
     const tested = `${numbers}00`;
-    await ask(base, '/api/test-call', z.unknown(), [tested]);
+    await ask(base, '/api/test-call', z.unknown(), { body: [tested] });
     await tellStory(simulatorUrl, 'The test call', tested, print);
     await tellWaves(base, simulatorUrl, numbers, print);
   }
@@ -76,12 +74,12 @@ const sendDay = async (base: string, date: string, now: number, print: Print): P
   const messages = believableDay(date, now);
   print(`\n${date}: ${CAMERAS.length} cameras, ${messages.length} messages, in the order of their time.`);
   if (messages.length === 0) return;
-  const progress = new Progress(date, 'messages');
+  const advance = startProgress('messages');
   const delivery = new Delivery({
     target: { url: base, key: undefined },
     giveUpAfterMs: GIVE_UP_AFTER_MS,
     stop: new AbortController().signal,
-    note: (text) => progress.note(text),
+    note: console.error,
   });
   const items = messages.map((message, index) => ({ line: 1, index, text: JSON.stringify(message), fault: undefined }));
   const total = { recorded: 0, unchanged: 0 };
@@ -91,16 +89,14 @@ const sendDay = async (base: string, date: string, now: number, print: Print): P
     total.recorded += recorded;
     total.unchanged += unchanged;
     const sent = Math.min(from + BATCH_SIZE, messages.length);
-    progress.update({ part: sent / messages.length, count: sent });
+    advance({ label: date, part: sent / messages.length, count: sent });
   }
-  progress.end();
   const seconds = (performance.now() - start) / 1000;
   print(`${total.recorded} recorded, ${total.unchanged} already known, in ${seconds.toFixed(1)} s.`);
 };
 
 const tellStory = async (simulatorUrl: string, what: string, number: string, print: Print): Promise<void> => {
   const story = await callStory(simulatorUrl, number);
-  if (story === undefined) throw new CommandError(`${what} did not end in time.`);
   print(`\n${what} to ${number}:\n`);
   for (const line of story) print(`  ${line}`);
 };
@@ -114,18 +110,28 @@ const [FIRST_AREA_CODE, AREA_CODES] = [206, 784];
 export const freshNumbers = (now: number): string =>
   `+1${FIRST_AREA_CODE + (Math.floor(now / 1_000) % AREA_CODES)}55501`;
 
+/** Enough for three attempts at each callee with the pauses of a local run. */
+const COMPLETED_MILLISECONDS = 300_000;
+
 /** The first callee never answers. The second presses 1, and the service does not call the third. */
 const tellWaves = async (base: string, simulatorUrl: string, numbers: string, print: Print): Promise<void> => {
-  const id = await sendAlert(base, {
+  const alert = {
+    channel: 'phone',
     alert_type: 'ConfirmedFire',
     recipients: [[`${numbers}01`], [`${numbers}70`], [`${numbers}90`]],
     confirm: true,
     wave_seconds: 60,
     reference: CAMERAS[0],
     details: 'Antelope Ridge, camera 4',
-  });
+  };
+  const sentSchema = z.object({ notification_id: z.string() });
+  const { notification_id: id } = await ask(base, '/api/notifications', sentSchema, { body: alert });
   print('\nWaiting for the end of the notification …');
-  const state = await completed(base, id);
+  const state = await polled(COMPLETED_MILLISECONDS, async () => {
+    const now = await ask(base, `/api/notifications/${id}`, z.looseObject({ status: z.string() }));
+    return now.status === 'in_progress' ? undefined : now;
+  });
+  if (state === undefined) throw new CommandError('The notification was not completed in time.');
   await tellStory(simulatorUrl, 'The call of the second wave', `${numbers}70`, print);
   print(`\nGET /api/notifications/${id}\n\n${JSON.stringify(state, undefined, 2)}`);
 };

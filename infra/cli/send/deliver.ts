@@ -1,4 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
+// No name of it: tests replace setTimeout.
+import timers from 'node:timers/promises';
 
 import { z } from 'zod';
 
@@ -23,12 +24,7 @@ export interface Sending {
   readonly stop: AbortSignal;
   /** Tells the operator the reason of a wait. */
   readonly note: (text: string) => void;
-  /** Waits this many milliseconds, or until the signal is aborted. A test may let the time pass at once. */
-  readonly sleep?: typeof sleepOrStop;
 }
-
-const sleepOrStop = async (milliseconds: number, signal: AbortSignal): Promise<void> =>
-  delay(milliseconds, undefined, { signal }).catch(() => undefined);
 
 /** The first wait after a failure, and the longest, in milliseconds. */
 const FIRST_WAIT_MS = 500;
@@ -87,12 +83,13 @@ export class Delivery {
   }
 
   async #ready(): Promise<void> {
-    const { stop, sleep = sleepOrStop } = this.#sending;
+    const { stop } = this.#sending;
     for (;;) {
       stop.throwIfAborted();
       const wait = this.#heldUntil - Date.now();
       if (wait <= 0) return;
-      await sleep(wait * (1 + Math.random() * SPREAD), stop);
+      const spread = wait * (1 + Math.random() * SPREAD);
+      await timers.setTimeout(spread, undefined, { signal: stop }).catch(() => undefined);
     }
   }
 

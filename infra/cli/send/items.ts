@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { createReadStream } from 'node:fs';
 import { addAbortSignal, pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
@@ -21,49 +20,25 @@ export interface Item {
   readonly fault: string | undefined;
 }
 
-/** An open source. It can be read once. */
-export interface Input {
-  readonly items: AsyncIterable<Item>;
-  /** The part that has been read, 0 to 1; undefined if the size is unknown, as for standard input. */
-  readonly part: () => number | undefined;
-}
-
 /** A request with one event is an array, which has two brackets. */
 const MAX_EVENT_BYTES = MAX_EVENTS_BYTES - 2;
 
 /** The largest array or object that may be printed over many lines; NDJSON may be of any size. */
 const MAX_DOCUMENT_BYTES = 256 * 1_048_576;
 
-const CHUNK_BYTES = 131_072;
-
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 const UTF16_MARKS = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 const LINE_FEED = 0x0a;
 
-/** Opens a file of this size, in bytes. A pipe has no size. */
-export const openFile = (name: string, size: number, stop: AbortSignal): Input => {
-  const file = createReadStream(name, { highWaterMark: CHUNK_BYTES });
-  const part = (): number | undefined => (size === 0 ? undefined : Math.min(file.bytesRead / size, 1));
-  return { items: itemsIn(name, bytesOf(name, file, stop)), part };
-};
-
 /**
  * The items of a stream. Its first two bytes tell whether it is gzip, not its name.
  *
+ * @param name of the source, for messages
  * @param stop ends reading at once; its reason is thrown
- * @param size how many items there are, if that is known
  * @throws {CommandError} during reading, if the stream fails, its gzip is damaged, or it is UTF-16
  */
-export const inputFrom = (name: string, stream: Readable, stop: AbortSignal, size = 0): Input => {
-  let read = 0;
-  const counted = async function* (): AsyncGenerator<Item> {
-    for await (const item of itemsIn(name, bytesOf(name, stream, stop))) {
-      read += 1;
-      yield item;
-    }
-  };
-  return { items: counted(), part: () => (size === 0 ? undefined : Math.min(read / size, 1)) };
-};
+export const readItems = (name: string, stream: Readable, stop: AbortSignal): AsyncGenerator<Item> =>
+  itemsIn(name, bytesOf(name, stream, stop));
 
 async function* bytesOf(name: string, raw: Readable, stop: AbortSignal): AsyncGenerator<Buffer> {
   try {

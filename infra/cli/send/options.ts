@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises';
 
 import { z } from 'zod';
 
+import { isDay } from '../../../src/analytics/model/day.ts';
 import { MAX_EVENTS } from '../../../src/http/event-batch.ts';
 import { isHttpsOrLoopback } from '../../../src/settings/rules.ts';
-import { type Command, CommandError, dayOption, flagOption, numberOption, textOption } from '../command-line.ts';
+import { CommandError, dayOption, flagOption, numberOption, textOption, urlOption } from '../command-line.ts';
 
 export const STDIN = '-';
 
@@ -33,7 +34,7 @@ export const positionIn = (text: string | undefined): Position | undefined => {
 const values = z
   .object({
     positionals: z.array(z.string()).refine((files) => new Set(files).size === files.length, 'A FILE is named twice.'),
-    url: z.string().default('http://localhost:7071'),
+    url: urlOption,
     'key-file': z.string().optional(),
     from: z.string().optional(),
     to: dayOption.optional(),
@@ -48,21 +49,15 @@ const values = z
     if (backup && files.length > 0) context.addIssue('--backup takes days, and no FILE.');
     if (!backup && files.length === 0) context.addIssue('FILE is missing.');
     if (!backup && to !== undefined) context.addIssue('--to goes with --backup.');
-    const position = positionIn(from);
-    if (from !== undefined && position === undefined) {
-      const day = dayOption.safeParse(from);
-      if (!backup) context.addIssue('--from needs FILE:ITEM, as progress prints it.');
-      else if (!day.success) context.addIssue('--from needs a day, YYYY-MM-DD, or BACKUP:ITEM as progress prints it.');
-      else if (to !== undefined && to < from) context.addIssue('--to is before --from.');
-    }
-    if (position !== undefined && !backup && !files.includes(position.name)) {
-      context.addIssue(`--from names ${position.name}, which is not one of the given files.`);
-    }
+    if (from === undefined || positionIn(from) !== undefined) return;
+    if (!backup) context.addIssue('--from needs FILE:ITEM, as progress prints it.');
+    else if (!isDay(from)) context.addIssue('--from needs a day, YYYY-MM-DD, or BACKUP:ITEM as progress prints it.');
+    else if (to !== undefined && to < from) context.addIssue('--to is before --from.');
   });
 
 export type SendOptions = z.infer<typeof values>;
 
-export const SEND: Command<SendOptions> = {
+export const SEND = {
   help: `npm run send -- FILE… [options]
 npm run send -- --backup [--from YYYY-MM-DD] [--to YYYY-MM-DD] [options]
   Sends camera events to POST /api/events of the service. Sending events again is safe: it changes nothing. Events that the service
@@ -86,7 +81,7 @@ Ctrl-C finishes the requests in flight, stops, and prints how to resume. A secon
 Exit code 0: all events are recorded. 1: events were rejected, or a count is too low. 2: an option, a file or a setting is wrong.
 3: the command was stopped, or lost the service, before the end. 130: a second Ctrl-C.`,
   values,
-};
+} as const;
 
 export interface Target {
   /** Of the service, without a slash at its end and without `/api`. */
@@ -101,27 +96,22 @@ const KEY_FORM = /^[\u0021-\u007e]+$/;
  * Where to send, and with which key. The key comes from a file or from FUNCTION_KEY, not from the command line, which every process of the machine
  * can read. It is never printed, and never sent in the clear to another machine.
  *
- * @param url of the service; it may end in `/api/events`
+ * @param url of the service; its path may end in `/api/events`
  * @throws {CommandError} that names the fault, and no key
  */
 export const readTarget = async (
-  url: string,
+  { hostname, origin, href, pathname, search, hash, username, password }: URL,
   keyFile: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Target> => {
-  if (!URL.canParse(url)) throw new CommandError('--url is not a URL.');
-  const { protocol, hostname, origin, pathname, search, hash, username, password } = new URL(url);
-  if (protocol !== 'http:' && protocol !== 'https:') {
-    throw new CommandError('--url must begin with https:// or http://.');
-  }
-  if (search !== '' || hash !== '' || username !== '' || password !== '') {
+  if (`${search}${hash}${username}${password}` !== '') {
     throw new CommandError('--url must have no query and no user name: a key goes into --key-file or FUNCTION_KEY.');
   }
   const key = keyFile === undefined ? environment['FUNCTION_KEY'] : await keyIn(keyFile);
   if (key !== undefined && !KEY_FORM.test(key)) {
     throw new CommandError(`${keyFile ?? 'FUNCTION_KEY'} does not hold a function key: one word and nothing else.`);
   }
-  if (key !== undefined && !isHttpsOrLoopback(url)) {
+  if (key !== undefined && !isHttpsOrLoopback(href)) {
     throw new CommandError(`--url must be https: a function key is not sent in the clear to ${hostname}.`);
   }
   return { url: `${origin}${pathname.replace(/\/+$/, '').replace(/\/api(\/events)?$/, '')}`, key };

@@ -1,41 +1,12 @@
 import { existsSync } from 'node:fs';
-import { appendFile, open, rename } from 'node:fs/promises';
+import { appendFile, rename } from 'node:fs/promises';
 import { format, parse } from 'node:path';
 
-import { CommandError, isMissing } from '../command-line.ts';
 import { jsonIn } from '../json.ts';
 import type { Outcome } from './deliver.ts';
 import type { Item } from './items.ts';
 
-/** How every line of rejected events begins. A file with another beginning belongs to someone else. */
-const LINE_BEGINS = '{"reason":';
-
-/**
- * Checks that rejected events can be written to this path, and changes nothing.
- *
- * @throws {CommandError} if another kind of file is there
- */
-export const mustTakeRejected = async (path: string): Promise<void> => {
-  const begin = await open(path, 'r+')
-    .then(async (file) => {
-      const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(LINE_BEGINS.length), position: 0 });
-      await file.close();
-      return buffer.toString('utf8', 0, bytesRead);
-    })
-    .catch((error: unknown) => {
-      if (isMissing(error)) return '';
-      throw new CommandError(`${path} cannot be written.`, { cause: error });
-    });
-  if (begin !== '' && begin !== LINE_BEGINS) {
-    throw new CommandError(`${path} exists and holds no rejected events. Rename it.`);
-  }
-};
-
-/**
- * Gives the rejected events of an earlier run another name.
- *
- * @returns that name; undefined if there is no such file
- */
+/** Gives the rejected events of an earlier run another name. @returns that name; undefined if there is no such file */
 export const setAsideRejected = async (path: string): Promise<string | undefined> => {
   if (!existsSync(path)) return undefined;
   const { dir, name, ext } = parse(path);

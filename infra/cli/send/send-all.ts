@@ -1,13 +1,16 @@
+import { ReadStream } from 'node:fs';
+
 import { z } from 'zod';
 
 import { MAX_EVENTS_BYTES } from '../../../src/http/event-batch.ts';
+import { ask } from '../ask.ts';
 import { CommandError } from '../command-line.ts';
 import { grouped } from '../grouped.ts';
 import type { Advance } from '../progress.ts';
 import { Delivery, type Outcome, type Sending } from './deliver.ts';
-import type { Item } from './items.ts';
+import { type Item, readItems } from './items.ts';
 import { type Position, STDIN, type Target } from './options.ts';
-import { appendRejected, mustTakeRejected, setAsideRejected } from './rejected.ts';
+import { appendRejected, setAsideRejected } from './rejected.ts';
 import type { BackupFacts, Source } from './source.ts';
 
 export interface Sent {
@@ -48,7 +51,6 @@ export const sendAll = async (sources: readonly Source[], sent: Sent, sending: S
   const first = sending.resumesAt === undefined ? 0 : sources.findIndex(({ name }) => name === sending.resumesAt?.name);
   if (first < 0) throw new CommandError(`--from names ${sending.resumesAt?.name}, which is not among the inputs.`);
   const rest = sources.slice(first);
-  for (const source of rest) await mustTakeRejected(rejectedPathOf(source));
   const size = rest.reduce((sum, source) => sum + (source.size ?? NaN), 0);
   let [sizeBefore, items, isRight] = [0, 0, true];
   for (const [index, source] of rest.entries()) {
@@ -59,8 +61,8 @@ export const sendAll = async (sources: readonly Source[], sent: Sent, sending: S
     if (kept !== undefined) sending.note(`The rejected events of an earlier run are in ${kept} now.`);
     let next = resumesAt ?? 1;
     sent.position = `${name}:${next}`;
-    const input = await source.open(sending.stop);
-    const batches = batchesOf(input.items, next - 1, sending.batch);
+    const stream = await source.open();
+    const batches = batchesOf(readItems(name, stream, sending.stop), next - 1, sending.batch);
     await sendBatches(batches, sending, async (some, outcome) => {
       const rejected = await appendRejected(rejectedPath, name, some, outcome);
       if (rejected > 0) sent.rejectedFiles.add(rejectedPath);
@@ -70,10 +72,10 @@ export const sendAll = async (sources: readonly Source[], sent: Sent, sending: S
       next += some.length;
       items += some.length;
       sent.position = `${name}:${next}`;
-      const part = input.part();
+      const read = stream instanceof ReadStream ? stream.bytesRead : next - 1;
       sending.onAnswered({
         label: sent.position,
-        part: part === undefined || Number.isNaN(size) ? undefined : (sizeBefore + part * (source.size ?? 0)) / size,
+        part: Number.isNaN(size) ? undefined : Math.min((sizeBefore + read) / size, 1),
         count: items,
         text: sent.counts.rejected === 0 ? '' : `${grouped(sent.counts.rejected)} rejected`,
       });
@@ -144,26 +146,15 @@ async function* batchesOf(items: AsyncIterable<Item>, skip: number, most: number
   if (batch.length > 0) yield batch;
 }
 
-const COUNT_MS = 30_000;
-const daySchema = z.object({ total_events: z.number() });
+const countSchema = z.object({ total_events: z.number() });
 
 /**
  * Compares the events of a day's backups with the day's count in the service, which may have grown since the backup.
  *
  * @throws {CommandError} if the service does not answer
  */
-const compareCounts = async (
-  { url, key }: Target,
-  day: string,
-  backups: readonly BackupFacts[],
-): Promise<{ readonly isRight: boolean; readonly text: string }> => {
-  const headers = key === undefined ? {} : { 'x-functions-key': key };
-  const init = { headers, signal: AbortSignal.timeout(COUNT_MS) };
-  const answer = await fetch(`${url}/api/analytics/day?date=${day}`, init).catch((error: unknown) => {
-    throw new CommandError(`The service did not answer about ${day}.`, { cause: error });
-  });
-  if (!answer.ok) throw new CommandError(`The service answers ${answer.status} about ${day}.`);
-  const { total_events: counted } = daySchema.parse(await answer.json());
+const compareCounts = async ({ url, key }: Target, day: string, backups: readonly BackupFacts[]) => {
+  const { total_events: counted } = await ask(url, `/api/analytics/day?date=${day}`, countSchema, { key });
   const events = backups.reduce((sum, backup) => sum + backup.events, 0);
   const unreadable = backups.reduce((sum, backup) => sum + backup.unreadable, 0);
   const isRight = counted >= events;

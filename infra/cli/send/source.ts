@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 
@@ -7,17 +7,16 @@ import { containerUrl } from '../../../src/settings/rules.ts';
 import { azureContainer } from '../../../src/storage/azure-container.ts';
 import { CommandError } from '../command-line.ts';
 import { mergeSettings, readSettingsFile } from '../start/local-settings.ts';
-import { type Input, inputFrom, openFile } from './items.ts';
 import { STDIN } from './options.ts';
 
 /** A source of events: a file, standard input, or the backup of a shard of a day. */
 export interface Source {
   /** The path of a file, `-` for standard input, or the name of a backup. */
   readonly name: string;
-  /** Its share of the work: bytes of a file, events of a backup. Undefined for standard input. */
+  /** Its share of the work: bytes of a file, events of a backup. Undefined for standard input and a pipe. */
   readonly size: number | undefined;
-  /** Opens it for reading once. `stop` ends reading, and its reason is thrown. */
-  open(stop: AbortSignal): Promise<Input>;
+  /** Opens it for reading once. */
+  open(): Promise<Readable>;
   readonly backup?: BackupFacts;
 }
 
@@ -32,18 +31,15 @@ export interface BackupFacts {
 
 /** @throws {CommandError} if a file cannot be read */
 export const fileSource = async (name: string): Promise<Source> => {
-  if (name === STDIN) return { name, size: undefined, open: async (stop) => inputFrom(name, process.stdin, stop) };
-  const { size, isDirectory } = await access(name, constants.R_OK).then(
-    async () => {
-      const found = await stat(name);
-      return { size: found.size, isDirectory: found.isDirectory() };
-    },
+  if (name === STDIN) return { name, size: undefined, open: async () => process.stdin };
+  const found = await access(name, constants.R_OK).then(
+    async () => stat(name),
     (error: unknown) => {
       throw new CommandError(`${name} cannot be read.`, { cause: error });
     },
   );
-  if (isDirectory) throw new CommandError(`${name} is a directory; name the files in it.`);
-  return { name, size, open: async (stop) => openFile(name, size, stop) };
+  if (found.isDirectory()) throw new CommandError(`${name} is a directory; name the files in it.`);
+  return { name, size: found.isFile() ? found.size : undefined, open: async () => createReadStream(name) };
 };
 
 /** The name that `BackUpDays` gives the backup of a shard. Smaller backups have longer names. */
@@ -72,12 +68,8 @@ export const backupSources = async (
   const sources = [...(await container.list())].map(([name, { facts }]): Source => {
     const size = Number(facts['events'] ?? 0);
     const events = BACKUP_NAME.test(name) ? size : 0;
-    return {
-      name,
-      size,
-      open: async (stop) => inputFrom(name, Readable.from(await container.read(name)), stop, size),
-      backup: { day: name.slice(0, 10), events, unreadable: Number(facts['unreadable'] ?? 0) },
-    };
+    const backup = { day: name.slice(0, 10), events, unreadable: Number(facts['unreadable'] ?? 0) };
+    return { name, size, open: async () => Readable.from(await container.read(name)), backup };
   });
   const chosen = sources.filter(
     ({ backup: { day = '' } = {} }) => (firstDay ?? '') <= day && day <= (lastDay ?? '9999'),

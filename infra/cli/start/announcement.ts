@@ -1,7 +1,10 @@
-import type { LocalRun, LocalRunOptions } from './local-run.ts';
+import type { LocalRun } from './local-run.ts';
+import type { StartOptions } from './options.ts';
+
+type Announced = Pick<LocalRun, 'url' | 'settings' | 'settingsFile' | 'azurite' | 'simulator' | 'warnings'>;
 
 /** The text that `npm start` prints when everything runs: the addresses of its parts, and the next commands. */
-export const announcement = (run: LocalRun, options: LocalRunOptions, seconds: number): string => {
+export const announcement = (run: Announced, options: StartOptions, seconds: number): string => {
   const { url } = run;
   return [
     '',
@@ -22,7 +25,7 @@ export const announcement = (run: LocalRun, options: LocalRunOptions, seconds: n
   ].join('\n');
 };
 
-const describeTables = ({ azurite, settings }: LocalRun, { data }: LocalRunOptions): string => {
+const describeTables = ({ azurite, settings }: Announced, { data }: StartOptions): string => {
   if (azurite === undefined) {
     const given = 'TABLES_CONNECTION_STRING' in settings ? 'TABLES_CONNECTION_STRING' : 'TABLES_ENDPOINT';
     return `the storage that ${given} names${data === undefined ? '' : ' (--data has no effect)'}`;
@@ -31,7 +34,7 @@ const describeTables = ({ azurite, settings }: LocalRun, { data }: LocalRunOptio
   return `Azurite on 127.0.0.1:${azurite.port}, ${kept}`;
 };
 
-const describePhone = ({ simulator, settings }: LocalRun, options: LocalRunOptions): string => {
+const describePhone = ({ simulator, settings }: Announced, options: StartOptions): string => {
   if (settings['PHONE'] === 'off') return 'off (PHONE=off): the service phones no person';
   const name = 'TWILIO_ACCOUNT_SID' in settings ? 'Twilio' : 'ACS';
   if (simulator !== undefined) return `${name} simulator on ${simulator.url}: this terminal prints the spoken messages`;

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 
 import { CommandError } from '../command-line.ts';
 import { isRunning } from '../stop-request.ts';
@@ -16,7 +16,7 @@ const LOCK_FILE = 'npm-start.pid';
 export const lockData = (folder: string): (() => void) => {
   const path = join(folder, LOCK_FILE);
   try {
-    makeFolder(resolve(folder));
+    mkdirSync(folder, { recursive: true });
     if (existsSync(path)) {
       const owner = Number(readFileSync(path, 'utf8'));
       if (owner > 0 && isRunning(owner)) {
@@ -36,11 +36,4 @@ export const lockData = (folder: string): (() => void) => {
     throw new CommandError(`--data ${folder} ${reason}.`, { cause: error });
   }
   return () => rmSync(path, { force: true });
-};
-
-/** Makes a folder and its parents. Node's own `recursive` never ends in a file system that takes no folders, such as /proc. */
-const makeFolder = (path: string): void => {
-  if (existsSync(path)) return;
-  makeFolder(dirname(path));
-  mkdirSync(path);
 };

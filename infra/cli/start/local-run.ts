@@ -14,32 +14,18 @@ import { lockData } from './data-lock.ts';
 import {
   gives,
   isOnThisMachine,
-  localDefaults,
   mergeSettings,
   nameWarnings,
+  phoneSettings,
   readSettingsFile,
   type Settings,
   SETTINGS_FILE,
-  twilioDefaults,
   withoutLocalParts,
 } from './local-settings.ts';
+import type { StartOptions } from './options.ts';
 import { PHONE_MARK } from './readable-line.ts';
 import { removeRunDirectory, runDirectory, writeRunNote } from './run-directory.ts';
 import { ServiceProcess } from '../../emulators/service-process.ts';
-
-export interface LocalRunOptions {
-  readonly port: number;
-  /** The directory that keeps the tables between runs; undefined: they are in memory. */
-  readonly data?: string | undefined;
-  /** A file like local.settings.json; undefined: the repository's own, if it exists. */
-  readonly settings?: string | undefined;
-  /** The simulated telephone service, unless a real service is named; `acs` by default. */
-  readonly phone?: 'acs' | 'twilio';
-  /** How many calls the simulated phone accepts at once. */
-  readonly lines: number;
-  /** Whether the service accepts a callback only with the simulator's token. */
-  readonly 'verify-callbacks': boolean;
-}
 
 export interface LocalParts {
   readonly pace?: Pace;
@@ -62,16 +48,14 @@ export interface LocalRun {
   readonly partLost: Promise<string>;
   /** Stops the parts in good order, the functions first, and waits until they have ended. */
   stop(): Promise<void>;
-  kill(): void;
 }
 
 /** Receives a line, and whether the app logged it as a warning or an error. */
 export type Print = (line: string, isWrong?: boolean) => void;
 
-/** A part of a local run. Only a part in a process of its own has `kill` and `exited`. */
+/** A part of a local run. Only a part in a process of its own has `exited`. */
 interface Part {
   stop(): Promise<void>;
-  kill?(): void;
   readonly exited?: Promise<string>;
 }
 
@@ -92,7 +76,7 @@ const HEALTH_MILLISECONDS = 20_000;
  *   start. Parts that were started are stopped before.
  */
 export const startLocalRun = async (
-  { port, data, settings: settingsFile, phone = 'acs', lines, 'verify-callbacks': verifiesCallbacks }: LocalRunOptions,
+  { port, data, settings: settingsFile, phone, lines, 'verify-callbacks': verifiesCallbacks }: StartOptions,
   environment: NodeJS.ProcessEnv,
   print: Print,
   { pace = PACE, bundle }: LocalParts = {},
@@ -124,20 +108,24 @@ export const startLocalRun = async (
       ? started(await startAzurite(data === undefined ? {} : { dataDir: resolve(data) }))
       : undefined;
     const options = { pace, lines, print: (line: string) => print(`${PHONE_MARK} ${line}`) };
+    const startPhone = async () =>
+      phone === 'acs' ? startAcsSimulator(options) : startTwilioSimulator({ ...options, callsPerSecond: 1 });
     const isSimulated = given['PHONE'] !== 'off' && !gives(given, ...REAL_PHONE);
-    const acs = isSimulated && phone === 'acs' ? started(await startAcsSimulator(options)) : undefined;
-    const twilio =
-      isSimulated && phone === 'twilio'
-        ? started(await startTwilioSimulator({ ...options, callsPerSecond: 1 }))
-        : undefined;
-    const simulator = acs ?? twilio;
+    const simulator = isSimulated ? started(await startPhone()) : undefined;
     const settings = mergeSettings(
       given,
-      localDefaults(port, azurite?.connectionString, acs, verifiesCallbacks),
-      twilio === undefined ? {} : twilioDefaults(twilio),
+      {
+        SERVICE_NAME: 'Wildfire Watch',
+        CALLBACK_BASE_URL: `http://127.0.0.1:${port}`,
+        TABLES_CONNECTION_STRING: azurite?.connectionString,
+      },
+      simulator === undefined ? {} : phoneSettings(simulator, verifiesCallbacks),
       simulator === undefined ? {} : { CALLS_AT_ONCE: String(Math.min(lines, MOST_CALLS_AT_ONCE)) },
     );
-    await writeRunNote(port, { simulatorUrl: simulator?.url, tables: azurite && tablesSettings(azurite, settings) });
+    // The tables hold no secret, because the key of every Azurite is public.
+    const { TABLES_CONNECTION_STRING = '', TABLES_PREFIX = '' } = settings;
+    const tables = azurite && { TABLES_CONNECTION_STRING, TABLES_PREFIX };
+    await writeRunNote(port, { simulatorUrl: simulator?.url, tables });
     started(await startHost(port, bundlePath, settings, print));
     const url = `http://localhost:${port}`;
     return {
@@ -152,9 +140,6 @@ export const startLocalRun = async (
       ],
       partLost: Promise.race(parts.flatMap(({ exited }) => exited ?? [])),
       stop,
-      kill: () => {
-        for (const part of parts) part.kill?.();
-      },
     };
   } catch (error) {
     await stop();
@@ -199,12 +184,6 @@ const mustPhoneForRealTable = (given: Settings): void => {
 };
 
 const isLoopback = (url: string): boolean => LOOPBACK_HOST.test(new URL(url).hostname);
-
-/** The settings that name the tables of the run; they hold no secret, because the key of every Azurite is public. */
-const tablesSettings = ({ connectionString }: Azurite, { TABLES_PREFIX = '' }: Settings): Settings => ({
-  TABLES_CONNECTION_STRING: connectionString,
-  TABLES_PREFIX,
-});
 
 /** Slow enough to follow on a terminal, fast enough for a test call to end within seconds. */
 const PACE: Pace = { ringMs: 1_000, eventMs: 100, speakMs: 2_000 };

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-import { transform } from 'esbuild';
 import { z } from 'zod';
 
 import { LOOPBACK_HOST } from '../../../src/settings/rules.ts';
@@ -33,30 +32,21 @@ export const readSettingsFile = async (path: string | undefined): Promise<Settin
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw new CommandError(`The settings file ${path} ${isMissing(error) ? 'does not exist' : 'cannot be read'}.`);
   });
-  const { data, error } = localSettingsSchema.safeParse(await jsonOf(path, text));
+  const { data, error } = localSettingsSchema.safeParse(jsonOf(path, text));
   if (data !== undefined) return data.Values;
   const wrong = error.issues.map((issue) => issue.path.join('.') || 'the whole file').join(', ');
   throw new CommandError(`${path} is not a settings file: "Values" must contain only strings. Invalid: ${wrong}.`);
 };
 
-/** @throws {CommandError} that names the place where the text is no JSON */
-const jsonOf = async (path: string, text: string): Promise<unknown> => {
+const jsonOf = (path: string, text: string): unknown => {
   try {
     return JSON.parse(text);
-  } catch {
-    // The message of JSON.parse quotes values, which may be secrets. esbuild names the place.
-    const place = await transform(text, { loader: 'json', logLevel: 'silent' }).then(
-      () => undefined,
-      (failure: unknown) => failedAtSchema.safeParse(failure).data?.errors[0]?.location,
-    );
-    const where = place === undefined ? '' : `: line ${place.line}, column ${place.column + 1}`;
-    throw new CommandError(`${path} is not valid JSON${where}.`);
+  } catch (error) {
+    // The rest of the message quotes values, which may be secrets.
+    const [place = ''] = / \(line \d+ column \d+\)$/.exec(String(error)) ?? [];
+    throw new CommandError(`${path} is not valid JSON${place}.`);
   }
 };
-
-const failedAtSchema = z.object({
-  errors: z.array(z.object({ location: z.object({ line: z.number(), column: z.number() }) })),
-});
 
 /** Settings of the Functions host, which a settings file may have as well. */
 const HOST_SETTINGS = /^(FUNCTIONS_|AzureWebJobs|AzureFunctions|WEBSITE_|APPLICATIONINSIGHTS_|languageWorkers)/;
@@ -155,44 +145,7 @@ export const isOnThisMachine = ({
 export const gives = (settings: Settings, ...names: readonly string[]): boolean =>
   names.some((name) => name in settings);
 
-export type SimulatedAcs = Pick<AcsSimulator, 'connectionString' | 'issuer' | 'keysUrl' | 'resourceId'> & {
-  readonly topic: Pick<AcsSimulator['topic'], 'endpoint' | 'key'>;
-};
-
-/**
- * The defaults of a local run. A real telephone service has no defaults: the app names the missing settings.
- *
- * @param tablesConnectionString of the run's own Azurite; undefined if real storage is used
- * @param acs undefined if another telephone service is used, or the phone is off
- * @param verifiesCallbacks false: every sender may post a callback, as without ACS_RESOURCE_ID
- */
-export const localDefaults = (
-  port: number,
-  tablesConnectionString: string | undefined,
-  acs: SimulatedAcs | undefined,
-  verifiesCallbacks: boolean,
-): Given => {
-  const signer = verifiesCallbacks ? acs : undefined;
-  return {
-    SERVICE_NAME: 'Wildfire Watch',
-    CALLBACK_BASE_URL: `http://127.0.0.1:${port}`,
-    TABLES_CONNECTION_STRING: tablesConnectionString,
-    ACS_CONNECTION_STRING: acs?.connectionString,
-    ACS_SOURCE_PHONE_NUMBER: acs && '+12065550199',
-    // A minute, the default of the service, is long for a reader of the demo.
-    CALL_RETRY_SECONDS: acs && '5',
-    ACS_COGNITIVE_SERVICES_ENDPOINT: acs && 'https://speech.invalid/',
-    EVENT_TOPIC_ENDPOINT: acs?.topic.endpoint,
-    EVENT_TOPIC_KEY: acs?.topic.key,
-    ACS_RESOURCE_ID: signer?.resourceId,
-    ACS_TOKEN_ISSUER: signer?.issuer,
-    ACS_TOKEN_KEYS_URL: signer?.keysUrl,
-  };
-};
-
-export type SimulatedTwilio = Omit<TwilioSimulator, 'log' | 'find' | 'sign' | 'settled' | 'stop'>;
-
-export const accountOf = (twilio: SimulatedTwilio) => ({
+export const accountOf = (twilio: TwilioSimulator) => ({
   TWILIO_API_BASE_URL: twilio.url,
   TWILIO_ACCOUNT_SID: twilio.accountSid,
   TWILIO_API_KEY_SID: twilio.apiKeySid,
@@ -201,11 +154,26 @@ export const accountOf = (twilio: SimulatedTwilio) => ({
   TWILIO_SOURCE_PHONE_NUMBER: twilio.number,
 });
 
-/** The settings of a local run with the simulator of Twilio. Callbacks are always verified. */
-export const twilioDefaults = (twilio: SimulatedTwilio): Given => ({
-  PHONE_PROVIDER: 'twilio',
-  ...accountOf(twilio),
+/**
+ * The settings of a local run that name its simulated phone. A real telephone service has no defaults: the app names the missing settings.
+ *
+ * @param verifiesCallbacks false: every sender may post a callback of ACS, as without ACS_RESOURCE_ID. Callbacks of Twilio are always verified
+ */
+export const phoneSettings = (simulator: AcsSimulator | TwilioSimulator, verifiesCallbacks: boolean): Settings => ({
+  // A minute, the default of the service, is long for a reader of the demo.
   CALL_RETRY_SECONDS: '5',
-  EVENT_TOPIC_ENDPOINT: twilio.topic.endpoint,
-  EVENT_TOPIC_KEY: twilio.topic.key,
+  EVENT_TOPIC_ENDPOINT: simulator.topic.endpoint,
+  EVENT_TOPIC_KEY: simulator.topic.key,
+  ...('accountSid' in simulator
+    ? { PHONE_PROVIDER: 'twilio', ...accountOf(simulator) }
+    : {
+        ACS_CONNECTION_STRING: simulator.connectionString,
+        ACS_SOURCE_PHONE_NUMBER: '+12065550199',
+        ACS_COGNITIVE_SERVICES_ENDPOINT: 'https://speech.invalid/',
+        ...(verifiesCallbacks && {
+          ACS_RESOURCE_ID: simulator.resourceId,
+          ACS_TOKEN_ISSUER: simulator.issuer,
+          ACS_TOKEN_KEYS_URL: simulator.keysUrl,
+        }),
+      }),
 });

@@ -6,11 +6,6 @@ import type { KeyPress, Result } from '../phone-network/scenarios.ts';
 import type { TokenSigner } from './token-signer.ts';
 import { callEvent, type CreateCallBody, type PlayBody } from './wire.ts';
 
-/** A request to speak that is under way. */
-interface Play {
-  readonly context: string | undefined;
-}
-
 const OK: Result = [200, 0];
 const CANCELED_BY_CALLER: Result = [487, 540_487];
 const TONES: Readonly<Record<KeyPress['key'], string>> = { 1: 'one', 2: 'two', 3: 'three', 9: 'nine' };
@@ -20,46 +15,37 @@ const DTMF = 'ContinuousDtmfRecognition';
 export class AcsCall extends PhoneCall<object> {
   readonly #body: CreateCallBody;
   readonly #ids;
-  readonly #plays = new Set<Play>();
   /** The context of the events about keys. */
   #keyContext: string | undefined;
   #keys = 0;
 
-  constructor(parts: CallParts, body: CreateCallBody, post: PostEvent<object>) {
-    const id = randomUUID();
-    const { targets, callbackUri, sourceCallerIdNumber, teamsAppSource } = body;
-    const from = sourceCallerIdNumber?.value ?? teamsAppSource?.appId ?? '';
-    super({ ...parts, id, to: targets[0].phoneNumber.value, from, callbackUri, post });
+  constructor(parts: CallParts<object>, body: CreateCallBody) {
+    super(parts, randomUUID(), body.sourceCallerIdNumber?.value ?? body.teamsAppSource?.appId ?? '');
     this.#body = body;
-    const serverCallId = Buffer.from(`https://simulator/${id}`).toString('base64url');
-    this.#ids = { callConnectionId: id, serverCallId, correlationId: randomUUID() };
+    const serverCallId = Buffer.from(`https://simulator/${this.id}`).toString('base64url');
+    this.#ids = { callConnectionId: this.id, serverCallId, correlationId: randomUUID() };
   }
 
-  /** The answer to createCall, and to a request for the properties of the call. */
-  properties(): object {
+  override resource(): object {
     const { targets, callbackUri, sourceCallerIdNumber } = this.#body;
     const { callConnectionId, correlationId } = this.#ids;
     const callConnectionState = this.state === 'connected' ? 'connected' : 'connecting';
     return { callConnectionId, callConnectionState, correlationId, targets, sourceCallerIdNumber, callbackUri };
   }
 
-  /** Speaks; the call must be connected. A speech that interrupts ends the current speech. */
+  /** Speaks. A speech that interrupts ends the current speech. */
   play({ playSources, operationContext: context, interruptCallMediaOperation = false }: PlayBody): void {
-    const { playFails, reordered } = this.scenario;
+    const { playFails: result, reordered } = this.scenario;
     const { eventMs } = this.pace;
-    if (interruptCallMediaOperation) this.#cancelPlays();
-    const play: Play = { context };
-    this.#plays.add(play);
-    this.timeline.after(eventMs, () => {
-      if (!this.#plays.has(play)) return;
-      if (playFails !== undefined) return this.#over(play, 'PlayFailed', playFails);
-      const started = (): void => this.#post('PlayStarted', { context });
-      this.speak(playSources[0].text.text, () => {
-        this.#over(play, 'PlayCompleted');
-        if (reordered === true) this.timeline.after(eventMs, started);
-      });
-      if (reordered !== true) started();
+    if (interruptCallMediaOperation) this.silence();
+    const post = (kind: string, about = {}): void => this.#post(kind, { context, ...about });
+    if (result !== undefined) return this.timeline.after(eventMs, () => post('PlayFailed', { result }));
+    const speech = this.speak(playSources[0].text.text, (isComplete) => {
+      post(isComplete ? 'PlayCompleted' : 'PlayCanceled');
+      if (isComplete && reordered === true) this.timeline.after(eventMs, () => post('PlayStarted'));
     });
+    if (reordered === true) return undefined;
+    return this.timeline.after(eventMs, () => speech.endedAt ?? post('PlayStarted'));
   }
 
   /** Reports keys from now on. */
@@ -84,29 +70,18 @@ export class AcsCall extends PhoneCall<object> {
     const more = { sequenceId: this.#keys, tone: TONES[key] };
     const report = (afterMs = 0): void => this.#post(`${DTMF}ToneReceived`, { context, more, afterMs });
     if (reported === 'not understood') this.#post(`${DTMF}ToneFailed`, { result: [400, 8_500], context });
-    else if (reported === 'after the call') this.reportLate(() => report(this.pace.eventMs * 3));
+    else if (reported === 'after the call') this.lateReports.push(() => report(this.pace.eventMs * 3));
     else report();
   }
 
   protected override onEnded(why: Result | undefined): void {
     const { eventMs } = this.pace;
     const afterMs = why === undefined ? eventMs : 0;
-    this.#cancelPlays();
     // ACS reports such an end twice at about the same time; only CreateCallFailed says why.
     const result = why ?? CANCELED_BY_CALLER;
     if (this.answeredAt === undefined) this.#post('CreateCallFailed', { result, afterMs });
     this.#post('CallDisconnected', { afterMs });
     if (this.scenario.reordered === true) this.#post('CallConnected', { afterMs: eventMs * 2 });
-  }
-
-  #cancelPlays(): void {
-    for (const play of this.#plays) this.#over(play, 'PlayCanceled');
-  }
-
-  #over(play: Play, kind: 'PlayCompleted' | 'PlayFailed' | 'PlayCanceled', result = OK): void {
-    this.#plays.delete(play);
-    this.silence();
-    this.#post(kind, { result, context: play.context });
   }
 
   /** Posts an event, unless the scenario loses it. @param about by default, the event has the context of the call, and nothing failed */
@@ -136,8 +111,7 @@ export const eventPoster =
         tries: 3,
         isRepeated: (answer) => answer === undefined || answer.status >= 500,
         pauseMs: 400,
-        tryMs: 60_000,
-        withinMs: Infinity,
+        tryMs: 15_000,
       },
       afterMs,
     );

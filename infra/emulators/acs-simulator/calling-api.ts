@@ -1,7 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 
-import type { PostEvent } from '../phone-network/deliveries.ts';
-import type { CallParts } from '../phone-network/phone-call.ts';
 import { type NetworkOptions, PhoneNetwork } from '../phone-network/phone-network.ts';
 import { type Answer, jsonText, Refusal, type Reply } from '../phone-network/reply.ts';
 import { AcsCall } from './acs-call.ts';
@@ -10,19 +8,22 @@ import { API_VERSION, createCallBody, listenBody, playBody, repeatabilityHeaders
 type ApiRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
 const PATH = /^\/calling\/callConnections(?:\/([0-9a-f-]{36})(:play|:startContinuousDtmfRecognition|:terminate)?)?$/;
-const FORBIDDEN = [403, '7504'] as const;
 
 /**
  * The requests of the app: signed, and by the rules of ACS.
  *
  * @param accessKey Base64, as in the connection string
  */
-export const callingApi = (options: NetworkOptions, accessKey: string, post: PostEvent<object>) => {
-  const network = new PhoneNetwork<AcsCall>(options, {
+export const callingApi = (options: NetworkOptions<object>, accessKey: string) => {
+  const network = new PhoneNetwork<AcsCall, object>(options, {
     bodyOf: ([, code], message) => ({ error: { code, message } }),
-    malformed: [400, 'BadRequest'],
-    noLine: [429, 'TooManyRequests'],
-    setUp: { 401: [401, 'Denied'], 403: FORBIDDEN, number: FORBIDDEN },
+    codes: {
+      malformed: [400, 'BadRequest'],
+      'no line': [429, 'TooManyRequests'],
+      401: [401, 'Denied'],
+      403: [403, '7504'],
+      number: [403, '7504'],
+    },
     ofScenario: (code) => code,
   });
   /** The answers to repeatable requests, by their id. A repeat has the same content. */
@@ -54,11 +55,10 @@ export const callingApi = (options: NetworkOptions, accessKey: string, post: Pos
     const body = jsonText.pipe(createCallBody).parse(text);
     const earlier = earlierAnswer(requestId, text);
     if (earlier !== undefined) return earlier;
-    const make = (parts: CallParts): AcsCall => new AcsCall(parts, body, post);
-    return network.place(body.targets[0].phoneNumber.value, make, (call) => {
-      const answer = { status: 201, body: call.properties() };
-      answered.set(requestId, { content: text, answer });
-      return answer;
+    return network.place(body.targets[0].phoneNumber.value, (parts) => {
+      const call = new AcsCall(parts, body);
+      answered.set(requestId, { content: text, answer: { status: 201, body: call.resource() } });
+      return call;
     });
   };
 
@@ -90,7 +90,7 @@ export const callingApi = (options: NetworkOptions, accessKey: string, post: Pos
   const carryOut = (request: ApiRequest, { pathname, searchParams }: URL, body: string): Reply => {
     const fault = signatureFault(request, body, accessKey);
     if (fault !== undefined) throw new Refusal([401, 'Denied'], fault);
-    network.mustBeSetUp([401, 403, 'number']);
+    network.mustBeSetUp(401, 403, 'number');
     if (searchParams.get('api-version') !== API_VERSION) {
       throw new Refusal([400, 'UnsupportedApiVersion'], 'api-version is missing or unknown');
     }
@@ -106,7 +106,7 @@ export const callingApi = (options: NetworkOptions, accessKey: string, post: Pos
         return hangUp(request, callId, body);
       case 'GET call':
         // The app asks whether there is such a call.
-        return { status: 200, body: find(callId, false).properties() };
+        return { status: 200, body: find(callId, false).resource() };
       default:
         throw new Refusal([404, 'NotFound'], 'no such operation');
     }

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
-import { Deliveries } from '../phone-network/deliveries.ts';
-import { listen, networkOptions, Simulator, type SimulatorOptions } from '../phone-network/simulator.ts';
+import type { SimulatorOptions } from '../phone-network/phone-network.ts';
+import { startSimulator } from '../phone-network/simulator.ts';
 import { eventPoster } from './acs-call.ts';
 import { callingApi } from './calling-api.ts';
 import { createTokenSigner } from './token-signer.ts';
@@ -15,23 +15,18 @@ const KEYS_PATH = '/calling/keys';
  * Starts a simulator of ACS Call Automation on a free port of this machine. The real SDK talks to it, and it posts the callbacks of ACS, signed
  * with its own keys. It refuses what ACS refuses and logs it: a test can assert that the app made no such request. The last two digits of the
  * callee's number choose the scenario (phone-network/scenarios.ts).
- *
- * @example
- * const acs = await startAcsSimulator();
- * const app = await startApp({ environment: (url) => testEnvironment({ ACS_CONNECTION_STRING: acs.connectionString, … }) });
  */
 export const startAcsSimulator = async (options: SimulatorOptions = {}) => {
   const accessKey = randomBytes(32).toString('base64');
   const resourceId: string = randomUUID();
-  const listening = await listen();
-  const [, url] = listening;
+  const simulator = await startSimulator();
+  const { url } = simulator;
   const signer = await createTokenSigner(url, resourceId);
-  const deliveries = new Deliveries();
-  const post = eventPoster(deliveries, signer);
-  const simulator = new Simulator(listening, {
-    ...callingApi(networkOptions(options), accessKey, post),
-    deliveries,
-    documents: { [KEYS_PATH]: signer.keySet },
+  const { network, carryOut } = callingApi({ ...options, post: eventPoster(simulator.deliveries, signer) }, accessKey);
+  simulator.serve({
+    network,
+    carryOut: (request, asked, body) =>
+      asked.pathname === KEYS_PATH ? { status: 200, body: signer.keySet } : carryOut(request, asked, body),
   });
   return Object.assign(simulator, {
     /** For ACS_CONNECTION_STRING. */

@@ -27,7 +27,7 @@ export const createTokenSigner = async (ownIssuer: string, ownAudience: string) 
       expiresIn = 300,
     }: { issuer?: string; audience?: string; expiresIn?: number | 'never' } = {}): Promise<string> => {
       const now = Math.floor(Date.now() / 1_000);
-      const expiry = expiresIn === 'never' ? {} : { exp: now + expiresIn };
+      const expiry = expiresIn !== 'never' && { exp: now + expiresIn };
       return new SignJWT({ iss: issuer, aud: audience, iat: now, nbf: now - 1, ...expiry })
         .setProtectedHeader({ alg: 'RS256', kid, typ: 'JWT' })
         .sign(privateKey);

@@ -29,14 +29,6 @@ export interface FunctionsHostOptions {
   readonly 'no-schedules': boolean;
 }
 
-/** A served app. */
-interface FunctionsHost {
-  /** Without a slash at its end, and without the route prefix. */
-  readonly url: string;
-  /** Refuses new connections, stops the schedules, finishes requests and timer functions in flight, runs the app's terminate hooks. */
-  stop(): Promise<void>;
-}
-
 /** As long as the real host's web server, so that no pooled connection is closed under a client. */
 const KEEP_ALIVE_MILLISECONDS = 130_000;
 
@@ -52,13 +44,13 @@ const TERMINATE_MILLISECONDS = 5_000;
  *
  * @throws {Error} of the app while it loads, or if the port is in use
  */
-export const startFunctionsHost = async (options: FunctionsHostOptions): Promise<FunctionsHost> => {
+export const startFunctionsHost = async (options: FunctionsHostOptions) => {
   const { customHeaders } = await readHostJson(options['host-json']);
   const bundle = resolve(options.bundle);
   const worker = new Worker();
   worker.provideCore();
   createRequire(bundle)(bundle);
-  await worker.finishLoading();
+  if (worker.functions.length === 0) throw new Error('The app registered no function.');
   const app = {
     worker,
     routes: routeTable(worker.functions),
@@ -79,7 +71,11 @@ export const startFunctionsHost = async (options: FunctionsHostOptions): Promise
   });
   const port = await listenOn(server, options.port);
   if (!options['no-schedules']) for (const listener of app.listeners) listener.start();
-  return { url: `http://127.0.0.1:${port}`, stop: async () => stop(server, app) };
+  return {
+    /** Without a slash at its end, and without the route prefix. */
+    url: `http://127.0.0.1:${port}`,
+    stop: async () => stop(server, app),
+  };
 };
 
 interface App {
@@ -187,6 +183,7 @@ const answer = async (exchange: Exchange, { route, params }: RouteMatch, worker:
   }
 };
 
+/** Refuses new connections, stops the schedules, finishes requests and timer functions in flight, runs the app's terminate hooks. */
 const stop = async (server: Server, { worker, listeners }: App): Promise<void> => {
   if (!server.listening) return;
   const closed = new Promise<void>((done) => server.close(() => done()));

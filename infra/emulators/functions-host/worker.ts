@@ -58,7 +58,6 @@ interface ProgrammingModel {
       result: unknown,
     ): Promise<{ readonly returnValue?: { readonly http?: HttpAnswerMessage } | null }>;
   };
-  getCapabilities(capabilities: Record<string, string>): Promise<Record<string, string>>;
 }
 
 /** The host's version that the app sees. */
@@ -104,12 +103,6 @@ export class Worker {
     };
   }
 
-  /** Checks the loaded app. @throws {Error} if it registered no function, or streams HTTP */
-  async finishLoading(): Promise<void> {
-    const { HttpUri: streams } = await this.#library().getCapabilities({});
-    if (streams !== undefined) throw new Error('This host serves no app that has set enableHttpStream.');
-  }
-
   /**
    * Runs a function.
    *
@@ -122,8 +115,9 @@ export class Worker {
     input: TriggerInput,
     traceParent = newTraceParent(),
   ): Promise<HttpAnswerMessage | undefined> {
+    if (this.#model === undefined) throw new Error('The app did not load @azure/functions.');
     const invocationId = randomUUID();
-    const model = this.#library().getInvocationModel({
+    const model = this.#model.getInvocationModel({
       invocationId,
       metadata: registered,
       request: { invocationId, inputData: [input], traceContext: { traceParent } },
@@ -137,10 +131,5 @@ export class Worker {
   /** Runs the app's terminate hooks, one after the other. */
   async terminate(): Promise<void> {
     for (const hook of this.#terminateHooks) await hook({ hookData: {} });
-  }
-
-  #library(): ProgrammingModel {
-    if (this.#model === undefined) throw new Error('The app registered no function.');
-    return this.#model;
   }
 }

@@ -1,6 +1,6 @@
 import { Timeline } from '../timeline.ts';
 import type { AppAnswer, PostEvent } from './deliveries.ts';
-import { DECLINED_OR_NO_LINE, type KeyPress, NO_LINE, type Result, scenarioOf } from './scenarios.ts';
+import { type KeyPress, NO_LINE, type Result, scenarioOf } from './scenarios.ts';
 
 /** Durations of a call, in milliseconds. */
 export interface Pace {
@@ -10,30 +10,18 @@ export interface Pace {
   readonly eventMs: number;
   /** To speak a text. */
   readonly speakMs: number;
-  /** A second of Twilio's instructions; 1,000 by default. */
-  readonly secondMs?: number;
 }
 
 /** Parts of a call that come from the network. */
-export interface CallParts {
+export interface CallParts<Event> {
+  readonly to: string;
   /** How many calls to the number there were before. */
   readonly earlierCalls: number;
-  /** False: the network declines the accepted call, because all lines are busy. */
-  readonly hasLine: boolean;
   readonly pace: Pace;
   readonly print: (line: string) => void;
+  readonly post: PostEvent<Event>;
   /** Remembers a mistake of the app. */
   readonly complain: (request: string, status: number, reason: string) => void;
-}
-
-/** Parts of a call that come from the provider. */
-interface ProviderParts<Event> {
-  readonly id: string;
-  readonly to: string;
-  /** The number of the caller, or the id of the Teams resource account that calls. */
-  readonly from: string;
-  readonly callbackUri: string;
-  readonly post: PostEvent<Event>;
 }
 
 /** One line of a call's story. */
@@ -55,6 +43,7 @@ interface Speech {
   endedAt?: number;
   /** False if it was interrupted, and while the voice still speaks. */
   isComplete: boolean;
+  readonly end: (isComplete: boolean) => void;
 }
 
 /** `network`: the callee was not reached, or a limit of the provider ended the call. */
@@ -72,30 +61,35 @@ const iso = (at: number): string => new Date(at).toISOString();
 export abstract class PhoneCall<Event = never> {
   readonly id: string;
   readonly to: string;
-  readonly hasLine: boolean;
+  /** The number of the caller, or the id of the Teams resource account that calls. */
+  readonly from: string;
   readonly createdAt = Date.now();
   endedBy: EndedBy | undefined;
-  protected readonly pace: Pace;
-  protected readonly scenario;
   protected rangAt: number | undefined;
   protected answeredAt: number | undefined;
   protected endedAt: number | undefined;
+  protected readonly parts: CallParts<Event>;
+  protected readonly pace: Pace;
+  protected readonly scenario;
   protected readonly timeline = new Timeline();
-  readonly #parts: CallParts & ProviderParts<Event>;
+  /** Reports that are posted after the end of the call. */
+  protected readonly lateReports: (() => void)[] = [];
   readonly #story: StoryLine[] = [];
   readonly #speeches: Speech[] = [];
-  readonly #lateReports: (() => void)[] = [];
   /** Keys that the callee pressed before the service listened. */
   readonly #unheard: KeyPress[] = [];
   #isListening = false;
-  #state: 'queued' | 'ringing' | 'connected' | 'ended' = 'queued';
 
-  constructor(parts: CallParts & ProviderParts<Event>) {
-    this.#parts = parts;
-    ({ id: this.id, to: this.to, pace: this.pace, hasLine: this.hasLine } = parts);
-    this.scenario = scenarioOf(parts.to);
+  constructor(parts: CallParts<Event>, id: string, from: string) {
+    this.parts = parts;
+    ({ to: this.to, pace: this.pace } = parts);
+    this.id = id;
+    this.from = from;
+    this.scenario = scenarioOf(this.to);
   }
 
+  /** The call as the provider's API answers it. */
+  abstract resource(): object;
   protected onRinging(): void {}
   protected abstract onAnswered(): void;
   /** @param why undefined: the service hung up before an answer, or the call was answered */
@@ -104,35 +98,34 @@ export abstract class PhoneCall<Event = never> {
   protected abstract onKey(press: KeyPress): void;
 
   get state(): 'queued' | 'ringing' | 'connected' | 'ended' {
-    return this.#state;
+    if (this.endedAt !== undefined) return 'ended';
+    if (this.answeredAt !== undefined) return 'connected';
+    return this.rangAt === undefined ? 'queued' : 'ringing';
   }
 
   /** Dials, after a time in the queue of the provider. */
   begin(afterMs = 0): void {
     if (afterMs > 0) return this.timeline.after(afterMs, () => this.begin());
     const { unreachable, firstCalls = [], ringing = 1, connectedFirst } = this.scenario;
-    const { earlierCalls, hasLine, pace, print } = this.#parts;
-    const failure = hasLine ? (firstCalls[earlierCalls] ?? unreachable) : DECLINED_OR_NO_LINE;
-    this.#state = 'ringing';
+    const failure = firstCalls[this.parts.earlierCalls] ?? unreachable;
     this.rangAt = Date.now();
-    print(`${this.to} rings (${this.scenario.name})`);
+    this.parts.print(`${this.to} rings (${this.scenario.name})`);
     this.onRinging();
-    if (failure === undefined && connectedFirst === true) return this.#answer();
-    const ringMs = failure === NO_LINE || !hasLine ? pace.eventMs : pace.ringMs * ringing;
+    if (connectedFirst === true) return this.#answer();
+    const ringMs = failure === NO_LINE ? this.pace.eventMs : this.pace.ringMs * ringing;
     return this.timeline.after(ringMs, () => (failure === undefined ? this.#answer() : this.end('network', failure)));
   }
 
   /** Closes the line. Nothing that was planned happens after that. */
   end(by: EndedBy, why?: Result): void {
-    if (this.#state === 'ended') return;
-    this.#state = 'ended';
+    if (this.state === 'ended') return;
     this.endedAt = Date.now();
     this.endedBy = by;
     this.stop();
     this.silence();
-    this.#parts.print(`${this.to}: the line is closed`);
+    this.parts.print(`${this.to}: the line is closed`);
     this.onEnded(why);
-    for (const report of this.#lateReports) report();
+    for (const report of this.lateReports) report();
   }
 
   stop(): void {
@@ -156,7 +149,7 @@ export abstract class PhoneCall<Event = never> {
   protected async report(text: string, url: string, event: Event, afterMs = 0): Promise<AppAnswer | undefined> {
     const post = async (): Promise<AppAnswer | undefined> => {
       const line = this.note('event', text);
-      const answer = await this.#parts.post(url, event, afterMs);
+      const answer = await this.parts.post(url, event, afterMs);
       line.answer = String(answer?.status ?? 'unreachable');
       return answer;
     };
@@ -164,35 +157,33 @@ export abstract class PhoneCall<Event = never> {
     return answer;
   }
 
-  /** Reports after the end of the call. */
-  protected reportLate(report: () => void): void {
-    this.#lateReports.push(report);
-  }
-
-  /** The callee begins to hear a text, and does what the scenario says. @param over is called at the end of the whole text */
-  protected speak(text: string, over: () => void): void {
-    const { hangsUpAt } = this.scenario;
+  /** The callee begins to hear a text, and does what the scenario says. @param over is called once, when the text ends or is interrupted */
+  protected speak(text: string, over: (isComplete: boolean) => void): Speech {
+    const { hangsUpAt, presses = [], callsWithoutKey = 0 } = this.scenario;
     const { speakMs } = this.pace;
-    const speech: Speech = { text, startedAt: Date.now(), isComplete: false };
-    const number = this.#speeches.push(speech) - 1;
-    this.note('speech', text);
-    this.#parts.print(`${this.to} hears: ${text}`);
-    this.timeline.after(speakMs, () => {
+    const end = (isComplete: boolean): void => {
       if (speech.endedAt !== undefined) return;
       speech.endedAt = Date.now();
-      speech.isComplete = true;
-      over();
-    });
-    for (const press of this.#pressesIn(number)) {
+      speech.isComplete = isComplete;
+      over(isComplete);
+    };
+    const speech: Speech = { text, startedAt: Date.now(), isComplete: false, end };
+    const index = this.#speeches.push(speech) - 1;
+    this.note('speech', text);
+    this.parts.print(`${this.to} hears: ${text}`);
+    this.timeline.after(speakMs, () => end(true));
+    for (const press of this.parts.earlierCalls < callsWithoutKey ? [] : presses) {
+      if (press.speech !== index) continue;
       if (press.at === 0) this.#press(press);
       else this.timeline.after(speakMs * press.at + (press.laterMs ?? 0), () => this.#press(press));
     }
-    if (number === 0 && hangsUpAt !== undefined) this.timeline.after(speakMs * hangsUpAt, () => this.end('callee'));
+    if (index === 0 && hangsUpAt !== undefined) this.timeline.after(speakMs * hangsUpAt, () => this.end('callee'));
+    return speech;
   }
 
   /** Interrupts the current speech. */
   protected silence(): void {
-    for (const speech of this.#speeches) speech.endedAt ??= Date.now();
+    for (const speech of this.#speeches) speech.end(false);
   }
 
   /** The service listens from now on. A callee who pressed a key before presses it again, so that the pace of the service does not matter. */
@@ -207,15 +198,14 @@ export abstract class PhoneCall<Event = never> {
 
   /** The call, for the log of the simulator. It shows the whole number, because no person has it. */
   told() {
-    const { id, to, from, callbackUri } = this.#parts;
+    const { id, to, from, state, endedBy } = this;
     return {
       id,
       to,
       from,
       scenario: this.scenario.name,
-      callbackUri,
-      state: this.#state === 'queued' ? 'ringing' : this.#state,
-      endedBy: this.endedBy,
+      state,
+      endedBy,
       spoken: this.#speeches.map(({ text }) => text),
       speeches: this.#speeches.map(({ text, startedAt, endedAt = Date.now(), isComplete }) => ({
         text,
@@ -229,22 +219,16 @@ export abstract class PhoneCall<Event = never> {
 
   #answer(): void {
     this.stop();
-    this.#state = 'connected';
     this.answeredAt = Date.now();
-    this.#parts.print(`${this.to} answers`);
+    this.parts.print(`${this.to} answers`);
     this.onAnswered();
     // The request to speak is on its way by then: it meets a call that is over.
     if (this.scenario.hangsUpAt === 0) this.timeline.after(1, () => this.end('callee'));
   }
 
-  #pressesIn(speech: number): readonly KeyPress[] {
-    const { presses = [], callsWithoutKey = 0 } = this.scenario;
-    return this.#parts.earlierCalls < callsWithoutKey ? [] : presses.filter((press) => (press.speech ?? 0) === speech);
-  }
-
   #press(press: KeyPress): void {
     if (!this.#isListening) return void this.#unheard.push(press);
-    this.#parts.print(`${this.to} presses ${press.key}`);
+    this.parts.print(`${this.to} presses ${press.key}`);
     return this.onKey(press);
   }
 }

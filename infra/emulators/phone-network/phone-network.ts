@@ -1,20 +1,24 @@
 import { z } from 'zod';
 
-import type { EventTopic } from './event-topic.ts';
+import type { PostEvent } from './deliveries.ts';
 import type { CallParts, Pace, PhoneCall } from './phone-call.ts';
 import { type Answer, type ErrorCode, Refusal, type Reply } from './reply.ts';
 import { type RequestKind, scenarioOf } from './scenarios.ts';
 
 /** How a simulated telephone network behaves. */
-export interface NetworkOptions {
-  readonly pace: Pace;
+export interface SimulatorOptions {
+  /** The durations of calls. The default is fast, for tests. */
+  readonly pace?: Partial<Pace>;
   /** How many calls there may be at a time. A line is busy from the request until the end of the call. */
   readonly lines?: number;
-  /** If all lines are busy, the request is refused, or the call is accepted and declined a moment later (603). */
-  readonly whenFull?: 'refuses' | 'declines';
   /** How many calls are started a second. The others wait in the provider's queue. */
   readonly callsPerSecond?: number;
   readonly print?: (line: string) => void;
+}
+
+/** A network, and the way of its events to the app. */
+export interface NetworkOptions<Event> extends SimulatorOptions {
+  readonly post: PostEvent<Event>;
 }
 
 /**
@@ -24,20 +28,20 @@ export interface NetworkOptions {
 export type SetUpFault = 401 | 403 | 'number';
 
 /** The errors of a provider. */
-export interface Errors {
+interface Errors {
   readonly bodyOf: (code: ErrorCode, message: string) => object;
-  readonly malformed: ErrorCode;
-  readonly noLine: ErrorCode;
-  readonly setUp: Readonly<Record<SetUpFault, ErrorCode>>;
+  readonly codes: Readonly<Record<SetUpFault | 'malformed' | 'no line', ErrorCode>>;
   /** The provider's error for an error of ACS that a scenario asks for. */
   readonly ofScenario: (code: ErrorCode) => ErrorCode;
 }
 
+const FAST: Pace = { ringMs: 30, eventMs: 10, speakMs: 60 };
+
 /** The simulated telephone network: its lines, its calls, and the faults of requests. */
-export class PhoneNetwork<Call extends PhoneCall = PhoneCall> {
+export class PhoneNetwork<Call extends PhoneCall = PhoneCall, Event = never> {
   /** Undefined: the app is set up right. */
   setUpFault: SetUpFault | undefined;
-  readonly #options: Required<NetworkOptions>;
+  readonly #options: NetworkOptions<Event>;
   readonly #errors: Errors;
   readonly #calls = new Map<string, Call>();
   readonly #refused: { readonly at: string; request: string; status: number; reason: string }[] = [];
@@ -45,14 +49,8 @@ export class PhoneNetwork<Call extends PhoneCall = PhoneCall> {
   readonly #requests = new Map<string, number>();
   #nextStartAt = 0;
 
-  constructor(options: NetworkOptions, errors: Errors) {
-    const defaults = {
-      lines: Infinity,
-      whenFull: 'refuses',
-      callsPerSecond: Infinity,
-      print: () => undefined,
-    } as const;
-    this.#options = { ...defaults, ...options };
+  constructor(options: NetworkOptions<Event>, errors: Errors) {
+    this.#options = options;
     this.#errors = errors;
   }
 
@@ -65,43 +63,38 @@ export class PhoneNetwork<Call extends PhoneCall = PhoneCall> {
   }
 
   /** Carries a request out, or refuses it and remembers a mistake of the app. */
-  reply(request: string, carryOut: () => Reply): Reply {
+  answer(request: string, carryOut: () => Reply): Reply {
     try {
       return carryOut();
     } catch (thrown) {
       const error =
-        thrown instanceof z.ZodError ? new Refusal(this.#errors.malformed, z.prettifyError(thrown)) : thrown;
+        thrown instanceof z.ZodError ? new Refusal(this.#errors.codes.malformed, z.prettifyError(thrown)) : thrown;
       if (!(error instanceof Refusal)) throw error;
-      if (error.isMistake) this.complain(request, error.code[0], error.message);
+      if (error.isMistake) this.#complain(request, error.code[0], error.message);
       return this.#errorAnswer(error.code, error.message);
     }
   }
 
   /** @throws {Refusal} if the app is not set up right */
-  mustBeSetUp(faults: readonly SetUpFault[]): void {
+  mustBeSetUp(...faults: readonly SetUpFault[]): void {
     const fault = faults.find((one) => one === this.setUpFault);
-    if (fault !== undefined) throw new Refusal(this.#errors.setUp[fault], 'The simulator was told to refuse.', false);
+    if (fault !== undefined) throw new Refusal(this.#errors.codes[fault], 'The simulator was told to refuse.', false);
   }
 
-  /**
-   * Places a call, unless the scenario of the number spoils the request, or no line is free.
-   *
-   * @param answerOf the answer about a call that has not begun
-   */
-  place(to: string, make: (parts: CallParts) => Call, answerOf: (call: Call) => Answer): Reply {
-    const { lines, whenFull, callsPerSecond, pace, print } = this.#options;
+  /** Places a call, unless the scenario of the number spoils the request, or no line is free. */
+  place(to: string, make: (parts: CallParts<Event>) => Call): Reply {
+    const { lines = Infinity, callsPerSecond = Infinity, pace, print = () => undefined, post } = this.#options;
     const spoiled = this.#spoil(to, 'createCall');
     if (spoiled?.isCarriedOut === false) return spoiled.reply;
-    const withLine = this.calls.filter((call) => call.hasLine);
-    const hasLine = withLine.filter((call) => call.state !== 'ended').length < lines;
-    if (!hasLine) print(`${to}: no line is free`);
-    if (!hasLine && whenFull === 'refuses') throw new Refusal(this.#errors.noLine, 'No line is free.', false);
-    const earlierCalls = withLine.filter((call) => call.to === to).length;
-    const complain = this.complain.bind(this);
-    const call = make({ earlierCalls, hasLine, pace, print, complain });
+    if (this.calls.filter(({ state }) => state !== 'ended').length >= lines) {
+      print(`${to}: no line is free`);
+      throw new Refusal(this.#errors.codes['no line'], 'No line is free.', false);
+    }
+    const earlierCalls = this.calls.filter((call) => call.to === to).length;
+    const complain = this.#complain.bind(this);
+    const call = make({ to, earlierCalls, pace: { ...FAST, ...pace }, print, post, complain });
     this.#calls.set(call.id, call);
-    const answer = answerOf(call);
-    const reply = spoiled?.reply ?? answer;
+    const reply = spoiled?.reply ?? { status: 201, body: call.resource() };
     call.note('request', 'createCall', nameOf(reply));
     const now = Date.now();
     const startsAt = Math.max(now, this.#nextStartAt);
@@ -119,23 +112,22 @@ export class PhoneNetwork<Call extends PhoneCall = PhoneCall> {
     return reply;
   }
 
-  /** Remembers a mistake of the app. */
-  complain(request: string, status: number, reason: string): void {
-    this.#refused.push({ at: new Date().toISOString(), request, status, reason });
-    this.#options.print(`refused: ${request}: ${reason}`);
-  }
-
-  log(published: EventTopic['published'] = []) {
+  log() {
     return {
       calls: this.calls.map((call) => call.told()),
       /** Requests that the app should not have sent, and answers that it should not have given. `request` is method and path. */
       refused: [...this.#refused],
-      published: [...published],
     };
   }
 
   stop(): void {
     for (const call of this.calls) call.stop();
+  }
+
+  /** Remembers a mistake of the app. */
+  #complain(request: string, status: number, reason: string): void {
+    this.#refused.push({ at: new Date().toISOString(), request, status, reason });
+    this.#options.print?.(`refused: ${request}: ${reason}`);
   }
 
   #errorAnswer(code: ErrorCode, message: string): Answer {
@@ -148,7 +140,7 @@ export class PhoneNetwork<Call extends PhoneCall = PhoneCall> {
     const planned = faults?.[kind] ?? [];
     const earlier = this.#requests.get(`${kind} ${to}`) ?? 0;
     this.#requests.set(`${kind} ${to}`, earlier + 1);
-    const fault = (faults?.always === true ? planned[earlier % planned.length] : planned[earlier]) ?? 'none';
+    const fault = planned[faults?.always === true ? 0 : earlier] ?? 'none';
     if (fault === 'none') return undefined;
     if (typeof fault === 'string') return { reply: fault, isCarriedOut: fault === 'answer lost' };
     const { code, retryAfterSeconds, hasEnded = false } = fault;

@@ -19,12 +19,12 @@ export type RequestKind = 'createCall' | 'play' | 'listen' | 'hangUp';
 /** A key that a callee presses. */
 export interface KeyPress {
   readonly key: '1' | '2' | '3' | '9';
+  /** During which speech of the call, from 0. */
+  readonly speech: number;
   /** The part of the speech before the key: 0 with the first word, 1 after the last word. */
   readonly at: number;
   /** The time after that, in milliseconds. */
   readonly laterMs?: number;
-  /** During which speech of the call, from 0; the first by default. */
-  readonly speech?: number;
   /** The report follows after the end of the call, or only says that a key was not understood. By default it follows at once. */
   readonly reported?: 'after the call' | 'not understood';
 }
@@ -57,84 +57,72 @@ interface Course {
   readonly faults?: { readonly [kind in RequestKind]?: readonly Fault[] } & { readonly always?: true };
 }
 
-/** The course that the last two digits of a number stand for. */
-interface Scenario extends Course {
-  readonly digits: string;
-  /** A few words, for the log and the README. */
-  readonly name: string;
-}
-
 const NO_ANSWER: Result = [480, 560_480];
 const BUSY: Result = [486, 560_486];
+const DECLINED_OR_NO_LINE: Result = [603, 560_603];
 /** The limit of active calls is reached: no phone rings. */
 export const NO_LINE: Result = [403, 8_530];
-/** The callee declined, or all lines are busy: the codes are the same. */
-export const DECLINED_OR_NO_LINE: Result = [603, 560_603];
 
 const refused = (status: number, code: string): Fault => ({ code: [status, code] });
 const throttled = (retryAfterSeconds: number): Fault => ({ code: [429, 'TooManyRequests'], retryAfterSeconds });
-const calls = (...createCall: readonly Fault[]): Course => ({ faults: { createCall } });
-const callsAlways = (fault: Fault): Course => ({ faults: { createCall: [fault], always: true } });
-const plays = (...play: readonly Fault[]): Course => ({ faults: { play } });
+const spoils = (kind: RequestKind, ...faults: readonly Fault[]): Course => ({ faults: { [kind]: faults } });
+const alwaysSpoils = (kind: RequestKind, fault: Fault): Course => ({ faults: { [kind]: [fault], always: true } });
+const never = (result: Result, ...lost: readonly string[]): Course => ({ unreachable: result, lost });
+const hangsUp = (hangsUpAt: number, ...lost: readonly string[]): Course => ({ hangsUpAt, lost });
 
 const press = (key: KeyPress['key'], at = 0.5, speech = 0): KeyPress => ({ key, at, speech });
 const presses = (...keys: readonly KeyPress[]): Course => ({ presses: keys });
 const [ONE, TWO, THREE] = [press('1'), press('2'), press('3')];
 const late: KeyPress = { ...ONE, reported: 'after the call' };
-const TONE = 'ContinuousDtmfRecognitionToneReceived';
+const HANGS_UP_LATE: Fault = { code: [410, 'Gone'], hasEnded: true };
 
+/** What the last two digits of a number stand for: a few words for the log and the README, and the course. */
 const TABLE: Readonly<Record<string, readonly [name: string, course: Course]>> = {
-  '01': ['no answer', { unreachable: NO_ANSWER }],
-  '02': ['busy', { unreachable: BUSY }],
-  '03': ['declined', { unreachable: [487, 10_024] }],
-  '04': ['invalid number', { unreachable: [484, 560_484] }],
-  '05': ['blocked as spam', { unreachable: [403, 510_403] }],
+  '01': ['no answer', never(NO_ANSWER)],
+  '02': ['busy', never(BUSY)],
+  '03': ['declined', never([487, 10_024])],
+  '04': ['invalid number', never([484, 560_484])],
+  '05': ['blocked as spam', never([403, 510_403])],
   '06': ['busy, then answered', { firstCalls: [BUSY] }],
   '07': ['no answer, then answered', { firstCalls: [NO_ANSWER] }],
   '08': ['busy, no answer, then answered', { firstCalls: [BUSY, NO_ANSWER] }],
   '09': ['answered after ten times the usual ringing', { ringing: 10 }],
 
   '10': ['speech refused', { playFails: [400, 8_565] }],
-  '12': ['callee hangs up mid-message', { hangsUpAt: 0.5 }],
-  '13': ['play request refused', { faults: { play: [refused(400, '8535')], always: true } }],
-  '15': ["play request's answer lost", plays('answer lost')],
-  '16': ['play request never answered', plays('hangs')],
-  '19': ['callee hangs up before the message', { hangsUpAt: 0 }],
+  '12': ['callee hangs up mid-message', hangsUp(0.5)],
+  '13': ['play request refused', alwaysSpoils('play', refused(400, '8535'))],
+  '15': ["play request's answer lost", spoils('play', 'answer lost')],
+  '16': ['play request never answered', spoils('play', 'hangs')],
+  '19': ['callee hangs up before the message', hangsUp(0)],
 
   '21': ['every event repeated', { copies: 2 }],
   '22': ['events reordered', { reordered: true }],
   '23': ["answered before the call request's answer", { connectedFirst: true }],
   '24': ['PlayCompleted lost', { lost: ['PlayCompleted'] }],
   '25': ['CallConnected lost', { lost: ['CallConnected'] }],
-  '29': [
-    'no answer, and all events about it are lost',
-    { unreachable: NO_ANSWER, lost: ['CreateCallFailed', 'CallDisconnected'] },
-  ],
+  '29': ['no answer, and all events about it are lost', never(NO_ANSWER, 'CreateCallFailed', 'CallDisconnected')],
 
-  '30': ['call request throttled once, for 1 s', calls(throttled(1))],
-  '31': ['call request throttled for ever', callsAlways(throttled(600))],
-  '32': ['call request never answered the first time', calls('hangs')],
-  '33': ['call request never answered', callsAlways('hangs')],
-  '34': ["call request's answer lost", calls('answer lost')],
-  '36': ['call request refused: invalid number', callsAlways(refused(400, '560484'))],
+  '30': ['call request throttled once, for 1 s', spoils('createCall', throttled(1))],
+  '31': ['call request throttled for ever', alwaysSpoils('createCall', throttled(600))],
+  '32': ['call request never answered the first time', spoils('createCall', 'hangs')],
+  '33': ['call request never answered', alwaysSpoils('createCall', 'hangs')],
+  '34': ["call request's answer lost", spoils('createCall', 'answer lost')],
+  '36': ['call request refused: invalid number', alwaysSpoils('createCall', refused(400, '560484'))],
   '39': ['call request accepted, then no line once', { firstCalls: [NO_LINE] }],
 
-  '40': ["hang-up request's answer lost", { faults: { hangUp: ['answer lost'] } }],
+  '40': ["hang-up request's answer lost", spoils('hangUp', 'answer lost')],
   '44': [
     'callee hangs up mid-message, and the events about it are lost',
-    { hangsUpAt: 0.5, lost: ['PlayCanceled', 'CallDisconnected'] },
+    hangsUp(0.5, 'PlayCanceled', 'CallDisconnected'),
   ],
-  '45': ['declined or no line', { unreachable: DECLINED_OR_NO_LINE }],
+  '45': ['declined or no line', never(DECLINED_OR_NO_LINE)],
   '46': ['declined or no line once, then answered', { firstCalls: [DECLINED_OR_NO_LINE] }],
-  '48': ['no answer, and no event says so', { unreachable: NO_ANSWER, lost: ['CreateCallFailed'] }],
-  '49': ['no answer: canceled on timeout', { unreachable: [487, 10_004] }],
+  '48': ['no answer, and no event says so', never(NO_ANSWER, 'CreateCallFailed')],
+  '49': ['no answer: canceled on timeout', never([487, 10_004])],
 
-  '55': ['play request refused once: not in that state', plays(refused(400, '8585'))],
-  '58': ['callee hangs up after three quarters of the message', { hangsUpAt: 0.75 }],
-  '60': [
-    'hang-up request answered 410: it has ended',
-    { faults: { hangUp: [{ code: [410, 'Gone'], hasEnded: true }] } },
-  ],
+  '55': ['play request refused once: not in that state', spoils('play', refused(400, '8585'))],
+  '58': ['callee hangs up after three quarters of the message', hangsUp(0.75)],
+  '60': ['hang-up request answered 410: it has ended', spoils('hangUp', HANGS_UP_LATE)],
 
   '70': ['presses 1 in the middle of the message', presses(ONE)],
   '71': ['presses 1 when the message is over', presses(press('1', 1))],
@@ -142,12 +130,12 @@ const TABLE: Readonly<Record<string, readonly [name: string, course: Course]>> =
   '73': ['presses 1 with the first word', presses(press('1', 0))],
   '74': ['presses no key in the first call, and 1 in the next', { ...presses(ONE), callsWithoutKey: 1 }],
   '75': ['mailbox: listens to the end, and no key is pressed', {}],
-  '76': ['presses 1, and the event is lost', { ...presses(ONE), lost: [TONE] }],
+  '76': ['presses 1, and the event is lost', { ...presses(ONE), lost: ['ContinuousDtmfRecognitionToneReceived'] }],
   '77': ['presses 1, and the event arrives after the end of the call', presses(late)],
   '78': ['presses a key that is not understood', presses({ ...ONE, reported: 'not understood' })],
   '79': ['presses 1, and hangs up at once', { ...presses(ONE), hangsUpAt: 0.5 }],
-  '80': ['start of listening refused', { ...presses(ONE), faults: { listen: [refused(400, '8500')], always: true } }],
-  '82': ["start of listening's answer lost, and 1", { ...presses(ONE), faults: { listen: ['answer lost'] } }],
+  '80': ['start of listening refused', { ...presses(ONE), ...alwaysSpoils('listen', refused(400, '8500')) }],
+  '82': ["start of listening's answer lost, and 1", { ...presses(ONE), ...spoils('listen', 'answer lost') }],
   '83': ['presses 1 late: 3.5 s after the last word', presses({ ...press('1', 1), laterMs: 3_500 })],
   '84': ['presses 2, then 1', presses(TWO, press('1', 0.5, 1))],
   '85': ['presses 3: cannot go', presses(THREE)],
@@ -158,21 +146,19 @@ const TABLE: Readonly<Record<string, readonly [name: string, course: Course]>> =
   '92': ['presses 2 in each speech, three times', presses(TWO, press('2', 0.5, 1), press('2', 0.5, 2))],
   '94': [
     'presses 1, and the request to say goodbye is refused',
-    { ...presses(ONE), ...plays('none', refused(400, '8535')) },
+    { ...presses(ONE), ...spoils('play', 'none', refused(400, '8535')) },
   ],
 };
 
-const scenarioFor = (digits: string): Scenario => {
-  const [name, course] = TABLE[digits] ?? ['answered', {}];
-  return { digits, name, ...course };
-};
-
-/** All scenarios. Any other number is answered, and all goes well. */
-export const SCENARIOS: readonly Scenario[] = Object.keys(TABLE).map(scenarioFor);
+/** All scenarios, for the README. Any other number is answered, and all goes well. */
+export const SCENARIOS = Object.entries(TABLE).map(([digits, [name]]) => ({ digits, name }));
 
 /**
  * The scenario of a number.
  *
  * @example scenarioOf('+12065550102').name // 'busy'
  */
-export const scenarioOf = (number: string): Scenario => scenarioFor(number.slice(-2));
+export const scenarioOf = (number: string): Course & { readonly name: string } => {
+  const [name, course] = TABLE[number.slice(-2)] ?? ['answered', {}];
+  return { name, ...course };
+};

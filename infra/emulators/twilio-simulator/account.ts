@@ -1,18 +1,15 @@
 import { z } from 'zod';
 
-import type { PostEvent } from '../phone-network/deliveries.ts';
 import { type NetworkOptions, PhoneNetwork } from '../phone-network/phone-network.ts';
 import { Refusal, type Reply } from '../phone-network/reply.ts';
 import { errorOf } from './codes.ts';
 import { createForm, type Form, STATUS_EVENTS, TwilioCall } from './twilio-call.ts';
 
 /** An account, and its telephone network. */
-interface AccountOptions extends NetworkOptions {
+interface AccountOptions extends NetworkOptions<Form> {
   readonly accountSid: string;
   /** The number that may call. */
   readonly ownNumber: string;
-  /** Posts signed webhooks. */
-  readonly post: PostEvent<Form>;
 }
 
 /** A request to the API. */
@@ -32,35 +29,33 @@ const numbersQuery = z.strictObject({ PhoneNumber: z.string().optional(), PageSi
 const ONLY_PAGE = { page: 0, next_page_uri: null, previous_page_uri: null };
 
 /** An account at Twilio: its calls, and the requests of the app, by the rules of Twilio. */
-export class Account {
-  readonly network: PhoneNetwork<TwilioCall>;
+export class Account extends PhoneNetwork<TwilioCall, Form> {
   readonly #options: AccountOptions;
 
   constructor(options: AccountOptions) {
-    this.#options = options;
-    this.network = new PhoneNetwork<TwilioCall>(options, {
+    super(options, {
       bodyOf: ([status, code], message) => {
-        const more = `https://www.twilio.com/docs/errors/${code}`;
-        return { code, message, more_info: more, status };
+        return { code, message, more_info: `https://www.twilio.com/docs/errors/${code}`, status };
       },
-      malformed: [400, 20_001],
-      noLine: [400, 10_004],
-      setUp: { 401: [401, 20_003], 403: [403, 20_403], number: [400, 21_210] },
+      codes: {
+        malformed: [400, 20_001],
+        'no line': [400, 10_004],
+        401: [401, 20_003],
+        403: [403, 20_403],
+        number: [400, 21_210],
+      },
       ofScenario: errorOf,
     });
-  }
-
-  get calls(): readonly TwilioCall[] {
-    return this.network.calls;
+    this.#options = options;
   }
 
   /** Carries a request out, or refuses it and remembers a mistake of the app. */
   reply(request: ApiRequest): Reply {
-    return this.network.reply(`${request.method} ${request.path}`, () => this.#carryOut(request));
+    return this.answer(`${request.method} ${request.path}`, () => this.#carryOut(request));
   }
 
   #carryOut({ method, path, query, form }: ApiRequest): Reply {
-    this.network.mustBeSetUp([401, 403]);
+    this.mustBeSetUp(401, 403);
     const [, sid] = /^\/Calls\/(CA[0-9a-f]{32})\.json$/.exec(path) ?? [];
     switch (`${method} ${sid === undefined ? path : 'call'}`) {
       case 'POST /Calls.json':
@@ -84,21 +79,17 @@ export class Account {
     const request = createForm.parse(valuesOf(form, 'StatusCallbackEvent'));
     const { To: to, From: from, Url: url, Twiml: twiml } = request;
     if (!/^\+[1-9]\d{6,14}$/.test(to)) throw new Refusal([400, 21_211], `${to} is not a valid phone number.`);
-    this.network.mustBeSetUp(['number']);
+    this.mustBeSetUp('number');
     if (from !== this.#options.ownNumber) throw new Refusal([400, 21_210], `${from} is not a number of this account.`);
     if ((url === undefined) === (twiml === undefined)) throw new Refusal([400, 21_205], 'Url or Twiml is required.');
-    return this.network.place(
-      to,
-      (parts) => new TwilioCall({ ...this.#options, ...parts }, request, events),
-      (call) => ({ status: 201, body: call.resource() }),
-    );
+    return this.place(to, (parts) => new TwilioCall(parts, this.#options.accountSid, { ...request, events }));
   }
 
   #update(call: TwilioCall, form: URLSearchParams): Reply {
     const { Status: status } = updateForm.parse(valuesOf(form));
     // The app knows that it ended the call itself; it may not know yet that the callee did.
     if (call.state === 'ended') throw new Refusal([400, 21_220], 'Call is not in-progress. Cannot redirect.', false);
-    return this.network.act(call, 'hangUp', () => call.hangUp(status), {
+    return this.act(call, 'hangUp', () => call.hangUp(status), {
       status: 200,
       // Read after the end of the call.
       get body() {
@@ -117,25 +108,22 @@ export class Account {
   #numbers(query: URLSearchParams): Reply {
     const { PhoneNumber: part = '' } = numbersQuery.parse(valuesOf(query));
     const { ownNumber } = this.#options;
-    const isFound = this.network.setUpFault !== 'number' && ownNumber.includes(part);
+    const isFound = this.setUpFault !== 'number' && ownNumber.includes(part);
     const own = { phone_number: ownNumber, capabilities: { voice: true, sms: false, mms: false, fax: false } };
     return { status: 200, body: { incoming_phone_numbers: isFound ? [own] : [], ...ONLY_PAGE } };
   }
 
   #find(sid = ''): TwilioCall {
-    const call = this.network.find(sid);
+    const call = this.find(sid);
     if (call === undefined) throw new Refusal([404, 20_404], 'no such call');
     return call;
   }
 }
 
 /** @param repeated the only name that may be given more than once; it is left out */
-const valuesOf = (form: URLSearchParams, repeated?: string): Readonly<Record<string, string>> => {
-  const values: Record<string, string> = {};
-  for (const [name, value] of form) {
-    if (name === repeated) continue;
-    if (name in values) throw new Refusal([400, 20_001], `${name} is given twice`);
-    values[name] = value;
-  }
+const valuesOf = (form: URLSearchParams, repeated = ''): Readonly<Record<string, string>> => {
+  const given = [...form].filter(([name]) => name !== repeated);
+  const values = Object.fromEntries(given);
+  if (Object.keys(values).length < given.length) throw new Refusal([400, 20_001], 'a name is given twice');
   return values;
 };

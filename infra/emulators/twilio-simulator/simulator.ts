@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
-import { Deliveries } from '../phone-network/deliveries.ts';
+import type { SimulatorOptions } from '../phone-network/phone-network.ts';
 import { Refusal } from '../phone-network/reply.ts';
-import { listen, networkOptions, Simulator, type SimulatorOptions } from '../phone-network/simulator.ts';
+import { startSimulator } from '../phone-network/simulator.ts';
 import { Account } from './account.ts';
 import type { Form } from './twilio-call.ts';
 import { signatureOf, webhookPoster } from './webhooks.ts';
@@ -13,33 +13,26 @@ export type TwilioSimulator = Awaited<ReturnType<typeof startTwilioSimulator>>;
 const NUMBER = '+12065550199';
 
 const hex = (): string => randomBytes(16).toString('hex');
+const basic = (user: string, password: string): string =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
 /**
  * Starts a simulator of Twilio on a free port of this machine. The service and Twilio's own client talk to it. It posts callbacks and fetches
  * instructions as Twilio does, signed. It refuses what Twilio refuses and logs it: a test can assert that the app made no such request. The last
  * two digits of the callee's number choose the scenario (phone-network/scenarios.ts).
- *
- * @example
- * const twilio = await startTwilioSimulator();
- * const app = await startApp({ environment: (url) => testEnvironment({ TWILIO_API_BASE_URL: twilio.url, … }) });
  */
 export const startTwilioSimulator = async (options: SimulatorOptions = {}) => {
   const [accountSid, apiKeySid, apiKeySecret, authToken] = [`AC${hex()}`, `SK${hex()}`, hex(), hex()];
-  const deliveries = new Deliveries();
-  const post = webhookPoster(deliveries, authToken);
-  const account = new Account({ ...networkOptions(options), accountSid, ownNumber: NUMBER, post });
-  const logins = new Set(
-    [`${apiKeySid}:${apiKeySecret}`, `${accountSid}:${authToken}`].map(
-      (login) => `Basic ${Buffer.from(login).toString('base64')}`,
-    ),
-  );
+  const simulator = await startSimulator();
+  const post = webhookPoster(simulator.deliveries, authToken);
+  const account = new Account({ ...options, accountSid, ownNumber: NUMBER, post });
   const root = `/2010-04-01/Accounts/${accountSid}`;
-  const simulator = new Simulator(await listen(), {
-    network: account.network,
-    deliveries,
+  simulator.serve({
+    network: account,
     carryOut: ({ method = '', headers }, { pathname, searchParams: query }, body) => {
       const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
-      if (!logins.has(headers.authorization ?? '')) throw new Refusal([401, 20_003], 'Authenticate');
+      const logins = [basic(apiKeySid, apiKeySecret), basic(accountSid, authToken)];
+      if (!logins.includes(headers.authorization ?? '')) throw new Refusal([401, 20_003], 'Authenticate');
       if (!pathname.startsWith(`${root}/`)) throw new Refusal([404, 20_404], 'no such resource');
       if (method === 'POST' && !isForm) throw new Refusal([400, 20_001], 'the body is no form');
       return account.reply({ method, path: pathname.slice(root.length), query, form: new URLSearchParams(body) });

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 
 import { z } from 'zod';
 
-import type { PostEvent } from '../phone-network/deliveries.ts';
 import { type CallParts, PhoneCall } from '../phone-network/phone-call.ts';
 import type { KeyPress, Result } from '../phone-network/scenarios.ts';
 import { type Ending, endingOf } from './codes.ts';
@@ -35,26 +34,21 @@ export const createForm = z.strictObject({
   TimeLimit: wholeNumber(1, 86_400).prefault('14400'),
 });
 
-interface TwilioCallParts extends CallParts {
-  readonly accountSid: string;
-  /** Posts signed webhooks. */
-  readonly post: PostEvent<Form>;
-}
+type CallRequest = z.output<typeof createForm> & {
+  /** The states that are posted. The end is always posted. */
+  readonly events: ReadonlySet<string>;
+};
 
 const RANG_OUT: Result = [487, 10_004];
 
 const rfc2822 = (at: number | undefined): string | null =>
-  at === undefined ? null : new Date(Math.floor(at / 1_000) * 1_000).toUTCString().replace('GMT', '+0000');
-
-const absolute = (url: string, base: string): string => (URL.parse(url) ?? URL.parse(url, base))?.href ?? url;
+  at === undefined ? null : new Date(at).toUTCString().replace('GMT', '+0000');
 
 /** A call of Twilio: it carries out instructions in TwiML, fetches others, and posts its status. */
 export class TwilioCall extends PhoneCall<Form> {
-  readonly #parts: TwilioCallParts;
-  readonly #request: z.output<typeof createForm>;
-  /** The states that are posted. The end is always posted. */
-  readonly #events: ReadonlySet<string>;
-  #status: Status = 'queued';
+  status: Status = 'queued';
+  readonly #accountSid: string;
+  readonly #request: CallRequest;
   #ending: Ending | undefined;
   #sequence = 0;
   /** Grows with each replacement of the instructions: replaced instructions do not continue. */
@@ -62,40 +56,31 @@ export class TwilioCall extends PhoneCall<Form> {
   /** Where the next key is posted. */
   #keysTo = '';
 
-  constructor(parts: TwilioCallParts, request: z.output<typeof createForm>, events: ReadonlySet<string>) {
-    const { To: to, From: from, Url: url, StatusCallback: status = '' } = request;
-    const [callbackUri = ''] = (url ?? status).split(/[?#]/);
-    super({ ...parts, id: `CA${randomBytes(16).toString('hex')}`, to, from, callbackUri });
-    this.#parts = parts;
+  constructor(parts: CallParts<Form>, accountSid: string, request: CallRequest) {
+    super(parts, `CA${randomBytes(16).toString('hex')}`, request.From);
+    this.#accountSid = accountSid;
     this.#request = request;
-    this.#events = events;
   }
 
   get sid(): string {
     return this.id;
   }
 
-  get status(): Status {
-    return this.#status;
-  }
-
-  /** The call as the API answers it. */
-  resource(): object {
-    const { accountSid } = this.#parts;
+  override resource(): object {
     return {
       sid: this.id,
-      account_sid: accountSid,
+      account_sid: this.#accountSid,
       to: this.to,
-      from: this.#request.From,
-      status: this.#status === 'initiated' ? 'queued' : this.#status,
+      from: this.from,
+      status: this.status === 'initiated' ? 'queued' : this.status,
       date_created: rfc2822(this.createdAt),
       date_updated: rfc2822(Date.now()),
       start_time: rfc2822(this.rangAt),
       end_time: rfc2822(this.endedAt),
-      duration: this.#status === 'completed' ? String(this.#durationSeconds()) : null,
+      duration: this.status === 'completed' ? this.#seconds() : null,
       direction: 'outbound-api',
       api_version: '2010-04-01',
-      uri: `/2010-04-01/Accounts/${accountSid}/Calls/${this.id}.json`,
+      uri: `/2010-04-01/Accounts/${this.#accountSid}/Calls/${this.id}.json`,
     };
   }
 
@@ -114,7 +99,7 @@ export class TwilioCall extends PhoneCall<Form> {
     const { Url: url, Twiml: text = '', TimeLimit: limit } = this.#request;
     this.#enter('in-progress');
     this.timeline.after(limit * 1_000, () => this.end('network'));
-    if (url === undefined) this.timeline.after(this.pace.eventMs, () => this.#instruct(text, ''));
+    if (url === undefined) this.timeline.after(this.pace.eventMs, () => this.#instruct(text));
     else void this.#fetch(url, 'instructions');
   }
 
@@ -128,44 +113,41 @@ export class TwilioCall extends PhoneCall<Form> {
     const url = this.#keysTo;
     // Twilio reports only keys that it understands.
     if (reported === 'not understood') return;
-    const form = { ...this.#form(), Digits: key };
+    const form = this.#form({ Digits: key });
     if (reported === 'after the call') {
-      this.reportLate(() => void this.report('key', url, form, this.pace.eventMs * 3));
+      this.lateReports.push(() => void this.report('key', url, form, this.pace.eventMs * 3));
       this.#hush();
       this.timeline.after(this.pace.eventMs, () => this.end('network'));
     } else void this.#fetch(url, 'key', 'ContinuousDtmfRecognitionToneReceived', form);
   }
 
   /** Fetches other instructions; the current speech stops. @param standsFor the event of ACS in whose place the request is */
-  async #fetch(url: string, what: string, standsFor = '', form: Form = this.#form()): Promise<void> {
+  async #fetch(url: string, what: string, standsFor = '', form = this.#form()): Promise<void> {
     this.#hush();
     const run = this.#run;
     if (this.isLost(standsFor, what)) return this.end('network');
     const answer = await this.report(what, url, form);
     if (run !== this.#run || this.state === 'ended') return undefined;
-    if (answer?.status !== 200) {
-      this.#complain(url, answer?.status ?? 0, '11200: the instructions could not be fetched');
-      return this.end('network');
-    }
-    if (!/^(text|application)\/xml\b/.test(answer.contentType)) {
-      this.#complain(url, 200, `12300: the content type of instructions is ${answer.contentType}`);
-    }
-    return this.#instruct(answer.body, url);
+    const { status = 0, contentType = '', body = '' } = answer ?? {};
+    if (status !== 200) return this.#giveUp(url, status, '11200: the instructions could not be fetched');
+    if (/^(text|application)\/xml\b/.test(contentType)) return this.#instruct(body, url);
+    return this.#giveUp(url, status, `12300: the content type of instructions is ${contentType}`);
   }
 
-  #instruct(text: string, base: string): void {
+  /** @param base the address of the instructions; empty if they came with the call request */
+  #instruct(text: string, base = ''): void {
     this.#hush();
     const { data, error } = twiml.safeParse(text);
-    if (data !== undefined) return this.#carryOut(data, base);
-    this.#complain(base, 200, `12100: ${z.prettifyError(error)}`);
-    return this.end('network');
+    if (data !== undefined) this.#carryOut(data, base);
+    else this.#giveUp(base, 200, `12100: ${z.prettifyError(error)}`);
   }
 
   #carryOut({ Gather: gather, Say: say = gather?.Say, Redirect: redirect }: Instructions, base: string): void {
     const run = this.#run;
+    const absolute = (url: string): string => URL.parse(url, base || undefined)?.href ?? url;
     const proceed = (): void => {
       if (run !== this.#run) return;
-      if (redirect !== undefined) void this.#fetch(absolute(redirect, base), 'end', 'PlayCompleted');
+      if (redirect !== undefined) void this.#fetch(absolute(redirect), 'end', 'PlayCompleted');
       else {
         this.note('request', 'hangUp', '200');
         this.end('app');
@@ -173,16 +155,16 @@ export class TwilioCall extends PhoneCall<Form> {
     };
     const listen = (): void => {
       if (gather === undefined) proceed();
-      else this.timeline.after(gather.timeout * (this.pace.secondMs ?? 1_000), proceed);
+      else this.timeline.after(gather.timeout * 1_000, proceed);
     };
     if (gather !== undefined) {
-      this.#keysTo = absolute(gather.action, base);
+      this.#keysTo = absolute(gather.action);
       this.note('request', 'listen', '200');
       this.startListening();
     }
     if (say === undefined) return listen();
     this.note('request', 'play', '200');
-    return this.speak(say.text.repeat(say.times), listen);
+    this.speak(say.text.repeat(say.times), (isComplete) => isComplete && listen());
   }
 
   /** The current speech stops, and the service does not listen, until other instructions come. */
@@ -193,12 +175,18 @@ export class TwilioCall extends PhoneCall<Form> {
   }
 
   #enter(status: Status): void {
-    this.#status = status;
-    const { StatusCallback: url } = this.#request;
+    this.status = status;
+    const { StatusCallback: url, events } = this.#request;
     const isOver = this.state === 'ended';
     const event = status === 'in-progress' ? 'answered' : status;
-    if (url === undefined || !(isOver || this.#events.has(event))) return;
-    const form = this.#statusForm();
+    if (url === undefined || !(isOver || events.has(event))) return;
+    const form = this.#form({
+      Timestamp: new Date().toUTCString(),
+      SequenceNumber: String(this.#sequence),
+      CallbackSource: 'call-progress-events',
+      ...(isOver && this.#end()),
+    });
+    this.#sequence += 1;
     // A late event comes after all others.
     const isLate = status === 'initiated' && this.scenario.reordered === true;
     const afterMs = isLate ? this.pace.ringMs + this.pace.speakMs * 2 : 0;
@@ -207,45 +195,34 @@ export class TwilioCall extends PhoneCall<Form> {
     if (!this.isLost(standsFor, status)) void this.report(status, url, form, afterMs);
   }
 
-  #form(): Form {
-    const { accountSid } = this.#parts;
-    const { From: from } = this.#request;
+  #form(more: Form = {}): Form {
     return {
       CallSid: this.id,
-      AccountSid: accountSid,
-      CallStatus: this.#status,
+      AccountSid: this.#accountSid,
+      CallStatus: this.status,
       To: this.to,
-      From: from,
+      From: this.from,
       Direction: 'outbound-api',
+      ...more,
     };
   }
 
-  #statusForm(): Form {
-    const { sipCode = this.#status === 'completed' ? 200 : 487, errorCode } = this.#ending ?? {};
+  /** The parameters of the end of the call. */
+  #end(): Form {
+    const { sipCode = this.status === 'completed' ? 200 : 487, errorCode } = this.#ending ?? {};
     const error = { ErrorCode: String(errorCode), ErrorMessage: 'The number asked for this.' };
-    const end = {
-      CallDuration: String(this.#durationSeconds()),
-      SipResponseCode: String(sipCode),
-      ...(errorCode === undefined ? {} : error),
-    };
-    const sequence = this.#sequence;
-    this.#sequence += 1;
-    return {
-      ...this.#form(),
-      Timestamp: new Date().toUTCString(),
-      SequenceNumber: String(sequence),
-      CallbackSource: 'call-progress-events',
-      ...(this.state === 'ended' ? end : {}),
-    };
+    return { CallDuration: this.#seconds(), SipResponseCode: String(sipCode), ...(errorCode !== undefined && error) };
   }
 
-  #complain(address: string, status: number, reason: string): void {
-    this.#parts.complain(`POST ${address.split('?')[0] ?? ''}`, status, reason);
+  /** The call ends because of a mistake of the app. */
+  #giveUp(address: string, status: number, reason: string): void {
+    this.parts.complain(`POST ${address.replace(/[?#].*/, '')}`, status, reason);
+    this.end('network');
   }
 
   /** Of the connected call, in whole seconds. */
-  #durationSeconds(): number {
+  #seconds(): string {
     const { answeredAt, endedAt = Date.now() } = this;
-    return answeredAt === undefined ? 0 : Math.floor((endedAt - answeredAt) / 1_000);
+    return String(answeredAt === undefined ? 0 : Math.floor((endedAt - answeredAt) / 1_000));
   }
 }

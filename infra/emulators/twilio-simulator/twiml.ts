@@ -17,7 +17,10 @@ const say = z
     loop: wholeNumber(0, 1_000).prefault('1'),
   })
   .transform(({ '#text': text, loop: times }) => ({ text, times }));
+/** Between two elements. */
+const blank = z.string().regex(/^\s*$/).optional();
 const gather = z.strictObject({
+  '#text': blank,
   Say: say.optional(),
   input: z.literal('dtmf'),
   action: z.string(),
@@ -29,6 +32,7 @@ const gather = z.strictObject({
 });
 const redirect = z.strictObject({ '#text': z.string(), method: z.literal('POST') }).transform((one) => one['#text']);
 const response = z.strictObject({
+  '#text': blank,
   Say: say.optional(),
   Gather: gather.optional(),
   Redirect: z.union([z.string(), redirect]).optional(),

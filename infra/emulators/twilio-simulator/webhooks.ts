@@ -35,7 +35,6 @@ export const webhookPoster =
       isRepeated,
       pauseMs: 100,
       tryMs: Number(rules.get('rt') ?? 15_000),
-      withinMs: 15_000,
     };
     return deliveries.send(url, delivery, afterMs);
   };

@@ -100,7 +100,7 @@ describe('the messages that wait to be recorded', () => {
     const first = process.record([frame('a', 'f')]);
     await process.record(all(1_000).map((day) => frame('a', 'f', START - BigInt(day + 1) * DAY)));
     const second = process.record([frame('a', 'g')]);
-    // Meanwhile another writer would send its transaction.
+    // Another writer of the shard would send its transaction in this time.
     await process.record([frame('a', 'g', START + DAY)]);
     opened.resolve();
     expect((await Promise.all([first, second])).flat()).toEqual(['recorded', 'recorded']);

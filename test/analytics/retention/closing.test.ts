@@ -54,7 +54,7 @@ describe('a closed day', () => {
       // The second process to record takes the first stripe over, so the other process moves to another stripe.
       const early = [2n, 3n].map((before) => frame('crowded', `early${before}`, crowded - before * SECOND));
       const few = [1n, 500_001n].map((into) => frame('ridge-1', `few${into}`, crowded + into));
-      // In one second, and in the second after the next one.
+      // In two seconds, with another second between them.
       const crowd = all(160).map((at) =>
         frame('crowded', `f${at}`, crowded + 12_500n * BigInt(at < 80 ? at : at + 80), { detections }),
       );
@@ -92,12 +92,13 @@ describe('a closed day', () => {
   );
 
   it('keeps an event of which it cannot be told whether its second has overflowed', async () => {
-    const storage = await stored(...all(3).map((at) => frame(`ridge-${at}`, 'f', EIGHT + BigInt(at) * MINUTE)));
-    await storage.change('minute|0800|00', { second_00: 'text' });
+    const minutes = [0n, 1n, 2n, 60n].map((after) => EIGHT + after * MINUTE);
+    const storage = await stored(...minutes.map((ts, at) => frame(`ridge-${at}`, 'f', ts)));
+    for (const key of ['minute|0800|00', 'minute|0900|00']) await storage.change(key, { second_00: 'text' });
     await storage.change('event|0801|ridge-1|f', { ts_utc: 'text' });
     await announce(storage);
     await run(storage);
-    expect(eventKeys(storage)).toEqual(['event|0800|ridge-0|f', 'event|0801|ridge-1|f']);
+    expect(eventKeys(storage)).toEqual(['event|0800|ridge-0|f', 'event|0801|ridge-1|f', 'event|0900|ridge-3|f']);
   });
 });
 

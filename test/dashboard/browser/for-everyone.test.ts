@@ -1,48 +1,43 @@
 import axe from 'axe-core';
-import type { BrowserContextOptions, Page } from 'playwright-core';
-import { beforeEach, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 
-import { before, missed, notification, person, YESTERDAY } from '../answers.ts';
-import { demoDays, hostileFrames } from './activity.ts';
-import { type Reader, setStage } from './stage.ts';
+import { before, missed, notification, person, WAVES, YESTERDAY } from '../answers.ts';
+import { contentWidth, isGreen, openPage } from './stage.ts';
 
-const KEY = 'everyone';
+const NOTIFICATIONS = [
+  notification('running', { details: 'North ridge, mile 4', reference: 'ridge-1', recipients: WAVES }),
+  missed('missed', { alert_type: 'ReportOfFire', acknowledged_by: 'Ana', acknowledged_at: before(9) }),
+  missed('<img src=x onerror="window.harmed=1">', { reference: '<script>window.harmed=1</script>' }),
+  notification('heard', { status: 'completed', recipients: [person('55', 'heard')] }),
+];
 
-const stage = setStage([...demoDays(), ...hostileFrames()]);
+/** Ids that would do harm as markup, or break the layout. */
+const HOSTILE_IDS = [
+  '<img src=x onerror="window.harmed=1">',
+  '"><script>window.harmed=1</script>',
+  '\u202egnissim-thgir',
+  'حريق-الجبل-٠٤',
+  '🔥🏔️ ridge & peak',
+  'x'.repeat(128),
+  'a?b=c&d#e/f\\g%20h',
+] as const;
 
-const MISSED_CALL = { placed_at: before(50), ended_at: before(20), outcome: 'no_answer', code: 480, sub_code: 560_480 };
-
-beforeEach(() => {
-  stage.service.notifications = [
-    notification('running', {
-      confirmations_needed: 1,
-      details: 'North ridge, mile 4',
-      reference: 'bear-creek https://example.org/1',
-      recipients: [
-        person('10', 'not_reached', { name: 'Ana', wave: 1, attempts: [MISSED_CALL] }),
-        person('11', 'waiting', { wave: 1, reason: 'no answer', since: before(58), next_attempt_at: before(-2) }),
-        person('12', 'ringing', { wave: 2, attempts: [{ placed_at: before(8) }] }),
-      ],
-    }),
-    missed('missed', { alert_type: 'ReportOfFire', acknowledged_by: 'Ana', acknowledged_at: before(9) }),
-    missed('<img src=x onerror="window.harmed=1">/../?a=b#c', { reference: '<script>window.harmed=1</script>' }),
-    notification('heard', { status: 'completed', recipients: [person('55', 'heard')] }),
-  ];
-});
-
-const found = z.object({
-  violations: z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) })),
-});
+const SERVICE = {
+  notifications: NOTIFICATIONS,
+  categories: ['fire', 'smoke', 'structure', 'constructor', 'category-'.repeat(7)],
+  lastSeen: Object.fromEntries(['ridge-1', ...HOSTILE_IDS].map((id) => [id, 60])),
+};
 
 /** The findings of axe: each rule with the elements that break it. */
-const violationsOf = async ({ page }: Reader, runOnly?: string[]): Promise<readonly string[]> => {
+const violationsOf = async (page: Page, runOnly?: string[]): Promise<unknown> => {
   if (!z.boolean().parse(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source);
   // Axe waits for timers.
   await page.clock.resume();
-  const options = { resultTypes: ['violations'], selectors: false, preload: false, runOnly };
-  const { violations } = found.parse(await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`));
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
+  const options = JSON.stringify({ resultTypes: ['violations'], selectors: false, preload: false, runOnly });
+  return page.evaluate(`axe.run(document, ${options})
+    .then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 160))]))`);
 };
 
 const THEMES: readonly Parameters<Page['emulateMedia']>[0][] = [
@@ -52,57 +47,69 @@ const THEMES: readonly Parameters<Page['emulateMedia']>[0][] = [
 ];
 
 /** Themes differ in colors only. */
-const expectReadable = async (reader: Reader): Promise<void> => {
+const expectReadable = async (page: Page): Promise<void> => {
   for (const [index, theme] of THEMES.entries()) {
-    await reader.page.emulateMedia({ forcedColors: 'none', ...theme });
-    expect(await violationsOf(reader, index === 0 ? undefined : ['color-contrast']), JSON.stringify(theme)).toEqual([]);
+    await page.emulateMedia({ forcedColors: 'none', ...theme });
+    expect(await violationsOf(page, index === 0 ? undefined : ['color-contrast']), JSON.stringify(theme)).toEqual([]);
   }
 };
 
-/** Eight steps of a series. */
-const AFTERNOON = `ts_utc_start=${YESTERDAY}T12:00:00Z&ts_utc_end=${YESTERDAY}T19:59:59.999999Z`;
-const PHONE: BrowserContextOptions = { viewport: { width: 320, height: 640 } };
+const SMALL_PHONE = { width: 320, height: 640 };
 
-it('with all parts open, the page is readable in every theme, on a phone, at a desk, on a wall, and at 200 %', async () => {
-  const reader = await stage.open(`?${AFTERNOON}&notification=running`, PHONE);
-  const { page } = reader;
+it('with all parts open and odd ids, the page is readable in every theme, on a phone, on a wall, and at 200 %', async () => {
+  // Eight steps of a series.
+  const range = `ts_utc_start=${YESTERDAY}T12:00:00Z&ts_utc_end=${YESTERDAY}T12:07:59.999999Z`;
+  const search = `?${range}&camera_id=${'x'.repeat(128)}&notification=running`;
+  const { page } = await openPage({ service: SERVICE, search, viewport: SMALL_PHONE });
   await page.getByText('Range…').click();
   for (const summary of await page.locator('.ids summary, .numbers summary').all()) await summary.click();
   await expect.poll(() => page.locator('.numbers table').count()).toBe(4);
-  await page.locator('.camera-ids li').first().waitFor();
-  await expectReadable(reader);
+  await expect.poll(() => page.locator('.camera-ids li').allInnerTexts()).toEqual(Object.keys(SERVICE.lastSeen));
+  await expectReadable(page);
   for (const width of [320, 640, 1_920]) {
     await page.setViewportSize({ width, height: 640 });
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    expect(await contentWidth(page)).toBe(width);
   }
   await page.setViewportSize({ width: 390, height: 844 });
   await page.evaluate("document.documentElement.style.fontSize = '200%'");
-  expect(await page.evaluate('document.documentElement.scrollWidth'), 'text of twice the size').toBe(390);
+  expect(await contentWidth(page), 'text of twice the size').toBe(390);
+  expect(await page.evaluate('window.harmed')).toBeUndefined();
 });
 
 it('the page is readable with a wrong key, without data, without an answer, and with an open dialog', async () => {
-  stage.service.key = KEY;
-  const reader = await stage.visit({ key: 'wrong', search: '?date=2020-02-20&camera_id=&camera=x', browser: PHONE });
-  const { page } = reader;
-  expect(await page.getByText('The service did not accept this key.').count()).toBe(1);
-  expect(await violationsOf(reader)).toEqual([]);
-  await reader.giveKey(KEY);
-  expect(await page.getByText('Nothing in this time.').count()).toBe(4);
-  stage.service.instead = () => 'away';
-  await reader.press('Refresh');
-  expect(await page.locator('.attention').innerText()).toContain('The service does not answer.');
-  await expectReadable(reader);
-  stage.service.instead = () => undefined;
-  await reader.press('Refresh');
-  expect(await page.locator('.page-status.green').count()).toBe(1);
-  await reader.press(/Confirmed fire/);
-  await reader.press('Stop…');
+  const opening = { search: '?date=2020-02-20&camera_id=&camera=x', viewport: SMALL_PHONE };
+  const { page, service } = await openPage({ service: { ...SERVICE, key: 'right', frames: 0 }, ...opening });
+  await page.keyboard.type('wrong\n');
+  await page.getByText('The service did not accept this key.').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByLabel('Function key').fill('right');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => page.getByText('Nothing in this time.').count()).toBe(4);
+  service.instead = () => 'away';
+  await page.getByRole('button', { name: 'Refresh' }).click();
+  await page.locator('.attention').getByText('The service does not answer.').waitFor();
+  await expectReadable(page);
+  service.instead = () => undefined;
+  await page.getByRole('button', { name: 'Refresh' }).click();
+  await isGreen(page);
+  await page.locator('.notification').first().click();
+  await page.getByRole('button', { name: 'Stop…' }).click();
   expect(await page.getByRole('dialog').count()).toBe(1);
-  expect(await violationsOf(reader)).toEqual([]);
+  expect(await violationsOf(page)).toEqual([]);
 });
 
-it('paper has no buttons: the time of the answers, alerts, figures and plots on two pages, then whole lists', async () => {
-  const { page } = await stage.open('?tz=utc', { viewport: { width: 700, height: 990 } });
+it('paper has no buttons: the time of the answers, alerts, figures and plots on two pages, then 50 rows of lists', async () => {
+  const lastSeen = Object.fromEntries(Array.from({ length: 1_300 }, (_, camera) => [`mountain-top-${camera}`, 60]));
+  const { page } = await openPage({ service: { ...SERVICE, lastSeen }, viewport: { width: 700, height: 990 } });
+  await page.getByRole('button', { name: 'Show 100' }).first().click();
+  const cameras = page.getByRole('table', { name: /^Cameras/ });
+  await expect.poll(() => cameras.locator('tbody tr').count()).toBe(100);
+  // On the screen, the name of a camera stays in sight while the table scrolls.
+  const region = page.getByRole('region', { name: /^Cameras .*, table$/ });
+  await region.evaluate((element) => element.scrollTo(2_000, 0));
+  const [name, around] = [await cameras.locator('tbody th').first().boundingBox(), await region.boundingBox()];
+  expect(Math.abs((name?.x ?? 0) - (around?.x ?? Infinity))).toBeLessThan(2);
+
   await page.emulateMedia({ media: 'print' });
   expect(await page.locator('button.button:visible, nav:visible, input:visible').count()).toBe(0);
   expect(await page.getByText('As of 21 Nov 12:00:00 UTC.').isVisible()).toBe(true);
@@ -115,44 +122,51 @@ it('paper has no buttons: the time of the answers, alerts, figures and plots on 
   expect(await bottomOf('.cameras')).toBeGreaterThan(await bottomOf('.plot'));
   const hidden = await page.locator('.scroll:has(.cameras)').evaluate((each) => each.scrollHeight - each.clientHeight);
   expect(hidden).toBeLessThanOrEqual(1);
+  expect(await cameras.locator('tbody tr:visible').count()).toBe(50);
+  expect(await page.locator('.paper').getByText('50 of 1,300').isVisible()).toBe(true);
 });
 
-it('with the keyboard alone, a reader gives the key, goes to another day, opens a notification and a table', async () => {
-  stage.service.key = KEY;
-  const { page, settled } = await stage.visit({ search: '?tz=utc' });
+it('an alert stays in sight on a phone that has scrolled, and leads to the strip', async () => {
+  const { page, service } = await openPage({ viewport: { width: 390, height: 844 } });
+  await page.evaluate('scrollTo(0, 3000)');
+  service.notifications = [notification('fire')];
+  await page.clock.fastForward(10_000);
+  const count = page.getByRole('link', { name: '1 alert' });
+  const { y = -1, height = 0 } = (await count.boundingBox()) ?? {};
+  expect(y).toBeGreaterThanOrEqual(0);
+  // Narrow: most of a phone is for the figures.
+  expect(y + height).toBeLessThan(90);
+  await count.click();
+  await expect.poll(async () => (await page.locator('.attention').boundingBox())?.y ?? -1).toBeGreaterThanOrEqual(0);
+  expect((await page.locator('.attention').boundingBox())?.y).toBeLessThan(844);
+});
+
+it('with the keyboard alone, a reader gives the key, goes to another day, takes an alert, opens a table', async () => {
+  const { page } = await openPage({ service: { ...SERVICE, key: 'everyone' } });
   const { keyboard } = page;
-  const FOCUSED =
-    "document.activeElement === document.body ? '' : (document.activeElement.ariaLabel || document.activeElement.textContent).trim()";
+  const FOCUSED = '(document.activeElement.ariaLabel || document.activeElement.textContent).trim()';
   const focused = async (): Promise<string> => String(await page.evaluate(FOCUSED));
-  const tabTo = async (wanted: RegExp, key = 'Tab'): Promise<void> => {
+  const follow = async (wanted: RegExp, key = 'Tab'): Promise<void> => {
     for (let presses = 0; presses < 120; presses += 1) {
       await keyboard.press(key);
-      if (wanted.test(await focused())) return;
+      if (wanted.test(await focused())) return keyboard.press('Enter');
     }
     throw new Error(`The focus never came to ${String(wanted)}.`);
   };
-  const enter = async (): Promise<void> => {
-    await keyboard.press('Enter');
-    await settled();
-  };
   await page.getByLabel('Function key').waitFor();
-  await keyboard.type(KEY);
-  await enter();
-  expect(await focused()).toMatch(/^Today, /);
+  await keyboard.type('everyone\n');
+  await expect.poll(focused).toMatch(/^Today, /);
   await page.reload();
-  await settled();
-  await tabTo(/^Skip to the figures/);
-  await enter();
-  expect(await focused()).toMatch(/^Today, /);
-  await tabTo(/^Earlier day/, 'Shift+Tab');
-  await enter();
-  expect(await page.locator('#shown').innerText()).toBe('Friday 20 November 2026 UTC');
+  await isGreen(page);
+  await follow(/^Skip to the figures$/);
+  await expect.poll(focused).toMatch(/^Today, /);
+  await follow(/^Earlier day$/, 'Shift+Tab');
+  await page.getByText('Friday 20 November 2026').waitFor();
   expect(await focused()).toBe('Earlier day');
-  await tabTo(/^Confirmed fire/);
-  await enter();
-  expect(await page.locator('.notification[aria-expanded=true]').innerText()).toContain('Confirmed fire');
-  await tabTo(/^Table of ai detections/);
-  await enter();
+  await follow(/^Table of ai detections$/);
   await page.getByRole('table', { name: 'AI detections per 30 minutes' }).waitFor();
-  await tabTo(/^bear-creek/);
+  await follow(/^I have it$/, 'Shift+Tab');
+  await keyboard.type('Ana\n');
+  await page.locator('.alert.taken').getByText('Ana has it').first().waitFor();
+  await expect.poll(focused).toMatch(/Report of fire$/);
 });

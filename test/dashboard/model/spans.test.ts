@@ -1,11 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { apiBase } from '../../../src/dashboard/browser/model/questions.ts';
 import {
   isLive,
   movedSpan,
   periodOf,
-  recentPeriod,
   spanTitle,
   utcDaysOf,
   zoneOf,
@@ -29,53 +28,42 @@ const between = (from: string, before: string) => ({
 });
 const range = (from: string, before: string): Span => ({ kind: 'range', ...between(from, before) });
 
-describe('what a span covers', () => {
-  it.each<[Span, string, Times, ReturnType<typeof between>]>([
-    // The local day until its midnight; in autumn a day has 25 hours.
-    [TODAY, '11-22T07:59:59', california, between('11-21T08:00', '11-22T08:00')],
-    [TODAY, '11-22T08:00', california, between('11-22T08:00', '11-23T08:00')],
-    [day('2026-11-01'), '11-21T16:40', california, between('11-01T07:00', '11-02T08:00')],
-    [TODAY, '11-21T16:40', utc, between('11-21T00:00', '11-22T00:00')],
-    // Seven days move on at midnight, too.
-    [SEVEN_DAYS, '11-21T16:40', utc, between('11-15T00:00', '11-22T00:00')],
-    [SEVEN_DAYS, '11-22T08:00', california, between('11-16T08:00', '11-23T08:00')],
-    // The ends of the last hours move once a minute.
-    [{ kind: 'last', length: '6h' }, '11-21T16:40', utc, between('11-21T10:40', '11-21T16:40')],
-    [{ kind: 'last', length: '1h' }, '11-21T16:40', utc, between('11-21T15:40', '11-21T16:40')],
-    [{ kind: 'last', length: '24h' }, '11-21T16:40', utc, between('11-20T16:40', '11-21T16:40')],
-    [{ kind: 'last', length: '30d' }, '11-21T16:40', utc, between('10-23T00:00', '11-22T00:00')],
-    [{ kind: 'last', length: '6h' }, '11-21T16:40:59', california, between('11-21T10:40', '11-21T16:40')],
-  ])('%o at %s', (span, now, times, period) => {
-    expect(periodOf(span, Date.parse(`2026-${now}Z`), times)).toEqual(period);
-  });
-
-  it('of silence are 15 minutes until the current one', () => {
-    expect(recentPeriod(NOW)).toEqual(between('11-21T16:25', '11-21T16:40'));
-  });
+it.each<[Span, string, Times, ReturnType<typeof between>]>([
+  // The local day until its midnight; in autumn a day has 25 hours.
+  [TODAY, '11-22T07:59:59', california, between('11-21T08:00', '11-22T08:00')],
+  [TODAY, '11-22T08:00', california, between('11-22T08:00', '11-23T08:00')],
+  [day('2026-11-01'), '11-21T16:40', california, between('11-01T07:00', '11-02T08:00')],
+  [TODAY, '11-21T16:40', utc, between('11-21T00:00', '11-22T00:00')],
+  // Seven days move on at midnight, too.
+  [SEVEN_DAYS, '11-22T08:00', california, between('11-16T08:00', '11-23T08:00')],
+  [{ kind: 'last', length: '30d' }, '11-21T16:40', utc, between('10-23T00:00', '11-22T00:00')],
+  // The ends of the last hours move once a minute.
+  [LAST_HOUR, '11-21T16:40:59', california, between('11-21T15:40', '11-21T16:40')],
+  [{ kind: 'last', length: '6h' }, '11-21T16:40', utc, between('11-21T10:40', '11-21T16:40')],
+  [{ kind: 'last', length: '24h' }, '11-21T16:40', utc, between('11-20T16:40', '11-21T16:40')],
+])('%o at %s covers its period', (span, now, times, period) => {
+  expect(periodOf(span, Date.parse(`2026-${now}Z`), times)).toEqual(period);
 });
 
-describe('earlier and later', () => {
-  it.each<[string, Span, Span]>([
-    ['a day', day('2026-11-02'), day('2026-11-01')],
-    ['today', TODAY, day('2026-11-20')],
-    ['seven local days', range('11-02T08:00', '11-09T08:00'), range('10-26T07:00', '11-02T08:00')],
-    ['an hour', range('11-10T08:00', '11-10T09:00'), range('11-10T07:00', '11-10T08:00')],
-    [
-      'an hour with closed ends',
-      { kind: 'range', start: '2026-11-10T08:00:00Z', end: '2026-11-10T09:00:00Z' },
-      { kind: 'range', start: '2026-11-10T07:00:00Z', end: '2026-11-10T08:00:00Z' },
-    ],
-  ])('move %s by its own length, and back', (_, span, earlier) => {
-    expect(movedSpan(span, -1, NOW, california)).toEqual(earlier);
-    expect(movedSpan(earlier, 1, NOW, california)).toEqual(span);
-  });
+it.each<[string, Span, Span]>([
+  ['a day', day('2026-11-02'), day('2026-11-01')],
+  ['today', TODAY, day('2026-11-20')],
+  ['seven local days', range('11-02T08:00', '11-09T08:00'), range('10-26T07:00', '11-02T08:00')],
+  ['an hour', range('11-10T08:00', '11-10T09:00'), range('11-10T07:00', '11-10T08:00')],
+  [
+    'an hour with closed ends',
+    { kind: 'range', start: '2026-11-10T08:00:00Z', end: '2026-11-10T09:00:00Z' },
+    { kind: 'range', start: '2026-11-10T07:00:00Z', end: '2026-11-10T08:00:00Z' },
+  ],
+])('earlier and later move %s by its own length, and back', (_, span, earlier) => {
+  expect(movedSpan(span, -1, NOW, california)).toEqual(earlier);
+  expect(movedSpan(earlier, 1, NOW, california)).toEqual(span);
+});
 
-  it('lead from the last hour to the one before, and not beyond now', () => {
-    expect(movedSpan(LAST_HOUR, -1, NOW, utc)).toEqual(range('11-21T14:40', '11-21T15:40'));
-    expect(movedSpan(LAST_HOUR, 1, NOW, utc)).toEqual(range('11-21T16:40', '11-21T17:40'));
-    expect(movedSpan(TODAY, 1, NOW, california)).toBeUndefined();
-    expect(movedSpan(SEVEN_DAYS, 1, NOW, california)).toBeUndefined();
-  });
+it('earlier and later lead from the last hour to the hour before, and not beyond now', () => {
+  expect(movedSpan(LAST_HOUR, -1, NOW, utc)).toEqual(range('11-21T14:40', '11-21T15:40'));
+  expect(movedSpan(LAST_HOUR, 1, NOW, utc)).toEqual(range('11-21T16:40', '11-21T17:40'));
+  expect(movedSpan(TODAY, 1, NOW, california)).toBeUndefined();
 });
 
 it.each<[string, Span, Times, string, number, boolean, string]>([
@@ -84,50 +72,34 @@ it.each<[string, Span, Times, string, number, boolean, string]>([
   ['a local day that has begun', TODAY, california, '2026-11-21', 1, false, 'UTC day 21 Nov'],
   ['seven UTC days', SEVEN_DAYS, utc, '2026-11-21', 7, true, 'UTC days 15 Nov – 21 Nov'],
   ['a quarter', range('08-01T00:00', '11-01T00:00'), utc, '2026-10-31', 31, false, 'UTC days 1 Oct – 31 Oct'],
-])('the UTC days of the cameras of %s', (_, span, times, last, days, isExact, text) => {
+])('the cameras of %s are counted by UTC day', (_, span, times, last, days, isExact, text) => {
   expect(utcDaysOf(periodOf(span, NOW, times), NOW)).toEqual({ last, days, isExact, text });
 });
 
-it.each<[boolean, Span]>([
-  [true, TODAY],
-  [true, LAST_HOUR],
-  [true, day('2026-11-21')],
-  [true, range('11-20T00:00', '11-21T17:00')],
-  [false, day('2026-11-20')],
-  [false, range('11-20T00:00', '11-21T16:00')],
-])('whether it can still grow, and is asked for often: %s, %o', (live, span) => {
-  expect(isLive(span, NOW, california)).toBe(live);
+it('figures can grow while their period ends now, or ended less than a minute ago', () => {
+  const growing = [TODAY, LAST_HOUR, day('2026-11-21'), range('11-20T00:00', '11-21T16:40')];
+  const over = [day('2026-11-20'), range('11-20T00:00', '11-21T16:39')];
+  expect([...growing, ...over].filter((span) => isLive(span, NOW, california))).toEqual(growing);
 });
 
-it.each<[string, Span]>([
-  ['Today, Saturday 21 November 2026', TODAY],
-  ['Last hour', LAST_HOUR],
-  ['Last 24 hours', { kind: 'last', length: '24h' }],
-  ['Monday 2 November 2026 – Tuesday 3 November 2026', range('11-02T08:00', '11-04T08:00')],
-  ['Last 7 days, Sunday 15 November 2026 – Saturday 21 November 2026', SEVEN_DAYS],
-  ['Monday 2 November 2026, 08:36 – 09:36', range('11-02T16:36', '11-02T17:36')],
-  ['Monday 2 November 2026, 08:36 – 09:36:20', range('11-02T16:36', '11-02T17:36:21')],
+it.each<[string, string, Span]>([
+  ['Today, Saturday 21 November 2026', 'PST', TODAY],
+  ['Last hour', 'PST', LAST_HOUR],
+  ['Last 24 hours', 'PST', { kind: 'last', length: '24h' }],
+  ['Sunday 1 November 2026', 'PDT/PST', day('2026-11-01')],
+  ['Monday 2 November 2026 – Tuesday 3 November 2026', 'PST', range('11-02T08:00', '11-04T08:00')],
+  ['Last 7 days, Sunday 15 November 2026 – Saturday 21 November 2026', 'PST', SEVEN_DAYS],
+  ['Monday 20 July 2026, 09:36 – 10:36', 'PDT', range('07-20T16:36', '07-20T17:36')],
+  ['Monday 2 November 2026, 08:36 – 09:36:20', 'PST', range('11-02T16:36', '11-02T17:36:21')],
   // As it was typed: the second that ends it is in it.
-  ['Monday 2 November 2026, 08:36 – 09:36', range('11-02T16:36', '11-02T17:36:01')],
-  ['Monday 2 November 2026, 22:00 – Tuesday 3 November 2026, 02:00', range('11-03T06:00', '11-03T10:00')],
-])('is told in words: %s', (title, span) => {
-  expect(spanTitle(span, NOW, california)).toBe(title);
-});
-
-it.each([
-  ['PST', TODAY],
-  ['PDT', day('2026-07-20')],
-  ['PDT/PST', day('2026-11-01')],
-])('the zone is that of what is shown: %s, %o', (zone, span) => {
-  expect(zoneOf(span, NOW, california)).toBe(zone);
+  ['Monday 2 November 2026, 08:36 – 09:36', 'PST', range('11-02T16:36', '11-02T17:36:01')],
+  ['Monday 2 November 2026, 22:00 – Tuesday 3 November 2026, 02:00', 'PST', range('11-03T06:00', '11-03T10:00')],
+])('a span has a title and the zone of its time: %s %s', (title, zone, span) => {
+  expect([spanTitle(span, NOW, california), zoneOf(span, NOW, california)]).toEqual([title, zone]);
   expect(zoneOf(span, NOW, utc)).toBe('UTC');
 });
 
-it.each([
-  ['/api/dashboard', '/api/'],
-  ['/api/dashboard/', '/api/'],
-  ['/behind/a/proxy/dashboard', '/behind/a/proxy/'],
-  ['/dashboard', '/'],
-])('what a page at %s asks goes to paths below %s', (pathname, base) => {
-  expect(apiBase(pathname)).toBe(base);
+it('the page asks the endpoints next to it, also behind a proxy', () => {
+  const pages = ['/api/dashboard', '/api/dashboard/', '/behind/a/proxy/dashboard', '/dashboard'];
+  expect(pages.map(apiBase)).toEqual(['/api/', '/api/', '/behind/a/proxy/', '/']);
 });

@@ -1,15 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 
-import { isCalendarDay, shiftDay, startText, Times } from '../../../src/dashboard/browser/model/times.ts';
+import { isCalendarDay, shiftDay, Times } from '../../../src/dashboard/browser/model/times.ts';
 
 const california = new Times('local', 'America/Los_Angeles');
 const utc = new Times('utc', 'America/Los_Angeles');
-const anyZone = fc
-  .constantFrom(
-    ...'UTC America/Los_Angeles Asia/Kathmandu Pacific/Auckland America/Santiago Australia/Lord_Howe'.split(' '),
-  )
-  .map((zone) => new Times('local', zone));
 
 it('a time names its zone, and has the other zone for its title', () => {
   const at = '2026-11-21T23:59:59.999999+00:00';
@@ -21,11 +16,9 @@ it('a time names its zone, and has the other zone for its title', () => {
   expect(california.time('soon')).toEqual({ text: 'soon', other: undefined });
 });
 
-it.each(['UTC', 'Etc/UTC', 'GMT'])('a reader in %s has no other zone', (zone) => {
-  expect(new Times('local', zone).time('2026-11-21T08:00:00Z')).toEqual({
-    text: '2026-11-21 08:00:00 UTC',
-    other: undefined,
-  });
+it('a reader in UTC has no other zone, under any of its names', () => {
+  const times = ['UTC', 'Etc/UTC', 'GMT'].map((zone) => new Times('local', zone).time('2026-11-21T08:00:00Z'));
+  expect(new Set(times.map((time) => JSON.stringify(time)))).toEqual(new Set(['{"text":"2026-11-21 08:00:00 UTC"}']));
 });
 
 it('a step names its zone; a step of a day is a UTC day in every zone', () => {
@@ -35,23 +28,22 @@ it('a step names its zone; a step of a day is a UTC day in every zone', () => {
 });
 
 it('a day begins when its clocks first show it, even if they change at midnight', () => {
-  const day = fc
-    .integer({ min: Date.parse('1990-01-01') / 86_400_000, max: Date.parse('2040-01-01') / 86_400_000 })
-    .map((number) => new Date(number * 86_400_000).toISOString().slice(0, 10));
+  const zones = 'America/Los_Angeles Asia/Kathmandu Pacific/Auckland America/Santiago Australia/Lord_Howe'.split(' ');
+  const anyZone = fc.constantFrom(...zones.map((zone) => new Times('local', zone)));
   fc.assert(
-    fc.property(anyZone, day, (times, date) => {
-      const start = times.startOfDay(date);
-      expect(times.dayOf(start)).toBe(date);
-      expect(times.dayOf(start - 1_000)).toBe(shiftDay(date, -1));
+    fc.property(anyZone, fc.integer({ min: 0, max: 20_000 }), (times, days) => {
+      const day = shiftDay('1990-01-01', days);
+      const start = times.startOfDay(day);
+      expect([start - 1_000, start].map((at) => times.dayOf(at))).toEqual([shiftDay(day, -1), day]);
     }),
     { numRuns: 400 },
   );
 });
 
 it('a day exists or not', () => {
-  expect(['2024-02-29', '2026-12-31', '1000-01-01'].filter(isCalendarDay)).toHaveLength(3);
+  const right = ['2024-02-29', '2026-12-31', '1000-01-01'];
   const wrong = ['2026-02-29', '2026-13-01', '2026-00-01', '26-01-01', '2026-1-1', '0202-01-01', '9999-01-01', ''];
-  expect(wrong.filter(isCalendarDay)).toEqual([]);
+  expect([...right, ...wrong].filter(isCalendarDay)).toEqual(right);
 });
 
 it.each([
@@ -66,14 +58,4 @@ it.each([
   ['', 'from', undefined],
 ] as const)('the typed time %s (%s) is %s in California', (text, end, expected) => {
   expect(california.typed(text, end)).toBe(expected);
-});
-
-it('a field shows the time that it was given, in every zone', () => {
-  fc.assert(
-    fc.property(anyZone, fc.integer({ min: 0, max: 2_000_000_000 }), (times, seconds) => {
-      // Of the hour that autumn repeats, the first.
-      const instants = [0, 1_800, 3_600].map((earlier) => startText((seconds - earlier) * 1_000));
-      expect(instants).toContain(times.typed(times.wall(seconds * 1_000).replace(' ', 'T'), 'from'));
-    }),
-  );
 });

@@ -1,38 +1,29 @@
 import { screen, within } from '@testing-library/preact';
 import { describe, expect, it, vi } from 'vitest';
 
-import { before, missed, notification, type PageAnswers, person } from '../answers.ts';
+import { before, missed, notification, person } from '../answers.ts';
 import { element, focused, openPage, textOf } from './stage.ts';
 
-const withAlerts = async (...notifications: PageAnswers['notifications']) => openPage({ service: { notifications } });
-
-/** Stands for the browser's sound and desktop notifications, and counts them. */
+/** Stands for the browser's sound and desktop notifications, and records them. */
 const hear = () => {
   const heard = { tones: 0, shown: [] as string[] };
-  const node = { connect: () => node, frequency: {}, gain: {}, start: () => undefined, stop: () => undefined };
-  vi.stubGlobal(
-    'AudioContext',
-    class {
-      state = 'running';
-      currentTime = 0;
-      createGain = () => node;
-      createOscillator = () => {
-        heard.tones += 1;
-        return node;
-      };
-    },
-  );
-  vi.stubGlobal(
-    'Notification',
-    class extends EventTarget {
-      static permission = 'default';
-      static requestPermission = async () => (this.permission = 'granted');
-      constructor(_: string, { body }: { readonly body: string }) {
-        super();
-        heard.shown.push(body);
-      }
-    },
-  );
+  const node = { connect: () => node, frequency: {}, gain: {}, start: () => (heard.tones += 1), stop: () => undefined };
+  class Sound {
+    readonly state = 'running';
+    readonly currentTime = 0;
+    readonly createGain = () => node;
+    readonly createOscillator = () => node;
+  }
+  class Shown extends EventTarget {
+    static permission = 'default';
+    static readonly requestPermission = async () => (this.permission = 'granted');
+    constructor(_: string, { body }: { readonly body: string }) {
+      super();
+      heard.shown.push(body);
+    }
+  }
+  vi.stubGlobal('AudioContext', Sound);
+  vi.stubGlobal('Notification', Shown);
   return heard;
 };
 
@@ -45,17 +36,19 @@ const take = async ({ press, submit }: Awaited<ReturnType<typeof openPage>>, ind
 
 describe('the strip', () => {
   it('has place, reference, progress, next wave and age of each alert', async () => {
-    const { strip } = await withAlerts(
-      notification('fire', {
-        details: 'North ridge, mile 4',
-        reference: 'ridge-1 https://example.org/1 javascript:alert(1)',
-        confirmations_needed: 2,
-        next_wave_at: before(-40),
-        recipients: [person('00', 'confirmed', { name: 'Ana' }), person('01', 'ringing'), person('02', 'waiting')],
-      }),
-    );
+    const { strip } = await openPage({
+      notifications: [
+        notification('fire', {
+          details: 'North ridge, mile 4',
+          reference: 'ridge-1 https://example.org/1 javascript:alert(1) https://user:word@example.org/2',
+          confirmations_needed: 2,
+          next_wave_at: before(-40),
+          recipients: [person('00', 'confirmed', { name: 'Ana' }), person('01', 'ringing'), person('02', 'waiting')],
+        }),
+      ],
+    });
     expect(strip()).toEqual([
-      '… Confirmed by 1 of 2 Confirmed fire North ridge, mile 4 ridge-1 https://example.org/1 javascript:alert(1) 1 of 3 reached, 1 ringing, 1 waiting, next wave in 40 s, 1 min ago',
+      '… Confirmed by 1 of 2 Confirmed fire North ridge, mile 4 ridge-1 https://example.org/1 javascript:alert(1) https://user:word@example.org/2 1 of 3 reached, 1 ringing, 1 waiting, next wave in 40 s, 1 min ago',
     ]);
     const links = [...document.querySelectorAll<HTMLAnchorElement>('.reference a')];
     expect(links.map((link) => [link.textContent, link.rel])).toEqual([
@@ -66,46 +59,41 @@ describe('the strip', () => {
 
   it('has red before gray, fires before other types, drills last, and the newest first', async () => {
     const taken = { acknowledged_by: 'Ana', acknowledged_at: before(30) };
-    const { strip } = await withAlerts(
-      notification('drill', { alert_type: 'Custom', created_at: before(1) }),
-      notification('taken drill', { alert_type: 'Custom', ...taken }),
-      notification('old fire', { alert_type: 'ReportOfFire', created_at: before(900) }),
-      notification('taken fire', { ...taken }),
-      notification('anomaly', { alert_type: 'Anomaly', created_at: before(2) }),
-      notification('new fire', { created_at: before(3) }),
-      notification('worse', { alert_type: 'BurnJob', ...taken, worsened_since_acknowledged: true }),
-    );
+    const { strip, follow } = await openPage({
+      notifications: [
+        notification('drill', { alert_type: 'Custom', created_at: before(1) }),
+        notification('taken drill', { alert_type: 'Custom', ...taken }),
+        notification('old fire', { alert_type: 'ReportOfFire', created_at: before(900) }),
+        notification('taken fire', { ...taken }),
+        notification('anomaly', { alert_type: 'Anomaly', created_at: before(2) }),
+        notification('new', { created_at: before(3) }),
+        notification('worse', { alert_type: 'BurnJob', ...taken, worsened_since_acknowledged: true }),
+      ],
+    });
     const types = strip().map((line) => /Confirmed fire|Report of fire|Anomaly|Custom|Burn job/.exec(line)?.[0]);
     expect(types.slice(0, 5)).toEqual(['Confirmed fire', 'Report of fire', 'Anomaly', 'Burn job', 'Custom']);
     expect(types.slice(5)).toEqual(['Confirmed fire', 'Custom']);
     expect(document.title).toMatch(/^\(5\) /);
-    expect(textOf(element('.alert-count'))).toBe('5 alerts');
-  });
-
-  it('has a link from the head, and a link to each notification', async () => {
-    const { follow } = await withAlerts(notification('fire'));
-    await follow('1 alert');
+    await follow('5 alerts');
     expect(document.activeElement?.id).toBe('attention');
     await follow(/Confirmed fire/);
-    expect(location.search).toBe('?notification=fire&tz=utc');
+    expect(location.search).toBe('?notification=new&tz=utc');
     expect(document.activeElement?.getAttribute('aria-expanded')).toBe('true');
-  });
-
-  it('says that no camera sends, and since when', async () => {
-    const { strip } = await openPage({ service: { lastSeen: { 'ridge-1': 3_600, 'ridge-2': 7_200 } } });
-    expect(strip()).toEqual(['✕ No camera has sent since 21 Nov 11:00:00 UTC (1 h ago)']);
-    expect(document.title).toMatch(/^No camera is sending · Today/);
   });
 });
 
 describe('"I have it"', () => {
   it('tells the name to all readers; the alert is gray, not counted, and keeps place and progress', async () => {
-    const page = await withAlerts(
-      notification('fire', { details: 'Mile 4' }),
-      notification('other', { alert_type: 'Anomaly' }),
-    );
+    const others = notification('other', { alert_type: 'Anomaly' });
+    const page = await openPage({ notifications: [notification('fire', { details: 'Mile 4' }), others] });
+    page.service.instead = () => 'away';
+    await take(page, 0, 'Ana');
+    expect(page.strip().join(' ')).toContain('The action failed. The service does not answer.');
+    page.service.instead = () => undefined;
+    await page.advance(10_000);
+    expect(page.strip().join(' ')).not.toContain('The action failed.');
     await take(page, 0, '  Ana ');
-    expect(page.service.asked.find(({ method }) => method === 'POST')).toMatchObject({
+    expect(page.service.asked.findLast(({ method }) => method === 'POST')).toMatchObject({
       path: 'notifications/fire/acknowledge',
       body: '{"by":"Ana"}',
     });
@@ -115,39 +103,33 @@ describe('"I have it"', () => {
     expect(document.title).toMatch(/^\(1\) /);
     expect(focused()).toBe('… In progress Confirmed fire');
     await page.follow(/Confirmed fire/);
-    expect(textOf(element('.story'))).toContain('Ana has it since 12:00:00 UTC');
+    expect(textOf(element('.story'))).toContain('Ana has it since 12:00:10 UTC');
     // The next shift uses the same screen.
     await take(page, 1, 'Bo');
     expect(page.strip()[1]).toContain('Bo has it');
   });
 
-  it('that fails says why, until the service answers again', async () => {
-    const page = await withAlerts(notification('fire'));
-    page.service.instead = () => 'away';
-    await take(page, 0, 'Ana');
-    expect(page.strip().join(' ')).toContain('The action failed. The service does not answer.');
-    page.service.instead = () => undefined;
-    await page.advance(10_000);
-    expect(page.strip().join(' ')).not.toContain('The action failed.');
-  });
-
   it('hides nothing: an outcome that becomes worse is red, counts and sounds again', async () => {
     const heard = hear();
-    const page = await withAlerts(notification('fire'));
+    const page = await openPage({ notifications: [notification('fire')] });
     await page.press('Sound off · turn on');
     expect(heard.tones).toBe(3);
     await take(page, 0, 'Ana');
     expect(document.title).toMatch(/^Today/);
-    const ana = { acknowledged_by: 'Ana', acknowledged_at: before(0) };
-    page.service.notifications = [missed('fire', { ...ana, worsened_since_acknowledged: true })];
+    const worsened_since_acknowledged = true;
+    const ana = { acknowledged_by: 'Ana', acknowledged_at: before(0), worsened_since_acknowledged } as const;
+    page.service.notifications = [missed('fire', ana)];
     await page.advance(8_000);
     expect(page.strip()).toEqual([
       '✕ 1 not reached Confirmed fire 0 of 1 reached, 1 min ago Ana has it 8 s ago, and it has become worse since',
     ]);
     expect(element('.attention').className).toBe('attention');
     expect(document.title).toMatch(/^\(1\) /);
-    await page.advance(16_000);
     expect(heard.tones).toBe(6);
+    // Another reader acknowledged it, and it became worse again, between two answers.
+    page.service.notifications = [missed('fire', { ...ana, acknowledged_at: before(-10) })];
+    await page.advance(16_000);
+    expect(heard.tones).toBe(9);
     await take(page, 0, 'Bo');
     expect(element('.attention').className).toBe('attention calm');
     expect(document.title).toMatch(/^Today/);
@@ -155,53 +137,51 @@ describe('"I have it"', () => {
 });
 
 describe('the sound', () => {
-  it('comes again for an alert that was acknowledged and became worse between two questions', async () => {
+  it('is offered once, with the first key, and off until then; it comes once for each new alert', async () => {
     const heard = hear();
-    const { service, advance, press } = await withAlerts(notification('fire'));
-    await press('Sound off · turn on');
-    const taken = { acknowledged_by: 'Ana', acknowledged_at: before(-2) };
-    service.notifications = [missed('fire', { ...taken, worsened_since_acknowledged: true })];
-    await advance(8_000);
-    expect(heard.tones).toBe(6);
-  });
-
-  it('is off until the reader turns it on; it comes once for each new alert, also on the desktop', async () => {
-    const heard = hear();
-    const { service, advance, press } = await withAlerts(missed('old'));
-    await advance(8_000);
-    expect(heard.tones).toBe(0);
-    await press('Sound off · turn on');
-    service.notifications = [notification('fire', { details: 'Mile 4' }), missed('old')];
-    await advance(16_000);
-    expect(heard).toEqual({ tones: 6, shown: ['Confirmed fire: Mile 4'] });
-    await press('Sound on · turn off');
-    service.notifications = [notification('another'), ...service.notifications];
-    await advance(8_000);
-    expect(heard.tones).toBe(6);
-  });
-
-  it('comes if the page is blind: no answer, or no calls are possible', async () => {
-    const heard = hear();
-    const { service, advance, press } = await openPage();
-    await press('Sound off · turn on');
-    service.instead = () => 'away';
-    await advance(8_500);
-    expect(heard.shown).toEqual([]);
-    await advance(8_000);
-    expect(heard.shown).toEqual(['The page cannot tell whether there are alerts.']);
-    service.instead = () => undefined;
-    await advance(20_000);
-    service.phone = { usable: false, reason: 'refused' };
-    await advance(8_000);
-    expect(heard.shown[1]).toBe('The service cannot place calls: refused.');
-  });
-
-  it('is offered once, with the first key', async () => {
-    const page = await openPage({ service: { key: 'a-key' }, key: 'a-key' });
+    const page = await openPage({ key: 'a-key', notifications: [missed('old')] }, '?tz=utc', 'a-key');
     expect(screen.getByRole('region', { name: 'Sound' })).toBeDefined();
     await page.press('Leave it off');
     await page.reload();
     expect(screen.queryByRole('region', { name: 'Sound' })).toBeNull();
-    expect(screen.getByRole('button', { name: 'Sound off · turn on' })).toBeDefined();
+    page.service.notifications = [notification('new'), missed('old')];
+    await page.advance(8_000);
+    expect(heard.tones).toBe(0);
+    await page.press('Sound off · turn on');
+    page.service.notifications = [notification('fire', { details: 'Mile 4' }), ...page.service.notifications];
+    await page.advance(16_000);
+    expect(heard).toEqual({ tones: 6, shown: ['Confirmed fire: Mile 4'] });
+    await page.press('Sound on · turn off');
+    page.service.notifications = [notification('another'), ...page.service.notifications];
+    await page.advance(8_000);
+    expect(heard.tones).toBe(6);
+  });
+
+  it('comes if the page is blind: no answer, no calls are possible, no camera sends, or a refused key', async () => {
+    const { shown } = hear();
+    // After a minute, this frame is 15 minutes old.
+    const aging = { key: 'a-key', lastSeen: { 'ridge-1': 890 } };
+    const { service, advance, press, strip } = await openPage(aging, '?tz=utc', 'a-key');
+    await press('Sound off · turn on');
+    service.instead = () => 'away';
+    await advance(8_500);
+    expect(shown).toEqual([]);
+    await advance(8_000);
+    service.instead = () => undefined;
+    await advance(20_000);
+    service.phone = { usable: false, reason: 'refused' };
+    await advance(8_000);
+    service.phone = { usable: true };
+    await advance(20_000);
+    expect(shown).toEqual([
+      'The page cannot tell whether there are alerts.',
+      'The service cannot place calls: refused.',
+      'No camera is sending.',
+    ]);
+    expect(strip()).toEqual(['✕ No camera has sent since 21 Nov 11:45:10 UTC (15 min ago)']);
+    expect(document.title).toMatch(/^No camera is sending · Today/);
+    service.key = 'another';
+    await advance(8_000);
+    expect(shown.slice(3)).toEqual(['The page cannot tell whether there are alerts.']);
   });
 });

@@ -4,68 +4,85 @@ import { describe, expect, it, vi } from 'vitest';
 import { refusal } from '../answers.ts';
 import { cellsOf, element, focused, openPage, textOf } from './stage.ts';
 
-describe('accuracy', () => {
-  it('stands in the table by category with its numbers, UTC days, and days without figures', async () => {
-    const accuracy = { fire: { flagged: 40, confirmed: 3, missed: 2 }, smoke: { flagged: 0, confirmed: 0, missed: 1 } };
-    const { service } = await openPage({ service: { accuracy, without: ['2026-11-02'] }, search: '?last=7d&tz=utc' });
-    expect(cellsOf('By category').map((row) => [row[0], row.at(-1)])).toEqual([
-      ['fire', '3 of 40 confirmed, 2 missed'],
-      ['smoke', 'none flagged, 1 missed'],
-      ['structure', '–'],
-    ]);
-    expect(service.askedFor('analytics/accuracy')[0]).toBe('analytics/accuracy?date=2026-11-21&days=7');
-    const head = /AI flags in reviewed frames UTC days 15 Nov – 21 Nov/;
-    expect(screen.getByRole('columnheader', { name: head })).toBeDefined();
-    expect(textOf(element('main'))).toContain('Days without accuracy figures: 2 Nov.');
-  });
+it('accuracy has its numbers by category, its UTC days, and the days without figures', async () => {
+  const categories = { fire: { flagged: 0, confirmed: 0, missed: 0 }, smoke: { flagged: 0, confirmed: 0, missed: 1 } };
+  const { service } = await openPage({ accuracy: { categories, without: ['2026-11-02'] } }, '?last=7d&tz=utc');
+  expect(cellsOf('By category').map((row) => row.at(-1))).toEqual(['–', 'none flagged, 1 missed', '–']);
+  expect(service.askedFor('analytics/accuracy')[0]).toBe('analytics/accuracy?date=2026-11-21&days=7');
+  const head = /AI flags in reviewed frames UTC days 15 Nov – 21 Nov/;
+  expect(screen.getByRole('columnheader', { name: head })).toBeDefined();
+  expect(screen.getByText(/Days without accuracy figures: 2 Nov\./)).toBeDefined();
+});
 
-  it('sorts the cameras by flags that no reviewer confirmed', async () => {
-    const { service, follow } = await openPage({ service: { lastSeen: { a: 60, b: 60, c: 60 } } });
-    expect(cellsOf(/^Cameras/).map(([name]) => name)).toEqual(['a', 'b', 'c']);
-    expect(service.askedFor('analytics/cameras?')[0]).toContain('accuracy=true');
+describe('the cameras', () => {
+  it('are sorted by fire or by the head of a column; a link leads to one alone, and back to all', async () => {
+    const { service, follow } = await openPage({}, '?date=2026-11-20&tz=utc');
+    const asked = () => service.askedFor('analytics/cameras?').at(-1);
+    expect(asked()).toBe('analytics/cameras?date=2026-11-20&days=1&order_by=fire&accuracy=true&limit=15');
+    await follow('smoke');
+    expect(asked()).toContain('order_by=smoke');
+    expect(element('th[aria-sort=descending]').textContent).toBe('smoke');
+    await follow('ridge-2', element('.cameras'));
+    expect(service.askedFor('analytics?').at(-1)).toContain('camera_id=ridge-2');
+    expect(service.askedFor('analytics/accuracy').at(-1)).toContain('camera_id=ridge-2');
+    expect(location.search).toBe('?date=2026-11-20&camera_id=ridge-2&order_by=smoke&tz=utc');
+    await follow('ridge-2', element('.cameras'));
+    expect(location.search).toBe('?date=2026-11-20&order_by=smoke&tz=utc');
     await follow('Not confirmed');
-    expect(location.search).toBe('?order_by=not_confirmed&tz=utc');
+    expect(location.search).toBe('?date=2026-11-20&order_by=not_confirmed&tz=utc');
     expect(cellsOf(/^Cameras/).map((row) => row.slice(0, 1).concat(row.slice(-4)))).toEqual([
-      ['c', '6', '2', '1', '4'],
-      ['b', '3', '1', '1', '2'],
-      ['a', '0', '0', '1', '0'],
+      ['ridge-2', '3', '1', '1', '2'],
+      ['ridge-1', '0', '0', '1', '0'],
     ]);
     // The service does not know this order.
-    expect(service.askedFor('analytics/cameras?').at(-1)).toContain('order_by=total_events&accuracy=true&limit=5000');
+    expect(asked()).toContain('order_by=total_events&accuracy=true&limit=5000');
+  });
+
+  it('are sorted by frames if the service knows no fire', async () => {
+    const { service } = await openPage({ categories: ['flame'] });
+    expect(service.askedFor('analytics/cameras?').at(-1)).toContain('order_by=total_events');
+    expect(element('th[aria-sort]').textContent).toBe('Frames');
+  });
+
+  it('are 15 of all, 100 on demand, and the service searches; their active ids come on demand', async () => {
+    const lastSeen = Object.fromEntries(Array.from({ length: 120 }, (_, camera) => [`camera-${camera}`, 60]));
+    const { service, press, unfold } = await openPage({ lastSeen });
+    expect(cellsOf(/^Cameras/)).toHaveLength(15);
+    expect(screen.getByText('15 of 120', { selector: '.screen' })).toBeDefined();
+    await press('Show 100');
+    expect(cellsOf(/^Cameras/)).toHaveLength(100);
+    fireEvent.input(screen.getByLabelText('Filter'), { target: { value: ' 119 ' } });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(service.askedFor('analytics/cameras?').at(-1)).toContain('q=119&limit=100');
+
+    expect(service.askedFor('analytics?').at(-1)).toContain('active_camera_ids=false');
+    await unfold(element('.ids'));
+    expect(document.querySelectorAll('.ids li')).toHaveLength(120);
   });
 });
-
-it('cameras are sorted by frames if the service knows no fire', async () => {
-  const { service } = await openPage({ service: { categories: ['flame'] } });
-  expect(service.askedFor('analytics/cameras?').at(-1)).toContain('order_by=total_events');
-  expect(element('th[aria-sort]').textContent).toBe('Frames');
-});
-
-/** By the clock of the test. */
-const delay = async (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 const tile = (): string => textOf(element('[data-fact=camera_now]').closest('.tile'));
 
 describe('silence', () => {
   it('is counted and listed, the latest silence first; the figure leads to the list', async () => {
-    const lastSeen = { sends: 60, 'ridge-1': 16 * 60, 'ridge-2': 3 * 86_400, 'just-now': 14 * 60 };
-    const { figure, follow } = await openPage({ service: { lastSeen } });
+    const lastSeen = { sends: 60, 'ridge-1': 15 * 60, 'ridge-2': 3 * 86_400, 'just-now': 15 * 60 - 1 };
+    const { service, figure, follow } = await openPage({ lastSeen });
     expect(figure('silent_cameras')).toBe('2');
+    expect(service.askedFor('analytics/cameras/last-seen')[0]).toContain('date=2026-11-21&days=7&');
     expect(cellsOf('Silent cameras')).toEqual([
-      ['ridge-1', '21 Nov 11:44:00 UTC', '16 min'],
+      ['ridge-1', '21 Nov 11:45:00 UTC', '15 min'],
       ['ridge-2', '18 Nov 12:00:00 UTC', '3 days'],
     ]);
     await follow('Show them');
     expect(focused()).toBe('Silent cameras');
-    expect(element('.aside').firstElementChild?.textContent).toContain('Silent cameras');
     // The view of a camera starts at its figures.
     await follow('ridge-1');
     expect(focused()).toBe('Last 24 hours UTC · ridge-1');
   });
 
   it('has its time in the view of a camera', async () => {
-    const service = { lastSeen: { sends: 60, silent: 3_600 } };
-    const { follow, figure, submit } = await openPage({ service, search: '?camera_id=silent&tz=utc' });
+    const lastSeen = { sends: 60, silent: 3_600 };
+    const { follow, figure, submit } = await openPage({ lastSeen }, '?camera_id=silent&tz=utc');
     expect(tile()).toBe('This camera now Silent since 21 Nov 11:00:00 UTC (1 h)');
     await follow('All cameras');
     expect(figure('silent_cameras')).toBe('1');
@@ -74,48 +91,31 @@ describe('silence', () => {
   });
 
   it('goes by the clock of the service, and says that the clock of the computer is wrong', async () => {
-    const service = { date: 'Sat, 21 Nov 2026 11:40:00 GMT', lastSeen: { 'ridge-1': 21 * 60 } };
-    const { figure } = await openPage({ service });
+    const { figure } = await openPage({ date: 'Sat, 21 Nov 2026 11:40:00 GMT', lastSeen: { 'ridge-1': 21 * 60 } });
     expect(figure('silent_cameras')).toBe('0');
     expect(textOf(element('footer'))).toContain('The clock of this computer is 20 min fast');
   });
 });
 
-describe('a time without frames', () => {
-  it('leads to the day of the newest frame', async () => {
-    const { follow } = await openPage({ service: { frames: 0, lastSeen: { 'ridge-1': 86_400, 'ridge-2': 90_000 } } });
-    expect(textOf(element('.figures .banner'))).toBe(
-      'No camera sent a frame in this time. The newest frame came at 20 Nov 12:00:00 UTC. Show that day',
-    );
-    await follow('Show that day');
-    expect(location.search).toBe('?date=2026-11-20&tz=utc');
-  });
-
-  it('names an unknown camera', async () => {
-    const { figure } = await openPage({ service: { frames: 0 }, search: '?camera_id=nobody&tz=utc' });
-    expect(figure('camera_now')).toBe('Unknown');
-    expect(textOf(element('.figures .banner'))).toBe(
-      'nobody sent nothing in this time. Nothing came in the last 7 days.',
-    );
-  });
-});
-
-it('before the first answers, each part says that it asks, and offers no file', async () => {
-  const { head, figure } = await openPage({
-    service: { instead: (path) => (path.startsWith('analytics') ? 'hang' : undefined) },
-  });
-  expect(head().color).toBe('gray');
-  expect(head().words).toMatch(/^Loading…/);
-  expect(figure('total_events')).toBe('–');
-  expect(screen.getAllByText('Loading…').length).toBeGreaterThanOrEqual(5);
-  expect(screen.queryAllByRole('button', { name: /^Download CSV/ })).toEqual([]);
+it('a time without frames leads to the day of the newest frame, and names an unknown camera', async () => {
+  const { follow } = await openPage({ frames: 0, lastSeen: { 'ridge-1': 86_400, 'ridge-2': 90_000 } });
+  expect(textOf(element('.figures .banner'))).toBe(
+    'No camera sent a frame in this time. The newest frame came at 20 Nov 12:00:00 UTC. Show that day',
+  );
+  await follow('Show that day');
+  expect(location.search).toBe('?date=2026-11-20&tz=utc');
+  const { figure } = await openPage({ frames: 0 }, '?camera_id=nobody&tz=utc');
+  expect(figure('camera_now')).toBe('Unknown');
+  expect(textOf(element('.figures .banner'))).toBe(
+    'nobody sent nothing in this time. Nothing came in the last 7 days.',
+  );
 });
 
 it('the page never shows the figures of one day as those of another, however late they come', async () => {
   const { service, figure, follow, advance } = await openPage();
   const { fetch } = service;
   vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
-    if (url.includes('2026-11-20T00')) await delay(5_000);
+    if (url.includes('2026-11-20T00')) await new Promise((resolve) => setTimeout(resolve, 5_000));
     return fetch(url, init);
   });
   await follow('Earlier day');
@@ -127,9 +127,10 @@ it('the page never shows the figures of one day as those of another, however lat
 });
 
 it('the key is asked for; the page reports a wrong key, and keeps the right key for the tab', async () => {
-  const page = await openPage({ service: { key: 'right' }, search: '?code=right&tz=utc' });
-  expect(location.search).toBe('?tz=utc');
+  const page = await openPage({ key: 'right' }, '?code=right&tz=utc');
   expect(textOf(element('.key'))).toContain('App keys');
+  // For password managers.
+  expect(screen.getByLabelText('Function key').getAttribute('autocomplete')).toBe('current-password');
   await page.submit({ 'Function key': 'no key – at all' });
   expect(screen.getByText(/^A key consists of letters/)).toBeDefined();
   await page.submit({ 'Function key': 'wrong' });
@@ -140,9 +141,11 @@ it('the key is asked for; the page reports a wrong key, and keeps the right key 
   expect(page.head().color).toBe('green');
   expect(focused()).toMatch(/^Today, /);
   expect(page.service.asked.at(-1)?.key).toBe('right');
-  expect(page.service.asked.every(({ path }) => !path.includes('right'))).toBe(true);
+  expect(page.service.asked.filter(({ path }) => path.includes('right'))).toEqual([]);
   expect(sessionStorage.getItem('wildfire-camera-activity.function-key')).toBe('right');
-  expect(localStorage.length).toBe(0);
+  expect([localStorage.length, document.cookie, location.search]).toEqual([0, '', '?tz=utc']);
+  await page.reload();
+  expect(page.head().color).toBe('green');
   await page.press('Forget the key');
   expect(document.querySelector('[data-fact]')).toBeNull();
   expect(sessionStorage.getItem('wildfire-camera-activity.function-key')).toBeNull();
@@ -150,13 +153,19 @@ it('the key is asked for; the page reports a wrong key, and keeps the right key 
 });
 
 describe('the view', () => {
-  it('comes from a form with a day and a camera; typed text stays while answers come', async () => {
-    const { service, advance } = await openPage();
+  it('comes from a form; typed text, the focus and open details stay while answers come', async () => {
+    const { service, advance, figure } = await openPage();
     const [day, camera] = ['Day (UTC)', 'Camera'].map((label) => screen.getByLabelText<HTMLInputElement>(label));
     if (day === undefined || camera === undefined) throw new Error('there is no form');
     [day.value, camera.value] = ['2026-11-20', 'ridge-2'];
+    element('details.range').toggleAttribute('open', true);
+    const link = element('.cameras tbody a');
+    link.focus();
     service.frames = 12;
     await advance(20_000);
+    expect(figure('total_events')).toBe('12');
+    expect(document.activeElement).toBe(link);
+    expect(element('details.range').hasAttribute('open')).toBe(true);
     expect([day.value, camera.value, location.search]).toEqual(['2026-11-20', 'ridge-2', '?tz=utc']);
     fireEvent.submit(day.closest('form') ?? document.body);
     await advance(0);
@@ -171,14 +180,9 @@ describe('the view', () => {
   });
 
   it('has the problems of the address, and what the service refuses, in its own words', async () => {
-    const { service, advance } = await openPage({ search: '?date=2026-02-30&camera=a&tz=utc' });
-    expect([...(screen.getByRole('alert', { name: '' }).children ?? [])].map(textOf)).toEqual([
-      'camera is not a parameter of this page.',
-      expect.stringContaining('date is not valid. The page shows today.'),
-    ]);
-    service.instead = (path) =>
-      path.startsWith('analytics?') ? refusal(400, { detail: 'At most 366 days.' }) : undefined;
-    await advance(10_000);
+    const refused = refusal(400, { detail: 'At most 366 days.' });
+    await openPage({ instead: () => refused.clone() }, '?date=2026-02-30&camera=a&tz=utc');
+    expect(textOf(screen.getByRole('alert', { name: '' }))).toMatch(/^camera is not a parameter.* date is not valid/);
     expect(textOf(element('.attention'))).toContain('refused the request (400). At most 366 days.');
   });
 });

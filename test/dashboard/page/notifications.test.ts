@@ -1,52 +1,36 @@
 import { screen, within } from '@testing-library/preact';
 import { expect, it } from 'vitest';
 
-import { before, missed, notification, person } from '../answers.ts';
+import { missed, notification, WAVES } from '../answers.ts';
 import { element, focused, openPage, textOf } from './stage.ts';
-
-const MISSED = {
-  placed_at: before(50),
-  ended_at: before(20),
-  outcome: 'no_answer',
-  code: 480,
-  sub_code: 560_480,
-  reason: 'no answer',
-};
-const WAITING = { name: 'Bo', wave: 1, reason: 'no line is free', since: before(30), next_attempt_at: before(-30) };
-
-const WAVES = notification('waves', {
-  confirmations_needed: 1,
-  recipients: [
-    person('10', 'not_reached', {
-      name: 'Ana',
-      wave: 1,
-      attempts: [MISSED, { placed_at: before(15), ended_at: before(12), outcome: 'stopped' }],
-    }),
-    person('11', 'waiting', WAITING),
-    person('12', 'waiting', { wave: 2 }),
-  ],
-});
 
 /** The lines of the list: type and mark. */
 const listed = (): readonly string[] =>
-  [...document.querySelectorAll('.notification')].map((each) => [...each.children].map(textOf).slice(0, 2).join(': '));
+  [...document.querySelectorAll('.notification')].map((each) =>
+    [...each.children]
+      .slice(0, 2)
+      .map((child) => textOf(child))
+      .join(': '),
+  );
 
 it('an open notification has each wave, name, masked number and attempt, and why a recipient waits', async () => {
-  await openPage({ service: { notifications: [WAVES] }, search: '?notification=waves&tz=utc' });
-  expect([...document.querySelectorAll('.story section')].map(textOf)).toEqual([
+  const notifications = [notification('fire', { recipients: WAVES })];
+  const { strip } = await openPage({ notifications }, '?notification=fire&tz=utc');
+  expect([...document.querySelectorAll('.story section')].map((section) => textOf(section))).toEqual([
     [
-      'Wave 1 Ana +1206•••••10 ✕ Not reached ✕ No answer 11:59:10 UTC, 30 s, code 480/560480 • Stopped 11:59:45 UTC, 3 s',
+      'Wave 1 Ana +1206•••••10 ✕ Not reached ✕ No answer 11:59:10 UTC, 30 s, code 480/560480 • Stopped by an operator 11:59:45 UTC, 3 s',
       'Bo +1206•••••11 … Waiting Not called yet. Waiting since 11:59:30 UTC: no line is free. Next attempt at 12:00:30 UTC',
     ].join(' '),
     'Wave 2 +1206•••••12 … Waiting Not called yet.',
   ]);
+  expect(strip()).toEqual([expect.stringContaining('0 of 3 reached, 2 waiting, next attempt in 30 s')]);
 });
 
 it('strip, list and details show one state, from the freshest answer', async () => {
-  const { service, advance, strip } = await openPage({
-    service: { notifications: [notification('fire')] },
-    search: '?notification=fire&tz=utc',
-  });
+  const { service, advance, strip } = await openPage({}, '?notification=fire&tz=utc');
+  expect(screen.getByText('No person has been called yet.')).toBeDefined();
+  service.notifications = [notification('fire')];
+  await advance(8_000);
   // Only the strip waits for its answer.
   service.instead = (path) => (path.startsWith('notifications?attention') ? 'hang' : undefined);
   service.notifications = [missed('fire')];
@@ -61,51 +45,33 @@ it('the address opens a notification that is older than the list; 100 are listed
     notification(`n${index}`, { alert_type: 'Anomaly', status: 'stopped' }),
   );
   const notifications = [...older, notification('old', { status: 'stopped' })];
-  const { press } = await openPage({ service: { notifications }, search: '?notification=old&tz=utc' });
+  const { press } = await openPage({ notifications }, '?notification=old&tz=utc');
   expect(listed()).toHaveLength(11);
   expect(listed()[0]).toContain('Confirmed fire');
   await press('Show 100');
   expect(listed()).toHaveLength(13);
 });
 
-it('the list says that nobody was phoned yet, or that the service has no phone', async () => {
-  const { service, advance } = await openPage();
-  expect(screen.getByText('No person has been called yet.')).toBeDefined();
-  service.hasPhone = false;
-  await advance(8_000);
-  expect(screen.getByText('This service does not phone (PHONE=off).')).toBeDefined();
-});
-
 const dialog = (): HTMLElement => element('dialog[aria-labelledby=stop-title]');
 
-it('stopping asks first, moves the focus to the notification, and reports a failure', async () => {
-  const { service, press } = await openPage({
-    service: { notifications: [notification('fire')], key: 'a-key' },
-    search: '?notification=fire&tz=utc',
-    key: 'a-key',
-  });
+it('stopping asks first, and for a key; it moves the focus to the notification, and reports a failure', async () => {
+  const { service, press } = await openPage({ notifications: [notification('fire')] }, '?notification=fire&tz=utc');
   await press('Stop…');
   expect(focused()).toBe('Continue phoning');
-  expect(within(dialog()).queryByLabelText(/Function key/)).toBeNull();
+  within(dialog()).getByLabelText<HTMLInputElement>(/Function key/).value = 'a-key';
   service.instead = (path) => (path.endsWith('/stop') ? 'away' : undefined);
   await press('Stop it');
   expect(focused()).toMatch(/^Confirmed fire/);
   expect(screen.getAllByText('The action failed. The service does not answer.')).toHaveLength(2);
   service.instead = () => undefined;
   await press('Stop…');
+  expect(within(dialog()).queryByLabelText(/Function key/)).toBeNull();
   await press('Stop it');
+  expect(service.asked.findLast(({ method }) => method === 'POST')).toMatchObject({
+    path: 'notifications/fire/stop',
+    key: 'a-key',
+  });
+  expect(screen.queryByText(/The action failed/)).toBeNull();
   expect(listed()).toEqual(['Confirmed fire: • Stopped']);
   expect(screen.queryByRole('button', { name: 'Stop…' })).toBeNull();
-});
-
-it('without a key, stopping asks for it', async () => {
-  const { service, press } = await openPage({
-    service: { notifications: [notification('fire')] },
-    search: '?notification=fire&tz=utc',
-  });
-  await press('Stop…');
-  within(dialog()).getByLabelText<HTMLInputElement>(/Function key/).value = 'a-key';
-  await press('Stop it');
-  const stopping = { path: 'notifications/fire/stop', key: 'a-key' };
-  expect(service.asked.find(({ method }) => method === 'POST')).toMatchObject(stopping);
 });

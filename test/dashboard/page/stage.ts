@@ -4,10 +4,10 @@ import { afterEach, vi } from 'vitest';
 import { startPage } from '../../../src/dashboard/browser/start-page.tsx';
 import { NOON, PageAnswers } from '../answers.ts';
 
-const opened: (() => void)[] = [];
+let close: () => void = () => undefined;
 
 afterEach(() => {
-  for (const close of opened.splice(0)) close();
+  close();
   document.body.replaceChildren();
   sessionStorage.clear();
   localStorage.clear();
@@ -17,18 +17,8 @@ afterEach(() => {
 
 /** Hides the tab, or shows it. */
 const setHidden = (isHidden: boolean): void => {
-  Object.defineProperty(document, 'hidden', { configurable: true, get: () => isHidden });
+  vi.spyOn(document, 'hidden', 'get').mockReturnValue(isHidden);
   document.dispatchEvent(new Event('visibilitychange'));
-};
-
-const open = (): (() => void) => {
-  const root = document.createElement('div');
-  document.body.append(root);
-  const close = startPage(root);
-  return () => {
-    close();
-    root.remove();
-  };
 };
 
 /** Time passes. The page gets answers and draws them. */
@@ -36,30 +26,38 @@ const advance = async (milliseconds: number): Promise<void> => {
   await vi.advanceTimersByTimeAsync(milliseconds);
 };
 
-interface Opening {
-  readonly search?: string;
-  /** Differences from a service where all is well. */
-  readonly service?: Partial<PageAnswers>;
-  /** A key in the tab's storage. */
-  readonly key?: string;
-}
+const act = async (role: 'button' | 'link', name: string | RegExp, inside: HTMLElement): Promise<void> => {
+  within(inside).getAllByRole(role, { name })[0]?.click();
+  await advance(0);
+};
 
-/** Opens the page at noon of 21 November 2026. The clocks stand until {@link advance}. */
-export const openPage = async ({ search = '?tz=utc', service: differences = {}, key }: Opening = {}) => {
+const open = async (): Promise<void> => {
+  close();
+  document.body.innerHTML = '<div id="page"></div>';
+  close = startPage(element('#page'));
+  await advance(0);
+};
+
+/**
+ * Opens the page of a service at noon of 21 November 2026, in place of an earlier page. The clocks stand until {@link advance}.
+ *
+ * @param key in the tab's storage
+ */
+export const openPage = async (differences: Partial<PageAnswers> = {}, search = '?tz=utc', key?: string) => {
   const service = Object.assign(new PageAnswers(), differences);
   vi.useFakeTimers({ now: NOON, toFake: ['Date', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  vi.restoreAllMocks();
   vi.stubGlobal('fetch', service.fetch);
-  Object.defineProperty(document, 'hidden', { configurable: true, get: () => false });
+  // The timeouts of questions pass by the clock of the test, too.
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => {
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), milliseconds);
+    return controller.signal;
+  });
   history.replaceState(null, '', `/api/dashboard${search}`);
   document.head.innerHTML = '<link rel="icon" href="data:image/svg+xml,%3Csvg%3E%3C/svg%3E">';
   if (key !== undefined) sessionStorage.setItem('wildfire-camera-activity.function-key', key);
-  let close = open();
-  opened.push(() => close());
-  await advance(0);
-  const act = async (role: 'button' | 'link', name: string | RegExp, inside: HTMLElement): Promise<void> => {
-    within(inside).getAllByRole(role, { name })[0]?.click();
-    await advance(0);
-  };
+  await open();
   return {
     service,
     advance,
@@ -70,13 +68,7 @@ export const openPage = async ({ search = '?tz=utc', service: differences = {}, 
       words: textOf(element('.page-status .words')),
     }),
     /** The lines of the strip, without their buttons. */
-    strip: () =>
-      [...document.querySelectorAll('.attention .alert')].map((line) => {
-        const copy = document.createElement('p');
-        copy.innerHTML = line.innerHTML;
-        for (const control of copy.querySelectorAll('button, dialog')) control.remove();
-        return textOf(copy);
-      }),
+    strip: () => [...document.querySelectorAll('.attention .alert')].map((line) => textOf(line, 'button, dialog')),
     figure: (fact: string) => textOf(document.querySelector(`[data-fact="${fact}"]`)),
     press: async (name: string | RegExp, inside: HTMLElement = document.body) => act('button', name, inside),
     follow: async (name: string | RegExp, inside: HTMLElement = document.body) => act('link', name, inside),
@@ -90,12 +82,14 @@ export const openPage = async ({ search = '?tz=utc', service: differences = {}, 
       fireEvent.submit(filled[0]?.closest('form') ?? document.body);
       await advance(0);
     },
-    /** Loads the page again in the same tab. */
-    reload: async () => {
-      close();
-      close = open();
+    /** Opens details. */
+    unfold: async (details: Element | null) => {
+      details?.toggleAttribute('open', true);
+      details?.dispatchEvent(new Event('toggle'));
       await advance(0);
     },
+    /** Loads the page again in the same tab. */
+    reload: open,
   };
 };
 
@@ -106,23 +100,26 @@ export const element = (selector: string): HTMLElement => {
   return found;
 };
 
-/** The text of an element. Adjacent parts are apart, as in a layout. */
-export const textOf = (of: Element | null): string =>
-  textsIn(of)
+/** The text of an element, without some of its parts. Adjacent parts are apart, as in a layout. */
+export const textOf = (of: Element | null, without = 'none'): string =>
+  textsIn(of, without)
     .join(' ')
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/ (?=[.,:)’])/g, '')
     .replaceAll('( ', '(')
     .trim();
 
-const textsIn = (of: Node | null): readonly string[] =>
-  [...(of?.childNodes ?? [])].flatMap((child) =>
-    child.nodeType === Node.TEXT_NODE ? (child.textContent ?? '') : textsIn(child),
-  );
+const textsIn = (of: Node | null, without: string): readonly string[] =>
+  [...(of?.childNodes ?? [])].flatMap((child) => {
+    if (child instanceof Element && child.matches(without)) return [];
+    return child.nodeType === Node.TEXT_NODE ? (child.textContent ?? '') : textsIn(child, without);
+  });
 
 /** The texts of a table: rows of cells. */
 export const cellsOf = (name: string | RegExp): readonly (readonly string[])[] =>
-  [...screen.getByRole('table', { name }).querySelectorAll('tbody tr')].map((row) => [...row.children].map(textOf));
+  [...screen.getByRole('table', { name }).querySelectorAll('tbody tr')].map((row) =>
+    [...row.children].map((cell) => textOf(cell)),
+  );
 
 /** The text of the element with the focus. */
 export const focused = (): string => textOf(document.activeElement);

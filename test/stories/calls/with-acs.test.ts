@@ -52,7 +52,6 @@ describe.concurrent('calls through Communication Services', () => {
     expect(call).toMatchObject({
       id: answer.calls?.[0]?.call_connection_id,
       from: '+12065550199',
-      callbackUri: `${stage.url}/api/ConfirmedFireCallback`,
       spoken: [unit + unit + unit],
     });
     const steps = call.story.filter(({ kind, text: word }) => kind !== 'speech' && word !== 'ParticipantsUpdated');

@@ -10,7 +10,7 @@ it.concurrent(
   'a phone service that refuses is reported at once, and keeps everybody waiting',
   async ({ expect, onTestFinished }) => {
     const stage = await setStage({}, onTestFinished);
-    stage.acs.setUpFault = 401;
+    await fetch(`${stage.acs.url}/set-up/401`, { method: 'POST' });
     const { calls, notification_id } = await stage.alert('ConfirmedFire', [NUMBER]);
     expect(calls).toMatchObject([{ status: 'waiting', code: 'set_up' }]);
     const answer = await stage.fetch(`${stage.url}/api/notifications?attention=true`);

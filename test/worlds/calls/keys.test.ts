@@ -169,7 +169,7 @@ describe('a stop', () => {
   });
 
   for (const by of ['a stop', 'a 1'] as const) {
-    const callees = (number: PhoneNumber | undefined): Fate =>
+    const callees = (number: PhoneNumber): Fate =>
       by === 'a 1' && number === someNumber(0, 0) ? 'presses at the start' : 'rings out';
     let late = 0;
     scene(

@@ -25,7 +25,7 @@ export const MS_PER_CHARACTER = 65;
 export const SPEAKS_WITHIN_MS = 600;
 
 /** What the callee does this time. @param earlier how many calls to the same number were placed before */
-export type FateOf = (number: PhoneNumber | undefined, earlier: number) => Fate;
+export type FateOf = (number: PhoneNumber, earlier: number) => Fate;
 
 /** Brings an event about a call to the service. */
 type Post = (call: NetworkCall, event: CallEvent) => void;
@@ -115,8 +115,7 @@ export class TelephoneNetwork {
 
   /** Another system places a call with the service's callback addresses, and it is answered. */
   callOfAnotherSystem(): NetworkCall {
-    const fate = this.#fateOf(undefined, 0);
-    const call = this.#open(undefined, courseOf(fate).codes === undefined ? fate : 'listens');
+    const call = this.#open(undefined, 'listens');
     this.#answer(call);
     return call;
   }

@@ -23,7 +23,7 @@ const fateOfAll =
   (callees: NonNullable<Scene['callees']>): FateOf =>
   (number, earlier) => {
     if (typeof callees === 'function') return callees(number, earlier);
-    const fate = callees[Number(number?.slice(-3))] ?? 'listens';
+    const fate = callees[Number(number.slice(-3))] ?? 'listens';
     return typeof fate === 'string' ? fate : (fate[earlier] ?? 'listens');
   };
 

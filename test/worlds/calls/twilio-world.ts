@@ -21,7 +21,7 @@ const VOICE = 'Polly.Joanna';
 /** How long a request for a call waits for its answer. */
 const GIVEN_UP_MS = 10_000;
 /** A conversation at human speed. */
-const PACE = { ringMs: 6_000, eventMs: 200, speakMs: 16_000, secondMs: 1_000 };
+const PACE = { ringMs: 6_000, eventMs: 200, speakMs: 16_000 };
 
 /** A request of an instance to Twilio. */
 interface Asked {

@@ -25,7 +25,7 @@ const scene = (name: string, mode: Partial<Mode>, run: (world: TwilioWorld) => P
 
 /** What Twilio refused. A webhook without an answer (11200) is no mistake of the app. */
 const mistakesOf = ({ account }: TwilioWorld) =>
-  account.network.log().refused.filter(({ reason }) => !reason.startsWith('11200'));
+  account.log().refused.filter(({ reason }) => !reason.startsWith('11200'));
 
 /** For each text, whether the callee heard it to its end. */
 const heard = (call: TwilioCall | undefined): readonly boolean[] =>

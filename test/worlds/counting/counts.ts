@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 // Counts in another form than the service has them, with no shared code: a count by name, and the active cameras.
 
 /** Category to how many. */
@@ -22,10 +24,10 @@ export interface Counted {
   readonly cameras: ReadonlySet<string>;
 }
 
-/** An answer that may say only how many cameras were active, or nothing of them. */
+/** An answer that may say only how many cameras were active. */
 export interface Answer {
   readonly counts: ReadonlyMap<string, number>;
-  readonly cameras: ReadonlySet<string> | number | undefined;
+  readonly cameras: ReadonlySet<string> | number;
 }
 
 /** What an event counts. */
@@ -41,22 +43,6 @@ export const countsOf = ({ detections, reviewed, annotations }: EventState): Rea
     counts.set('annotated', 1);
     counts.set(`annotated ${category}`, count);
     if (isReviewed) counts.set(`reviewed ${category}`, 1);
-  }
-  return counts;
-};
-
-/** What an event counts for the accuracy of the AI. */
-export const accuracyCountsOf = ({ detections, reviewed, annotations }: EventState): ReadonlyMap<string, number> => {
-  const counts = new Map([['events', 1]]);
-  if (reviewed?.value !== true) return counts;
-  counts.set('reviewed', 1);
-  const [flags, found] = [detections?.value ?? {}, annotations?.value ?? {}];
-  for (const category of new Set([...Object.keys(flags), ...Object.keys(found)])) {
-    const [isFlagged, isFound] = [flags, found].map(
-      (own) => (Object.entries(own).find(([name]) => name === category)?.[1] ?? 0) > 0,
-    );
-    if (isFlagged) counts.set(`flagged ${category}`, 1);
-    if (isFound) counts.set(`${isFlagged ? 'confirmed' : 'missed'} ${category}`, 1);
   }
   return counts;
 };
@@ -78,12 +64,8 @@ export const sumOf = (parts: readonly Counted[]): Counted => {
 
 /** Whether an answer says what was counted. */
 export const isSame = ({ counts, cameras }: Counted, answer: Answer): boolean =>
-  counts.size === answer.counts.size &&
-  [...counts].every(([name, count]) => answer.counts.get(name) === count) &&
-  (answer.cameras === undefined ||
-    (typeof answer.cameras === 'number'
-      ? cameras.size === answer.cameras
-      : cameras.size === answer.cameras.size && cameras.isSubsetOf(answer.cameras)));
+  isDeepStrictEqual(counts, answer.counts) &&
+  (typeof answer.cameras === 'number' ? cameras.size === answer.cameras : isDeepStrictEqual(cameras, answer.cameras));
 
 /** An answer in words, for the story of a seed. */
 export const told = ({ counts, cameras }: Answer): string => {

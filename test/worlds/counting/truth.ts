@@ -1,38 +1,13 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import type { PlainMessage, Question } from '../../analytics/oracle.ts';
-import {
-  accuracyCountsOf,
-  type Answer,
-  countsOf,
-  type Counted,
-  type EventState,
-  isSame,
-  type Known,
-  sumOf,
-} from './counts.ts';
-
-/** What an event was from a moment on. */
-interface Version {
-  readonly moment: number;
-  readonly state: EventState;
-  readonly counted: Counted;
-  readonly accuracy: Counted;
-}
-
-/** What a question asks for: the counts, or how often the AI was right. */
-export type Asked = 'counted' | 'accuracy';
-
-interface KnownEvent {
-  readonly cameraId: string;
-  readonly ts: bigint;
-  /** The partition whose rows count it. */
-  partition: string;
-  readonly versions: Version[];
-}
+import { DAY, type PlainMessage, type Question } from '../../analytics/oracle.ts';
+import { type Answer, countsOf, type Counted, type EventState, isSame, sumOf } from './counts.ts';
 
 /** An event as it was committed. */
 export interface CommittedEvent {
+  /** The partition whose rows count it. */
   readonly partition: string;
   readonly cameraId: string;
   readonly eventId: string;
@@ -40,28 +15,32 @@ export interface CommittedEvent {
   readonly state: EventState;
 }
 
+/** What an event was from a moment on. */
+interface Version extends CommittedEvent {
+  readonly moment: number;
+  readonly counted: Counted;
+}
+
+/** The versions of an event. */
+interface KnownEvent {
+  partition: string;
+  readonly versions: [Version, ...Version[]];
+}
+
 const MINUTE = 60_000_000n;
 const HOUR = 60n * MINUTE;
-const DAY = 24n * HOUR;
+const FACETS = ['detections', 'reviewed', 'annotations'] as const;
 // More ways to see the commits of one question than that are not tried.
 const MOST_WAYS = 5_000;
 
 const nameOf = ({ cameraId, eventId, ts }: Pick<PlainMessage, 'cameraId' | 'eventId' | 'ts'>): string =>
   JSON.stringify([cameraId, eventId, String(ts)]);
 
-/** A value of a facet as a text; a category with 0 is as good as none. */
-const plain = (value: unknown): string =>
+/** A category with 0 is as good as none. */
+const without0 = (value: unknown): unknown =>
   typeof value === 'object' && value !== null
-    ? Object.entries(value)
-        .filter(([, count]) => count !== 0)
-        .map(([category, count]) => `${category} ${count}`)
-        .sort((one, other) => (one < other ? -1 : 1))
-        .join()
-    : JSON.stringify(value);
-
-const sameFacet = (one: Known<unknown>, other: unknown): boolean => plain(one.value) === plain(other);
-
-const FACETS = ['detections', 'reviewed', 'annotations'] as const;
+    ? Object.fromEntries(Object.entries(value).filter(([, count]) => count !== 0))
+    : value;
 
 /**
  * The facts: the messages that were sent, and every commit of an event row as storage applied it, and when. Nothing of
@@ -71,13 +50,12 @@ const FACETS = ['detections', 'reviewed', 'annotations'] as const;
  * A range is answered from disjoint pieces. Each piece, and so each event, is read at one moment.
  */
 export class Truth {
-  readonly #sent = new Map<string, PlainMessage[]>();
+  readonly #sent = new Map<string, Set<PlainMessage>>();
   readonly #events = new Map<string, KnownEvent>();
   /** What should not have been committed. */
   readonly broken: string[] = [];
-  /** Called after each commit. */
-  onCommit: () => void = () => undefined;
-  #moment = 0;
+  /** The number of commits so far. */
+  now = 0;
   /** When a day was last rewritten. */
   #rewritten = 0;
   /** How many questions had too many possible answers to be decided. */
@@ -85,63 +63,46 @@ export class Truth {
   /** How many questions had several possible answers. */
   contended = 0;
 
-  /** The number of commits so far. */
-  get now(): number {
-    return this.#moment;
-  }
-
   /** A message is sent; from now on it may be recorded. */
   send(message: PlainMessage): void {
     const name = nameOf(message);
-    const sent = this.#sent.get(name);
-    if (sent === undefined) this.#sent.set(name, [message]);
-    else if (!sent.includes(message)) sent.push(message);
-  }
-
-  /** The table was deleted with all rows. */
-  forgetCommits(): void {
-    this.#moment += 1;
-    this.#events.clear();
+    this.#sent.set(name, (this.#sent.get(name) ?? new Set()).add(message));
   }
 
   /** Events were committed together. */
   commit(events: readonly CommittedEvent[]): void {
-    this.#moment += 1;
-    for (const { partition, cameraId, eventId, ts, state } of events) {
-      const name = nameOf({ cameraId, eventId, ts });
-      const event = this.#events.get(name) ?? { cameraId, ts, partition, versions: [] };
-      this.#events.set(name, event);
-      if (event.partition !== partition) this.broken.push(`${name} is counted in ${event.partition} and ${partition}`);
-      this.#check(name, event.versions.at(-1)?.state, state);
-      event.versions.push({
-        moment: this.#moment,
-        state,
-        counted: { counts: countsOf(state), cameras: new Set([cameraId]) },
-        accuracy: { counts: accuracyCountsOf(state), cameras: new Set([cameraId]) },
-      });
+    this.now += 1;
+    for (const event of events) {
+      const name = nameOf(event);
+      const { partition, cameraId, state } = event;
+      const counted = { counts: countsOf(state), cameras: new Set([cameraId]) };
+      const version: Version = { ...event, moment: this.now, counted };
+      const known = this.#events.get(name);
+      if (known === undefined) this.#events.set(name, { partition, versions: [version] });
+      else if (known.partition !== partition)
+        this.broken.push(`${name} is counted in ${known.partition} and ${partition}`);
+      this.#check(name, known?.versions.at(-1)?.state, state);
+      known?.versions.push(version);
     }
-    this.onCommit();
   }
 
   /** From now on the rows of these partitions count the events of a day. */
   rewrite(day: string, moved: readonly CommittedEvent[]): void {
-    this.#moment += 1;
-    this.#rewritten = this.#moment;
+    this.now += 1;
+    this.#rewritten = this.now;
     const names = new Map(moved.map((event) => [nameOf(event), event]));
     if (names.size < moved.length) this.broken.push(`${day} has an event twice`);
     for (const [name, event] of this.#events) {
+      if (dayOf(instantFrom(event.versions[0].ts)) !== day) continue;
       const after = names.get(name);
       names.delete(name);
-      if (dayOf(instantFrom(event.ts)) !== day) continue;
-      const before = event.versions.at(-1)?.state;
-      if (FACETS.some((facet) => before?.[facet]?.time !== after?.state[facet]?.time) || after === undefined) {
-        this.broken.push(`the rewrite of ${day} loses ${name}`);
-      } else event.partition = after.partition;
+      if (isDeepStrictEqual(event.versions.at(-1)?.state, after?.state)) event.partition = after?.partition ?? '';
+      else this.broken.push(`the rewrite of ${day} loses ${name}`);
     }
     for (const name of names.keys()) this.broken.push(`the rewrite of ${day} makes ${name} up`);
   }
 
-  /** Whether an event has everything that a message says, or something newer; either was sent, or it is broken. */
+  /** Whether an event has everything that a message says, or something newer. */
   has(message: PlainMessage): boolean {
     const state = this.#events.get(nameOf(message))?.versions.at(-1)?.state;
     return (
@@ -150,66 +111,55 @@ export class Truth {
     );
   }
 
-  /** Every event that is counted, as it is now. */
-  get events(): readonly { readonly cameraId: string; readonly ts: bigint }[] {
-    return [...this.#events.values()];
+  /** Whether there are events before this. */
+  hasEventsBefore(ts: bigint): boolean {
+    return [...this.#events.values()].some(({ versions }) => versions[0].ts < ts);
   }
 
   /** The answer to a question by the events now. */
-  answer(question: Question, asked: Asked = 'counted'): Counted {
-    return sumOf([...this.#pieces(question).values()].map((events) => at(events, this.#moment, asked)));
+  answer(question: Question): Counted {
+    return sumOf([...this.#pieces(question).values()].map((events) => at(events, this.now)));
   }
 
   /** Whether an answer is right at moments between its question and now. */
-  allows(question: Question, answer: Answer, since: number, asked: Asked = 'counted'): boolean {
-    const settled: Counted[] = [];
-    const changing: (readonly Counted[])[] = [];
-    let ways = 1;
-    for (const events of this.#pieces(question, since < this.#rewritten).values()) {
-      const moments = new Set([since]);
-      for (const { versions } of events) {
-        for (const { moment } of versions) if (moment > since) moments.add(moment);
-      }
-      const seen = [...moments].map((moment) => at(events, moment, asked));
-      ways *= seen.length;
-      if (seen.length === 1) settled.push(...seen);
-      else changing.push(seen);
-    }
-    if (ways > 1) this.contended += 1;
-    if (ways > MOST_WAYS) {
-      this.undecided += 1;
-      return true;
-    }
-    return isReachable(sumOf(settled), changing, answer);
+  allows(question: Question, answer: Answer, since: number): boolean {
+    const pieces = Array.from(this.#pieces(question, since < this.#rewritten).values(), (events) => {
+      const moments = events.flatMap(({ versions }) => versions.map(({ moment }) => Math.max(moment, since)));
+      return Array.from(new Set([since, ...moments]), (moment) => at(events, moment));
+    });
+    const ways = pieces.reduce((product, seen) => product * seen.length, 1);
+    this.contended += Number(ways > 1);
+    this.undecided += Number(ways > MOST_WAYS);
+    return ways > MOST_WAYS || isReachable(sumOf([]), pieces, answer);
   }
 
   /** The events of a question by the piece that they are counted in. Amid a rewrite it is not known with which other cameras. */
   #pieces({ start, end, cameraId }: Question, isAmidRewrite = false): ReadonlyMap<string, readonly KnownEvent[]> {
-    const pieces = new Map<string, KnownEvent[]>();
-    for (const event of this.#events.values()) {
-      if (event.ts < start || event.ts > end) continue;
-      if (cameraId !== undefined && event.cameraId !== cameraId) continue;
-      const name = `${isAmidRewrite ? `${event.ts / DAY} ${event.cameraId}` : event.partition} ${pieceOf(event.ts, start, end, cameraId)}`;
-      const piece = pieces.get(name);
-      if (piece === undefined) pieces.set(name, [event]);
-      else piece.push(event);
-    }
-    return pieces;
+    const asked = [...this.#events.values()].filter(({ versions: [{ ts, cameraId: own }] }) => {
+      return ts >= start && ts <= end && (cameraId ?? own) === own;
+    });
+    return Map.groupBy(asked, ({ partition, versions: [{ ts, cameraId: own }] }) => {
+      const rows = isAmidRewrite ? `${ts / DAY} ${own}` : partition;
+      return `${rows} ${pieceOf(ts, start, end, cameraId)}`;
+    });
   }
 
   /** A commit has messages that were sent, and they are newer than the row before. */
   #check(name: string, before: EventState | undefined, after: EventState): void {
+    const sent = [...(this.#sent.get(name) ?? [])];
+    if (sent.length === 0) this.broken.push(`${name} was never sent`);
     for (const facet of FACETS) {
       const [was, is] = [before?.[facet], after[facet]];
       if (was !== undefined && (is === undefined || is.time < was.time)) {
         this.broken.push(`${facet} of ${name} went back to an older message`);
       }
-      const sent = this.#sent.get(name) ?? [];
-      if (is !== undefined && !sent.some((one) => one.time === is.time && sameFacet(is, one[facet]))) {
+      if (
+        is !== undefined &&
+        !sent.some((one) => one.time === is.time && isDeepStrictEqual(without0(one[facet]), without0(is.value)))
+      ) {
         this.broken.push(`${facet} of ${name} was never sent`);
       }
     }
-    if (!this.#sent.has(name)) this.broken.push(`${name} was never sent`);
   }
 }
 
@@ -226,11 +176,11 @@ const pieceOf = (ts: bigint, start: bigint, end: bigint, cameraId: string | unde
 };
 
 /** What events counted at a moment. */
-const at = (events: readonly KnownEvent[], moment: number, asked: Asked): Counted =>
-  sumOf(events.flatMap(({ versions }) => versions.findLast((one) => one.moment <= moment)?.[asked] ?? []));
+const at = (events: readonly KnownEvent[], moment: number): Counted =>
+  sumOf(events.flatMap(({ versions }) => versions.findLast((one) => one.moment <= moment)?.counted ?? []));
 
-const isReachable = (sum: Counted, changing: readonly (readonly Counted[])[], answer: Answer): boolean => {
-  const [next, ...rest] = changing;
+const isReachable = (sum: Counted, pieces: readonly (readonly Counted[])[], answer: Answer): boolean => {
+  const [next, ...rest] = pieces;
   if (next === undefined) return isSame(sum, answer);
   return next.some((one) => isReachable(sumOf([sum, one]), rest, answer));
 };

@@ -14,7 +14,6 @@ export class WatchedTable extends MemoryTable {
   /** The generation of each day whose rows count, and the generations before it that counted once. */
   readonly #generations = new Map<string, number>();
   readonly #replaced = new Set<string>();
-  #isWatched = true;
 
   constructor(truth: Truth, now: () => number) {
     super(now);
@@ -26,34 +25,8 @@ export class WatchedTable extends MemoryTable {
     return this.rows(DAYS_PARTITION).some(({ rowKey, properties }) => rowKey === day && properties['deleted'] === true);
   }
 
-  override drop(): void {
-    super.drop();
-    for (const known of [this.#forgetful, this.#generations, this.#replaced]) known.clear();
-  }
-
-  /** The partitions whose rows are the counters of a day. */
-  partitionsThatCount(day: string): readonly string[] {
-    const prefix = generationName(day, this.#generations.get(day) ?? 0);
-    return this.partitions().filter((partition) => partition.startsWith(`${prefix}_`));
-  }
-
-  /** Whether a rewrite that is not over has announced itself, or was stopped. */
-  isHeld(day: string): boolean {
-    return this.rows(DAYS_PARTITION).some(
-      ({ rowKey, properties }) => rowKey === day && properties['hold_owner'] !== undefined,
-    );
-  }
-
-  /** Changes rows without a report to the truth. */
-  async tamper(partitionKey: string, writes: readonly RowWrite[]): Promise<void> {
-    this.#isWatched = false;
-    await super.transact(partitionKey, writes);
-    this.#isWatched = true;
-  }
-
   override async transact(partitionKey: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
     const etags = await super.transact(partitionKey, writes);
-    if (!this.#isWatched) return etags;
     if (partitionKey === DAYS_PARTITION) for (const write of writes) this.#watchDay(write);
     else this.#watch(partitionKey, writes);
     return etags;
@@ -66,12 +39,16 @@ export class WatchedTable extends MemoryTable {
     if (typeof generation !== 'number' || generation === before) return;
     this.#replaced.add(generationName(write.rowKey, before));
     this.#generations.set(write.rowKey, generation);
-    const moved = this.partitionsThatCount(write.rowKey).flatMap((partition) =>
-      this.rows(partition)
-        .filter(({ rowKey }) => rowKey.startsWith(EVENT))
-        .map((row) => committedEvent(partition, row.rowKey, row.properties)),
+    const prefix = `${generationName(write.rowKey, generation)}_`;
+    const moved = this.partitions().filter((partition) => partition.startsWith(prefix));
+    this.#truth.rewrite(
+      write.rowKey,
+      moved.flatMap((partition) =>
+        this.rows(partition).flatMap((row) =>
+          row.rowKey.startsWith(EVENT) ? [committedEvent(partition, row.rowKey, row.properties)] : [],
+        ),
+      ),
     );
-    this.#truth.rewrite(write.rowKey, moved);
   }
 
   #watch(partition: string, writes: readonly RowWrite[]): void {
@@ -106,14 +83,12 @@ const committedEvent = (
   rowKey: string,
   properties: Readonly<Record<string, unknown>>,
 ): CommittedEvent => {
-  const { cameraId, eventId } = parseEventKey(rowKey);
-  const { ts, facets } = eventRowFrom({ partitionKey: partition, rowKey, etag: '', properties });
+  const { facets, ...event } = eventRowFrom({ partitionKey: partition, rowKey, etag: '', properties });
   const { detections, reviewed, annotations } = facets;
   return {
     partition,
-    cameraId,
-    eventId,
-    ts,
+    ...parseEventKey(rowKey),
+    ts: event.ts,
     state: {
       ...(detections && { detections: { value: Object.fromEntries(detections.value), time: detections.time } }),
       ...(reviewed && { reviewed }),

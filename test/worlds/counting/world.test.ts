@@ -1,26 +1,25 @@
 import { expect, it } from 'vitest';
 
-import { play, sumOfSeen } from './history.ts';
+import { play, type Seen, sumOfSeen } from './history.ts';
 
 /** WORLD_SEED says which seed is the first, and WORLD_SEEDS how many of another world are played. The seeds of counting are small: ten for one. */
 const { WORLD_SEED: seed, WORLD_SEEDS: seeds } = process.env;
-/** In the first hundred by default, everything happens. */
-const first = Number(seed ?? 155);
+const first = Number(seed ?? 1);
 const count = 10 * Number(seeds ?? (seed === undefined ? 10 : 0.1));
 
 it('whatever happens to instances and storage, every answer is right at a moment between question and end', async () => {
-  let seen = sumOfSeen([]);
+  const seen: Seen[] = [];
   for (let number = first; number < first + count; number += 1) {
     const { broken, seen: ofSeed } = await play(number);
-    seen = sumOfSeen([seen, ofSeed]);
+    seen.push(ofSeed);
     if (broken.length === 0) continue;
     const { story } = await play(number, true);
     expect(broken, `${story}\nnode --import tsx test/worlds/counting/soak.ts --seed ${number}`).toEqual([]);
   }
   if (count < 100) return;
-  const { undecided, ...happened } = seen;
-  expect(Math.min(...Object.values(happened)), JSON.stringify(seen)).toBeGreaterThan(0);
-  expect(undecided, 'every answer is decided').toBeLessThan(seen.answers / 1_000);
+  const { undecided, ...happened } = sumOfSeen(seen);
+  expect(Math.min(...Object.values(happened)), JSON.stringify(happened)).toBeGreaterThan(0);
+  expect(undecided, 'every answer is decided').toBeLessThan(Number(happened['answers']) / 1_000);
 }, 3_600_000);
 
 it('plays a seed the same way again', async () => {

@@ -1,0 +1,36 @@
+import type { z } from 'zod';
+
+import { CommandError } from './command-line.ts';
+
+const REQUEST_MILLISECONDS = 60_000;
+
+export interface Question {
+  readonly key?: string | undefined;
+  /** Is posted as JSON, unless it is undefined. */
+  readonly body?: unknown;
+}
+
+/**
+ * Asks a service over HTTP.
+ *
+ * @param base of the service, without `/api` and a slash at its end
+ * @throws {CommandError} if it does not answer, or with an error
+ */
+export const ask = async <Schema extends z.ZodType>(
+  base: string,
+  path: string,
+  schema: Schema,
+  { key, body }: Question = {},
+): Promise<z.infer<Schema>> => {
+  const response = await fetch(`${base}${path}`, {
+    signal: AbortSignal.timeout(REQUEST_MILLISECONDS),
+    headers: { 'content-type': 'application/json', ...(key !== undefined && { 'x-functions-key': key }) },
+    ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+  }).catch((cause: unknown) => {
+    const text = `Nothing answers at ${base}. Start the service with "npm start", or give another address with --url.`;
+    throw new CommandError(text, { cause });
+  });
+  const text = await response.text();
+  if (!response.ok) throw new CommandError(`${path} was answered with ${response.status}: ${text}`);
+  return schema.parse(JSON.parse(text));
+};

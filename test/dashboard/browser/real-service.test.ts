@@ -1,0 +1,110 @@
+import { readFile } from 'node:fs/promises';
+
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { setStage, type Stage } from '../../harness/phone-stage.ts';
+import { isGreen, visit } from './stage.ts';
+
+let stage: Stage;
+const ends: (() => Promise<void> | undefined)[] = [];
+beforeAll(async () => {
+  stage = await setStage({ environment: { CALL_ATTEMPTS: '1' } }, (end) => void ends.unshift(end));
+});
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+/** A frame of one of 20 cameras. The AI flags fire in each; a reviewer confirms it in the frames of the first two cameras. */
+const frame = (index: number, time: string) => ({
+  specversion: '1.0',
+  id: `frame-${index}`,
+  source: '/test/dashboard',
+  type: 'CameraEvent.Changed',
+  time,
+  data: {
+    event_id: `frame-${index}`,
+    camera_id: `ridge-${index % 20}`,
+    ts_utc: time,
+    detections: { fire: 1 + (index % 20) },
+    ...(index % 20 < 3 && { reviewed: true, annotations: index % 20 < 2 ? { fire: 2 } : { steam: 1 } }),
+  },
+});
+
+const rowsOf = async (page: Page, table: string | RegExp): Promise<readonly string[]> =>
+  (await page.getByRole('table', { name: table }).locator('tbody tr').allInnerTexts()).map((row) =>
+    row.replaceAll(/\s+/g, ' ').trim(),
+  );
+
+it('the page shows the figures of a real service: facts, categories, plots, cameras, a file', async () => {
+  const messages = [
+    ...Array.from({ length: 40 }, (_, index) => frame(index, `2024-03-02T08:${10 + index}:00Z`)),
+    frame(40, new Date().toISOString()),
+  ];
+  await stage.fetch(`${stage.url}/api/events`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/cloudevents-batch+json' },
+    body: JSON.stringify(messages),
+  });
+  const page = await visit(stage.url, { search: '?date=2024-03-02&tz=utc' });
+  await isGreen(page);
+  expect(await page.locator('.count').allInnerTexts()).toEqual(['40', '20', '0', '6', '6']);
+  expect(await page.locator('.period').innerText()).toMatch(/2024-03-02 00:00:00 UTC.*2024-03-02 23:59:59.999999 UTC/);
+  expect(await rowsOf(page, 'By category')).toEqual([
+    'fire 420 4 8 4 of 6 confirmed, 0 missed',
+    'smoke 0 0 0 –',
+    'structure 0 0 0 –',
+    'steam 0 2 2 none flagged, 2 missed',
+  ]);
+  await page.locator('.ids summary').click();
+  await expect.poll(() => page.locator('.ids li').count()).toBe(20);
+  await page.locator('.numbers summary').first().click();
+  await page.getByRole('table', { name: 'AI detections per 30 minutes' }).waitFor();
+  const steps = await rowsOf(page, 'AI detections per 30 minutes');
+  expect([steps.length, steps[16]]).toEqual([48, '2 Mar 08:00–08:30 UTC 210 0 0 0']);
+
+  const button = page.getByRole('button', { name: /^Download CSV: Cameras/ });
+  const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
+  expect(download.suggestedFilename()).toBe('Cameras-of-the-UTC-day-2-Mar-2024-03-02.csv');
+  const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n');
+  // Without the mark at its start, spreadsheets do not read UTF-8. All cameras are in the file, 15 on the page.
+  expect([lines[0], lines.length]).toEqual([expect.stringMatching(/^\uFEFFcamera_id,/), 21]);
+  const cameras = await rowsOf(page, /^Cameras/);
+  expect([cameras.length, cameras[0]]).toEqual([15, 'ridge-19 2 0 0 40 0 0 0 0']);
+  await page.getByLabel('Filter').fill('RIDGE-1');
+  await expect.poll(() => rowsOf(page, /^Cameras/)).toContain('ridge-1 2 2 2 4 2 2 0 0');
+});
+
+it('the page shows the notifications of a real service, acknowledges and stops them, and is red without a phone', async () => {
+  const reports = [
+    await stage.alert('ConfirmedFire', ['+12065550300', '+12065550302']),
+    await stage.alert('ReportOfFire', ['+12065550401'], { reference: 'bear-creek' }),
+  ];
+  for (const { notification_id: id } of reports) await stage.completed(id);
+  const page = await visit(stage.url);
+  await isGreen(page);
+  const alert = page.locator('.attention .alert');
+  expect((await alert.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([
+    expect.stringMatching(/^✕ 1 not reached Report of fire bear-creek 0 of 1 reached, .* ago I have it$/),
+  ]);
+  await alert.getByRole('button', { name: 'I have it' }).click();
+  await page.keyboard.type('Ana');
+  await page.keyboard.press('Enter');
+  await page.locator('.alert.taken').getByText('Ana has it').waitFor();
+
+  await page.getByRole('button', { name: /Confirmed fire/ }).click();
+  await page.locator('.story').waitFor();
+  expect((await page.locator('.story .status').allInnerTexts()).slice(0, 2)).toEqual(['✓ Heard', '✓ Heard']);
+  // Numbers are masked.
+  expect(await page.locator('main').innerText()).not.toContain('2065550');
+
+  await fetch(`${stage.acs.url}/set-up/401`, { method: 'POST' });
+  await stage.alert('PointOfInterest', ['+12065550500']);
+  await page.clock.fastForward(10_000);
+  await page.locator('.page-status.red').getByText('The service cannot place calls').waitFor();
+  expect(await page.locator('.attention .problem').innerText()).toContain('does not accept this app');
+  await page.getByRole('button', { name: /Point of interest/ }).click();
+  await page.getByRole('button', { name: 'Stop…' }).click();
+  await page.getByRole('button', { name: 'Stop it' }).click();
+  await page.locator('.notification').first().getByText('1 stopped').waitFor();
+});

@@ -1,0 +1,143 @@
+import { text as textOf } from 'node:stream/consumers';
+
+import { CallAutomationClient } from '@azure/communication-call-automation';
+import { AzureKeyCredential, EventGridPublisherClient } from '@azure/eventgrid';
+import twilioPackage from 'twilio';
+import { expect, it, onTestFinished } from 'vitest';
+
+import { startAcsSimulator } from '../../infra/emulators/acs-simulator/simulator.ts';
+import { startTwilioSimulator } from '../../infra/emulators/twilio-simulator/simulator.ts';
+import { LoopbackServer } from '../harness/loopback-server.ts';
+import { until } from '../harness/until.ts';
+
+const TO = '+12065550100';
+
+/** A service that remembers the posts to it. Without an answer it refuses them. */
+const serviceWith = async (answerTo: (path: string) => string | undefined) => {
+  const posts: { path: string; signature: string; form: Readonly<Record<string, string>> }[] = [];
+  const server = await LoopbackServer.start((request, response) => {
+    const { url: path = '', headers } = request;
+    void textOf(request).then((body) => {
+      const form = Object.fromEntries(new URLSearchParams(body));
+      posts.push({ path, signature: String(headers['x-twilio-signature']), form });
+      const answer = answerTo(path);
+      response.writeHead(answer === undefined ? 503 : 200, { 'content-type': 'text/xml' }).end(answer);
+    });
+  });
+  onTestFinished(() => server.stop());
+  return { url: `http://127.0.0.1:${server.port}`, posts };
+};
+
+/** Both simulators, and the clients of their providers. */
+const stage = async () => {
+  const [acs, twilio] = await Promise.all([startAcsSimulator(), startTwilioSimulator()]);
+  onTestFinished(async () => void (await Promise.all([acs.stop(), twilio.stop()])));
+  const options = { allowInsecureConnection: true, retryOptions: { retryDelayInMs: 1 } };
+  const acsClient = new CallAutomationClient(acs.connectionString, options);
+  const { accountSid, apiKeySid, apiKeySecret, number: from } = twilio;
+  const twilioClient = twilioPackage(apiKeySid, apiKeySecret, { accountSid });
+  twilioClient.api.baseUrl = twilio.url;
+  const callByAcs = async (to = TO, callback = 'http://127.0.0.1:9/') => {
+    const callers = { targetParticipant: { phoneNumber: to }, sourceCallIdNumber: { phoneNumber: from } };
+    return acsClient.createCall(callers, callback);
+  };
+  return { acs, acsClient, callByAcs, twilio, twilioClient, from };
+};
+
+it('ACS places one call if its answer is lost, and posts a callback three times if it is refused', async () => {
+  const { acs, callByAcs } = await stage();
+  const { url, posts } = await serviceWith(() => undefined);
+  const { callConnectionProperties } = await callByAcs('+12065550134', url);
+  await until(() => posts.length === 6, 'CallConnected and ParticipantsUpdated are given up');
+  await acs.settled();
+  const log: unknown = await (await fetch(`${acs.url}/log`)).json();
+  const story = [{ text: 'createCall', answer: 'answer lost' }, { text: 'CallConnected', answer: '503' }, {}];
+  const id = callConnectionProperties.callConnectionId;
+  expect(log).toMatchObject({ calls: [{ id, state: 'connected', story }], refused: [], published: [] });
+});
+
+it('Twilio carries out instructions one after the other, and signs its requests', async () => {
+  const voice = new twilioPackage.twiml.VoiceResponse();
+  voice.say({ voice: 'Polly.Joanna', language: 'en-US', loop: 3 }, 'Smoke & <fire>. ');
+  voice.redirect('/after?what=speech&more=1');
+  const { twilio, twilioClient, from } = await stage();
+  const { url, posts } = await serviceWith((path) => (path.startsWith('/voice') ? voice.toString() : '<Response/>'));
+  const { sid, status } = await twilioClient.calls.create({
+    to: TO,
+    from,
+    url: `${url}/voice?attempt=a/1/b`,
+    statusCallback: `${url}/status`,
+    statusCallbackEvent: ['answered', 'completed'],
+  });
+  expect([sid, status]).toEqual([expect.stringMatching(/^CA[0-9a-f]{32}$/), 'queued']);
+  await until(() => twilio.log().calls[0]?.state === 'ended', 'the call ends');
+  await twilio.settled();
+  for (const { path, signature, form } of posts) {
+    expect(twilioPackage.validateRequest(twilio.authToken, signature, `${url}${path}`, form), path).toBe(true);
+  }
+  expect(posts.map(({ path, form }) => `${path} ${form['CallStatus']} ${form['SequenceNumber']}`).toSorted()).toEqual([
+    '/after?what=speech&more=1 in-progress undefined',
+    '/status completed 1',
+    '/status in-progress 0',
+    '/voice?attempt=a/1/b in-progress undefined',
+  ]);
+  const end = { CallSid: sid, SipResponseCode: '200', CallDuration: expect.stringMatching(/^\d+$/) };
+  expect(posts.at(-1)?.form).toMatchObject(end);
+  const [call] = twilio.log().calls;
+  expect(call).toMatchObject({ spoken: ['Smoke & <fire>. '.repeat(3)], speeches: [{ isComplete: true }] });
+  const found = await twilioClient.calls(sid).fetch();
+  expect(found).toMatchObject({ sid, status: 'completed', to: TO, direction: 'outbound-api' });
+  expect(Math.abs(Number(found.dateCreated) - Date.now())).toBeLessThan(60_000);
+  expect(await twilioClient.calls.list({ to: TO })).toMatchObject([{ sid }]);
+  expect(await twilioClient.calls.list({ to: from })).toEqual([]);
+  expect((await fetch(`${twilio.url}/2010-04-01/Accounts/${twilio.accountSid}/Calls.json`)).status).toBe(401);
+});
+
+it.each([
+  ['401', 401, 20_003, { code: 20_003 }],
+  ['403', 403, 20_403, { code: 20_403 }],
+  ['number', 403, 21_210, []],
+])('after POST /set-up/%s both refuse everything until POST /set-up/right', async (fault, status, code, checked) => {
+  const { acs, acsClient, callByAcs, twilio, twilioClient, from } = await stage();
+  const setUp = async (path: string) =>
+    Promise.all([acs, twilio].map(({ url }) => fetch(`${url}/set-up/${path}`, { method: 'POST' })));
+  const id = '0d1c2b3a-0000-4000-8000-00000000000a';
+  const callByTwilio = async () => twilioClient.calls.create({ to: TO, from, twiml: '<Response/>' });
+  const checks = async () =>
+    Promise.all([
+      acsClient
+        .getCallConnection(id)
+        .getCallConnectionProperties()
+        .catch((error: unknown) => error),
+      twilioClient.incomingPhoneNumbers.list({ phoneNumber: from }).catch((error: unknown) => error),
+    ]);
+  await setUp(fault);
+  await expect(callByAcs()).rejects.toMatchObject({ statusCode: status });
+  await expect(callByTwilio()).rejects.toMatchObject({ code });
+  expect(await checks()).toMatchObject([{ statusCode: status }, checked]);
+  await setUp('right');
+  await Promise.all([callByAcs(), callByTwilio()]);
+  expect(await checks()).toMatchObject([{ code: '8522' }, [{ phoneNumber: from, capabilities: { voice: true } }]]);
+  expect([acs.log().refused, twilio.log().refused]).toEqual([[], []]);
+});
+
+it("the topic takes the events that Microsoft's client publishes with its key, and refuses others", async () => {
+  const { acs } = await stage();
+  const { endpoint, key } = acs.topic;
+  const publisher = (sasKey: string) =>
+    new EventGridPublisherClient(endpoint, 'CloudEvent', new AzureKeyCredential(sasKey), {
+      allowInsecureConnection: true,
+      retryOptions: { maxRetries: 0 },
+    });
+  const event = { id: '1', source: '/notifications', type: 'Notification.Completed', data: { a: 1 } };
+  await publisher(key).send([event, { ...event, id: '2' }]);
+  await expect(publisher('another key').send([event])).rejects.toMatchObject({ statusCode: 401 });
+  const body = JSON.stringify([{ ...event, specversion: '0.3' }]);
+  const headers = { 'aeg-sas-key': key, 'content-type': 'application/cloudevents-batch+json' };
+  await fetch(`${endpoint}?api-version=2018-01-01`, { method: 'POST', headers, body });
+  const { published, refused } = acs.log();
+  expect([published, refused]).toMatchObject([
+    [event, { ...event, id: '2' }],
+    [{ status: 401 }, { status: 400 }],
+  ]);
+});
