@@ -32,8 +32,8 @@ export interface StageOptions {
 
 const SERVICE_NAME = 'Test Watch';
 
-/** What `GET /api/notifications/{id}` answers. */
-export type NotificationState = z.output<typeof notificationAnswer>;
+type Headers = Readonly<Record<string, string>>;
+type NotificationState = z.output<typeof notificationAnswer>;
 
 const callSchema = z.looseObject({
   recipient: z.string(),
@@ -91,21 +91,23 @@ export const setStage = async (
 
   /** Every answer must be as the app's OpenAPI document describes. */
   const fetchChecked = await checkedFetch(url);
-  const post = async (path: string, body: unknown, headers: Readonly<Record<string, string>>): Promise<Response> =>
+  const post = async (path: string, body: unknown, headers: Headers = {}): Promise<Response> =>
     fetchChecked(`${url}/api/${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
-  const state = async (path: string, method = 'GET'): Promise<NotificationState> => {
-    let response: Response | undefined;
-    // Storage on a busy machine may take longer than the service waits.
+  /** The state of a notification, when it is as a test waits for. */
+  const state = async (path: string, method: string, isMeant: (state: NotificationState) => boolean = () => true) => {
+    let known: NotificationState | undefined;
     await until(async () => {
-      response = await fetchChecked(`${url}/api/notifications/${path}`, { method });
-      return response.status !== 503;
-    }, 'storage answers in time');
-    assert.equal(response?.status, 200);
-    return notificationAnswer.parse(await response?.json());
+      const response = await fetchChecked(`${url}/api/notifications/${path}`, { method });
+      // Storage on a busy machine may take longer than the service waits.
+      known = response.status === 503 ? undefined : notificationAnswer.parse(await response.json());
+      return known !== undefined && isMeant(known);
+    }, 'the notification is as the test waits for');
+    assert(known);
+    return known;
   };
   const callsTo = (number: string): readonly CallStory[] => network.log().calls.filter(({ to }) => to === number);
 
@@ -115,32 +117,25 @@ export const setStage = async (
     network,
     url,
     fetch: fetchChecked,
+    post,
     callsTo,
 
-    /** Sends a notification. @param recipients in a list of lists: in waves @param more headers, and further fields */
+    /** Sends a notification. @param recipients in a list of lists: in waves @param more further members */
     alert: async (
       alertType: string,
       recipients: readonly string[] | readonly (readonly string[])[],
-      { headers = {}, ...more }: Readonly<Record<string, unknown>> & Pick<RequestInit, 'headers'> = {},
+      more: object = {},
+      headers: Headers = {},
     ) => {
       const body = { channel: 'phone', alert_type: alertType, recipients, ...more };
-      const response = await post('notifications', body, Object.fromEntries(new Headers(headers)));
+      const response = await post('notifications', body, headers);
       return { status: response.status, ...alertAnswerSchema.parse(await response.json()) };
     },
 
-    /** Posts a callback as ACS does, with a valid token unless another authorization is given. */
-    callback: async (path: string, body: unknown, authorization?: string | null): Promise<Response> => {
-      const bearer = authorization === undefined ? `Bearer ${await acs.signer.sign()}` : authorization;
-      return post(path, body, bearer === null ? {} : { authorization: bearer });
-    },
-
-    stop: async (id = ''): Promise<NotificationState> => state(`${id}/stop`, 'POST'),
+    stop: async (id = '') => state(`${id}/stop`, 'POST'),
 
     /** The state of a notification after its end. */
-    completed: async (id = ''): Promise<NotificationState> => {
-      await until(async () => (await state(id)).status !== 'in_progress', 'the notification is over');
-      return state(id);
-    },
+    completed: async (id = '') => state(id, 'GET', ({ status }) => status !== 'in_progress'),
 
     /** The only call to a number, after it has ended and all its events were answered. */
     callEnds: async (number: string): Promise<CallStory> => {
