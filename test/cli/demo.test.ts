@@ -9,6 +9,8 @@ it('the demo sends the same day each time, the one of the README, in the order o
   const day = believableDay('2026-11-20', Infinity);
   expect(new Set(day.map(({ data }) => data.event_id)).size).toBe(28_481);
   expect(day.filter(({ data }) => data.reviewed)).toHaveLength(401);
+  const annotated = new Map(day.map(({ data }) => [data.event_id, Object.keys(data.annotations ?? {}).length > 0]));
+  expect([...annotated.values()].filter((is) => is)).toHaveLength(279);
   expect(day).toEqual(day.toSorted((one, other) => Date.parse(one.time) - Date.parse(other.time)));
   const noon = Date.parse('2026-11-20T12:00:00Z');
   expect(believableDay('2026-11-20', noon)).toEqual(day.filter(({ time }) => Date.parse(time) < noon));
