@@ -40,7 +40,7 @@ const STOPPED = { placed_at: before(15), ended_at: before(12), outcome: 'stopped
 
 /** Three recipients in two waves; the first was called twice. */
 export const WAVES = [
-  person('12', 'waiting', { wave: 2 }),
+  person('12', 'waiting', { wave: 2, next_attempt_at: before(-90) }),
   person('10', 'not_reached', {
     name: 'Ana',
     wave: 1,

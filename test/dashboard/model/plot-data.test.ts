@@ -31,7 +31,12 @@ it('a plot has every count in at most eight lines, every category in its table, 
   fc.assert(
     fc.property(counts, (all) => {
       const steps = stepsOf(all);
-      const { drawn, columns, starts } = plotData({ step: 'hour', steps }, 'counts_per_category', paletteOf(steps[0]));
+      const { drawn, columns, starts, partial } = plotData(
+        { step: 'hour', steps },
+        'counts_per_category',
+        paletteOf(steps[0]),
+      );
+      expect(partial).toEqual([]);
       const sums = all.map((each) => sum(Object.values(each)));
       expect(drawn.length).toBeLessThanOrEqual(8);
       expect(starts.map((_, step) => sum(drawn.map(({ values }) => values[step] ?? Number.NaN)))).toEqual(sums);
@@ -46,6 +51,13 @@ it('a plot has every count in at most eight lines, every category in its table, 
       expect(marks.every(Number.isInteger)).toBe(true);
     }),
   );
+});
+
+it('a plot starts where its first whole step starts, and knows the steps of which it has only a part', () => {
+  const ends = [{ ts_utc_start: '2026-11-21T00:17:00Z' }, { ts_utc_end: '2026-11-21T01:41:59.999999Z' }];
+  const steps = stepsOf([{}, {}]).map((step, index) => ({ ...step, ...ends[index] }));
+  const starts = [START, START + STEP_MS.hour];
+  expect(plotData({ step: 'hour', steps }, 'total_events', new Map())).toMatchObject({ starts, partial: [0, 1] });
 });
 
 it.each([

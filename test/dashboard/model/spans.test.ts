@@ -63,7 +63,8 @@ it.each<[string, Span, Span]>([
 it('earlier and later lead from the last hour to the hour before, and not beyond now', () => {
   expect(movedSpan(LAST_HOUR, -1, NOW, utc)).toEqual(range('11-21T14:40', '11-21T15:40'));
   expect(movedSpan(LAST_HOUR, 1, NOW, utc)).toEqual(range('11-21T16:40', '11-21T17:40'));
-  expect(movedSpan(TODAY, 1, NOW, california)).toBeUndefined();
+  const future = [TODAY, SEVEN_DAYS, range('11-21T16:40', '11-21T17:40')];
+  expect(future.map((span) => movedSpan(span, 1, NOW, california))).toEqual([undefined, undefined, undefined]);
 });
 
 it.each<[string, Span, Times, string, number, boolean, string]>([

@@ -21,7 +21,7 @@ it('an open notification has each wave, name, masked number and attempt, and why
       'Wave 1 Ana +1206•••••10 ✕ Not reached ✕ No answer 11:59:10 UTC, 30 s, code 480/560480 • Stopped by an operator 11:59:45 UTC, 3 s',
       'Bo +1206•••••11 … Waiting Not called yet. Waiting since 11:59:30 UTC: no line is free. Next attempt at 12:00:30 UTC',
     ].join(' '),
-    'Wave 2 +1206•••••12 … Waiting Not called yet.',
+    'Wave 2 +1206•••••12 … Waiting Not called yet. Next attempt at 12:01:30 UTC',
   ]);
   expect(strip()).toEqual([expect.stringContaining('0 of 3 reached, 2 waiting, next attempt in 30 s')]);
 });
