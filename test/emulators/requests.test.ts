@@ -79,6 +79,22 @@ it('ACS counts no mistake if the service could not know that the callee has hung
   expect(network.log()).toMatchObject({ calls: [{ endedBy: 'callee' }], refused: [] });
 });
 
+it('Twilio carries out the instructions that it fetches, and tells of the end of the call', async () => {
+  const body =
+    '<Response><Say voice="a" loop="3">Smoke &amp; fire. </Say><Redirect>/end?what=speech&amp;more=1</Redirect></Response>';
+  const { call, read, network, forms } = twilio({}, { body });
+  await call(NUMBER, { Url: 'http://app/voice?attempt=a/1/b', TimeLimit: '5' });
+  expect(await read()).toBe(
+    'initiated 0, in-progress 1000, voice?attempt=a/1/b 1000, end?what=speech&more=1 3000, end?what=speech&more=1 5000, completed 200 6000',
+  );
+  expect(network.log().calls[0]?.spoken).toEqual(Array(3).fill('Smoke & fire. '.repeat(3)));
+  expect(forms.at(-1)).toMatchObject({
+    CallDuration: '5',
+    SequenceNumber: '2',
+    CallbackSource: 'call-progress-events',
+  });
+});
+
 it.each([
   ['11200', { status: 500 }],
   ['12300', { contentType: 'text/html' }],

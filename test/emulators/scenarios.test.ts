@@ -144,12 +144,15 @@ it('each scenario has its story', () => {
   expect(told).toEqual(expect.arrayContaining(SCENARIOS.map(({ digits }) => digits)));
 });
 
-it('the log tells how much of a text the callee heard, and who ended the call', async () => {
+it('the log tells how much of a text the callee heard, who ended the call, and which events are lost', async () => {
   for (const { call, read, network } of [acs(), twilio()]) {
-    await call('+12065550158');
-    await read();
+    for (const number of ['+12065550158', '+12065550148']) {
+      await call(number);
+      await read();
+    }
     const heard = { text: 'A message', startedAt: expect.any(String), spokenMs: 1_500, isComplete: false };
-    const told = { spoken: ['A message'], speeches: [heard], endedBy: 'callee', state: 'ended' };
-    expect(network.log().calls).toMatchObject([told]);
+    const [heardPart, unheard] = network.log().calls;
+    expect(heardPart).toMatchObject({ spoken: ['A message'], speeches: [heard], endedBy: 'callee', state: 'ended' });
+    expect(unheard?.story.filter(({ answer }) => answer === 'lost')).toHaveLength(1);
   }
 });

@@ -1,5 +1,3 @@
-import { text as textOf } from 'node:stream/consumers';
-
 import { CallAutomationClient } from '@azure/communication-call-automation';
 import { AzureKeyCredential, EventGridPublisherClient } from '@azure/eventgrid';
 import twilioPackage from 'twilio';
@@ -11,22 +9,6 @@ import { LoopbackServer } from '../harness/loopback-server.ts';
 import { until } from '../harness/until.ts';
 
 const TO = '+12065550100';
-
-/** A service that remembers the posts to it. Without an answer it refuses them. */
-const serviceWith = async (answerTo: (path: string) => string | undefined) => {
-  const posts: { path: string; signature: string; form: Readonly<Record<string, string>> }[] = [];
-  const server = await LoopbackServer.start((request, response) => {
-    const { url: path = '', headers } = request;
-    void textOf(request).then((body) => {
-      const form = Object.fromEntries(new URLSearchParams(body));
-      posts.push({ path, signature: String(headers['x-twilio-signature']), form });
-      const answer = answerTo(path);
-      response.writeHead(answer === undefined ? 503 : 200, { 'content-type': 'text/xml' }).end(answer);
-    });
-  });
-  onTestFinished(() => server.stop());
-  return { url: `http://127.0.0.1:${server.port}`, posts };
-};
 
 /** Both simulators, and the clients of their providers. */
 const stage = async () => {
@@ -46,9 +28,15 @@ const stage = async () => {
 
 it('ACS places one call if its answer is lost, and posts a callback three times if it is refused', async () => {
   const { acs, callByAcs } = await stage();
-  const { url, posts } = await serviceWith(() => undefined);
-  const { callConnectionProperties } = await callByAcs('+12065550134', url);
-  await until(() => posts.length === 6, 'CallConnected and ParticipantsUpdated are given up');
+  let posts = 0;
+  const service = await LoopbackServer.start((request, response) => {
+    posts += 1;
+    request.resume();
+    response.writeHead(503).end();
+  });
+  onTestFinished(() => service.stop());
+  const { callConnectionProperties } = await callByAcs('+12065550134', `http://127.0.0.1:${service.port}/`);
+  await until(() => posts === 6, 'CallConnected and ParticipantsUpdated are given up');
   await acs.settled();
   const log: unknown = await (await fetch(`${acs.url}/log`)).json();
   const story = [{ text: 'createCall', answer: 'answer lost' }, { text: 'CallConnected', answer: '503' }, {}];
@@ -56,37 +44,13 @@ it('ACS places one call if its answer is lost, and posts a callback three times 
   expect(log).toMatchObject({ calls: [{ id, state: 'connected', story }], refused: [], published: [] });
 });
 
-it('Twilio carries out instructions one after the other, and signs its requests', async () => {
-  const voice = new twilioPackage.twiml.VoiceResponse();
-  voice.say({ voice: 'Polly.Joanna', language: 'en-US', loop: 3 }, 'Smoke & <fire>. ');
-  voice.redirect('/after?what=speech&more=1');
+it("Twilio's client places, finds and lists calls", async () => {
   const { twilio, twilioClient, from } = await stage();
-  const { url, posts } = await serviceWith((path) => (path.startsWith('/voice') ? voice.toString() : '<Response/>'));
-  const { sid, status } = await twilioClient.calls.create({
-    to: TO,
-    from,
-    url: `${url}/voice?attempt=a/1/b`,
-    statusCallback: `${url}/status`,
-    statusCallbackEvent: ['answered', 'completed'],
-  });
+  const { sid, status } = await twilioClient.calls.create({ to: TO, from, twiml: '<Response/>' });
   expect([sid, status]).toEqual([expect.stringMatching(/^CA[0-9a-f]{32}$/), 'queued']);
   await until(() => twilio.log().calls[0]?.state === 'ended', 'the call ends');
-  await twilio.settled();
-  for (const { path, signature, form } of posts) {
-    expect(twilioPackage.validateRequest(twilio.authToken, signature, `${url}${path}`, form), path).toBe(true);
-  }
-  expect(posts.map(({ path, form }) => `${path} ${form['CallStatus']} ${form['SequenceNumber']}`).toSorted()).toEqual([
-    '/after?what=speech&more=1 in-progress undefined',
-    '/status completed 1',
-    '/status in-progress 0',
-    '/voice?attempt=a/1/b in-progress undefined',
-  ]);
-  const end = { CallSid: sid, SipResponseCode: '200', CallDuration: expect.stringMatching(/^\d+$/) };
-  expect(posts.at(-1)?.form).toMatchObject(end);
-  const [call] = twilio.log().calls;
-  expect(call).toMatchObject({ spoken: ['Smoke & <fire>. '.repeat(3)], speeches: [{ isComplete: true }] });
   const found = await twilioClient.calls(sid).fetch();
-  expect(found).toMatchObject({ sid, status: 'completed', to: TO, direction: 'outbound-api' });
+  expect(found).toMatchObject({ sid, status: 'completed', to: TO, direction: 'outbound-api', duration: '0' });
   expect(Math.abs(Number(found.dateCreated) - Date.now())).toBeLessThan(60_000);
   expect(await twilioClient.calls.list({ to: TO })).toMatchObject([{ sid }]);
   expect(await twilioClient.calls.list({ to: from })).toEqual([]);

@@ -4,6 +4,7 @@ import { onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 
 import { callingApi } from '../../infra/emulators/acs-simulator/calling-api.ts';
+import type { AcsEvent } from '../../infra/emulators/acs-simulator/acs-call.ts';
 import type { AppAnswer, PostEvent } from '../../infra/emulators/phone-network/deliveries.ts';
 import type { SimulatorOptions } from '../../infra/emulators/phone-network/phone-network.ts';
 import type { Reply } from '../../infra/emulators/phone-network/reply.ts';
@@ -50,15 +51,6 @@ const newDiary = (calls: () => readonly { readonly createdAt: number }[]) => {
   };
 };
 
-const eventSchema = z.object({
-  type: z.string().transform((type) => type.replace(/^Microsoft\.Communication\.(ContinuousDtmfRecognition)?/, '')),
-  data: z.object({
-    callConnectionId: z.string(),
-    resultInformation: z.object({ code: z.number(), subCode: z.number() }),
-    tone: z.string().default(''),
-  }),
-});
-
 /** A request of Microsoft's client, after it was signed. */
 interface Signed {
   readonly headers: { set: (name: string, value: string) => void; delete: (name: string) => void };
@@ -68,12 +60,13 @@ export type Change = (request: Signed) => unknown;
 
 /** ACS, asked by Microsoft's client. The service speaks, listens, speaks again at each key, and hangs up 4 s after a whole speech. */
 export const acs = (options: SimulatorOptions = {}, change?: Change, version = {}) => {
-  const post: PostEvent<object> = async (_, event, afterMs) => {
+  const post: PostEvent<AcsEvent> = async (_, { type, data }, afterMs) => {
     await delayed(afterMs);
-    const { type, data } = eventSchema.parse(event);
+    const kind = type.replace(/^Microsoft\.Communication\.(ContinuousDtmfRecognition)?/, '');
     const { code, subCode } = data.resultInformation;
-    diary.note(`${type}${data.tone && ` ${data.tone}`}${code === 200 ? '' : ` ${code}/${subCode}`}`);
-    void serve(type, data.callConnectionId, data.tone);
+    const tone = 'tone' in data ? String(data.tone) : '';
+    diary.note(`${kind}${tone && ` ${tone}`}${code === 200 ? '' : ` ${code}/${subCode}`}`);
+    void serve(kind, data.callConnectionId, tone);
     return undefined;
   };
   const accessKey = 'dGVzdA==';
@@ -145,8 +138,10 @@ const MESSAGE = `<Response>
 
 /** Twilio. The instructions speak and listen. At the key 2 they do so again; other keys end the call. @param answer the service's only answer */
 export const twilio = (options: SimulatorOptions = {}, answer: Partial<AppAnswer> = {}) => {
+  const forms: Form[] = [];
   const post: PostEvent<Form> = async (url, form, afterMs) => {
     await delayed(afterMs);
+    forms.push(form);
     const { CallStatus: status, Digits: key, SipResponseCode: sip, ErrorCode: error } = form;
     const asked = key === undefined ? url.replace('http://app/', '') : `key ${key}`;
     diary.note(asked === 'status' ? [status, sip, error].filter(Boolean).join(' ') : asked);
@@ -166,5 +161,5 @@ export const twilio = (options: SimulatorOptions = {}, answer: Partial<AppAnswer
     const form = { To: number, From: OWN_NUMBER, StatusCallback: 'http://app/status', ...more };
     return ask('/Calls.json', form, ['initiated', 'answered', 'completed']);
   };
-  return { name: 'Twilio', network, ask, call, read: diary.read };
+  return { name: 'Twilio', network, forms, ask, call, read: diary.read };
 };

@@ -11,15 +11,17 @@ const CANCELED_BY_CALLER: Result = [487, 540_487];
 const TONES: Readonly<Record<KeyPress['key'], string>> = { 1: 'one', 2: 'two', 3: 'three', 9: 'nine' };
 const DTMF = 'ContinuousDtmfRecognition';
 
+export type AcsEvent = ReturnType<typeof callEvent>;
+
 /** A call of ACS: it does what requests ask for, and posts events. */
-export class AcsCall extends PhoneCall<object> {
+export class AcsCall extends PhoneCall<AcsEvent> {
   readonly #body: CreateCallBody;
   readonly #ids;
   /** The context of the events about keys. */
   #keyContext: string | undefined;
   #keys = 0;
 
-  constructor(parts: CallParts<object>, body: CreateCallBody) {
+  constructor(parts: CallParts<AcsEvent>, body: CreateCallBody) {
     super(parts, randomUUID(), body.sourceCallerIdNumber?.value ?? body.teamsAppSource?.appId ?? '');
     this.#body = body;
     const serverCallId = Buffer.from(`https://simulator/${this.id}`).toString('base64url');
@@ -98,7 +100,7 @@ export class AcsCall extends PhoneCall<object> {
 
 /** Posts events as ACS does: each in its own array with its own token. Microsoft does not publish how often ACS repeats an event that the app refuses. */
 export const eventPoster =
-  (deliveries: Deliveries, signer: TokenSigner): PostEvent<object> =>
+  (deliveries: Deliveries, signer: TokenSigner): PostEvent<AcsEvent> =>
   async (url, event, afterMs) =>
     deliveries.send(
       url,

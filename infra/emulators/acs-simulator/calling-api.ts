@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 import { type NetworkOptions, PhoneNetwork } from '../phone-network/phone-network.ts';
 import { type Answer, jsonText, Refusal, type Reply } from '../phone-network/reply.ts';
-import { AcsCall } from './acs-call.ts';
+import { AcsCall, type AcsEvent } from './acs-call.ts';
 import { API_VERSION, createCallBody, listenBody, playBody, repeatabilityHeaders, signatureFault } from './wire.ts';
 
 type ApiRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
@@ -14,8 +14,8 @@ const PATH = /^\/calling\/callConnections(?:\/([0-9a-f-]{36})(:play|:startContin
  *
  * @param accessKey Base64, as in the connection string
  */
-export const callingApi = (options: NetworkOptions<object>, accessKey: string) => {
-  const network = new PhoneNetwork<AcsCall, object>(options, {
+export const callingApi = (options: NetworkOptions<AcsEvent>, accessKey: string) => {
+  const network = new PhoneNetwork<AcsCall, AcsEvent>(options, {
     bodyOf: ([, code], message) => ({ error: { code, message } }),
     codes: {
       malformed: [400, 'BadRequest'],
