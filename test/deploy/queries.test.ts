@@ -6,11 +6,6 @@ import { z } from 'zod';
 import { codeBlocksOf, readText, sourceTexts } from '../docs/markdown.ts';
 import { AZURE, declared } from './bicep-files.ts';
 
-interface Query {
-  readonly name: string;
-  readonly text: string;
-}
-
 /** The columns that the queries may use. The tables of Application Insights have more. */
 const TABLES: Readonly<Record<string, string>> = {
   traces:
@@ -58,18 +53,18 @@ const alerts = declared('modules/alerts.bicep', 'var logAlerts');
 const ALERT = /^ {4}name: '(.*)'\n[^]*?^ {4}query: (?:'''\n([^]*?)'''|'(.*)')\n[^]*?^ {4}dimension: '(.*)'$/gm;
 
 /** The queries of the alerts, with the column that an alert splits by. */
-const alertQueries: readonly Query[] = [...alerts.matchAll(ALERT)].map(([, name = '', long, short, dimension]) => ({
+const alertQueries = [...alerts.matchAll(ALERT)].map(([, name = '', long, short, dimension]) => ({
   name,
   text: (long ?? short ?? '') + (dimension === '' ? '' : `| project ${dimension}`),
 }));
 
-const workbookQueries: readonly Query[] = z
+const workbookQueries = z
   .object({ items: z.array(z.object({ content: z.object({ title: z.string(), query: z.string() }).partial() })) })
   .parse(JSON.parse(readText(`${AZURE}workbook.json`)))
   .items.flatMap(({ content: { title = '', query } }) => (query === undefined ? [] : [{ name: title, text: query }]));
 
 /** The queries of the page: empty lines separate the queries of a block, and a comment names each. */
-const pageQueries: readonly Query[] = codeBlocksOf(`${AZURE}README.md`, 'kusto')
+const pageQueries = codeBlocksOf(`${AZURE}README.md`, 'kusto')
   .flatMap((block) => block.split('\n\n'))
   .map((text) => ({ name: text.split('\n')[0] ?? '', text: text.replace(/^\/\/ .*\n/, '') }));
 

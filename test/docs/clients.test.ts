@@ -217,17 +217,17 @@ it('Frigate: detections and their corrections are counted, and an alert with smo
     'frigate/events',
     { after: { id: `${start_time}-abc`, camera, label, start_time, false_positive } },
   ];
-  const review = (severity: string, ...objects: readonly string[]) => [
+  const review = (id: string, severity: string, ...objects: readonly string[]) => [
     'frigate/reviews',
-    { after: { id: 'r-1', camera, start_time, severity, data: { objects } } },
+    { after: { id, camera, start_time, severity, data: { objects } } },
   ];
   const messages = [
     event('smoke', false),
     event('person', false),
-    review('detection', 'smoke'),
-    review('alert', 'person'),
-    review('alert', 'smoke'),
-    review('alert', 'smoke', 'person'),
+    review('r-0', 'detection', 'smoke'),
+    review('r-1', 'alert', 'person'),
+    review('r-2', 'alert', 'smoke'),
+    review('r-2', 'alert', 'smoke', 'person'),
     event('smoke', true),
   ];
   await mkdir(join(cwd, 'paho/mqtt'), { recursive: true });
