@@ -19,7 +19,6 @@ const COMMENTS = [
   'test/{analytics,storage,fixtures}/**/*.ts',
   'test/worlds/*.ts',
   'test/{worlds,stories}/counting/*.ts',
-  'test/worlds/counting/models/*.ts',
   'test/{http,harness,cli,docs,deploy,build,emulators}/**/*.ts',
   'test/*.test.ts',
 ];
