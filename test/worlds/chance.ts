@@ -30,8 +30,10 @@ export class Chance {
   }
 
   /** Any item of a list that is not empty. */
-  oneOf<Item>(items: readonly [Item, ...Item[]]): Item {
-    return this.anyOf(items) ?? items[0];
+  oneOf<Item>(items: readonly Item[]): Item {
+    const item = this.anyOf(items);
+    if (item === undefined) throw new Error('there is nothing to choose from');
+    return item;
   }
 
   /** One item by its probability; undefined for the rest up to 1. */

@@ -16,42 +16,35 @@ export interface Travel {
 export class Life implements WorldProcess {
   readonly name: string;
   readonly clockAheadMs: number;
-  readonly #ended = Promise.withResolvers<undefined>();
-  #isOver = false;
+  isOver = false;
+  readonly #end = Promise.withResolvers<undefined>();
+  /** Settles when the process ends. */
+  readonly ended = this.#end.promise;
 
   constructor(name: string, clockAheadMs: number) {
     this.name = name;
     this.clockAheadMs = clockAheadMs;
   }
 
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
-  /** Settles when the process ends. */
-  get ended(): Promise<undefined> {
-    return this.#ended.promise;
-  }
-
   end(): void {
-    this.#isOver = true;
-    this.#ended.resolve(undefined);
+    this.isOver = true;
+    this.#end.resolve(undefined);
   }
 
   /** Has the process do something. @returns undefined if it ends first */
   async do<Value>(doing: () => Promise<Value>): Promise<Value | undefined> {
-    if (this.#isOver) return undefined;
+    if (this.isOver) return undefined;
     const value = await Promise.race([runIn(this, doing), this.ended]);
-    return this.#isOver ? undefined : value;
+    return this.isOver ? undefined : value;
   }
 
   /** A request of this process. Storage carries it out even if the process ends in the meantime. */
   request<Answer>({ thereMs, backMs, death, lost, told }: Travel, carryOut: () => Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      if (this.#isOver) return;
+      if (this.isOver) return;
       const later = (ms: number, settle: () => void): void => {
         setTimeout(() => {
-          if (!this.#isOver) settle();
+          if (!this.isOver) settle();
         }, ms);
       };
       const arrive = (): void => {

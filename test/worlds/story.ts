@@ -1,14 +1,12 @@
 /** The events of a seed, a line each, with the virtual time in seconds. */
 export class Story {
   readonly #now: () => number;
+  /** Whether the story is wanted: few seeds are read. */
   readonly #isTold: boolean;
   readonly #startedAt: number;
   readonly #lines: string[] = [];
 
-  /**
-   * @param now in milliseconds since 1970, by a clock that is right
-   * @param isTold whether the story is wanted: few seeds are read
-   */
+  /** @param now in milliseconds since 1970, by a clock that is right */
   constructor(now: () => number, isTold: boolean) {
     this.#now = now;
     this.#startedAt = now();

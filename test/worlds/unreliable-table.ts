@@ -1,39 +1,31 @@
-import type { Page, PageQuery, Selection, TableConnection } from '../../src/storage/connection.ts';
+import type { Page, PageQuery, TableConnection } from '../../src/storage/connection.ts';
 import { StorageTrouble, WriteConflict } from '../../src/storage/errors.ts';
 import type { KeyRange, RowWrite, StoredRow } from '../../src/storage/row.ts';
 import type { Chance } from './chance.ts';
 import type { Life, Travel } from './life.ts';
 
-/** How storage behaves: probabilities, of a request where nothing else is said. */
+/** How storage behaves: probabilities, of a request where nothing else is said; 0 by default. */
 export interface Weather {
   /** It never reaches storage, and the connection breaks. */
-  readonly lostRequest: number;
+  readonly lostRequest?: number;
   /** It is carried out, and the connection breaks. */
-  readonly lostAnswer: number;
+  readonly lostAnswer?: number;
   /** 503, half of them with Retry-After. */
-  readonly refused: number;
+  readonly refused?: number;
   /** No answer ever comes. Some are carried out, and some of them only after the client has given up. */
-  readonly hung: number;
+  readonly hung?: number;
   /** That a page ends early, some before its first row. */
-  readonly shortPage: number;
+  readonly shortPage?: number;
   /** That a conflict does not say which row it is about. */
-  readonly vagueConflict: number;
+  readonly vagueConflict?: number;
   /** That a request takes much longer than others. */
-  readonly slow: number;
+  readonly slow?: number;
 }
 
 /** Nothing goes wrong. */
-export const FAIR: Weather = {
-  lostRequest: 0,
-  lostAnswer: 0,
-  refused: 0,
-  hung: 0,
-  shortPage: 0,
-  vagueConflict: 0,
-  slow: 0,
-};
+export const FAIR: Weather = {};
 
-const faultsIn = ({ lostRequest, lostAnswer, refused, hung }: Weather) =>
+const faultsIn = ({ lostRequest = 0, lostAnswer = 0, refused = 0, hung = 0 }: Weather) =>
   [
     [lostRequest, 'lost request'],
     [lostAnswer, 'lost answer'],
@@ -61,7 +53,7 @@ export interface UnreliableTableParts {
   /** How long a request, and its answer, is under way at most, in milliseconds. */
   readonly latencyMs: number;
   /** Told of each request in words; says whether the process dies of it. */
-  readonly onRequest: (request: () => string) => Travel['death'];
+  readonly onRequest: (request: string) => Travel['death'];
 }
 
 const SLOW_MS = 400;
@@ -80,35 +72,45 @@ export class UnreliableTable implements TableConnection {
     this.#parts = parts;
   }
 
-  get(partition: string, row: string, selection: Selection, signal: AbortSignal): Promise<StoredRow | undefined> {
-    const { table } = this.#parts;
-    return this.#read(
-      () => `get ${partition} ${row}`,
-      () => table.get(partition, row, selection, signal),
-    );
+  get(...args: Parameters<TableConnection['get']>): Promise<StoredRow | undefined> {
+    return this.#read(`get ${args[0]} ${args[1]}`, () => this.#parts.table.get(...args));
   }
 
   page(partition: string, range: KeyRange, query: PageQuery, signal: AbortSignal): Promise<Page> {
-    const { chance, conditions, table } = this.#parts;
-    const isShort = chance.happens(conditions().weather.shortPage);
+    const { chance, conditions, table, latencyMs } = this.#parts;
+    const isShort = chance.happens(conditions().weather.shortPage ?? 0);
     const most = isShort ? chance.oneOf([0, 1, 1, 1, 1, 2]) : Infinity;
+    const from = query.continuation ?? range.from;
     return this.#read(
-      () => `${isShort ? 'short ' : ''}page ${partition} ${query.continuation ?? range.from}`,
+      `${isShort ? 'short ' : ''}page ${partition} ${from}`,
       async () => {
-        if (most === 0) return { rows: [], continuation: query.continuation ?? range.from };
+        if (most === 0) return { rows: [], continuation: from };
         const shorter = isShort ? { ...query, most: Math.min(most, query.most ?? most) } : query;
         return table.page(partition, range, shorter, signal);
       },
       // Much may be written between two pages.
-      query.continuation === undefined ? undefined : LATER_PAGE_MS,
+      query.continuation === undefined ? latencyMs : LATER_PAGE_MS,
     );
   }
 
-  firstPartition(keys: KeyRange, signal: AbortSignal): Promise<string | undefined> {
-    return this.#ask(
-      () => `first partition from ${keys.from}`,
-      () => this.#parts.table.firstPartition(keys, signal),
-    );
+  firstPartition(...args: Parameters<TableConnection['firstPartition']>): Promise<string | undefined> {
+    return this.#ask(`first partition from ${args[0].from}`, () => this.#parts.table.firstPartition(...args));
+  }
+
+  create(signal: AbortSignal): Promise<void> {
+    return this.#ask('create', () => this.#parts.table.create(signal));
+  }
+
+  transact(partition: string, writes: readonly RowWrite[], signal: AbortSignal): Promise<readonly string[]> {
+    const { chance, conditions, table } = this.#parts;
+    const isVague = chance.happens(conditions().weather.vagueConflict ?? 0);
+    return this.#ask(`transact ${partition} ${writes.map(({ rowKey }) => rowKey).join(', ')}`, async () => {
+      try {
+        return await table.transact(partition, writes, signal);
+      } catch (error) {
+        throw isVague && error instanceof WriteConflict ? new WriteConflict() : error;
+      }
+    });
   }
 
   now(): number {
@@ -116,52 +118,19 @@ export class UnreliableTable implements TableConnection {
   }
 
   /** Reads something, and notes the time that storage tells. */
-  async #read<Answer>(
-    request: () => string,
-    carryOut: () => Promise<Answer>,
-    latencyMs = this.#parts.latencyMs,
-  ): Promise<Answer> {
-    const { date, answer } = await this.#ask(
-      request,
-      async () => ({ date: this.#parts.table.now(), answer: await carryOut() }),
-      latencyMs,
-    );
+  async #read<Answer>(request: string, carryOut: () => Promise<Answer>, latencyMs?: number): Promise<Answer> {
+    const dated = async () => ({ date: this.#parts.table.now(), answer: await carryOut() });
+    const { date, answer } = await this.#ask(request, dated, latencyMs);
     this.#answered = { date, at: performance.now() };
     return answer;
   }
 
-  transact(partition: string, writes: readonly RowWrite[], signal: AbortSignal): Promise<readonly string[]> {
-    const { chance, conditions, table } = this.#parts;
-    const isVague = chance.happens(conditions().weather.vagueConflict);
-    return this.#ask(
-      () => `transact ${partition} ${writes.map(({ rowKey }) => rowKey).join(', ')}`,
-      async () => {
-        try {
-          return await table.transact(partition, writes, signal);
-        } catch (error) {
-          throw isVague && error instanceof WriteConflict ? new WriteConflict() : error;
-        }
-      },
-    );
-  }
-
-  create(signal: AbortSignal): Promise<void> {
-    return this.#ask(
-      () => 'create',
-      () => this.#parts.table.create(signal),
-    );
-  }
-
-  #ask<Answer>(
-    request: () => string,
-    carryOut: () => Promise<Answer>,
-    latencyMs = this.#parts.latencyMs,
-  ): Promise<Answer> {
+  #ask<Answer>(request: string, carryOut: () => Promise<Answer>, latencyMs = this.#parts.latencyMs): Promise<Answer> {
     const { life, chance, conditions, onRequest } = this.#parts;
     if (life.isOver) return new Promise(() => undefined);
     const { weather } = conditions();
     const ms = (): number =>
-      chance.happens(weather.slow) ? chance.between(latencyMs, SLOW_MS) : chance.between(1, latencyMs);
+      chance.happens(weather.slow ?? 0) ? chance.between(latencyMs, SLOW_MS) : chance.between(1, latencyMs);
     const death = onRequest(request);
     const fault = chance.byProbability(faultsIn(weather));
     const isLost = fault === 'lost request' || fault === 'lost answer';

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import nodeCrypto from 'node:crypto';
-import type { TimerOptions } from 'node:timers';
 import { syncBuiltinESMExports } from 'node:module';
+import type { TimerOptions } from 'node:timers';
 import timersPromises from 'node:timers/promises';
 
 /** A process of a world. The code before its first answer runs in it, and all code that follows from that code. */
@@ -22,18 +22,12 @@ export const runIn = <Result>(process: WorldProcess | undefined, run: () => Resu
 class VirtualTimer {
   readonly process = processes.getStore();
   readonly run: () => void;
-  readonly everyMs: number | undefined;
   dueAt: number;
   isCancelled = false;
 
-  constructor(dueAt: number, run: () => void, everyMs?: number) {
+  constructor(dueAt: number, run: () => void) {
     this.dueAt = dueAt;
     this.run = run;
-    this.everyMs = everyMs;
-  }
-
-  ref(): this {
-    return this;
   }
 
   unref(): this {
@@ -101,29 +95,16 @@ export class VirtualTime {
     await this.passUntil(new Promise(() => undefined), ms);
   }
 
-  /**
-   * Lets time pass until something has settled, but not longer than this.
-   *
-   * @returns whether it has settled
-   */
-  passUntil(settling: Promise<unknown>, mostMs: number): Promise<boolean> {
+  /** Lets time pass until something has settled, but not longer than this. @returns whether it has settled */
+  async passUntil(settling: Promise<unknown>, mostMs: number): Promise<boolean> {
     const until = this.#now + mostMs;
     let isSettled = false;
-    const settle = (): void => {
-      isSettled = true;
-    };
+    const settle = (): void => void (isSettled = true);
     settling.then(settle, settle);
-    return new Promise((resolve) => {
-      const turn = (): void => {
-        if (!isSettled && this.#goOff(until)) {
-          afterAll(turn);
-          return;
-        }
-        if (!isSettled) this.#now = until;
-        resolve(isSettled);
-      };
-      afterAll(turn);
-    });
+    do await allElse();
+    while (!isSettled && this.#goOff(until));
+    if (!isSettled) this.#now = until;
+    return isSettled;
   }
 
   /** The next timer goes off. @returns whether there was one until then */
@@ -134,10 +115,6 @@ export class VirtualTime {
       this.#queue.pop();
       if (next.isCancelled || next.process?.isOver === true) continue;
       this.#now = Math.max(this.#now, next.dueAt);
-      if (next.everyMs !== undefined) {
-        next.dueAt += next.everyMs;
-        this.#add(next);
-      }
       processes.run(next.process, next.run);
       return true;
     }
@@ -166,16 +143,21 @@ export class VirtualTime {
 
   #install(random: () => number): void {
     const nowHere = (): number => Math.floor(this.#now + (processes.getStore()?.clockAheadMs ?? 0));
-    const after = (ms: number, run: () => void, everyMs?: number): VirtualTimer =>
-      this.#add(new VirtualTimer(this.#now + ms, run, everyMs));
+    const after = (ms: number, run: () => void): VirtualTimer => this.#add(new VirtualTimer(this.#now + ms, run));
+    const every = (ms: number, run: () => void): VirtualTimer => {
+      const timer = after(ms, () => {
+        timer.dueAt += ms;
+        this.#add(timer);
+        run();
+      });
+      return timer;
+    };
     type Run = (...args: unknown[]) => void;
     const timers = {
       setTimeout: (run: Run, ms = 0, ...args: unknown[]) => after(Math.max(1, ms), () => run(...args)),
-      setInterval: (run: Run, ms = 0, ...args: unknown[]) => after(Math.max(1, ms), () => run(...args), ms),
-      setImmediate: (run: Run, ...args: unknown[]) => after(0, () => run(...args)),
+      setInterval: (run: Run, ms = 0, ...args: unknown[]) => every(Math.max(1, ms), () => run(...args)),
       clearTimeout: cancel,
       clearInterval: cancel,
-      clearImmediate: cancel,
     };
     for (const [name, value] of Object.entries(timers)) this.#replace(globalThis, name, value);
     this.#replace(Date, 'now', nowHere);
@@ -191,30 +173,22 @@ export class VirtualTime {
     const sleep = (ms = 0, value?: unknown, { signal }: TimerOptions = {}): Promise<unknown> =>
       new Promise((resolve, reject) => {
         const timer = after(Math.max(1, ms), () => resolve(value));
-        const abort = (): void => {
+        signal?.addEventListener('abort', () => {
           cancel(timer);
           reject(new DOMException('The operation was aborted', 'AbortError'));
-        };
-        if (signal?.aborted === true) abort();
-        else signal?.addEventListener('abort', abort, { once: true });
+        });
       });
     this.#replace(timersPromises, 'setTimeout', sleep);
-    this.#replace(
-      timersPromises,
-      'setImmediate',
-      (value?: unknown) => new Promise((resolve) => void after(0, () => resolve(value))),
-    );
-    const bytes = (size: number): Buffer => Buffer.from(Array.from({ length: size }, () => Math.floor(random() * 256)));
+    this.#replace(timersPromises, 'setImmediate', () => new Promise<void>((resolve) => void after(0, resolve)));
     const uuid = (): string =>
-      bytes(16)
+      Buffer.from(Array.from({ length: 16 }, () => Math.floor(random() * 256)))
         .toString('hex')
         .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
     this.#replace(Math, 'random', random);
-    this.#replace(nodeCrypto, 'randomBytes', bytes);
     this.#replace(nodeCrypto, 'randomUUID', uuid);
     syncBuiltinESMExports();
   }
 }
 
-/** Calls this when all code that needs no timer has run: Node runs a tick when no promise is left to settle. */
-const afterAll = (next: () => void): void => queueMicrotask(() => process.nextTick(next));
+/** All code that needs no timer has run: Node runs a tick when no promise is left to settle. */
+const allElse = (): Promise<void> => new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)));

@@ -30,9 +30,9 @@ export class Activity {
     this.cameras = chance.shuffled(CAMERAS).slice(0, chance.wholeBetween(1, 4));
     const minutes = chance.shuffled(MINUTES).slice(0, chance.wholeBetween(1, 3));
     this.#frames = Array.from({ length: frames }, (_, index) => {
-      const minute = this.#any(days) + this.#any(minutes) * MINUTE;
+      const minute = chance.oneOf(days) + chance.oneOf(minutes) * MINUTE;
       const into = chance.happens(0.2) ? BigInt(chance.wholeBetween(0, 59_999_999)) : chance.oneOf(SECONDS);
-      return { eventId: `f${index}`, cameraId: this.#any(this.cameras), ts: minute + into };
+      return { eventId: `f${index}`, cameraId: chance.oneOf(this.cameras), ts: minute + into };
     });
   }
 
@@ -41,7 +41,7 @@ export class Activity {
     const chance = this.#chance;
     const again = chance.happens(REPEATS) ? chance.anyOf(this.sent) : undefined;
     if (again !== undefined) return again;
-    const frame = this.#any(this.#frames);
+    const frame = chance.oneOf(this.#frames);
     const number = BigInt(this.sent.length + 1);
     // The first message is not always the newest.
     const late = BigInt(chance.happens(REPEATS) ? chance.wholeBetween(0, 40) : 0);
@@ -59,10 +59,10 @@ export class Activity {
   /** A question: often about the day, the hour, the minute or the second of a frame, and a little more on either side. */
   question(): Question {
     const chance = this.#chance;
-    const frame = this.#any(this.#frames);
+    const frame = chance.oneOf(this.#frames);
     if (chance.happens(0.3)) {
       const [one, other] = [this.#end(), this.#end()];
-      const cameraId = chance.happens(0.5) ? this.#any(this.cameras) : undefined;
+      const cameraId = chance.happens(0.5) ? chance.oneOf(this.cameras) : undefined;
       return { start: one < other ? one : other, end: one < other ? other : one, cameraId };
     }
     const length = chance.oneOf([DAY, DAY, HOUR, HOUR, MINUTE, SECOND]);
@@ -76,19 +76,13 @@ export class Activity {
 
   #end(): bigint {
     const chance = this.#chance;
-    const hour = this.#any(this.#days) + BigInt(chance.wholeBetween(0, 25)) * HOUR;
-    const at = chance.happens(0.6) ? this.#any(this.#frames).ts : hour;
+    const hour = chance.oneOf(this.#days) + BigInt(chance.wholeBetween(0, 25)) * HOUR;
+    const at = chance.happens(0.6) ? chance.oneOf(this.#frames).ts : hour;
     return at - (at % chance.oneOf([1n, 1n, MINUTE, HOUR])) + chance.oneOf([-1n, 0n, 0n, 1n]);
   }
 
   #counts(most: number): Readonly<Record<string, number>> {
     const names = this.#chance.shuffled(CATEGORIES).slice(0, this.#chance.wholeBetween(0, 2));
     return Object.fromEntries(names.map((name) => [name, this.#chance.wholeBetween(0, most)]));
-  }
-
-  #any<Item>(items: readonly Item[]): Item {
-    const item = this.#chance.anyOf(items);
-    if (item === undefined) throw new Error('there is nothing to draw');
-    return item;
   }
 }

@@ -1,5 +1,5 @@
 import type { Chance } from '../chance.ts';
-import { FAIR, type Weather } from '../unreliable-table.ts';
+import type { Weather } from '../unreliable-table.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -9,7 +9,7 @@ export const BEGINNING = Date.parse('2026-11-22T10:00:00Z');
 export const TODAY = BigInt(Date.parse('2026-11-22T00:00:00Z')) * 1_000n;
 export const OLD_DAY = BigInt(Date.parse('2026-11-20T00:00:00Z')) * 1_000n;
 
-const BAD: Weather = {
+const BAD = {
   lostRequest: 0.03,
   lostAnswer: 0.05,
   refused: 0.04,
@@ -20,7 +20,7 @@ const BAD: Weather = {
 };
 
 const drawWeather = (chance: Chance): Weather => {
-  if (chance.happens(0.35)) return { ...FAIR, slow: 0.05 };
+  if (chance.happens(0.35)) return { slow: 0.05 };
   const strength = chance.between(0.3, 2);
   const weather = Object.entries(BAD).map(([name, most]) => [name, chance.happens(0.3) ? 0 : most * strength]);
   return { ...BAD, ...Object.fromEntries(weather) };
@@ -76,7 +76,6 @@ const busyForm = (chance: Chance): Partial<Form> => ({
   writersLatencyMs: 3,
   readersLatencyMs: chance.oneOf([5, 30, 100]),
   weather: {
-    ...FAIR,
     shortPage: chance.oneOf([0, 0.3, 0.7]),
     lostAnswer: chance.oneOf([0, 0, 0.1]),
     slow: chance.oneOf([0, 0.1]),

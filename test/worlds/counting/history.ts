@@ -61,7 +61,7 @@ class History {
   readonly #story: Story;
   readonly #form: Form;
   readonly #activity: Activity;
-  readonly #days: readonly [bigint, ...bigint[]];
+  readonly #days: readonly bigint[];
   readonly #truth = new Truth();
   readonly #table: WatchedTable;
   readonly #broken: string[] = [];
@@ -139,7 +139,7 @@ class History {
       latencyMs,
       onRequest: (request) => {
         this.#seen.requests += 1;
-        tell(() => `  ${request()}`);
+        tell(() => `  ${request}`);
         fatal -= 1;
         if (fatal !== 0) return undefined;
         return chance.happens(0.5) ? 'carried out' : 'not carried out';
@@ -155,12 +155,6 @@ class History {
       among.splice(among.indexOf(instance), 1);
       this.#spawn(among, latencyMs, clocksOffMs);
     });
-    return instance;
-  }
-
-  #any(among: readonly Instance[]): Instance {
-    const instance = this.#chance.anyOf(among);
-    if (instance === undefined) throw new Error('there is no instance');
     return instance;
   }
 
@@ -187,7 +181,11 @@ class History {
       await sleep(this.#chance.between(0, pauseMs));
       const length = this.#chance.wholeBetween(1, messagesOfEach);
       const messages = Array.from({ length }, () => this.#activity.message());
-      for (let tries = 1; tries <= TRIES && !(await this.#record(this.#any(this.#writers), messages)); tries += 1) {
+      for (
+        let tries = 1;
+        tries <= TRIES && !(await this.#record(this.#chance.oneOf(this.#writers), messages));
+        tries += 1
+      ) {
         await sleep(this.#chance.between(1, 300));
       }
     }
@@ -222,7 +220,7 @@ class History {
     for (let left = questionsOfEach; left > 0 && this.#sending > 0; left -= 1) {
       await sleep(this.#chance.between(0, 2 * pauseMs + 50));
       const kind = this.#chance.oneOf(['range', 'range', 'range', 'range', 'series', 'cameras'] as const);
-      await this.#ask(this.#any(this.#chance.happens(0.3) ? this.#writers : this.#readers), kind);
+      await this.#ask(this.#chance.oneOf(this.#chance.happens(0.3) ? this.#writers : this.#readers), kind);
     }
   }
 
@@ -231,7 +229,7 @@ class History {
     instance: Instance,
     kind: 'range' | 'series' | 'cameras',
     question = this.#activity.question(),
-    day = this.#chance.anyOf(this.#days) ?? TODAY,
+    day = this.#chance.oneOf(this.#days),
   ): Promise<void> {
     const since = this.#truth.now;
     const answers = await this.#of(
@@ -257,7 +255,7 @@ class History {
     await sleep(this.#chance.between(0, 2 * this.#form.pauseMs + 2_000));
     for (let round = 1; round <= ROUNDS && !this.#isClosed; round += 1) {
       // Instances with wrong clocks do nothing.
-      const others = this.#chance.happens(0.3) ? this.#writers : [this.#any(this.#writers)];
+      const others = this.#chance.happens(0.3) ? this.#writers : [this.#chance.oneOf(this.#writers)];
       const isWrong = this.#chance.happens(0.2);
       const closer = this.#spawn([], undefined, isWrong ? WRONG_CLOCK_MS : RIGHT_CLOCK_MS);
       this.#isClosing = true;
@@ -301,7 +299,7 @@ class History {
     const fresh = this.#spawn([]);
     if (!(await this.#record(fresh, this.#activity.sent))) this.#break('what was sent again was not taken');
     if (this.#form.rewrites > 0 && this.#chance.happens(0.3)) await this.#rewrite(dayFrom(TODAY));
-    if (this.#truth.hasEventsBefore(TODAY) && !this.#isClosed) {
+    if (this.#activity.sent.some(({ ts }) => ts < TODAY) && !this.#isClosed) {
       await this.#close();
       if (!this.#isClosed) this.#break('the old day is not closed');
     }
@@ -309,7 +307,7 @@ class History {
       await this.#ask(fresh, 'cameras', undefined, start);
       await this.#ask(fresh, 'range', { start, end: start + DAY - 1n });
     }
-    for (const instance of [fresh, fresh, this.#any(this.#writers), this.#any(this.#readers)]) {
+    for (const instance of [fresh, fresh, this.#chance.oneOf(this.#writers), this.#chance.oneOf(this.#readers)]) {
       const question = this.#activity.question();
       await this.#ask(instance, 'range', question);
       if (instance === fresh) await this.#ask(instance, 'series', question);

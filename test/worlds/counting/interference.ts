@@ -142,10 +142,7 @@ const lost = (): never => {
   throw new StorageTrouble(0);
 };
 
-/**
- * Prepares; then, before a request of the rewrite, interferes, while the process of the rewrite stands still; then, at the end of the
- * rewrite, gets its error and checks the day.
- */
+/** Prepares; then interferes before a request of the rewrite, which waits; then gets the error of the rewrite and checks the day. */
 type Course = (table: MemoryTable, hooks: Hooks) => AsyncGenerator<void, void, unknown>;
 interface Hooks {
   beforeSwitch?: () => Promise<void>;
@@ -212,6 +209,27 @@ const lateTransaction = async (shards: number, isNewStripe = false, isLost = fal
   );
 };
 
+/** Readers that had begun before a request continue at that request. */
+const begunBefore: Course = async function* (table) {
+  const released = Promise.withResolvers<void>();
+  const answering = [1, 2].flatMap((begins) =>
+    QUESTIONS.map(async (question) => {
+      let requests = 0;
+      const turn: Turn = async () => {
+        requests += 1;
+        if (requests > begins) await released.promise;
+      };
+      return [question, await new CountingProcess(new InterposedTable(turn, table)).answer(question)] as const;
+    }),
+  );
+  yield;
+  released.resolve();
+  for (const [question, answer] of await Promise.all(answering)) {
+    assert.deepEqual(answer, new Oracle(MESSAGES).answer(question));
+  }
+  assert.equal(yield, undefined);
+};
+
 const SCENARIOS = {
   'a late transaction into its own stripe': async () => lateTransaction(1),
   'a late transaction into a new stripe': async () => lateTransaction(1, true),
@@ -219,25 +237,6 @@ const SCENARIOS = {
   'a late transaction into a day whose row is lost': async () => lateTransaction(3, false, true),
 
   'readers that had begun before go on': async () => {
-    const begunBefore: Course = async function* (table) {
-      const released = Promise.withResolvers<void>();
-      const answering = [1, 2].flatMap((begins) =>
-        QUESTIONS.map(async (question) => {
-          let requests = 0;
-          const turn: Turn = async () => {
-            requests += 1;
-            if (requests > begins) await released.promise;
-          };
-          return [question, await new CountingProcess(new InterposedTable(turn, table)).answer(question)] as const;
-        }),
-      );
-      yield;
-      released.resolve();
-      for (const [question, answer] of await Promise.all(answering)) {
-        assert.deepEqual(answer, new Oracle(MESSAGES).answer(question));
-      }
-      assert.equal(yield, undefined);
-    };
     for (const shards of [1, 2]) await atEachRequest(begunBefore, { shards });
   },
 

@@ -111,11 +111,6 @@ export class Truth {
     );
   }
 
-  /** Whether there are events before this. */
-  hasEventsBefore(ts: bigint): boolean {
-    return [...this.#events.values()].some(({ versions }) => versions[0].ts < ts);
-  }
-
   /** The answer to a question by the events now. */
   answer(question: Question): Counted {
     return sumOf([...this.#pieces(question).values()].map((events) => at(events, this.now)));
