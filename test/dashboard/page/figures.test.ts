@@ -166,6 +166,7 @@ describe('the view', () => {
     expect(figure('total_events')).toBe('12');
     expect(document.activeElement).toBe(link);
     expect(element('details.range').hasAttribute('open')).toBe(true);
+    expect(screen.getByLabelText('Day (UTC)')).toBe(day);
     expect([day.value, camera.value, location.search]).toEqual(['2026-11-20', 'ridge-2', '?tz=utc']);
     fireEvent.submit(day.closest('form') ?? document.body);
     await advance(0);

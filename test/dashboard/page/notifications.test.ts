@@ -31,8 +31,8 @@ it('strip, list and details show one state, from the freshest answer', async () 
   expect(screen.getByText('No person has been called yet.')).toBeDefined();
   service.notifications = [notification('fire')];
   await advance(8_000);
-  // Only the strip waits for its answer.
-  service.instead = (path) => (path.startsWith('notifications?attention') ? 'hang' : undefined);
+  // Strip and list wait for their answers.
+  service.instead = (path) => (path.startsWith('notifications?') ? 'hang' : undefined);
   service.notifications = [missed('fire')];
   await advance(8_000);
   expect(strip()[0]).toContain('✕ 1 not reached');
