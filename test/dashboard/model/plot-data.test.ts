@@ -55,7 +55,7 @@ it('a plot has every count in at most eight lines, every category in its table, 
 
 it('a plot starts where its first whole step starts, and knows the steps of which it has only a part', () => {
   const ends = [{ ts_utc_start: '2026-11-21T00:17:00Z' }, { ts_utc_end: '2026-11-21T01:41:59.999999Z' }];
-  const steps = stepsOf([{}, {}]).map((step, index) => ({ ...step, ...ends[index] }));
+  const steps = stepsOf([{}, {}]).map((step, index) => Object.assign(step, ends[index]));
   const starts = [START, START + STEP_MS.hour];
   expect(plotData({ step: 'hour', steps }, 'total_events', new Map())).toMatchObject({ starts, partial: [0, 1] });
 });
