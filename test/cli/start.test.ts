@@ -147,8 +147,9 @@ describe.concurrent('npm start', () => {
     const environment = { TABLES_CONNECTION_STRING: inject('tablesConnectionString'), ...wrong };
     const told: string[] = [];
     await startRun({}, environment, (line) => told.push(line)).catch((error) => told.push(String(error)));
-    expect(told.join('\n').match(/COUNTER_SHARDS: must be a whole number from 1 to 64/g)).toHaveLength(1);
-    expect(told.join('\n').match(/ACS_RESOURCE_ID: must be a GUID/g)).toHaveLength(1);
+    const problems = ['COUNTER_SHARDS: must be a whole number from 1 to 64', 'ACS_RESOURCE_ID: must be a GUID'];
+    const lines = ['Error: The functions host ended with code 1:', 'The app cannot start:'];
+    expect(told.join('\n')).toBe([...lines, ...problems.map((problem) => `  ${problem}`)].join('\n'));
   });
 });
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,8 +16,8 @@ let app: App;
 /** With a function key, without schedules. */
 let locked: App;
 
-const startRulesApp = (options: Partial<AppOptions> = {}, settings: Readonly<Record<string, string>> = {}) =>
-  startApp({ bundle: { path: join(directory, 'main.cjs') }, environment: settings, ...options });
+const startRulesApp = (options: Partial<AppOptions> = {}) =>
+  startApp({ bundle: { path: join(directory, 'main.cjs') }, environment: {}, ...options });
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'host-rules-'));
@@ -128,13 +128,4 @@ it('stopping refuses what is new, finishes requests and timer functions, and run
   await stopped;
   expect(stopping.output()).toMatch(/Yearly ends\napp terminated$/);
   expect(await stopping.exited).toBe('The app ended with code 0');
-});
-
-it('an app that cannot be loaded ends it with code 1; of wrong settings only the message is told', async () => {
-  const empty = join(directory, 'empty.cjs');
-  await writeFile(empty, '');
-  await expect(startRulesApp({}, { FAIL_TO_LOAD: 'true' })).rejects.toThrow(
-    /^The app ended with code 1:\nThe app cannot start:\n {2}SERVICE_NAME: is required$/,
-  );
-  await expect(startRulesApp({ bundle: { path: empty } })).rejects.toThrow('The app registered no function.');
 });

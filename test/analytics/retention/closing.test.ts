@@ -135,13 +135,6 @@ describe('closing a day', () => {
     expect(await run(storage)).toEqual([line]);
   });
 
-  it('waits for the end of a rewrite', async () => {
-    const storage = await stored(frame('a', 'f'));
-    const hold = { attempt: 1, hold_owner: 'another', hold_until: '9999-12-31T23:59:59.999999Z' };
-    await storage.change(DATE, hold, DAYS_PARTITION);
-    expect(await run(storage)).toEqual([['day not closed', { day: DATE, kind: 'DayHeld' }]]);
-  });
-
   it('leaves a day that is not old enough, and a day that cannot be closed holds up no other one', async () => {
     const starts = all(3).map((after) => START + BigInt(after) * DAY);
     const storage = await stored(...starts.map((start) => frame('a', 'f', start)));
