@@ -94,6 +94,14 @@ describe('the release bundle', () => {
     expect(hooks).toContain('appTerminate');
   });
 
+  it('needs no setting of a phone service with PHONE=off', () => {
+    const ofPhone = ['ACS_CONNECTION_STRING', 'ACS_SOURCE_PHONE_NUMBER', 'ACS_COGNITIVE_SERVICES_ENDPOINT'];
+    const none = Object.fromEntries([...ofPhone, 'CALLBACK_BASE_URL'].map((setting) => [setting, '']));
+    const { functions } = loadBundle('release', { PHONE: 'off', ...none });
+    // With the timer Sweep.
+    expect(functions).toHaveLength(RELEASE_ROUTES.length + 1);
+  });
+
   it('has no test call, neither its path nor its module; the debug bundle adds only the test call', async () => {
     const { release, debug } = inject('bundles');
     const debugOnly = (await sources(debug)).filter((source) => /\/src\/.*test-call/.test(source));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { z } from 'zod';
 
 import { randomFrom, wholeBetween } from '../../infra/cli/demo/random.ts';
@@ -19,7 +19,7 @@ import { checkedFetch } from './contract.ts';
 import { until } from './until.ts';
 
 /** Options of a stage. */
-export interface StageOptions {
+interface StageOptions {
   /** Communication Services by default. */
   readonly provider?: 'acs' | 'twilio';
   /** How many instances share the tables, behind one address; 1 by default. */
@@ -42,18 +42,10 @@ const alertAnswerSchema = z.looseObject({
   calls: z.array(callSchema).optional(),
 });
 
-/** The app and the simulated telephone network, see {@link setStage}. */
-export type Stage = Awaited<ReturnType<typeof setStage>>;
-
-/**
- * Starts the simulators and the app, whose callbacks only the simulator can sign, and whose outcomes go to the topic of the simulator. All of
- * them end after the test.
- *
- * @param whenOver the test's own `onTestFinished`; needed in concurrent tests
- */
-export const setStage = async (
-  { instances = 1, provider = 'acs', network: given = {}, environment: further }: StageOptions = {},
-  whenOver: (end: () => Promise<void> | undefined) => void = onTestFinished,
+/** Starts the simulators and the app, whose callbacks only the simulator can sign, and whose outcomes go to the topic of the simulator. */
+const setStage = async (
+  { instances = 1, provider = 'acs', network: given = {}, environment: further }: StageOptions,
+  whenOver: (end: () => Promise<void> | undefined) => void,
 ) => {
   // Its topic and its tokens are used even if Twilio places the calls.
   const acs = await startAcsSimulator(given);
@@ -132,9 +124,9 @@ export const setStage = async (
 };
 
 /** One stage for all tests of a file or group, which may run at the same time. At its end, no line is open. */
-export const sharedStage = (options: StageOptions): (() => Stage) => {
+export const sharedStage = (options: StageOptions) => {
   const ends: (() => unknown)[] = [];
-  let stage: Stage | undefined;
+  let stage: Awaited<ReturnType<typeof setStage>> | undefined;
   beforeAll(async () => {
     stage = await setStage(options, (end) => void ends.push(end));
   });

@@ -327,10 +327,10 @@ describe('GET /api/notifications', () => {
   });
 });
 
-it('a phone that is off has no notifications', async () => {
+it('a phone that is off has no notifications, and no time to ask again', async () => {
   const problem = { status: 503, code: 'phone_off', detail: expect.stringContaining('PHONE=off') };
-  expect(problemOf(await askRoute(notifications('off'), '/api/notifications'))).toMatchObject(problem);
-  expect(
-    problemOf(await askRoute(callback(ALERT_TYPES[0], 'off'), '/api/AnomalyCallback', { method: 'POST' })),
-  ).toMatchObject(problem);
+  const off = await askRoute(notifications('off'), '/api/notifications');
+  expect([problemOf(off), off.headers.get('retry-after')]).toMatchObject([problem, null]);
+  const called = await askRoute(callback(ALERT_TYPES[0], 'off'), '/api/AnomalyCallback', { method: 'POST' });
+  expect(problemOf(called)).toMatchObject(problem);
 });

@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest';
 
-import { messageOf, setStage } from '../../harness/phone-stage.ts';
+import { messageOf, sharedStage } from '../../harness/phone-stage.ts';
+
+const pace = { ringMs: 200, eventMs: 50, speakMs: 600 };
+const stageOf = sharedStage({ provider: 'twilio', instances: 2, network: { pace } });
 
 it('Twilio speaks when somebody answers, and hangs up after it; 1 confirms, 2 repeats, 3 cannot go', async () => {
-  const pace = { ringMs: 200, eventMs: 50, speakMs: 600 };
-  const stage = await setStage({ provider: 'twilio', instances: 2, network: { pace } });
+  const stage = stageOf();
   const listens = '+12065550200';
   const { notification_id: heard } = await stage.alert('ReportOfFire', [listens]);
   const [repeats, declines] = ['+12065550384', '+12065550385'];
