@@ -95,6 +95,13 @@ it('Twilio carries out the instructions that it fetches, and tells of the end of
   });
 });
 
+it('Twilio carries out no instructions that arrive after the end of the call', async () => {
+  const { call, read, network } = twilio({}, { body: '<Response><Say voice="a">Late</Say></Response>' }, 2_000);
+  await call(NUMBER, { Url: 'http://app/voice', TimeLimit: '1' });
+  await read();
+  expect(network.log()).toMatchObject({ calls: [{ endedBy: 'network', spoken: [] }], refused: [] });
+});
+
 it.each([
   ['11200', { status: 500 }],
   ['12300', { contentType: 'text/html' }],
@@ -116,6 +123,8 @@ it.each([
 it('Twilio queues calls beyond the pace of the account; `canceled` ends a queued call and no answered call', async () => {
   const { call, ask, network } = twilio({ callsPerSecond: 0.01 });
   for (const number of [NUMBER, NUMBER]) await call(number);
+  // Twilio's API has no status `initiated`.
+  expect(network.calls[0]?.resource()).toMatchObject({ status: 'queued' });
   await vi.advanceTimersByTimeAsync(1_500);
   const update = (index: number, status: string) => [
     ask(`/Calls/${network.calls[index]?.sid}.json`, { Status: status }),
