@@ -14,6 +14,7 @@ it.each<[what: string, error: string, refusal: () => Promise<string | undefined>
   ['a wrong signature', '401/Denied', changed(({ headers }) => headers.set('authorization', UNSIGNED))],
   ['no signature', '401/Denied', changed(({ headers }) => headers.delete('authorization'))],
   ['another body than the signed one', '401/Denied', changed((request) => (request.body = '{}'))],
+  ['the hash of another body', '401/Denied', changed(({ headers }) => headers.set('x-ms-content-sha256', 'x'))],
   ['a signature of 16 minutes ago', '401/Denied', changed(() => vi.setSystemTime(Date.now() + 16 * 60_000))],
   ['no id of the call request', '400/BadRequest', changed(({ headers }) => headers.delete('repeatability-request-id'))],
   ['another version', '400/UnsupportedApiVersion', () => acs({}, undefined, { apiVersion: '2023-01-01' }).call(NUMBER)],
