@@ -1,8 +1,5 @@
 import { describe, expect, it } from 'vitest';
 
-import { ALERT_TYPES } from '../src/calls/model/alert-types.ts';
-import { longestTwiml, MOST_TWIML_CHARACTERS } from '../src/calls/providers/twilio/twiml.ts';
-import { callMessage, MAX_DETAILS_CHARACTERS } from '../src/calls/rules/message.ts';
 import { readSettings } from '../src/settings.ts';
 import { SettingsError } from '../src/settings/settings-error.ts';
 
@@ -214,14 +211,6 @@ it('an outcome webhook has an https URL and a secret of 24 to 64 bytes; a topic 
   expect(refused({ ...WITH_ACS, ...wrong })).toEqual(['OUTCOME_WEBHOOK_SECRET', 'OUTCOME_WEBHOOK_URL']);
   const topic = { EVENT_TOPIC_ENDPOINT: URL, EVENT_TOPIC_KEY: 'a-key' };
   expect(partOf({ ...WITH_TWILIO, ...topic }, 'phone.topic')).toEqual({ endpoint: URL, key: 'a-key' });
-});
-
-it('the longest texts leave room in a call request to Twilio, all of them escaped', () => {
-  const longest = { details: '&'.repeat(MAX_DETAILS_CHARACTERS), confirm: true };
-  const lengths = ALERT_TYPES.map((type) =>
-    longestTwiml(callMessage('&'.repeat(200), type, longest), longBase, 'x'.repeat(60)),
-  );
-  expect(Math.max(...lengths)).toBeLessThanOrEqual(MOST_TWIML_CHARACTERS);
 });
 
 describe('settings together', () => {

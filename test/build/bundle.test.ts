@@ -86,6 +86,10 @@ describe('the release bundle', () => {
       { name: 'BackUpDays', schedule: '0 40 */6 * * *' },
       { name: 'CloseDays', schedule: '0 20 * * * *' },
     ]);
+    const usual = loadBundle('release').functions.filter(({ bindings }) =>
+      Object.values(bindings).some(({ type }) => type === 'timerTrigger'),
+    );
+    expect(usual.map(({ name }) => name)).toEqual(['Sweep']);
     // Requests under way are finished before the process ends.
     expect(hooks).toContain('appTerminate');
   });

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { expect, inject, it } from 'vitest';
 
 import { DASHBOARD_FILE, DASHBOARD_GZIP_FILE, dashboardPage } from '../../src/dashboard/page-file.ts';
+import { ownDirectory } from '../harness/own-directory.ts';
 
 const BUILT = dirname(inject('bundles').release);
 
@@ -42,8 +42,7 @@ it('the page is one file of at most 45 KB over the wire, whose policy allows exa
 });
 
 it('the page is read once, at the first request, and again if it was missing or had no policy', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'dashboard-'));
-  onTestFinished(() => rm(directory, { recursive: true }));
+  const directory = ownDirectory();
   const [file, read] = [join(directory, DASHBOARD_FILE), dashboardPage(directory)];
   await expect(read()).rejects.toThrow(/ENOENT/);
   await writeFile(join(directory, DASHBOARD_GZIP_FILE), '');

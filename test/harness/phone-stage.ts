@@ -32,9 +32,6 @@ export interface StageOptions {
 
 const SERVICE_NAME = 'Test Watch';
 
-type Headers = Readonly<Record<string, string>>;
-type NotificationState = z.output<typeof notificationAnswer>;
-
 const callSchema = z.looseObject({
   recipient: z.string(),
   status: z.string(),
@@ -91,51 +88,37 @@ export const setStage = async (
 
   /** Every answer must be as the app's OpenAPI document describes. */
   const fetchChecked = await checkedFetch(url);
-  const post = async (path: string, body: unknown, headers: Headers = {}): Promise<Response> =>
-    fetchChecked(`${url}/api/${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    });
-  /** The state of a notification, when it is as a test waits for. */
-  const state = async (path: string, method: string, isMeant: (state: NotificationState) => boolean = () => true) => {
-    let known: NotificationState | undefined;
-    await until(async () => {
-      const response = await fetchChecked(`${url}/api/notifications/${path}`, { method });
-      // Storage on a busy machine may take longer than the service waits.
-      known = response.status === 503 ? undefined : notificationAnswer.parse(await response.json());
-      return known !== undefined && isMeant(known);
-    }, 'the notification is as the test waits for');
-    assert(known);
-    return known;
-  };
   const callsTo = (number: string): readonly CallStory[] => network.log().calls.filter(({ to }) => to === number);
 
   return {
     acs,
-    twilio,
     network,
     url,
     fetch: fetchChecked,
-    post,
-    callsTo,
 
     /** Sends a notification. @param recipients in a list of lists: in waves @param more further members */
     alert: async (
       alertType: string,
       recipients: readonly string[] | readonly (readonly string[])[],
       more: object = {},
-      headers: Headers = {},
     ) => {
-      const body = { channel: 'phone', alert_type: alertType, recipients, ...more };
-      const response = await post('notifications', body, headers);
+      const body = JSON.stringify({ channel: 'phone', alert_type: alertType, recipients, ...more });
+      const response = await fetchChecked(`${url}/api/notifications`, { method: 'POST', body });
       return { status: response.status, ...alertAnswerSchema.parse(await response.json()) };
     },
 
-    stop: async (id = '') => state(`${id}/stop`, 'POST'),
-
     /** The state of a notification after its end. */
-    completed: async (id = '') => state(id, 'GET', ({ status }) => status !== 'in_progress'),
+    completed: async (id = '') => {
+      let known: z.output<typeof notificationAnswer> | undefined;
+      await until(async () => {
+        const response = await fetchChecked(`${url}/api/notifications/${id}`);
+        // Storage on a busy machine may take longer than the service waits.
+        known = response.status === 503 ? undefined : notificationAnswer.parse(await response.json());
+        return known !== undefined && known.status !== 'in_progress';
+      }, 'the notification is over');
+      assert(known);
+      return known;
+    },
 
     /** The only call to a number, after it has ended and all its events were answered. */
     callEnds: async (number: string): Promise<CallStory> => {

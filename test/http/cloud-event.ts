@@ -1,6 +1,3 @@
-import { formatInstant, instantFrom } from '../../src/analytics/model/instant.ts';
-import type { PlainMessage } from '../analytics/oracle.ts';
-
 /** Another value for a member of a CloudEvent or of its data; `undefined` takes the member out. */
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -14,11 +11,3 @@ export const cloudEvent = ({ data, ...members }: Members & { readonly data?: Mem
   ...members,
   data: { event_id: 'f-1029', camera_id: 'ridge-04', ts_utc: '2024-02-29T08:00:00.123456Z', ...data },
 });
-
-/** A message of the oracle as a producer sends it. */
-export const cloudEventOf = ({ eventId, cameraId, ts, time, ...facets }: PlainMessage): Members =>
-  cloudEvent({
-    id: `${eventId}@${time}`.slice(0, 128),
-    time: formatInstant(instantFrom(time)),
-    data: { event_id: eventId, camera_id: cameraId, ts_utc: formatInstant(instantFrom(ts)), ...facets },
-  });

@@ -1,35 +1,20 @@
 import { readFile } from 'node:fs/promises';
 
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
-import { setStage, type Stage } from '../../harness/phone-stage.ts';
+import { sharedStage } from '../../harness/phone-stage.ts';
+import { cloudEvent } from '../../http/cloud-event.ts';
 import { isGreen, visit } from './stage.ts';
 
-let stage: Stage;
-const ends: (() => Promise<void> | undefined)[] = [];
-beforeAll(async () => {
-  stage = await setStage({ environment: { CALL_ATTEMPTS: '1' } }, (end) => void ends.unshift(end));
-});
-afterAll(async () => {
-  for (const end of ends) await end();
-});
+const stageOf = sharedStage({ environment: { CALL_ATTEMPTS: '1' } });
 
 /** A frame of one of 20 cameras. The AI flags fire in each; a reviewer confirms it in the frames of the first two cameras. */
-const frame = (index: number, time: string) => ({
-  specversion: '1.0',
-  id: `frame-${index}`,
-  source: '/test/dashboard',
-  type: 'CameraEvent.Changed',
-  time,
-  data: {
-    event_id: `frame-${index}`,
-    camera_id: `ridge-${index % 20}`,
-    ts_utc: time,
-    detections: { fire: 1 + (index % 20) },
-    ...(index % 20 < 3 && { reviewed: true, annotations: index % 20 < 2 ? { fire: 2 } : { steam: 1 } }),
-  },
-});
+const frame = (index: number, time: string) => {
+  const reviewed = index % 20 < 3 && { reviewed: true, annotations: index % 20 < 2 ? { fire: 2 } : { steam: 1 } };
+  const ids = { event_id: `frame-${index}`, camera_id: `ridge-${index % 20}` };
+  return cloudEvent({ time, data: { ...ids, ts_utc: time, detections: { fire: 1 + (index % 20) }, ...reviewed } });
+};
 
 const rowsOf = async (page: Page, table: string | RegExp): Promise<readonly string[]> =>
   (await page.getByRole('table', { name: table }).locator('tbody tr').allInnerTexts()).map((row) =>
@@ -37,15 +22,12 @@ const rowsOf = async (page: Page, table: string | RegExp): Promise<readonly stri
   );
 
 it('the page shows the figures of a real service: facts, categories, plots, cameras, a file', async () => {
+  const stage = stageOf();
   const messages = [
     ...Array.from({ length: 40 }, (_, index) => frame(index, `2024-03-02T08:${10 + index}:00Z`)),
     frame(40, new Date().toISOString()),
   ];
-  await stage.fetch(`${stage.url}/api/events`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/cloudevents-batch+json' },
-    body: JSON.stringify(messages),
-  });
+  await stage.fetch(`${stage.url}/api/events`, { method: 'POST', body: JSON.stringify(messages) });
   const page = await visit(stage.url, { search: '?date=2024-03-02&tz=utc' });
   await isGreen(page);
   expect(await page.locator('.count').allInnerTexts()).toEqual(['40', '20', '0', '6', '6']);
@@ -76,6 +58,7 @@ it('the page shows the figures of a real service: facts, categories, plots, came
 });
 
 it('the page shows the notifications of a real service, acknowledges and stops them, and is red without a phone', async () => {
+  const stage = stageOf();
   const reports = [
     await stage.alert('ConfirmedFire', ['+12065550300', '+12065550302']),
     await stage.alert('ReportOfFire', ['+12065550401'], { reference: 'bear-creek' }),

@@ -17,11 +17,7 @@ describe.concurrent('calls through Communication Services', () => {
   /** What the webhook has taken. */
   const received: Event[] = [];
   let receiver: LoopbackServer | undefined;
-  const environment: Record<string, string> = {
-    CALL_ATTEMPTS: '2',
-    CALL_RETRY_SECONDS: '5',
-    OUTCOME_WEBHOOK_SECRET: SECRET,
-  };
+  const environment: Record<string, string> = { OUTCOME_WEBHOOK_SECRET: SECRET };
   beforeAll(async () => {
     receiver = await LoopbackServer.start((request, response) => {
       void text(request).then((body) => {
@@ -78,15 +74,6 @@ describe.concurrent('calls through Communication Services', () => {
     });
   });
 
-  it('redials a callee who did not answer, and gives up a number that does not exist', async () => {
-    const stage = stageOf();
-    const { notification_id } = await stage.alert('ConfirmedFire', ['+12065550207', '+12065550204']);
-    expect((await stage.completed(notification_id)).recipients).toMatchObject([
-      { status: 'heard', attempts: [{ outcome: 'no_answer' }, { outcome: 'heard' }] },
-      { status: 'failed', attempts: [{ code: 484, sub_code: 560_484, reason: 'invalid number' }] },
-    ]);
-  });
-
   it('calls wave after wave until enough have pressed 1; the topic and the webhook receive the same', async () => {
     const stage = stageOf();
     const waves = [
@@ -121,34 +108,5 @@ describe.concurrent('calls through Communication Services', () => {
       expect(told('RecipientFinal')).toContainEqual(expect.objectContaining(last));
     }
     expect(JSON.stringify([stage.acs.log().published, received])).not.toMatch(/\+\d{7}/);
-  });
-
-  it('the same request with the same key finds the same notification; acknowledged, it is in hand', async () => {
-    const stage = stageOf();
-    const again = async (numbers = ['+12065550600', '+12065550636']) =>
-      stage.alert('Anomaly', numbers, {}, { 'idempotency-key': '6d5f3e1c-9d5a-4a55-8d6c-0f9b1d2e7a41' });
-    const first = await again();
-    expect(await again()).toMatchObject({ status: 202, notification_id: first.notification_id });
-    expect((await again(['+12065550600'])).status).toBe(422);
-    await stage.completed(first.notification_id);
-    expect(stage.callsTo('+12065550600')).toHaveLength(1);
-    const response = await stage.post(`notifications/${first.notification_id}/acknowledge`, { by: 'Ana' });
-    expect(await response.json()).toMatchObject({ acknowledged_by: 'Ana' });
-  });
-
-  it('a callback is believed by its token alone, before its body is read', async () => {
-    const stage = stageOf();
-    const statusOf = async (body: unknown, headers = {}) => (await stage.post('AnomalyCallback', body, headers)).status;
-    const forged = `Bearer ${await stage.acs.signer.sign({ audience: 'another resource' })}`;
-    for (const headers of [{}, { authorization: forged }])
-      expect(await statusOf('x'.repeat(10_000_000), headers)).toBe(401);
-    const signed = { authorization: `Bearer ${await stage.acs.signer.sign()}` };
-    expect([await statusOf([], signed), await statusOf('not JSON', signed)]).toEqual([200, 400]);
-  });
-
-  it('a debug build places test calls', async () => {
-    const stage = stageOf();
-    expect((await stage.post('test-call?alert_type=BurnJob', ['+12065550900'])).status).toBe(202);
-    expect(await stage.callEnds('+12065550900')).toMatchObject({ spoken: [messageOf('BurnJob')] });
   });
 });

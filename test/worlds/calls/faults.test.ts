@@ -223,16 +223,22 @@ describe('nothing depends on one timer', () => {
   );
 });
 
-scene('a process that has just started finds the notification of a key, and calls nobody', SOON, async (world) => {
-  const sent = world.fire();
-  await world.pass(200_000);
-  world.instances.end();
-  world.instances.start(1);
-  const again = world.senders.send(sent.request, sent.key);
-  await world.pass(5_000);
-  expect(again.answers).toMatchObject([{ kind: 'sent', id: idOf(sent), calls: [{ status: 'placed' }] }]);
-  expect(world.dialled).toHaveLength(1);
-});
+scene(
+  'a process that has just started knows the request of a key: it calls nobody for that one or another',
+  SOON,
+  async (world) => {
+    const sent = world.fire();
+    await world.pass(200_000);
+    world.instances.end();
+    world.instances.start(1);
+    const again = world.senders.send(sent.request, sent.key);
+    const other = world.senders.send({ ...sent.request, confirm: true }, sent.key);
+    await world.pass(5_000);
+    expect(other.answers).toEqual([{ kind: 'key of another request' }]);
+    expect(again.answers).toMatchObject([{ kind: 'sent', id: idOf(sent), calls: [{ status: 'placed' }] }]);
+    expect(world.dialled).toHaveLength(1);
+  },
+);
 
 for (const [event, properties] of [
   ['stored row damaged', { about: '{}' }],

@@ -1,7 +1,8 @@
 import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
 import type { NotificationId } from '../../../src/calls/model/ids.ts';
 import type { NotificationRequest, Sent } from '../../../src/calls/phone.ts';
-import { parsePhoneNumber, type PhoneNumber } from '../../../src/calls/model/phone-number.ts';
+import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
+import { phoneNumber } from '../../calls/new-case.ts';
 import type { Ground } from './ground.ts';
 import type { Instance, Instances } from './instances.ts';
 
@@ -131,13 +132,6 @@ export const people = (count: number, group = 0): PhoneNumber[] =>
 /** One list of callees a wave. */
 export const wavesOf = (...waves: readonly (readonly PhoneNumber[])[]): NotificationRequest['waves'] =>
   waves.map((wave) => wave.map((number) => ({ number })));
-
-/** A text that is a phone number. */
-export const phoneNumber = (text: string): PhoneNumber => {
-  const number = parsePhoneNumber(text);
-  if (number === undefined) throw new Error('not a phone number');
-  return number;
-};
 
 const someRequest = (index: number, { mode, chance }: Ground): NotificationRequest => {
   const count = chance.wholeBetween(1, mode.mostRecipients);

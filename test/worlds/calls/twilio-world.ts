@@ -10,7 +10,7 @@ import type { Life } from '../life.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { BEGINNING } from './ground.ts';
 import type { Mode } from './modes.ts';
-import { phoneNumber } from './senders.ts';
+import { phoneNumber } from '../../calls/new-case.ts';
 import { ServiceWorld } from './world.ts';
 
 const ACCOUNT = { accountSid: `AC${'1'.repeat(32)}`, apiKeySid: `SK${'2'.repeat(32)}`, apiKeySecret: 'secret' };

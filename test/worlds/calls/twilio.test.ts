@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { TwilioCall } from '../../../infra/emulators/twilio-simulator/twilio-call.ts';
 import { type Mode, QUIET } from './modes.ts';
 import { ROOM } from './scene.ts';
-import { phoneNumber } from './senders.ts';
+import { phoneNumber } from '../../calls/new-case.ts';
 import { inTwilioWorld, type TwilioWorld } from './twilio-world.ts';
 
 // Only with Twilio: the message goes with the call request, instructions answer keys, and a repeated request is a second call.
