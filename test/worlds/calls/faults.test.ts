@@ -165,7 +165,33 @@ describe('while storage is away', () => {
       expect((await world.bodyOf(sent)).status).toBe('completed');
     },
   );
+
+  scene('after the last word: the line is hung up when the time for keys is over', {}, async (world) => {
+    world.fire(people(1), { confirm: true });
+    const call = await world.firstCall();
+    await world.until(() => call.speeches[0]?.isWhole === true);
+    await world.pass(1_000);
+    world.conditions.stopTable(120_000);
+    await world.pass(20_000);
+    expect(call.endedBy).toBe('service');
+    // Eight seconds, and two tries to store that no key came.
+    expect((call.endedAt ?? Infinity) - (call.speeches[0]?.endedAt ?? 0)).toBeLessThan(12_000);
+  });
 });
+
+scene(
+  'after the answer all events get lost: the message is spoken once, and the line is hung up',
+  {},
+  async (world) => {
+    world.fire();
+    const call = await world.firstCall();
+    await world.until(() => call.speeches.length > 0);
+    vi.spyOn(world.conditions, 'faults', 'get').mockReturnValue({ ...world.mode, eventLoss: 1 });
+    await world.pass(300_000);
+    expect(call).toMatchObject({ speeches: [{ isWhole: true }], endedBy: 'service' });
+    expect(call.speeches).toHaveLength(1);
+  },
+);
 
 for (const instances of [1, 3]) {
   scene(
@@ -202,6 +228,28 @@ describe('nothing depends on one timer', () => {
     },
     12,
   );
+
+  for (const [who, isDead] of [
+    ['the instance that dialed it', false],
+    ['another one that has looked at it once', true],
+  ] as const) {
+    const setting = { timerNeverRuns: true, ringMs: 40_000, callees: { 0: 'rings out' } } as const;
+    scene(`a phone that has rung for CALL_RING_SECONDS is hung up in time by ${who}`, setting, async (world) => {
+      await world.pass(5_000);
+      world.fire();
+      const call = await world.firstCall();
+      if (isDead) {
+        const [first] = world.instances.living;
+        world.instances.start(1);
+        await world.pass(1_000);
+        world.instances.isEnded = true;
+        first?.life.end();
+      }
+      await world.pass(60_000);
+      expect(call.endedBy).toBe('service');
+      expect((call.endedAt ?? Infinity) - call.placedAt).toBeLessThan(42_000);
+    });
+  }
 
   scene(
     'an app that was stopped for two days in the middle of calls ends them all, and dials nobody after the deadline',
