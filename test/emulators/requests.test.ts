@@ -14,6 +14,7 @@ it.each<[what: string, error: string, refusal: () => Promise<string | undefined>
   ['a wrong signature', '401/Denied', changed(({ headers }) => headers.set('authorization', UNSIGNED))],
   ['no signature', '401/Denied', changed(({ headers }) => headers.delete('authorization'))],
   ['another body than the signed one', '401/Denied', changed((request) => (request.body = '{}'))],
+  ['the hash of another body', '401/Denied', changed(({ headers }) => headers.set('x-ms-content-sha256', 'x'))],
   ['a signature of 16 minutes ago', '401/Denied', changed(() => vi.setSystemTime(Date.now() + 16 * 60_000))],
   ['no id of the call request', '400/BadRequest', changed(({ headers }) => headers.delete('repeatability-request-id'))],
   ['another version', '400/UnsupportedApiVersion', () => acs({}, undefined, { apiVersion: '2023-01-01' }).call(NUMBER)],
@@ -95,6 +96,13 @@ it('Twilio carries out the instructions that it fetches, and tells of the end of
   });
 });
 
+it('Twilio carries out no instructions that arrive after the end of the call', async () => {
+  const { call, read, network } = twilio({}, { body: '<Response><Say voice="a">Late</Say></Response>' }, 2_000);
+  await call(NUMBER, { Url: 'http://app/voice', TimeLimit: '1' });
+  await read();
+  expect(network.log()).toMatchObject({ calls: [{ endedBy: 'network', spoken: [] }], refused: [] });
+});
+
 it.each([
   ['11200', { status: 500 }],
   ['12300', { contentType: 'text/html' }],
@@ -116,6 +124,8 @@ it.each([
 it('Twilio queues calls beyond the pace of the account; `canceled` ends a queued call and no answered call', async () => {
   const { call, ask, network } = twilio({ callsPerSecond: 0.01 });
   for (const number of [NUMBER, NUMBER]) await call(number);
+  // Twilio's API has no status `initiated`.
+  expect(network.calls[0]?.resource()).toMatchObject({ status: 'queued' });
   await vi.advanceTimersByTimeAsync(1_500);
   const update = (index: number, status: string) => [
     ask(`/Calls/${network.calls[index]?.sid}.json`, { Status: status }),

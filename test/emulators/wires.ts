@@ -132,12 +132,12 @@ export const acs = (options: SimulatorOptions = {}, change?: Change, version = {
 
 const SAYS = '<Say voice="Polly.Joanna">';
 const MESSAGE = `<Response>
-  <Gather input="dtmf" numDigits="1" finishOnKey="" timeout="4" action="http://app/key">${SAYS}A message</Say></Gather>
+  <Gather input="dtmf" numDigits="1" finishOnKey="" timeout="4" action="http://app/key"> ${SAYS}A message</Say></Gather>
   <Redirect>http://app/end</Redirect>
 </Response>`;
 
 /** Twilio. The instructions speak and listen. At the key 2 they do so again; other keys end the call. @param answer the service's only answer */
-export const twilio = (options: SimulatorOptions = {}, answer: Partial<AppAnswer> = {}) => {
+export const twilio = (options: SimulatorOptions = {}, answer: Partial<AppAnswer> = {}, answersMs = 0) => {
   const forms: Form[] = [];
   const post: PostEvent<Form> = async (url, form, afterMs) => {
     await delayed(afterMs);
@@ -147,6 +147,7 @@ export const twilio = (options: SimulatorOptions = {}, answer: Partial<AppAnswer
     diary.note(asked === 'status' ? [status, sip, error].filter(Boolean).join(' ') : asked);
     const goodbye = key === undefined ? '' : `${SAYS}Goodbye</Say>`;
     const body = key === '2' ? MESSAGE : `<Response>${goodbye}<Hangup/></Response>`;
+    await delayed(answersMs);
     return { status: 200, contentType: 'text/xml', body, ...answer };
   };
   const network = new Account({ pace: PACE, ...options, accountSid: 'AC', ownNumber: OWN_NUMBER, post });

@@ -56,6 +56,7 @@ test('a deadline ends each try of a read, also if the connection ignores the sig
   expect(aborted).toBe(2);
   const write = await outcome(async () => table.insert('p', 'r', {}, { deadlineMs: 1_500 }));
   expect(write).toMatchObject({ ms: 1_500, error: { name: 'StorageTrouble' } });
+  expect((await outcome(async () => table.insert('p', 'r', {}))).ms, 'by default').toBe(5_000);
 });
 
 describe('a failed read', () => {

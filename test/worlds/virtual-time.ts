@@ -101,10 +101,13 @@ export class VirtualTime {
     let isSettled = false;
     const settle = (): void => void (isSettled = true);
     settling.then(settle, settle);
-    do await allElse();
-    while (!isSettled && this.#goOff(until));
-    if (!isSettled) this.#now = until;
-    return isSettled;
+    for (;;) {
+      await allElse();
+      if (isSettled) return true;
+      if (!this.#goOff(until)) break;
+    }
+    this.#now = until;
+    return false;
   }
 
   /** The next timer goes off. @returns whether there was one until then */

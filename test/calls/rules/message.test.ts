@@ -56,6 +56,7 @@ it.each<[MessageTerms, details: string, menu: string]>([
   [{ details: 'Antelope Ridge, camera 4.' }, 'Antelope Ridge, camera 4. ', ''],
   // Without its full stop the voice would run on.
   [{ confirm: true, details: 'Antelope Ridge, camera 4' }, 'Antelope Ridge, camera 4. ', MENU],
+  [{ details: 'Is it smoke?' }, 'Is it smoke? ', ''],
   [{ confirm: false, details: undefined }, '', ''],
 ])('the message with %j has these in each unit', (terms, details, menu) => {
   expect(spoken(CUSTOM, terms)).toBe(`${UNIT}${details}${menu}`.repeat(3));

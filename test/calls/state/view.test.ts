@@ -14,10 +14,11 @@ const BUSY = busy(START + 9);
 const SOON = START + 60_000;
 
 const about = { number: must(callees(1)[0]).number, wave: 1 } as const;
-const calling = (attempt: Attempt, isStopped?: true): Recipient => ({
+const THREE = spokenTo({ cannotGoAt: START + 7 });
+const calling = (attempts: Attempt | readonly Attempt[], isStopped?: true): Recipient => ({
   ...about,
   state: 'calling',
-  attempts: [attempt],
+  attempts: [attempts].flat(),
   isStopped,
 });
 const waits = (attempts: readonly Attempt[], more: object = {}): Recipient => {
@@ -34,7 +35,8 @@ it.each<[status: string, what: string, recipient: Recipient]>([
   ['ringing', 'when the line has accepted it', calling(RINGING)],
   ['speaking', 'when somebody has answered', calling(spokenTo())],
   ['confirmed', 'as soon as 1 is pressed', calling(spokenTo({ confirmedAt: START + 7 }))],
-  ['cannot_go', 'as soon as 3 is pressed', calling(spokenTo({ cannotGoAt: START + 7 }))],
+  ['cannot_go', 'as soon as 3 is pressed', calling(THREE)],
+  ['confirmed', 'even if 3 is pressed in another call', calling([THREE, spokenTo({ confirmedAt: START + 7 })])],
   ['stopped', 'while its phone is hung up', calling(RINGING, true)],
   ['speaking', 'after a stop that does not end its message', calling(spokenTo(), true)],
   ['not_reached', 'in the end', final(calling(BUSY), 'not_reached')],

@@ -40,14 +40,11 @@ export class WatchedTable extends MemoryTable {
     this.#replaced.add(generationName(write.rowKey, before));
     this.#generations.set(write.rowKey, generation);
     const prefix = `${generationName(write.rowKey, generation)}_`;
-    const moved = this.partitions().filter((partition) => partition.startsWith(prefix));
+    const rows = this.partitions().flatMap((partition) => (partition.startsWith(prefix) ? this.rows(partition) : []));
+    const moved = rows.filter(({ rowKey }) => rowKey.startsWith(EVENT));
     this.#truth.rewrite(
       write.rowKey,
-      moved.flatMap((partition) =>
-        this.rows(partition).flatMap((row) =>
-          row.rowKey.startsWith(EVENT) ? [committedEvent(partition, row.rowKey, row.properties)] : [],
-        ),
-      ),
+      moved.map(({ partitionKey, rowKey, properties }) => committedEvent(partitionKey, rowKey, properties)),
     );
   }
 
