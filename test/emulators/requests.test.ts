@@ -72,6 +72,12 @@ it('ACS speaks in a connected call, at most 4,000 characters, and hears its call
   ]);
 });
 
+it('ACS reports the start of a speech before its end, also if both are due at once', async () => {
+  const { call, read } = acs({ pace: { ringMs: 0, eventMs: 1, speakMs: 1 } });
+  await call(NUMBER);
+  expect(await read()).toContain('PlayStarted 1, PlayCompleted 1');
+});
+
 it('ACS counts no mistake if the service could not know that the callee has hung up', async () => {
   const { call, about, network } = acs();
   await call('+12065550119');
@@ -128,7 +134,7 @@ it('Twilio queues calls beyond the pace of the account; `canceled` ends a queued
   expect(network.calls[0]?.resource()).toMatchObject({ status: 'queued' });
   await vi.advanceTimersByTimeAsync(1_500);
   const update = (index: number, status: string) => [
-    ask(`/Calls/${network.calls[index]?.sid}.json`, { Status: status }),
+    ask(`/Calls/${network.calls[index]?.id}.json`, { Status: status }),
     ...network.calls.map((one) => one.status),
   ];
   expect(network.calls.map(({ status }) => status)).toEqual(['in-progress', 'queued']);
@@ -145,7 +151,7 @@ it.each([
 ])('Twilio answers two requests to end the call of …%s with %j', async (digits, errors) => {
   const { call, ask, network } = twilio();
   await call(`+120655501${digits}`);
-  const path = `/Calls/${network.calls[0]?.sid}.json`;
+  const path = `/Calls/${network.calls[0]?.id}.json`;
   expect(errors.map(() => ask(path, { Status: 'completed' }))).toEqual(errors);
   expect(network.log()).toMatchObject({ calls: [{ state: 'ended', endedBy: 'app' }], refused: [] });
 });

@@ -42,12 +42,13 @@ export class AcsCall extends PhoneCall<AcsEvent> {
     if (interruptCallMediaOperation) this.silence();
     const post = (kind: string, about = {}): void => this.#post(kind, { context, ...about });
     if (result !== undefined) return this.timeline.after(eventMs, () => post('PlayFailed', { result }));
+    // Planned before the end of the speech: both may be due at once.
+    if (reordered !== true) this.timeline.after(eventMs, () => speech.endedAt ?? post('PlayStarted'));
     const speech = this.speak(playSources[0].text.text, (isComplete) => {
       post(isComplete ? 'PlayCompleted' : 'PlayCanceled');
       if (isComplete && reordered === true) this.timeline.after(eventMs, () => post('PlayStarted'));
     });
-    if (reordered === true) return undefined;
-    return this.timeline.after(eventMs, () => speech.endedAt ?? post('PlayStarted'));
+    return undefined;
   }
 
   /** Reports keys from now on. */

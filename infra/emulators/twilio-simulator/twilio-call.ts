@@ -62,10 +62,6 @@ export class TwilioCall extends PhoneCall<Form> {
     this.#request = request;
   }
 
-  get sid(): string {
-    return this.id;
-  }
-
   override resource(): object {
     return {
       sid: this.id,

@@ -98,7 +98,7 @@ scene('a stop does not cut the message of a callee who has just answered', {}, a
   world.senders.stop(alert);
   await world.pass(MINUTE_MS);
   const [call] = world.callsTo(people[0]);
-  expect(world.askedFor('POST /Calls/', call?.sid)[0]?.form.get('Status')).toBe('canceled');
+  expect(world.askedFor('POST /Calls/', call?.id)[0]?.form.get('Status')).toBe('canceled');
   expect([heard(call), call?.state]).toEqual([[true], 'ended']);
   expect(await world.statuses(alert)).toEqual(['heard']);
 });
