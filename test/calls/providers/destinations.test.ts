@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 
 import { Webhook } from 'standardwebhooks';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { outcomeWebhook, WebhookRefused } from '../../../src/calls/providers/destinations.ts';
+import { eventGridTopic, outcomeWebhook, WebhookRefused } from '../../../src/calls/providers/destinations.ts';
 import { LoopbackServer } from '../../harness/loopback-server.ts';
 import { until } from '../../harness/until.ts';
 
@@ -24,8 +24,8 @@ interface Received {
   readonly body: string;
 }
 
-/** A webhook whose receiver answers so, and its requests. */
-const webhookTo = async (answer: (response: ServerResponse) => void) => {
+/** A receiver that answers so, and its requests. */
+const receiverOf = async (answer: (response: ServerResponse) => void) => {
   const received: Received[] = [];
   const receiver = await LoopbackServer.start((request, response) => {
     void text(request).then((body) => {
@@ -35,8 +35,22 @@ const webhookTo = async (answer: (response: ServerResponse) => void) => {
     });
   });
   onTestFinished(async () => receiver.stop());
-  return { received, webhook: outcomeWebhook({ url: `http://127.0.0.1:${receiver.port}/outcomes`, secret }, '/watch') };
+  return { received, url: `http://127.0.0.1:${receiver.port}/outcomes` };
 };
+
+const webhookTo = async (answer: (response: ServerResponse) => void) => {
+  const { received, url } = await receiverOf(answer);
+  return { received, webhook: outcomeWebhook({ url, secret }, '/watch') };
+};
+
+it('sends a batch to Event Grid once, and gives it 10 s: a later look sends it again', async () => {
+  const timeout = vi.spyOn(AbortSignal, 'timeout');
+  const { received, url: endpoint } = await receiverOf((response) => void response.writeHead(503).end());
+  const topic = eventGridTopic({ endpoint, key: 'a key' }, '/watch', { getToken: async () => Promise.resolve(null) });
+  await expect(topic.publish(eventsOf(2))).rejects.toThrow();
+  expect(received).toMatchObject([{ headers: { 'aeg-sas-key': 'a key' } }]);
+  expect(timeout.mock.calls).toEqual([[10_000]]);
+});
 
 it('posts sixteen events of a batch at a time, and gives a batch 10 s: a receiver may take 2 s for each of 50 people', async () => {
   const timeout = vi.spyOn(AbortSignal, 'timeout');

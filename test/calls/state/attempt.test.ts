@@ -184,6 +184,7 @@ describe('a key', () => {
     ['speak 8, hang up', '3', [7, three, canceled, 9, over(8)]],
     ['speak 8, speak 9, hang up', '3, then 1', [7, three, one, over(8), 9, over(9)]],
     ['speak 1, wait for keys, hang up', '2', [7, two, canceled, again.accepted, 30, over(1), 38, noKey]],
+    ['speak 1', '2, which is reported twice', [7, two, two]],
     ['speak 1, speak 2', '2 three times', [7, two, two, key('2', 3), key('2', 4)]],
     ['wait for keys, speak 1', '2 while keys are waited for', [25, completed, 30, two, 33, noKey]],
     ['speak 1, hang up', '2, and it is refused', [7, two, again.not('rejected')]],

@@ -67,20 +67,20 @@ describe('an instance dies of any of its requests', () => {
 describe('answers that get lost', () => {
   scene(
     'of all writes to storage: what was written is recognized, and what it asks for is done at once',
-    { destinations: [] },
+    { destinations: [], callees: { 0: 'presses late' } },
     async (world) => {
       const carryOut = world.table.transact.bind(world.table);
       vi.spyOn(world.table, 'transact').mockImplementation(async (...asked) => {
         await carryOut(...asked);
         throw new StorageTrouble(0, { reason: 'no answer' });
       });
-      const sent = world.fire();
+      const sent = world.fire(people(1), { confirm: true });
       await world.pass(120_000);
-      expect(await world.outcomes(sent)).toEqual([['heard']]);
+      expect(await world.outcomes(sent)).toEqual([['confirmed']]);
       const { placedAt, answeredAt = 0, speeches, endedAt = Infinity } = await world.firstCall();
       expect(placedAt - BEGINNING).toBeLessThan(3_000);
       expect((speeches[0]?.requestedAt ?? Infinity) - answeredAt).toBeLessThan(1_000);
-      expect(endedAt - (speeches[0]?.endedAt ?? 0)).toBeLessThan(1_000);
+      expect(endedAt - (speeches.at(-1)?.endedAt ?? 0)).toBeLessThan(1_000);
       expect(world.dialled).toHaveLength(1);
     },
   );
@@ -97,6 +97,22 @@ describe('answers that get lost', () => {
     await world.pass(60_000);
     for (const index of [0, 2, 3]) expect(world.rangAt(someNumber(0, index))).toBeLessThan(3_000);
   });
+
+  scene(
+    'of a call request that seems to be refused: the callee hears the message, and the line is hung up',
+    { answersWithinMs: [3_000, 5_000] },
+    async (world) => {
+      // oxlint-disable-next-line typescript/unbound-method
+      const { call } = UnreliableLine.prototype;
+      vi.spyOn(UnreliableLine.prototype, 'call').mockImplementationOnce(async function (this: UnreliableLine, request) {
+        await call.bind(this)(request);
+        throw new PhoneLineError({ failure: 'set_up', reason: 'no permission' });
+      });
+      world.fire();
+      await world.pass(28_000);
+      expect(world.network.calls).toMatchObject([{ speeches: [{ isWhole: true }], endedBy: 'service' }]);
+    },
+  );
 
   scene(
     'of a call request, before all instances end: it is not retried while another alert calls the number',
@@ -161,6 +177,8 @@ describe('while storage is away', () => {
         expect([listening, endedBy]).toEqual([undefined, 'service']);
         expect(endedAt - (speeches[0]?.endedAt ?? 0)).toBeLessThan(4_000);
       }
+      for (const event of ['call records unreachable', 'due work unreachable'])
+        expect(world.logged(event).length, event).toBeGreaterThan(0);
       await world.pass(900_000);
       expect((await world.bodyOf(sent)).status).toBe('completed');
     },
@@ -190,6 +208,8 @@ scene(
     await world.pass(300_000);
     expect(call).toMatchObject({ speeches: [{ isWhole: true }], endedBy: 'service' });
     expect(call.speeches).toHaveLength(1);
+    const reason = 'the end of the message was not reported';
+    expect(world.logged('call overdue')[0]).toMatchObject({ level: 'warn', fields: { call_id: call.id, reason } });
   },
 );
 

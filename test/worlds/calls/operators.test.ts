@@ -1,9 +1,13 @@
 import { describe, expect, vi } from 'vitest';
 
+import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
+import { parseCallId } from '../../../src/calls/model/ids.ts';
 import type { OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
+import { type CallEvent, PhoneLineError } from '../../../src/calls/model/phone-line.ts';
 import type { Phone } from '../../../src/calls/phone.ts';
 import { phoneOff } from '../../../src/calls/run/housekeeping.ts';
 import { CALLS, LINES_KEY } from '../../../src/calls/store/rows.ts';
+import { must } from '../../calls/new-case.ts';
 import { BEGINNING } from './ground.ts';
 import { ROOM, scene, SOON } from './scene.ts';
 import { idOf, someNumber, people } from './senders.ts';
@@ -33,6 +37,9 @@ describe('the provider', () => {
     expect(check.mock.calls.length).toBeGreaterThanOrEqual(5);
     // Instances that look at the same moment all check.
     expect(check.mock.calls.length).toBeLessThanOrEqual(6 * 3);
+    // An alert reads that each process looks for due calls, which it says every five minutes.
+    expect(world.logged('calls checked').length).toBeGreaterThan(50 * 3);
+    expect(world.logged('calls checked').length).toBeLessThanOrEqual(61 * 3);
     expect(world.network.calls).toEqual([]);
     expect(await standing(world)).toEqual({ usable: true });
   });
@@ -67,6 +74,37 @@ describe('the provider', () => {
     const since = expect.any(String);
     expect(await standing(world)).toEqual({ usable: false, since, reason: 'no permission' });
   });
+});
+
+for (const [request, event] of [
+  ['call', 'call not placed'],
+  ['speak', 'message not played'],
+  ['hangUp', 'hang-up failed'],
+] as const) {
+  scene(`a request to ${request} that the provider refuses is an error in the log: ${event}`, {}, async (world) => {
+    vi.spyOn(world.network, request).mockImplementationOnce(() => {
+      throw new PhoneLineError({ failure: 'rejected', reason: 'rejected (400)', code: 400 });
+    });
+    world.fire();
+    await world.pass(200_000);
+    const fields = { code: 400, reason: 'rejected (400)' };
+    expect(world.logged(event)).toMatchObject([{ level: 'error', fields }]);
+  });
+}
+
+scene('a callback with too many events is worked on for a minute, and an error reports the rest', {}, async (world) => {
+  const events = Array.from({ length: 10_000 }, (_, index): CallEvent => {
+    const callId = must(parseCallId(`other-${index}`));
+    return { kind: 'connected', callId, result: {}, attempt: undefined };
+  });
+  const [instance] = world.instances.living;
+  void instance?.life.do(async () => instance.phone.handle(events, ALERT_TYPES[0], instance.log));
+  await world.pass(55_000);
+  expect(world.logged('callback events left')).toEqual([]);
+  await world.pass(10_000);
+  expect(world.logged('callback events left')).toMatchObject([
+    { level: 'error', fields: { events: expect.any(Number), reason: 'no time left' } },
+  ]);
 });
 
 const silent = (world: World) => world.logged('urgent notification silent');
