@@ -114,6 +114,8 @@ it('each alert fires for the lines of its cause', () => {
     'counts-not-moving': "LessThan 1 in alertWhenQuietFor == 'never' ? 'PT30M' : alertWhenQuietFor: events recorded",
     'log-cap-reached': "GreaterThan 0 in 'PT15M': Ingestion, OverQuota",
   });
+  // Events that are sent again count as a silence.
+  expect(alertQueries.find(({ name }) => name === 'counts-not-moving')?.text).toContain('tolong(line.recorded) > 0');
 });
 
 const sources = sourceTexts();
