@@ -42,6 +42,8 @@ it('the package runs from its folder alone, with keys, hardening headers and the
   expect(refused.status).toBe(401);
   expect(Object.fromEntries(refused.headers)).toMatchObject({
     'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   });
 

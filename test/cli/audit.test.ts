@@ -55,9 +55,11 @@ it.each([
   expect(storageFailure(new StorageTrouble(0, { reason: 'away', cause }), 'analytics')).toBe(text);
 });
 
-it('an audit that could not compare some answers exits with 2, but a difference is more urgent', () => {
+it('an audit that could not compare some answers exits with 2, but a difference or a damaged row is more urgent', () => {
   const report = { day: DATE, row: undefined, closed: false, events: 1, answers: 1, unreadable: [], differences: [] };
   expect(exitCodeOf({ ...report, unsettled: ['hour 08'] })).toBe(2);
   const difference = { counter: 'hour 08', facts: [], damage: undefined };
   expect(exitCodeOf({ ...report, unsettled: ['hour 09'], differences: [difference] })).toBe(1);
+  const row = { partitionKey: SHARD, rowKey: 'event', etag: '', properties: {} };
+  expect(exitCodeOf({ ...report, unsettled: ['hour 09'], unreadable: [{ row, damage: 'is damaged' }] })).toBe(1);
 });

@@ -157,6 +157,8 @@ describe('npm run send -- --backup', () => {
     const none = { code: 2, said: 'There is no backup of analytics for these days.\n' };
     expect(await sent('2020-03-01', '2020-03-13')).toMatchObject(none);
     expect(await sent('2020-03-15', '2020-03-31')).toMatchObject(none);
+    const other = await send(DATE, DATE, service.url, { BACKUP_CONTAINER_URL: url, TABLES_PREFIX: 'Other' });
+    expect(other).toMatchObject({ code: 2, said: 'There is no backup of Otheranalytics for these days.\n' });
   });
 
   it.each([

@@ -50,13 +50,17 @@ const faultsOf = (query: string): readonly string[] => {
 };
 
 const alerts = declared('modules/alerts.bicep', 'var logAlerts');
-const ALERT = /^ {4}name: '(.*)'\n[^]*?^ {4}query: (?:'''\n([^]*?)'''|'(.*)')\n[^]*?^ {4}dimension: '(.*)'$/gm;
+const ALERT =
+  /^ {4}name: '(.*)'\n[^]*?^ {4}query: (?:'''\n([^]*?)'''|'(.*)')\n {4}operator: '(\w+)'\n {4}threshold: (\d+)\n {4}window: (.*)\n[^]*?^ {4}dimension: '(.*)'$/gm;
 
-/** The queries of the alerts, with the column that an alert splits by. */
-const alertQueries = [...alerts.matchAll(ALERT)].map(([, name = '', long, short, dimension]) => ({
-  name,
-  text: (long ?? short ?? '') + (dimension === '' ? '' : `| project ${dimension}`),
-}));
+/** The queries of the alerts, with the column that an alert splits by, and when an alert fires. */
+const alertQueries = [...alerts.matchAll(ALERT)].map(
+  ([, name = '', long, short, operator, threshold, window, dimension]) => ({
+    name,
+    text: (long ?? short ?? '') + (dimension === '' ? '' : `| project ${dimension}`),
+    fires: `${operator} ${threshold} in ${window}`,
+  }),
+);
 
 const workbookQueries = z
   .object({ items: z.array(z.object({ content: z.object({ title: z.string(), query: z.string() }).partial() })) })
@@ -78,6 +82,40 @@ it('every alert has a query, and no alert asks for sampled tables: outsiders can
   expect(faultsOf('traces | where mesage == "x"').join()).toContain("'mesage'");
   expect(alertQueries).toHaveLength([...alerts.matchAll(/^ {4}query: /gm)].length);
   expect(alertQueries.filter(({ text }) => /\b(requests|exceptions)\b/.test(text))).toEqual([]);
+});
+
+it('each alert fires for the lines of its cause', () => {
+  const causes = alertQueries.map(({ name, fires, text }) => {
+    const texts = [...text.matchAll(/"([^"]{2,})"/g)].map(([, one]) => one);
+    return [name, `${fires}: ${texts.join(', ')}`];
+  });
+  expect(Object.fromEntries(causes)).toEqual({
+    'failed-requests':
+      "GreaterThan 5 in 'PT5M': storage unavailable, unexpected error, stored row damaged, stored row of a later format",
+    'unexpected-errors': "GreaterThan 0 in 'PT5M': unexpected error",
+    'app-restarted': "GreaterThan 0 in 'PT1H': app started",
+    'backup-missing': "GreaterThan 0 in 'PT15M': day not backed up, events not backed up, backup has fewer events",
+    'backups-stopped': "GreaterThan 0 in 'P1D': backups looked after",
+    'table-deleted': "GreaterThan 0 in 'PT15M': DeleteTable",
+    'damaged-rows': "GreaterThan 0 in 'PT5M': stored row damaged, day not closed, DamagedRow",
+    'rows-of-a-later-release': "GreaterThan 0 in 'PT5M': stored row of a later format, day not closed, LaterFormat",
+    'clock-off': "GreaterThan 0 in 'PT5M': clock is off",
+    'failed-calls':
+      "GreaterThan 0 in 'PT5M': message not played, speech not available, hang-up failed, call overdue, callback events left, " +
+      'call forbidden, calls not accepted, call not placed, unexpected error, no line free, no token for the phone service, unreachable',
+    'not-reached':
+      "GreaterThan 0 in 'PT5M': recipient not reached, notification not confirmed, urgent notification silent",
+    'daily-call-limit': "GreaterThan 0 in 'PT5M': day limit reached",
+    'calls-without-table': "GreaterThan 0 in 'PT5M': call records unreachable, due work unreachable",
+    'phone-service-not-usable': "GreaterThan 0 in 'PT5M': phone service not usable",
+    'calls-late': "GreaterThan 0 in 'PT5M': call is late, fewer lines than configured",
+    'calls-not-checked': "LessThan 1 in 'PT15M': calls checked",
+    'close-days-stopped': "LessThan 1 in 'P1D': Executed 'Functions.CloseDays' (Succeeded",
+    'counts-not-moving': "LessThan 1 in alertWhenQuietFor == 'never' ? 'PT30M' : alertWhenQuietFor: events recorded",
+    'log-cap-reached': "GreaterThan 0 in 'PT15M': Ingestion, OverQuota",
+  });
+  // Events that are sent again count as a silence.
+  expect(alertQueries.find(({ name }) => name === 'counts-not-moving')?.text).toContain('tolong(line.recorded) > 0');
 });
 
 const sources = sourceTexts();

@@ -110,6 +110,17 @@ it('a function sees the URL as it is, repeated parameters joined, names of heade
   expect(streamed).toMatchObject({ body: '', headers: { 'transfer-encoding': 'chunked' } });
 });
 
+it('a client that leaves in the middle of its body is no failure of a function', async () => {
+  const left = await startRulesApp({ runsSchedules: false });
+  const leaving = request(`${left.url}/api/echo`, { method: 'POST', headers: { 'content-length': 9 } });
+  leaving.on('error', () => undefined);
+  await new Promise((sent) => leaving.write('half', sent));
+  leaving.destroy();
+  expect(await statusOf(`${left.url}/api/echo`)).toBe(200);
+  await left.stop();
+  expect(left.output()).not.toContain('failed');
+});
+
 it('timer functions run on their schedules, after an error as well, unless the schedules are off', async () => {
   const told = 'EverySecond {"schedule":{"adjustForDST":true},"scheduleStatus":null,"isPastDue":false}';
   await until(() => expect(app.output().split(told).length).toBeGreaterThan(2));

@@ -71,6 +71,18 @@ describe('damage is named, and a rewrite mends it', () => {
     await demandRight(storage);
   });
 
+  it.each<readonly [NewProperties | 'deleted', string]>([
+    ['deleted', 'it is missing, and the day has rows'],
+    [{ shards: 0 }, 'is damaged'],
+  ])('the row of the day: %o', async (properties, damage) => {
+    const storage = await recorded();
+    await storage.change(DATE, properties, DAYS_PARTITION);
+    const difference = { counter: 'row of the day', damage: expect.stringContaining(damage) };
+    expect(await audit(storage)).toMatchObject({ row: undefined, differences: [difference] });
+    await rewrite(storage);
+    await demandRight(storage);
+  });
+
   it('by how much an answer will change is said', async () => {
     const storage = await recorded();
     await storage.change('camera|ridge-1', { hour_08: tally(5) });

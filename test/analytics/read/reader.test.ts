@@ -1,9 +1,23 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
+import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import type { Step } from '../../../src/analytics/model/steps.ts';
+import { DAYS_PARTITION } from '../../../src/analytics/rows/keys.ts';
 import { InterposedTable } from '../../storage/interposed-table.ts';
-import { all, CountingProcess, DATE, frame, HOUR, MINUTE, SECOND, SHARD, START, WHOLE_DAY } from '../counting.ts';
+import {
+  all,
+  CountingProcess,
+  DATE,
+  frame,
+  HOUR,
+  MemoryStorage,
+  MINUTE,
+  SECOND,
+  SHARD,
+  START,
+  WHOLE_DAY,
+} from '../counting.ts';
 import { DAY, type PlainMessage, type Question } from '../oracle.ts';
 
 const recorded = async (messages: readonly PlainMessage[], shards = 1): Promise<InterposedTable> => {
@@ -95,6 +109,15 @@ const lastMinutes = async (storage: InterposedTable, days: number, wanted?: Read
   const found = await new CountingProcess(storage).reader.lastMinutes(DATE, days, wanted);
   return Object.fromEntries(Array.from(found, ([id, at]) => [id, Number((at - START) / MINUTE)]));
 };
+
+it('the accuracy of the AI leaves out days whose counters do not keep its figures, and names them', async () => {
+  const storage = new MemoryStorage();
+  await storage.process().record([frame('ridge-1', 'f'), frame('ridge-1', 'g', START - DAY)]);
+  const before = dayOf(instantFrom(START - DAY));
+  await storage.change(before, { accuracy: 0 }, DAYS_PARTITION);
+  const { tally, without } = await storage.process().reader.accuracy(DATE, 2);
+  expect([tally.events, without]).toEqual([1, [before]]);
+});
 
 describe('the last minutes of cameras', () => {
   it('are those of their events, whatever instance counted them in whichever shard, on however many days', async () => {

@@ -7,7 +7,7 @@ import { shardOf } from '../../../src/analytics/model/shard.ts';
 import { CLOSING_MARGIN } from '../../../src/analytics/rows/days.ts';
 import { DAYS_PARTITION, shardPartition } from '../../../src/analytics/rows/keys.ts';
 import { DamagedRow } from '../../../src/storage/errors.ts';
-import { all, DATE, frame, HOUR, MemoryStorage, START } from '../counting.ts';
+import { all, DATE, frame, HOUR, MemoryStorage, SILENT, START } from '../counting.ts';
 import { DAY } from '../oracle.ts';
 
 const WHOLE = { start: START, end: START + 2n * DAY };
@@ -77,6 +77,21 @@ describe('a day that closes', () => {
     expect(await behind.record(frames(START, 1))).toMatchObject([{ code: 'day_closed' }]);
     expect(lines).toEqual([['clock is off', { ahead_seconds: -1_500 }]]);
   });
+
+  it.each([60_000, -60_000])(
+    'has no warning of an instance whose clock is %i ms off, but of one that is 1 s worse',
+    async (off) => {
+      const storage = new MemoryStorage();
+      const warn = vi.fn();
+      const { days } = storage.process(1, { log: { ...SILENT, warn } });
+      vi.spyOn(Date, 'now').mockReturnValue(1_795_248_000_000);
+      for (const aheadMs of [off, off + Math.sign(off) * 1_000]) {
+        storage.now = () => Date.now() - aheadMs;
+        await days.stored(DATE);
+      }
+      expect(warn.mock.calls).toEqual([['clock is off', { ahead_seconds: Math.sign(off) * 61 }]]);
+    },
+  );
 
   it.each([
     ['by its clock, although the machine was suspended and its steady clock stood still', 60_001, 0],

@@ -81,5 +81,6 @@ it('a series has the shortest step with at most 120 bars: 24 or more, from 24 mi
       expect(STEPS.find((each) => barsOf(STEP_MS[each]) <= 120)).toBe(step);
     }),
   );
+  expect([120, 121].map((minutes) => seriesStep(0, minutes * STEP_MS.minute - 1))).toEqual(['minute', '5_minutes']);
   expect(seriesStep(START, START + 366 * STEP_MS.day)).toBe('day');
 });

@@ -139,9 +139,12 @@ describe('"I have it"', () => {
 describe('the sound', () => {
   it('is offered once, with the first key, and off until then; it comes once for each new alert', async () => {
     const heard = hear();
+    await openPage();
+    expect(screen.queryByRole('region', { name: 'Sound' }), 'without a key').toBeNull();
     const page = await openPage({ key: 'a-key', notifications: [missed('old')] }, '?tz=utc', 'a-key');
     expect(screen.getByRole('region', { name: 'Sound' })).toBeDefined();
     await page.press('Leave it off');
+    expect(localStorage.getItem('wildfire-camera-activity.sound'), 'for all tabs').toBe('off');
     await page.reload();
     expect(screen.queryByRole('region', { name: 'Sound' })).toBeNull();
     page.service.notifications = [notification('new'), missed('old')];

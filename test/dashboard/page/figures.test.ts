@@ -66,7 +66,7 @@ const tile = (): string => textOf(element('[data-fact=camera_now]').closest('.ti
 describe('silence', () => {
   it('is counted and listed, the latest silence first; the figure leads to the list', async () => {
     const lastSeen = { sends: 60, 'ridge-1': 15 * 60, 'ridge-2': 3 * 86_400, 'just-now': 15 * 60 - 1 };
-    const { service, figure, follow } = await openPage({ lastSeen });
+    const { service, figure, follow, advance } = await openPage({ lastSeen });
     expect(figure('silent_cameras')).toBe('2');
     expect(service.askedFor('analytics/cameras/last-seen')[0]).toContain('date=2026-11-21&days=7&');
     expect(cellsOf('Silent cameras')).toEqual([
@@ -78,6 +78,11 @@ describe('silence', () => {
     // The view of a camera starts at its figures.
     await follow('ridge-1');
     expect(focused()).toBe('Last 24 hours UTC · ridge-1');
+    // A camera that sends again is known at once, and not by the list of ten minutes ago.
+    service.lastSeen = { ...lastSeen, 'ridge-1': 0 };
+    await follow('All cameras');
+    await advance(60_000);
+    expect(cellsOf('Silent cameras').map(([camera]) => camera)).toEqual(['just-now', 'ridge-2']);
   });
 
   it('has its time in the view of a camera', async () => {
