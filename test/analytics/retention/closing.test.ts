@@ -112,6 +112,14 @@ describe('closing a day', () => {
     expect(lines.map(([event]) => event)).toEqual(['day closed']);
   });
 
+  it('goes on in the next run if the time ends while it deletes', async () => {
+    const storage = await stored(frame('a', 'f'));
+    await announce(storage);
+    const late = performance.now() + 21 * 60_000;
+    const lines = await run(storage, { backUp: async () => void vi.spyOn(performance, 'now').mockReturnValue(late) });
+    expect([lines.map(([event]) => event), await open(storage)]).toEqual([['day is being closed'], [DATE]]);
+  });
+
   it('deletes event rows an hour after the day closed, and no earlier: the clocks of two instances may differ by half an hour', async () => {
     const storage = await stored(frame('a', 'f'));
     for (const [after, event, rows] of [

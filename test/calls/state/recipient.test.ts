@@ -157,6 +157,10 @@ describe('late news', () => {
     expect(toldOfFirst(called([cannotGo], CONFIRM), key('1'), CONFIRM).state).toBe('confirmed');
     const confirmed = called([pressed], CONFIRM);
     expect(toldOfFirst(confirmed, key('3'), CONFIRM)).toBe(confirmed);
+    const third = after(claim(called([busy, busy]), TERMS, at(400)), [placed], TERMS, at(400));
+    const ended = after(stopped(third, at(401)), [hungUp], TERMS, at(401));
+    const told = [connected, disconnected].reduce((known, event) => toldOfFirst(known, event), ended);
+    expect([ended.state, told.state]).toEqual(['stopped', 'stopped']);
     const answers = after(called([busy, busy, busy]), [connected, started], TERMS, at(500));
     expect([answers.attempts[2]?.state, answers.state]).toEqual(['speaking', 'not_reached']);
     expect(after(answers, [disconnected], TERMS, at(502)).state).toBe('not_reached');

@@ -274,7 +274,7 @@ describe('the list of notifications', () => {
 
   it('reads a thousand rows at a time, also of those that are not meant', async () => {
     for (let at = 0; at < 1_001; at += 1) await create(START + at);
-    expect(await allListed(1, ({ notification }) => notification.createdAt === START)).toEqual([[], [0]]);
+    expect(await allListed(9, ({ notification }) => notification.createdAt <= START + 1)).toEqual([[1], [0]]);
   });
 
   it('is of a time', async () => {

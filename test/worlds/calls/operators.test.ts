@@ -89,6 +89,7 @@ for (const [request, event] of [
     await world.pass(200_000);
     const fields = { code: 400, reason: 'rejected (400)' };
     expect(world.logged(event)).toMatchObject([{ level: 'error', fields }]);
+    expect(world.openCalls).toEqual([]);
   });
 }
 
@@ -220,10 +221,17 @@ scene('an acknowledged notification goes on, and each destination is told who ha
   const sent = world.fire(people(2));
   await world.pass(15_000);
   world.senders.acknowledge(sent, 'Ana');
+  await world.pass(5_000);
+  world.senders.acknowledge(sent, 'Ben');
   await world.pass(200_000);
-  expect(await world.bodyOf(sent)).toMatchObject({ acknowledged_by: 'Ana', status: 'completed', reached: 2 });
-  const told = world.published.filter(({ type }) => type === 'Notification.Acknowledged');
-  expect(told.map(({ data }) => data['acknowledged_by'])).toEqual(world.mode.destinations.map(() => 'Ana'));
+  expect(await world.bodyOf(sent)).toMatchObject({ acknowledged_by: 'Ben', status: 'completed', reached: 2 });
+  for (const to of world.mode.destinations) {
+    const told = world.published.filter((one) => one.to === to && one.type === 'Notification.Acknowledged');
+    expect(told.map((one) => [about(one), one.data['acknowledged_by']])).toEqual([
+      ['acknowledged', 'Ana'],
+      ['acknowledged/2', 'Ben'],
+    ]);
+  }
 });
 
 const ignore = () => undefined;

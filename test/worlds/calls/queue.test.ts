@@ -1,9 +1,10 @@
 import { describe, expect, vi } from 'vitest';
 
 import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
+import { phoneNumber } from '../../calls/new-case.ts';
 import { BEGINNING } from './ground.ts';
 import { scene, SOON } from './scene.ts';
-import { someNumber, people } from './senders.ts';
+import { idOf, someNumber, people } from './senders.ts';
 import { UnreliableLine } from './unreliable-line.ts';
 
 // The order of calls. `rules/queue` holds the order and the numbers; these bounds hold over time and over all instances.
@@ -129,6 +130,18 @@ scene(
 );
 
 scene(
+  'a number that cannot exist, or may not be called, is answered by its code, and an error says so',
+  {},
+  async (world) => {
+    const sent = world.fire(['+120655501', '+442079460000'].map(phoneNumber));
+    await world.pass(5_000);
+    const calls = [{ code: 'impossible_number' }, { code: 'not_allowed' }];
+    expect(sent.answers).toMatchObject([{ kind: 'refused', calls }]);
+    expect(world.logged('notification refused')).toMatchObject([{ level: 'error', fields: { recipients: 2 } }]);
+  },
+);
+
+scene(
   "the day's calls count with redials, a fifth is kept for fires, and a recipient over the limit is called the next day",
   {
     callsPerDay: 10,
@@ -146,6 +159,9 @@ scene(
     await world.pass(1_000);
     expect(second.answers[0]?.kind).toBe('refused');
     expect(world.logged('day limit reached').at(-1)).toMatchObject({ level: 'error', fields: { recipients: 1 } });
+    const again = world.senders.send(first.request, first.key);
+    await world.pass(1_000);
+    expect(again.answers).toMatchObject([{ kind: 'sent', id: idOf(first) }]);
     world.fire(people(1, 2));
     await world.pass(600_000);
     expect(world.callsTo(someNumber(2, 0))).toHaveLength(2);
