@@ -102,17 +102,18 @@ describe.concurrent('npm start', () => {
     const { child, output } = startProgram('npm', command, terminal(), test);
     await until(() => output().includes('watching'), 'the script watches');
     child.kill('SIGTERM');
-    await expect.poll(output).toMatch(/asked\n$/);
+    await until(() => output().includes('asked'), 'the script is asked to stop');
+    expect(output()).toBe('watching\nasked\n');
   });
 
   it('has all that the demo shows: a day that the endpoints confirm, and calls; it names the part that ended', async (test) => {
     const printed: string[] = [];
     const settings = join(ownDirectory(test), 'own.json');
-    // In a file it is for func start.
-    await writeFile(settings, '{ "Values": { "PHONE": "off" } }');
+    // In a file, PHONE=off is for func start. The environment takes precedence over the file.
+    await writeFile(settings, '{ "Values": { "PHONE": "off", "CALL_ATTEMPTS": "2" } }');
     const run = await startRun({ settings }, { CALL_ATTEMPTS: '1' }, (line) => printed.push(line));
     test.onTestFinished(() => run.stop());
-    expect(run.settings).toMatchObject({ CALLS_AT_ONCE: '2', CALL_RETRY_SECONDS: '5' });
+    expect(run.settings).toMatchObject({ CALL_ATTEMPTS: '1', CALLS_AT_ONCE: '2', CALL_RETRY_SECONDS: '5' });
 
     // No setting verifies callbacks: every caller may post them, and one warning names that.
     expect(await callbackByHand(run.url)).toBe(200);
