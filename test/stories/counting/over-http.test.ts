@@ -67,8 +67,9 @@ it('an app that is stopped stores events whose sender left before the answer', a
   const { app } = await startCounting({ TABLES_CONNECTION_STRING: between.connectionString, TABLES_PREFIX: prefix });
   const asked = Promise.withResolvers<void>();
   // Several requests to slow storage take longer than the app takes to end.
-  between.rule = async (_, carryOut) => {
-    asked.resolve();
+  between.rule = async ({ path }, carryOut) => {
+    // The look for due calls asks storage too, perhaps before the app has the event.
+    if (path.includes('2024-02-29')) asked.resolve();
     await setTimeout(100);
     return carryOut();
   };
