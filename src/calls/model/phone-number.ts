@@ -1,3 +1,4 @@
+import { parsePhoneNumberFromString, validatePhoneNumberLength } from 'libphonenumber-js/min';
 import * as z from 'zod';
 
 /** A phone number in E.164 form: `+`, a country code, at most 15 digits in all. */
@@ -31,6 +32,20 @@ export const isMaskedNumber = (value: unknown): value is MaskedNumber =>
 export const parsePhoneNumber = (text: string): PhoneNumber | undefined => {
   const trimmed = text.trim();
   return isPhoneNumber(trimmed) ? trimmed : undefined;
+};
+
+/**
+ * Whether the telephone network may know a number. A number of an unknown country is possible.
+ *
+ * @example isPossible('+442071234567') // true
+ * @example isPossible('+4402071234567') // false: the 0 is dialed only within the country
+ */
+export const isPossible = (number: PhoneNumber): boolean => {
+  const fault = validatePhoneNumberLength(number);
+  if (fault !== undefined) return fault === 'INVALID_COUNTRY';
+  // The library drops a trunk prefix, and the network does not. An Italian number keeps its 0, because the 0 is a part of it.
+  const parsed = parsePhoneNumberFromString(number);
+  return parsed === undefined || parsed.number.length >= number.length;
 };
 
 /** A phone number in a row, whole or masked. */

@@ -1,5 +1,4 @@
-import { validatePhoneNumberLength } from 'libphonenumber-js/min';
-import type { PhoneNumber } from '../model/phone-number.ts';
+import { isPossible, type PhoneNumber } from '../model/phone-number.ts';
 
 /** How people are called. Times are in milliseconds. */
 export interface PhoneRules {
@@ -21,7 +20,7 @@ export interface PhoneRules {
 export type NotCallable = 'impossible_number' | 'not_allowed';
 
 export const NOT_CALLABLE: Readonly<Record<NotCallable, string>> = {
-  impossible_number: 'no number of this country has this length',
+  impossible_number: 'there is no such number: check its length, and for a 0 after the country code',
   not_allowed: 'this number may not be called: see PHONE_ALLOWED_PREFIXES',
 };
 
@@ -30,9 +29,7 @@ export const whyNotCallable = (
   number: PhoneNumber,
   prefixes: readonly string[] | undefined,
 ): NotCallable | undefined => {
-  const fault = validatePhoneNumberLength(number);
-  // A number of a country that is not known may exist.
-  if (fault !== undefined && fault !== 'INVALID_COUNTRY') return 'impossible_number';
+  if (!isPossible(number)) return 'impossible_number';
   return (prefixes?.some((prefix) => number.startsWith(prefix)) ?? true) ? undefined : 'not_allowed';
 };
 
