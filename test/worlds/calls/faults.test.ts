@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { type Destination, DESTINATIONS } from '../../../src/calls/model/outcomes.ts';
-import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
+import { ProviderError } from '../../../src/calls/model/phone-provider.ts';
 import { CALLS, LINES_KEY, notificationKey } from '../../../src/calls/store/rows.ts';
 import { StorageTrouble } from '../../../src/storage/errors.ts';
 import type { Fate } from './callees.ts';
@@ -23,7 +23,7 @@ scene(
   async (world) => {
     // The first request for a call is refused itself.
     const result = { failure: 'forbidden', reason: 'forbidden' } as const;
-    vi.spyOn(UnreliableLine.prototype, 'call').mockRejectedValueOnce(new PhoneLineError(result));
+    vi.spyOn(UnreliableLine.prototype, 'call').mockRejectedValueOnce(new ProviderError(result));
     const sent = world.fire(people(3));
     await world.pass(300_000);
     expect(await world.statuses(sent)).toEqual(['not_reached', 'not_reached', 'heard']);
@@ -92,7 +92,7 @@ describe('answers that get lost', () => {
     vi.spyOn(UnreliableLine.prototype, 'call').mockImplementation(async function (this: UnreliableLine, request) {
       if (request.number !== someNumber(0, 1)) return call.bind(this)(request);
       await new Promise((resolve) => void setTimeout(resolve, 15_000));
-      throw new PhoneLineError({ failure: 'unanswered', reason: 'no answer in time' });
+      throw new ProviderError({ failure: 'unanswered', reason: 'no answer in time' });
     });
     world.fire(people(4));
     await world.pass(60_000);
@@ -107,7 +107,7 @@ describe('answers that get lost', () => {
       const { call } = UnreliableLine.prototype;
       vi.spyOn(UnreliableLine.prototype, 'call').mockImplementationOnce(async function (this: UnreliableLine, request) {
         await call.bind(this)(request);
-        throw new PhoneLineError({ failure: 'set_up', reason: 'no permission' });
+        throw new ProviderError({ failure: 'set_up', reason: 'no permission' });
       });
       world.fire();
       await world.pass(28_000);
@@ -120,7 +120,7 @@ describe('answers that get lost', () => {
     { ...ROOM, callees: { 0: 'rings out' } },
     async (world) => {
       vi.spyOn(UnreliableLine.prototype, 'call').mockRejectedValueOnce(
-        new PhoneLineError({ failure: 'unanswered', reason: 'no answer' }),
+        new ProviderError({ failure: 'unanswered', reason: 'no answer' }),
       );
       world.fire();
       await world.pass(1_000);

@@ -3,7 +3,7 @@ import { describe, expect, vi } from 'vitest';
 import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
 import { parseCallId } from '../../../src/calls/model/ids.ts';
 import type { OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
-import { type CallEvent, PhoneLineError } from '../../../src/calls/model/phone-line.ts';
+import { type CallEvent, ProviderError } from '../../../src/calls/model/phone-provider.ts';
 import type { Phone } from '../../../src/calls/phone.ts';
 import { phoneOff } from '../../../src/calls/run/housekeeping.ts';
 import { CALLS, LINES_KEY } from '../../../src/calls/store/rows.ts';
@@ -83,7 +83,7 @@ for (const [request, event] of [
 ] as const) {
   scene(`a request to ${request} that the provider refuses is an error in the log: ${event}`, {}, async (world) => {
     vi.spyOn(world.network, request).mockImplementationOnce(() => {
-      throw new PhoneLineError({ failure: 'rejected', reason: 'rejected (400)', code: 400 });
+      throw new ProviderError({ failure: 'rejected', reason: 'rejected (400)', code: 400 });
     });
     world.fire();
     await world.pass(200_000);

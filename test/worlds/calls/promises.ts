@@ -1,7 +1,7 @@
 import { isUrgent } from '../../../src/calls/model/alert-types.ts';
 import { isMessage, MESSAGE } from '../../../src/calls/model/ids.ts';
 import type { Destination } from '../../../src/calls/model/outcomes.ts';
-import type { CallRequest } from '../../../src/calls/model/phone-line.ts';
+import type { CallRequest } from '../../../src/calls/model/phone-provider.ts';
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { callMessage, spokenText } from '../../../src/calls/rules/message.ts';
 import { FREE_DECLINES } from '../../../src/calls/rules/queue.ts';

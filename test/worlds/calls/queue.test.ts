@@ -1,6 +1,6 @@
 import { describe, expect, vi } from 'vitest';
 
-import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
+import { ProviderError } from '../../../src/calls/model/phone-provider.ts';
 import { phoneNumber } from '../../calls/new-case.ts';
 import { BEGINNING } from './ground.ts';
 import { scene, SOON } from './scene.ts';
@@ -79,7 +79,7 @@ describe('a network without a free line', () => {
       const index = people(3).indexOf(request.number);
       await new Promise((resolve) => void setTimeout(resolve, [1_000, 2_000, 0][index]));
       if (index > 0) return call.bind(this)(request);
-      throw new PhoneLineError({ failure: 'capacity', reason: 'throttled', waitMs: 40_000 });
+      throw new ProviderError({ failure: 'capacity', reason: 'throttled', waitMs: 40_000 });
     });
     world.fire(people(3));
     await world.pass(60_000);

@@ -3,7 +3,7 @@ import { Account } from '../../../infra/emulators/twilio-simulator/account.ts';
 import type { Form, TwilioCall } from '../../../infra/emulators/twilio-simulator/twilio-call.ts';
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
-import type { PhoneLine } from '../../../src/calls/model/phone-line.ts';
+import type { PhoneProvider } from '../../../src/calls/model/phone-provider.ts';
 import { TwilioCallbacks } from '../../../src/calls/providers/twilio/twilio-callbacks.ts';
 import { type Send, TwilioPhoneLine } from '../../../src/calls/providers/twilio/twilio-phone-line.ts';
 import type { Life } from '../life.ts';
@@ -63,7 +63,7 @@ export class TwilioWorld extends ServiceWorld {
     );
   }
 
-  protected override lineOf(life: Life): PhoneLine {
+  protected override lineOf(life: Life): PhoneProvider {
     const { ringMs } = this.rules;
     const { callsPerSecond } = this.mode;
     const options = { source: NUMBER, callsPerSecond, voice: VOICE, callbackBaseUrl: BASE, ringMs };

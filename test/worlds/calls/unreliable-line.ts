@@ -1,10 +1,10 @@
-import type { AttemptRef, CallId, SpeechRef } from '../../../src/calls/model/ids.ts';
+import type { AttemptRef, CallId, PromptRef } from '../../../src/calls/model/ids.ts';
 import {
   type CallRequest,
-  LONGEST_REQUEST_MS,
-  type PhoneLine,
-  PhoneLineError,
-} from '../../../src/calls/model/phone-line.ts';
+  MAX_REQUEST_MS,
+  type PhoneProvider,
+  ProviderError,
+} from '../../../src/calls/model/phone-provider.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { CALLS } from '../../../src/calls/store/rows.ts';
 import type { Life } from '../life.ts';
@@ -14,7 +14,7 @@ import type { TelephoneNetwork } from './network.ts';
 const NO_PERMISSION = { failure: 'set_up', reason: 'no permission', code: 403, subCode: 7_504 } as const;
 
 /** The network as one process reaches it: requests and answers take time and get lost, and some are rejected. */
-export class UnreliableLine implements PhoneLine {
+export class UnreliableLine implements PhoneProvider {
   readonly name = 'acs';
   readonly isIdempotent = true;
   readonly #ground: Ground;
@@ -39,7 +39,7 @@ export class UnreliableLine implements PhoneLine {
   }
 
   readonly media = {
-    speak: (callId: CallId, text: string, ref?: SpeechRef): Promise<void> =>
+    speak: (callId: CallId, text: string, ref?: PromptRef): Promise<void> =>
       this.#ask(`speak ${callId}`, () => this.#network.speak(callId, text, ref)),
     listen: (callId: CallId, number: PhoneNumber, ref: AttemptRef): Promise<void> =>
       this.#ask(`listen ${callId}`, () => this.#network.listen(callId, number, ref)),
@@ -55,7 +55,7 @@ export class UnreliableLine implements PhoneLine {
   }
 
   #demandPermission(): void {
-    if (this.#ground.conditions.isSetUpWrong) throw new PhoneLineError(NO_PERMISSION);
+    if (this.#ground.conditions.isSetUpWrong) throw new ProviderError(NO_PERMISSION);
   }
 
   /** @param whenSlow the meaning of a throttled request: the service repeats a hang-up until the line accepts it */
@@ -79,13 +79,13 @@ export class UnreliableLine implements PhoneLine {
       death: this.#ground.onRequest('line'),
       lost: fault === 'request' || fault === 'answer' ? fault : undefined,
       told: {
-        afterMs: chance.between(5, LONGEST_REQUEST_MS - 100),
-        error: new PhoneLineError({ failure: 'unanswered', reason: 'no answer' }),
+        afterMs: chance.between(5, MAX_REQUEST_MS - 100),
+        error: new ProviderError({ failure: 'unanswered', reason: 'no answer' }),
       },
     };
     return this.#life.request(travel, async () => {
-      if (fault === 'unreachable') throw new PhoneLineError({ failure: 'unreachable', reason: 'unreachable' });
-      if (fault === 'rejected') throw new PhoneLineError({ failure: whenSlow, reason: 'slow down', code: 429 });
+      if (fault === 'unreachable') throw new ProviderError({ failure: 'unreachable', reason: 'unreachable' });
+      if (fault === 'rejected') throw new ProviderError({ failure: whenSlow, reason: 'slow down', code: 429 });
       return carryOut();
     });
   }

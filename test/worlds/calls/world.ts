@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { ALERT_TYPES, type AlertTypeName, alertTypeOf } from '../../../src/calls/model/alert-types.ts';
-import type { CallEvent, PhoneLine } from '../../../src/calls/model/phone-line.ts';
+import type { CallEvent, PhoneProvider } from '../../../src/calls/model/phone-provider.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { NotificationBody, NotificationRequest } from '../../../src/calls/phone.ts';
 import { NotificationStore } from '../../../src/calls/store/notification-store.ts';
@@ -42,7 +42,7 @@ export abstract class ServiceWorld extends Ground {
   }
 
   /** The provider as one process reaches it. */
-  protected abstract lineOf(life: Life): PhoneLine;
+  protected abstract lineOf(life: Life): PhoneProvider;
 
   /** All rows about calls. */
   get rows(): readonly StoredRow[] {
@@ -158,7 +158,7 @@ export class World extends ServiceWorld {
     return call;
   }
 
-  protected override lineOf(life: Life): PhoneLine {
+  protected override lineOf(life: Life): PhoneProvider {
     return new UnreliableLine(this, this.network, life);
   }
 
