@@ -26,7 +26,7 @@ export type { Listed };
 export type { NotificationBody, NotificationRequest, PhoneRules, Sent, SentCall };
 
 export interface PhoneParts {
-  readonly line: PhoneProvider;
+  readonly provider: PhoneProvider;
   readonly table: Table;
   readonly serviceName: string;
   readonly rules: PhoneRules;
@@ -55,7 +55,7 @@ const RUNS_EVERY_MS = 60_000;
 
 /** Connects the parts of this folder, and starts to look for due work. */
 export const createPhone = (parts: PhoneParts) => {
-  const { line, table, serviceName, rules, log: ownLog } = parts;
+  const { provider: line, table, serviceName, rules, log: ownLog } = parts;
   const { clock = systemClock, random = Math.random, newId = randomUUID } = parts;
   const tell = ({ partitionKey: partition, rowKey: row }: RowKeys, error: Error): void =>
     ownLog.error(error instanceof LaterFormat ? 'stored row of a later format' : 'stored row damaged', {

@@ -16,7 +16,7 @@ export const MASKED_NUMBER_PATTERN = /^\+\d{0,4}•{5,9}\d{2}$/;
 // At least five digits stay hidden, however short the number is.
 const SHOWN_AT_START = 4;
 const SHOWN_AT_END = 2;
-const FEWEST_HIDDEN = 5;
+const MIN_HIDDEN = 5;
 
 const isPhoneNumber = (text: string): text is PhoneNumber => PHONE_NUMBER_PATTERN.test(text);
 
@@ -61,7 +61,7 @@ export const numberSchema = z.custom<PhoneNumber | MaskedNumber>(
 export const maskPhoneNumber = (number: PhoneNumber | MaskedNumber): MaskedNumber => {
   if (isMaskedNumber(number)) return number;
   const digits = number.slice(1);
-  const start = Math.min(SHOWN_AT_START, digits.length - SHOWN_AT_END - FEWEST_HIDDEN);
+  const start = Math.min(SHOWN_AT_START, digits.length - SHOWN_AT_END - MIN_HIDDEN);
   const hidden = digits.length - start - SHOWN_AT_END;
   const masked = `+${digits.slice(0, start)}${'•'.repeat(hidden)}${digits.slice(-SHOWN_AT_END)}`;
   if (!isMaskedNumber(masked)) throw new TypeError('not a phone number');

@@ -36,11 +36,11 @@ const MENU = 'Press 1 to confirm, 2 to hear it again, 3 if you cannot go. ';
 // Without a full stop the voice runs on into the menu.
 const sentenceOf = (details: string): string => `${details}${/[.!?…]$/.test(details) ? '' : '.'} `;
 
-export const goodbyeText = (speech: typeof GOODBYE_CONFIRMED | typeof GOODBYE_CANNOT_GO): string =>
-  speech === GOODBYE_CONFIRMED ? 'Confirmed. Thank you.' : 'Understood. Thank you.';
+export const goodbyeText = (prompt: typeof GOODBYE_CONFIRMED | typeof GOODBYE_CANNOT_GO): string =>
+  prompt === GOODBYE_CONFIRMED ? 'Confirmed. Thank you.' : 'Understood. Thank you.';
 
-export const spokenText = (speech: PromptNumber, message: CallMessage): string =>
-  speech === GOODBYE_CONFIRMED || speech === GOODBYE_CANNOT_GO ? goodbyeText(speech) : spokenMessage(message);
+export const spokenText = (prompt: PromptNumber, message: CallMessage): string =>
+  prompt === GOODBYE_CONFIRMED || prompt === GOODBYE_CANNOT_GO ? goodbyeText(prompt) : spokenMessage(message);
 
 // Neural en-US voices speak about 15 characters a second. Allow half that speed, and more for digits and signs, which are read
 // out as words.

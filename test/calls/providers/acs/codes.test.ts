@@ -12,7 +12,7 @@ it.each([
   // createCall throws a bare string if a 201 has no id.
   ['a string', 'callConnectionId is missing in createCall result', { failure: 'unanswered' }],
 ])('a request that is not answered: %s', (_, error, expected) => {
-  expect(failedRequest(error, 0).result).toMatchObject(expected);
+  expect(failedRequest(error, 0)).toMatchObject(expected);
 });
 
 const FORBIDDEN = 'forbidden by the callee, or our number may not call';
@@ -44,7 +44,7 @@ it.each([
   [403, 8_530, 'no line is free', 'capacity'],
   [400, 8_535, 'speech in a bad format', undefined],
   [400, 8_536, 'speech could not be downloaded', undefined],
-  [400, 8_565, 'speech refused', 'no_speech'],
+  [400, 8_565, 'speech rejected', 'no_speech'],
   [400, 8_567, 'speech not configured', 'no_speech'],
   [200, 0, undefined, undefined],
   [undefined, undefined, undefined, undefined],

@@ -86,7 +86,7 @@ it('a status is an event, and is answered with nothing', async () => {
 it('the end of a speech is an event, and the line is hung up', async () => {
   const { answer, events } = await asked(`?attempt=${ATTEMPT}/1&on=end`);
   expect(answer).toBe('<Response><Hangup/></Response>');
-  expect(events).toEqual([expect.objectContaining({ kind: 'play completed', speech: 1 })]);
+  expect(events).toEqual([expect.objectContaining({ kind: 'play completed', prompt: 1 })]);
 });
 
 const end = async () => asked(`?attempt=${ATTEMPT}&on=end`, FORM, { handle: hangs });
