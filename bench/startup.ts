@@ -8,6 +8,7 @@ import { z } from 'zod';
 
 import { bundle } from '../infra/build/bundle.ts';
 import { demandAtMost, p50, ratio, report, sized } from './measure.ts';
+import { moved } from './movement.ts';
 import { PHONE, Stage } from './stage.ts';
 
 const ROUNDS = sized(25, 1);
@@ -57,6 +58,7 @@ const bundleSdks = async (directory: string): Promise<string> => {
 /** Loads a bundle in a new process. @returns milliseconds since Node began to boot */
 const bootMs = async (loader: string, path: string): Promise<number> => {
   const { stdout } = await promisify(execFile)(process.execPath, [loader, path], { env: ENVIRONMENT });
+  moved();
   return Number(stdout);
 };
 
