@@ -4,7 +4,7 @@ import { failedRequest, resultOf } from '../../../../src/calls/providers/acs/cod
 
 const failed = (name: string, code?: string) => Object.assign(new Error('a message'), { name, code });
 
-// `acs-phone-line.test.ts` has the requests that are answered.
+// `acs-provider.test.ts` has the requests that are answered.
 it.each([
   ['no token', failed('CredentialUnavailableError'), { failure: 'unreachable' }],
   ['a broken connection', failed('RestError', 'ECONNRESET'), { failure: 'unanswered', reason: 'connection lost' }],
