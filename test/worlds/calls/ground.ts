@@ -3,10 +3,10 @@ import type { Destination, OutcomeEvent } from '../../../src/calls/model/outcome
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { PhoneRules } from '../../../src/calls/phone.ts';
 import { Chance } from '../chance.ts';
-import type { Travel } from '../life.ts';
+import type { Life, Travel } from '../life.ts';
 import { Story } from '../story.ts';
 import { FAIR, type TableConditions } from '../unreliable-table.ts';
-import type { VirtualTime } from '../virtual-time.ts';
+import { runIn, type VirtualTime } from '../virtual-time.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
 import { CALM, type Mode } from './modes.ts';
 
@@ -21,6 +21,8 @@ export class Conditions {
   /** When our credential is wrong, and when storage cannot be used: from, and until. */
   readonly #setUpFaults: (readonly [number, number])[];
   readonly #outages: (readonly [number, number])[];
+  /** Storage refuses to write the row of this notification. */
+  refusedRow: NotificationId | undefined;
   #faults: Mode;
 
   /** @param now in milliseconds since 1970 */
@@ -41,10 +43,11 @@ export class Conditions {
   }
 
   get table(): TableConditions {
-    const { tableFaults } = this.#faults;
+    const { tableFaults, mostLateMs } = this.#faults;
     const [lost, other] = [tableFaults / 6, tableFaults / 3];
-    const weather = { ...FAIR, lostRequest: lost, lostAnswer: lost, hung: other, refused: other };
-    return { weather, isOutage: this.isOutage };
+    const weather = { ...FAIR, lostRequest: lost, lostAnswer: lost, hung: other, refused: other, mostLateMs };
+    const isRefused = (rowKey: string): boolean => this.refusedRow !== undefined && rowKey.endsWith(this.refusedRow);
+    return { weather, isOutage: this.isOutage, isRefused };
   }
 
   /** Whether storage cannot be used now. */
@@ -70,6 +73,7 @@ export class Conditions {
   calmDown(): void {
     this.#outages.length = 0;
     this.#setUpFaults.length = 0;
+    this.refusedRow = undefined;
     this.#faults = { ...this.#faults, ...CALM };
   }
 
@@ -146,10 +150,20 @@ export class Ground {
     return this.#time.pass(ms);
   }
 
-  /** An instance makes a request. @returns whether it dies of it */
-  onRequest(to: OutgoingRequest['to']): Travel['death'] {
+  /** An instance makes a request, and is perhaps suspended before or after it. @returns whether it dies of it */
+  onRequest(to: OutgoingRequest['to'], life: Life): Travel['death'] {
+    const { chance, conditions } = this;
     if (this.requests.push({ to, at: this.now }) === this.#death?.at) return this.#death.when;
-    if (!this.chance.happens(this.conditions.faults.deathsAtRequests)) return undefined;
-    return this.chance.happens(0.5) ? 'carried out' : 'not carried out';
+    if (chance.happens(conditions.faults.suspensions)) {
+      const suspend = (): void => {
+        const ms = chance.between(1_000, 90_000);
+        this.story.tell(() => `${life.name} is suspended for ${Math.round(ms)} ms`);
+        life.suspend(ms);
+      };
+      if (chance.happens(0.5)) suspend();
+      else runIn(undefined, () => setTimeout(suspend, chance.between(1, 300)));
+    }
+    if (!chance.happens(conditions.faults.deathsAtRequests)) return undefined;
+    return chance.happens(0.5) ? 'carried out' : 'not carried out';
   }
 }

@@ -5,6 +5,7 @@ import type { CallRequest } from '../../../src/calls/model/phone-line.ts';
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { callMessage, spokenText } from '../../../src/calls/rules/message.ts';
 import { FREE_DECLINES } from '../../../src/calls/rules/queue.ts';
+import type { NotificationRequest } from '../../../src/calls/model/notification-request.ts';
 import type { NotificationBody, RecipientBody } from '../../../src/calls/state/view.ts';
 import { LINES_KEY } from '../../../src/calls/store/rows.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
@@ -22,6 +23,8 @@ const LONGEST_CALL_MS = 300_000;
 const RINGS_LONGER_MS = 35_000;
 /** Clocks differ by that. */
 const CLOCKS_MS = 2_000;
+/** From a claim to its call. */
+const CLAIMED_MS = 3_000;
 // More requests would mean that an instance repeats a request without a pause.
 const EFFORT_WITHIN_MS = 10_000;
 const MOST_TABLE_REQUESTS = 400;
@@ -40,12 +43,16 @@ const those = (said: readonly (string | false)[]): Broken => said.filter((what) 
 export const brokenPromises = async (world: World): Promise<Broken> => {
   const { senders, network, mode } = world;
   const broken: string[] = [];
-  for (const sent of senders.sent) broken.push(...brokenToSender(sent, await world.viewOf(sent), world));
+  for (const sent of senders.sent) {
+    const isUnreadable = mode.poison === 'read' && idOf(sent) === world.poisoned;
+    if (!isUnreadable) broken.push(...brokenToSender(sent, await world.viewOf(sent), world));
+  }
   return [
     ...broken,
     ...network.calls.flatMap((call) => brokenOnLine(call, world)),
     ...brokenInDialling(world),
-    ...(isAllKnown(world) ? brokenAtOnce(world) : []),
+    ...brokenAtOnce(world),
+    ...(isAllKnown(world) ? brokenOrder(world) : []),
     ...brokenRows(world),
     ...brokenLogs(world),
     ...brokenEffort(world),
@@ -55,7 +62,7 @@ export const brokenPromises = async (world: World): Promise<Broken> => {
 
 /** In such a world the service may not know what was spoken, and says nothing wrong if it does not know. */
 const isMuchUnknown = ({ mode }: World): boolean =>
-  mode.eventLoss > 0 || mode.outages > 0 || mode.tableFaults > 0 || mode.deathsAtRequests > 0;
+  mode.eventLoss + mode.outages + mode.tableFaults + mode.deathsAtRequests + mode.suspensions > 0;
 
 /** In such a world the service learns of everything. */
 const isAllKnown = (world: World): boolean => !isMuchUnknown(world) && world.mode.lineFaults === 0;
@@ -75,15 +82,48 @@ const brokenToSender = (sent: SentRequest, view: NotificationBody | undefined, w
   if (view === undefined) return [...broken, `${key} was taken and is unknown`];
   if (view.status === 'in_progress') broken.push(`${key} is not over: ${JSON.stringify(view)}`);
   if (view.recipients.length !== numbers.length) return [...broken, `recipients are missing: ${JSON.stringify(view)}`];
+  // Its calls are calls without a row.
+  if (first.id === world.poisoned) return broken;
+  broken.push(...brokenAlerts(first.id, view, request, world));
   const confirmed = view.recipients.filter(({ status }) => status === 'confirmed').length;
   if (request.confirm === true && view.reached !== confirmed) broken.push(`${view.reached} of ${confirmed} confirmed`);
   for (const [index, recipient] of view.recipients.entries()) {
-    const calls = world.network.calls.filter((call) => call.request?.number === numbers[index]);
+    const calls = world.network.calls.filter(
+      ({ request: one }) => one?.attempt.notificationId === first.id && one.attempt.index === index,
+    );
     for (const what of brokenToRecipient(recipient, index, calls, sent, world))
       broken.push(`${what}: ${JSON.stringify(recipient)} ${JSON.stringify(calls.map(toldOf))}`);
   }
   return broken;
 };
+
+/** Each bad end is logged for the alert, whatever process dies. */
+const brokenAlerts = (
+  id: string,
+  { status, recipients }: NotificationBody,
+  { waveMs, confirm, confirmationsNeeded = 1 }: NotificationRequest,
+  { instances }: World,
+): Broken => {
+  const told = instances.logs.filter(({ fields }) => fields['notification_id'] === id);
+  const isTold = (event: string, index?: number) =>
+    told.some((line) => line.event === event && line.fields['recipient_index'] === index);
+  const confirmed = recipients.filter((one) => one.status === 'confirmed').length;
+  const isUnconfirmed = confirm === true && status === 'completed' && confirmed < confirmationsNeeded;
+  return those([
+    ...recipients.map(
+      (one, index) =>
+        waveMs === undefined &&
+        BAD_ENDS.has(one.status) &&
+        // The answer to the request says which numbers are never called.
+        one.recipient.startsWith('+1') &&
+        !isTold('recipient not reached', index) &&
+        `no alert says that ${one.recipient} of ${id} was not reached`,
+    ),
+    isUnconfirmed && !isTold('notification not confirmed') && `no alert says that too few have confirmed ${id}`,
+  ]);
+};
+
+const BAD_ENDS: ReadonlySet<string> = new Set(['not_reached', 'failed']);
 
 const toldOf = ({ id, fate, speeches, keys }: NetworkCall) => ({ id, fate, speeches, keys });
 
@@ -155,7 +195,7 @@ const isHeard = (
 ): boolean => {
   const call = network.calls.find(({ id }) => id === callId);
   if (outcome !== 'cut_short' || call === undefined) return outcome === 'heard';
-  const isToldLate = Date.parse(toldAt) - (call.endedAt ?? 0) > CLOCKS_MS;
+  const isToldLate = call.endToldAt !== undefined && Date.parse(toldAt) - (call.endedAt ?? 0) > CLOCKS_MS;
   const hasUnit = call.speeches.some(
     ({ number, text, startedAt = Infinity, endedAt = 0 }) =>
       number === MESSAGE && endedAt - startedAt >= (text.length / 3) * MS_PER_CHARACTER,
@@ -204,7 +244,8 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
   const sent = senders.sent.find((one) => idOf(one) === request?.attempt.notificationId);
   const expected = request && callMessage(SERVICE_NAME, request.alertType, sent?.request);
   // Without the table, the message follows from the callback path.
-  for (const { number, text } of wasWithoutTable(call, world) ? [] : speeches)
+  const isWithout = wasWithoutTable(call, world) || request?.attempt.notificationId === world.poisoned;
+  for (const { number, text } of isWithout ? [] : speeches)
     if (expected !== undefined && text !== spokenText(number, expected)) broken.push(`${id} was told: ${text}`);
   if (answeredAt === undefined) {
     const rangMs = endedAt - placedAt;
@@ -252,14 +293,19 @@ const brokenInDialling = ({ mode, dialled }: World): Broken =>
 /** The id of a notification begins with when it was made. */
 const createdAtOf = (id: string): number => 2 ** 48 - 1 - Number.parseInt(id.slice(0, 12), 16);
 
-/** The calls of the service that were open when a call was placed, with that call. */
+/** A call that cannot be hung up holds its line for this time from the first try, and no call holds it longer. */
+const HELD_WHILE_HANGING_UP_MS = 60_000;
+const LONGEST_HELD_MS = 600_000;
+
+/** The calls of the service that held a line when a call was placed, with that call. */
 const openAtEach = ({ network }: Pick<World, 'network'>) => {
-  const calls = network.calls.flatMap(({ request, fate, placedAt, endedAt = Infinity }) =>
-    request === undefined || fate === 'turned away' ? [] : { ...request, placedAt, endedAt },
-  );
+  const calls = network.calls.flatMap(({ request, fate, placedAt, endedAt = Infinity, hangUpAskedAt = Infinity }) => {
+    const heldUntil = Math.min(endedAt, hangUpAskedAt + HELD_WHILE_HANGING_UP_MS, placedAt + LONGEST_HELD_MS);
+    return request === undefined || fate === 'turned away' ? [] : { ...request, placedAt, heldUntil };
+  });
   return calls.map((call, index) => ({
     call,
-    others: calls.slice(0, index).filter(({ endedAt }) => call.placedAt < endedAt),
+    others: calls.slice(0, index).filter(({ heldUntil }) => call.placedAt < heldUntil),
   }));
 };
 
@@ -271,7 +317,7 @@ export const twoAtOnce = (world: Pick<World, 'network'>): Broken =>
 
 const isOther = ({ alertType }: CallRequest): boolean => !isUrgent(alertType.name);
 
-/** No more calls are open than configured, and others than urgent ones leave a line free. */
+/** No more calls are open than configured, and others than urgent ones leave a line free, also beside a fire. */
 const brokenAtOnce = (world: World): Broken => {
   const { callsAtOnce } = world.mode;
   return [
@@ -280,22 +326,59 @@ const brokenAtOnce = (world: World): Broken => {
       those([
         others.length >= callsAtOnce && `${others.length + 1} calls at once`,
         isOther(call) &&
-          others.filter(isOther).length >= Math.max(1, callsAtOnce - 1) &&
+          others.length >= Math.max(1, callsAtOnce - 1) &&
           `a call that is not urgent took the last line`,
       ]),
     ),
   ];
 };
 
-/** Something may still happen to a notification, or destinations do not know all of it. */
-export const isLeftLive = ({ rowKey, properties }: StoredRow): boolean =>
-  rowKey !== LINES_KEY && (properties['live'] === 'yes' || properties['told'] === 'no');
+/** Nobody is called again while another person of an alert that is as urgent waits for the first call. */
+const brokenOrder = ({ senders, dialled, network }: World): Broken => {
+  const waiting = senders.sent.flatMap((sent) => {
+    const id = idOf(sent);
+    if (id === undefined || sent.request.waveMs !== undefined) return [];
+    const until = sent.stop?.answeredAt ?? Infinity;
+    return numbersOf(sent.request).map((number) => {
+      const calledAt = dialled.find((dial) => dial.number === number && dial.notificationId === id)?.at ?? Infinity;
+      const isCallable = number.startsWith('+1');
+      return {
+        number,
+        alertType: sent.request.alertType,
+        from: createdAtOf(id),
+        to: isCallable ? Math.min(until, calledAt) : 0,
+      };
+    });
+  });
+  const firsts = new Set<string>();
+  return network.calls.flatMap(({ request, placedAt }) => {
+    if (request === undefined || !firsts.has(request.number)) {
+      if (request !== undefined) firsts.add(request.number);
+      return [];
+    }
+    const passed = waiting.find(
+      ({ alertType, from, to }) =>
+        isOther({ ...request, alertType }) === isOther(request) &&
+        from + CLAIMED_MS < placedAt &&
+        placedAt + CLAIMED_MS < to,
+    );
+    return those([
+      passed !== undefined && `${request.number} was called again before ${passed.number} was called once`,
+    ]);
+  });
+};
 
-const brokenRows = ({ rows }: World): Broken =>
-  rows.flatMap((row) =>
+/** Something may still happen to a notification, or destinations do not know all of it. */
+export const isLeftLive = ({ rowKey, properties }: StoredRow, { poisoned, mode }: World): boolean => {
+  if (mode.poison === 'read' && rowKey.endsWith(poisoned ?? '?')) return false;
+  return rowKey !== LINES_KEY && (properties['live'] === 'yes' || properties['told'] === 'no');
+};
+
+const brokenRows = (world: World): Broken =>
+  world.rows.flatMap((row) =>
     those([
       WHOLE_NUMBER.test(JSON.stringify(row.properties)) && `${row.rowKey} has a whole number`,
-      isLeftLive(row) && `${row.rowKey} is left live`,
+      isLeftLive(row, world) && `${row.rowKey} is left live`,
     ]),
   );
 

@@ -135,7 +135,9 @@ export const wavesOf = (...waves: readonly (readonly PhoneNumber[])[]): Notifica
 
 const someRequest = (index: number, { mode, chance }: Ground): NotificationRequest => {
   const count = chance.wholeBetween(1, mode.mostRecipients);
-  const numbers = Array.from({ length: count }, (_, recipient) => someNumber(index, recipient));
+  const numbers = Array.from({ length: count }, (_, recipient) =>
+    someNumber(mode.areShared === true ? 0 : index, recipient),
+  );
   if (chance.happens(0.1)) numbers.push(phoneNumber(FORBIDDEN_NUMBER));
   const confirm = chance.happens(mode.confirms);
   const request = {

@@ -51,6 +51,7 @@ export class UnreliableLine implements PhoneLine {
   }
 
   hangUp(callId: CallId): Promise<void> {
+    this.#network.noteHangUp(callId);
     return this.#ask(`hang up ${callId}`, () => this.#network.hangUp(callId), 'unreachable');
   }
 
@@ -76,7 +77,7 @@ export class UnreliableLine implements PhoneLine {
     const travel = {
       thereMs: chance.between(5, 50),
       backMs: chance.happens(0.1) ? chance.between(50, 1_500) : chance.between(5, 50),
-      death: this.#ground.onRequest('line'),
+      death: this.#ground.onRequest('line', this.#life),
       lost: fault === 'request' || fault === 'answer' ? fault : undefined,
       told: {
         afterMs: chance.between(5, LONGEST_REQUEST_MS - 100),

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { ALERT_TYPES, type AlertTypeName, alertTypeOf } from '../../../src/calls/model/alert-types.ts';
 import type { CallEvent, PhoneLine } from '../../../src/calls/model/phone-line.ts';
+import type { NotificationId } from '../../../src/calls/model/ids.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { NotificationBody, NotificationRequest } from '../../../src/calls/phone.ts';
 import { NotificationStore } from '../../../src/calls/store/notification-store.ts';
@@ -32,6 +33,8 @@ export interface WorldOptions {
 export abstract class ServiceWorld extends Ground {
   readonly instances: Instances;
   readonly senders: Senders;
+  /** The notification whose row cannot be written, or cannot be read. */
+  poisoned: NotificationId | undefined;
   readonly #store: NotificationStore;
 
   constructor(seed: string, mode: Mode, { death, isTold = false }: WorldOptions, time: VirtualTime) {
@@ -96,6 +99,23 @@ export abstract class ServiceWorld extends Ground {
   /** An alert that is not urgent. */
   anomaly(numbers = people(1)): SentRequest {
     return this.send('Anomaly', numbers);
+  }
+
+  /** From now on, the row of a notification cannot be written until it is calm, or can never be read again. */
+  async poison(sent: SentRequest, how: 'write' | 'read'): Promise<void> {
+    const id = idOf(sent);
+    if (id === undefined) return;
+    this.poisoned = id;
+    this.story.tell(() => `${sent.key} can no longer be ${how === 'write' ? 'written' : 'read'}`);
+    if (how === 'write') this.conditions.refusedRow = id;
+    for (const { partitionKey, rowKey, etag, properties } of how === 'read' ? this.rows : []) {
+      if (!rowKey.endsWith(id)) continue;
+      const texts = Object.keys(properties).filter(
+        (name) => name !== 'timestamp' && typeof properties[name] === 'string',
+      );
+      const damaged = Object.fromEntries(texts.map((name) => [name, '{']));
+      await this.table.transact(partitionKey, [{ kind: 'merge', rowKey, etag, properties: damaged }]);
+    }
   }
 
   /** What all instances logged of an event. */
@@ -182,10 +202,14 @@ export class World extends ServiceWorld {
     }
     const { life, phone, log } = instance;
     this.story.tell(() => `${life.name} gets ${event.kind} of ${event.callId}`);
+    if (event.kind === 'disconnected') call.endToldAt ??= this.now;
     const alertType = call.request?.alertType ?? ALERT_TYPES[0];
+    let isAnswered = false;
+    if (life.isSuspended) setTimeout(() => !isAnswered && this.#deliver(call, event), GIVEN_UP_AFTER_MS);
     void life
       .do(async () => phone.handle([event], alertType, log))
       .then((isStored) => {
+        isAnswered = true;
         const key = event.key && call.keys[event.key.sequence - 1];
         if (isStored === undefined) again();
         else if (isStored && key !== undefined) key.takenAt ??= this.now;
@@ -194,6 +218,8 @@ export class World extends ServiceWorld {
 }
 
 const DELIVERED_AGAIN_MS = 1_000;
+/** An event that gets no answer is sent to another instance. The first may still handle it. */
+const GIVEN_UP_AFTER_MS = 10_000;
 
 /** Plays in a world that begins two hours before a UTC day ends. */
 export const inWorld = <Result>(
