@@ -1,7 +1,10 @@
-import type { NotificationId } from '../../../src/calls/model/ids.ts';
+import { isUrgent } from '../../../src/calls/model/alert-types.ts';
+import type { AttemptRef, NotificationId } from '../../../src/calls/model/ids.ts';
 import type { Destination, OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
+import type { CallRequest } from '../../../src/calls/model/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { PhoneRules } from '../../../src/calls/phone.ts';
+import { CALLS } from '../../../src/calls/store/rows.ts';
 import { Chance } from '../chance.ts';
 import type { Life, Travel } from '../life.ts';
 import { Story } from '../story.ts';
@@ -91,10 +94,9 @@ interface OutgoingRequest {
 }
 
 /** A call request as it left the service. */
-export interface DialRequest {
-  readonly attemptId: string;
-  readonly notificationId: NotificationId;
+export interface DialRequest extends AttemptRef {
   readonly number: PhoneNumber;
+  readonly isUrgent: boolean;
   readonly at: number;
   /** Whether the claim of its attempt was stored by then. */
   readonly isStored: boolean;
@@ -150,11 +152,18 @@ export class Ground {
     return this.#time.pass(ms);
   }
 
+  /** A request for a call leaves the service. */
+  noteDial({ attempt, number, alertType }: CallRequest): void {
+    const isStored = JSON.stringify(this.table.rows(CALLS)).includes(attempt.attemptId);
+    this.dialled.push({ ...attempt, number, isUrgent: isUrgent(alertType.name), at: this.now, isStored });
+  }
+
   /** An instance makes a request, and is perhaps suspended before or after it. @returns whether it dies of it */
   onRequest(to: OutgoingRequest['to'], life: Life): Travel['death'] {
     const { chance, conditions } = this;
     if (this.requests.push({ to, at: this.now }) === this.#death?.at) return this.#death.when;
-    if (chance.happens(conditions.faults.suspensions)) {
+    const { suspensions } = conditions.faults;
+    if (suspensions > 0 && chance.happens(suspensions)) {
       const suspend = (): void => {
         const ms = chance.between(1_000, 90_000);
         this.story.tell(() => `${life.name} is suspended for ${Math.round(ms)} ms`);

@@ -49,6 +49,8 @@ export interface Mode extends Omit<PhoneRules, 'allowedPrefixes' | 'retentionMs'
   readonly timerNeverRuns?: boolean;
   readonly instances: number;
   readonly mostRecipients: number;
+  /** The last two digits of the callees, which choose what they do at the simulator. By default, numbers say nothing. */
+  readonly endings?: readonly string[];
   /** The same people are in all requests. */
   readonly areShared?: boolean;
 }
@@ -99,6 +101,17 @@ const KEYS = { confirms: 0.9, fates: PEOPLE_WHO_PRESS };
 const BUSY = { areShared: true, instances: 4, callsAtOnce: 3, mostRecipients: 10 };
 const WAVES = { ...KEYS, confirms: 0.7, stops: 0.2 };
 
+/** Callees of the simulated account, by the last two digits of their numbers. None of them loses events. */
+const ENDINGS = '00 00 00 01 02 03 04 05 06 07 08 12 19 21 22 30 36 39 45 46 49 58'.split(' ');
+const ENDINGS_OF_KEYS = '70 71 72 73 74 77 79 83 84 85 86 87 88 91 92'.split(' ');
+const TWILIO = { ...LATE, callsPerSecond: 10, endings: ENDINGS, eventDelay: 0.3 };
+const TWILIO_FAULTS = {
+  ...TWILIO,
+  endings: [...ENDINGS, '32', '33', '34', '40', '60'],
+  lineFaults: 0.1,
+  eventLoss: 0.05,
+};
+
 /** The modes that every seed is played in. */
 export const MODES: readonly Mode[] = [
   { ...USUAL, name: 'line faults, deaths, repeated and late events' },
@@ -146,4 +159,8 @@ export const MODES: readonly Mode[] = [
   { ...LATE, name: 'our set-up is wrong', setUpFaults: 2 },
   { ...USUAL, name: 'one attempt, one minute', attempts: 1, retryMs: 5_000, deadlineMs: 60_000 },
   { ...USUAL, name: 'ten attempts', attempts: 10, retryMs: 5_000 },
+  { ...TWILIO, name: 'Twilio, and reports in any order' },
+  { ...TWILIO, name: 'Twilio with keys', ...KEYS, endings: [...ENDINGS, ...ENDINGS_OF_KEYS], fates: [] },
+  { ...TWILIO_FAULTS, name: 'Twilio with faults, deaths and suspensions', deathsAtRequests: 0.01, suspensions: 0.01 },
+  { ...TWILIO_FAULTS, name: 'Twilio with storage faults and outages', tableFaults: 0.05, outages: 1, confirms: 0.4 },
 ];

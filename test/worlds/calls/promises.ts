@@ -1,7 +1,6 @@
 import { isUrgent } from '../../../src/calls/model/alert-types.ts';
 import { isMessage, MESSAGE } from '../../../src/calls/model/ids.ts';
 import type { Destination } from '../../../src/calls/model/outcomes.ts';
-import type { CallRequest } from '../../../src/calls/model/phone-line.ts';
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { callMessage, spokenText } from '../../../src/calls/rules/message.ts';
 import { FREE_DECLINES } from '../../../src/calls/rules/queue.ts';
@@ -12,7 +11,7 @@ import type { StoredRow } from '../../../src/storage/row.ts';
 import { SERVICE_NAME } from './ground.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
 import { idOf, numbersOf, type SentRequest } from './senders.ts';
-import type { World } from './world.ts';
+import type { ServiceWorld, World } from './world.ts';
 
 // The promises that hold at the end of every world. Each function returns the broken promises, a line each.
 
@@ -33,23 +32,31 @@ const MOST_LINE_REQUESTS = 100;
 /** The service shows less of a phone number outside. */
 export const WHOLE_NUMBER = /\+\d{7}/;
 
-type Broken = readonly string[];
+export type Broken = readonly string[];
 type AttemptBody = RecipientBody['attempts'][number];
 
 /** The texts among them. */
-const those = (said: readonly (string | false)[]): Broken => said.filter((what) => what !== false);
+export const those = (said: readonly (string | false)[]): Broken => said.filter((what) => what !== false);
 
 /** All broken promises. */
-export const brokenPromises = async (world: World): Promise<Broken> => {
-  const { senders, network, mode } = world;
+export const brokenPromises = async (world: World): Promise<Broken> => [
+  ...(await brokenToAll(world, brokenToRecipient)),
+  ...world.network.calls.flatMap((call) => brokenOnLine(call, world)),
+];
+
+/** What may be wrong with a recipient: of this index in the request. */
+type Judge<W extends ServiceWorld> = (body: RecipientBody, index: number, sent: SentRequest, world: W) => Broken;
+
+/** The broken promises that need no look into the calls, and those to each recipient. */
+export const brokenToAll = async <W extends ServiceWorld>(world: W, judge: Judge<W>): Promise<Broken> => {
+  const { senders, mode } = world;
   const broken: string[] = [];
   for (const sent of senders.sent) {
     const isUnreadable = mode.poison === 'read' && idOf(sent) === world.poisoned;
-    if (!isUnreadable) broken.push(...brokenToSender(sent, await world.viewOf(sent), world));
+    if (!isUnreadable) broken.push(...brokenToSender(sent, await world.viewOf(sent), world, judge));
   }
   return [
     ...broken,
-    ...network.calls.flatMap((call) => brokenOnLine(call, world)),
     ...brokenInDialling(world),
     ...brokenAtOnce(world),
     ...(isAllKnown(world) ? brokenOrder(world) : []),
@@ -61,13 +68,18 @@ export const brokenPromises = async (world: World): Promise<Broken> => {
 };
 
 /** In such a world the service may not know what was spoken, and says nothing wrong if it does not know. */
-const isMuchUnknown = ({ mode }: World): boolean =>
+const isMuchUnknown = ({ mode }: ServiceWorld): boolean =>
   mode.eventLoss + mode.outages + mode.tableFaults + mode.deathsAtRequests + mode.suspensions > 0;
 
 /** In such a world the service learns of everything. */
-const isAllKnown = (world: World): boolean => !isMuchUnknown(world) && world.mode.lineFaults === 0;
+export const isAllKnown = (world: ServiceWorld): boolean => !isMuchUnknown(world) && world.mode.lineFaults === 0;
 
-const brokenToSender = (sent: SentRequest, view: NotificationBody | undefined, world: World): Broken => {
+const brokenToSender = <W extends ServiceWorld>(
+  sent: SentRequest,
+  view: NotificationBody | undefined,
+  world: W,
+  judge: Judge<W>,
+): Broken => {
   const { request, key, answers } = sent;
   const [first] = answers;
   if (first === undefined) return [`${key} was never answered`];
@@ -87,13 +99,8 @@ const brokenToSender = (sent: SentRequest, view: NotificationBody | undefined, w
   broken.push(...brokenAlerts(first.id, view, request, world));
   const confirmed = view.recipients.filter(({ status }) => status === 'confirmed').length;
   if (request.confirm === true && view.reached !== confirmed) broken.push(`${view.reached} of ${confirmed} confirmed`);
-  for (const [index, recipient] of view.recipients.entries()) {
-    const calls = world.network.calls.filter(
-      ({ request: one }) => one?.attempt.notificationId === first.id && one.attempt.index === index,
-    );
-    for (const what of brokenToRecipient(recipient, index, calls, sent, world))
-      broken.push(`${what}: ${JSON.stringify(recipient)} ${JSON.stringify(calls.map(toldOf))}`);
-  }
+  for (const [index, recipient] of view.recipients.entries())
+    for (const what of judge(recipient, index, sent, world)) broken.push(`${what}: ${JSON.stringify(recipient)}`);
   return broken;
 };
 
@@ -102,7 +109,7 @@ const brokenAlerts = (
   id: string,
   { status, recipients }: NotificationBody,
   { waveMs, confirm, confirmationsNeeded = 1 }: NotificationRequest,
-  { instances }: World,
+  { instances }: ServiceWorld,
 ): Broken => {
   const told = instances.logs.filter(({ fields }) => fields['notification_id'] === id);
   const isTold = (event: string, index?: number) =>
@@ -125,20 +132,20 @@ const brokenAlerts = (
 
 const BAD_ENDS: ReadonlySet<string> = new Set(['not_reached', 'failed']);
 
-const toldOf = ({ id, fate, speeches, keys }: NetworkCall) => ({ id, fate, speeches, keys });
-
 /** A call that is declined during other calls may have had no line: the codes do not tell. */
 const COSTS_NOTHING: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up', 'declines', 'declines by 603']);
 
 const brokenToRecipient = (
   { recipient, status, attempts }: RecipientBody,
   index: number,
-  calls: readonly NetworkCall[],
   sent: SentRequest,
   world: World,
 ): Broken => {
-  const { mode } = world;
+  const { mode, network } = world;
   const { request, stop } = sent;
+  const calls = network.calls.filter(
+    ({ request: one }) => one?.attempt.notificationId === idOf(sent) && one?.attempt.index === index,
+  );
   const whole = calls.flatMap((call) => call.speeches).filter(({ isWhole }) => isWhole).length;
   const keys = calls.flatMap((call) => call.keys);
   const isPressed = (key: string) => keys.some((one) => one.key === key);
@@ -179,7 +186,7 @@ const brokenToRecipient = (
 };
 
 /** Whether there was no time for another attempt. An instance that died in the moment has not logged it. */
-const hadNoTime = (sent: SentRequest, index: number, { instances, mode }: World): boolean => {
+export const hadNoTime = (sent: SentRequest, index: number, { instances, mode }: ServiceWorld): boolean => {
   const id = idOf(sent) ?? '';
   const told = instances.logs.filter(
     ({ event, fields }) =>
@@ -282,7 +289,7 @@ const wasWithoutTable = ({ id }: NetworkCall, { instances }: World): boolean =>
   instances.logs.some(({ event, fields }) => event === 'call records unreachable' && fields['call_id'] === id);
 
 /** No recipient is dialed before the claim is committed, or after the deadline. */
-const brokenInDialling = ({ mode, dialled }: World): Broken =>
+const brokenInDialling = ({ mode, dialled }: ServiceWorld): Broken =>
   dialled.flatMap(({ notificationId, number, at, isStored }) =>
     those([
       !isStored && `${number} was dialed at ${at} before that was written down`,
@@ -293,39 +300,19 @@ const brokenInDialling = ({ mode, dialled }: World): Broken =>
 /** The id of a notification begins with when it was made. */
 const createdAtOf = (id: string): number => 2 ** 48 - 1 - Number.parseInt(id.slice(0, 12), 16);
 
-/** A call that cannot be hung up holds its line for this time from the first try, and no call holds it longer. */
-const HELD_WHILE_HANGING_UP_MS = 60_000;
-const LONGEST_HELD_MS = 600_000;
-
-/** The calls of the service that held a line when a call was placed, with that call. */
-const openAtEach = ({ network }: Pick<World, 'network'>) => {
-  const calls = network.calls.flatMap(({ request, fate, placedAt, endedAt = Infinity, hangUpAskedAt = Infinity }) => {
-    const heldUntil = Math.min(endedAt, hangUpAskedAt + HELD_WHILE_HANGING_UP_MS, placedAt + LONGEST_HELD_MS);
-    return request === undefined || fate === 'turned away' ? [] : { ...request, placedAt, heldUntil };
-  });
-  return calls.map((call, index) => ({
-    call,
-    others: calls.slice(0, index).filter(({ heldUntil }) => call.placedAt < heldUntil),
-  }));
-};
-
 /** The numbers that had two calls of the service at the same time. */
-export const twoAtOnce = (world: Pick<World, 'network'>): Broken =>
-  openAtEach(world).flatMap(({ call, others }) =>
-    others.some(({ number }) => number === call.number) ? [call.number] : [],
-  );
-
-const isOther = ({ alertType }: CallRequest): boolean => !isUrgent(alertType.name);
+export const twoAtOnce = ({ placed }: Pick<ServiceWorld, 'placed'>): Broken =>
+  placed.flatMap(({ call, others }) => (others.some(({ number }) => number === call.number) ? [call.number] : []));
 
 /** No more calls are open than configured, and others than urgent ones leave a line free, also beside a fire. */
-const brokenAtOnce = (world: World): Broken => {
+const brokenAtOnce = (world: ServiceWorld): Broken => {
   const { callsAtOnce } = world.mode;
   return [
     ...twoAtOnce(world).map((number) => `two calls at once to ${number}`),
-    ...openAtEach(world).flatMap(({ call, others }) =>
+    ...world.placed.flatMap(({ call, others }) =>
       those([
         others.length >= callsAtOnce && `${others.length + 1} calls at once`,
-        isOther(call) &&
+        !call.isUrgent &&
           others.length >= Math.max(1, callsAtOnce - 1) &&
           `a call that is not urgent took the last line`,
       ]),
@@ -334,47 +321,39 @@ const brokenAtOnce = (world: World): Broken => {
 };
 
 /** Nobody is called again while another person of an alert that is as urgent waits for the first call. */
-const brokenOrder = ({ senders, dialled, network }: World): Broken => {
+const brokenOrder = ({ senders, dialled }: ServiceWorld): Broken => {
   const waiting = senders.sent.flatMap((sent) => {
     const id = idOf(sent);
     if (id === undefined || sent.request.waveMs !== undefined) return [];
     const until = sent.stop?.answeredAt ?? Infinity;
-    return numbersOf(sent.request).map((number) => {
-      const calledAt = dialled.find((dial) => dial.number === number && dial.notificationId === id)?.at ?? Infinity;
-      const isCallable = number.startsWith('+1');
-      return {
-        number,
-        alertType: sent.request.alertType,
-        from: createdAtOf(id),
-        to: isCallable ? Math.min(until, calledAt) : 0,
-      };
+    return numbersOf(sent.request).flatMap((number, index) => {
+      if (!number.startsWith('+1')) return [];
+      const calledAt = dialled.find((dial) => dial.index === index && dial.notificationId === id)?.at ?? Infinity;
+      const to = Math.min(until, calledAt) - CLAIMED_MS;
+      return { number, isUrgent: isUrgent(sent.request.alertType.name), from: createdAtOf(id) + CLAIMED_MS, to };
     });
   });
-  const firsts = new Set<string>();
-  return network.calls.flatMap(({ request, placedAt }) => {
-    if (request === undefined || !firsts.has(request.number)) {
-      if (request !== undefined) firsts.add(request.number);
-      return [];
-    }
-    const passed = waiting.find(
-      ({ alertType, from, to }) =>
-        isOther({ ...request, alertType }) === isOther(request) &&
-        from + CLAIMED_MS < placedAt &&
-        placedAt + CLAIMED_MS < to,
-    );
+  return dialled.flatMap((dial, nth) => {
+    const isAgain = dialled
+      .slice(0, nth)
+      .some(
+        ({ notificationId, index, attemptId }) =>
+          notificationId === dial.notificationId && index === dial.index && attemptId !== dial.attemptId,
+      );
+    const passed = waiting.find((one) => one.isUrgent === dial.isUrgent && one.from < dial.at && dial.at < one.to);
     return those([
-      passed !== undefined && `${request.number} was called again before ${passed.number} was called once`,
+      isAgain && passed !== undefined && `${dial.number} was called again before ${passed.number} was called once`,
     ]);
   });
 };
 
 /** Something may still happen to a notification, or destinations do not know all of it. */
-export const isLeftLive = ({ rowKey, properties }: StoredRow, { poisoned, mode }: World): boolean => {
+export const isLeftLive = ({ rowKey, properties }: StoredRow, { poisoned, mode }: ServiceWorld): boolean => {
   if (mode.poison === 'read' && rowKey.endsWith(poisoned ?? '?')) return false;
   return rowKey !== LINES_KEY && (properties['live'] === 'yes' || properties['told'] === 'no');
 };
 
-const brokenRows = (world: World): Broken =>
+const brokenRows = (world: ServiceWorld): Broken =>
   world.rows.flatMap((row) =>
     those([
       WHOLE_NUMBER.test(JSON.stringify(row.properties)) && `${row.rowKey} has a whole number`,
@@ -382,7 +361,7 @@ const brokenRows = (world: World): Broken =>
     ]),
   );
 
-const brokenLogs = (world: World): Broken =>
+const brokenLogs = (world: ServiceWorld): Broken =>
   world.instances.logs.flatMap(({ event, fields }) => {
     // If nothing gets lost and no instance dies, each call request has an answer.
     const isSurprising = event === 'call request unclear' && isAllKnown(world);
@@ -390,7 +369,7 @@ const brokenLogs = (world: World): Broken =>
     return those([isBroken && `logged: ${event} ${JSON.stringify(fields)}`]);
   });
 
-const brokenEffort = ({ requests }: World): Broken =>
+const brokenEffort = ({ requests }: ServiceWorld): Broken =>
   [...Map.groupBy(requests, ({ at }) => Math.floor(at / EFFORT_WITHIN_MS)).values()].flatMap((some) => {
     const table = some.filter(({ to }) => to === 'table').length;
     const line = some.length - table;
@@ -399,7 +378,7 @@ const brokenEffort = ({ requests }: World): Broken =>
   });
 
 /** Each end is published at least once, and once if nothing fails; a repeat has the same id and time. */
-const brokenEvents = (to: Destination, { senders, mode, published }: World): Broken => {
+const brokenEvents = (to: Destination, { senders, mode, published }: ServiceWorld): Broken => {
   const mayRepeat = mode.topicFaults > 0 || mode.tableFaults > 0 || mode.outages > 0 || mode.deathsAtRequests > 0;
   const known = Map.groupBy(
     published.filter((event) => event.to === to),

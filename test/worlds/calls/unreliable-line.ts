@@ -6,7 +6,6 @@ import {
   PhoneLineError,
 } from '../../../src/calls/model/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
-import { CALLS } from '../../../src/calls/store/rows.ts';
 import type { Life } from '../life.ts';
 import type { Ground } from './ground.ts';
 import type { TelephoneNetwork } from './network.ts';
@@ -28,11 +27,8 @@ export class UnreliableLine implements PhoneLine {
   }
 
   call(request: CallRequest): Promise<CallId> {
-    const { dialled, now, table } = this.#ground;
-    const { attempt, number } = request;
-    const isStored = JSON.stringify(table.rows(CALLS)).includes(attempt.attemptId);
-    dialled.push({ ...attempt, number, at: now, isStored });
-    return this.#ask(`call ${number}`, () => {
+    this.#ground.noteDial(request);
+    return this.#ask(`call ${request.number}`, () => {
       this.#demandPermission();
       return this.#network.call(request);
     });

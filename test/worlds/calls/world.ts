@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
-import { ALERT_TYPES, type AlertTypeName, alertTypeOf } from '../../../src/calls/model/alert-types.ts';
+import { ALERT_TYPES, type AlertTypeName, alertTypeOf, isUrgent } from '../../../src/calls/model/alert-types.ts';
 import type { CallEvent, PhoneLine } from '../../../src/calls/model/phone-line.ts';
 import type { NotificationId } from '../../../src/calls/model/ids.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
@@ -13,7 +13,7 @@ import type { StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import type { Life } from '../life.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
-import { BEGINNING, type Death, Ground } from './ground.ts';
+import { BEGINNING, type Death, type DialRequest, Ground } from './ground.ts';
 import { Instances } from './instances.ts';
 import type { Mode } from './modes.ts';
 import { type FateOf, type NetworkCall, TelephoneNetwork } from './network.ts';
@@ -29,6 +29,22 @@ export interface WorldOptions {
   readonly fateOf?: FateOf | undefined;
 }
 
+type Called = Pick<DialRequest, 'number' | 'isUrgent'>;
+
+/** A call, and the others that held a line when it was placed. */
+export interface Placed {
+  readonly call: Called;
+  readonly others: readonly Called[];
+}
+
+/** A call that cannot be hung up holds its line for this time from the first try, and no call holds it longer. */
+const HELD_WHILE_HANGING_UP_MS = 60_000;
+const LONGEST_HELD_MS = 600_000;
+
+/** Until when a call holds its line at most. Times are in milliseconds since 1970. */
+export const heldUntil = (placedAt: number, hangUpAskedAt = Infinity): number =>
+  Math.min(hangUpAskedAt + HELD_WHILE_HANGING_UP_MS, placedAt + LONGEST_HELD_MS);
+
 /** Several instances of the service and its senders, with any provider, in virtual time. What happens is decided by the seed. */
 export abstract class ServiceWorld extends Ground {
   readonly instances: Instances;
@@ -43,6 +59,12 @@ export abstract class ServiceWorld extends Ground {
     this.senders = new Senders(this, this.instances);
     this.#store = new NotificationStore(this.faultlessTable, randomUUID, () => undefined);
   }
+
+  /** Each call of the service that got a line, and those that held one then. */
+  abstract get placed(): readonly Placed[];
+
+  /** Whether all calls have ended, also those of other systems. */
+  abstract get hasNoOpenCall(): boolean;
 
   /** The provider as one process reaches it. */
   protected abstract lineOf(life: Life): PhoneLine;
@@ -158,6 +180,22 @@ export class World extends ServiceWorld {
   /** The calls to a number that had a line. */
   callsTo(number: PhoneNumber | undefined): readonly NetworkCall[] {
     return this.network.calls.filter(({ request, fate }) => request?.number === number && fate !== 'turned away');
+  }
+
+  override get hasNoOpenCall(): boolean {
+    return this.network.calls.every(({ state }) => state === 'ended');
+  }
+
+  override get placed(): readonly Placed[] {
+    const calls = this.network.calls.flatMap(({ request, fate, placedAt, endedAt = Infinity, hangUpAskedAt }) => {
+      if (request === undefined || fate === 'turned away') return [];
+      const until = Math.min(endedAt, heldUntil(placedAt, hangUpAskedAt));
+      return { number: request.number, isUrgent: isUrgent(request.alertType.name), placedAt, until };
+    });
+    return calls.map((call, index) => ({
+      call,
+      others: calls.slice(0, index).filter(({ until }) => call.placedAt < until),
+    }));
   }
 
   /** When a number rang first, in milliseconds from the beginning. */
