@@ -107,6 +107,9 @@ export interface Published extends OutcomeEvent {
   readonly to: Destination;
 }
 
+const NOTIFICATION_IDS = /[0-9a-f]{12}-[0-9a-f]{20}/g;
+const ACTS_WITHIN_MS = 5_000;
+
 /** The instance that makes this request of all dies of it. */
 export interface Death {
   readonly at: number;
@@ -125,6 +128,9 @@ export class Ground {
   /** All requests of all instances, in that order. */
   readonly requests: OutgoingRequest[] = [];
   readonly dialled: DialRequest[] = [];
+  /** What processes did too long after they had decided it. */
+  readonly lateActs: string[] = [];
+  readonly #wroteAt = new Map<string, number>();
   /** The events that the destinations have taken, repeats included. */
   readonly published: Published[] = [];
   readonly #time: VirtualTime;
@@ -152,8 +158,20 @@ export class Ground {
     return this.#time.pass(ms);
   }
 
+  /** A process writes rows: when it last wrote those of a notification. */
+  noteWrite(request: string, life: Life): void {
+    for (const [id] of request.matchAll(NOTIFICATION_IDS)) this.#wroteAt.set(`${life.name} ${id}`, this.now);
+  }
+
+  /** A process is about to act for an attempt. It does so soon after its commit, or not at all. */
+  noteAct(what: string, { notificationId }: AttemptRef, life: Life): void {
+    const wroteAt = this.#wroteAt.get(`${life.name} ${notificationId}`) ?? -Infinity;
+    if (this.now - wroteAt > ACTS_WITHIN_MS) this.lateActs.push(`${what} ${this.now - wroteAt} ms after its commit`);
+  }
+
   /** A request for a call leaves the service. */
-  noteDial({ attempt, number, alertType }: CallRequest): void {
+  noteDial({ attempt, number, alertType }: CallRequest, life: Life): void {
+    this.noteAct(`${number} was dialed`, attempt, life);
     const isStored = JSON.stringify(this.table.rows(CALLS)).includes(attempt.attemptId);
     this.dialled.push({ ...attempt, number, isUrgent: isUrgent(alertType.name), at: this.now, isStored });
   }

@@ -79,7 +79,10 @@ export class Instances {
       chance,
       conditions: () => conditions.table,
       latencyMs: mode.tableLatencyMs,
-      onRequest: () => this.#ground.onRequest('table', life),
+      onRequest: (request) => {
+        if (request.startsWith('transact')) this.#ground.noteWrite(request, life);
+        return this.#ground.onRequest('table', life);
+      },
     });
     const parts = {
       line: this.#lineOf(life),

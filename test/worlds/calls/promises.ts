@@ -58,6 +58,7 @@ export const brokenToAll = async <W extends ServiceWorld>(world: W, judge: Judge
   return [
     ...broken,
     ...brokenInDialling(world),
+    ...world.lateActs,
     ...brokenAtOnce(world),
     ...(isAllKnown(world) ? brokenOrder(world) : []),
     ...brokenRows(world),

@@ -85,7 +85,7 @@ export class TwilioWorld extends ServiceWorld {
     const call = line.call.bind(line);
     return Object.assign(line, {
       call: async (request: CallRequest) => {
-        this.noteDial(request);
+        this.noteDial(request, life);
         return call(request);
       },
     });

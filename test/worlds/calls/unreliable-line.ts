@@ -27,7 +27,7 @@ export class UnreliableLine implements PhoneLine {
   }
 
   call(request: CallRequest): Promise<CallId> {
-    this.#ground.noteDial(request);
+    this.#ground.noteDial(request, this.#life);
     return this.#ask(`call ${request.number}`, () => {
       this.#demandPermission();
       return this.#network.call(request);
@@ -35,8 +35,10 @@ export class UnreliableLine implements PhoneLine {
   }
 
   readonly media = {
-    speak: (callId: CallId, text: string, ref?: SpeechRef): Promise<void> =>
-      this.#ask(`speak ${callId}`, () => this.#network.speak(callId, text, ref)),
+    speak: (callId: CallId, text: string, ref?: SpeechRef): Promise<void> => {
+      if (ref !== undefined) this.#ground.noteAct(`${callId} was spoken to`, ref, this.#life);
+      return this.#ask(`speak ${callId}`, () => this.#network.speak(callId, text, ref));
+    },
     listen: (callId: CallId, number: PhoneNumber, ref: AttemptRef): Promise<void> =>
       this.#ask(`listen ${callId}`, () => this.#network.listen(callId, number, ref)),
   };
