@@ -5,7 +5,7 @@ import { type Clock, systemClock } from './model/clock.ts';
 import type { AttemptRef, NotificationId } from './model/ids.ts';
 import type { NotificationRequest, Sent, SentCall } from './model/notification-request.ts';
 import { DESTINATIONS, type OutcomeTopic } from './model/outcomes.ts';
-import type { CallEvent, CallMessage, PhoneLine } from './model/phone-line.ts';
+import type { CallEvent, CallMessage, PhoneProvider } from './model/phone-provider.ts';
 import type { PhoneRules } from './rules/policy.ts';
 import { logFailure } from './run/call-log.ts';
 import { Cases, type Context } from './run/cases.ts';
@@ -26,7 +26,7 @@ export type { Listed };
 export type { NotificationBody, NotificationRequest, PhoneRules, Sent, SentCall };
 
 export interface PhoneParts {
-  readonly line: PhoneLine;
+  readonly line: PhoneProvider;
   readonly table: Table;
   readonly serviceName: string;
   readonly rules: PhoneRules;

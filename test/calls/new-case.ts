@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { alertTypeOf } from '../../src/calls/model/alert-types.ts';
 import { newNotificationId, parseCallId } from '../../src/calls/model/ids.ts';
 import type { Callee, NotificationRequest } from '../../src/calls/model/notification-request.ts';
-import type { CallResult } from '../../src/calls/model/phone-line.ts';
+import type { CallResult } from '../../src/calls/model/phone-provider.ts';
 import { parsePhoneNumber, type PhoneNumber } from '../../src/calls/model/phone-number.ts';
 import type { PhoneRules } from '../../src/calls/rules/policy.ts';
 import type { Attempt, AttemptEvent, AttemptIn } from '../../src/calls/state/attempt.ts';

@@ -1,5 +1,5 @@
 import type { AttemptRef } from '../model/ids.ts';
-import type { CallEvent, CallMessage } from '../model/phone-line.ts';
+import type { CallEvent, CallMessage } from '../model/phone-provider.ts';
 import type { Log } from '../../log.ts';
 
 // The port of the callback paths: what their endpoint needs from the line that posts there.

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import type { TokenCredential } from '@azure/identity';
 import { lazily } from '../../azure/lazily.ts';
-import { LONGEST_PUBLISHING_MS, type OutcomeEvent, type OutcomeTopic } from '../model/outcomes.ts';
+import { MAX_PUBLISHING_MS, type OutcomeEvent, type OutcomeTopic } from '../model/outcomes.ts';
 
 /** An Event Grid topic of the CloudEvents schema, and how to reach it. */
 interface EventGridTopic {
@@ -49,7 +49,7 @@ export const eventGridTopic = (
           data,
           datacontenttype: 'application/json',
         })),
-        { abortSignal: AbortSignal.timeout(LONGEST_PUBLISHING_MS) },
+        { abortSignal: AbortSignal.timeout(MAX_PUBLISHING_MS) },
       );
     },
   };
@@ -117,7 +117,7 @@ export const outcomeWebhook = ({ url, secret }: WebhookTarget, source: string): 
   };
   return {
     publish: async (events) => {
-      const signal = AbortSignal.timeout(LONGEST_PUBLISHING_MS);
+      const signal = AbortSignal.timeout(MAX_PUBLISHING_MS);
       await pLimit(AT_A_TIME).map(events, async (event) => post(event, signal));
     },
   };

@@ -3,7 +3,7 @@ import type { TokenCredential } from '@azure/identity';
 import type { Connection } from '../../azure/connection.ts';
 import { lazily } from '../../azure/lazily.ts';
 import type { Log } from '../../log.ts';
-import type { PhoneLine } from '../model/phone-line.ts';
+import type { PhoneProvider } from '../model/phone-provider.ts';
 import { type AcsLineOptions, AcsPhoneLine, connectToAcs } from './acs/acs-phone-line.ts';
 import { createTokenVerifier, type TokenRules } from './acs/callback-token.ts';
 import { parseCallEvents } from './acs/call-events.ts';
@@ -28,7 +28,7 @@ type ProviderOptions = CommonOptions &
 
 /** What places the calls, and what understands the callbacks about them. */
 export interface Provider {
-  readonly line: PhoneLine;
+  readonly line: PhoneProvider;
   readonly callbacks: EventCallbacks | { readonly instructions: InstructionCallbacks };
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Failure, LONGEST_REQUEST_MS, PhoneLineError } from '../model/phone-line.ts';
+import { type Failure, MAX_REQUEST_MS, ProviderError } from '../model/phone-provider.ts';
 
 /** How a request to a line is repeated. */
 export interface Repeats {
@@ -19,22 +19,22 @@ const FIRST_CAPACITY_PAUSE_MS = 1_000;
 export const SAFE_TO_REPEAT: ReadonlySet<Failure> = new Set(['capacity', 'unreachable', 'unanswered']);
 
 /**
- * Sends a request until it is answered, fails in a way that may not be repeated, or reaches {@link LONGEST_REQUEST_MS}.
+ * Sends a request until it is answered, fails in a way that may not be repeated, or reaches {@link MAX_REQUEST_MS}.
  *
- * @param send throws {@link PhoneLineError} if it fails
+ * @param send throws {@link ProviderError} if it fails
  */
 export const sendRepeatedly = async <Answer>(
   { after, tryMs, tries }: Repeats,
   send: (abortSignal: AbortSignal) => Promise<Answer>,
 ): Promise<Answer> => {
-  const end = performance.now() + LONGEST_REQUEST_MS;
-  let unclear: PhoneLineError | undefined;
+  const end = performance.now() + MAX_REQUEST_MS;
+  let unclear: ProviderError | undefined;
   for (let failed = 0, refused = 0; ;) {
     const left = end - performance.now();
     try {
       return await send(AbortSignal.timeout(Math.max(1, Math.ceil(Math.min(tryMs, left)))));
     } catch (error) {
-      if (!(error instanceof PhoneLineError)) throw error;
+      if (!(error instanceof ProviderError)) throw error;
       const { failure, waitMs } = error.result;
       if (failure === 'capacity') refused += 1;
       else failed += 1;

@@ -1,6 +1,6 @@
 import type { AlertType } from '../model/alert-types.ts';
-import { type SpeechNumber, THANKED, UNDERSTOOD } from '../model/ids.ts';
-import type { CallMessage } from '../model/phone-line.ts';
+import { type PromptNumber, GOODBYE_CONFIRMED, GOODBYE_CANNOT_GO } from '../model/ids.ts';
+import type { CallMessage } from '../model/phone-provider.ts';
 
 /** How often the unit is spoken: the first seconds of a call are easily missed. */
 export const REPETITIONS = 3;
@@ -36,11 +36,11 @@ const MENU = 'Press 1 to confirm, 2 to hear it again, 3 if you cannot go. ';
 // Without a full stop the voice runs on into the menu.
 const sentenceOf = (details: string): string => `${details}${/[.!?…]$/.test(details) ? '' : '.'} `;
 
-export const goodbyeText = (speech: typeof THANKED | typeof UNDERSTOOD): string =>
-  speech === THANKED ? 'Confirmed. Thank you.' : 'Understood. Thank you.';
+export const goodbyeText = (speech: typeof GOODBYE_CONFIRMED | typeof GOODBYE_CANNOT_GO): string =>
+  speech === GOODBYE_CONFIRMED ? 'Confirmed. Thank you.' : 'Understood. Thank you.';
 
-export const spokenText = (speech: SpeechNumber, message: CallMessage): string =>
-  speech === THANKED || speech === UNDERSTOOD ? goodbyeText(speech) : spokenMessage(message);
+export const spokenText = (speech: PromptNumber, message: CallMessage): string =>
+  speech === GOODBYE_CONFIRMED || speech === GOODBYE_CANNOT_GO ? goodbyeText(speech) : spokenMessage(message);
 
 // Neural en-US voices speak about 15 characters a second. Allow half that speed, and more for digits and signs, which are read
 // out as words.

@@ -1,5 +1,5 @@
 import type { AttemptRef } from '../model/ids.ts';
-import { type CallEvent, type CallResult, PhoneLineError } from '../model/phone-line.ts';
+import { type CallEvent, type CallResult, ProviderError } from '../model/phone-provider.ts';
 import { maskPhoneNumber } from '../model/phone-number.ts';
 import { areEnough, DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/policy.ts';
 import type { Attempt } from '../state/attempt.ts';
@@ -130,7 +130,7 @@ export const errorKind = (error: unknown): string => (error instanceof Error ? e
 
 /** The result of a failed request. After an error of another class, the request may have been done. */
 export const resultOf = (error: unknown): CallResult =>
-  error instanceof PhoneLineError ? error.result : { failure: 'unanswered', reason: 'unexpected error' };
+  error instanceof ProviderError ? error.result : { failure: 'unanswered', reason: 'unexpected error' };
 
 /** A callee answered and heard no message. */
 export const logNotPlayed = (result: CallResult, fields: LogFields, log: Log): void => {

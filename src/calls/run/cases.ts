@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { type Clock, sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/ids.ts';
 import type { Destination } from '../model/outcomes.ts';
-import type { PhoneLine } from '../model/phone-line.ts';
+import type { PhoneProvider } from '../model/phone-provider.ts';
 import { logChange } from './call-log.ts';
 import { isLive, talkOf } from '../state/attempt.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
@@ -26,7 +26,7 @@ import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import { backoffMs } from '../../storage/table.ts';
 
 export interface Context {
-  readonly line: PhoneLine;
+  readonly line: PhoneProvider;
   readonly store: NotificationStore;
   readonly policy: Policy;
   /** Where outcomes are published. */

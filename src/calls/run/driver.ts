@@ -1,8 +1,8 @@
 import pLimit from 'p-limit';
 import { type AlertType, alertTypeOf } from '../model/alert-types.ts';
 import { sleepBy } from '../model/clock.ts';
-import { type AttemptRef, type CallId, MESSAGE, type NotificationId, type SpeechNumber } from '../model/ids.ts';
-import type { CallEvent, CallMessage } from '../model/phone-line.ts';
+import { type AttemptRef, type CallId, MESSAGE, type NotificationId, type PromptNumber } from '../model/ids.ts';
+import type { CallEvent, CallMessage } from '../model/phone-provider.ts';
 import { isMaskedNumber, type PhoneNumber } from '../model/phone-number.ts';
 import { callMessage, KEYS_AFTER_MS, type MessageTerms, spokenMessage, spokenText } from '../rules/message.ts';
 import {
@@ -319,7 +319,7 @@ const typeOf = ({ notification }: NotificationCase): AlertType => alertTypeOf(no
 const callIdsOf = ({ recipients }: NotificationCase) =>
   recipients.flatMap(({ attempts }) => attempts.flatMap(({ callIds }) => callIds));
 
-const SPEECH_NAMES: Readonly<Record<Exclude<SpeechNumber, typeof MESSAGE>, string>> = {
+const SPEECH_NAMES: Readonly<Record<Exclude<PromptNumber, typeof MESSAGE>, string>> = {
   1: 'repeat',
   2: 'second repeat',
   8: 'cannot go',

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../model/clock.ts';
 import { DESTINATIONS } from '../model/outcomes.ts';
-import type { PhoneLine } from '../model/phone-line.ts';
+import type { PhoneProvider } from '../model/phone-provider.ts';
 import { afterCheck, checkDueAt } from '../rules/provider-check.ts';
 import { logFailure, resultFields, resultOf } from './call-log.ts';
 import type { Cases, Context } from './cases.ts';
@@ -56,7 +56,7 @@ export const housekeeping = (context: Context, cases: Cases, publishers: readonl
 };
 
 /** Why the provider surely refuses calls; undefined if it does not, or if that is not known. */
-const refusalOf = async (line: PhoneLine, log: Log): Promise<string | undefined> => {
+const refusalOf = async (line: PhoneProvider, log: Log): Promise<string | undefined> => {
   try {
     await line.check();
     return undefined;

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { AlertType } from '../model/alert-types.ts';
 import { type CallId, MESSAGE } from '../model/ids.ts';
-import type { CallEvent, PhoneLine } from '../model/phone-line.ts';
+import type { CallEvent, PhoneProvider } from '../model/phone-provider.ts';
 import { logNotPlayed, resultOf } from './call-log.ts';
 import type { Log, LogFields } from '../../log.ts';
 
@@ -13,7 +13,7 @@ const MOST_REMEMBERED = 10_000;
  * is spoken, once per call and process. At its end the line is hung up. Nothing is stored.
  */
 export const rowlessCalls = (
-  { media }: PhoneLine,
+  { media }: PhoneProvider,
   hangUp: (callId: CallId, fields: LogFields, log: Log) => Promise<unknown>,
 ) => {
   const spokenTo = new LRUCache<CallId, true>({ max: MOST_REMEMBERED });

@@ -1,14 +1,14 @@
 import * as z from 'zod';
-import { type CallId, callIdSchema, SPEECHES, type SpeechNumber } from '../model/ids.ts';
+import { type CallId, callIdSchema, PROMPTS, type PromptNumber } from '../model/ids.ts';
 import { type Outcome, OUTCOMES } from '../model/outcomes.ts';
 import {
   type CallEvent,
   type CallEventKind,
   type CallResult,
   type Failure,
-  LONGEST_REQUEST_MS,
-  type PhoneLine,
-} from '../model/phone-line.ts';
+  MAX_REQUEST_MS,
+  type PhoneProvider,
+} from '../model/phone-provider.ts';
 import { KEYS_AFTER_MS } from '../rules/message.ts';
 
 // One attempt to reach a recipient, which is one call: a union of states. All times are in milliseconds since 1970.
@@ -18,7 +18,7 @@ const time = z.number();
 const talkSchema = z.object({
   answeredAt: time,
   speech: z.object({
-    number: z.literal(SPEECHES),
+    number: z.literal(PROMPTS),
     askedAt: time,
     /** When the line accepted it, or reported its start. */
     acceptedAt: time.optional(),
@@ -103,7 +103,7 @@ export type LiveAttempt = Exclude<Attempt, { readonly state: 'over' }>;
 /** A conversation with a callee or a machine. */
 export type Talk = Readonly<z.output<typeof talkSchema>>;
 
-export interface LineTerms extends Pick<PhoneLine, 'name' | 'isIdempotent'> {
+export interface LineTerms extends Pick<PhoneProvider, 'name' | 'isIdempotent'> {
   /** The message goes with the call request: calls speak, answer keys and end by themselves. */
   readonly speaksByItself: boolean;
 }
@@ -133,17 +133,17 @@ export type AttemptEvent =
   /** After a request without an answer: the line's list has no call of the attempt. */
   | { readonly kind: 'not found' }
   /** The line accepted a speech, or did not. */
-  | { readonly kind: 'speech accepted'; readonly speech: SpeechNumber }
-  | { readonly kind: 'not spoken'; readonly speech: SpeechNumber; readonly result: CallResult }
+  | { readonly kind: 'speech accepted'; readonly speech: PromptNumber }
+  | { readonly kind: 'not spoken'; readonly speech: PromptNumber; readonly result: CallResult }
   /** The time for keys is over; or the line has hung up. */
   | { readonly kind: 'no key' | 'hung up' }
   /** A check is due, or the recipient was stopped. `mayResend`: no other attempt holds the number. */
   | { readonly kind: 'look'; readonly mayResend: boolean };
 
 /** The lease of an instance for a request to the line and for writing the answer. */
-const CLAIM_LEASE_MS = LONGEST_REQUEST_MS + 5_000;
+const CLAIM_LEASE_MS = MAX_REQUEST_MS + 5_000;
 /** The lease for a call request. */
-export const DIAL_LEASE_MS = LONGEST_REQUEST_MS + 10_000;
+export const DIAL_LEASE_MS = MAX_REQUEST_MS + 10_000;
 /** How long the line may take to report the start of a speech after an unclear answer. */
 const START_WITHIN_MS = 4_500;
 /** The line reports an end and its reason in two events, at about the same time. */

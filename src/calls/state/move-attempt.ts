@@ -2,13 +2,13 @@ import {
   type CallId,
   isMessage,
   MESSAGE,
-  MOST_REPEATS,
-  type SpeechNumber,
-  speechOf,
-  THANKED,
-  UNDERSTOOD,
+  MAX_REPEATS,
+  type PromptNumber,
+  promptOf,
+  GOODBYE_CONFIRMED,
+  GOODBYE_CANNOT_GO,
 } from '../model/ids.ts';
-import { type CallResult, type Failure, LONGEST_RINGING_MS } from '../model/phone-line.ts';
+import { type CallResult, type Failure, MAX_RINGING_MS } from '../model/phone-provider.ts';
 import { answerOfKey, KEYS_AFTER_MS } from '../rules/message.ts';
 import {
   answerBy,
@@ -41,7 +41,7 @@ const MOST_RESENT = { idempotent: 2, other: 1 } as const;
 const RESEND_AFTER_MS = 10_000;
 const HANG_UP_WITHIN_MS = 600_000;
 /** How long after the last request a call without events may ring or be answered. */
-const UNCLEAR_MS = LONGEST_RINGING_MS + 30_000;
+const UNCLEAR_MS = MAX_RINGING_MS + 30_000;
 
 /**
  * An attempt after an event; the same object if nothing changed. `not made`: the request surely placed no call, and the callee was not the
@@ -165,7 +165,7 @@ const claimRunOut = (attempt: AttemptIn<'claimed'>, mayResend: boolean, terms: C
 
 const sentAgain = (attempt: AttemptIn<'claimed'>, terms: CallTerms, now: number): Attempt => {
   const most = terms.line.isIdempotent ? MOST_RESENT.idempotent : MOST_RESENT.other;
-  const isInTime = now < Math.min(terms.deadlineAt, attempt.claimedAt + LONGEST_RINGING_MS);
+  const isInTime = now < Math.min(terms.deadlineAt, attempt.claimedAt + MAX_RINGING_MS);
   if (attempt.sent > most || !isInTime || terms.isStopped) return waitingForNews(attempt, terms, now);
   return { ...attempt, sent: attempt.sent + 1, sentAt: now, checkAt: now + DIAL_LEASE_MS, soughtAt: undefined };
 };
@@ -203,17 +203,17 @@ const newTalk = (isSpeaking: boolean, now: number): Talk => {
   };
 };
 
-const accepted = (attempt: Attempt, speech: SpeechNumber, now: number): Attempt =>
+const accepted = (attempt: Attempt, speech: PromptNumber, now: number): Attempt =>
   attempt.state === 'speaking' && isAwaited(attempt.talk, speech)
     ? { ...attempt, talk: { ...attempt.talk, speech: { ...attempt.talk.speech, acceptedAt: now } } }
     : attempt;
 
-const isAwaited = ({ speech: { number, acceptedAt } }: Talk, speech: SpeechNumber): boolean =>
+const isAwaited = ({ speech: { number, acceptedAt } }: Talk, speech: PromptNumber): boolean =>
   number === speech && acceptedAt === undefined;
 
 const notSpoken = (
   attempt: Attempt,
-  { speech, result }: { readonly speech: SpeechNumber; readonly result: CallResult },
+  { speech, result }: { readonly speech: PromptNumber; readonly result: CallResult },
   terms: CallTerms,
   now: number,
 ): Attempt => {
@@ -231,7 +231,7 @@ const withFailure = (attempt: AttemptIn<'speaking'>): AttemptIn<'speaking'> => {
   return { ...attempt, talk };
 };
 
-const started = (attempt: Attempt, speech: SpeechNumber, terms: CallTerms, now: number): Attempt => {
+const started = (attempt: Attempt, speech: PromptNumber, terms: CallTerms, now: number): Attempt => {
   const known = accepted(attempt, speech, now);
   const talk = talkOf(known);
   if (talk === undefined || speech !== MESSAGE || talk.startedAt !== undefined) return known;
@@ -270,23 +270,23 @@ const keyPressed = (attempt: Attempt, { key }: CallReport, terms: CallTerms, now
   switch (answer) {
     case 'repeat': {
       const { repeatKeys } = talk;
-      const number = speechOf(repeatKeys.length + 1);
+      const number = promptOf(repeatKeys.length + 1);
       const isPossible = isLive(attempt) && attempt.state !== 'hanging_up' && isMessage(talk.speech.number);
-      const isNew = repeatKeys.length < MOST_REPEATS && !repeatKeys.includes(key.sequence);
+      const isNew = repeatKeys.length < MAX_REPEATS && !repeatKeys.includes(key.sequence);
       if (!isPossible || !isNew || number === undefined) return attempt;
       return saying(attempt, { ...talk, repeatKeys: [...repeatKeys, key.sequence] }, number, terms, now);
     }
     case 'confirms':
       if (talk.confirmedAt !== undefined) return attempt;
-      return saying(attempt, { ...talk, confirmedAt: now }, THANKED, terms, now);
+      return saying(attempt, { ...talk, confirmedAt: now }, GOODBYE_CONFIRMED, terms, now);
     case 'cannot go':
       if (answerBy(attempt) !== undefined) return attempt;
-      return saying(attempt, { ...talk, cannotGoAt: now }, UNDERSTOOD, terms, now);
+      return saying(attempt, { ...talk, cannotGoAt: now }, GOODBYE_CANNOT_GO, terms, now);
   }
 };
 
 /** The next speech interrupts the current speech. After a hang-up the service does not speak. */
-const saying = (attempt: Attempt, talk: Talk, number: SpeechNumber, terms: CallTerms, now: number): Attempt => {
+const saying = (attempt: Attempt, talk: Talk, number: PromptNumber, terms: CallTerms, now: number): Attempt => {
   if (attempt.state === 'hanging_up' || !isLive(attempt)) return withTalk(attempt, talk, terms);
   const speech = { number, askedAt: now, acceptedAt: terms.line.speaksByItself ? now : undefined };
   return withTalk(attempt, { ...talk, speech, quietSince: undefined }, terms);

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { alertTypeOf } from '../model/alert-types.ts';
 import type { AttemptRef, NotificationId } from '../model/ids.ts';
 import type { Destination } from '../model/outcomes.ts';
-import type { CallResult } from '../model/phone-line.ts';
+import type { CallResult } from '../model/phone-provider.ts';
 import { speakingTimes } from '../rules/message.ts';
 import { callsLeft, counted, endOfDay, type PhoneRules } from '../rules/policy.ts';
 import { afterAcceptedCall, providerCheckSchema } from '../rules/provider-check.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { type Failure, PhoneLineError } from '../../../src/calls/model/phone-line.ts';
+import { type Failure, ProviderError } from '../../../src/calls/model/phone-provider.ts';
 import { SAFE_TO_REPEAT, sendRepeatedly } from '../../../src/calls/providers/repeat.ts';
 import { inVirtualTime } from '../../worlds/virtual-time.ts';
 
@@ -17,7 +17,7 @@ const tried = async (failures: readonly Failure[], waitMs?: number) =>
       const send = async (): Promise<string> => {
         const failure = failures[at.length];
         at.push(time.now);
-        if (failure !== undefined) throw new PhoneLineError({ failure, reason: `try ${at.length}`, waitMs });
+        if (failure !== undefined) throw new ProviderError({ failure, reason: `try ${at.length}`, waitMs });
         return Promise.resolve('done');
       };
       const sent = sendRepeatedly(REPEATS, send).catch((error: Error) => error.message);

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { parseCallId, type SpeechNumber } from '../../../src/calls/model/ids.ts';
-import type { CallResult } from '../../../src/calls/model/phone-line.ts';
+import { parseCallId, type PromptNumber } from '../../../src/calls/model/ids.ts';
+import type { CallResult } from '../../../src/calls/model/phone-provider.ts';
 import {
   type Attempt,
   type AttemptEvent,
@@ -88,9 +88,9 @@ const look: AttemptEvent = { kind: 'look', mayResend: true };
 const [one, two, three] = [key('1', 1), key('2', 2), key('3', 3)];
 type Failure = CallResult['failure'];
 const unanswered = notPlaced('unanswered');
-const over = (speech: SpeechNumber): AttemptEvent => ({ kind: 'play completed', callId, result: {}, speech });
+const over = (speech: PromptNumber): AttemptEvent => ({ kind: 'play completed', callId, result: {}, speech });
 /** The events of a speech. */
-const of = (speech: SpeechNumber) => ({
+const of = (speech: PromptNumber) => ({
   accepted: { kind: 'speech accepted', speech } as const satisfies AttemptEvent,
   failed: { kind: 'play failed', callId, result: {}, speech } as const satisfies AttemptEvent,
   not: (failure: Failure) => ({ kind: 'not spoken', result: { failure }, speech }) as const satisfies AttemptEvent,

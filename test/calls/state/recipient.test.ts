@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
-import type { CallResult } from '../../../src/calls/model/phone-line.ts';
+import type { CallResult } from '../../../src/calls/model/phone-provider.ts';
 import type { AttemptEvent } from '../../../src/calls/state/attempt.ts';
 import {
   afterEvent,

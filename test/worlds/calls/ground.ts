@@ -1,7 +1,7 @@
 import { isUrgent } from '../../../src/calls/model/alert-types.ts';
 import type { AttemptRef, NotificationId } from '../../../src/calls/model/ids.ts';
 import type { Destination, OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
-import type { CallRequest } from '../../../src/calls/model/phone-line.ts';
+import type { CallRequest } from '../../../src/calls/model/phone-provider.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { PhoneRules } from '../../../src/calls/phone.ts';
 import { CALLS } from '../../../src/calls/store/rows.ts';
@@ -86,9 +86,9 @@ export class Conditions {
   }
 }
 
-/** A request of an instance to storage or to the line. */
+/** A request of an instance to storage or to the provider. */
 interface OutgoingRequest {
-  readonly to: 'table' | 'line';
+  readonly to: 'table' | 'provider';
   /** In milliseconds since 1970. */
   readonly at: number;
 }

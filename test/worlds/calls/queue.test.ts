@@ -1,11 +1,11 @@
 import { describe, expect, vi } from 'vitest';
 
-import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
+import { ProviderError } from '../../../src/calls/model/phone-provider.ts';
 import { phoneNumber } from '../../calls/new-case.ts';
 import { BEGINNING } from './ground.ts';
 import { scene, SOON } from './scene.ts';
 import { idOf, someNumber, people } from './senders.ts';
-import { UnreliableLine } from './unreliable-line.ts';
+import { UnreliableProvider } from './unreliable-provider.ts';
 
 // The order of calls. `rules/queue` holds the order and the numbers; these bounds hold over time and over all instances.
 
@@ -102,12 +102,12 @@ scene(
 describe('a network without a free line', () => {
   scene('the pause after a refusal ends early when a call is accepted', {}, async (world) => {
     // oxlint-disable-next-line typescript/unbound-method
-    const { call } = UnreliableLine.prototype;
-    vi.spyOn(UnreliableLine.prototype, 'call').mockImplementation(async function (this: UnreliableLine, request) {
+    const { call } = UnreliableProvider.prototype;
+    vi.spyOn(UnreliableProvider.prototype, 'call').mockImplementation(async function (this: UnreliableProvider, request) {
       const index = people(3).indexOf(request.number);
       await new Promise((resolve) => void setTimeout(resolve, [1_000, 2_000, 0][index]));
       if (index > 0) return call.bind(this)(request);
-      throw new PhoneLineError({ failure: 'capacity', reason: 'throttled', waitMs: 40_000 });
+      throw new ProviderError({ failure: 'capacity', reason: 'throttled', waitMs: 40_000 });
     });
     world.fire(people(3));
     await world.pass(60_000);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { ALERT_TYPES, type AlertTypeName, alertTypeOf, isUrgent } from '../../../src/calls/model/alert-types.ts';
-import type { CallEvent, PhoneLine } from '../../../src/calls/model/phone-line.ts';
+import type { CallEvent, PhoneProvider } from '../../../src/calls/model/phone-provider.ts';
 import type { NotificationId } from '../../../src/calls/model/ids.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { NotificationBody, NotificationRequest } from '../../../src/calls/phone.ts';
@@ -18,7 +18,7 @@ import { Instances } from './instances.ts';
 import type { Mode } from './modes.ts';
 import { type FateOf, type NetworkCall, TelephoneNetwork } from './network.ts';
 import { idOf, people, Senders, type SentRequest, wavesOf } from './senders.ts';
-import { UnreliableLine } from './unreliable-line.ts';
+import { UnreliableProvider } from './unreliable-provider.ts';
 
 /** How a world differs from what its mode says. */
 export interface WorldOptions {
@@ -55,7 +55,7 @@ export abstract class ServiceWorld extends Ground {
 
   constructor(seed: string, mode: Mode, { death, isTold = false }: WorldOptions, time: VirtualTime) {
     super(seed, mode, time, isTold, death);
-    this.instances = new Instances(this, (life) => this.lineOf(life));
+    this.instances = new Instances(this, (life) => this.providerOf(life));
     this.senders = new Senders(this, this.instances);
     this.#store = new NotificationStore(this.faultlessTable, randomUUID, () => undefined);
   }
@@ -67,7 +67,7 @@ export abstract class ServiceWorld extends Ground {
   abstract get hasNoOpenCall(): boolean;
 
   /** The provider as one process reaches it. */
-  protected abstract lineOf(life: Life): PhoneLine;
+  protected abstract providerOf(life: Life): PhoneProvider;
 
   /** All rows about calls. */
   get rows(): readonly StoredRow[] {
@@ -216,8 +216,8 @@ export class World extends ServiceWorld {
     return call;
   }
 
-  protected override lineOf(life: Life): PhoneLine {
-    return new UnreliableLine(this, this.network, life);
+  protected override providerOf(life: Life): PhoneProvider {
+    return new UnreliableProvider(this, this.network, life);
   }
 
   /** Events get lost, come twice, and come late, by the conditions. */

@@ -9,14 +9,14 @@ import type { TokenCredential } from '@azure/identity';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '../../../azure/connection.ts';
-import { type CallId, formatCallContext, formatSpeechContext, MESSAGE, parseCallId } from '../../model/ids.ts';
+import { type CallId, formatCallContext, formatPromptContext, MESSAGE, parseCallId } from '../../model/ids.ts';
 import {
   type CallMedia,
   type CallRequest,
   type Failure,
-  type PhoneLine,
-  PhoneLineError,
-} from '../../model/phone-line.ts';
+  type PhoneProvider,
+  ProviderError,
+} from '../../model/phone-provider.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
 import { failedCallRequest, failedRequest } from './codes.ts';
 import { type Repeats, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
@@ -72,7 +72,7 @@ export interface AcsLineOptions {
  * The telephone line of Azure Communication Services. All tries of one request to call, or to hang up, have the same repeatability id, with
  * which ACS acts once. Requests to speak cannot have such an id.
  */
-export class AcsPhoneLine implements PhoneLine {
+export class AcsPhoneLine implements PhoneProvider {
   readonly name = 'acs';
   readonly isIdempotent = true;
   readonly media: CallMedia;
@@ -102,10 +102,10 @@ export class AcsPhoneLine implements PhoneLine {
     const { callConnectionProperties } = await sent(CALL, async (abortSignal) =>
       this.#client().createCall(invite, address, { ...options, abortSignal }),
     ).catch((error: unknown) => {
-      throw error instanceof PhoneLineError ? new PhoneLineError(failedCallRequest(error.result)) : error;
+      throw error instanceof ProviderError ? new ProviderError(failedCallRequest(error.result)) : error;
     });
     const callId = parseCallId(callConnectionProperties.callConnectionId);
-    if (callId === undefined) throw new PhoneLineError({ failure: 'unanswered', reason: 'unexpected answer' });
+    if (callId === undefined) throw new ProviderError({ failure: 'unanswered', reason: 'unexpected answer' });
     return callId;
   }
 
@@ -128,7 +128,7 @@ export class AcsPhoneLine implements PhoneLine {
     } catch (error) {
       const result = resultOfError(error);
       if (result.failure === 'gone') return;
-      throw result.failure === 'forbidden' ? new PhoneLineError({ ...result, failure: 'set_up' }) : error;
+      throw result.failure === 'forbidden' ? new ProviderError({ ...result, failure: 'set_up' }) : error;
     }
   }
 }
@@ -145,7 +145,7 @@ const acsMedia = (connectionOf: (callId: CallId) => CallConnection): CallMedia =
     const source: TextSource = { kind: 'textSource', text, sourceLocale: 'en-US', voiceKind: VoiceKind.Female };
     const options = {
       loop: false,
-      ...(speech === undefined ? {} : { operationContext: formatSpeechContext(speech) }),
+      ...(speech === undefined ? {} : { operationContext: formatPromptContext(speech) }),
       // Otherwise it would play after the current speech.
       ...(speech === undefined || speech.speech === MESSAGE ? {} : { interruptCallMediaOperation: true }),
     };
@@ -164,7 +164,7 @@ const acsMedia = (connectionOf: (callId: CallId) => CallConnection): CallMedia =
     } catch (error) {
       // Some of these are answered 400, not 404.
       const result = resultOfError(error);
-      throw CALL_IS_OVER.has(result.subCode) ? new PhoneLineError({ ...result, failure: 'gone' }) : error;
+      throw CALL_IS_OVER.has(result.subCode) ? new ProviderError({ ...result, failure: 'gone' }) : error;
     }
   },
   listen: async (callId, number, attempt) => {
@@ -192,7 +192,7 @@ const sent = async <Answer>(repeats: Repeats, send: (abortSignal: AbortSignal) =
   });
 
 /** @throws the error itself, if it is not a failed request */
-const resultOfError = (error: unknown): PhoneLineError['result'] => {
-  if (error instanceof PhoneLineError) return error.result;
+const resultOfError = (error: unknown): ProviderError['result'] => {
+  if (error instanceof ProviderError) return error.result;
   throw error;
 };

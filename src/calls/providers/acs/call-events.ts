@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { parseCallContext, parseCallId } from '../../model/ids.ts';
-import type { CallEvent, CallEventKind, PressedKey } from '../../model/phone-line.ts';
+import type { CallEvent, CallEventKind, PressedKey } from '../../model/phone-provider.ts';
 import { resultOf } from './codes.ts';
 import type { EventCallbacks, MalformedEvent } from '../callbacks.ts';
 

@@ -1,5 +1,5 @@
 import { readSdkError } from '../../../azure/sdk-error.ts';
-import { type CallResult, type FailedRequest, type Failure, PhoneLineError } from '../../model/phone-line.ts';
+import { type CallResult, type FailedRequest, type Failure, ProviderError } from '../../model/phone-provider.ts';
 import {
   BUSY,
   DECLINED,
@@ -67,14 +67,14 @@ export const resultOf = (codes: Pick<CallResult, 'code' | 'subCode'>): CallResul
  *
  * @param now in milliseconds since 1970, for a Retry-After that is a date
  */
-export const failedRequest = (error: unknown, now: number): PhoneLineError => {
+export const failedRequest = (error: unknown, now: number): ProviderError => {
   const { status, code, retryAfterMs: waitMs, unanswered } = readSdkError(error, now);
-  if (unanswered !== undefined) return new PhoneLineError(FAILURE_WITHOUT_ANSWER[unanswered]);
+  if (unanswered !== undefined) return new ProviderError(FAILURE_WITHOUT_ANSWER[unanswered]);
   const subCode = code !== undefined && /^\d{1,9}$/.test(code) ? Number(code) : undefined;
   // The status is the HTTP status: only the sub-code tells about the call.
   const meaning = OF_SUB_CODE.get(subCode ?? 0);
   const { failure, reason } = failureOfStatus(status, waitMs);
-  return new PhoneLineError({
+  return new ProviderError({
     code: status,
     subCode,
     waitMs,

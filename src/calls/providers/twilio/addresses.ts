@@ -1,10 +1,10 @@
 import {
   type AttemptRef,
   formatCallContext,
-  formatSpeechContext,
+  formatPromptContext,
   MESSAGE,
   parseCallContext,
-  type SpeechNumber,
+  type PromptNumber,
 } from '../../model/ids.ts';
 
 /** Why Twilio posts to an address of ours: the status of the call has changed, a key was pressed, or a speech is over. */
@@ -16,7 +16,7 @@ export interface Address {
   readonly occasion: Occasion | undefined;
   readonly attempt: AttemptRef | undefined;
   /** What the call says. */
-  readonly speech: SpeechNumber;
+  readonly speech: PromptNumber;
   /** How many keys the callee pressed before: a repeat of the request has the same number. */
   readonly keys: number;
 }
@@ -40,7 +40,7 @@ export const addressOf = (
   { occasion, attempt, speech = MESSAGE, keys = 0 }: Partial<Address> & { readonly occasion: Occasion },
 ): string => {
   const context =
-    attempt && (occasion === 'status' ? formatCallContext(attempt) : formatSpeechContext({ ...attempt, speech }));
+    attempt && (occasion === 'status' ? formatCallContext(attempt) : formatPromptContext({ ...attempt, speech }));
   const parts = [
     ...(context === undefined ? [] : [`attempt=${context}`]),
     `on=${occasion}`,

@@ -1,5 +1,5 @@
 import { parseCallId } from '../../model/ids.ts';
-import type { CallEvent } from '../../model/phone-line.ts';
+import type { CallEvent } from '../../model/phone-provider.ts';
 import type { Address } from './addresses.ts';
 import { resultOfEnd } from './codes.ts';
 

@@ -1,4 +1,4 @@
-import type { CallResult } from '../../model/phone-line.ts';
+import type { CallResult } from '../../model/phone-provider.ts';
 import {
   BUSY,
   INVALID,

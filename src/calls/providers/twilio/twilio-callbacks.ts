@@ -1,5 +1,12 @@
-import { MESSAGE, MOST_REPEATS, type SpeechNumber, speechOf, THANKED, UNDERSTOOD } from '../../model/ids.ts';
-import type { CallEvent, CallMessage } from '../../model/phone-line.ts';
+import {
+  MESSAGE,
+  MAX_REPEATS,
+  type PromptNumber,
+  promptOf,
+  GOODBYE_CONFIRMED,
+  GOODBYE_CANNOT_GO,
+} from '../../model/ids.ts';
+import type { CallEvent, CallMessage } from '../../model/phone-provider.ts';
 import type { CallbackHandler, InstructionCallbacks, InstructionRequest } from '../callbacks.ts';
 import { type Address, addressOf, readAddress } from './addresses.ts';
 import { callEvent, isStatus } from './call-events.ts';
@@ -96,10 +103,10 @@ export class TwilioCallbacks implements InstructionCallbacks {
     const said = answerOfKey(key?.key);
     const isStored = (await handled) === true;
     // A 1 that was not stored is not thanked for: the callee hears the message again, and presses again.
-    if (said === 'confirms' && isStored) return twimlOf({ say: goodbyeText(THANKED) }, voice);
-    if (said === 'cannot go' || (speech === UNDERSTOOD && said !== 'confirms')) {
-      const addressOfKeys = addressOf(path, { ...at, occasion: 'key', speech: UNDERSTOOD });
-      const goodbye = said === 'cannot go' ? goodbyeText(UNDERSTOOD) : undefined;
+    if (said === 'confirms' && isStored) return twimlOf({ say: goodbyeText(GOODBYE_CONFIRMED) }, voice);
+    if (said === 'cannot go' || (speech === GOODBYE_CANNOT_GO && said !== 'confirms')) {
+      const addressOfKeys = addressOf(path, { ...at, occasion: 'key', speech: GOODBYE_CANNOT_GO });
+      const goodbye = said === 'cannot go' ? goodbyeText(GOODBYE_CANNOT_GO) : undefined;
       return twimlOf({ say: goodbye, keys: addressOfKeys, listenSeconds: LISTENS_AFTER_GOODBYE_SECONDS }, voice);
     }
     const next = nextSpeech(speech, said === 'repeat');
@@ -116,8 +123,8 @@ export class TwilioCallbacks implements InstructionCallbacks {
 }
 
 /** The text after a key that neither confirms nor declines; undefined: no text, because the message was repeated often enough. */
-const nextSpeech = (speech: SpeechNumber, isRepeat: boolean): SpeechNumber | undefined => {
-  if (speech > MOST_REPEATS) return MESSAGE;
+const nextSpeech = (speech: PromptNumber, isRepeat: boolean): PromptNumber | undefined => {
+  if (speech > MAX_REPEATS) return MESSAGE;
   if (!isRepeat) return speech;
-  return speech < MOST_REPEATS ? speechOf(speech + 1) : undefined;
+  return speech < MAX_REPEATS ? promptOf(speech + 1) : undefined;
 };

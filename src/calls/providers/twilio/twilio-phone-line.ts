@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { readSdkError } from '../../../azure/sdk-error.ts';
 import { type CallId, parseCallId } from '../../model/ids.ts';
-import { type CallRequest, type FailedRequest, type PhoneLine, PhoneLineError } from '../../model/phone-line.ts';
+import { type CallRequest, type FailedRequest, type PhoneProvider, ProviderError } from '../../model/phone-provider.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
 import { FAILURE_WITHOUT_ANSWER, failureOfStatus } from '../failures.ts';
 import { type Repeats, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
@@ -77,7 +77,7 @@ const SAFE: Repeats = { after: SAFE_TO_REPEAT, tryMs: 4_500, tries: 3 };
  * The telephone line of Twilio Programmable Voice. The message goes with the call request: the callee hears it even if this service is down.
  * A call request is sent once, because it has no id by which Twilio would act once.
  */
-export class TwilioPhoneLine implements PhoneLine {
+export class TwilioPhoneLine implements PhoneProvider {
   readonly name = 'twilio';
   readonly isIdempotent = false;
   readonly callsPerSecond: number;
@@ -133,7 +133,7 @@ export class TwilioPhoneLine implements PhoneLine {
         this.#ask('POST', `/Calls/${callId}.json`, form, callSchema, signal),
       );
     } catch (error) {
-      if (!(error instanceof PhoneLineError) || error.result.failure !== 'gone') throw error;
+      if (!(error instanceof ProviderError) || error.result.failure !== 'gone') throw error;
     }
   }
 
@@ -148,14 +148,14 @@ export class TwilioPhoneLine implements PhoneLine {
     } catch (error) {
       throw ofAccount(error, 'forbidden');
     }
-    throw new PhoneLineError({
+    throw new ProviderError({
       failure: 'set_up',
       reason: 'the caller is not a number of this account that can call',
       operatorHint: 'TWILIO_SOURCE_PHONE_NUMBER',
     });
   }
 
-  /** @throws {PhoneLineError} */
+  /** @throws {ProviderError} */
   async #ask<Schema extends z.ZodType>(
     method: SentRequest['method'],
     path: string,
@@ -185,14 +185,14 @@ export class TwilioPhoneLine implements PhoneLine {
         if (status < 400) throw error;
       });
     } catch (error) {
-      throw new PhoneLineError(withoutAnswer(error));
+      throw new ProviderError(withoutAnswer(error));
     }
     if (response.status >= 400) {
-      throw new PhoneLineError(refused(response.status, errorSchema.parse(body ?? {}).code, response.headers));
+      throw new ProviderError(refused(response.status, errorSchema.parse(body ?? {}).code, response.headers));
     }
     const { data, success } = answer.safeParse(body);
     if (success) return data;
-    throw new PhoneLineError({ failure: 'unanswered', reason: 'unexpected answer', code: response.status });
+    throw new ProviderError({ failure: 'unanswered', reason: 'unexpected answer', code: response.status });
   }
 }
 
@@ -202,12 +202,12 @@ export class TwilioPhoneLine implements PhoneLine {
  * @param alsoSetUp another failure that is one of our set-up here
  */
 const ofAccount = (error: unknown, alsoSetUp?: 'forbidden'): unknown => {
-  if (!(error instanceof PhoneLineError)) return error;
+  if (!(error instanceof ProviderError)) return error;
   const { result } = error;
   if (result.failure === 'gone') {
-    return new PhoneLineError({ ...result, failure: 'set_up', reason: 'there is no such account' });
+    return new ProviderError({ ...result, failure: 'set_up', reason: 'there is no such account' });
   }
-  return result.failure === alsoSetUp ? new PhoneLineError({ ...result, failure: 'set_up' }) : error;
+  return result.failure === alsoSetUp ? new ProviderError({ ...result, failure: 'set_up' }) : error;
 };
 
 /** `fetch` throws an error with the address, which has the account's id: nothing of it is kept. */

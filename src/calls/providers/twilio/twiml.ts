@@ -1,6 +1,6 @@
 import { ALERT_TYPES } from '../../model/alert-types.ts';
 import { type AttemptRef, newNotificationId } from '../../model/ids.ts';
-import type { CallMessage } from '../../model/phone-line.ts';
+import type { CallMessage } from '../../model/phone-provider.ts';
 import { addressOf } from './addresses.ts';
 import { KEYS_AFTER_MS, REPETITIONS } from '../../rules/message.ts';
 

@@ -1,7 +1,7 @@
 import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
 import { expect, it, onTestFinished, vi } from 'vitest';
 
-import type { CallEvent, CallMessage } from '../../../../src/calls/model/phone-line.ts';
+import type { CallEvent, CallMessage } from '../../../../src/calls/model/phone-provider.ts';
 import type { CallbackHandler } from '../../../../src/calls/providers/callbacks.ts';
 import { TwilioCallbacks } from '../../../../src/calls/providers/twilio/twilio-callbacks.ts';
 import { ATTEMPT } from '../stage.ts';
@@ -96,7 +96,7 @@ it('hangs up 4.2 s after the end of a speech, although storage hangs', async () 
   expect((await within(4_200, end))?.answer).toContain('<Hangup/>');
 });
 
-const UNDERSTOOD = { keys: 'on=key&amp;keys=5', speeches: ['/8'], hangsUp: true };
+const GOODBYE_CANNOT_GO = { keys: 'on=key&amp;keys=5', speeches: ['/8'], hangsUp: true };
 const listensIn = (speech: string) => ({ says: undefined, speeches: [speech, speech], hangsUp: false });
 const again = (speech: string) => ({
   ...listensIn(speech),
@@ -110,9 +110,9 @@ it.each<[string, string, object, Own?]>([
   ['1', '', { ...again('/0'), keys: 'on=key&amp;keys=5', messages: [3] }, NOT_STORED],
   ['1', '/8', again('/0'), NOT_STORED],
   // After "cannot go", 1 still counts for a second, and no other key.
-  ['3', '', { says: 'Understood. Thank you.', ...UNDERSTOOD }],
+  ['3', '', { says: 'Understood. Thank you.', ...GOODBYE_CANNOT_GO }],
   ['1', '/8', { says: 'Confirmed. Thank you.' }],
-  ['2', '/8', { says: undefined, ...UNDERSTOOD }],
+  ['2', '/8', { says: undefined, ...GOODBYE_CANNOT_GO }],
   ['2', '', again('/1')],
   ['2', '/1', again('/2')],
   // Repeated often enough: the call only listens.
