@@ -92,7 +92,10 @@ describe('answers that get lost', () => {
   scene('of a call request: nobody else waits for it', ROOM, async (world) => {
     // oxlint-disable-next-line typescript/unbound-method
     const { call } = UnreliableProvider.prototype;
-    vi.spyOn(UnreliableProvider.prototype, 'call').mockImplementation(async function (this: UnreliableProvider, request) {
+    vi.spyOn(UnreliableProvider.prototype, 'call').mockImplementation(async function (
+      this: UnreliableProvider,
+      request,
+    ) {
       if (request.number !== someNumber(0, 1)) return call.bind(this)(request);
       await new Promise((resolve) => void setTimeout(resolve, 15_000));
       throw new ProviderError({ failure: 'unanswered', reason: 'no answer in time' });
@@ -108,7 +111,10 @@ describe('answers that get lost', () => {
     async (world) => {
       // oxlint-disable-next-line typescript/unbound-method
       const { call } = UnreliableProvider.prototype;
-      vi.spyOn(UnreliableProvider.prototype, 'call').mockImplementationOnce(async function (this: UnreliableProvider, request) {
+      vi.spyOn(UnreliableProvider.prototype, 'call').mockImplementationOnce(async function (
+        this: UnreliableProvider,
+        request,
+      ) {
         await call.bind(this)(request);
         throw new ProviderError({ failure: 'set_up', reason: 'no permission' });
       });

@@ -129,7 +129,7 @@ export class TelephoneNetwork {
   speak(callId: CallId, text: string, ref: PromptRef | undefined): void {
     const { chance, now, story } = this.#ground;
     const call = this.#up(callId);
-    const number = ref?.speech ?? MESSAGE;
+    const number = ref?.prompt ?? MESSAGE;
     const before = call.speeches.at(-1);
     const speech: Speech = { text, number, ref, requestedAt: now };
     call.speeches.push(speech);
@@ -306,7 +306,7 @@ export class TelephoneNetwork {
     ref: AttemptRef | PromptRef | undefined = call.request?.attempt,
     more: Pick<CallEvent, 'key'> = {},
   ): void {
-    const speech = ref !== undefined && 'speech' in ref ? { speech: ref.speech } : {};
-    this.#tell(call, { kind, callId: call.id, result: resultOf({ code, subCode }), attempt: ref, ...speech, ...more });
+    const prompt = ref !== undefined && 'prompt' in ref ? { prompt: ref.prompt } : {};
+    this.#tell(call, { kind, callId: call.id, result: resultOf({ code, subCode }), attempt: ref, ...prompt, ...more });
   }
 }

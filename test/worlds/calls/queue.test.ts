@@ -103,7 +103,10 @@ describe('a network without a free line', () => {
   scene('the pause after a refusal ends early when a call is accepted', {}, async (world) => {
     // oxlint-disable-next-line typescript/unbound-method
     const { call } = UnreliableProvider.prototype;
-    vi.spyOn(UnreliableProvider.prototype, 'call').mockImplementation(async function (this: UnreliableProvider, request) {
+    vi.spyOn(UnreliableProvider.prototype, 'call').mockImplementation(async function (
+      this: UnreliableProvider,
+      request,
+    ) {
       const index = people(3).indexOf(request.number);
       await new Promise((resolve) => void setTimeout(resolve, [1_000, 2_000, 0][index]));
       if (index > 0) return call.bind(this)(request);
