@@ -130,6 +130,7 @@ export class Ground {
   readonly dialled: DialRequest[] = [];
   /** What processes did too long after they had decided it. */
   readonly lateActs: string[] = [];
+  readonly #closingSince = new Map<Life, number>();
   readonly #wroteAt = new Map<string, number>();
   /** The events that the destinations have taken, repeats included. */
   readonly published: Published[] = [];
@@ -158,6 +159,11 @@ export class Ground {
     return this.#time.pass(ms);
   }
 
+  /** A process is told to end: it dials nobody from then on. */
+  noteClosing(life: Life): void {
+    this.#closingSince.set(life, this.now);
+  }
+
   /** A process writes rows: when it last wrote those of a notification. */
   noteWrite(request: string, life: Life): void {
     for (const [id] of request.matchAll(NOTIFICATION_IDS)) this.#wroteAt.set(`${life.name} ${id}`, this.now);
@@ -172,6 +178,9 @@ export class Ground {
   /** A request for a call leaves the service. */
   noteDial({ attempt, number, alertType }: CallRequest, life: Life): void {
     this.noteAct(`${number} was dialed`, attempt, life);
+    const closingMs = this.now - (this.#closingSince.get(life) ?? Infinity);
+    if (closingMs > ACTS_WITHIN_MS)
+      this.lateActs.push(`${number} was dialed ${closingMs} ms after the process should end`);
     const isStored = JSON.stringify(this.table.rows(CALLS)).includes(attempt.attemptId);
     this.dialled.push({ ...attempt, number, isUrgent: isUrgent(alertType.name), at: this.now, isStored });
   }

@@ -67,6 +67,13 @@ export class Instances {
     for (const { life } of this.living) life.end();
   }
 
+  /** An instance is told to end, as by a deployment: it answers what it has begun, and dies. */
+  close({ life, phone }: Instance): void {
+    this.#ground.story.tell(() => `${life.name} is told to end`);
+    this.#ground.noteClosing(life);
+    void life.do(async () => phone.end()).then(() => life.end());
+  }
+
   /** Another instance takes the place of each that ends. */
   #spawn(): void {
     if (this.isEnded) return;

@@ -17,6 +17,8 @@ export interface Mode extends Omit<PhoneRules, 'allowedPrefixes' | 'retentionMs'
   readonly deathsAtRequests: number;
   /** That a process is suspended around a request, for 1 to 90 s: its timers and answers wait. */
   readonly suspensions: number;
+  /** How many times a process is told to end. */
+  readonly closings: number;
   /** How late a write is carried out at most whose client has given up, in milliseconds. */
   readonly mostLateMs: number;
   /** How far the clocks of processes are off, either way, in milliseconds. */
@@ -72,6 +74,7 @@ export const CALM = { ...NO_FAULTS, eventRepeat: 0, eventDelay: 0 };
 export const QUIET: Mode = {
   ...CALM,
   name: 'quiet',
+  closings: 0,
   mostLateMs: 7_000,
   clocksMs: 1_000,
   outages: 0,
@@ -96,7 +99,7 @@ export const QUIET: Mode = {
 
 // The network has more lines than the service uses: it does not hide a call too many.
 const LATE = { ...QUIET, fates: PEOPLE, instances: 3, eventRepeat: 0.2, eventDelay: 0.1, lines: 60 };
-const USUAL = { ...LATE, providerFaults: 0.1, deathsAtRequests: 0.01, topicFaults: 0.2 };
+const USUAL = { ...LATE, providerFaults: 0.1, deathsAtRequests: 0.01, closings: 2, topicFaults: 0.2 };
 const KEYS = { confirms: 0.9, fates: PEOPLE_WHO_PRESS };
 const BUSY = { areShared: true, instances: 4, callsAtOnce: 3, mostRecipients: 10 };
 const WAVES = { ...KEYS, confirms: 0.7, stops: 0.2 };

@@ -69,7 +69,7 @@ export const brokenToAll = async <W extends ServiceWorld>(world: W, judge: Judge
 
 /** In such a world the service may not know what was spoken, and says nothing wrong if it does not know. */
 const isMuchUnknown = ({ mode }: ServiceWorld): boolean =>
-  mode.eventLoss + mode.outages + mode.tableFaults + mode.deathsAtRequests + mode.suspensions > 0;
+  mode.eventLoss + mode.outages + mode.tableFaults + mode.deathsAtRequests + mode.suspensions + mode.closings > 0;
 
 /** In such a world the service learns of everything. */
 export const isAllKnown = (world: ServiceWorld): boolean => !isMuchUnknown(world) && world.mode.providerFaults === 0;
