@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { type Destination, DESTINATIONS } from '../../../src/calls/model/outcomes.ts';
 import { newNotificationId } from '../../../src/calls/model/ids.ts';
 import { ProviderError } from '../../../src/calls/model/phone-provider.ts';
-import { CALLS, LINES_KEY, notificationKey } from '../../../src/calls/store/rows.ts';
+import { CALLS, LINES_KEY, liveKey } from '../../../src/calls/store/rows.ts';
 import { StorageTrouble } from '../../../src/storage/errors.ts';
 import type { NewProperties } from '../../../src/storage/row.ts';
 import type { Fate } from './callees.ts';
@@ -55,7 +55,7 @@ describe('an instance dies of any of its requests', () => {
         expect({ at, told, isLong: longest > 300_000 }).toEqual({ at, told: expected, isLong: false });
         // A repeat or a goodbye may be cut or spoken twice.
         expect([at, confirm || (whole === expected.length && cut === 0)]).toEqual([at, true]);
-        expect(world.rows.filter(({ rowKey }) => rowKey.startsWith('notification|f'))).toHaveLength(1);
+        expect(world.rows.filter(({ rowKey }) => /^(!live|done)/.test(rowKey))).toHaveLength(1);
         const answers = calls.flatMap(({ keys }) => keys.filter(({ key }) => key !== '2'));
         const answeredAt = Math.min(...answers.map(({ takenAt = Infinity }) => takenAt));
         expect(world.dialled.filter((dial) => dial.at > answeredAt)).toEqual([]);
@@ -371,7 +371,7 @@ for (const [event, properties] of [
   scene(`${event}: it is told once a process, stays as it is, and stops no other notification`, SOON, async (world) => {
     const lost = world.fire(people(3));
     await world.pass(2_000);
-    const rowKey = notificationKey((await world.bodyOf(lost)).notification_id);
+    const rowKey = liveKey((await world.bodyOf(lost)).notification_id);
     await world.table.transact(CALLS, [{ kind: 'merge', rowKey, etag: '*', properties }]);
     for (const { life } of world.instances.living) life.end();
     await world.pass(10_000);

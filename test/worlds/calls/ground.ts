@@ -1,5 +1,5 @@
 import { isUrgent } from '../../../src/calls/model/alert-types.ts';
-import type { AttemptRef, NotificationId } from '../../../src/calls/model/ids.ts';
+import type { AttemptRef, CallId, NotificationId } from '../../../src/calls/model/ids.ts';
 import type { Destination, OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
 import type { CallRequest } from '../../../src/calls/model/phone-provider.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
@@ -129,7 +129,7 @@ export class Ground {
   readonly requests: OutgoingRequest[] = [];
   readonly dialled: DialRequest[] = [];
   /** What processes did too long after they had decided it. */
-  readonly lateActs: string[] = [];
+  readonly lateActs: { readonly what: string; readonly callId: CallId | undefined }[] = [];
   readonly #closingSince = new Map<Life, number>();
   readonly #wroteAt = new Map<string, number>();
   /** The events that the destinations have taken, repeats included. */
@@ -170,9 +170,9 @@ export class Ground {
   }
 
   /** A process is about to act for an attempt. It does so soon after its commit, or not at all. */
-  noteAct(what: string, { notificationId }: AttemptRef, life: Life): void {
-    const wroteAt = this.#wroteAt.get(`${life.name} ${notificationId}`) ?? -Infinity;
-    if (this.now - wroteAt > ACTS_WITHIN_MS) this.lateActs.push(`${what} ${this.now - wroteAt} ms after its commit`);
+  noteAct(what: string, { notificationId }: AttemptRef, life: Life, callId?: CallId): void {
+    const lateMs = this.now - (this.#wroteAt.get(`${life.name} ${notificationId}`) ?? -Infinity);
+    if (lateMs > ACTS_WITHIN_MS) this.lateActs.push({ callId, what: `${what} ${lateMs} ms after its commit` });
   }
 
   /** A request for a call leaves the service. */
@@ -180,7 +180,10 @@ export class Ground {
     this.noteAct(`${number} was dialed`, attempt, life);
     const closingMs = this.now - (this.#closingSince.get(life) ?? Infinity);
     if (closingMs > ACTS_WITHIN_MS)
-      this.lateActs.push(`${number} was dialed ${closingMs} ms after the process should end`);
+      this.lateActs.push({
+        callId: undefined,
+        what: `${number} was dialed ${closingMs} ms after the process should end`,
+      });
     const isStored = JSON.stringify(this.table.rows(CALLS)).includes(attempt.attemptId);
     this.dialled.push({ ...attempt, number, isUrgent: isUrgent(alertType.name), at: this.now, isStored });
   }

@@ -1,11 +1,10 @@
 import { isUrgent } from '../../../src/calls/model/alert-types.ts';
-import { isMessage, MESSAGE } from '../../../src/calls/model/ids.ts';
+import { type CallId, isMessage, MESSAGE } from '../../../src/calls/model/ids.ts';
 import type { Destination } from '../../../src/calls/model/outcomes.ts';
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { callMessage, spokenText } from '../../../src/calls/rules/message.ts';
 import type { NotificationRequest } from '../../../src/calls/model/notification-request.ts';
 import type { NotificationBody, RecipientBody } from '../../../src/calls/state/view.ts';
-import { LINES_KEY } from '../../../src/calls/store/rows.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
 import { SERVICE_NAME } from './ground.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
@@ -57,7 +56,8 @@ export const brokenToAll = async <W extends ServiceWorld>(world: W, judge: Judge
   return [
     ...broken,
     ...brokenInDialling(world),
-    ...world.lateActs,
+    // Without the table, a process speaks without a commit.
+    ...world.lateActs.flatMap(({ what, callId }) => (wasWithoutTable({ id: callId }, world) ? [] : what)),
     ...brokenAtOnce(world),
     ...(isAllKnown(world) ? brokenOrder(world) : []),
     ...brokenRows(world),
@@ -284,8 +284,10 @@ const isWrittenDown = (id: string, { rows }: World): boolean =>
   rows.some(({ properties }) => JSON.stringify(properties).includes(`\\"${id}\\"`));
 
 /** Whether an instance heard of a call and could not use the table. */
-const wasWithoutTable = ({ id }: NetworkCall, { instances }: World): boolean =>
-  instances.logs.some(({ event, fields }) => event === 'call records unreachable' && fields['call_id'] === id);
+const wasWithoutTable = ({ id }: { readonly id: CallId | undefined }, { instances }: ServiceWorld): boolean =>
+  instances.logs.some(
+    ({ event, fields }) => event === 'call records unreachable' && id !== undefined && fields['call_id'] === id,
+  );
 
 /** No recipient is dialed before the claim is committed, or after the deadline. */
 const brokenInDialling = ({ mode, dialled }: ServiceWorld): Broken =>
@@ -347,9 +349,10 @@ const brokenOrder = ({ senders, dialled }: ServiceWorld): Broken => {
 };
 
 /** Something may still happen to a notification, or destinations do not know all of it. */
-export const isLeftLive = ({ rowKey, properties }: StoredRow, { poisoned, mode }: ServiceWorld): boolean => {
-  if (mode.poison === 'read' && rowKey.endsWith(poisoned ?? '?')) return false;
-  return rowKey !== LINES_KEY && (properties['live'] === 'yes' || properties['told'] === 'no');
+export const isLeftLive = ({ rowKey }: StoredRow, { poisoned, mode }: ServiceWorld): boolean => {
+  // Its row is kept, with what nobody can be told.
+  if (mode.poison === 'read' && rowKey.includes(poisoned ?? '?')) return false;
+  return /^(!live|out)\|/.test(rowKey);
 };
 
 const brokenRows = (world: ServiceWorld): Broken =>

@@ -37,7 +37,7 @@ export class UnreliableProvider implements PhoneProvider {
 
   readonly media = {
     speak: (callId: CallId, text: string, ref?: PromptRef): Promise<void> => {
-      if (ref !== undefined) this.#ground.noteAct(`${callId} was spoken to`, ref, this.#life);
+      if (ref !== undefined) this.#ground.noteAct(`${callId} was spoken to`, ref, this.#life, callId);
       return this.#ask(`speak ${callId}`, () => this.#network.speak(callId, text, ref));
     },
     listen: (callId: CallId, number: PhoneNumber, ref: AttemptRef): Promise<void> =>
