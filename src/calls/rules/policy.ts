@@ -1,4 +1,5 @@
 import { validatePhoneNumberLength } from 'libphonenumber-js/min';
+import * as z from 'zod';
 import type { PhoneNumber } from '../model/phone-number.ts';
 
 /** How people are called. Times are in milliseconds. */
@@ -18,18 +19,23 @@ export interface PhoneRules {
   readonly retentionMs: number;
 }
 
-export type NotCallable = 'impossible_number' | 'not_allowed';
+export const notCallableSchema = z.enum(['impossible_number', 'not_allowed', 'day_limit']);
+
+export type NotCallable = z.output<typeof notCallableSchema>;
+
+export const CALLS_USED_UP = 'CALLS_PER_DAY is reached for this UTC day';
 
 export const NOT_CALLABLE: Readonly<Record<NotCallable, string>> = {
   impossible_number: 'no number of this country has this length',
   not_allowed: 'this number may not be called: see PHONE_ALLOWED_PREFIXES',
+  day_limit: CALLS_USED_UP,
 };
 
 /** Why a number is never called. @param prefixes how callable numbers begin; undefined: all numbers */
 export const whyNotCallable = (
   number: PhoneNumber,
   prefixes: readonly string[] | undefined,
-): NotCallable | undefined => {
+): Exclude<NotCallable, 'day_limit'> | undefined => {
   const fault = validatePhoneNumberLength(number);
   // A number of a country that is not known may exist.
   if (fault !== undefined && fault !== 'INVALID_COUNTRY') return 'impossible_number';
@@ -41,8 +47,6 @@ export const DEFAULT_CONFIRMATIONS_NEEDED = 1;
 
 export const areEnough = (confirmations: number, needed = DEFAULT_CONFIRMATIONS_NEEDED): boolean =>
   confirmations >= needed;
-
-export const CALLS_USED_UP = 'CALLS_PER_DAY is reached for this UTC day';
 
 /** Anomalies of a bad day must not use up the calls that a fire needs. */
 const KEPT_FOR_URGENT = 0.2;
