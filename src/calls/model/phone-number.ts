@@ -4,7 +4,7 @@ import * as z from 'zod';
 /** A phone number in E.164 form: `+`, a country code, at most 15 digits in all. */
 export type PhoneNumber = string & { readonly __brand: 'PhoneNumber' };
 
-/** A phone number with most of its digits hidden: the form in logs, answers and the rows of completed notifications. */
+/** A phone number with most of its digits hidden: the form in logs, answers and the rows of settled notifications. */
 export type MaskedNumber = string & { readonly __brand: 'MaskedNumber' };
 
 /** E.164. The HTTP API's schemas use it too. */
@@ -48,10 +48,9 @@ export const isPossible = (number: PhoneNumber): boolean => {
   return parsed === undefined || parsed.number.length >= number.length;
 };
 
-/** A phone number in a row, whole or masked. */
-export const numberSchema = z.custom<PhoneNumber | MaskedNumber>(
-  (value) => typeof value === 'string' && (isPhoneNumber(value) || isMaskedNumber(value)),
-);
+export const phoneNumberSchema = z.custom<PhoneNumber>((value) => typeof value === 'string' && isPhoneNumber(value));
+
+export const maskedNumberSchema = z.custom<MaskedNumber>(isMaskedNumber);
 
 /**
  * A phone number for logs and answers. A masked number stays as it is.

@@ -1,0 +1,286 @@
+import pLimit from 'p-limit';
+import { type Clock, sleepBy } from '../model/clock.ts';
+import type { NotificationId } from '../model/ids.ts';
+import type { Destination } from '../model/outcomes.ts';
+import type { PhoneProvider } from '../model/phone-provider.ts';
+import { errorKind, logChange } from './call-log.ts';
+import type { Moment } from '../state/attempt.ts';
+import { type Lines, linesAfter, type Move, movesSlots } from '../state/lines.ts';
+import type { NotificationCase } from '../state/notification.ts';
+import { outcomesToDeliver } from '../state/outcomes.ts';
+import { type Action, actionsOf, isKnown, type NotificationEvent, type Policy, step } from '../state/step.ts';
+import {
+  type Commit,
+  type Committed,
+  isUnreadable,
+  type LiveCase,
+  SetAside,
+  type Store,
+  type StoredLines,
+} from '../store/store.ts';
+import type { Log } from '../../log.ts';
+import { RequestRefused, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import { backoffMs } from '../../storage/table.ts';
+
+export interface Context {
+  readonly provider: PhoneProvider;
+  readonly store: Store;
+  readonly policy: Policy;
+  /** Where outcomes are published. */
+  readonly destinations: readonly Destination[];
+  readonly clock: Clock;
+  /** From 0 to 1, for the jitter of pauses. */
+  readonly random: () => number;
+  readonly newId: () => string;
+  /** For work that no request started. */
+  readonly log: Log;
+}
+
+/** A change of a notification that is stored. */
+export interface Change extends Committed {
+  /** Undefined: the notification is new. */
+  readonly before: NotificationCase | undefined;
+  /** The lines before and after; undefined: they did not change. */
+  readonly lines?: Commit['lines'];
+  /** The actions that this commit claimed, and when the write was sent, by the steady clock. */
+  readonly actions: readonly Action[];
+  readonly sentAt: number;
+}
+
+/** What follows a change. */
+export interface Followers {
+  /** Carries out actions. Fulfils when all are answered. Never throws. */
+  readonly carryOut: (change: Pick<Change, 'stored' | 'actions' | 'sentAt'>, log: Log) => Promise<void>;
+  readonly note: (change: Change, log: Log) => void;
+  /** Events could not be stored: this process must look soon. */
+  readonly noteTrouble: () => void;
+}
+
+/** What became of an event. */
+export interface Taken {
+  readonly stored: LiveCase;
+  /** It changed something. */
+  readonly isNews: boolean;
+  /** Fulfils when the actions of its commit are answered. */
+  readonly acting: Promise<void>;
+}
+
+interface Waiting {
+  readonly event: NotificationEvent;
+  readonly log: Log;
+  /** It is given up then, by the steady clock. */
+  readonly until: number;
+  readonly resolve: (taken: Taken | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The decision about events, before it is known to be stored. */
+interface Decision {
+  readonly before: LiveCase;
+  readonly after: NotificationCase;
+  readonly moves: readonly Move[];
+  readonly moment: Moment;
+  readonly events: readonly Waiting[];
+  readonly sentAt: number;
+}
+
+// How long an event waits for storage, from its arrival on.
+const CALL_EVENT_MS = 3_000;
+const REQUEST_MS = 8_000;
+/** The callee does not press a key twice. */
+const KEY_MS = 20_000;
+const SET_ASIDE_MS = 600_000;
+const TROUBLE_PAUSE_MS = 300;
+
+/**
+ * The loop for events: read, decide, write in one transaction, act. Events of one notification are decided one after the other; those that
+ * arrive during a write are decided together.
+ */
+export class Notifications {
+  /** Serializes the transactions of this process that change the row of the lines. */
+  readonly inTurnOfLines = pLimit(1);
+  readonly #context: Context;
+  readonly #followers: Followers;
+  readonly #waiting = new Map<NotificationId, Waiting[]>();
+  readonly #turns = new Map<NotificationId, Promise<void>>();
+  /** Until when, by the steady clock. */
+  readonly #setAside = new Map<NotificationId, number>();
+
+  constructor(context: Context, followers: Followers) {
+    this.#context = context;
+    this.#followers = followers;
+  }
+
+  /**
+   * Decides about an event, stores the result, and starts its actions.
+   *
+   * @returns undefined if there is no such live notification
+   * @throws {StorageTrouble} storage cannot be used now
+   * @throws {SetAside} the row cannot be used
+   */
+  async take(id: NotificationId, event: NotificationEvent, log: Log): Promise<Taken | undefined> {
+    if (this.isSetAside(id)) throw new SetAside();
+    return new Promise((resolve, reject) => {
+      const waiting = this.#waiting.get(id) ?? [];
+      waiting.push({ event, log, until: this.#context.clock.steady() + patienceOf(event), resolve, reject });
+      this.#waiting.set(id, waiting);
+      void this.inTurn(id, async () => this.#workOff(id, waiting));
+    });
+  }
+
+  /** Does something about a notification after all that this process does about it now. */
+  async inTurn<Result>(id: NotificationId, run: () => Promise<Result>): Promise<Result> {
+    const turn = (this.#turns.get(id) ?? Promise.resolve()).then(run);
+    const end = turn.then(ignore, ignore);
+    this.#turns.set(id, end);
+    void end.then(() => {
+      if (this.#turns.get(id) === end) this.#turns.delete(id);
+    });
+    return turn;
+  }
+
+  isSetAside(id: NotificationId): boolean {
+    const until = this.#setAside.get(id);
+    if (until !== undefined && this.#context.clock.steady() >= until) this.#setAside.delete(id);
+    return this.#setAside.has(id);
+  }
+
+  /** The row of a notification cannot be read, decided about or written: the others go on without it. */
+  setAside(id: NotificationId, error: unknown): void {
+    const { store, clock, log } = this.#context;
+    store.forget(id);
+    this.#setAside.set(id, clock.steady() + SET_ASIDE_MS);
+    // The store has told of a row that cannot be read.
+    if (isUnreadable(error)) return;
+    const isRefused = error instanceof RequestRefused;
+    log.error(isRefused ? 'notification not written' : 'unexpected error', {
+      notification_id: id,
+      kind: errorKind(error),
+      status: isRefused ? error.status : undefined,
+    });
+  }
+
+  /** Stores a decision in one transaction. @throws {WriteConflict} another writer was first */
+  async store({ before, after, commit, lines, key }: Omit<Commit, 'outcomes'>, now: number): Promise<Change> {
+    const { store, clock, destinations } = this.#context;
+    const sentAt = clock.steady();
+    const outcomes = outcomesToDeliver(before, after, destinations, now);
+    const committed = await store.commit({ before, after, commit, lines, outcomes, key });
+    return { ...committed, before, lines, actions: actionsOf(committed.stored, commit), sentAt };
+  }
+
+  /** Logs and notes a change. Fulfils when its actions are answered. */
+  async follow(change: Change, log: Log): Promise<void> {
+    logChange(change, log);
+    this.#followers.note(change, log);
+    return this.#followers.carryOut(change, log);
+  }
+
+  /** Stores the events that wait until none is left: each is stored, or has waited for too long. */
+  async #workOff(id: NotificationId, waiting: Waiting[]): Promise<void> {
+    const { store, log } = this.#context;
+    let lost: Decision | undefined;
+    for (let tried = 1; waiting.length > 0; tried += 1) {
+      let written: Decision | undefined;
+      try {
+        const remembered = lost === undefined ? store.recall(id) : undefined;
+        const row = remembered ?? (await store.load(id));
+        if (row === undefined) {
+          for (const { resolve } of waiting.splice(0)) resolve(undefined);
+          break;
+        }
+        if (lost !== undefined) this.#recover(lost, row, waiting);
+        lost = undefined;
+        const events = [...waiting];
+        const decision = this.#decide(row, events);
+        // This process may remember an old row: an event is dropped only after a read.
+        const isSure = remembered === undefined || events.every(({ event }) => isKnown(row, event));
+        if (decision.after === row && isSure) answer(waiting, decision, row, NOTHING);
+        else if (decision.after === row) store.forget(id);
+        else {
+          written = decision;
+          const change = await this.#write(decision);
+          answer(waiting, decision, change.stored, this.follow(change, events[0]?.log ?? log));
+        }
+      } catch (error) {
+        if (error instanceof StorageTrouble) lost = written ?? lost;
+        await this.#afterFailure(id, waiting, error, tried);
+      }
+    }
+    if (this.#waiting.get(id) === waiting) this.#waiting.delete(id);
+  }
+
+  #decide(before: LiveCase, events: readonly Waiting[]): Decision {
+    const { policy, clock, newId } = this.#context;
+    const moment = { now: clock.now(), commit: newId() };
+    let after: NotificationCase = before;
+    const moves = events.map(({ event }): Move => {
+      const known = after;
+      after = step(known, event, policy, moment);
+      const result = event.kind === 'call' && 'result' in event.event ? event.event.result : undefined;
+      return { before: known, after, result };
+    });
+    return { before, after, moves, moment, events, sentAt: this.#context.clock.steady() };
+  }
+
+  async #write({ before, after, moves, moment: { now, commit } }: Decision): Promise<Change> {
+    const { store } = this.#context;
+    const linesThen = (lines: Lines): Lines => moves.reduce((known, move) => linesAfter(known, move, now), lines);
+    const write = async (read: StoredLines | undefined): Promise<Change> => {
+      const lines = read && { read, after: linesThen(read.lines) };
+      const isChanged = lines !== undefined && lines.after !== lines.read.lines;
+      return this.store({ before, after, commit, lines: isChanged ? lines : undefined }, now);
+    };
+    const known = store.recallLines()?.lines;
+    const isAboutLines = moves.some(movesSlots) || (known !== undefined && linesThen(known) !== known);
+    return isAboutLines ? this.inTurnOfLines(async () => write(await store.lines())) : write(undefined);
+  }
+
+  /** After a lost answer: if the write was carried out, its events are stored, and its actions are this process's to carry out. */
+  #recover(lost: Decision, row: LiveCase, waiting: Waiting[]): void {
+    const { before, moment, sentAt, events } = lost;
+    const actions = actionsOf(row, moment.commit);
+    const change = { before, stored: row, outcomes: undefined, actions, sentAt };
+    const log = events[0]?.log ?? this.#context.log;
+    if (row.commit === moment.commit) answer(waiting, lost, row, this.follow(change, log));
+    else void this.#followers.carryOut(change, log);
+  }
+
+  async #afterFailure(id: NotificationId, waiting: Waiting[], error: unknown, tried: number): Promise<void> {
+    const { store, clock, random } = this.#context;
+    const isConflict = error instanceof WriteConflict;
+    if (!isConflict && !(error instanceof StorageTrouble)) {
+      this.setAside(id, error);
+      for (const { reject } of waiting.splice(0)) reject(new SetAside());
+      return;
+    }
+    // If only the lines have changed, the notification is as it was read.
+    if (!isConflict || error.index !== 1) store.forget(id);
+    store.forgetLines();
+    const now = clock.steady();
+    for (const one of waiting.filter(({ until }) => now >= until)) {
+      waiting.splice(waiting.indexOf(one), 1);
+      one.reject(isConflict ? new StorageTrouble(0, { reason: 'contended' }) : error);
+      this.#followers.noteTrouble();
+    }
+    if (waiting.length === 0) return;
+    await sleepBy(clock, isConflict ? backoffMs(tried, 20, 400, random) : random() * TROUBLE_PAUSE_MS);
+  }
+}
+
+const ignore = (): void => undefined;
+const NOTHING = Promise.resolve();
+
+/** Answers the events of a decision that still wait. */
+const answer = (waiting: Waiting[], { events, moves }: Decision, stored: LiveCase, acting: Promise<void>): void => {
+  for (const [index, one] of events.entries()) {
+    const at = waiting.indexOf(one);
+    if (at >= 0) waiting.splice(at, 1);
+    one.resolve({ stored, isNews: moves[index]?.before !== moves[index]?.after, acting });
+  }
+};
+
+const patienceOf = (event: NotificationEvent): number => {
+  if (event.kind !== 'call') return event.kind === 'check' ? CALL_EVENT_MS : REQUEST_MS;
+  return event.event.kind === 'tone received' ? KEY_MS : CALL_EVENT_MS;
+};
