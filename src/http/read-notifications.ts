@@ -134,8 +134,9 @@ const MICROSECONDS = 1_000n;
 
 /** The requested ends, in whole milliseconds since 1970, as ids of notifications have them. */
 const endsOf = ({ ts_utc_start: start, ts_utc_end: end }: z.output<typeof listQuery>) => ({
-  since: start && Math.max(0, Number((start + MICROSECONDS - 1n) / MICROSECONDS)),
-  until: end && Math.max(0, Number(end / MICROSECONDS)),
+  // The start of 1970 is 0n, which is falsy.
+  since: start === undefined ? undefined : Math.max(0, Number((start + MICROSECONDS - 1n) / MICROSECONDS)),
+  until: end === undefined ? undefined : Math.max(0, Number(end / MICROSECONDS)),
 });
 
 const matcher = (asked: z.output<typeof listQuery>) => {

@@ -1,6 +1,5 @@
-import { validatePhoneNumberLength } from 'libphonenumber-js/min';
 import * as z from 'zod';
-import type { PhoneNumber } from '../model/phone-number.ts';
+import { isPossible, type PhoneNumber } from '../model/phone-number.ts';
 
 /** How people are called. Times are in milliseconds. */
 export interface PhoneRules {
@@ -26,7 +25,7 @@ export type NotCallable = z.output<typeof notCallableSchema>;
 export const CALLS_USED_UP = 'CALLS_PER_DAY is reached for this UTC day';
 
 export const NOT_CALLABLE: Readonly<Record<NotCallable, string>> = {
-  impossible_number: 'no number of this country has this length',
+  impossible_number: 'there is no such number: check its length, and for a 0 after the country code',
   not_allowed: 'this number may not be called: see PHONE_ALLOWED_PREFIXES',
   day_limit: CALLS_USED_UP,
 };
@@ -36,9 +35,7 @@ export const whyNotCallable = (
   number: PhoneNumber,
   prefixes: readonly string[] | undefined,
 ): Exclude<NotCallable, 'day_limit'> | undefined => {
-  const fault = validatePhoneNumberLength(number);
-  // A number of a country that is not known may exist.
-  if (fault !== undefined && fault !== 'INVALID_COUNTRY') return 'impossible_number';
+  if (!isPossible(number)) return 'impossible_number';
   return (prefixes?.some((prefix) => number.startsWith(prefix)) ?? true) ? undefined : 'not_allowed';
 };
 

@@ -110,7 +110,7 @@ const describeOperation = (declared: Operation, registered: Route): ZodOpenApiOp
 };
 
 const describeParameters = (declared: Operation): Pick<ZodOpenApiOperationObject, 'requestParams'> => {
-  const { path, query, headers = declared.conditional && CONDITIONAL.requestHeaders } = declared;
+  const { path, query, headers = declared.conditional === true ? CONDITIONAL.requestHeaders : undefined } = declared;
   const given = {
     ...(path && { path }),
     ...(query !== 'any' && { query: withoutHidden(query) }),

@@ -30,10 +30,10 @@ export const CALL = {
 
 export const DONE = { isDone: true };
 
-/** How a request to a line ended. */
+/** How a request to a provider ended, with its answer. */
 export const outcomeOf = async (doing: Promise<unknown>): Promise<unknown> =>
   doing.then(
-    () => DONE,
+    (answer: unknown) => ({ ...DONE, answer }),
     (error: unknown) => (error instanceof ProviderError ? error.result : error),
   );
 
