@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { readSdkError } from '../../../azure/sdk-error.ts';
+import { readSdkError, retryAfterMs } from '../../../azure/sdk-error.ts';
 import { type CallId, parseCallId } from '../../model/ids.ts';
 import {
   type CallRequest,
@@ -206,8 +206,7 @@ const withoutAnswer = (error: unknown): FailedRequest => {
 
 /** An error's message repeats the number that was called: only its codes are read. */
 const rejection = (status: number, subCode: number | undefined, headers: Headers): FailedRequest => {
-  const seconds = headers.get('retry-after') ?? '';
-  const waitMs = /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1_000 : undefined;
+  const waitMs = retryAfterMs(headers, Date.now());
   const ofStatus = failureOfStatus(status, waitMs);
   const { failure = ofStatus.failure, reason = ofStatus.reason, operatorHint } = meaningOfError(subCode);
   return { code: status, subCode, waitMs, failure, reason, operatorHint };
