@@ -63,7 +63,9 @@ const stopBody = jsonBody(
   z
     .strictObject(
       {
-        by: operator.optional().meta({ description: 'The person who stops it, as other operators see it.', examples: ['Ana'] }),
+        by: operator
+          .optional()
+          .meta({ description: 'The person who stops it, as other operators see it.', examples: ['Ana'] }),
       },
       { error: 'must be an object with by' },
     )
@@ -81,7 +83,7 @@ export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
     description:
       'For a false alarm. Waiting and ringing recipients are stopped; a callee who listens hears the message to its end. Stopping again, or after the end, changes nothing. The body is optional: it says who stops it.',
     body: { ...stopBody, isOptional: true, parse: (json, headers) => stopBody.parse(json ?? {}, headers) },
-    handle: async ({ path: { id }, body: { by }, log }) => oneAnswer(await phoneOr503(phone).stop(id, by, log)),
+    handle: async ({ path: { id }, body: { by }, log }) => oneAnswer(await phoneOr503(phone).stop(id, log, by)),
   });
 
 const acknowledgement = z

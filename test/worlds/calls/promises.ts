@@ -89,7 +89,7 @@ const brokenToSender = <W extends ServiceWorld>(
   const numbers = numbersOf(request);
   if (first.kind !== 'sent') {
     const isForbidden = numbers.every((number) => !number.startsWith('+1'));
-    return first.kind === 'refused' && isForbidden ? broken : [...broken, `${key}: ${first.kind}`];
+    return first.kind === 'nobody callable' && isForbidden ? broken : [...broken, `${key}: ${first.kind}`];
   }
   if (view === undefined) return [...broken, `${key} was taken and is unknown`];
   if (view.status === 'in_progress') broken.push(`${key} is not over: ${JSON.stringify(view)}`);
