@@ -5,7 +5,7 @@ import type { Destination } from '../model/outcomes.ts';
 import type { PhoneProvider } from '../model/phone-provider.ts';
 import { errorKind, logChange } from './call-log.ts';
 import type { Moment } from '../state/attempt.ts';
-import { type Lines, linesAfter, type Move, movesSlots } from '../state/lines.ts';
+import { linesAfter, type Move, movesSlots } from '../state/lines.ts';
 import type { NotificationCase } from '../state/notification.ts';
 import { outcomesToDeliver } from '../state/outcomes.ts';
 import { type Action, actionsOf, isKnown, type NotificationEvent, type Policy, step } from '../state/step.ts';
@@ -225,15 +225,21 @@ export class Notifications {
 
   async #write({ before, after, moves, moment: { now, commit } }: Decision): Promise<Change> {
     const { store } = this.#context;
-    const linesThen = (lines: Lines): Lines => moves.reduce((known, move) => linesAfter(known, move, now), lines);
-    const write = async (read: StoredLines | undefined): Promise<Change> => {
-      const lines = read && { read, after: linesThen(read.lines) };
-      const isChanged = lines !== undefined && lines.after !== lines.read.lines;
-      return this.store({ before, after, commit, lines: isChanged ? lines : undefined }, now);
+    const change = (read: StoredLines): Commit['lines'] => {
+      const then = moves.reduce((known, move) => linesAfter(known, move, now), read.lines);
+      return then === read.lines ? undefined : { read, after: then };
     };
-    const known = store.recallLines()?.lines;
-    const isAboutLines = moves.some(movesSlots) || (known !== undefined && linesThen(known) !== known);
-    return isAboutLines ? this.inTurnOfLines(async () => write(await store.lines())) : write(undefined);
+    const known = store.recallLines();
+    const isAboutSlots = moves.some(movesSlots);
+    if (!isAboutSlots && (known === undefined || change(known) === undefined)) {
+      return this.store({ before, after, commit }, now);
+    }
+    return this.inTurnOfLines(async () => {
+      const recalled = store.recallLines();
+      // The slot may be younger than what this process remembers.
+      const lines = (recalled && change(recalled)) ?? (isAboutSlots ? change(await store.readLines()) : undefined);
+      return this.store({ before, after, commit, lines }, now);
+    });
   }
 
   /** After a lost answer: if the write was carried out, its events are stored, and its actions are this process's to carry out. */

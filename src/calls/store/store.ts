@@ -209,11 +209,6 @@ export class Store {
     return { ...this.#lines, live };
   }
 
-  /** The row of the lines, as this process knows it; read from storage if it knows nothing. */
-  async lines(): Promise<StoredLines> {
-    return this.#lines ?? this.readLines();
-  }
-
   /** The row of the lines, read from storage. */
   async readLines(): Promise<StoredLines> {
     const begun = this.#count;
