@@ -5,7 +5,7 @@ import type { Destination } from '../model/outcomes.ts';
 import type { PhoneProvider } from '../model/phone-provider.ts';
 import { errorKind, logChange } from './call-log.ts';
 import type { Moment } from '../state/attempt.ts';
-import { linesAfter, type Move, movesSlots } from '../state/lines.ts';
+import { linesAfter, type Move, movesSlots, withReleased } from '../state/lines.ts';
 import type { NotificationCase } from '../state/notification.ts';
 import { outcomesToDeliver } from '../state/outcomes.ts';
 import { type Action, actionsOf, isKnown, type NotificationEvent, type Policy, step } from '../state/step.ts';
@@ -91,6 +91,7 @@ const REQUEST_MS = 8_000;
 const KEY_MS = 20_000;
 const SET_ASIDE_MS = 600_000;
 const TROUBLE_PAUSE_MS = 300;
+const MAX_RELEASE_TRIES = 10;
 
 /**
  * The loop for events: read, decide, write in one transaction, act. Events of one notification are decided one after the other; those that
@@ -167,6 +168,24 @@ export class Notifications {
     const outcomes = outcomesToDeliver(before, after, destinations, now);
     const committed = await store.commit({ before, after, commit, lines, outcomes, key });
     return { ...committed, before, lines, actions: actionsOf(committed.stored, commit), sentAt };
+  }
+
+  /** Releases the line of a call whose notification cannot be used. @throws {StorageTrouble} */
+  async releaseLine(attemptId: string): Promise<void> {
+    const { store, clock, random } = this.#context;
+    await this.inTurnOfLines(async () => {
+      for (let tried = 1; tried <= MAX_RELEASE_TRIES; tried += 1) {
+        const read = await store.readLines();
+        const after = withReleased(read.lines, attemptId, clock.now());
+        if (after === read.lines) return;
+        try {
+          return await store.writeLines(after, read);
+        } catch (error) {
+          if (!(error instanceof WriteConflict)) throw error;
+          await sleepBy(clock, backoffMs(tried, 20, 400, random));
+        }
+      }
+    });
   }
 
   /** Logs and notes a change. Fulfils when its actions are answered. */
