@@ -37,9 +37,10 @@ export class Dialing {
   #looking: Promise<void> | undefined;
   #isAgain = false;
   #isEnded = false;
-  /** When this process looks next, in milliseconds since 1970. */
-  #wakesAt = Infinity;
-  #cancelWake = (): void => undefined;
+  /** When this process looks next, and for what; in milliseconds since 1970. */
+  readonly #planned = new Map<string, number>();
+  #armedFor = Infinity;
+  #cancel = (): void => undefined;
 
   constructor(context: Context, notifications: Notifications, actions: Actions, telling: Telling) {
     this.#context = context;
@@ -55,27 +56,15 @@ export class Dialing {
     return this.#looking;
   }
 
-  /** Looks at a time in milliseconds since 1970, if no earlier look is planned. */
-  wakeAt(at: number): void {
-    if (this.#isEnded || at >= this.#wakesAt) return;
-    const { clock, log } = this.#context;
-    this.#cancelWake();
-    this.#wakesAt = at;
-    if (at === Infinity) return;
-    this.#cancelWake = clock.after(Math.max(0, at - clock.now()), () => {
-      this.#wakesAt = Infinity;
-      void this.look(log);
-    });
-  }
-
   /** Plans the next check of a notification, and looks at once if a line or a recipient has become free. */
   note(change: Change): void {
-    this.wakeAt(movesQueue(change) ? 0 : (this.#checkAt(change.stored) ?? Infinity));
+    this.#plan(change.stored.notification.id, this.#checkAt(change.stored));
+    if (movesQueue(change)) this.#plan('now', this.#context.clock.now());
   }
 
   /** After trouble with storage. */
   noteTrouble(): void {
-    this.wakeAt(this.#context.clock.now() + RETRY_MS);
+    this.#plan('trouble', this.#context.clock.now() + RETRY_MS);
   }
 
   /** Fulfils when all requests to the provider are answered. */
@@ -90,13 +79,31 @@ export class Dialing {
   /** Looks no more; fulfils when all requests to the provider are answered. Nothing is claimed from now on. */
   async end(): Promise<void> {
     this.#isEnded = true;
-    this.#cancelWake();
+    this.#cancel();
     await this.#looking;
     await this.settled();
   }
 
   #lookAgain(): void {
     this.#isAgain = true;
+  }
+
+  /** Plans a look at a time. Undefined: none is needed for this. */
+  #plan(why: string, at: number | undefined): void {
+    if (at === undefined) this.#planned.delete(why);
+    else this.#planned.set(why, at);
+    const { clock, log } = this.#context;
+    const earliest = this.#isEnded ? Infinity : Math.min(...this.#planned.values());
+    if (earliest === this.#armedFor) return;
+    this.#cancel();
+    this.#armedFor = earliest;
+    if (earliest === Infinity) return;
+    this.#cancel = clock.after(Math.max(0, earliest - clock.now()), () => {
+      this.#armedFor = Infinity;
+      // The look plans anew.
+      for (const [name, time] of this.#planned) if (time <= earliest) this.#planned.delete(name);
+      void this.look(log);
+    });
   }
 
   async #lookUntilDone(log: Log): Promise<void> {
@@ -126,7 +133,7 @@ export class Dialing {
     await pLimit(CHECKED_AT_A_TIME).map(overdue, async (known) => this.#check(known, log));
     for (const known of own) if ((settlesAtOf(known) ?? Infinity) <= now) await this.#settle(known);
     await this.#claimAll(own, log);
-    for (const known of own) this.wakeAt(this.#timeOf(this.#current(known)));
+    for (const known of own) this.#plan(known.notification.id, this.#timeOf(this.#current(known)));
   }
 
   /** A notification that cannot be decided about must not stop the others. */
@@ -145,10 +152,11 @@ export class Dialing {
   }
 
   /** When this process looks at a notification: at its time if it made the last commit; others a little later, if that process has died. */
-  #timeOf(known: LiveCase): number {
+  #timeOf(known: LiveCase): number | undefined {
     const { clock, random, store } = this.#context;
-    const at = this.#checkAt(known) ?? Infinity;
+    const at = this.#checkAt(known);
     const [least, most] = OTHERS_AFTER_MS;
+    if (at === undefined) return undefined;
     // What stays due must not cause a busy loop.
     if (at <= clock.now()) return clock.now() + least;
     return store.isOwn(known) ? at : at + least + random() * (most - least);
@@ -193,7 +201,7 @@ export class Dialing {
       const lines = store.recallLines()?.lines;
       if (lines === undefined || claims === CLAIMS_A_LOOK) return this.#lookAgain();
       const decided = next(this.#queueOf(live), takenOf(lines), lines, policy.rules, clock.now());
-      if (decided.kind === 'wait') return this.wakeAt(decided.until ?? Infinity);
+      if (decided.kind === 'wait') return this.#plan('queue', decided.until);
       const { notificationId: id } = decided.who;
       const claim = async (): Promise<boolean> => this.#claim(id, live, log);
       if (await this.#notifications.inTurn(id, async () => this.#notifications.inTurnOfLines(claim))) continue;

@@ -5,7 +5,7 @@ import type { PhoneProvider } from '../model/phone-provider.ts';
 import { afterCheck, checkDueAt } from '../rules/provider-check.ts';
 import { logAlert, logFailure, resultFields, resultOf } from './call-log.ts';
 import type { Context } from './notifications.ts';
-import { dropExpiredOutcomes, type Publisher } from './publisher.ts';
+import { type Publisher, withoutExpired } from './publisher.ts';
 import { abandonedNotification, settlesAtOf } from '../state/notification.ts';
 import { outcomesToDeliver } from '../state/outcomes.ts';
 import { type LiveCase, Store } from '../store/store.ts';
@@ -109,7 +109,7 @@ export const phoneOff = ({
     const now = clock.now();
     const works = [
       endAll,
-      async () => dropExpiredOutcomes(store, now, log),
+      async () => void (await withoutExpired(store, 0, now, log)),
       async () => store.deleteBefore(now - retentionMs),
     ];
     for (const work of works)

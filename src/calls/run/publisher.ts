@@ -50,8 +50,7 @@ export class Publisher {
   async takeOver(log: Log): Promise<void> {
     const { store, clock } = this.#context;
     const now = clock.now();
-    await dropExpiredOutcomes(store, now, log);
-    const left = await store.outcomesBefore(now - TAKEN_OVER_AFTER_MS, TAKEN_OVER_AT_A_TIME);
+    const left = await withoutExpired(store, TAKEN_OVER_AFTER_MS, now, log);
     const [oldest] = left;
     if (oldest === undefined || now < (oldest.until ?? 0)) return;
     if (left.every(({ to }) => to.every((one) => this.#isPaused(one)))) return;
@@ -116,12 +115,20 @@ export class Publisher {
   }
 }
 
-/** Drops outcomes that were tried for too long. @throws {StorageTrouble} */
-export const dropExpiredOutcomes = async (store: Store, now: number, log: Log): Promise<void> => {
-  for (const row of await store.outcomesBefore(now - TRIED_FOR_MS, TAKEN_OVER_AT_A_TIME)) {
+/** The outcomes that are older than a time. Those that were tried for too long are dropped. @throws {StorageTrouble} */
+export const withoutExpired = async (
+  store: Store,
+  olderThanMs: number,
+  now: number,
+  log: Log,
+): Promise<readonly StoredOutcomes[]> => {
+  const rows = await store.outcomesBefore(now - olderThanMs, TAKEN_OVER_AT_A_TIME);
+  const expired = rows.filter(({ at }) => now - at >= TRIED_FOR_MS);
+  for (const row of expired) {
     await store.noteDelivery(row, []);
     log.error('outcomes never published', { notification_id: row.notificationId, events: row.entries.length });
   }
+  return rows.filter((row) => !expired.includes(row));
 };
 
 /** What cannot be read now may be readable later. */
