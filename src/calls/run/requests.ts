@@ -130,7 +130,7 @@ export class Requests {
   }
 
   /** Stops a notification: no recipient is dialed again. @param by who says so, if that is known */
-  async stop(id: NotificationId, by: string | undefined, log: Log): Promise<NotificationBody | undefined> {
+  async stop(id: NotificationId, log: Log, by?: string): Promise<NotificationBody | undefined> {
     const { store, clock } = this.#context;
     const taken = await this.#take(id, { kind: 'stop', by }, log);
     if (taken === undefined) return this.read(id);

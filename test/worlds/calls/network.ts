@@ -10,6 +10,7 @@ import {
   type CallEvent,
   type CallEventKind,
   type CallRequest,
+  type HangUp,
   ProviderError,
 } from '../../../src/calls/model/phone-provider.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
@@ -55,6 +56,10 @@ export interface NetworkCall {
   answeredAt?: number;
   endedAt?: number;
   endedBy?: 'callee' | 'service' | 'network';
+  /** When an instance first got the report of its end. */
+  endToldAt?: number;
+  /** When the service first tried to hang it up. */
+  hangUpAskedAt?: number;
   /** The reference in the report of each key; undefined while the service does not listen. */
   listening?: AttemptRef;
   /** The keys that are reported. `takenAt`: when an instance had stored it. Without storage, keys are lost. */
@@ -124,7 +129,7 @@ export class TelephoneNetwork {
   speak(callId: CallId, text: string, ref: PromptRef | undefined): void {
     const { chance, now, story } = this.#ground;
     const call = this.#up(callId);
-    const number = ref?.speech ?? MESSAGE;
+    const number = ref?.prompt ?? MESSAGE;
     const before = call.speeches.at(-1);
     const speech: Speech = { text, number, ref, requestedAt: now };
     call.speeches.push(speech);
@@ -177,9 +182,18 @@ export class TelephoneNetwork {
     call.listening = ref;
   }
 
+  /** A request to hang a call up leaves the service. */
+  noteHangUp(callId: CallId): void {
+    const call = this.#calls.get(callId);
+    if (call !== undefined) call.hangUpAskedAt ??= this.#ground.now;
+  }
+
   /** Ends a call, ringing or answered, if it has not ended yet. */
-  hangUp(callId: CallId): void {
-    this.#end(this.#find(callId), 'service');
+  hangUp(callId: CallId): HangUp {
+    const call = this.#find(callId);
+    if (call.state === 'ended') return 'gone';
+    this.#end(call, 'service');
+    return 'hung up';
   }
 
   #open(request: CallRequest | undefined, fate: NetworkCall['fate']): NetworkCall {
@@ -292,7 +306,7 @@ export class TelephoneNetwork {
     ref: AttemptRef | PromptRef | undefined = call.request?.attempt,
     more: Pick<CallEvent, 'key'> = {},
   ): void {
-    const speech = ref !== undefined && 'speech' in ref ? { speech: ref.speech } : {};
-    this.#tell(call, { kind, callId: call.id, result: resultOf({ code, subCode }), attempt: ref, ...speech, ...more });
+    const prompt = ref !== undefined && 'prompt' in ref ? { prompt: ref.prompt } : {};
+    this.#tell(call, { kind, callId: call.id, result: resultOf({ code, subCode }), attempt: ref, ...prompt, ...more });
   }
 }

@@ -1,10 +1,7 @@
-import { spawn } from 'node:child_process';
-import { text } from 'node:stream/consumers';
-
-import pLimit from 'p-limit';
 import { expect, it } from 'vitest';
 
-import { CHANGES, type Change } from './break-rule.ts';
+import type { Change } from '../break-rule.ts';
+import { saidOf } from '../broken-rule.ts';
 import type { Scenario } from './interference.ts';
 
 type Rules = Readonly<Record<string, readonly Change[]>>;
@@ -131,24 +128,16 @@ const RULES_OF_REWRITING: Readonly<Partial<Record<Scenario, Rules>>> = {
 
 const MOST_SEEDS = '10000';
 
-/** What the world says, in a process of its own whose source is changed. A busy machine runs two of them. */
-const twoAtOnce = pLimit(2);
-const saidOf = async (changes: readonly Change[], args: readonly string[]): Promise<string> =>
-  twoAtOnce(async () => {
-    const hooks = ['--import', './test/worlds/counting/break-rule.ts', 'test/worlds/counting/soak.ts'];
-    const env = { ...process.env, [CHANGES]: JSON.stringify(changes) };
-    const child = spawn(process.execPath, [...hooks, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    return text(child.stdout);
-  });
+const SOAK = 'test/worlds/counting/soak.ts';
 
 it.concurrent.each(Object.entries(RULES_OF_COUNTING))(
   'the world of counting finds out if it is broken that %s',
   async (_, changes) => {
-    const said = await saidOf(changes, ['--seeds', MOST_SEEDS]);
+    const said = await saidOf(SOAK, changes, ['--seeds', MOST_SEEDS]);
     const [line = 'no seed', seed] = /^seed (\d+): .*$/m.exec(said) ?? [];
     expect(seed, said).toBeDefined();
     console.log(line.slice(0, 300));
-    expect(await saidOf([], ['--seed', seed ?? '']), 'with the rule').not.toMatch(/^seed /m);
+    expect(await saidOf(SOAK, [], ['--seed', seed ?? '']), 'with the rule').not.toMatch(/^seed /m);
   },
 );
 
@@ -156,5 +145,5 @@ const ofRewriting = Object.entries(RULES_OF_REWRITING).flatMap(([scenario, rules
   Object.entries(rules).map(([rule, changes]) => [rule, scenario, changes] as const),
 );
 it.concurrent.each(ofRewriting)('a scenario finds out if it is broken that %s: %s', async (_, scenario, changes) => {
-  expect(await saidOf(changes, ['--scenario', scenario])).toContain(`${scenario}: `);
+  expect(await saidOf(SOAK, changes, ['--scenario', scenario])).toContain(`${scenario}: `);
 });
