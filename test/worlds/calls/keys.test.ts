@@ -161,7 +161,7 @@ describe('a stop', () => {
     await world.pass(2_000);
     const [instance] = world.instances.living;
     const { notification_id: id } = await world.bodyOf(sent);
-    void instance?.life.do(async () => instance.phone.stop(id, instance.log));
+    void instance?.life.do(async () => instance.phone.stop(id, undefined, instance.log));
     await world.until(async () => (await world.bodyOf(sent)).status === 'stopped', 5_000, 1);
     instance?.life.end();
     await world.pass(36_000);
@@ -182,7 +182,8 @@ describe('a stop', () => {
         const at = world.now;
         const [dial] = world.dialled;
         const other = world.instances.any();
-        if (by === 'a stop' && dial) void other?.life.do(async () => other.phone.stop(dial.notificationId, other.log));
+        if (by === 'a stop' && dial)
+          void other?.life.do(async () => other.phone.stop(dial.notificationId, undefined, other.log));
         await world.pass(60_000);
         // Writers of one row have no order: an unlucky writer waits longer, about once in 14 plays.
         if ((world.dialled.at(-1)?.at ?? Infinity) - at > 2_000) late += 1;
