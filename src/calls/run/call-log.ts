@@ -74,10 +74,16 @@ export const logChange = ({ before, stored, lines }: Change, log: Log): void => 
       logAttempt(was && attemptOf(was, one.id), one, stored, index, lines?.after, log);
     }
     if (isFinal(recipient) && recipient.state !== was?.state) logRecipient(recipient, stored, index, log);
+    if (isOverDayLimit(recipient) && (was === undefined || !isOverDayLimit(was))) {
+      log.error('day limit reached', { notification_id: stored.notification.id, recipient_index: index });
+    }
   });
   logWhole(before?.notification, stored, log);
   if (lines !== undefined) logLines(lines.read.lines, lines.after, log);
 };
+
+const isOverDayLimit = (recipient: AnyRecipient): boolean =>
+  recipient.state === 'waiting' && recipient.isOverDayLimit === true;
 
 const logAttempt = (
   was: Attempt | undefined,
@@ -160,7 +166,6 @@ export const logNotPlaced = (result: CallResult, fields: LogFields, log: Log): v
   const told = { ...fields, ...resultFields(result) };
   if (result.failure === 'capacity') log.warn('no line free', told);
   else if (result.failure === 'forbidden') log.error('call forbidden', told);
-  else if (result.failure === 'rejected') log.error('call request rejected', told);
   else log.error('call not placed', told);
 };
 
@@ -185,7 +190,8 @@ export const logEvent = ({ kind, result, callId }: CallEvent, isNews: boolean, k
   if (kind !== 'disconnected' && kind !== 'create failed') return;
   const told = { ...fields, ...resultFields(result) };
   log.info('call disconnected', told);
-  if (isNews && result.failure === 'set_up') log.error('call not placed', told);
+  const isUnknown = kind === 'create failed' && result.reason === undefined && result.code !== undefined;
+  if (isNews && (result.failure === 'set_up' || isUnknown)) log.error('call not placed', told);
   if (isNews && result.failure === 'forbidden') log.error('call forbidden', told);
 };
 

@@ -100,7 +100,9 @@ const describeOperation = (declared: Operation, registered: Route): ZodOpenApiOp
       ...(hasCallbackToken === true ? [{ callbackToken: [] }] : []),
     ],
     ...describeParameters(declared),
-    ...(body && { requestBody: { required: true, content: mapValues(body.content, describeContent) } }),
+    ...(body && {
+      requestBody: { required: body.isOptional !== true, content: mapValues(body.content, describeContent) },
+    }),
     responses: {
       ...(registered.authLevel === 'function' && { 401: KEY_REFUSED }),
       ...describeAnswers(declared),

@@ -144,7 +144,7 @@ scene(
     const sent = world.fire(['+120655501', '+442079460000'].map(phoneNumber));
     await world.pass(5_000);
     const calls = [{ code: 'impossible_number' }, { code: 'not_allowed' }];
-    expect(sent.answers).toMatchObject([{ kind: 'refused', calls }]);
+    expect(sent.answers).toMatchObject([{ kind: 'nobody callable', calls }]);
     expect(world.logged('notification refused')).toMatchObject([{ level: 'error', fields: { recipients: 2 } }]);
   },
 );
@@ -165,7 +165,7 @@ scene(
     expect(world.logged('day limit reached')[0]?.level).toBe('error');
     const second = world.anomaly(people(1, 1));
     await world.pass(1_000);
-    expect(second.answers[0]?.kind).toBe('refused');
+    expect(second.answers[0]?.kind).toBe('nobody callable');
     expect(world.logged('day limit reached').at(-1)).toMatchObject({ level: 'error', fields: { recipients: 1 } });
     const again = world.senders.send(first.request, first.key);
     await world.pass(1_000);
