@@ -58,7 +58,7 @@ export class Senders {
     sent.stop ??= stop;
     this.#ground.story.tell(() => `${sent.key} is to be stopped`);
     this.#withAny(`stop ${sent.key}`, async ({ phone, log }) => {
-      await phone.stop(id, undefined, log);
+      await phone.stop(id, log);
       stop.answeredAt ??= this.#ground.now;
     });
   }
