@@ -9,7 +9,7 @@ import type { StoredRow } from '../../../src/storage/row.ts';
 import { SERVICE_NAME } from './ground.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
 import { idOf, numbersOf, type SentRequest } from './senders.ts';
-import type { ServiceWorld, World } from './world.ts';
+import type { Called, ServiceWorld, World } from './world.ts';
 
 // The promises that hold at the end of every world. Each function returns the broken promises, a line each.
 
@@ -20,6 +20,8 @@ const LONGEST_CALL_MS = 300_000;
 const RINGS_LONGER_MS = 35_000;
 /** Clocks differ by that. */
 const CLOCKS_MS = 2_000;
+/** A call whose claim was first may be requested a little later. */
+const CLAIMS_DIFFER_MS = 500;
 /** From a claim to its call. */
 const CLAIMED_MS = 3_000;
 // More requests would mean that an instance repeats a request without a pause.
@@ -255,7 +257,7 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
     if (expected !== undefined && text !== spokenText(number, expected)) broken.push(`${id} was told: ${text}`);
   if (answeredAt === undefined) {
     const rangMs = endedAt - placedAt;
-    if (request !== undefined && isAllKnown(world) && rangMs > mode.ringMs + RINGS_LONGER_MS)
+    if (request !== undefined && isAllKnown(world) && !isWithout && rangMs > mode.ringMs + RINGS_LONGER_MS)
       broken.push(`${id} rang for ${rangMs} ms`);
     return broken;
   }
@@ -308,24 +310,28 @@ export const twoAtOnce = ({ placed }: Pick<ServiceWorld, 'placed'>): Broken =>
 /** No more calls are open than configured, and others than urgent ones leave a line free, also beside a fire. */
 const brokenAtOnce = (world: ServiceWorld): Broken => {
   const { callsAtOnce } = world.mode;
+  const { dialled } = world;
+  /** About when a call was claimed: its request may be sent again much later. */
+  const claimedAt = ({ attemptId }: Called) => dialled.find((dial) => dial.attemptId === attemptId)?.at ?? 0;
   return [
     ...twoAtOnce(world).map((number) => `two calls at once to ${number}`),
-    ...world.placed.flatMap(({ call, others }) =>
-      those([
+    ...world.placed.flatMap(({ call, others }) => {
+      const before = others.filter((other) => claimedAt(other) + CLAIMS_DIFFER_MS < claimedAt(call));
+      const isLast = !call.isUrgent && before.length >= Math.max(1, callsAtOnce - 1);
+      return those([
         others.length >= callsAtOnce && `${others.length + 1} calls at once`,
-        !call.isUrgent &&
-          others.length >= Math.max(1, callsAtOnce - 1) &&
-          `a call that is not urgent took the last line`,
-      ]),
-    ),
+        isLast && `a call that is not urgent took the last line`,
+      ]);
+    }),
   ];
 };
 
 /** Nobody is called again while another person of an alert that is as urgent waits for the first call. */
-const brokenOrder = ({ senders, dialled }: ServiceWorld): Broken => {
+const brokenOrder = ({ senders, dialled, placed, poisoned }: ServiceWorld): Broken => {
+  const attempts = new Set(placed.flatMap(({ call }) => (call.isAttempt ? call.attemptId : [])));
   const waiting = senders.sent.flatMap((sent) => {
     const id = idOf(sent);
-    if (id === undefined || sent.request.waveMs !== undefined) return [];
+    if (id === undefined || id === poisoned || sent.request.waveMs !== undefined) return [];
     const until = sent.stop?.answeredAt ?? Infinity;
     return numbersOf(sent.request).flatMap((number, index) => {
       if (!number.startsWith('+1')) return [];
@@ -339,7 +345,10 @@ const brokenOrder = ({ senders, dialled }: ServiceWorld): Broken => {
       .slice(0, nth)
       .some(
         ({ notificationId, index, attemptId }) =>
-          notificationId === dial.notificationId && index === dial.index && attemptId !== dial.attemptId,
+          notificationId === dial.notificationId &&
+          index === dial.index &&
+          attemptId !== dial.attemptId &&
+          attempts.has(attemptId),
       );
     const passed = waiting.find((one) => one.isUrgent === dial.isUrgent && one.from < dial.at && dial.at < one.to);
     return those([
@@ -380,8 +389,13 @@ const brokenEffort = ({ requests }: ServiceWorld): Broken =>
   });
 
 /** Each end is published at least once, and once if nothing fails; a repeat has the same id and time. */
-const brokenEvents = (to: Destination, { senders, mode, published }: ServiceWorld): Broken => {
-  const mayRepeat = mode.topicFaults > 0 || mode.tableFaults > 0 || mode.outages > 0 || mode.deathsAtRequests > 0;
+const brokenEvents = (to: Destination, { senders, mode, published, poisoned }: ServiceWorld): Broken => {
+  const mayRepeat =
+    mode.topicFaults > 0 ||
+    mode.tableFaults > 0 ||
+    mode.outages > 0 ||
+    mode.deathsAtRequests > 0 ||
+    mode.suspensions > 0;
   const known = Map.groupBy(
     published.filter((event) => event.to === to),
     ({ id }) => id,
@@ -399,7 +413,8 @@ const brokenEvents = (to: Destination, { senders, mode, published }: ServiceWorl
     const ends = own.filter((type) => type === 'Notification.Completed').length;
     // A recipient that turns out to have heard after all is published again.
     const isOnce = ends === 1 || (ends === 2 && mode.eventDelay > 0);
-    if (idOf(sent) === undefined || (finals >= numbersOf(sent.request).length && isOnce)) return [];
+    const isLost = idOf(sent) === undefined || (idOf(sent) === poisoned && mode.poison === 'read');
+    if (isLost || (finals >= numbersOf(sent.request).length && isOnce)) return [];
     return [`${finals} recipients and ${ends} ends of ${sent.key} were published to the ${to}`];
   });
   return [...broken, ...missing];

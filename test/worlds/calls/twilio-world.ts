@@ -34,6 +34,7 @@ interface Asked {
 
 /** A request for a call that was carried out. */
 interface PlacedAtTwilio extends Placed, DialRequest {
+  readonly isAttempt: true;
   readonly of: TwilioCall;
   readonly placedAt: number;
   hangUpAskedAt?: number;
@@ -144,7 +145,7 @@ export class TwilioWorld extends ServiceWorld {
         this.now < heldUntil(one.placedAt, one.hangUpAskedAt),
     );
     this.story.tell(() => `${of.id} to ${of.to}`);
-    this.placed.push({ ...dial, call: dial, others, of, placedAt: this.now });
+    this.placed.push({ ...dial, isAttempt: true, call: { ...dial, isAttempt: true }, others, of, placedAt: this.now });
   }
 
   /** A webhook goes to any instance; if that dies, or takes too long, to any again, twice. */
