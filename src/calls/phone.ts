@@ -73,7 +73,7 @@ export const createPhone = (parts: PhoneParts) => {
     carryOut: async (change, log) => actions.carryOut(change, log),
     note: (change, log) => {
       dialing.note(change);
-      if (change.outcomes !== undefined) publisher.deliver(change.outcomes, change.stored, log);
+      if (change.outcomes !== undefined) void publisher.deliver(change.outcomes, change.stored, log);
     },
     noteTrouble: () => dialing.noteTrouble(),
   });

@@ -40,13 +40,14 @@ export type Next<Person> =
 
 /**
  * Urgent first; then who has not been called yet before who is called again; then one recipient of each notification before the second of
- * any; then by waiting time.
+ * any; then by waiting time; then by name, so that all agree.
  */
 const byTurn = (one: Queued, other: Queued): number =>
   Number(other.isUrgent) - Number(one.isUrgent) ||
   Number(one.isCalledAgain) - Number(other.isCalledAgain) ||
   one.position - other.position ||
-  one.queuedAt - other.queuedAt;
+  one.queuedAt - other.queuedAt ||
+  (one.who < other.who ? -1 : 1);
 
 const takenNow = (slots: readonly Taken[], now: number): readonly Taken[] => slots.filter(({ until }) => now < until);
 

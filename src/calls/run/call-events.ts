@@ -5,7 +5,7 @@ import type { CallEvent } from '../model/phone-provider.ts';
 import { callMessage, spokenMessage } from '../rules/message.ts';
 import { KEYS_COUNT_FOR_MS } from '../rules/retention.ts';
 import type { Actions } from './actions.ts';
-import { attemptFields, errorKind, logEvent, logNotPlayed, resultFields, resultOf } from './call-log.ts';
+import { attemptFields, errorKind, logEvent, logNotPlayed, logNotUpdated, resultFields, resultOf } from './call-log.ts';
 import type { Context, Notifications } from './notifications.ts';
 import type { CallReport } from '../state/attempt.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
@@ -54,6 +54,7 @@ export class CallEvents {
         const reason = error instanceof StorageTrouble ? error.reason : errorKind(error);
         log.warn('call records unreachable', { ...fields, kind: reason });
         await this.#withoutRow(event, alertType, log);
+        if (!(error instanceof StorageTrouble)) await this.#releaseLine(event, log);
       } else log.error('unexpected error', { ...fields, kind: errorKind(error) });
       return false;
     }
@@ -86,6 +87,16 @@ export class CallEvents {
     const attempt = attemptIn(known, ref);
     if (attempt?.state !== 'over' || this.#context.clock.now() - attempt.endedAt <= KEYS_COUNT_FOR_MS) return;
     log.warn('key came too late', { ...attemptFields(known, ref), call_id: event.callId });
+  }
+
+  /** The call of a notification that cannot be used has ended: its line is free for the others. */
+  async #releaseLine({ kind, attempt }: CallEvent, log: Log): Promise<void> {
+    if (attempt === undefined || (kind !== 'disconnected' && kind !== 'create failed')) return;
+    try {
+      await this.#notifications.releaseLine(attempt.attemptId);
+    } catch (error) {
+      logNotUpdated(error, attempt, log);
+    }
   }
 
   /** With the details, if this process has ever read the notification. Nothing listens for keys: the message asks for none. */

@@ -160,7 +160,6 @@ export const logNotPlaced = (result: CallResult, fields: LogFields, log: Log): v
   const told = { ...fields, ...resultFields(result) };
   if (result.failure === 'capacity') log.warn('no line free', told);
   else if (result.failure === 'forbidden') log.error('call forbidden', told);
-  else if (result.failure === 'rejected') log.error('call request rejected', told);
   else log.error('call not placed', told);
 };
 
@@ -185,7 +184,8 @@ export const logEvent = ({ kind, result, callId }: CallEvent, isNews: boolean, k
   if (kind !== 'disconnected' && kind !== 'create failed') return;
   const told = { ...fields, ...resultFields(result) };
   log.info('call disconnected', told);
-  if (isNews && result.failure === 'set_up') log.error('call not placed', told);
+  const isUnknown = kind === 'create failed' && result.reason === undefined && result.code !== undefined;
+  if (isNews && (result.failure === 'set_up' || isUnknown)) log.error('call not placed', told);
   if (isNews && result.failure === 'forbidden') log.error('call forbidden', told);
 };
 

@@ -1,21 +1,15 @@
 import pLimit from 'p-limit';
-import { type Clock, sleepBy } from '../model/clock.ts';
+import { sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/ids.ts';
 import { callsLeft, endOfDay } from '../rules/policy.ts';
-import { type Next, next } from '../rules/queue.ts';
+import { next } from '../rules/queue.ts';
 import type { Actions } from './actions.ts';
 import { logFailure, logOverdue } from './call-log.ts';
 import type { Change, Context, Notifications } from './notifications.ts';
 import type { Telling } from './telling.ts';
 import { isLive, type Moment } from '../state/attempt.ts';
 import { type Lines, type QueuedRecipient, queueOf, takenOf, withClaim } from '../state/lines.ts';
-import {
-  checkAtOfNotification,
-  isUrgentNotification,
-  type NotificationCase,
-  settlesAtOf,
-  withRecipient,
-} from '../state/notification.ts';
+import { checkAtOfNotification, type NotificationCase, settlesAtOf, withRecipient } from '../state/notification.ts';
 import { claimed, postponed } from '../state/recipient.ts';
 import { actionsOf, termsOf } from '../state/step.ts';
 import { type LiveCase, SetAside } from '../store/store.ts';
@@ -28,7 +22,7 @@ const RETRY_MS = 5_000;
 const OTHERS_AFTER_MS = [2_000, 5_000] as const;
 const CHECKED_AT_A_TIME = 16;
 const CONFLICT_PAUSE_MS = 50;
-/** After this number of claims the process reads again: between two claims, a fire may have come. */
+/** After so many notifications the process reads again: a fire may have come. */
 const CLAIMS_A_LOOK = 3;
 
 /**
@@ -40,17 +34,19 @@ export class Dialing {
   readonly #notifications: Notifications;
   readonly #actions: Actions;
   readonly #telling: Telling;
-  readonly #wake: Wake;
   #looking: Promise<void> | undefined;
   #isAgain = false;
   #isEnded = false;
+  /** When this process looks next, and for what; in milliseconds since 1970. */
+  readonly #planned = new Map<string, number>();
+  #armedFor = Infinity;
+  #cancel = (): void => undefined;
 
   constructor(context: Context, notifications: Notifications, actions: Actions, telling: Telling) {
     this.#context = context;
     this.#notifications = notifications;
     this.#actions = actions;
     this.#telling = telling;
-    this.#wake = new Wake(context.clock, () => void this.look(context.log));
   }
 
   /** Looks at once, or again after the current look. Never throws. */
@@ -60,22 +56,15 @@ export class Dialing {
     return this.#looking;
   }
 
-  /** Notes the next check of a notification, and looks at once if a line or a recipient has become free. */
+  /** Plans the next check of a notification, and looks at once if a line or a recipient has become free. */
   note(change: Change): void {
-    this.#wake.set(change.stored.notification.id, this.#checkAt(change.stored));
-    if (movesQueue(change)) this.#wake.set('now', this.#context.clock.now());
+    this.#plan(change.stored.notification.id, this.#checkAt(change.stored));
+    if (movesQueue(change)) this.#plan('now', this.#context.clock.now());
   }
 
+  /** After trouble with storage. */
   noteTrouble(): void {
-    this.#wake.set('trouble', this.#context.clock.now() + RETRY_MS);
-  }
-
-  /** Looks no more; fulfils when all requests to the provider are answered. Nothing is claimed from now on. */
-  async end(): Promise<void> {
-    this.#isEnded = true;
-    this.#wake.end();
-    await this.#looking;
-    await this.#actions.settled();
+    this.#plan('trouble', this.#context.clock.now() + RETRY_MS);
   }
 
   /** Fulfils when all requests to the provider are answered. */
@@ -85,6 +74,36 @@ export class Dialing {
 
   get isEnded(): boolean {
     return this.#isEnded;
+  }
+
+  /** Looks no more; fulfils when all requests to the provider are answered. Nothing is claimed from now on. */
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    this.#cancel();
+    await this.#looking;
+    await this.settled();
+  }
+
+  #lookAgain(): void {
+    this.#isAgain = true;
+  }
+
+  /** Plans a look at a time. Undefined: none is needed for this. */
+  #plan(why: string, at: number | undefined): void {
+    if (at === undefined) this.#planned.delete(why);
+    else this.#planned.set(why, at);
+    const { clock, log } = this.#context;
+    const earliest = this.#isEnded ? Infinity : Math.min(...this.#planned.values());
+    if (earliest === this.#armedFor) return;
+    this.#cancel();
+    this.#armedFor = earliest;
+    if (earliest === Infinity) return;
+    this.#cancel = clock.after(Math.max(0, earliest - clock.now()), () => {
+      this.#armedFor = Infinity;
+      // The look plans anew.
+      for (const [name, time] of this.#planned) if (time <= earliest) this.#planned.delete(name);
+      void this.look(log);
+    });
   }
 
   async #lookUntilDone(log: Log): Promise<void> {
@@ -114,7 +133,7 @@ export class Dialing {
     await pLimit(CHECKED_AT_A_TIME).map(overdue, async (known) => this.#check(known, log));
     for (const known of own) if ((settlesAtOf(known) ?? Infinity) <= now) await this.#settle(known);
     await this.#claimAll(own, log);
-    for (const known of own) this.#noteTimeOf(this.#current(known));
+    for (const known of own) this.#plan(known.notification.id, this.#timeOf(this.#current(known)));
   }
 
   /** A notification that cannot be decided about must not stop the others. */
@@ -132,15 +151,15 @@ export class Dialing {
     }
   }
 
-  /** The process of the last commit looks at the time; others a little later, if it has died. */
-  #noteTimeOf(known: LiveCase): void {
+  /** When this process looks at a notification: at its time if it made the last commit; others a little later, if that process has died. */
+  #timeOf(known: LiveCase): number | undefined {
     const { clock, random, store } = this.#context;
     const at = this.#checkAt(known);
-    const now = clock.now();
     const [least, most] = OTHERS_AFTER_MS;
-    const laterMs = store.isOwn(known) ? 0 : least + random() * (most - least);
+    if (at === undefined) return undefined;
     // What stays due must not cause a busy loop.
-    this.#wake.set(known.notification.id, at === undefined || at > now ? at && at + laterMs : now + least);
+    if (at <= clock.now()) return clock.now() + least;
+    return store.isOwn(known) ? at : at + least + random() * (most - least);
   }
 
   /** A notification as this process knows it last. */
@@ -177,108 +196,101 @@ export class Dialing {
 
   /** Claims lines, while the queue names somebody. */
   async #claimAll(live: readonly LiveCase[], log: Log): Promise<void> {
-    const { store } = this.#context;
+    const { store, policy, clock, random } = this.#context;
     for (let claims = 0; !this.#isEnded; claims += 1) {
-      if (claims === CLAIMS_A_LOOK) {
-        this.#isAgain = true;
-        return;
-      }
-      const decided = this.#next(live);
-      if (decided.kind === 'wait') {
-        if (decided.until !== undefined) this.#wake.set('queue', decided.until);
-        return;
-      }
-      const { notificationId } = decided.who;
-      const isClaimed = await this.#notifications.inTurn(notificationId, async () =>
-        this.#notifications.inTurnOfLines(async () => this.#claim(decided.who, live, log)),
-      );
-      if (isClaimed) continue;
-      store.forget(notificationId);
+      const lines = store.recallLines()?.lines;
+      if (lines === undefined || claims === CLAIMS_A_LOOK) return this.#lookAgain();
+      const decided = next(this.#queueOf(live), takenOf(lines), lines, policy.rules, clock.now());
+      if (decided.kind === 'wait') return this.#plan('queue', decided.until);
+      const { notificationId: id } = decided.who;
+      const claim = async (): Promise<boolean> => this.#claim(id, live, log);
+      if (await this.#notifications.inTurn(id, async () => this.#notifications.inTurnOfLines(claim))) continue;
+      store.forget(id);
       store.forgetLines();
-      this.#isAgain = true;
-      await sleepBy(this.#context.clock, this.#context.random() * CONFLICT_PAUSE_MS);
-      return;
+      await sleepBy(clock, random() * CONFLICT_PAUSE_MS);
+      return this.#lookAgain();
     }
   }
 
-  /** Whom to dial now, by all that this process knows. */
-  #next(live: readonly LiveCase[]): Next<QueuedRecipient> {
-    const { store, policy, clock } = this.#context;
-    const lines = store.recallLines()?.lines;
-    if (lines === undefined) return { kind: 'wait', until: clock.now() };
-    const queue = live.flatMap((known) =>
+  #queueOf(live: readonly LiveCase[]): readonly QueuedRecipient[] {
+    return live.flatMap((known) =>
       this.#notifications.isSetAside(known.notification.id) ? [] : queueOf(this.#current(known)),
     );
-    return next(queue, takenOf(lines), lines, policy.rules, clock.now());
   }
 
-  /** Claims one line in one transaction. @returns false if another writer was first */
-  async #claim(who: QueuedRecipient, live: readonly LiveCase[], log: Log): Promise<boolean> {
+  /** Claims lines for the recipients of one notification, in one transaction. @returns false if another writer was first */
+  async #claim(id: NotificationId, live: readonly LiveCase[], log: Log): Promise<boolean> {
     const { store, clock, newId } = this.#context;
-    // Something may have changed while this claim waited for its turn.
-    const decided = this.#next(live);
-    const known = live.find(({ notification: { id } }) => id === who.notificationId);
-    const before = known && this.#current(known);
+    const known = live.find(({ notification }) => notification.id === id);
     const read = store.recallLines();
-    if (decided.kind === 'wait' || decided.who.who !== who.who || before === undefined || read === undefined)
-      return false;
+    if (known === undefined || read === undefined) return false;
+    const before = this.#current(known);
+    const others = this.#queueOf(live).filter(({ notificationId }) => notificationId !== id);
     const moment = { now: clock.now(), commit: newId() };
     const sentAt = clock.steady();
     try {
-      const claim = withClaimOf(before, decided.who, read.lines, newId(), this.#context, moment);
-      const lines = claim.lines === read.lines ? undefined : { read, after: claim.lines };
-      const change = await this.#notifications.store(
-        { before, after: claim.after, commit: moment.commit, lines },
-        moment.now,
-      );
-      if (claim.isOverDayLimit)
-        log.error('day limit reached', { notification_id: who.notificationId, recipient_index: who.index });
+      const { after, lines, overDayLimit } = withClaims(before, others, read.lines, this.#context, moment);
+      // Something has changed while this claim waited for its turn.
+      if (after === before) return false;
+      const write = {
+        before,
+        after,
+        commit: moment.commit,
+        lines: lines === read.lines ? undefined : { read, after: lines },
+      };
+      const change = await this.#notifications.store(write, moment.now);
+      for (const index of overDayLimit) log.error('day limit reached', { notification_id: id, recipient_index: index });
       void this.#notifications.follow(change, log);
       return true;
     } catch (error) {
       if (error instanceof WriteConflict) return false;
-      if (!(error instanceof StorageTrouble)) {
-        this.#notifications.setAside(who.notificationId, error);
-        return true;
-      }
-      await this.#recover(who.notificationId, moment.commit, sentAt, log);
-      return false;
+      if (error instanceof StorageTrouble) return this.#recover(id, moment.commit, sentAt, log);
+      this.#notifications.setAside(id, error);
+      return true;
     }
   }
 
-  /** After a lost answer: if the claim was carried out, its call is this process's to dial. */
-  async #recover(id: NotificationId, commit: string, sentAt: number, log: Log): Promise<void> {
+  /** After a lost answer: if the claims were carried out, their calls are this process's to dial. */
+  async #recover(id: NotificationId, commit: string, sentAt: number, log: Log): Promise<boolean> {
     const { store } = this.#context;
     store.forget(id);
-    store.forgetLines();
     const stored = await store.load(id);
     if (stored !== undefined) void this.#actions.carryOut({ stored, actions: actionsOf(stored, commit), sentAt }, log);
+    return false;
   }
 }
 
-/** A notification and the lines after a claim. The day's calls may be used up, the deadline over, and the number forbidden. */
-export const withClaimOf = (
+/**
+ * A notification and the lines after the claims of all its recipients whose turn it is. The day's calls may be used up, the deadline over, and
+ * a number forbidden.
+ *
+ * @param others who waits in other notifications
+ */
+export const withClaims = (
   known: NotificationCase,
-  who: QueuedRecipient,
+  others: readonly QueuedRecipient[],
   lines: Lines,
-  attemptId: string,
-  { policy }: Pick<Context, 'policy'>,
+  { policy, newId }: Pick<Context, 'policy' | 'newId'>,
   moment: Moment,
-): { readonly after: NotificationCase; readonly lines: Lines; readonly isOverDayLimit: boolean } => {
-  const recipient = known.recipients[who.index];
-  if (recipient === undefined) return { after: known, lines, isOverDayLimit: false };
-  const terms = termsOf(known, policy);
+): { readonly after: NotificationCase; readonly lines: Lines; readonly overDayLimit: readonly number[] } => {
   const { now } = moment;
-  const left = callsLeft(lines.day, policy.rules.callsPerDay, isUrgentNotification(known.notification), now);
-  const isOverDayLimit = left === 0 && now < terms.deadlineAt;
-  const after = isOverDayLimit
-    ? postponed(recipient, endOfDay(now), terms)
-    : claimed(recipient, attemptId, terms, moment);
-  return {
-    after: withRecipient(known, who.index, after, moment),
-    lines: after.state === 'calling' ? withClaim(lines, who, attemptId, policy.provider.callsPerSecond, now) : lines,
-    isOverDayLimit,
-  };
+  const terms = termsOf(known, policy);
+  const overDayLimit: number[] = [];
+  let [after, then] = [known, lines];
+  for (;;) {
+    const decided = next([...others, ...queueOf(after)], takenOf(then), then, policy.rules, now);
+    if (decided.kind === 'wait' || decided.who.notificationId !== known.notification.id) break;
+    const { index, isUrgent } = decided.who;
+    const recipient = after.recipients[index];
+    if (recipient === undefined) break;
+    const isOver = callsLeft(then.day, policy.rules.callsPerDay, isUrgent, now) === 0 && now < terms.deadlineAt;
+    if (isOver) overDayLimit.push(index);
+    const attemptId = newId();
+    const turned = isOver ? postponed(recipient, endOfDay(now), terms) : claimed(recipient, attemptId, terms, moment);
+    after = withRecipient(after, index, turned, moment);
+    if (turned.state === 'calling') then = withClaim(then, decided.who, attemptId, policy.provider.callsPerSecond, now);
+  }
+  return { after, lines: then, overDayLimit };
 };
 
 /** Whether a call has ended, a recipient waits again, or a pause is over. */
@@ -291,48 +303,3 @@ const movesQueue = ({ before, stored, lines }: Change): boolean =>
     const liveThen = was.attempts.filter(isLive).length;
     return liveNow < liveThen || (recipient.state === 'waiting' && was.state !== 'waiting');
   });
-
-/** One timer for the earliest of several times, each of which has a name. Times are in milliseconds since 1970. */
-class Wake {
-  readonly #clock: Clock;
-  readonly #ring: () => void;
-  readonly #times = new Map<string, number>();
-  #cancel: (() => void) | undefined;
-  #armedFor = Infinity;
-  #isEnded = false;
-
-  constructor(clock: Clock, ring: () => void) {
-    this.#clock = clock;
-    this.#ring = ring;
-  }
-
-  /** Sets the time of a name; undefined: no time. */
-  set(name: string, at: number | undefined): void {
-    if (at === undefined) this.#times.delete(name);
-    else this.#times.set(name, at);
-    this.#arm();
-  }
-
-  end(): void {
-    this.#isEnded = true;
-    this.#cancel?.();
-  }
-
-  #arm(): void {
-    const at = this.#isEnded ? Infinity : Math.min(...this.#times.values());
-    if (at === this.#armedFor) return;
-    this.#cancel?.();
-    this.#cancel = undefined;
-    this.#armedFor = at;
-    if (at === Infinity) return;
-    this.#cancel = this.#clock.after(Math.max(0, at - this.#clock.now()), () => {
-      this.#armedFor = Infinity;
-      this.#cancel = undefined;
-      // The work that the ring starts sets the times anew.
-      const rung = this.#clock.now();
-      for (const [name, time] of this.#times) if (time <= rung) this.#times.delete(name);
-      this.#arm();
-      this.#ring();
-    });
-  }
-}

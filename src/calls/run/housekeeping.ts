@@ -5,7 +5,7 @@ import type { PhoneProvider } from '../model/phone-provider.ts';
 import { afterCheck, checkDueAt } from '../rules/provider-check.ts';
 import { logAlert, logFailure, resultFields, resultOf } from './call-log.ts';
 import type { Context } from './notifications.ts';
-import { dropExpiredOutcomes, type Publisher } from './publisher.ts';
+import { type Publisher, withoutExpired } from './publisher.ts';
 import { abandonedNotification, settlesAtOf } from '../state/notification.ts';
 import { outcomesToDeliver } from '../state/outcomes.ts';
 import { type LiveCase, Store } from '../store/store.ts';
@@ -22,14 +22,14 @@ export const housekeeping = (context: Context, publisher: Publisher): ((log: Log
 
   /** Checks the provider without a call: one process, which claims the check first. */
   const checkProvider = async (log: Log): Promise<void> => {
-    const due = await store.lines();
+    const due = store.recallLines() ?? (await store.readLines());
     const { check } = due.lines;
     if (clock.now() < checkDueAt(check)) return;
     try {
       await store.writeLines({ ...due.lines, check: { ...check, at: clock.now() } }, due);
       const reason = await reasonAgainst(provider, log);
       if (reason === check?.reason) return;
-      const read = await store.lines();
+      const read = store.recallLines() ?? (await store.readLines());
       await store.writeLines({ ...read.lines, check: afterCheck(check, reason, clock.now()) }, read);
     } catch (error) {
       // A claim, or the check of another process, came between: the next run decides again.
@@ -109,7 +109,7 @@ export const phoneOff = ({
     const now = clock.now();
     const works = [
       endAll,
-      async () => dropExpiredOutcomes(store, now, log),
+      async () => void (await withoutExpired(store, 0, now, log)),
       async () => store.deleteBefore(now - retentionMs),
     ];
     for (const work of works)

@@ -5,7 +5,7 @@ import type { Destination } from '../model/outcomes.ts';
 import type { PhoneProvider } from '../model/phone-provider.ts';
 import { errorKind, logChange } from './call-log.ts';
 import type { Moment } from '../state/attempt.ts';
-import { type Lines, linesAfter, type Move, movesSlots } from '../state/lines.ts';
+import { linesAfter, type Move, movesSlots, withReleased } from '../state/lines.ts';
 import type { NotificationCase } from '../state/notification.ts';
 import { outcomesToDeliver } from '../state/outcomes.ts';
 import { type Action, actionsOf, isKnown, type NotificationEvent, type Policy, step } from '../state/step.ts';
@@ -91,6 +91,7 @@ const REQUEST_MS = 8_000;
 const KEY_MS = 20_000;
 const SET_ASIDE_MS = 600_000;
 const TROUBLE_PAUSE_MS = 300;
+const MAX_RELEASE_TRIES = 10;
 
 /**
  * The loop for events: read, decide, write in one transaction, act. Events of one notification are decided one after the other; those that
@@ -169,6 +170,24 @@ export class Notifications {
     return { ...committed, before, lines, actions: actionsOf(committed.stored, commit), sentAt };
   }
 
+  /** Releases the line of a call whose notification cannot be used. @throws {StorageTrouble} */
+  async releaseLine(attemptId: string): Promise<void> {
+    const { store, clock, random } = this.#context;
+    await this.inTurnOfLines(async () => {
+      for (let tried = 1; tried <= MAX_RELEASE_TRIES; tried += 1) {
+        const read = await store.readLines();
+        const after = withReleased(read.lines, attemptId, clock.now());
+        if (after === read.lines) return;
+        try {
+          return await store.writeLines(after, read);
+        } catch (error) {
+          if (!(error instanceof WriteConflict)) throw error;
+          await sleepBy(clock, backoffMs(tried, 20, 400, random));
+        }
+      }
+    });
+  }
+
   /** Logs and notes a change. Fulfils when its actions are answered. */
   async follow(change: Change, log: Log): Promise<void> {
     logChange(change, log);
@@ -225,15 +244,21 @@ export class Notifications {
 
   async #write({ before, after, moves, moment: { now, commit } }: Decision): Promise<Change> {
     const { store } = this.#context;
-    const linesThen = (lines: Lines): Lines => moves.reduce((known, move) => linesAfter(known, move, now), lines);
-    const write = async (read: StoredLines | undefined): Promise<Change> => {
-      const lines = read && { read, after: linesThen(read.lines) };
-      const isChanged = lines !== undefined && lines.after !== lines.read.lines;
-      return this.store({ before, after, commit, lines: isChanged ? lines : undefined }, now);
+    const change = (read: StoredLines): Commit['lines'] => {
+      const then = moves.reduce((known, move) => linesAfter(known, move, now), read.lines);
+      return then === read.lines ? undefined : { read, after: then };
     };
-    const known = store.recallLines()?.lines;
-    const isAboutLines = moves.some(movesSlots) || (known !== undefined && linesThen(known) !== known);
-    return isAboutLines ? this.inTurnOfLines(async () => write(await store.lines())) : write(undefined);
+    const known = store.recallLines();
+    const isAboutSlots = moves.some(movesSlots);
+    if (!isAboutSlots && (known === undefined || change(known) === undefined)) {
+      return this.store({ before, after, commit }, now);
+    }
+    return this.inTurnOfLines(async () => {
+      const recalled = store.recallLines();
+      // The slot may be younger than what this process remembers.
+      const lines = (recalled && change(recalled)) ?? (isAboutSlots ? change(await store.readLines()) : undefined);
+      return this.store({ before, after, commit, lines }, now);
+    });
   }
 
   /** After a lost answer: if the write was carried out, its events are stored, and its actions are this process's to carry out. */

@@ -1,4 +1,3 @@
-import { sleepBy } from '../model/clock.ts';
 import type { Destination, OutcomeEvent, OutcomeTopic } from '../model/outcomes.ts';
 import { errorKind, logAlert } from './call-log.ts';
 import type { Context } from './notifications.ts';
@@ -9,83 +8,59 @@ import { isUnreadable, type Store, type StoredOutcomes } from '../store/store.ts
 import type { Log } from '../../log.ts';
 import { WriteConflict } from '../../storage/errors.ts';
 
-/** The process that wrote outcomes delivers them at once. After this time, another process may. */
+/** The process that wrote outcomes delivers them at once. After this time, any process may. */
 const TAKEN_OVER_AFTER_MS = 60_000;
 /** The lease of a process that delivers what others have left. */
 const LEASE_MS = 30_000;
 const TAKEN_OVER_AT_A_TIME = 50;
 /** How long a receiver is tried. */
 const TRIED_FOR_MS = 24 * 3_600_000;
+/** The pause of a destination after a failure; it doubles with each. */
 const MIN_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 600_000;
-const MAX_WAITING = 500;
 
-/** Outcomes that a process delivers. */
-interface Delivery extends StoredOutcomes {
-  /** Who has got them meanwhile. */
-  readonly done: Set<Receiver>;
+/** No publishing to a destination before a time, by the steady clock. */
+interface Pause {
+  readonly until: number;
+  readonly ms: number;
 }
 
-/** A destination, and what waits for it. */
-interface Lane {
-  readonly to: Destination;
-  readonly topic: OutcomeTopic;
-  readonly waiting: Set<Delivery>;
-  running?: Promise<void> | undefined;
-  /** By the steady clock. */
-  pausedUntil: number;
-  pauseMs: number;
-}
-
-/**
- * Delivers outcomes: to the log, and to the destinations, each in its own time. The rows of outcomes hold what is not delivered. No call waits
- * for that, even if a destination hangs.
- */
+/** Delivers outcomes: to the log, and to the destinations side by side. Their rows hold who has not got them. No call waits for that. */
 export class Publisher {
   readonly #context: Context;
-  readonly #lanes: readonly Lane[];
+  readonly #topics: Readonly<Partial<Record<Receiver, OutcomeTopic | undefined>>>;
+  readonly #pauses = new Map<Receiver, Pause>();
+  readonly #underWay = new Set<Promise<void>>();
   #isEnding = false;
 
-  constructor(context: Context, topics: Readonly<Partial<Record<Destination, OutcomeTopic | undefined>>>) {
+  constructor(context: Context, { topic, webhook }: Readonly<Partial<Record<Destination, OutcomeTopic | undefined>>>) {
     this.#context = context;
-    this.#lanes = context.destinations.flatMap((to) => {
-      const topic = topics[to];
-      return topic === undefined ? [] : { to, topic, waiting: new Set(), pausedUntil: 0, pauseMs: 0 };
-    });
+    this.#topics = { topic, webhook };
   }
 
-  /** Delivers outcomes of a commit of this process, in the background. */
-  deliver(outcomes: StoredOutcomes, known: AnyCase, log: Log): void {
-    const delivery: Delivery = { ...outcomes, done: new Set() };
-    if (outcomes.to.includes('log')) {
-      for (const entry of outcomes.entries) logAlert(entry, known, log);
-      delivery.done.add('log');
-    }
-    for (const to of outcomes.to) {
-      const lane = this.#lanes.find((one) => one.to === to);
-      // A destination that is not configured any more gets nothing.
-      if (lane === undefined) delivery.done.add(to);
-      else if (lane.waiting.size < MAX_WAITING) lane.waiting.add(delivery);
-    }
-    if (this.#isBusy(delivery)) for (const lane of this.#lanes) this.#run(lane, log);
-    else void this.#note(delivery, log);
+  /** Delivers outcomes, once to each receiver, and notes who has not got them. Never throws. */
+  async deliver(outcomes: StoredOutcomes, known: AnyCase, log: Log): Promise<void> {
+    const doing = this.#deliver(outcomes, known, log);
+    this.#underWay.add(doing);
+    await doing;
+    this.#underWay.delete(doing);
   }
 
-  /** Takes over what other processes have left, and drops what was tried for too long. @throws {StorageTrouble} */
+  /** Delivers what other processes have left, and drops what was tried for too long. @throws {StorageTrouble} */
   async takeOver(log: Log): Promise<void> {
     const { store, clock } = this.#context;
     const now = clock.now();
-    const left = await store.outcomesBefore(now - TAKEN_OVER_AFTER_MS, TAKEN_OVER_AT_A_TIME);
-    if (left.some(({ at }) => now - at >= TRIED_FOR_MS)) return dropExpiredOutcomes(store, now, log);
+    const left = await withoutExpired(store, TAKEN_OVER_AFTER_MS, now, log);
     const [oldest] = left;
-    if (oldest === undefined || now < (oldest.until ?? 0) || this.#isBusy(oldest)) return;
-    const isPaused = this.#lanes.some(({ pausedUntil }) => clock.steady() < pausedUntil);
-    if (isPaused && !left.some(({ to }) => to.includes('log'))) return;
+    if (oldest === undefined || now < (oldest.until ?? 0)) return;
+    if (left.every(({ to }) => to.every((one) => this.#isPaused(one)))) return;
     try {
       const etag = await store.noteDelivery(oldest, oldest.to, now + LEASE_MS);
       // The oldest, which has the lease, comes last.
       for (const one of [...left.slice(1).toReversed(), { ...oldest, etag }]) {
-        await this.#deliverAgain(one, log);
+        const known = await store.find(one.notificationId).catch(ifUnreadable);
+        if (known === undefined || this.#isEnding) continue;
+        await this.deliver(one, known, log);
       }
     } catch (error) {
       // Another process delivers them.
@@ -93,98 +68,70 @@ export class Publisher {
     }
   }
 
-  /** Fulfils after the current requests. Another process finds the rest, so that a destination that hangs delays no shutdown. */
+  /** Starts nothing more; fulfils when all destinations have answered. */
   async end(): Promise<void> {
     this.#isEnding = true;
-    const isRunning = ({ pausedUntil }: Lane): boolean => this.#context.clock.steady() >= pausedUntil;
-    await Promise.all(this.#lanes.filter(isRunning).map(({ running }) => running));
+    await Promise.all(this.#underWay);
   }
 
-  #isBusy({ rowKey }: StoredOutcomes): boolean {
-    return this.#lanes.some(({ waiting }) => [...waiting].some((one) => one.rowKey === rowKey));
+  async #deliver(outcomes: StoredOutcomes, known: AnyCase, log: Log): Promise<void> {
+    const { to, notificationId } = outcomes;
+    const areTaken = await Promise.all(to.map(async (receiver) => this.#tell(receiver, outcomes, known, log)));
+    const left = to.filter((_, index) => areTaken[index] === false);
+    if (left.length === to.length) return;
+    try {
+      await this.#context.store.noteDelivery(outcomes, left);
+    } catch (error) {
+      // They are delivered again.
+      if (error instanceof WriteConflict) return;
+      log.warn('outcomes not noted', { notification_id: notificationId, kind: errorKind(error) });
+    }
   }
 
-  async #deliverAgain(row: StoredOutcomes, log: Log): Promise<void> {
-    const { store } = this.#context;
-    if (this.#isBusy(row)) return;
-    const known = await store.find(row.notificationId).catch(ifUnreadable);
-    if (known === undefined) await store.noteDelivery(row, []);
-    else this.deliver(row, known, log);
+  #isPaused(to: Receiver): boolean {
+    return this.#context.clock.steady() < (this.#pauses.get(to)?.until ?? 0);
   }
 
-  #run(lane: Lane, log: Log): void {
-    lane.running ??= this.#workOff(lane, log).finally(() => {
-      lane.running = undefined;
-    });
-  }
-
-  async #workOff(lane: Lane, log: Log): Promise<void> {
+  /** @returns whether the receiver has got the outcomes; a destination that is not configured any more gets nothing */
+  async #tell(to: Receiver, outcomes: Outcomes, known: AnyCase, log: Log): Promise<boolean> {
     const { clock } = this.#context;
-    for (let [one] = lane.waiting; one !== undefined && !this.#isEnding; [one] = lane.waiting) {
-      const pauseMs = lane.pausedUntil - clock.steady();
-      if (pauseMs > 0) await sleepBy(clock, pauseMs);
-      if (await this.#publish(lane, one, log)) {
-        lane.pauseMs = 0;
-        one.done.add(lane.to);
-        lane.waiting.delete(one);
-        await this.#note(one, log);
-      } else {
-        lane.pauseMs = Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, lane.pauseMs * 2));
-        lane.pausedUntil = clock.steady() + lane.pauseMs;
-        await this.#leave(lane, log);
-      }
-    }
-  }
-
-  /** Leaves what waits for long to any process. */
-  async #leave(lane: Lane, log: Log): Promise<void> {
-    const now = this.#context.clock.now();
-    for (const one of lane.waiting) {
-      if (now + lane.pauseMs - one.at < TAKEN_OVER_AFTER_MS) continue;
-      lane.waiting.delete(one);
-      await this.#note(one, log);
-    }
-  }
-
-  async #publish({ to, topic }: Lane, { notificationId, at, entries }: Outcomes, log: Log): Promise<boolean> {
-    const { store, clock } = this.#context;
+    const { notificationId, entries } = outcomes;
+    if (to === 'log') for (const entry of entries) logAlert(entry, known, log);
+    const topic = this.#topics[to];
+    if (topic === undefined) return true;
+    if (this.#isPaused(to)) return false;
     const fields = { to, notification_id: notificationId };
     try {
-      const known = store.recall(notificationId) ?? (await store.find(notificationId).catch(ifUnreadable));
-      if (known !== undefined) await topic.publish(eventsOf(known, { notificationId, at, entries }, clock.now()));
+      await topic.publish(eventsOf(known, outcomes, clock.now()));
+      this.#pauses.delete(to);
       log.info('outcomes published', { ...fields, events: entries.length });
       return true;
     } catch (error) {
+      const ms = Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, (this.#pauses.get(to)?.ms ?? 0) * 2));
+      this.#pauses.set(to, { ms, until: clock.steady() + ms });
       log.warn('outcomes not published', { ...fields, kind: errorKind(error), status: httpStatusOf(error) });
       return false;
     }
   }
-
-  /** Notes who has got outcomes, when no destination has them in hand. */
-  async #note(one: Delivery, log: Log): Promise<void> {
-    if (this.#lanes.some(({ waiting }) => waiting.has(one))) return;
-    const left = one.to.filter((to) => !one.done.has(to));
-    if (left.length === one.to.length) return;
-    try {
-      await this.#context.store.noteDelivery(one, left);
-    } catch (error) {
-      // They are delivered again.
-      if (!(error instanceof WriteConflict)) {
-        log.warn('outcomes not noted', { notification_id: one.notificationId, kind: errorKind(error) });
-      }
-    }
-  }
 }
 
-/** Drops outcomes that were tried for too long. */
-export const dropExpiredOutcomes = async (store: Store, now: number, log: Log): Promise<void> => {
-  for (const row of await store.outcomesBefore(now - TRIED_FOR_MS, TAKEN_OVER_AT_A_TIME)) {
+/** The outcomes that are older than a time. Those that were tried for too long are dropped. @throws {StorageTrouble} */
+export const withoutExpired = async (
+  store: Store,
+  olderThanMs: number,
+  now: number,
+  log: Log,
+): Promise<readonly StoredOutcomes[]> => {
+  const rows = await store.outcomesBefore(now - olderThanMs, TAKEN_OVER_AT_A_TIME);
+  const expired = rows.filter(({ at }) => now - at >= TRIED_FOR_MS);
+  for (const row of expired) {
     await store.noteDelivery(row, []);
     log.error('outcomes never published', { notification_id: row.notificationId, events: row.entries.length });
   }
+  return rows.filter((row) => !expired.includes(row));
 };
 
-/** What cannot be read cannot be published. */
+/** What cannot be read now may be readable later. */
 const ifUnreadable = (error: unknown): undefined => {
   if (!isUnreadable(error)) throw error;
 };

@@ -5,8 +5,8 @@ import type { NotificationRequest, Sent, SentCall } from '../model/notification-
 import type { PhoneNumber } from '../model/phone-number.ts';
 import { type KeyUse, keyUse } from '../rules/idempotency.ts';
 import { callsLeft, endOfDay, type NotCallable } from '../rules/policy.ts';
-import { next, waitsFor } from '../rules/queue.ts';
-import { type Dialing, withClaimOf } from './dialing.ts';
+import { waitsFor } from '../rules/queue.ts';
+import { type Dialing, withClaims } from './dialing.ts';
 import type { Change, Context, Notifications } from './notifications.ts';
 import type { Publisher } from './publisher.ts';
 import { type Lines, queueOf, takenOf } from '../state/lines.ts';
@@ -34,7 +34,6 @@ interface Creation {
   readonly cameAt: number;
   sentAt: number;
   readonly uuid: string;
-  readonly attemptId: string;
   readonly commit: string;
   /** Of the first try. In milliseconds since 1970. */
   made?: { readonly id: NotificationId; readonly requestedAt: number };
@@ -83,7 +82,7 @@ export class Requests {
     if ((waves.length - 1) * waveMs >= policy.rules.deadlineMs) return { kind: 'waves too late' };
     const use = key === undefined ? undefined : keyUse(key, request);
     const cameAt = clock.steady();
-    const ids = { uuid: newId(), attemptId: newId(), commit: newId() };
+    const ids = { uuid: newId(), commit: newId() };
     const creation: Creation = { request, use, cameAt, sentAt: cameAt, ...ids };
     const created = await this.#patiently(async (tried) => this.#create(creation, tried === 1));
     switch (created.kind) {
@@ -163,7 +162,7 @@ export class Requests {
         outcomesToDeliver(before, after, destinations, now),
       );
       log.info('notification acknowledged', { notification_id: id });
-      if (outcomes !== undefined) this.#publisher.deliver(outcomes, after, log);
+      if (outcomes !== undefined) void this.#publisher.deliver(outcomes, after, log);
       return bodyOf(after, now);
     });
   }
@@ -197,7 +196,7 @@ export class Requests {
   /** Stores a notification, its key, and the claim of its first call. A further try recognizes an earlier try that was carried out. */
   async #create(creation: Creation, isFirst: boolean): Promise<Created> {
     const { store, policy, clock } = this.#context;
-    const { request, use, cameAt, commit, attemptId } = creation;
+    const { request, use, cameAt, commit } = creation;
     const stored = creation.made && (await store.load(creation.made.id));
     if (stored !== undefined) {
       const actions = actionsOf(stored, commit);
@@ -220,20 +219,17 @@ export class Requests {
       const earlier = use && (await store.readKey(use, now)).earlier;
       return earlier === undefined ? { kind: 'nobody callable', known } : { kind: 'key used', earlier };
     }
-    const own = queueOf(known);
-    const queue = [...live.flatMap(queueOf), ...own];
-    const decided = next(queue, takenOf(read.lines), read.lines, policy.rules, now);
-    const who =
-      decided.kind === 'dial' && own.includes(decided.who) && !this.#dialing.isEnded ? decided.who : undefined;
-    const claim = who && withClaimOf(known, who, read.lines, attemptId, this.#context, { now, commit });
-    const lines = claim && { read, after: claim.lines };
+    const claims = this.#dialing.isEnded
+      ? { after: known, lines: read.lines }
+      : withClaims(known, live.flatMap(queueOf), read.lines, this.#context, { now, commit });
+    const lines = claims.lines === read.lines ? undefined : { read, after: claims.lines };
     const key = use && { ...use, etag: used.etag };
     creation.sentAt = clock.steady();
-    const write = { before: undefined, after: claim?.after ?? known, commit, lines, key };
+    const write = { before: undefined, after: claims.after, commit, lines, key };
     return { kind: 'created', change: await this.#notifications.store(write, now) };
   }
 
-  /** Sends the call request of the first recipient, if it was claimed, and looks for the others. */
+  /** Sends the call requests of the recipients that were claimed, and looks for the others. */
   async #dial(change: Change, log: Log): Promise<void> {
     const dialing = this.#notifications.follow(change, log);
     const isMore = change.stored.recipients.some(({ state }) => state === 'waiting');

@@ -150,11 +150,18 @@ const afterMove = (lines: Lines, was: Attempt, is: Attempt, now: number): Lines 
 };
 
 const withSlotUntil = (lines: Lines, { id, claimedAt }: Attempt, phase: string, now: number): Lines => {
-  const until =
-    phase === 'over' ? now + RELEASED_AFTER_MS : phase === 'open' ? claimedAt + MAX_ATTEMPT_MS : now + HANGING_UP_MS;
-  if (!lines.slots.some(({ attempt }) => attempt === id)) return lines;
-  return { ...lines, slots: lines.slots.map((slot) => (slot.attempt === id ? { ...slot, until } : slot)) };
+  if (phase === 'over') return withReleased(lines, id, now);
+  return withUntil(lines, id, phase === 'open' ? claimedAt + MAX_ATTEMPT_MS : now + HANGING_UP_MS);
 };
+
+/** The lines after the end of a call; the same object if the attempt has no slot. */
+export const withReleased = (lines: Lines, attemptId: string, now: number): Lines =>
+  withUntil(lines, attemptId, now + RELEASED_AFTER_MS);
+
+const withUntil = (lines: Lines, attemptId: string, until: number): Lines =>
+  lines.slots.some(({ attempt }) => attempt === attemptId)
+    ? { ...lines, slots: lines.slots.map((slot) => (slot.attempt === attemptId ? { ...slot, until } : slot)) }
+    : lines;
 
 const withAccepted = (lines: Lines, now: number): Lines => {
   const check = afterAcceptedCall(lines.check, now);

@@ -134,11 +134,8 @@ export class Store {
   readonly #tell: (row: RowKeys, error: Error) => void;
   /** Another instance may have changed a row since: then a commit meets a conflict. */
   readonly #remembered = new LRUCache<NotificationId, LiveCase>({ max: MAX_REMEMBERED });
-  /** The commits of this process, in order, so that a query that began before a commit does not undo it here. */
-  readonly #commits = new LRUCache<NotificationId | typeof LINES_KEY, { count: number; commit: string }>({
-    max: MAX_REMEMBERED,
-  });
-  #count = 0;
+  /** The latest commits of this process. */
+  readonly #own = new LRUCache<string, true>({ max: MAX_REMEMBERED });
   readonly #spoken = new LRUCache<NotificationId, Spoken>({ max: MAX_SPOKEN });
   readonly #told = new LRUCache<string, true>({ max: MAX_REMEMBERED });
   #lines: StoredLines | undefined;
@@ -155,8 +152,8 @@ export class Store {
   }
 
   /** Whether this process made the last commit of a notification, as far as it knows. */
-  isOwn({ notification: { id }, commit }: LiveCase): boolean {
-    return this.#commits.get(id)?.commit === commit;
+  isOwn({ commit }: LiveCase): boolean {
+    return this.#own.has(commit);
   }
 
   forget(id: NotificationId): void {
@@ -197,29 +194,14 @@ export class Store {
 
   /** The row of the lines, and every live notification that can be read: one query. */
   async readLive(): Promise<StoredLines & { readonly live: readonly LiveCase[] }> {
-    const begun = this.#count;
     const rows = await this.#table.all(CALLS, LINES_AND_LIVE, LIVE);
-    const isNewer = (key: NotificationId | typeof LINES_KEY): boolean => (this.#commits.get(key)?.count ?? 0) > begun;
-    if (this.#lines === undefined || !isNewer(LINES_KEY)) {
-      this.#lines = this.#linesOf(rows.find(({ rowKey }) => rowKey === LINES_KEY));
-    }
-    const live = rows.flatMap((row) =>
-      this.#unlessUnreadable(row, (id) => (isNewer(id) ? this.recall(id) : undefined) ?? this.#liveOf(row, id)),
-    );
-    return { ...this.#lines, live };
-  }
-
-  /** The row of the lines, as this process knows it; read from storage if it knows nothing. */
-  async lines(): Promise<StoredLines> {
-    return this.#lines ?? this.readLines();
+    this.#lines = this.#linesOf(rows.find(({ rowKey }) => rowKey === LINES_KEY));
+    return { ...this.#lines, live: rows.flatMap((row) => this.#unlessUnreadable(row, (id) => this.#liveOf(row, id))) };
   }
 
   /** The row of the lines, read from storage. */
   async readLines(): Promise<StoredLines> {
-    const begun = this.#count;
-    const row = await this.#table.get(CALLS, LINES_KEY, IN_A_CALL);
-    const isNewer = (this.#commits.get(LINES_KEY)?.count ?? 0) > begun;
-    if (this.#lines === undefined || !isNewer) this.#lines = this.#linesOf(row);
+    this.#lines = this.#linesOf(await this.#table.get(CALLS, LINES_KEY, IN_A_CALL));
     return this.#lines;
   }
 
@@ -235,8 +217,8 @@ export class Store {
       writes.push(writeOf(idempotencyRowKey(key.keyHash), key.etag, keyProperties(use), 'replace'));
     }
     const etags = await this.#transact(writes);
-    this.#commits.set(id, { count: (this.#count += 1), commit });
-    if (lines !== undefined) this.#learnLines(lines.after, etags[1]);
+    this.#own.set(commit, true);
+    if (lines !== undefined) this.#lines = { lines: lines.after, etag: etags[1] };
     const stored = this.#remember({ ...after, etag: etags[0] ?? '', commit });
     const etag = (out && etags[writes.indexOf(out)]) ?? '';
     return { stored, outcomes: out && outcomes && { ...outcomes.outcomes, to: outcomes.to, rowKey: out.rowKey, etag } };
@@ -270,12 +252,7 @@ export class Store {
   async writeLines(after: Lines, read: StoredLines): Promise<void> {
     this.#lines = undefined;
     const [etag = ''] = await this.#transact([linesWrite(after, read.etag)]);
-    this.#learnLines(after, etag);
-  }
-
-  #learnLines(lines: Lines, etag: string | undefined): void {
-    this.#lines = { lines, etag };
-    this.#commits.set(LINES_KEY, { count: (this.#count += 1), commit: '' });
+    this.#lines = { lines: after, etag };
   }
 
   /** All notifications that need attention, newest first. */
