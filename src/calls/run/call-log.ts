@@ -74,10 +74,16 @@ export const logChange = ({ before, stored, lines }: Change, log: Log): void => 
       logAttempt(was && attemptOf(was, one.id), one, stored, index, lines?.after, log);
     }
     if (isFinal(recipient) && recipient.state !== was?.state) logRecipient(recipient, stored, index, log);
+    if (isOverDayLimit(recipient) && (was === undefined || !isOverDayLimit(was))) {
+      log.error('day limit reached', { notification_id: stored.notification.id, recipient_index: index });
+    }
   });
   logWhole(before?.notification, stored, log);
   if (lines !== undefined) logLines(lines.read.lines, lines.after, log);
 };
+
+const isOverDayLimit = (recipient: AnyRecipient): boolean =>
+  recipient.state === 'waiting' && recipient.isOverDayLimit === true;
 
 const logAttempt = (
   was: Attempt | undefined,

@@ -1,17 +1,15 @@
 import pLimit from 'p-limit';
 import { sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/ids.ts';
-import { callsLeft, endOfDay } from '../rules/policy.ts';
 import { next } from '../rules/queue.ts';
 import type { Actions } from './actions.ts';
 import { logFailure, logOverdue } from './call-log.ts';
-import type { Change, Context, Notifications } from './notifications.ts';
+import type { Change, Context, Notifications, Taken } from './notifications.ts';
 import type { Telling } from './telling.ts';
-import { isLive, type Moment } from '../state/attempt.ts';
-import { type Lines, type QueuedRecipient, queueOf, takenOf, withClaim } from '../state/lines.ts';
-import { checkAtOfNotification, type NotificationCase, settlesAtOf, withRecipient } from '../state/notification.ts';
-import { claimed, postponed } from '../state/recipient.ts';
-import { actionsOf, termsOf } from '../state/step.ts';
+import { isLive } from '../state/attempt.ts';
+import { queueOf, takenOf } from '../state/lines.ts';
+import { checkAtOfNotification, type NotificationCase, settlesAtOf } from '../state/notification.ts';
+import { actionsOf, type NotificationEvent, termsOf } from '../state/step.ts';
 import { type LiveCase, SetAside } from '../store/store.ts';
 import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
@@ -175,11 +173,17 @@ export class Dialing {
   }
 
   async #check({ notification: { id } }: LiveCase, log: Log): Promise<void> {
+    const taken = await this.#take(id, { kind: 'check' }, log);
+    if (taken?.isNews === true) logOverdue(taken.stored, actionsOf(taken.stored, taken.stored.commit), log);
+  }
+
+  /** @returns undefined if the notification is set aside: the others go on */
+  async #take(id: NotificationId, event: NotificationEvent, log: Log): Promise<Taken | undefined> {
     try {
-      const taken = await this.#notifications.take(id, { kind: 'check' }, log);
-      if (taken?.isNews === true) logOverdue(taken.stored, actionsOf(taken.stored, taken.stored.commit), log);
+      return await this.#notifications.take(id, event, log);
     } catch (error) {
-      if (!(error instanceof SetAside)) throw error;
+      if (error instanceof SetAside) return undefined;
+      throw error;
     }
   }
 
@@ -194,104 +198,26 @@ export class Dialing {
     }
   }
 
-  /** Claims lines, while the queue names somebody. */
+  /** Claims lines, while the queue names somebody: in one transaction those of one notification whose turn it is. */
   async #claimAll(live: readonly LiveCase[], log: Log): Promise<void> {
     const { store, policy, clock, random } = this.#context;
     for (let claims = 0; !this.#isEnded; claims += 1) {
       const lines = store.recallLines()?.lines;
       if (lines === undefined || claims === CLAIMS_A_LOOK) return this.#lookAgain();
-      const decided = next(this.#queueOf(live), takenOf(lines), lines, policy.rules, clock.now());
+      const usable = live.filter(({ notification: { id } }) => !this.#notifications.isSetAside(id));
+      const queue = usable.flatMap((known) => queueOf(this.#current(known)));
+      const decided = next(queue, takenOf(lines), lines, policy.rules, clock.now());
       if (decided.kind === 'wait') return this.#plan('queue', decided.until);
       const { notificationId: id } = decided.who;
-      const claim = async (): Promise<boolean> => this.#claim(id, live, log);
-      if (await this.#notifications.inTurn(id, async () => this.#notifications.inTurnOfLines(claim))) continue;
-      store.forget(id);
-      store.forgetLines();
+      const others = queue.filter(({ notificationId }) => notificationId !== id);
+      const taken = await this.#take(id, { kind: 'claim', others }, log);
+      if (taken?.isNews === true) continue;
+      // Another process was faster.
       await sleepBy(clock, random() * CONFLICT_PAUSE_MS);
       return this.#lookAgain();
     }
   }
-
-  #queueOf(live: readonly LiveCase[]): readonly QueuedRecipient[] {
-    return live.flatMap((known) =>
-      this.#notifications.isSetAside(known.notification.id) ? [] : queueOf(this.#current(known)),
-    );
-  }
-
-  /** Claims lines for the recipients of one notification, in one transaction. @returns false if another writer was first */
-  async #claim(id: NotificationId, live: readonly LiveCase[], log: Log): Promise<boolean> {
-    const { store, clock, newId } = this.#context;
-    const known = live.find(({ notification }) => notification.id === id);
-    const read = store.recallLines();
-    if (known === undefined || read === undefined) return false;
-    const before = this.#current(known);
-    const others = this.#queueOf(live).filter(({ notificationId }) => notificationId !== id);
-    const moment = { now: clock.now(), commit: newId() };
-    const sentAt = clock.steady();
-    try {
-      const { after, lines, overDayLimit } = withClaims(before, others, read.lines, this.#context, moment);
-      // Something has changed while this claim waited for its turn.
-      if (after === before) return false;
-      const write = {
-        before,
-        after,
-        commit: moment.commit,
-        lines: lines === read.lines ? undefined : { read, after: lines },
-      };
-      const change = await this.#notifications.store(write, moment.now);
-      for (const index of overDayLimit) log.error('day limit reached', { notification_id: id, recipient_index: index });
-      void this.#notifications.follow(change, log);
-      return true;
-    } catch (error) {
-      if (error instanceof WriteConflict) return false;
-      if (error instanceof StorageTrouble) return this.#recover(id, moment.commit, sentAt, log);
-      this.#notifications.setAside(id, error);
-      return true;
-    }
-  }
-
-  /** After a lost answer: if the claims were carried out, their calls are this process's to dial. */
-  async #recover(id: NotificationId, commit: string, sentAt: number, log: Log): Promise<boolean> {
-    const { store } = this.#context;
-    store.forget(id);
-    const stored = await store.load(id);
-    if (stored !== undefined) void this.#actions.carryOut({ stored, actions: actionsOf(stored, commit), sentAt }, log);
-    return false;
-  }
 }
-
-/**
- * A notification and the lines after the claims of all its recipients whose turn it is. The day's calls may be used up, the deadline over, and
- * a number forbidden.
- *
- * @param others who waits in other notifications
- */
-export const withClaims = (
-  known: NotificationCase,
-  others: readonly QueuedRecipient[],
-  lines: Lines,
-  { policy, newId }: Pick<Context, 'policy' | 'newId'>,
-  moment: Moment,
-): { readonly after: NotificationCase; readonly lines: Lines; readonly overDayLimit: readonly number[] } => {
-  const { now } = moment;
-  const terms = termsOf(known, policy);
-  const overDayLimit: number[] = [];
-  let [after, then] = [known, lines];
-  for (;;) {
-    const decided = next([...others, ...queueOf(after)], takenOf(then), then, policy.rules, now);
-    if (decided.kind === 'wait' || decided.who.notificationId !== known.notification.id) break;
-    const { index, isUrgent } = decided.who;
-    const recipient = after.recipients[index];
-    if (recipient === undefined) break;
-    const isOver = callsLeft(then.day, policy.rules.callsPerDay, isUrgent, now) === 0 && now < terms.deadlineAt;
-    if (isOver) overDayLimit.push(index);
-    const attemptId = newId();
-    const turned = isOver ? postponed(recipient, endOfDay(now), terms) : claimed(recipient, attemptId, terms, moment);
-    after = withRecipient(after, index, turned, moment);
-    if (turned.state === 'calling') then = withClaim(then, decided.who, attemptId, policy.provider.callsPerSecond, now);
-  }
-  return { after, lines: then, overDayLimit };
-};
 
 /** Whether a call has ended, a recipient waits again, or a pause is over. */
 const movesQueue = ({ before, stored, lines }: Change): boolean =>

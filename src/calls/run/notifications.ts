@@ -4,11 +4,18 @@ import type { NotificationId } from '../model/ids.ts';
 import type { Destination } from '../model/outcomes.ts';
 import type { PhoneProvider } from '../model/phone-provider.ts';
 import { errorKind, logChange } from './call-log.ts';
-import type { Moment } from '../state/attempt.ts';
-import { linesAfter, type Move, movesSlots, withReleased } from '../state/lines.ts';
+import { movesSlots, withReleased } from '../state/lines.ts';
 import type { NotificationCase } from '../state/notification.ts';
 import { outcomesToDeliver } from '../state/outcomes.ts';
-import { type Action, actionsOf, isKnown, type NotificationEvent, type Policy, step } from '../state/step.ts';
+import {
+  type Action,
+  actionsOf,
+  isKnown,
+  type Known,
+  type NotificationEvent,
+  type Policy,
+  step,
+} from '../state/step.ts';
 import {
   type Commit,
   type Committed,
@@ -75,12 +82,15 @@ interface Waiting {
 }
 
 /** The decision about events, before it is known to be stored. */
-interface Decision {
+interface Decision extends Omit<Commit, 'before' | 'outcomes'> {
   readonly before: LiveCase;
-  readonly after: NotificationCase;
-  readonly moves: readonly Move[];
-  readonly moment: Moment;
   readonly events: readonly Waiting[];
+  /** Which of the events changed something. */
+  readonly news: readonly boolean[];
+  /** It cannot be stored before the lines are known. */
+  readonly needsLines: boolean;
+  /** In milliseconds since 1970; and by the steady clock. */
+  readonly now: number;
   readonly sentAt: number;
 }
 
@@ -99,11 +109,12 @@ const MAX_RELEASE_TRIES = 10;
  */
 export class Notifications {
   /** Serializes the transactions of this process that change the row of the lines. */
-  readonly inTurnOfLines = pLimit(1);
+  readonly #inTurnOfLines = pLimit(1);
   readonly #context: Context;
   readonly #followers: Followers;
   readonly #waiting = new Map<NotificationId, Waiting[]>();
-  readonly #turns = new Map<NotificationId, Promise<void>>();
+  /** The notifications whose events are being decided. */
+  readonly #busy = new Set<NotificationId>();
   /** Until when, by the steady clock. */
   readonly #setAside = new Map<NotificationId, number>();
 
@@ -125,19 +136,8 @@ export class Notifications {
       const waiting = this.#waiting.get(id) ?? [];
       waiting.push({ event, log, until: this.#context.clock.steady() + patienceOf(event), resolve, reject });
       this.#waiting.set(id, waiting);
-      void this.inTurn(id, async () => this.#workOff(id, waiting));
+      if (!this.#busy.has(id)) void this.#workOff(id, waiting);
     });
-  }
-
-  /** Does something about a notification after all that this process does about it now. */
-  async inTurn<Result>(id: NotificationId, run: () => Promise<Result>): Promise<Result> {
-    const turn = (this.#turns.get(id) ?? Promise.resolve()).then(run);
-    const end = turn.then(ignore, ignore);
-    this.#turns.set(id, end);
-    void end.then(() => {
-      if (this.#turns.get(id) === end) this.#turns.delete(id);
-    });
-    return turn;
   }
 
   isSetAside(id: NotificationId): boolean {
@@ -173,7 +173,7 @@ export class Notifications {
   /** Releases the line of a call whose notification cannot be used. @throws {StorageTrouble} */
   async releaseLine(attemptId: string): Promise<void> {
     const { store, clock, random } = this.#context;
-    await this.inTurnOfLines(async () => {
+    await this.#inTurnOfLines(async () => {
       for (let tried = 1; tried <= MAX_RELEASE_TRIES; tried += 1) {
         const read = await store.readLines();
         const after = withReleased(read.lines, attemptId, clock.now());
@@ -197,78 +197,82 @@ export class Notifications {
 
   /** Stores the events that wait until none is left: each is stored, or has waited for too long. */
   async #workOff(id: NotificationId, waiting: Waiting[]): Promise<void> {
-    const { store, log } = this.#context;
+    const { store } = this.#context;
+    this.#busy.add(id);
     let lost: Decision | undefined;
     for (let tried = 1; waiting.length > 0; tried += 1) {
       let written: Decision | undefined;
       try {
         const remembered = lost === undefined ? store.recall(id) : undefined;
         const row = remembered ?? (await store.load(id));
-        if (row === undefined) {
-          for (const { resolve } of waiting.splice(0)) resolve(undefined);
-          break;
-        }
-        if (lost !== undefined) this.#recover(lost, row, waiting);
+        if (row !== undefined && lost !== undefined) this.#recover(lost, row, waiting);
         lost = undefined;
         const events = [...waiting];
-        const decision = this.#decide(row, events);
-        // This process may remember an old row: an event is dropped only after a read.
-        const isSure = remembered === undefined || events.every(({ event }) => isKnown(row, event));
-        if (decision.after === row && isSure) answer(waiting, decision, row, NOTHING);
-        else if (decision.after === row) store.forget(id);
+        if (row === undefined) for (const one of events) done(waiting, one).resolve(undefined);
         else {
-          written = decision;
-          const change = await this.#write(decision);
-          answer(waiting, decision, change.stored, this.follow(change, events[0]?.log ?? log));
+          const decide = (read: StoredLines | undefined): Decision => this.#decide(row, events, read);
+          const write = async (decision: Decision): Promise<void> => {
+            written = decision.after === row ? undefined : decision;
+            const change = written && (await this.store(written, written.now));
+            // This process may remember an old row: an event is dropped only after a read.
+            const isSure = remembered === undefined || events.every(({ event }) => isKnown(row, event));
+            if (change === undefined && !isSure) store.forget(id);
+            else this.#answer(waiting, decision, change);
+          };
+          const decision = decide(store.recallLines());
+          if (!decision.needsLines) await write(decision);
+          else await this.#inTurnOfLines(async () => write(await this.#decideWithLines(decide)));
         }
       } catch (error) {
         if (error instanceof StorageTrouble) lost = written ?? lost;
         await this.#afterFailure(id, waiting, error, tried);
       }
     }
-    if (this.#waiting.get(id) === waiting) this.#waiting.delete(id);
+    this.#busy.delete(id);
+    this.#waiting.delete(id);
   }
 
-  #decide(before: LiveCase, events: readonly Waiting[]): Decision {
-    const { policy, clock, newId } = this.#context;
+  #decide(before: LiveCase, events: readonly Waiting[], read: StoredLines | undefined): Decision {
+    const { clock, newId } = this.#context;
     const moment = { now: clock.now(), commit: newId() };
-    let after: NotificationCase = before;
-    const moves = events.map(({ event }): Move => {
-      const known = after;
-      after = step(known, event, policy, moment);
-      const result = event.kind === 'call' && 'result' in event.event ? event.event.result : undefined;
-      return { before: known, after, result };
+    let state: Known = { known: before, lines: read?.lines };
+    let needsLines = false;
+    const news = events.map(({ event }) => {
+      const { known, lines } = state;
+      state = step(state, event, this.#context, moment);
+      needsLines ||=
+        event.kind === 'claim' || state.lines !== lines || movesSlots({ before: known, after: state.known });
+      return state.known !== known;
     });
-    return { before, after, moves, moment, events, sentAt: this.#context.clock.steady() };
+    const { known: after, lines } = state;
+    const change =
+      read === undefined || lines === undefined || lines === read.lines ? undefined : { read, after: lines };
+    return { before, after, lines: change, events, news, needsLines, ...moment, sentAt: clock.steady() };
   }
 
-  async #write({ before, after, moves, moment: { now, commit } }: Decision): Promise<Change> {
+  /** What this process remembers of the lines may be older than the slot. */
+  async #decideWithLines(decide: (read: StoredLines) => Decision): Promise<Decision> {
     const { store } = this.#context;
-    const change = (read: StoredLines): Commit['lines'] => {
-      const then = moves.reduce((known, move) => linesAfter(known, move, now), read.lines);
-      return then === read.lines ? undefined : { read, after: then };
-    };
     const known = store.recallLines();
-    const isAboutSlots = moves.some(movesSlots);
-    if (!isAboutSlots && (known === undefined || change(known) === undefined)) {
-      return this.store({ before, after, commit }, now);
+    const decision = known && decide(known);
+    return decision?.lines === undefined ? decide(await store.readLines()) : decision;
+  }
+
+  /** Answers the events of a decision. @param change undefined: nothing has changed */
+  #answer(waiting: Waiting[], { before, events, news }: Decision, change: Change | undefined): void {
+    const [first] = events;
+    const acting = change === undefined || first === undefined ? NOTHING : this.follow(change, first.log);
+    for (const [index, one] of events.entries()) {
+      done(waiting, one).resolve({ stored: change?.stored ?? before, isNews: news[index] === true, acting });
     }
-    return this.inTurnOfLines(async () => {
-      const recalled = store.recallLines();
-      // The slot may be younger than what this process remembers.
-      const lines = (recalled && change(recalled)) ?? (isAboutSlots ? change(await store.readLines()) : undefined);
-      return this.store({ before, after, commit, lines }, now);
-    });
   }
 
   /** After a lost answer: if the write was carried out, its events are stored, and its actions are this process's to carry out. */
   #recover(lost: Decision, row: LiveCase, waiting: Waiting[]): void {
-    const { before, moment, sentAt, events } = lost;
-    const actions = actionsOf(row, moment.commit);
-    const change = { before, stored: row, outcomes: undefined, actions, sentAt };
-    const log = events[0]?.log ?? this.#context.log;
-    if (row.commit === moment.commit) answer(waiting, lost, row, this.follow(change, log));
-    else void this.#followers.carryOut(change, log);
+    const { before, commit, sentAt } = lost;
+    const change = { before, stored: row, outcomes: undefined, actions: actionsOf(row, commit), sentAt };
+    if (row.commit === commit) this.#answer(waiting, lost, change);
+    else void this.#followers.carryOut(change, this.#context.log);
   }
 
   async #afterFailure(id: NotificationId, waiting: Waiting[], error: unknown, tried: number): Promise<void> {
@@ -284,8 +288,7 @@ export class Notifications {
     store.forgetLines();
     const now = clock.steady();
     for (const one of waiting.filter(({ until }) => now >= until)) {
-      waiting.splice(waiting.indexOf(one), 1);
-      one.reject(isConflict ? new StorageTrouble(0, { reason: 'contended' }) : error);
+      done(waiting, one).reject(isConflict ? new StorageTrouble(0, { reason: 'contended' }) : error);
       this.#followers.noteTrouble();
     }
     if (waiting.length === 0) return;
@@ -293,19 +296,16 @@ export class Notifications {
   }
 }
 
-const ignore = (): void => undefined;
 const NOTHING = Promise.resolve();
 
-/** Answers the events of a decision that still wait. */
-const answer = (waiting: Waiting[], { events, moves }: Decision, stored: LiveCase, acting: Promise<void>): void => {
-  for (const [index, one] of events.entries()) {
-    const at = waiting.indexOf(one);
-    if (at >= 0) waiting.splice(at, 1);
-    one.resolve({ stored, isNews: moves[index]?.before !== moves[index]?.after, acting });
-  }
+/** An event that waits no longer. */
+const done = (waiting: Waiting[], one: Waiting): Waiting => {
+  const at = waiting.indexOf(one);
+  if (at >= 0) waiting.splice(at, 1);
+  return one;
 };
 
 const patienceOf = (event: NotificationEvent): number => {
-  if (event.kind !== 'call') return event.kind === 'check' ? CALL_EVENT_MS : REQUEST_MS;
+  if (event.kind !== 'call') return event.kind === 'stop' || event.kind === 'acknowledge' ? REQUEST_MS : CALL_EVENT_MS;
   return event.event.kind === 'tone received' ? KEY_MS : CALL_EVENT_MS;
 };

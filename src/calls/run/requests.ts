@@ -6,7 +6,7 @@ import type { PhoneNumber } from '../model/phone-number.ts';
 import { type KeyUse, keyUse } from '../rules/idempotency.ts';
 import { callsLeft, endOfDay, type NotCallable } from '../rules/policy.ts';
 import { waitsFor } from '../rules/queue.ts';
-import { type Dialing, withClaims } from './dialing.ts';
+import type { Dialing } from './dialing.ts';
 import type { Change, Context, Notifications } from './notifications.ts';
 import type { Publisher } from './publisher.ts';
 import { type Lines, queueOf, takenOf } from '../state/lines.ts';
@@ -19,7 +19,7 @@ import {
 } from '../state/notification.ts';
 import { outcomesToDeliver } from '../state/outcomes.ts';
 import { isFinal } from '../state/recipient.ts';
-import { actionsOf, type NotificationEvent } from '../state/step.ts';
+import { actionsOf, type NotificationEvent, step } from '../state/step.ts';
 import { bodyOf, isoTime, type NotificationBody, type RecipientBody } from '../state/view.ts';
 import { type Listed, SetAside } from '../store/store.ts';
 import type { IdempotencyRow, NotificationsQuery } from '../store/rows.ts';
@@ -219,13 +219,14 @@ export class Requests {
       const earlier = use && (await store.readKey(use, now)).earlier;
       return earlier === undefined ? { kind: 'nobody callable', known } : { kind: 'key used', earlier };
     }
-    const claims = this.#dialing.isEnded
-      ? { after: known, lines: read.lines }
-      : withClaims(known, live.flatMap(queueOf), read.lines, this.#context, { now, commit });
-    const lines = claims.lines === read.lines ? undefined : { read, after: claims.lines };
+    const others = live.flatMap(queueOf);
+    const { known: after, lines: then = read.lines } = this.#dialing.isEnded
+      ? { known }
+      : step({ known, lines: read.lines }, { kind: 'claim', others }, this.#context, { now, commit });
+    const lines = then === read.lines ? undefined : { read, after: then };
     const key = use && { ...use, etag: used.etag };
     creation.sentAt = clock.steady();
-    const write = { before: undefined, after: claims.after, commit, lines, key };
+    const write = { before: undefined, after, commit, lines, key };
     return { kind: 'created', change: await this.#notifications.store(write, now) };
   }
 

@@ -1,7 +1,8 @@
 import { alertTypeOf } from '../model/alert-types.ts';
 import type { AttemptRef } from '../model/ids.ts';
 import { speakingTimes } from '../rules/message.ts';
-import type { PhoneRules } from '../rules/policy.ts';
+import { callsLeft, endOfDay, type PhoneRules } from '../rules/policy.ts';
+import { next } from '../rules/queue.ts';
 import type { Attempt, AttemptEvent, Moment, ProviderTerms } from './attempt.ts';
 import {
   acknowledged,
@@ -11,8 +12,9 @@ import {
   stoppedNotification,
   withRecipient,
 } from './notification.ts';
+import { type Lines, linesAfter, type QueuedRecipient, queueOf, takenOf, withClaim } from './lines.ts';
 import { isOldNews } from './move-attempt.ts';
-import { afterEvent, type ReachTerms } from './recipient.ts';
+import { afterEvent, claimed, postponed, type ReachTerms } from './recipient.ts';
 
 export type NotificationEvent =
   /** Of a call. */
@@ -22,7 +24,15 @@ export type NotificationEvent =
   /** A false alarm. `by`: who says so, if that is known. */
   | { readonly kind: 'stop'; readonly by?: string | undefined }
   /** A person handles the alert. */
-  | { readonly kind: 'acknowledge'; readonly by: string };
+  | { readonly kind: 'acknowledge'; readonly by: string }
+  /** An instance claims lines for the recipients whose turn it is. `others`: who waits in other notifications. */
+  | { readonly kind: 'claim'; readonly others: readonly QueuedRecipient[] };
+
+/** A notification, and the lines if they are known. */
+export interface Known {
+  readonly known: NotificationCase;
+  readonly lines: Lines | undefined;
+}
 
 export interface Policy {
   readonly rules: PhoneRules;
@@ -42,10 +52,26 @@ export const termsOf = ({ notification }: Pick<NotificationCase, 'notification'>
   return { ...rules, confirm, deadlineAt, provider, messageMs, unitMs: unitMs + REPORTS_DIFFER_MS };
 };
 
-/** A notification after an event; the same object if nothing changed. The caller stores it, and then carries out {@link actionsOf}. */
+/**
+ * A notification and the lines after an event; the same objects if nothing changed. Without the lines, there is no claim. The caller stores both,
+ * and then carries out {@link actionsOf}.
+ */
 export const step = (
-  known: NotificationCase,
+  { known, lines }: Known,
   event: NotificationEvent,
+  { policy, newId }: { readonly policy: Policy; readonly newId: () => string },
+  moment: Moment,
+): Known => {
+  if (event.kind === 'claim')
+    return lines === undefined ? { known, lines } : claims(known, event.others, lines, { policy, newId }, moment);
+  const after = notificationAfter(known, event, policy, moment);
+  const result = event.kind === 'call' && 'result' in event.event ? event.event.result : undefined;
+  return { known: after, lines: lines && linesAfter(lines, { before: known, after, result }, moment.now) };
+};
+
+const notificationAfter = (
+  known: NotificationCase,
+  event: Exclude<NotificationEvent, { readonly kind: 'claim' }>,
   policy: Policy,
   moment: Moment,
 ): NotificationCase => {
@@ -62,6 +88,34 @@ export const step = (
       return stoppedNotification(known, event.by, moment);
     case 'acknowledge':
       return acknowledged(known, event.by, moment.now);
+  }
+};
+
+/** The claims of all recipients whose turn it is. The day's calls may be used up, the deadline over, and a number forbidden. */
+const claims = (
+  before: NotificationCase,
+  others: readonly QueuedRecipient[],
+  linesBefore: Lines,
+  { policy, newId }: { readonly policy: Policy; readonly newId: () => string },
+  moment: Moment,
+): Known & { readonly lines: Lines } => {
+  const { now } = moment;
+  const { rules, provider } = policy;
+  const terms = termsOf(before, policy);
+  let [known, lines] = [before, linesBefore];
+  for (;;) {
+    const decided = next([...others, ...queueOf(known)], takenOf(lines), lines, rules, now);
+    if (decided.kind === 'wait' || decided.who.notificationId !== known.notification.id) return { known, lines };
+    const { index, isUrgent } = decided.who;
+    const recipient = known.recipients[index];
+    if (recipient === undefined) return { known, lines };
+    const isOverDayLimit = callsLeft(lines.day, rules.callsPerDay, isUrgent, now) === 0 && now < terms.deadlineAt;
+    const attemptId = newId();
+    const after = isOverDayLimit
+      ? postponed(recipient, endOfDay(now), terms)
+      : claimed(recipient, attemptId, terms, moment);
+    known = withRecipient(known, index, after, moment);
+    if (after.state === 'calling') lines = withClaim(lines, decided.who, attemptId, provider.callsPerSecond, now);
   }
 };
 
