@@ -2,7 +2,7 @@ import { type StoringWrite, writeOf } from '../../storage/row.ts';
 import { contributionOf, type Facets, MAX_CAMERA_CATEGORIES } from '../model/camera-event.ts';
 import { type Hour, hourOf, minuteOfHour } from '../model/day.ts';
 import { applyFacets, isSuperseded } from '../model/newest-wins.ts';
-import { type DayTally, differenceOf, EMPTY_TALLY } from '../model/tally.ts';
+import { type DayTally, differenceOf } from '../model/tally.ts';
 import { bucketValues, type HourRow } from '../rows/buckets.ts';
 import { type CameraRow, cameraWrite, EMPTY_CAMERA } from '../rows/camera-row.ts';
 import { type DayRow, dayWrite, EMPTY_DAY, hasRoom, stripedWrite } from '../rows/day-row.ts';
@@ -142,9 +142,9 @@ class Draft {
 
   /** Reserves room for the camera and the categories of a difference. Without room, reserves nothing and returns the reason. */
   #reserve(cameraId: string, { categories }: DayTally): string | undefined {
-    const ofCamera =
-      this.#cameraCategories.get(cameraId) ??
-      new Set((this.#snapshot.cameras.get(cameraId)?.value.tally ?? EMPTY_TALLY).categories.keys());
+    const stored = this.#snapshot.cameras.get(cameraId)?.value.tally.categories;
+    if (stored !== undefined && categories.keys().every((category) => stored.has(category))) return undefined;
+    const ofCamera = this.#cameraCategories.get(cameraId) ?? new Set(stored?.keys());
     // Counts that are only taken away always find room: another stripe may have counted them.
     const growing = [...categories].flatMap(([category, { detections, annotations }]) =>
       detections > 0 || annotations > 0 ? [category] : [],
