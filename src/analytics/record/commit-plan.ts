@@ -143,7 +143,7 @@ class Draft {
   /** Reserves room for the camera and the categories of a difference. Without room, reserves nothing and returns the reason. */
   #reserve(cameraId: string, { categories }: DayTally): string | undefined {
     const stored = this.#snapshot.cameras.get(cameraId)?.value.tally.categories;
-    if (stored !== undefined && categories.keys().every((category) => stored.has(category))) return undefined;
+    if (stored !== undefined && [...categories.keys()].every((category) => stored.has(category))) return undefined;
     const ofCamera = this.#cameraCategories.get(cameraId) ?? new Set(stored?.keys());
     // Counts that are only taken away always find room: another stripe may have counted them.
     const growing = [...categories].flatMap(([category, { detections, annotations }]) =>
