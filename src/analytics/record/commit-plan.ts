@@ -18,6 +18,9 @@ export interface Versioned<Row> {
   readonly etag: string;
 }
 
+/** What stripe 0 says, for a commit to another stripe: it has no `day` row; it does not tell readers of other stripes; or it does. */
+export type FirstStripe = 'missing' | 'alone' | 'striped';
+
 /** What a commit needs of the rows of a shard. A row that is not in a map is not stored. */
 export interface Snapshot {
   readonly partition: string;
@@ -28,8 +31,7 @@ export interface Snapshot {
   readonly hours: ReadonlyMap<Hour, Versioned<HourRow>>;
   readonly cameras: ReadonlyMap<string, Versioned<CameraRow>>;
   readonly events: ReadonlyMap<EventKey, Versioned<EventRow>>;
-  /** Whether stripe 0 has its `day` row, which the first commit of another stripe changes. */
-  readonly hasFirstStripe: boolean;
+  readonly firstStripe: FirstStripe;
 }
 
 /** One transaction: the outcome of each message, the writes (none if nothing changes), and the counter rows once they are applied. */
@@ -92,7 +94,10 @@ const writesOf = (
     writes.push(cameraWrite(key, before.cameras.get(cameraId)?.etag, cameras.get(cameraId) ?? EMPTY_CAMERA, changed));
   }
   for (const [key, event] of events) writes.push(eventWrite(key, before.events.get(key)?.etag, event));
-  if (before.day === undefined && stripe !== 0) writes.push(stripedWrite(before.hasFirstStripe));
+  // Before another stripe has a count, stripe 0 must tell readers. A new stripe says it again: the table may have been emptied.
+  if (stripe !== 0 && (before.day === undefined || before.firstStripe !== 'striped')) {
+    writes.push(stripedWrite(before.firstStripe !== 'missing'));
+  }
   return writes;
 };
 
