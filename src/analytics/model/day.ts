@@ -44,11 +44,54 @@ export const endOfDay = (day: Day): Instant => instantFrom(startOfDay(day) + MIC
 /** Microseconds since the start of the minute, hour or day (by its length) that an instant is in. */
 export const offsetIn = (instant: bigint, length: bigint): bigint => ((instant % length) + length) % length;
 
-/** The minute of its UTC day that an instant is in, 0 to 1439. */
-export const minuteOfDay = (instant: Instant): number =>
-  Number(offsetIn(instant, MICROSECONDS.day) / MICROSECONDS.minute);
+declare const minuteOfDayBrand: unique symbol;
+declare const minuteOfHourBrand: unique symbol;
+declare const hourBrand: unique symbol;
 
-export const hourOfMinute = (minute: number): number => Math.floor(minute / 60);
+/** A minute of a UTC day, 0 to 1439. */
+export type MinuteOfDay = number & { readonly [minuteOfDayBrand]: true };
 
-/** The microsecond of its minute that an instant is, 0 to 59,999,999. */
-export const microsecondOfMinute = (instant: Instant): number => Number(offsetIn(instant, MICROSECONDS.minute));
+/** A minute of an hour, 0 to 59. */
+export type MinuteOfHour = number & { readonly [minuteOfHourBrand]: true };
+
+/** An hour of a UTC day, 0 to 23. */
+export type Hour = number & { readonly [hourBrand]: true };
+
+export const MINUTES_OF_DAY = 1_440;
+
+export const isMinuteOfDay = (value: number): value is MinuteOfDay =>
+  Number.isInteger(value) && value >= 0 && value < MINUTES_OF_DAY;
+
+export const isMinuteOfHour = (value: number): value is MinuteOfHour =>
+  Number.isInteger(value) && value >= 0 && value < 60;
+
+export const isHour = (value: number): value is Hour => Number.isInteger(value) && value >= 0 && value < 24;
+
+/** All hours of a day, and all minutes of an hour. */
+export const HOURS: readonly Hour[] = Array.from({ length: 24 }, (_, hour) => hour).filter(isHour);
+export const MINUTES: readonly MinuteOfHour[] = Array.from({ length: 60 }, (_, minute) => minute).filter(
+  isMinuteOfHour,
+);
+
+/** @throws {RangeError} if the number is not a minute of a day */
+export const minuteFrom = (value: number): MinuteOfDay => {
+  if (!isMinuteOfDay(value)) throw new RangeError('a minute of a day must be 0 to 1439');
+  return value;
+};
+
+/** The minute of its UTC day that an instant is in. */
+export const minuteOfDay = (instant: Instant): MinuteOfDay =>
+  minuteFrom(Number(offsetIn(instant, MICROSECONDS.day) / MICROSECONDS.minute));
+
+/** The hour that a minute of a day is in. */
+export const hourOf = (minute: MinuteOfDay): Hour => {
+  const hour = Math.floor(minute / 60);
+  if (!isHour(hour)) throw new RangeError('a minute of a day is always in an hour');
+  return hour;
+};
+
+export const minuteOfHour = (minute: MinuteOfDay): MinuteOfHour => {
+  const ofHour = minute % 60;
+  if (!isMinuteOfHour(ofHour)) throw new RangeError('a minute of a day is always a minute of an hour');
+  return ofHour;
+};

@@ -3,8 +3,8 @@ import { ByteReader, encoded } from './tally-bytes.ts';
 
 // A bitset is a set of indexes in a list: index 0 is the lowest bit of the first byte.
 
-/** Most cameras of one shard and day: the bitsets of an hour's row stay below its 1 MiB. */
-export const MAX_CAMERAS_PER_SHARD = 32_000;
+/** Most cameras of one stripe and day: the bitsets of an hour's row stay below its 1 MiB. */
+export const MAX_CAMERAS_PER_STRIPE = 32_000;
 
 const setBit = (set: Uint8Array, index: number): void => {
   set[index >> 3] = (set[index >> 3] ?? 0) | (1 << (index & 7));
@@ -42,7 +42,7 @@ export const indexesOf = (list: Iterable<string>): ReadonlyMap<string, number> =
   new Map(Array.from(list, (item, index) => [item, index]));
 
 // A bitset is stored in the shorter of two forms: its plain bytes, or the lengths of its runs of equal bits. The active
-// cameras of an hour are nearly all cameras of the shard: a few bytes in place of one for eight cameras.
+// cameras of an hour are nearly all cameras of the stripe: a few bytes in place of one for eight cameras.
 const PLAIN = 0;
 const RUNS = 1;
 
@@ -51,10 +51,10 @@ const runsOf = (set: Uint8Array): readonly number[] => {
   const runs: number[] = [];
   let [bit, length] = [0, 0];
   for (let index = 0; index < set.length * 8; index += 1) {
-    const own = ((set[index >> 3] ?? 0) >> (index & 7)) & 1;
-    if (own !== bit) {
+    const value = ((set[index >> 3] ?? 0) >> (index & 7)) & 1;
+    if (value !== bit) {
       runs.push(length);
-      [bit, length] = [own, 0];
+      [bit, length] = [value, 0];
     }
     length += 1;
   }
@@ -70,7 +70,7 @@ export const packBitset = (set: Uint8Array): Uint8Array => {
 };
 
 export const unpackBitset = (bytes: Uint8Array): Uint8Array => {
-  if (bytes.length > 1 + MAX_CAMERAS_PER_SHARD / 8) throw new DecodeError('a set of cameras is too large');
+  if (bytes.length > 1 + MAX_CAMERAS_PER_STRIPE / 8) throw new DecodeError('a set of cameras is too large');
   if (bytes[0] === PLAIN) return bytes.subarray(1);
   const reader = new ByteReader(bytes);
   if (reader.count() !== RUNS) throw new DecodeError('a set of cameras has an unknown form');
@@ -78,7 +78,7 @@ export const unpackBitset = (bytes: Uint8Array): Uint8Array => {
   let end = 0;
   while (!reader.done) {
     end += reader.count();
-    if (end > MAX_CAMERAS_PER_SHARD) throw new DecodeError('a set of cameras is too large');
+    if (end > MAX_CAMERAS_PER_STRIPE) throw new DecodeError('a set of cameras is too large');
     ends.push(end);
   }
   const set = new Uint8Array(Math.ceil(end / 8));

@@ -1,53 +1,20 @@
 import { DecodeError } from '../../storage/errors.ts';
 import type { Properties } from '../../storage/row.ts';
-import { type CategoryTally, COUNTS, NO_COUNT, type Tally } from '../model/tally.ts';
+import type { CategoryDayTally, DayTally } from '../model/tally.ts';
 import { twoDigits } from './keys.ts';
 import { counterFrom } from './tally-bytes.ts';
 
 // What rows keep in their properties, and how they keep more than one property can hold. Reading throws a DecodeError if a property is
 // anything else.
 
-/** The name of a numbered property: `h07`. */
+/** The name of a numbered property: `tally_07`. */
 export const numberedName = (prefix: string, number: number): string => `${prefix}${twoDigits(number)}`;
 
-/** Binary properties numbered with two digits (`s00`, `s01`, …), to write. Numbers without bytes are left out. */
-export const numberedBytes = (
-  prefix: string,
-  numbers: Iterable<number>,
-  bytesOf: (number: number) => Uint8Array | undefined,
-): Record<string, Uint8Array> => {
-  const properties: Record<string, Uint8Array> = {};
-  for (const number of numbers) {
-    const bytes = bytesOf(number);
-    if (bytes !== undefined) properties[numberedName(prefix, number)] = bytes;
-  }
-  return properties;
-};
-
-/** Reads binary properties numbered from 0 to less than a count. */
-export const readNumberedBytes = (
-  prefix: string,
-  count: number,
-  properties: Properties,
-): ReadonlyMap<number, Uint8Array> => {
-  const found = new Map<number, Uint8Array>();
-  for (let number = 0; number < count; number += 1) {
-    const name = numberedName(prefix, number);
-    const bytes = properties[name];
-    if (bytes === undefined) continue;
-    if (!(bytes instanceof Uint8Array)) throw new DecodeError(`${name} is not binary`);
-    found.set(number, bytes);
-  }
-  return found;
-};
-
-/** Reads a whole number within bounds: a count, a length or an index must not exceed its possible maximum. */
-export const readWhole = (name: string, properties: Properties, least: number, most: number): number => {
-  const number = properties[name];
-  if (typeof number !== 'number' || !Number.isInteger(number) || number < least || number > most) {
-    throw new DecodeError(`${name} is not a whole number from ${least} to ${most}`);
-  }
-  return number;
+/** The bytes of a binary property; undefined: the row does not have it. */
+export const readBytes = (name: string, properties: Properties): Uint8Array | undefined => {
+  const bytes = properties[name];
+  if (bytes === undefined || bytes instanceof Uint8Array) return bytes;
+  throw new DecodeError(`${name} is not binary`);
 };
 
 /** The name of the property with text `index` of a list of texts: `cameras`, `cameras_1`, `cameras_2`, … */
@@ -79,36 +46,37 @@ const isObject = (value: unknown): value is Properties =>
 // 200 categories with the longest names and five counts of 14 digits stay below the 32K characters of a string property.
 const CATEGORIES_A_PROPERTY = 200;
 
-/** Most categories of one tally: the row of an hour stays below 1 MiB. */
+/** Most categories that a tally takes: the row of an hour stays below 1 MiB. */
 export const MAX_TALLY_CATEGORIES = 750;
 
-// Room for 64 more: if DETECTION_CATEGORIES changes while a day is full, its new categories still find room.
+// Room for 250 more: configured categories, and those of which a stripe only takes counts away, always find room.
 const MAX_TALLY_PROPERTIES = 5;
 
-/** The properties that may hold a tally: `day`, `day_1`, … */
-export const tallyPropertyNames = (name: string): readonly string[] =>
-  Array.from({ length: MAX_TALLY_PROPERTIES }, (_, index) => textName(name, index));
+/** The name of the tally of the day, which every row of a day or a camera has. */
+const DAY_TALLY = 'day';
 
-/** Only tallies of whole days have all of them. */
-const COUNTS_OF = { day: COUNTS, hour: COUNTS.slice(0, 3) } as const;
+/** The properties that may hold the tally of the day: `day`, `day_1`, … */
+export const TALLY_PROPERTIES: readonly string[] = Array.from({ length: MAX_TALLY_PROPERTIES }, (_, index) =>
+  textName(DAY_TALLY, index),
+);
 
 /**
- * A tally as JSON that a person can read in a storage browser: `{"events":600,"reviewed":12,"annotated":3,
- * "categories":{"smoke":[20,3,2,4,3]}}`. The counts are detections, reviewed events and annotations; in a day's tally also flagged and
- * confirmed events. Each further property has up to 200 more categories. Categories are only appended, so that each keeps its index.
+ * The tally of the day as JSON that a person can read in a storage browser: `{"events":600,"reviewed":12,"annotated":3,
+ * "categories":{"smoke":[20,3,2,4,3]}}`. The counts are detections, reviewed events, annotations, flagged and confirmed events. Each further
+ * property has up to 200 more categories. Categories are only appended, so each keeps its index.
  */
-export const tallyProperties = (name: string, tally: Tally, kind: 'day' | 'hour'): Record<string, string> => {
-  const { events, reviewed, annotated } = tally;
+export const tallyProperties = ({ events, reviewed, annotated, categories }: DayTally): Record<string, string> => {
   // By hand: every commit writes some of these, and names of categories need no escape.
-  const categories = Array.from(tally.categories, ([category, own]) => {
-    const ofDay = kind === 'day' ? `,${own.flagged},${own.confirmed}` : '';
-    return `"${category}":[${own.detections},${own.reviewed},${own.annotations}${ofDay}]`;
-  });
+  const texts = Array.from(
+    categories,
+    ([category, counts]) =>
+      `"${category}":[${counts.detections},${counts.reviewed},${counts.annotations},${counts.flagged},${counts.confirmed}]`,
+  );
   const properties: Record<string, string> = {};
-  for (let first = 0; first === 0 || first < categories.length; first += CATEGORIES_A_PROPERTY) {
+  for (let first = 0; first === 0 || first < texts.length; first += CATEGORIES_A_PROPERTY) {
     const head = first === 0 ? `"events":${events},"reviewed":${reviewed},"annotated":${annotated},` : '';
-    const own = categories.slice(first, first + CATEGORIES_A_PROPERTY).join(',');
-    properties[textName(name, first / CATEGORIES_A_PROPERTY)] = `{${head}"categories":{${own}}}`;
+    const some = texts.slice(first, first + CATEGORIES_A_PROPERTY).join(',');
+    properties[textName(DAY_TALLY, first / CATEGORIES_A_PROPERTY)] = `{${head}"categories":{${some}}}`;
   }
   return properties;
 };
@@ -118,17 +86,22 @@ const readCount = (value: unknown): number => {
   return counterFrom(value);
 };
 
-/** The tally under a name in a row; undefined if it does not exist. */
-export const readTallyText = (name: string, properties: Properties, kind: 'day' | 'hour'): Tally | undefined => {
-  const [head, ...more] = readTexts(name, properties).map(readObject);
-  if (head === undefined) return undefined;
-  const categories = new Map<string, CategoryTally>();
-  for (const { categories: own } of [head, ...more]) {
-    if (!isObject(own)) throw new DecodeError('a tally lacks its categories');
-    for (const [category, counts] of Object.entries(own)) {
+/** The tally of the day. Every row of a day or a camera has it: without it a row is damaged, or it was not read. */
+export const readTally = (properties: Properties): DayTally => {
+  const [head, ...more] = readTexts(DAY_TALLY, properties).map(readObject);
+  if (head === undefined) throw new DecodeError('the tally of the day is missing');
+  const categories = new Map<string, CategoryDayTally>();
+  for (const { categories: some } of [head, ...more]) {
+    if (!isObject(some)) throw new DecodeError('a tally lacks its categories');
+    for (const [category, counts] of Object.entries(some)) {
       if (!Array.isArray(counts)) throw new DecodeError('a category lacks its counts');
-      const named = COUNTS_OF[kind].map((count, index) => [count, readCount(counts[index])]);
-      categories.set(category, { ...NO_COUNT, ...Object.fromEntries(named) });
+      categories.set(category, {
+        detections: readCount(counts[0]),
+        reviewed: readCount(counts[1]),
+        annotations: readCount(counts[2]),
+        flagged: readCount(counts[3]),
+        confirmed: readCount(counts[4]),
+      });
     }
   }
   return {
@@ -137,14 +110,4 @@ export const readTallyText = (name: string, properties: Properties, kind: 'day' 
     annotated: readCount(head['annotated']),
     categories,
   };
-};
-
-/** The property, or the first of those, that the tally of a day is in. */
-export const DAY_TALLY = 'day';
-
-/** The tally of the day, which every row of a stripe or a camera has. */
-export const readDay = (properties: Properties): Tally => {
-  const tally = readTallyText(DAY_TALLY, properties, 'day');
-  if (tally === undefined) throw new DecodeError('the tally of the day is missing');
-  return tally;
 };

@@ -1,13 +1,12 @@
 import { DecodeError } from '../../storage/errors.ts';
-import { type CategoryTally, NO_COUNT, type Tally } from '../model/tally.ts';
+import type { CategoryTally, Tally } from '../model/tally.ts';
 
 // The compact form of counters in binary properties. A count is a varint, seven bits a byte, the low ones first. A day of minutes at the
 // limits (1,440 minutes with 64 categories) fits a row of 1 MiB in this form only.
 //
-// A tally begins with twice the number of its categories, plus 1 if its three counts of events follow; without them it is of one event,
-// neither reviewed nor annotated, as most frames are. Then each category, ascending by its index in a list that is kept elsewhere. First
-// eight times the number of skipped indexes, plus a bit for each of its three counts that is not 0; and those counts.
-// Counts may be negative: a stripe may hold the correction of an event that another stripe counted. A frame without detections takes one byte.
+// A tally begins with the number of its categories, then has its three counts of events. Then each category, ascending by its index in a
+// list that is kept elsewhere. First eight times the number of skipped indexes, plus a bit for each of its three counts that is not 0; then
+// those counts. Counts may be negative: a stripe may hold the correction of an event that another stripe counted.
 
 /** Greatest size of a signed count: its zigzag form is still a safe integer. */
 const MAX_SIGNED = 2 ** 52 - 1;
@@ -50,14 +49,6 @@ export class ByteWriter {
     this.count(value < 0 ? -2 * value - 1 : 2 * value);
   }
 
-  raw(bytes: Iterable<number>): void {
-    for (const byte of bytes) this.#bytes.push(byte);
-  }
-
-  get length(): number {
-    return this.#bytes.length;
-  }
-
   bytes(): Uint8Array {
     return new Uint8Array(this.#bytes);
   }
@@ -97,25 +88,12 @@ export class ByteReader {
     const zigzag = this.count();
     return counterFrom(zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2);
   }
-
-  /** Skips a tally and returns its bytes. */
-  tally(): Uint8Array {
-    const start = this.#next;
-    const header = this.count();
-    for (let left = header % 2 === 0 ? 0 : 3; left > 0; left -= 1) this.count();
-    for (let left = Math.floor(header / 2); left > 0; left -= 1) {
-      for (let bits = this.count() & 7; bits > 0; bits >>= 1) if ((bits & 1) === 1) this.count();
-    }
-    return this.#bytes.subarray(start, this.#next);
-  }
 }
 
 /** Writes a tally; `indexes` has the index of each category in the list. @throws {RangeError} if a count is too large */
 export const writeTally = (writer: ByteWriter, tally: Tally, indexes: ReadonlyMap<string, number>): void => {
-  const ofEvents = [tally.events, tally.reviewed, tally.annotated];
-  const isOneFrame = tally.events === 1 && tally.reviewed === 0 && tally.annotated === 0;
-  writer.count(2 * tally.categories.size + (isOneFrame ? 0 : 1));
-  if (!isOneFrame) for (const count of ofEvents) writer.signed(count);
+  writer.count(tally.categories.size);
+  for (const count of [tally.events, tally.reviewed, tally.annotated]) writer.signed(count);
   const categories = Array.from(tally.categories, ([category, { detections, reviewed, annotations }]) => {
     const index = indexes.get(category);
     if (index === undefined) throw new RangeError('a category is not in the list of categories');
@@ -137,15 +115,14 @@ export class TallySum {
   /** The three counts of category `n` are at `3 * n`; holes where no tally had the category. */
   readonly #counts: (number | undefined)[] = [];
 
-  /** Adds the next tally of a reader. A day is read sample by sample: nothing here makes a function or a list for each. */
+  /** Adds the next tally of a reader. A series adds up thousands: nothing here makes a function or a list for each. */
   add(reader: ByteReader): void {
-    const header = reader.count();
-    const isOneFrame = header % 2 === 0;
-    this.#events += isOneFrame ? 1 : reader.signed();
-    this.#reviewed += isOneFrame ? 0 : reader.signed();
-    this.#annotated += isOneFrame ? 0 : reader.signed();
+    const categories = reader.count();
+    this.#events += reader.signed();
+    this.#reviewed += reader.signed();
+    this.#annotated += reader.signed();
     let next = 0;
-    for (let left = Math.floor(header / 2); left > 0; left -= 1) {
+    for (let left = categories; left > 0; left -= 1) {
       const bits = reader.count();
       const index = next + Math.floor(bits / 8);
       if (index > MAX_INDEX) throw new DecodeError('the index of a category is too large');
@@ -164,14 +141,14 @@ export class TallySum {
     for (const [index, category] of categories.entries()) {
       const [detections, reviewed, annotations] = this.#counts.slice(3 * index, 3 * index + 3);
       if (detections === undefined || reviewed === undefined || annotations === undefined) continue;
-      named.set(category, { ...NO_COUNT, detections, reviewed, annotations });
+      named.set(category, { detections, reviewed, annotations });
     }
     return { events: this.#events, reviewed: this.#reviewed, annotated: this.#annotated, categories: named };
   }
 }
 
 /** Reads a tally; undefined if the list lacks a category: it was read before the tally was written. */
-export const readTally = (reader: ByteReader, categories: readonly string[]): Tally | undefined => {
+export const readTallyBytes = (reader: ByteReader, categories: readonly string[]): Tally | undefined => {
   const sum = new TallySum();
   sum.add(reader);
   return sum.named(categories);
