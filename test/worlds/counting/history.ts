@@ -83,7 +83,18 @@ class History {
   #sending: number;
   /** From now on there are no faults. */
   #isCalm = false;
-  readonly #seen = { requests: 0, answers: 0, deaths: 0, stripes: 0, closedDays: 0, rebuilds: 0, refusedRebuilds: 0, held: 0, damages: 0, restored: 0 };
+  readonly #seen = {
+    requests: 0,
+    answers: 0,
+    deaths: 0,
+    stripes: 0,
+    closedDays: 0,
+    rebuilds: 0,
+    refusedRebuilds: 0,
+    held: 0,
+    damages: 0,
+    restored: 0,
+  };
 
   constructor(chance: Chance, time: VirtualTime, story: Story, form: Form) {
     this.#chance = chance;
@@ -289,7 +300,9 @@ class History {
         const minute = seen?.get(cameraId);
         if (this.#truth.allowsLastSeen({ ...ofDay, cameraId }, minute, since)) continue;
         if (!days.some((own) => this.#isDoubtful(own, since)))
-          this.#break(`${instance.life.name} ${what}: ${cameraId} at ${minute === undefined ? 'no time' : timeText(minute)}`);
+          this.#break(
+            `${instance.life.name} ${what}: ${cameraId} at ${minute === undefined ? 'no time' : timeText(minute)}`,
+          );
       }
       return;
     }
@@ -316,7 +329,9 @@ class History {
     const fits = (asked: bigint, answered: bigint | undefined, whole: bigint): boolean =>
       answered === asked || (answered === whole && this.#table.isClosed(dayFrom(asked)));
     const [first, last] = [answers[0]?.[0], answers.at(-1)?.[0]];
-    const isWhole = answers.every(([period], index) => index === 0 || answers[index - 1]?.[0].end === period.start - 1n);
+    const isWhole = answers.every(
+      ([period], index) => index === 0 || answers[index - 1]?.[0].end === period.start - 1n,
+    );
     const startOfMinute = (time: bigint): bigint => time - (time % MINUTE);
     if (
       !isWhole ||
@@ -420,7 +435,9 @@ class History {
       await this.#ask(instance, 'range');
     }
     for (const partition of this.#table.partitions()) {
-      const stripes = new Set(this.#table.rows(partition).flatMap(({ rowKey }) => /^hour\|\d\d\|(\d\d)$/.exec(rowKey)?.[1] ?? []));
+      const stripes = new Set(
+        this.#table.rows(partition).flatMap(({ rowKey }) => /^hour\|\d\d\|(\d\d)$/.exec(rowKey)?.[1] ?? []),
+      );
       this.#seen.stripes = Math.max(this.#seen.stripes, stripes.size);
     }
   }
@@ -436,7 +453,8 @@ class History {
 
   async #askAll(instance: Instance): Promise<void> {
     for (const start of this.#days) {
-      for (const kind of ['cameras', 'accuracy', 'last seen'] as const) await this.#ask(instance, kind, undefined, start);
+      for (const kind of ['cameras', 'accuracy', 'last seen'] as const)
+        await this.#ask(instance, kind, undefined, start);
       await this.#ask(instance, 'range', { start, end: start + DAY - 1n });
     }
     for (const kind of ['range', 'series'] as const) await this.#ask(instance, kind);
@@ -474,8 +492,17 @@ const questionText = ({ start, end, cameraId }: Question): string =>
 /** A message as a backup has it. */
 const messageFrom = (line: string): PlainMessage => {
   const { time, data } = storedMessage.parse(JSON.parse(line));
-  const { event_id, camera_id, ts_utc, ...facets } = data;
-  return { eventId: event_id, cameraId: camera_id, ts: microseconds(ts_utc), time: microseconds(time), ...facets };
+  const { event_id: eventId, camera_id: cameraId, ts_utc, detections, reviewed, annotations, removed } = data;
+  return {
+    eventId,
+    cameraId,
+    ts: microseconds(ts_utc),
+    time: microseconds(time),
+    ...(detections && { detections }),
+    ...(reviewed !== undefined && { reviewed }),
+    ...(annotations && { annotations }),
+    ...(removed !== undefined && { removed }),
+  };
 };
 
 const microseconds = (text: string): bigint => parseInstant(text) ?? -1n;

@@ -83,7 +83,10 @@ export class Instance extends CountingProcess {
     return Array.from(new Set([...cameraIds, ...counted.keys()]), (cameraId) => {
       const counts = counted.get(cameraId);
       const question = { start, end: start + DAY - 1n, cameraId };
-      return [question, { counts: counts ?? new Map<string, number>(), cameras: counts === undefined ? 0 : 1 }] as const;
+      return [
+        question,
+        { counts: counts ?? new Map<string, number>(), cameras: counts === undefined ? 0 : 1 },
+      ] as const;
     });
   }
 
@@ -120,4 +123,5 @@ export class Instance extends CountingProcess {
 
 /** Whether a request may fail with an error because of what storage does; the service answers 503. */
 export const isUnavailable = (error: unknown): boolean =>
-  [RecorderUnavailable, StorageTrouble, WriteConflict].some((kind) => error instanceof kind) && !(error instanceof DayHeld);
+  [RecorderUnavailable, StorageTrouble, WriteConflict].some((kind) => error instanceof kind) &&
+  !(error instanceof DayHeld);
