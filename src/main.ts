@@ -1,11 +1,11 @@
 import { app } from '@azure/functions';
 import type { Day } from './analytics/model/day.ts';
 import { now } from './analytics/model/instant.ts';
+import { tableOfShards } from './analytics/model/shard.ts';
 import { Reader } from './analytics/read/reader.ts';
 import { Recorder } from './analytics/record/recorder.ts';
 import { BACKUP_SCHEDULE, backUpClosing, backUpDays } from './analytics/retention/back-up-days.ts';
 import { CLOSE_DAYS_SCHEDULE, closeDays } from './analytics/retention/close-days.ts';
-import { Days } from './analytics/rows/days.ts';
 import { FORMAT } from './analytics/rows/format.ts';
 import { lazyCredential } from './azure/credential.ts';
 import { ALERT_TYPES } from './calls/model/alert-types.ts';
@@ -50,17 +50,18 @@ const settings = readSettings(process.env);
 
 // Clients: made when they are first needed
 const credential = lazyCredential();
-const counters = new Table(azureTable(settings.tables, 'analytics', credential), { format: FORMAT });
+const { counterShards: shards, detectionCategories: categories } = settings;
+const countersName = tableOfShards(shards);
+const counters = new Table(azureTable(settings.tables, countersName, credential), {
+  format: FORMAT,
+  // Another number of shards is another table, which is empty: nobody should set it by mistake and not notice.
+  onCreated: () => appLog.warn('table created', { table: `${settings.tables.prefix}${countersName}` }),
+});
 const calls = new Table(azureTable(settings.tables, 'calls', credential), { format: CALLS_FORMAT });
 
 // Analytics
-const days = new Days(counters, settings.counterShards, appLog);
-const recorder = new Recorder(counters, days, appLog, { configuredCategories: settings.detectionCategories });
-const analytics = {
-  reader: new Reader(counters, days),
-  now,
-  categories: settings.detectionCategories,
-};
+const recorder = new Recorder(counters, shards, appLog, { configuredCategories: categories });
+const analytics = { reader: new Reader(counters, shards), now, categories };
 
 // Phone calls: through the one provider that is configured
 const { callRetentionMs: retentionMs } = settings;

@@ -17,7 +17,7 @@ const PAGE_ROWS = 1_000;
  */
 export const azureTable = (
   { connection, prefix }: Settings['tables'],
-  name: 'analytics' | 'calls',
+  name: string,
   credential: TokenCredential,
 ): TableConnection =>
   new AzureTable(
@@ -138,10 +138,12 @@ export class AzureTable implements TableConnection {
     }
   }
 
-  async create(abortSignal: AbortSignal): Promise<void> {
+  async create(abortSignal: AbortSignal): Promise<boolean> {
     try {
-      // The SDK does not throw if the table exists.
-      await this.#client().createTable({ abortSignal });
+      // The SDK does not throw if the table exists: the status alone says so.
+      let status: number | undefined;
+      await this.#client().createTable({ abortSignal, onResponse: (answer) => (status = answer.status) });
+      return status !== 409;
     } catch (error) {
       // Not allowed to create is not the same as not allowed to use.
       if (readSdkError(error).status === 403) throw new RequestRefused(403, { cause: error });
@@ -221,12 +223,10 @@ const readFailure = (error: unknown): Error => {
   const reason = code ?? unanswered ?? String(status);
   // Below 400: success, in an answer that cannot be read. A write may have been applied.
   if (status === undefined || status < 400) return new StorageTrouble(0, { reason, cause: error });
-  // 401 and 403: the app's own access is wrong. That is no fault of the written rows, and an operator can fix it.
-  // 404: not of a row, see above; something in between does not know the way.
-  if (status >= 500 || [401, 403, 404, 408, 429].includes(status)) {
-    return new StorageTrouble(retryAfterMs, { reason, cause: error });
-  }
-  return new RequestRefused(status, { cause: error });
+  // 400 and 413 with a code of Table Storage: it never stores such rows. Everything else is no fault of the rows, and an operator can fix
+  // it: the access of the app is wrong (401, 403), or something in between answers.
+  if ((status === 400 || status === 413) && code !== undefined) return new RequestRefused(status, { cause: error });
+  return new StorageTrouble(retryAfterMs, { reason, cause: error });
 };
 
 const writeFailure = (error: unknown): Error => {

@@ -89,3 +89,20 @@ export const startOfMinute = (instant: Instant): Instant =>
   instantFrom(instant - offsetIn(instant, MICROSECONDS.minute));
 export const endOfMinute = (instant: Instant): Instant =>
   instantFrom(startOfMinute(instant) + MICROSECONDS.minute - 1n);
+
+const SECOND = 1_000_000n;
+
+/**
+ * The sliding window. If its length is at least an hour and whole minutes, it ends with the current minute: no minute is partial, and all questions
+ * of a minute have the same answer. Otherwise it ends now, exactly.
+ *
+ * @param seconds its length
+ */
+export const slidingWindow = (now: Instant, seconds: number): Period => {
+  const length = BigInt(seconds) * SECOND;
+  if (length < MICROSECONDS.hour || length % MICROSECONDS.minute !== 0n) {
+    return { start: instantFrom(now - length), end: now };
+  }
+  const end = endOfMinute(now);
+  return { start: instantFrom(end + 1n - length), end };
+};
