@@ -1,10 +1,9 @@
 import { app } from '@azure/functions';
-import type { Day } from './analytics/model/day.ts';
 import { now } from './analytics/model/instant.ts';
 import { tableOfShards } from './analytics/model/shard.ts';
 import { Reader } from './analytics/read/reader.ts';
 import { Recorder } from './analytics/record/recorder.ts';
-import { BACKUP_SCHEDULE, backUpClosing, backUpDays } from './analytics/retention/back-up-days.ts';
+import { BACKUP_SCHEDULE, backUpDays } from './analytics/retention/back-up-days.ts';
 import { CLOSE_DAYS_SCHEDULE, closeDays } from './analytics/retention/close-days.ts';
 import { FORMAT } from './analytics/rows/format.ts';
 import { lazyCredential } from './azure/credential.ts';
@@ -130,21 +129,21 @@ const timer = (name: string, schedule: string, work: (log: Log) => Promise<void>
   });
 };
 const { eventRetentionDays: retentionDays, backupContainerUrl } = settings;
-// Loaded from its own file at the first use.
-const container = async (url: string) =>
-  import('./storage/azure-container.ts').then(({ azureContainer }) =>
-    azureContainer(url, `${settings.tables.prefix}analytics`, credential),
-  );
-const backup =
+// Loaded from its own file at the first use. The folder is named after the table.
+const container =
   backupContainerUrl === undefined
     ? undefined
-    : { table: counters, days, container: async () => container(backupContainerUrl) };
-if (backup !== undefined) timer('BackUpDays', BACKUP_SCHEDULE, async (log) => backUpDays(backup, log));
+    : async () =>
+        import('./storage/azure-container.ts').then(({ azureContainer }) =>
+          azureContainer(backupContainerUrl, `${settings.tables.prefix}${countersName}`, credential),
+        );
+if (container !== undefined) {
+  timer('BackUpDays', BACKUP_SCHEDULE, async (log) => backUpDays({ table: counters, shards, container }, log));
+}
 if (retentionDays !== undefined) {
-  timer('CloseDays', CLOSE_DAYS_SCHEDULE, async (log) => {
-    const backUp = backup && (async (day: Day) => backUpClosing(backup, day, log));
-    await closeDays({ table: counters, days, retentionDays, backUp }, log);
-  });
+  timer('CloseDays', CLOSE_DAYS_SCHEDULE, async (log) =>
+    closeDays({ table: counters, shards, retentionDays, container }, log),
+  );
 }
 
 // When the host stops the app, work in progress finishes first.

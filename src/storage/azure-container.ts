@@ -40,7 +40,9 @@ export const azureContainer = (url: string, folder: string, credential: TokenCre
         // Each page has its own deadline.
         const page = await asking(async (abortSignal) => {
           const blobs = client.listBlobsFlat({ prefix: `${folder}/${prefix}`, includeMetadata: true, abortSignal });
-          for await (const { segment, continuationToken: next } of blobs.byPage({ continuationToken })) {
+          for await (const { segment, continuationToken: next } of blobs.byPage(
+            continuationToken === undefined ? {} : { continuationToken },
+          )) {
             return { blobs: segment.blobItems, next };
           }
           return { blobs: [], next: undefined };

@@ -2,31 +2,26 @@ import pLimit from 'p-limit';
 
 import type { Table } from '../../storage/table.ts';
 import { contributionOf } from '../model/camera-event.ts';
-import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, offsetIn, startOfDay } from '../model/day.ts';
+import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, startOfDay } from '../model/day.ts';
 import { formatInstant, type Instant, instantFrom } from '../model/instant.ts';
-import type { Period } from '../model/period.ts';
+import { type Period, startOfMinute } from '../model/period.ts';
 import { growingDayTally, growingTally, sumOf, sumOfDays, type Tally } from '../model/tally.ts';
 import { Reader } from '../read/reader.ts';
 import type { Seal } from '../rows/day-row.ts';
 import type { UnreadableRow } from '../rows/decoded-pages.ts';
 import { eventsOfHour, shardPartition } from '../rows/keys.ts';
 import { readSeal, type ShardSeal } from '../rows/seal.ts';
-import { accuracyFactsOf, type Answers, Comparison, type Difference, type Facts, factsOf } from './comparison.ts';
+import { Comparison, type Numbers, numbersOf, numbersOfAll } from './comparison.ts';
 import { eventPages } from './stored-events.ts';
 
 /** What an audit of a day found. */
-export interface AuditReport {
+export interface AuditReport extends Pick<Comparison, 'compared' | 'differing' | 'differences'> {
   readonly day: Day;
   /** `closed`: its counters were compared with one another. `rebuilding`: a rebuild is running, or was stopped. */
   readonly sealed: Seal | undefined;
   /** False: the day was written meanwhile, so its events and its answers may be of different moments. */
   readonly isStill: boolean;
   readonly events: number;
-  /** How many answers were compared. */
-  readonly answers: number;
-  /** How many of them differ, and the first of these. */
-  readonly differing: number;
-  readonly differences: readonly Difference[];
   /** Event rows that cannot be decoded. */
   readonly unreadable: readonly UnreadableRow[];
 }
@@ -56,8 +51,8 @@ export const auditDay = async (table: Table, shards: number, day: Day): Promise<
   }
   await audit.compareDay();
   const isStill = versionsOf(before) === versionsOf(await readSeals());
-  const { events, answers, differing, differences } = audit;
-  return { day, sealed, isStill, events, answers, differing, differences, unreadable };
+  const { events, compared, differing, differences } = audit;
+  return { day, sealed, isStill, events, compared, differing, differences, unreadable };
 };
 
 /** What changes with every commit to the shards of a day. */
@@ -70,12 +65,9 @@ interface CameraDay {
   readonly tally: ReturnType<typeof growingDayTally>;
   /** The sum of its minutes. */
   readonly minutes: ReturnType<typeof growingTally>;
-  /** The start of its last minute with events. */
+  /** The start of its last minute with events; undefined: it has none. */
   last: Instant | undefined;
 }
-
-/** The tallies of some minutes, by their starts. */
-type Minutes = Map<Instant, ReturnType<typeof growingTally>>;
 
 class DayAudit extends Comparison {
   readonly #reader: Reader;
@@ -83,8 +75,8 @@ class DayAudit extends Comparison {
   readonly #isClosed: boolean;
   readonly #limit = pLimit(PARALLEL_QUESTIONS);
   readonly #cameras = new Map<string, CameraDay>();
-  /** What was counted in the current hour, by camera. */
-  #hour = new Map<string, Minutes>();
+  /** What was counted in the current hour: by camera, the tallies of its minutes by their starts. */
+  #hour = new Map<string, Map<Instant, ReturnType<typeof growingTally>>>();
 
   constructor(reader: Reader, day: Day, isClosed: boolean) {
     super();
@@ -94,10 +86,10 @@ class DayAudit extends Comparison {
   }
 
   get events(): number {
-    return this.#total.events;
+    return this.#total().events;
   }
 
-  get #total(): Tally {
+  #total(): Tally {
     return sumOf(Array.from(this.#cameras.values(), ({ minutes }) => minutes));
   }
 
@@ -118,7 +110,7 @@ class DayAudit extends Comparison {
       for (const { cameraId, ts, facets } of page.decoded) {
         const contribution = contributionOf(facets);
         this.#camera(cameraId).tally.add(contribution);
-        this.#count(cameraId, instantFrom(ts - offsetIn(ts, MICROSECONDS.minute)), contribution);
+        this.#count(cameraId, startOfMinute(ts), contribution);
       }
     }
     return unreadable;
@@ -136,21 +128,21 @@ class DayAudit extends Comparison {
     });
   }
 
-  #count(cameraId: string, minute: Instant, tally: Tally): void {
-    const camera = this.#camera(cameraId);
-    camera.minutes.add(tally);
-    if (camera.last === undefined || camera.last < minute) camera.last = minute;
-    const minutes: Minutes = this.#hour.get(cameraId) ?? new Map();
-    minutes.set(minute, (minutes.get(minute) ?? growingTally()).add(tally));
-    this.#hour.set(cameraId, minutes);
-  }
-
   #camera(cameraId: string): CameraDay {
     const known = this.#cameras.get(cameraId);
     if (known !== undefined) return known;
     const camera = { tally: growingDayTally(), minutes: growingTally(), last: undefined };
     this.#cameras.set(cameraId, camera);
     return camera;
+  }
+
+  #count(cameraId: string, minute: Instant, tally: Tally): void {
+    const camera = this.#camera(cameraId);
+    camera.minutes.add(tally);
+    if (camera.last === undefined || camera.last < minute) camera.last = minute;
+    const minutes = this.#hour.get(cameraId) ?? new Map<Instant, ReturnType<typeof growingTally>>();
+    minutes.set(minute, (minutes.get(minute) ?? growingTally()).add(tally));
+    this.#hour.set(cameraId, minutes);
   }
 
   #periodOf(hour: Hour): Period {
@@ -163,102 +155,82 @@ class DayAudit extends Comparison {
     const period = this.#periodOf(hour);
     const counted = this.#hour;
     this.#hour = new Map();
-    const ofAll = new Map<Instant, Tally[]>();
-    for (const minutes of counted.values()) {
-      for (const [minute, tally] of minutes) ofAll.set(minute, [...(ofAll.get(minute) ?? []), tally]);
-    }
-    await this.#compareMinutes(
-      period,
-      new Map(Array.from(ofAll, ([minute, some]) => [minute, factsOf(sumOf(some), some.length)])),
+    const ofAll = Map.groupBy(
+      [...counted.values()].flatMap((minutes) => [...minutes]),
+      ([minute]) => minute,
     );
-    await this.#compareOne(
-      `all cameras, hour ${clockOf(period.start)}`,
-      factsOf(sumOf([...ofAll.values()].flat()), counted.keys()),
-      async () => {
-        const { tally, activeCameras } = await this.#reader.activity(period);
-        return factsOf(tally, activeCameras);
-      },
-    );
+    const minutes = Array.from(ofAll, ([minute, tallies]) => [minute, tallies.map(([, tally]) => tally)] as const);
+    await this.#compareMinutes('all cameras', period, minutes);
+    const name = `all cameras, hour ${clockOf(period.start)}`;
+    const sum = sumOf(minutes.flatMap(([, tallies]) => tallies));
+    await this.#compareActivity(name, period, numbersOf(name, sum, counted.keys()));
     // The minutes of each camera of a closed day are what was counted.
     if (this.#isClosed) return;
     await this.#limit.map([...this.#cameras.keys()], async (cameraId) => {
-      const minutes = counted.get(cameraId) ?? new Map();
-      await this.#compareMinutes(
-        period,
-        new Map(Array.from(minutes, ([minute, tally]) => [minute, factsOf(tally, 1)])),
-        cameraId,
-      );
+      const ofCamera = Array.from(counted.get(cameraId) ?? [], ([minute, tally]) => [minute, [tally]] as const);
+      await this.#compareMinutes(cameraId, period, ofCamera, cameraId);
     });
   }
 
-  async #compareMinutes(period: Period, counted: ReadonlyMap<Instant, Facts>, cameraId?: string): Promise<void> {
-    const who = cameraId ?? 'all cameras';
+  async #compareMinutes(
+    who: string,
+    period: Period,
+    counted: readonly (readonly [minute: Instant, tallies: readonly Tally[]])[],
+    cameraId?: string,
+  ): Promise<void> {
     const nameOf = (minute: Instant): string => `${who}, minute ${clockOf(minute)}`;
-    const asking = this.#reader
-      .series(period, 'minute', cameraId)
-      .then(
-        (steps) => new Map(steps.map((step) => [nameOf(step.period.start), factsOf(step.tally, step.activeCameras)])),
-      );
+    const asking = this.#reader.series(period, 'minute', cameraId);
     await this.compare(
       `${who}, minutes of ${clockOf(period.start)}`,
-      new Map(Array.from(counted, ([minute, facts]) => [nameOf(minute), facts])),
-      asking,
-    );
-  }
-
-  async #compareOne(counter: string, counted: Facts, ask: () => Promise<Facts>): Promise<void> {
-    await this.compare(
-      counter,
-      new Map([[counter, counted]]),
-      ask().then((answered) => new Map([[counter, answered]])),
-    );
-  }
-
-  /** Compares the answers about the whole day. */
-  async compareDay(): Promise<void> {
-    const reader = this.#reader;
-    const [day, cameras] = [this.#day, [...this.#cameras]];
-    const active = cameras.filter(([, { last }]) => last !== undefined);
-    await this.#compareOne(
-      'all cameras, day',
-      factsOf(
-        this.#total,
-        active.map(([id]) => id),
+      numbersOfAll(counted.map(([minute, tallies]) => numbersOf(nameOf(minute), sumOf(tallies), tallies.length))),
+      asking.then((steps) =>
+        numbersOfAll(steps.map((step) => numbersOf(nameOf(step.period.start), step.tally, step.activeCameras))),
       ),
-      async () => {
-        const { tally, activeCameras } = await reader.activity({ start: startOfDay(day), end: endOfDay(day) });
-        return factsOf(tally, activeCameras);
-      },
     );
-    await this.#compareOne('accuracy', accuracyFactsOf(sumOfDays(cameras.map(([, { tally }]) => tally))), async () =>
-      accuracyFactsOf(await reader.accuracy(day, 1)),
+  }
+
+  async #compareActivity(name: string, period: Period, counted: Numbers): Promise<void> {
+    const asking = this.#reader.activity(period);
+    await this.compare(
+      name,
+      counted,
+      asking.then(({ tally, activeCameras }) => numbersOf(name, tally, activeCameras)),
     );
-    const ofCamera = (id: string) => `${id}, day`;
+  }
+
+  /** Compares the answers about the day. */
+  async compareDay(): Promise<void> {
+    const [reader, day] = [this.#reader, this.#day];
+    const active = [...this.#cameras].filter(([, { last }]) => last !== undefined);
+    const ids = active.map(([id]) => id);
+    const whole = { start: startOfDay(day), end: endOfDay(day) };
+    await this.#compareActivity('all cameras, day', whole, numbersOf('all cameras, day', this.#total(), ids));
+    // The minutes of a closed day have no figures of accuracy: those of the day are compared with those of the cameras.
+    const accuracy = sumOfDays(Array.from(this.#cameras.values(), ({ tally }) => tally));
+    await this.compare(
+      'accuracy',
+      numbersOf('accuracy', accuracy, 0),
+      reader.accuracy(day, 1).then((tally) => numbersOf('accuracy', tally, 0)),
+    );
+    const ofCamera = (id: string, tally: Tally): Numbers => numbersOf(`${id}, day`, tally, 1);
     await this.compare(
       'list of cameras',
-      new Map(
-        active.map(([id, { minutes, tally }]) => [
-          ofCamera(id),
-          new Map([...factsOf(minutes, 1), ...accuracyFactsOf(tally)]),
-        ]),
-      ),
+      numbersOfAll(active.map(([id, { tally, minutes }]) => ofCamera(id, this.#isClosed ? minutes : tally))),
       reader
         .cameras(day, 1)
-        .then(
-          (all) =>
-            new Map(
-              all.map(({ cameraId, tally }) => [
-                ofCamera(cameraId),
-                new Map([...factsOf(tally, 1), ...accuracyFactsOf(tally)]),
-              ]),
-            ),
+        .then((all) =>
+          numbersOfAll(all.map(({ cameraId, tally }) => ofCamera(cameraId, this.#isClosed ? sumOf([tally]) : tally))),
         ),
     );
-    const seen = (times: Iterable<readonly [string, Instant]>): Answers =>
-      new Map(Array.from(times, ([id, minute]) => [`${id}, last seen`, new Map([[clockOf(minute), 1]])]));
-    const lastMinutes = cameras.flatMap(([id, { last }]) => (last === undefined ? [] : [[id, last] as const]));
-    await this.compare('last seen', seen(lastMinutes), reader.lastMinutes(day, 1).then(seen));
+    const seen = (times: Iterable<readonly [string, Instant | undefined]>): Numbers =>
+      new Map(Array.from(times, ([id, last]) => [`${id}: last seen ${last && clockOf(last)}`, 1]));
+    await this.compare(
+      'last seen',
+      seen(active.map(([id, { last }]) => [id, last])),
+      reader.lastMinutes(day, 1).then(seen),
+    );
   }
 }
 
+/** `08:15:00` */
 const clockOf = (instant: Instant): string => formatInstant(instant).slice('2026-11-21T'.length, -'+00:00'.length);

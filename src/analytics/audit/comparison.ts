@@ -1,49 +1,32 @@
-import { isDamage, LaterFormat } from '../../storage/errors.ts';
-import type { DayTally, Tally } from '../model/tally.ts';
+import { isDamage } from '../../storage/errors.ts';
+import type { CategoryDayTally, CategoryTally, Tally } from '../model/tally.ts';
 
-/** An answer as its numbers that are not 0, by name. */
-export type Facts = ReadonlyMap<string, number>;
+/** Numbers that are not 0 by name, such as `ridge-04, minute 08:15:00: total_events`. */
+export type Numbers = ReadonlyMap<string, number>;
 
-/** Answers by the counters that they tell. */
-export type Answers = ReadonlyMap<string, Facts>;
-
-/** An answer that is not what was counted. */
-export interface Difference {
-  /** @example ridge-04, minute 08:15:00 */
-  readonly counter: string;
-  readonly facts: readonly { readonly fact: string; readonly answered: number; readonly counted: number }[];
-  /** Why the service cannot answer; undefined: it answers. */
-  readonly damage: string | undefined;
-}
+/** A number that the service answers and that was not counted so, or an answer that it cannot give because of a damaged row. */
+export type Difference =
+  | { readonly name: string; readonly answered: number; readonly counted: number }
+  | { readonly name: string; readonly damage: string };
 
 /** More differences are only counted: a damaged day may have millions. */
 const MOST_DIFFERENCES = 1_000;
 
-const NO_FACTS: Facts = new Map();
-
-/** The answers that were compared, and the differences that were found. */
+/** The numbers that were compared, and the differences that were found. */
 export class Comparison {
-  answers = 0;
-  /** How many answers differ. */
+  compared = 0;
   differing = 0;
   /** The first of them. */
   readonly differences: Difference[] = [];
 
-  /**
-   * Compares answers of the service with what was counted.
-   *
-   * @param question names the answers if the service cannot give them
-   */
-  async compare(question: string, counted: Answers, asking: Promise<Answers>): Promise<void> {
-    const answered = await this.answered(question, asking);
-    for (const counter of new Set([...counted.keys(), ...(answered?.keys() ?? [])])) {
-      if (answered === undefined) break;
-      this.answers += 1;
-      const [is, should] = [answered.get(counter) ?? NO_FACTS, counted.get(counter) ?? NO_FACTS];
-      const facts = [...new Set([...should.keys(), ...is.keys()])]
-        .map((fact) => ({ fact, answered: is.get(fact) ?? 0, counted: should.get(fact) ?? 0 }))
-        .filter((each) => each.answered !== each.counted);
-      if (facts.length > 0) this.#note({ counter, facts, damage: undefined });
+  /** Compares an answer of the service with what was counted. */
+  async compare(question: string, counted: Numbers, asking: Promise<Numbers>): Promise<void> {
+    const numbers = await this.answered(question, asking);
+    if (numbers === undefined) return;
+    for (const name of new Set([...counted.keys(), ...numbers.keys()])) {
+      const difference = { name, answered: numbers.get(name) ?? 0, counted: counted.get(name) ?? 0 };
+      this.compared += 1;
+      if (difference.answered !== difference.counted) this.#note(difference);
     }
   }
 
@@ -52,10 +35,8 @@ export class Comparison {
     try {
       return await asking;
     } catch (error) {
-      // The audit meets event rows of a later format first: so this is a counter row, whose format is damaged.
-      if (!isDamage(error) && !(error instanceof LaterFormat)) throw error;
-      this.answers += 1;
-      this.#note({ counter: question, facts: [], damage: error.message });
+      if (!isDamage(error)) throw error;
+      this.#note({ name: question, damage: error.message });
       return undefined;
     }
   }
@@ -66,34 +47,37 @@ export class Comparison {
   }
 }
 
-/** The numbers of a tally, and its active cameras: by their ids, or how many there are. */
-export const factsOf = (
+/**
+ * The numbers of a counter, and of the cameras that are active in it.
+ *
+ * @param activeCameras their ids, or how many they are
+ */
+export const numbersOf = (
+  counter: string,
   { events, reviewed, annotated, categories }: Tally,
   activeCameras: Iterable<string> | number,
-): Facts => {
-  const facts: [string, number][] = [
-    ['total_events', events],
-    ['reviewed_total_events', reviewed],
-    ['annotated_total_events', annotated],
-  ];
-  if (typeof activeCameras === 'number') facts.push(['active_cameras', activeCameras]);
-  else for (const id of activeCameras) facts.push([`active camera ${id}`, 1]);
+): Numbers => {
+  const numbers = new Map<string, number>();
+  const add = (name: string, value: number): void => {
+    if (value !== 0) numbers.set(`${counter}: ${name}`, value);
+  };
+  add('total_events', events);
+  add('reviewed_total_events', reviewed);
+  add('annotated_total_events', annotated);
+  if (typeof activeCameras === 'number') add('active_cameras', activeCameras);
+  else for (const id of activeCameras) add(`active camera ${id}`, 1);
   for (const [category, counts] of categories) {
-    facts.push([`counts_per_category.${category}`, counts.detections]);
-    facts.push([`reviewed_counts_per_category.${category}`, counts.reviewed]);
-    facts.push([`annotated_counts_per_category.${category}`, counts.annotations]);
+    add(`counts_per_category.${category}`, counts.detections);
+    add(`reviewed_counts_per_category.${category}`, counts.reviewed);
+    add(`annotated_counts_per_category.${category}`, counts.annotations);
+    if (!isOfDay(counts)) continue;
+    add(`flagged.${category}`, counts.flagged);
+    add(`confirmed.${category}`, counts.confirmed);
   }
-  return without0(facts);
+  return numbers;
 };
 
-/** How often the AI was right, as a tally says it. */
-export const accuracyFactsOf = ({ categories }: DayTally): Facts =>
-  without0(
-    [...categories].flatMap(([category, { flagged, confirmed }]): [string, number][] => [
-      [`flagged.${category}`, flagged],
-      [`confirmed.${category}`, confirmed],
-    ]),
-  );
+const isOfDay = (counts: CategoryTally): counts is CategoryDayTally => 'flagged' in counts;
 
-const without0 = (facts: Iterable<readonly [string, number]>): Facts =>
-  new Map([...facts].filter(([, value]) => value !== 0));
+/** The numbers of several counters. */
+export const numbersOfAll = (all: Iterable<Numbers>): Numbers => new Map([...all].flatMap((numbers) => [...numbers]));

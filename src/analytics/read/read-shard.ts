@@ -19,6 +19,8 @@ export interface ShardSource {
   readonly striped: LRUCache<string, true>;
   /** The partitions that were seen to have no rows, for a minute. */
   readonly empty: LRUCache<string, true>;
+  /** Whether a shard is read although its counters are being rebuilt. */
+  readonly whileRebuilding: boolean;
 }
 
 /** A counter to read, and what of its rows. */
@@ -77,7 +79,8 @@ export const readShard = async <Day extends DayState, Value = never>(
     striped.set(partition, true);
     return readShard(source, day, requests);
   }
-  if ([...days.values()].some(({ sealed }) => sealed === 'rebuilding')) throw new DayHeld();
+  const isRebuilding = [...days.values()].some(({ sealed }) => sealed === 'rebuilding');
+  if (isRebuilding && !source.whileRebuilding) throw new DayHeld();
   const withoutDay = rows.flatMap((stripes) => [...stripes.keys()]).find((stripe) => !days.has(stripe));
   if (withoutDay !== undefined) throw missing(partition, withoutDay);
   const stripes = Array.from(days, ([stripe, value]) => {

@@ -66,13 +66,18 @@ interface DayReading {
 export class Reader {
   readonly #table: Table;
   readonly #shards: number;
+  readonly #whileRebuilding: boolean;
   readonly #striped: ShardSource['striped'] = new LRUCache({ max: 10_000 });
   readonly #empty: ShardSource['empty'] = new LRUCache({ max: 10_000, ttl: EMPTY_MS });
 
-  /** @param shards of the table, 1 to 64 */
-  constructor(table: Table, shards: number) {
+  /**
+   * @param shards of the table, 1 to 64
+   * @param whileRebuilding true: a day whose counters are rebuilt has answers as well, for an audit
+   */
+  constructor(table: Table, shards: number, { whileRebuilding = false }: { readonly whileRebuilding?: boolean } = {}) {
     this.#table = table;
     this.#shards = shards;
+    this.#whileRebuilding = whileRebuilding;
   }
 
   /** The counts of a period, of all cameras or one. */
@@ -208,6 +213,7 @@ export class Reader {
         read,
         striped: this.#striped,
         empty: this.#empty,
+        whileRebuilding: this.#whileRebuilding,
       })),
     );
   }
