@@ -16,10 +16,14 @@ export class CountingStorage {
 
   /** A client of the SDK for the table of a number of shards. */
   client(shards = 1): TableClient {
-    return TableClient.fromConnectionString(inject('tablesConnectionString'), `${this.prefix}${tableOfShards(shards)}`, {
-      allowInsecureConnection: true,
-      retryOptions: { maxRetries: 0 },
-    });
+    return TableClient.fromConnectionString(
+      inject('tablesConnectionString'),
+      `${this.prefix}${tableOfShards(shards)}`,
+      {
+        allowInsecureConnection: true,
+        retryOptions: { maxRetries: 0 },
+      },
+    );
   }
 
   /** A process with empty memory. */

@@ -68,11 +68,7 @@ export class CountingProcess {
   readonly recorder: Recorder;
   readonly reader: Reader;
 
-  constructor(
-    connection: TableConnection | Table,
-    shards = 1,
-    { log = SILENT, ...options }: ProcessOptions = {},
-  ) {
+  constructor(connection: TableConnection | Table, shards = 1, { log = SILENT, ...options }: ProcessOptions = {}) {
     // A busy machine may hold a request up for longer than the service would wait.
     this.table =
       connection instanceof Table ? connection : new Table(connection, { format: FORMAT, deadlineMs: 60_000 });

@@ -1,5 +1,5 @@
 import type { Page, PageQuery, TableConnection } from '../../src/storage/connection.ts';
-import { StorageTrouble, WriteConflict } from '../../src/storage/errors.ts';
+import { RequestRefused, StorageTrouble, WriteConflict } from '../../src/storage/errors.ts';
 import type { KeyRange, RowWrite, StoredRow } from '../../src/storage/row.ts';
 import type { Chance } from './chance.ts';
 import type { Life, Travel } from './life.ts';
@@ -14,6 +14,8 @@ export interface Weather {
   readonly refused?: number;
   /** No answer ever comes. Some are carried out, and some of them only after the client has given up. */
   readonly hung?: number;
+  /** How late a request is carried out at most after which the client has given up, in milliseconds. */
+  readonly mostLateMs?: number;
   /** That a page ends early, some before its first row. */
   readonly shortPage?: number;
   /** That a conflict does not say which row it is about. */
@@ -41,6 +43,8 @@ export interface TableConditions {
   readonly weather: Weather;
   /** Every request fails. */
   readonly isOutage: boolean;
+  /** Whether storage refuses to write this row. */
+  readonly isRefused?: (rowKey: string) => boolean;
 }
 
 /** What a table with faults needs. */
@@ -97,7 +101,7 @@ export class UnreliableTable implements TableConnection {
     return this.#ask(`first partition from ${args[0].from}`, () => this.#parts.table.firstPartition(...args));
   }
 
-  create(signal: AbortSignal): Promise<void> {
+  create(signal: AbortSignal): Promise<boolean> {
     return this.#ask('create', () => this.#parts.table.create(signal));
   }
 
@@ -105,6 +109,7 @@ export class UnreliableTable implements TableConnection {
     const { chance, conditions, table } = this.#parts;
     const isVague = chance.happens(conditions().weather.vagueConflict ?? 0);
     return this.#ask(`transact ${partition} ${writes.map(({ rowKey }) => rowKey).join(', ')}`, async () => {
+      if (writes.some(({ rowKey }) => conditions().isRefused?.(rowKey) === true)) throw new RequestRefused(400);
       try {
         return await table.transact(partition, writes, signal);
       } catch (error) {
@@ -119,7 +124,9 @@ export class UnreliableTable implements TableConnection {
 
   /** Reads something, and notes the time that storage tells. */
   async #read<Answer>(request: string, carryOut: () => Promise<Answer>, latencyMs?: number): Promise<Answer> {
-    const dated = async () => ({ date: this.#parts.table.now(), answer: await carryOut() });
+    // In whole seconds, as the header is.
+    const dateNow = () => Math.floor(this.#parts.table.now() / 1_000) * 1_000;
+    const dated = async () => ({ date: dateNow(), answer: await carryOut() });
     const { date, answer } = await this.#ask(request, dated, latencyMs);
     this.#answered = { date, at: performance.now() };
     return answer;
@@ -135,7 +142,7 @@ export class UnreliableTable implements TableConnection {
     const fault = chance.byProbability(faultsIn(weather));
     const isLost = fault === 'lost request' || fault === 'lost answer';
     const travel: Travel = {
-      thereMs: fault === 'hung, carried out late' ? chance.between(ms(), LATE_MS) : ms(),
+      thereMs: fault === 'hung, carried out late' ? chance.between(ms(), weather.mostLateMs ?? LATE_MS) : ms(),
       backMs: ms(),
       death,
       ...((isLost || fault?.startsWith('hung')) && {

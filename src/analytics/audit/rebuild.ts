@@ -164,7 +164,8 @@ class ShardRebuild {
         hours: new Map(),
         cameras: new Map(),
       };
-      const snapshot = { partition: this.#partition, stripe, ...before, events: new Map(), hasFirstStripe: true };
+      const firstStripe = 'striped' as const;
+      const snapshot = { partition: this.#partition, stripe, ...before, events: new Map(), firstStripe };
       const { outcomes, counters } = planCommit(snapshot, messages);
       if (counters !== undefined) {
         stripes[stripe] = {

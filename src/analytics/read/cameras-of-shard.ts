@@ -23,7 +23,7 @@ export const camerasOfShard = async (source: ShardSource): Promise<ReadonlyMap<s
     const page = await pageOf(source, range, continuation);
     const cameras = [...Map.groupBy(page.rows, cameraOf)];
     // A page after an empty one may lack rows of its first camera that were written since.
-    const alone = [...(continuation === undefined ? [] : cameras.splice(0, 1))];
+    const alone = continuation === undefined ? [] : cameras.splice(0, 1);
     const last = page.continuation === undefined ? undefined : cameras.pop();
     // A camera that fills a page is read by itself.
     if (last !== undefined && cameras.length === 0 && alone.length === 0) alone.push(last);

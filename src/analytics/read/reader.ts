@@ -150,7 +150,7 @@ export class Reader {
         }
         const request = { counter: cameraCounter(cameraId), part: CAMERA_DAY };
         const { stripes } = await readShard(source, DAY_STATE, [request]);
-        return sumOfDays(stripes.flatMap(({ values }) => [...values.values()]));
+        return sumOfDays(stripes.flatMap(({ values }) => values.get(request.counter) ?? []));
       }),
     );
     return sumOfDays(tallies);
@@ -171,8 +171,10 @@ export class Reader {
       const shards = await Promise.all(
         this.#sources(read, [day]).map(async (source) => lastMinutesIn(source, isAsked)),
       );
-      for (const [id, minute] of shards.flatMap((ofShard) => [...ofShard])) {
-        found.set(id, instantFrom(startOfDay(day) + BigInt(minute) * MICROSECONDS.minute));
+      for (const ofShard of shards) {
+        for (const [id, minute] of ofShard) {
+          found.set(id, instantFrom(startOfDay(day) + BigInt(minute) * MICROSECONDS.minute));
+        }
       }
     }
     return found;

@@ -2,7 +2,7 @@ import { type StoringWrite, writeOf } from '../../storage/row.ts';
 import { contributionOf, type Facets, MAX_CAMERA_CATEGORIES } from '../model/camera-event.ts';
 import { type Hour, hourOf, minuteOfHour } from '../model/day.ts';
 import { applyFacets, isSuperseded } from '../model/newest-wins.ts';
-import { type DayTally, differenceOf, EMPTY_TALLY } from '../model/tally.ts';
+import { type DayTally, differenceOf } from '../model/tally.ts';
 import { bucketValues, type HourRow } from '../rows/buckets.ts';
 import { type CameraRow, cameraWrite, EMPTY_CAMERA } from '../rows/camera-row.ts';
 import { type DayRow, dayWrite, EMPTY_DAY, hasRoom, stripedWrite } from '../rows/day-row.ts';
@@ -18,6 +18,9 @@ export interface Versioned<Row> {
   readonly etag: string;
 }
 
+/** What stripe 0 says, for a commit to another stripe: it has no `day` row; it does not tell readers of other stripes; or it does. */
+export type FirstStripe = 'missing' | 'alone' | 'striped';
+
 /** What a commit needs of the rows of a shard. A row that is not in a map is not stored. */
 export interface Snapshot {
   readonly partition: string;
@@ -28,8 +31,7 @@ export interface Snapshot {
   readonly hours: ReadonlyMap<Hour, Versioned<HourRow>>;
   readonly cameras: ReadonlyMap<string, Versioned<CameraRow>>;
   readonly events: ReadonlyMap<EventKey, Versioned<EventRow>>;
-  /** Whether stripe 0 has its `day` row, which the first commit of another stripe changes. */
-  readonly hasFirstStripe: boolean;
+  readonly firstStripe: FirstStripe;
 }
 
 /** One transaction: the outcome of each message, the writes (none if nothing changes), and the counter rows once they are applied. */
@@ -92,7 +94,10 @@ const writesOf = (
     writes.push(cameraWrite(key, before.cameras.get(cameraId)?.etag, cameras.get(cameraId) ?? EMPTY_CAMERA, changed));
   }
   for (const [key, event] of events) writes.push(eventWrite(key, before.events.get(key)?.etag, event));
-  if (before.day === undefined && stripe !== 0) writes.push(stripedWrite(before.hasFirstStripe));
+  // Before another stripe has a count, stripe 0 must tell readers. A new stripe says it again: the table may have been emptied.
+  if (stripe !== 0 && (before.day === undefined || before.firstStripe !== 'striped')) {
+    writes.push(stripedWrite(before.firstStripe !== 'missing'));
+  }
   return writes;
 };
 
@@ -142,9 +147,9 @@ class Draft {
 
   /** Reserves room for the camera and the categories of a difference. Without room, reserves nothing and returns the reason. */
   #reserve(cameraId: string, { categories }: DayTally): string | undefined {
-    const ofCamera =
-      this.#cameraCategories.get(cameraId) ??
-      new Set((this.#snapshot.cameras.get(cameraId)?.value.tally ?? EMPTY_TALLY).categories.keys());
+    const stored = this.#snapshot.cameras.get(cameraId)?.value.tally.categories;
+    if (stored !== undefined && [...categories.keys()].every((category) => stored.has(category))) return undefined;
+    const ofCamera = this.#cameraCategories.get(cameraId) ?? new Set(stored?.keys());
     // Counts that are only taken away always find room: another stripe may have counted them.
     const growing = [...categories].flatMap(([category, { detections, annotations }]) =>
       detections > 0 || annotations > 0 ? [category] : [],

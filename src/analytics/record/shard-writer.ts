@@ -12,7 +12,7 @@ import { type DayRow, dayRowFrom, DAY_STATE } from '../rows/day-row.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
 import { cameraCounter, type Counter, counterKey, DAY_COUNTER, hourCounter, MAX_STRIPES } from '../rows/keys.ts';
 import { areTooLarge, type Batch } from './batch.ts';
-import { type CommitPlan, planCommit, type Snapshot, type Versioned } from './commit-plan.ts';
+import { type CommitPlan, type FirstStripe, planCommit, type Snapshot, type Versioned } from './commit-plan.ts';
 
 const PARALLEL_READS = 16;
 const MIB = 1_048_576;
@@ -129,7 +129,7 @@ export class ShardWriter {
 
   async #snapshot(batch: Batch): Promise<Snapshot> {
     const { partition, memory } = this.#shard;
-    const { day, hasFirstStripe } = await this.#day();
+    const { day, firstStripe } = await this.#day();
     const rows = { hours: new Map<Hour, Versioned<HourRow>>(), cameras: new Map<string, Versioned<CameraRow>>() };
     const events: Map<Batch[number]['eventKey'], Versioned<ReturnType<typeof eventRowFrom>>> = new Map();
     const reads = new Map<string, () => Promise<void>>();
@@ -169,39 +169,41 @@ export class ShardWriter {
       }
     }
     await this.#limit.map(reads.values(), async (read) => read());
-    return { partition, stripe: this.#stripe, day, ...rows, events, hasFirstStripe };
+    return { partition, stripe: this.#stripe, day, ...rows, events, firstStripe };
   }
 
-  /** The `day` row of the stripe; undefined: the next commit inserts it. @throws {DayClosed | DayHeld} */
-  async #day(): Promise<Pick<Snapshot, 'day' | 'hasFirstStripe'>> {
+  /** The `day` row of the stripe; undefined: the next commit inserts it. @throws {DayClosed | DayHeld | DamagedRow} */
+  async #day(): Promise<Pick<Snapshot, 'day' | 'firstStripe'>> {
     const { memory } = this.#shard;
     const name = this.#nameOf(DAY_COUNTER);
     const known = memory.days.get(name);
-    if (known !== undefined) return { day: known, hasFirstStripe: true };
+    if (known !== undefined) return { day: known, firstStripe: 'striped' };
     const stored = await this.#get(DAY_COUNTER);
-    if (stored === undefined) return { day: undefined, hasFirstStripe: await this.#hasFirstStripe() };
-    const value = dayRowFrom(stored);
-    if (value.sealed === 'closed') throw new DayClosed();
-    if (value.sealed === 'rebuilding') throw new DayHeld();
-    const day = { value, etag: stored.etag };
-    memory.days.set(name, day);
-    return { day, hasFirstStripe: true };
+    const value = stored && dayRowFrom(stored);
+    if (value?.sealed === 'closed') throw new DayClosed();
+    if (value?.sealed === 'rebuilding') throw new DayHeld();
+    const day = value && { value, etag: stored.etag };
+    const firstStripe = day !== undefined && this.#stripe === 0 ? 'striped' : await this.#firstStripe();
+    if (day !== undefined && firstStripe === 'striped') memory.days.set(name, day);
+    return { day, firstStripe };
   }
 
-  /**
-   * Whether stripe 0 has its `day` row.
-   *
-   * @throws {DamagedRow} it is missing, and the shard has rows: a row that is made up would hide them from readers
-   */
-  async #hasFirstStripe(): Promise<boolean> {
+  /** @throws {DamagedRow} its row is missing, and the shard has rows: a row that is made up would hide them from readers */
+  async #firstStripe(): Promise<FirstStripe> {
     const { table, partition } = this.#shard;
     const key = counterKey(DAY_COUNTER, 0);
-    const isStored = async () => (await table.get(partition, key, { select: DAY_STATE.select })) !== undefined;
-    if (this.#stripe !== 0 && (await isStored())) return true;
-    const hasRows = (await table.firstPartition({ from: partition, before: `${partition}!` })) !== undefined;
+    const read = async (): Promise<FirstStripe> => {
+      const row = await table.get(partition, key, { select: DAY_STATE.select });
+      if (row === undefined) return 'missing';
+      return DAY_STATE.from(row).isStriped ? 'striped' : 'alone';
+    };
+    const first = this.#stripe === 0 ? 'missing' : await read();
+    if (first !== 'missing') return first;
+    if ((await table.firstPartition({ from: partition, before: `${partition}!` })) === undefined) return 'missing';
     // Another instance may have written it in between.
-    if (hasRows && !(await isStored())) throw new DamagedRow(partition, key, 'it is missing, and the shard has rows');
-    return hasRows;
+    const again = await read();
+    if (again === 'missing') throw new DamagedRow(partition, key, 'it is missing, and the shard has rows');
+    return again;
   }
 
   /**

@@ -81,6 +81,16 @@ const minutesFrom = (bytes: Uint8Array, categories: readonly string[]): Map<Minu
   return minutes;
 };
 
+/** The byte at which the first of the stored minutes starts that is not before a minute. */
+const startOf = (minute: number, bytes: Uint8Array): number => {
+  const reader = new ByteReader(bytes);
+  for (;;) {
+    const start = reader.position;
+    if (reader.done || reader.count() >= minute) return start;
+    reader.skipTally();
+  }
+};
+
 /** A camera's row with differences added, each to its minute. */
 export const addToCamera = (
   row: CameraRow,
@@ -91,7 +101,10 @@ export const addToCamera = (
   const indexes = indexesOf(tally.categories.keys());
   const hours = new Map(row.hours);
   for (const [hour, changes] of Map.groupBy(differences, ([minute]) => hourOf(minute))) {
-    const minutes = minutesFrom(row.hours.get(hour) ?? new Uint8Array(), [...row.tally.categories.keys()]);
+    const before = row.hours.get(hour) ?? new Uint8Array();
+    // Minutes before the changed ones keep their bytes: most frames are in the last minute, or after it.
+    const kept = before.subarray(0, startOf(Math.min(...changes.map(([minute]) => minuteOfHour(minute))), before));
+    const minutes = minutesFrom(before.subarray(kept.length), [...row.tally.categories.keys()]);
     for (const [minute, difference] of changes) {
       const number = minuteOfHour(minute);
       minutes.set(number, plus(minutes.get(number) ?? EMPTY_TALLY, difference));
@@ -101,7 +114,7 @@ export const addToCamera = (
       writer.count(minute);
       writeTally(writer, ofMinute, indexes);
     }
-    hours.set(hour, writer.bytes());
+    hours.set(hour, writer.bytes(kept));
   }
   return { tally, hours };
 };

@@ -23,6 +23,8 @@ export const counterFrom = (value: number): number => {
 /** A shard has fewer than 1,000 categories. A greater index is damage, and no reason to make a list of that length. */
 const MAX_INDEX = 10_000;
 
+const NO_BYTES = new Uint8Array();
+
 export class ByteWriter {
   readonly #bytes: number[] = [];
 
@@ -49,8 +51,12 @@ export class ByteWriter {
     this.count(value < 0 ? -2 * value - 1 : 2 * value);
   }
 
-  bytes(): Uint8Array {
-    return new Uint8Array(this.#bytes);
+  /** @param prefix bytes to put before them */
+  bytes(prefix: Uint8Array = NO_BYTES): Uint8Array {
+    const bytes = new Uint8Array(prefix.length + this.#bytes.length);
+    bytes.set(prefix);
+    bytes.set(this.#bytes, prefix.length);
+    return bytes;
   }
 }
 
@@ -84,6 +90,19 @@ export class ByteReader {
     }
   }
 
+  /** How many bytes were read. */
+  get position(): number {
+    return this.#next;
+  }
+
+  skipTally(): void {
+    const categories = this.count();
+    for (let left = 3; left > 0; left -= 1) this.count();
+    for (let left = categories; left > 0; left -= 1) {
+      for (let bits = this.count() & 7; bits > 0; bits >>= 1) if ((bits & 1) === 1) this.count();
+    }
+  }
+
   signed(): number {
     const zigzag = this.count();
     return counterFrom(zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2);
@@ -93,16 +112,23 @@ export class ByteReader {
 /** Writes a tally; `indexes` has the index of each category in the list. @throws {RangeError} if a count is too large */
 export const writeTally = (writer: ByteWriter, tally: Tally, indexes: ReadonlyMap<string, number>): void => {
   writer.count(tally.categories.size);
-  for (const count of [tally.events, tally.reviewed, tally.annotated]) writer.signed(count);
-  const categories = Array.from(tally.categories, ([category, { detections, reviewed, annotations }]) => {
+  writer.signed(tally.events);
+  writer.signed(tally.reviewed);
+  writer.signed(tally.annotated);
+  const categories: [index: number, counts: CategoryTally][] = [];
+  for (const [category, counts] of tally.categories) {
     const index = indexes.get(category);
     if (index === undefined) throw new RangeError('a category is not in the list of categories');
-    return { index, counts: [detections, reviewed, annotations] };
-  }).sort((left, right) => left.index - right.index);
+    categories.push([index, counts]);
+  }
+  if (categories.length > 1) categories.sort(([left], [right]) => left - right);
   let next = 0;
-  for (const { index, counts } of categories) {
-    writer.count(counts.reduce((bits, count, bit) => bits + (count === 0 ? 0 : 1 << bit), 8 * (index - next)));
-    for (const count of counts) if (count !== 0) writer.signed(count);
+  for (const [index, { detections, reviewed, annotations }] of categories) {
+    const bits = (detections === 0 ? 0 : 1) + (reviewed === 0 ? 0 : 2) + (annotations === 0 ? 0 : 4);
+    writer.count(8 * (index - next) + bits);
+    if (detections !== 0) writer.signed(detections);
+    if (reviewed !== 0) writer.signed(reviewed);
+    if (annotations !== 0) writer.signed(annotations);
     next = index + 1;
   }
 };

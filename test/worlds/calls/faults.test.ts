@@ -1,9 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { type Destination, DESTINATIONS } from '../../../src/calls/model/outcomes.ts';
+import { newNotificationId } from '../../../src/calls/model/ids.ts';
 import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
 import { CALLS, LINES_KEY, notificationKey } from '../../../src/calls/store/rows.ts';
 import { StorageTrouble } from '../../../src/storage/errors.ts';
+import type { NewProperties } from '../../../src/storage/row.ts';
 import type { Fate } from './callees.ts';
 import { BEGINNING, type Death } from './ground.ts';
 import { isLeftLive } from './promises.ts';
@@ -16,6 +18,7 @@ import { UnreliableLine } from './unreliable-line.ts';
 
 /** `npm run soak` tries each request, and more seeds. */
 const IS_SOAK = process.env['WORLD_SEEDS'] !== undefined;
+const SETTLED = IS_SOAK ? 10_000 : 1_100;
 
 scene(
   'without speech or permission for a number the attempt is used, nobody else waits, and an operator is told',
@@ -185,6 +188,18 @@ describe('while storage is away', () => {
     },
   );
 
+  scene('and speech is surely refused: the line is hung up at once', SOON, async (world) => {
+    vi.spyOn(world.network, 'speak').mockImplementation(() => {
+      world.conditions.stopTable(120_000);
+      throw new PhoneLineError({ failure: 'no_speech', reason: 'no speech' });
+    });
+    world.fire();
+    const call = await world.firstCall();
+    await world.until(() => call.state === 'up');
+    await world.pass(20_000);
+    expect(call.endedBy).toBe('service');
+  });
+
   scene('after the last word: the line is hung up when the time for keys is over', {}, async (world) => {
     world.fire(people(1), { confirm: true });
     const call = await world.firstCall();
@@ -229,6 +244,40 @@ for (const instances of [1, 3]) {
     8,
   );
 }
+
+scene(
+  'storage needs 5 s for a page of many rows: the retention delays no call',
+  { ...SOON, instances: 2, destinations: [] },
+  async (world) => {
+    const early = world.fire();
+    await world.pass(900_000);
+    const id = idOf(early) ?? '';
+    for (const { rowKey, partitionKey, properties } of world.rows.filter((row) => row.rowKey.endsWith(id))) {
+      for (let count = 1; count <= SETTLED; count += 1) {
+        const other = rowKey.replace(id, newNotificationId(BEGINNING - count * 60_000, `${count}`.padStart(32, '0')));
+        const { timestamp: _, ...stored } = properties;
+        await world.table.transact(partitionKey, [
+          { kind: 'insert', rowKey: other, properties: stored as NewProperties },
+        ]);
+      }
+    }
+    const page = world.table.page.bind(world.table);
+    vi.spyOn(world.table, 'page').mockImplementation(async (partition, range, query) => {
+      const scanned = world.table.rows(partition).filter(({ rowKey }) => rowKey >= range.from && rowKey < range.before);
+      if (scanned.length > 1_000) await new Promise((resolve) => void setTimeout(resolve, 5_050));
+      return page(partition, range, query);
+    });
+    world.instances.end();
+    world.instances.start(2);
+    await world.pass(1_000);
+    const sentAt = world.now;
+    const sent = world.fire(people(3, 1), {});
+    await world.pass(40_000);
+    for (const number of people(2, 1)) expect(world.rangAt(number) + BEGINNING - sentAt).toBeLessThan(2_000);
+    await world.pass(60_000);
+    expect(await world.statuses(sent)).toEqual(['heard', 'heard', 'heard']);
+  },
+);
 
 describe('nothing depends on one timer', () => {
   scene(
@@ -287,7 +336,7 @@ describe('nothing depends on one timer', () => {
       await world.pass(700_000);
       expect([world.openCalls, world.dialled.length]).toEqual([[], dialled]);
       expect((await world.bodyOf(sent)).status).toBe('completed');
-      expect(world.rows.filter(isLeftLive)).toEqual([]);
+      expect(world.rows.filter((row) => isLeftLive(row, world))).toEqual([]);
     },
   );
 });

@@ -1,12 +1,15 @@
-import type { NotificationId } from '../../../src/calls/model/ids.ts';
+import { isUrgent } from '../../../src/calls/model/alert-types.ts';
+import type { AttemptRef, NotificationId } from '../../../src/calls/model/ids.ts';
 import type { Destination, OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
+import type { CallRequest } from '../../../src/calls/model/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { PhoneRules } from '../../../src/calls/phone.ts';
+import { CALLS } from '../../../src/calls/store/rows.ts';
 import { Chance } from '../chance.ts';
-import type { Travel } from '../life.ts';
+import type { Life, Travel } from '../life.ts';
 import { Story } from '../story.ts';
 import { FAIR, type TableConditions } from '../unreliable-table.ts';
-import type { VirtualTime } from '../virtual-time.ts';
+import { runIn, type VirtualTime } from '../virtual-time.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
 import { CALM, type Mode } from './modes.ts';
 
@@ -21,6 +24,8 @@ export class Conditions {
   /** When our credential is wrong, and when storage cannot be used: from, and until. */
   readonly #setUpFaults: (readonly [number, number])[];
   readonly #outages: (readonly [number, number])[];
+  /** Storage refuses to write the row of this notification. */
+  refusedRow: NotificationId | undefined;
   #faults: Mode;
 
   /** @param now in milliseconds since 1970 */
@@ -41,10 +46,11 @@ export class Conditions {
   }
 
   get table(): TableConditions {
-    const { tableFaults } = this.#faults;
+    const { tableFaults, mostLateMs } = this.#faults;
     const [lost, other] = [tableFaults / 6, tableFaults / 3];
-    const weather = { ...FAIR, lostRequest: lost, lostAnswer: lost, hung: other, refused: other };
-    return { weather, isOutage: this.isOutage };
+    const weather = { ...FAIR, lostRequest: lost, lostAnswer: lost, hung: other, refused: other, mostLateMs };
+    const isRefused = (rowKey: string): boolean => this.refusedRow !== undefined && rowKey.endsWith(this.refusedRow);
+    return { weather, isOutage: this.isOutage, isRefused };
   }
 
   /** Whether storage cannot be used now. */
@@ -70,6 +76,7 @@ export class Conditions {
   calmDown(): void {
     this.#outages.length = 0;
     this.#setUpFaults.length = 0;
+    this.refusedRow = undefined;
     this.#faults = { ...this.#faults, ...CALM };
   }
 
@@ -87,10 +94,9 @@ interface OutgoingRequest {
 }
 
 /** A call request as it left the service. */
-export interface DialRequest {
-  readonly attemptId: string;
-  readonly notificationId: NotificationId;
+export interface DialRequest extends AttemptRef {
   readonly number: PhoneNumber;
+  readonly isUrgent: boolean;
   readonly at: number;
   /** Whether the claim of its attempt was stored by then. */
   readonly isStored: boolean;
@@ -100,6 +106,9 @@ export interface DialRequest {
 export interface Published extends OutcomeEvent {
   readonly to: Destination;
 }
+
+const NOTIFICATION_IDS = /[0-9a-f]{12}-[0-9a-f]{20}/g;
+const ACTS_WITHIN_MS = 5_000;
 
 /** The instance that makes this request of all dies of it. */
 export interface Death {
@@ -119,6 +128,9 @@ export class Ground {
   /** All requests of all instances, in that order. */
   readonly requests: OutgoingRequest[] = [];
   readonly dialled: DialRequest[] = [];
+  /** What processes did too long after they had decided it. */
+  readonly lateActs: string[] = [];
+  readonly #wroteAt = new Map<string, number>();
   /** The events that the destinations have taken, repeats included. */
   readonly published: Published[] = [];
   readonly #time: VirtualTime;
@@ -146,10 +158,39 @@ export class Ground {
     return this.#time.pass(ms);
   }
 
-  /** An instance makes a request. @returns whether it dies of it */
-  onRequest(to: OutgoingRequest['to']): Travel['death'] {
+  /** A process writes rows: when it last wrote those of a notification. */
+  noteWrite(request: string, life: Life): void {
+    for (const [id] of request.matchAll(NOTIFICATION_IDS)) this.#wroteAt.set(`${life.name} ${id}`, this.now);
+  }
+
+  /** A process is about to act for an attempt. It does so soon after its commit, or not at all. */
+  noteAct(what: string, { notificationId }: AttemptRef, life: Life): void {
+    const wroteAt = this.#wroteAt.get(`${life.name} ${notificationId}`) ?? -Infinity;
+    if (this.now - wroteAt > ACTS_WITHIN_MS) this.lateActs.push(`${what} ${this.now - wroteAt} ms after its commit`);
+  }
+
+  /** A request for a call leaves the service. */
+  noteDial({ attempt, number, alertType }: CallRequest, life: Life): void {
+    this.noteAct(`${number} was dialed`, attempt, life);
+    const isStored = JSON.stringify(this.table.rows(CALLS)).includes(attempt.attemptId);
+    this.dialled.push({ ...attempt, number, isUrgent: isUrgent(alertType.name), at: this.now, isStored });
+  }
+
+  /** An instance makes a request, and is perhaps suspended before or after it. @returns whether it dies of it */
+  onRequest(to: OutgoingRequest['to'], life: Life): Travel['death'] {
+    const { chance, conditions } = this;
     if (this.requests.push({ to, at: this.now }) === this.#death?.at) return this.#death.when;
-    if (!this.chance.happens(this.conditions.faults.deathsAtRequests)) return undefined;
-    return this.chance.happens(0.5) ? 'carried out' : 'not carried out';
+    const { suspensions } = conditions.faults;
+    if (suspensions > 0 && chance.happens(suspensions)) {
+      const suspend = (): void => {
+        const ms = chance.between(1_000, 90_000);
+        this.story.tell(() => `${life.name} is suspended for ${Math.round(ms)} ms`);
+        life.suspend(ms);
+      };
+      if (chance.happens(0.5)) suspend();
+      else runIn(undefined, () => setTimeout(suspend, chance.between(1, 300)));
+    }
+    if (!chance.happens(conditions.faults.deathsAtRequests)) return undefined;
+    return chance.happens(0.5) ? 'carried out' : 'not carried out';
   }
 }

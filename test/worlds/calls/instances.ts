@@ -24,8 +24,6 @@ export interface Instance {
   readonly log: Log;
 }
 
-/** Clocks differ by up to twice this. */
-const CLOCK_AHEAD_MS = 1_000;
 /** How often the timer function runs. */
 const SWEEP_MS = 30_000;
 
@@ -73,7 +71,7 @@ export class Instances {
   #spawn(): void {
     if (this.isEnded) return;
     const { chance, story, rules, mode, conditions, table } = this.#ground;
-    const life = new Life(`#${this.#all.length + 1}`, chance.between(-CLOCK_AHEAD_MS, CLOCK_AHEAD_MS));
+    const life = new Life(`#${this.#all.length + 1}`, chance.between(-mode.clocksMs, mode.clocksMs));
     const log = this.#logOf(life);
     const unreliable = new UnreliableTable({
       table,
@@ -81,7 +79,10 @@ export class Instances {
       chance,
       conditions: () => conditions.table,
       latencyMs: mode.tableLatencyMs,
-      onRequest: () => this.#ground.onRequest('table'),
+      onRequest: (request) => {
+        if (request.startsWith('transact')) this.#ground.noteWrite(request, life);
+        return this.#ground.onRequest('table', life);
+      },
     });
     const parts = {
       line: this.#lineOf(life),
@@ -119,7 +120,7 @@ export class Instances {
   /** One instance gets the timer. If several get it at the same time, that does no harm. */
   #sweep(): void {
     const some = this.#ground.chance.happens(0.3) ? this.living : [this.any() ?? []].flat();
-    for (const { life, phone, log } of some) runIn(life, () => void phone.runDue(log));
+    for (const { life, phone, log } of some) void life.do(async () => phone.runDue(log));
   }
 
   #logOf(life: Life): Log {

@@ -55,6 +55,10 @@ export interface NetworkCall {
   answeredAt?: number;
   endedAt?: number;
   endedBy?: 'callee' | 'service' | 'network';
+  /** When an instance first got the report of its end. */
+  endToldAt?: number;
+  /** When the service first tried to hang it up. */
+  hangUpAskedAt?: number;
   /** The reference in the report of each key; undefined while the service does not listen. */
   listening?: AttemptRef;
   /** The keys that are reported. `takenAt`: when an instance had stored it. Without storage, keys are lost. */
@@ -175,6 +179,12 @@ export class TelephoneNetwork {
     const call = this.#up(callId);
     if (call.request !== undefined && call.request.number !== number) throw rejected('another number', 8_500);
     call.listening = ref;
+  }
+
+  /** A request to hang a call up leaves the service. */
+  noteHangUp(callId: CallId): void {
+    const call = this.#calls.get(callId);
+    if (call !== undefined) call.hangUpAskedAt ??= this.#ground.now;
   }
 
   /** Ends a call, ringing or answered, if it has not ended yet. */

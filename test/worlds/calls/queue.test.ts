@@ -71,6 +71,34 @@ describe.each([1, 3])('on %i instances', (instances) => {
   }
 });
 
+scene(
+  'beside the call of a fire an anomaly leaves a line free: the next fire rings within 2 s',
+  { ...SOON, instances: 2 },
+  async (world) => {
+    world.fire();
+    await world.until(() => world.openCalls.length === 1);
+    world.anomaly(people(1, 1));
+    await world.pass(2_000);
+    world.fire(people(1, 2));
+    const sentAt = world.now;
+    await world.pass(10_000);
+    expect(world.rangAt(someNumber(2, 0)) + BEGINNING - sentAt).toBeLessThan(2_000);
+  },
+  ROUNDS,
+);
+
+scene(
+  'of ten people who do not answer, with two lines, the tenth rings within 260 s, and nobody rings twice before',
+  { ringMs: 60_000, retryMs: 60_000, deadlineMs: 1_800_000, callees: () => 'rings out' },
+  async (world) => {
+    world.fire(people(10));
+    await world.pass(260_000);
+    for (const number of people(10)) expect(world.callsTo(number)).toHaveLength(1);
+    await world.pass(1_200_000);
+    for (const number of people(10)) expect(world.callsTo(number)).toHaveLength(3);
+  },
+);
+
 describe('a network without a free line', () => {
   scene('the pause after a refusal ends early when a call is accepted', {}, async (world) => {
     // oxlint-disable-next-line typescript/unbound-method

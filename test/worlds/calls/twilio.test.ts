@@ -16,7 +16,7 @@ const numbers = (endings: readonly string[], from = 100) =>
 
 const scene = (name: string, mode: Partial<Mode>, run: (world: TwilioWorld) => Promise<void>): void =>
   it(name, () =>
-    inTwilioWorld(name, { ...QUIET, ...ROOM, ...mode }, async (world) => {
+    inTwilioWorld(name, { ...QUIET, ...ROOM, ...mode }, {}, async (world) => {
       await run(world);
       expect(world.logged('unexpected error')).toEqual([]);
       expect(mistakesOf(world)).toEqual([]);

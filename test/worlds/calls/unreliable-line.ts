@@ -6,7 +6,6 @@ import {
   PhoneLineError,
 } from '../../../src/calls/model/phone-line.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
-import { CALLS } from '../../../src/calls/store/rows.ts';
 import type { Life } from '../life.ts';
 import type { Ground } from './ground.ts';
 import type { TelephoneNetwork } from './network.ts';
@@ -28,19 +27,18 @@ export class UnreliableLine implements PhoneLine {
   }
 
   call(request: CallRequest): Promise<CallId> {
-    const { dialled, now, table } = this.#ground;
-    const { attempt, number } = request;
-    const isStored = JSON.stringify(table.rows(CALLS)).includes(attempt.attemptId);
-    dialled.push({ ...attempt, number, at: now, isStored });
-    return this.#ask(`call ${number}`, () => {
+    this.#ground.noteDial(request, this.#life);
+    return this.#ask(`call ${request.number}`, () => {
       this.#demandPermission();
       return this.#network.call(request);
     });
   }
 
   readonly media = {
-    speak: (callId: CallId, text: string, ref?: SpeechRef): Promise<void> =>
-      this.#ask(`speak ${callId}`, () => this.#network.speak(callId, text, ref)),
+    speak: (callId: CallId, text: string, ref?: SpeechRef): Promise<void> => {
+      if (ref !== undefined) this.#ground.noteAct(`${callId} was spoken to`, ref, this.#life);
+      return this.#ask(`speak ${callId}`, () => this.#network.speak(callId, text, ref));
+    },
     listen: (callId: CallId, number: PhoneNumber, ref: AttemptRef): Promise<void> =>
       this.#ask(`listen ${callId}`, () => this.#network.listen(callId, number, ref)),
   };
@@ -51,6 +49,7 @@ export class UnreliableLine implements PhoneLine {
   }
 
   hangUp(callId: CallId): Promise<void> {
+    this.#network.noteHangUp(callId);
     return this.#ask(`hang up ${callId}`, () => this.#network.hangUp(callId), 'unreachable');
   }
 
@@ -76,7 +75,7 @@ export class UnreliableLine implements PhoneLine {
     const travel = {
       thereMs: chance.between(5, 50),
       backMs: chance.happens(0.1) ? chance.between(50, 1_500) : chance.between(5, 50),
-      death: this.#ground.onRequest('line'),
+      death: this.#ground.onRequest('line', this.#life),
       lost: fault === 'request' || fault === 'answer' ? fault : undefined,
       told: {
         afterMs: chance.between(5, LONGEST_REQUEST_MS - 100),

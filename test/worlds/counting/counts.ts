@@ -32,12 +32,7 @@ export interface Answer {
 }
 
 /** What an event counts. Its camera is active even if it is removed. */
-export const countsOf = ({
-  detections,
-  reviewed,
-  annotations,
-  removed,
-}: EventState): ReadonlyMap<string, number> => {
+export const countsOf = ({ detections, reviewed, annotations, removed }: EventState): ReadonlyMap<string, number> => {
   if (removed?.value === true) return new Map();
   const counts = new Map([['events', 1]]);
   for (const [category, count] of Object.entries(detections?.value ?? {})) {
@@ -91,7 +86,8 @@ export const isSame = ({ counts, cameras: active }: Counted, { counts: answered,
   (typeof cameras === 'number' ? active.size === cameras : isDeepStrictEqual(active, cameras));
 
 /** An answer in words, for the story of a seed. */
-export const told = ({ counts, cameras = '-' }: Answer): string => {
+export const told = ({ counts, cameras }: Answer): string => {
   const what = Array.from(counts, ([name, count]) => `${name} ${count}`).sort((one, other) => (one < other ? -1 : 1));
-  return `${what.join(', ') || 'nothing'} of ${typeof cameras === 'object' ? [...cameras].sort().join(' ') : cameras}`;
+  const active = typeof cameras === 'object' ? [...cameras].sort().join(' ') : (cameras ?? 'some cameras');
+  return `${what.join(', ') || 'nothing'} of ${active}`;
 };
