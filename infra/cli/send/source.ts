@@ -62,7 +62,7 @@ export const backupSources = async (
   const settings = mergeSettings(process.env, await readSettingsFile(settingsFile));
   const { BACKUP_CONTAINER_URL: url, TABLES_PREFIX: prefix = '' } = settings;
   const shards = settingSchemas.COUNTER_SHARDS.safeParse(settings['COUNTER_SHARDS']);
-  if (!shards.success) throw new CommandError(`COUNTER_SHARDS ${shards.error.issues[0]?.message}`);
+  if (!shards.success) throw new CommandError(`COUNTER_SHARDS ${shards.error.issues[0]?.message}.`);
   const folder = `${prefix}${tableOfShards(shards.data)}`;
   const { data } = containerUrl.safeParse(url);
   if (data === undefined) {
