@@ -101,7 +101,11 @@ export class AzureTable implements TableConnection {
   async firstPartition({ from, before }: KeyRange, abortSignal: AbortSignal): Promise<string | undefined> {
     const filter = odata`PartitionKey ge ${from} and PartitionKey lt ${before}`;
     try {
-      const rows = this.#client().listEntities({ abortSignal, queryOptions: { filter, select: ['PartitionKey'] } });
+      const rows = this.#client().listEntities({
+        abortSignal,
+        onResponse: this.#noteDate,
+        queryOptions: { filter, select: ['PartitionKey'] },
+      });
       // Azure may answer empty pages before the first row.
       for await (const [row] of rows.byPage({ maxPageSize: 1 })) if (row !== undefined) return row.partitionKey;
       return undefined;

@@ -1,4 +1,4 @@
-import { DamagedRow } from '../../storage/errors.ts';
+import { DamagedRow, unlessDamaged } from '../../storage/errors.ts';
 import { ANY_VERSION, type NewProperties, type RowWrite, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { DAY_STATE, EMPTY_DAY_PROPERTIES, type Seal, sealProperties, STRIPED_PROPERTIES } from './day-row.ts';
@@ -22,7 +22,7 @@ export interface ShardSeal {
   readonly writtenAt: number;
 }
 
-/** Reads the seal of a shard. A seal counts in any row: `day|00` may be lost. */
+/** Reads the seal of a shard. A seal counts in any row: another one may be lost or damaged. */
 export const readSeal = async (table: Table, partition: string): Promise<ShardSeal> => {
   const select = [...DAY_STATE.select, EVENTS_DELETED, 'Timestamp'];
   const rows = await readStripes(table, partition, DAY_COUNTER, select);
@@ -30,7 +30,7 @@ export const readSeal = async (table: Table, partition: string): Promise<ShardSe
   return {
     partition,
     rows,
-    sealed: all.map((row) => DAY_STATE.from(row).sealed).find((sealed) => sealed !== undefined),
+    sealed: all.map((row) => unlessDamaged(() => DAY_STATE.from(row).sealed)).find((sealed) => sealed !== undefined),
     areEventsDeleted: rows.get(0)?.properties[EVENTS_DELETED] === true,
     writtenAt: Math.max(-Infinity, ...all.map(({ properties }) => Date.parse(String(properties['timestamp'])))),
   };
