@@ -6,7 +6,7 @@ import type { Backup, BackupContainer } from '../../../src/storage/azure-contain
 import { StorageTrouble } from '../../../src/storage/errors.ts';
 
 // Threads compress outside of virtual time: here nothing is compressed.
-Reflect.set(zlib, 'createGzip', () => new PassThrough());
+Object.defineProperty(zlib, 'createGzip', { value: () => new PassThrough() });
 syncBuiltinESMExports();
 
 interface Blob extends Backup {
