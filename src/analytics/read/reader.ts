@@ -90,7 +90,7 @@ export class Reader {
     const active = new Set(sums.flatMap((sum) => [...sum.cameras()]));
     return {
       period: covered(period, days),
-      tally: sumOf(sums.map((sum) => sum.tally())),
+      tally: sumOf(sums.map((sum) => sum.tally)),
       activeCameras: [...active].sort(),
     };
   }
@@ -111,7 +111,7 @@ export class Reader {
             const sums = reading.shards.flatMap((ofShard) => ofShard[index] ?? []);
             return {
               period: covered(ofStep, [reading]),
-              tally: sumOf(sums.map((sum) => sum.tally())),
+              tally: sumOf(sums.map((sum) => sum.tally)),
               // A camera is in one shard: no camera is counted twice.
               activeCameras: sums.reduce((count, sum) => count + sum.countCameras(), 0),
             };
