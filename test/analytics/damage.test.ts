@@ -58,7 +58,7 @@ const WORK = {
   'about the accuracy': async ({ reader }) => reader.accuracy(DATE, 1),
 } as const satisfies Record<string, Work>;
 
-/** Four events, of which four have smoke: the row counts no fire. */
+/** Four events, and four with smoke: the row counts no fire. */
 const WITHOUT_FIRE = { tally: bytes(1, 8, 0, 0, 1, 8), categories: 'smoke' };
 
 it.each<readonly [asked: keyof typeof WORK, rowKey: string, NewProperties]>([

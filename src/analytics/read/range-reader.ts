@@ -21,7 +21,7 @@ export interface PiecesReading {
   readonly isClosed: boolean;
 }
 
-/** What names the indexes in the rows of a stripe. Lists are only appended to, so lists that were read later than the rows do as well. */
+/** The lists that name the indexes in the rows of a stripe. They are only appended to, so later lists do as well. */
 interface StripeNames {
   readonly stripe: number;
   readonly day: { readonly tally: Tally; readonly cameras: CameraList };
@@ -145,7 +145,7 @@ export const readPiecesOfCamera = async (
   return { sums, isClosed };
 };
 
-/** Reads the partial minutes of pieces beside counters, and before the `day` rows. */
+/** Reads the partial minutes of pieces and counters at the same time, and the `day` rows after them. */
 const withPartialMinutes = async <Day, Value>(
   source: ShardSource,
   pieces: readonly DayPiece[],

@@ -94,7 +94,7 @@ export const eventKey = (minute: MinuteOfDay, cameraId: string, eventId: string)
 
 export const ALL_EVENTS: KeyRange = keysUnder('event|');
 
-/** The event rows of an hour. Every key that begins with `event|` is in the range of one hour, also a damaged one. */
+/** The event rows of an hour. Every key that begins with `event|`, even a damaged key, is in the range of one hour. */
 export const eventsOfHour = (hour: Hour): KeyRange => ({
   from: hour === 0 ? ALL_EVENTS.from : `event|${twoDigits(hour)}`,
   before: hour === 23 ? ALL_EVENTS.before : `event|${twoDigits(hour + 1)}`,
