@@ -219,6 +219,9 @@ const isCode = (error: unknown, status: number, ...codes: readonly string[]): bo
   return failure.status === status && failure.code !== undefined && codes.includes(failure.code);
 };
 
+/** Table Storage's codes are words such as `EntityTooLarge`; the SDK's own codes are `PARSE_ERROR` and the like. */
+const isTableCode = (code: string | undefined): boolean => code !== undefined && /^[A-Z][a-z]/.test(code);
+
 /** What a failed request means: each status with its reason. */
 const readFailure = (error: unknown): Error => {
   if (error instanceof StorageTrouble) return error;
@@ -229,7 +232,7 @@ const readFailure = (error: unknown): Error => {
   if (status === undefined || status < 400) return new StorageTrouble(0, { reason, cause: error });
   // 400 and 413 with a code of Table Storage: it never stores such rows. Everything else is no fault of the rows, and an operator can fix
   // it: the access of the app is wrong (401, 403), or something in between answers.
-  if ((status === 400 || status === 413) && code !== undefined) return new RequestRefused(status, { cause: error });
+  if ((status === 400 || status === 413) && isTableCode(code)) return new RequestRefused(status, { cause: error });
   return new StorageTrouble(retryAfterMs, { reason, cause: error });
 };
 

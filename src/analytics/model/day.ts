@@ -57,41 +57,33 @@ export type MinuteOfHour = number & { readonly [minuteOfHourBrand]: true };
 /** An hour of a UTC day, 0 to 23. */
 export type Hour = number & { readonly [hourBrand]: true };
 
-export const MINUTES_OF_DAY = 1_440;
-
-export const isMinuteOfDay = (value: number): value is MinuteOfDay =>
-  Number.isInteger(value) && value >= 0 && value < MINUTES_OF_DAY;
-
-export const isMinuteOfHour = (value: number): value is MinuteOfHour =>
-  Number.isInteger(value) && value >= 0 && value < 60;
+const numbersTo = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 
 export const isHour = (value: number): value is Hour => Number.isInteger(value) && value >= 0 && value < 24;
+export const isMinuteOfHour = (value: number): value is MinuteOfHour =>
+  Number.isInteger(value) && value >= 0 && value < 60;
+export const isMinuteOfDay = (value: number): value is MinuteOfDay =>
+  Number.isInteger(value) && value >= 0 && value < 1_440;
 
-/** All hours of a day, and all minutes of an hour. */
-export const HOURS: readonly Hour[] = Array.from({ length: 24 }, (_, hour) => hour).filter(isHour);
-export const MINUTES: readonly MinuteOfHour[] = Array.from({ length: 60 }, (_, minute) => minute).filter(
-  isMinuteOfHour,
-);
+/** All hours of a day, minutes of an hour, and minutes of a day. */
+export const HOURS: readonly Hour[] = numbersTo(24).filter(isHour);
+export const MINUTES: readonly MinuteOfHour[] = numbersTo(60).filter(isMinuteOfHour);
+const MINUTES_OF_DAY: readonly MinuteOfDay[] = numbersTo(1_440).filter(isMinuteOfDay);
 
-/** @throws {RangeError} if the number is not a minute of a day */
-export const minuteFrom = (value: number): MinuteOfDay => {
-  if (!isMinuteOfDay(value)) throw new RangeError('a minute of a day must be 0 to 1439');
-  return value;
+/** The element with an index. @throws {RangeError} if there is none */
+const elementOf = <Element>(elements: readonly Element[], index: number): Element => {
+  const element = elements[index];
+  if (element === undefined) throw new RangeError('there is no such hour or minute');
+  return element;
 };
+
+export const minuteFrom = (value: number): MinuteOfDay => elementOf(MINUTES_OF_DAY, value);
 
 /** The minute of its UTC day that an instant is in. */
 export const minuteOfDay = (instant: Instant): MinuteOfDay =>
   minuteFrom(Number(offsetIn(instant, MICROSECONDS.day) / MICROSECONDS.minute));
 
 /** The hour that a minute of a day is in. */
-export const hourOf = (minute: MinuteOfDay): Hour => {
-  const hour = Math.floor(minute / 60);
-  if (!isHour(hour)) throw new RangeError('a minute of a day is always in an hour');
-  return hour;
-};
+export const hourOf = (minute: MinuteOfDay): Hour => elementOf(HOURS, Math.floor(minute / 60));
 
-export const minuteOfHour = (minute: MinuteOfDay): MinuteOfHour => {
-  const ofHour = minute % 60;
-  if (!isMinuteOfHour(ofHour)) throw new RangeError('a minute of a day is always a minute of an hour');
-  return ofHour;
-};
+export const minuteOfHour = (minute: MinuteOfDay): MinuteOfHour => elementOf(MINUTES, minute % 60);

@@ -1,16 +1,17 @@
+import { decodingRow } from '../../storage/errors.ts';
 import { type StoringWrite, writeOf } from '../../storage/row.ts';
+import { StaleSnapshot } from '../errors.ts';
 import { contributionOf, type Facets, MAX_CAMERA_CATEGORIES } from '../model/camera-event.ts';
-import { type Hour, hourOf, minuteOfHour } from '../model/day.ts';
+import { type Hour, hourOf, minuteOfHour, type MinuteOfDay, type MinuteOfHour } from '../model/day.ts';
 import { applyFacets, isSuperseded } from '../model/newest-wins.ts';
-import { type DayTally, differenceOf } from '../model/tally.ts';
-import { bucketValues, type HourRow } from '../rows/buckets.ts';
-import { type CameraRow, cameraWrite, EMPTY_CAMERA } from '../rows/camera-row.ts';
-import { type DayRow, dayWrite, EMPTY_DAY, hasRoom, stripedWrite } from '../rows/day-row.ts';
+import { type DayTally, differenceOf, sumOf, sumOfDays } from '../model/tally.ts';
+import { addToBucket, type Buckets, bucketValues, type HourRow } from '../rows/buckets.ts';
+import { addToCamera, type CameraRow, cameraWrite, EMPTY_CAMERA } from '../rows/camera-row.ts';
+import { type DayRow, dayWrite, EMPTY_DAY, hasRoom, stripedWrite, withCameras } from '../rows/day-row.ts';
 import { type EventRow, eventWrite } from '../rows/event-row.ts';
-import { cameraCounter, counterKey, type EventKey, hourCounter } from '../rows/keys.ts';
+import { cameraCounter, counterKey, type CounterKey, DAY_COUNTER, type EventKey, hourCounter } from '../rows/keys.ts';
 import { MAX_TALLY_CATEGORIES } from '../rows/properties.ts';
 import type { KeyedMessage, Outcome } from './batch.ts';
-import { addChanges, type Change, type Counters } from './counters.ts';
 
 /** A row with the version that it was read at or written with. */
 export interface Versioned<Row> {
@@ -32,6 +33,13 @@ export interface Snapshot {
   readonly cameras: ReadonlyMap<string, Versioned<CameraRow>>;
   readonly events: ReadonlyMap<EventKey, Versioned<EventRow>>;
   readonly firstStripe: FirstStripe;
+}
+
+/** The counter rows of a stripe once a commit is applied: the day, and the hours and cameras that changed. */
+export interface Counters {
+  readonly day: DayRow;
+  readonly hours: ReadonlyMap<Hour, HourRow>;
+  readonly cameras: ReadonlyMap<string, CameraRow>;
 }
 
 /** One transaction: the outcome of each message, the writes (none if nothing changes), and the counter rows once they are applied. */
@@ -64,41 +72,76 @@ export const planCommit = (
   const draft = new Draft(snapshot, configuredCategories);
   const outcomes = messages.map((message) => draft.take(message));
   if (draft.changes.length === 0) return { outcomes, writes: [], counters: undefined };
-  const counters = addChanges(snapshot, countersOf(snapshot), draft.changes);
-  return { outcomes, counters, writes: writesOf(snapshot, draft, counters) };
+  return { outcomes, ...planChanges(snapshot, draft) };
 };
 
-const countersOf = ({ day, hours, cameras }: Snapshot): Counters => ({
-  day: day?.value ?? EMPTY_DAY,
-  hours: valuesOf(hours),
-  cameras: valuesOf(cameras),
-});
+/** The difference that a message makes to the counters of its event. */
+interface Change {
+  readonly cameraId: string;
+  readonly minute: MinuteOfDay;
+  readonly difference: DayTally;
+}
 
-const valuesOf = <Key, Row>(rows: ReadonlyMap<Key, Versioned<Row>>): ReadonlyMap<Key, Row> =>
-  new Map(Array.from(rows, ([key, { value }]) => [key, value]));
-
-const writesOf = (
-  { stripe, ...before }: Snapshot,
+const planChanges = (
+  { partition, stripe, firstStripe, ...before }: Snapshot,
   { changes, events }: Draft,
-  { day, hours, cameras }: Counters,
-): readonly StoringWrite[] => {
-  const writes = [dayWrite(stripe, before.day, day, hours.keys())];
-  for (const [hour, some] of Map.groupBy(changes, ({ minute }) => hourOf(minute))) {
-    const minutes = some.map(({ minute }) => minuteOfHour(minute));
-    const key = counterKey(hourCounter(hour), stripe);
-    writes.push(writeOf(key, before.hours.get(hour)?.etag, bucketValues(hours.get(hour) ?? new Map(), minutes)));
+): Omit<CommitPlan, 'outcomes'> => {
+  /** A changed row, if the row before and the `day` row fit together. */
+  const fitting = <Row>(rowKey: CounterKey, change: () => Row | undefined): Row => {
+    const row = decodingRow({ partitionKey: partition, rowKey }, change);
+    if (row === undefined) throw new StaleSnapshot(`${rowKey} is newer than the day row`);
+    return row;
+  };
+  const old = before.day?.value ?? EMPTY_DAY;
+  const tally = sumOfDays([old.tally, ...changes.map(({ difference }) => difference)]);
+  const categories = [...tally.categories.keys()];
+  const cameraList = withCameras(
+    old.cameras,
+    changes.map(({ cameraId }) => cameraId),
+  );
+  const addTo = <Number extends Hour | MinuteOfHour>(
+    rowKey: CounterKey,
+    buckets: Buckets<Number>,
+    changesOf: ReadonlyMap<Number, readonly Change[]>,
+  ): Buckets<Number> =>
+    fitting(rowKey, () => {
+      let after: Buckets<Number> | undefined = buckets;
+      for (const [number, some] of changesOf) {
+        const difference = sumOf(some.map((change) => change.difference));
+        const indexes = some.flatMap(({ cameraId }) => cameraList.indexes.get(cameraId) ?? []);
+        after = after && addToBucket(after, number, difference, indexes, categories);
+      }
+      return after;
+    });
+
+  const byHour = Map.groupBy(changes, ({ minute }) => hourOf(minute));
+  const dayKey = counterKey(DAY_COUNTER, stripe);
+  const day = { tally, cameras: cameraList, hours: addTo(dayKey, old.hours, byHour) };
+  const writes = [dayWrite(stripe, before.day, day, byHour.keys())];
+  const hours = new Map<Hour, HourRow>();
+  for (const [hour, some] of byHour) {
+    const stored = before.hours.get(hour);
+    const rowKey = counterKey(hourCounter(hour), stripe);
+    const byMinute = Map.groupBy(some, ({ minute }) => minuteOfHour(minute));
+    const row = addTo(rowKey, stored?.value ?? new Map(), byMinute);
+    hours.set(hour, row);
+    writes.push(writeOf(rowKey, stored?.etag, bucketValues(row, byMinute.keys())));
   }
+  const cameras = new Map<string, CameraRow>();
   for (const [cameraId, some] of Map.groupBy(changes, (change) => change.cameraId)) {
-    const changed = some.map(({ minute }) => hourOf(minute));
-    const key = counterKey(cameraCounter(cameraId), stripe);
-    writes.push(cameraWrite(key, before.cameras.get(cameraId)?.etag, cameras.get(cameraId) ?? EMPTY_CAMERA, changed));
+    const stored = before.cameras.get(cameraId);
+    const rowKey = counterKey(cameraCounter(cameraId), stripe);
+    const row = fitting(rowKey, () => addToCamera(stored?.value ?? EMPTY_CAMERA, some));
+    cameras.set(cameraId, row);
+    const changedHours = some.map(({ minute }) => hourOf(minute));
+    writes.push(cameraWrite(rowKey, stored, row, changedHours));
   }
   for (const [key, event] of events) writes.push(eventWrite(key, before.events.get(key)?.etag, event));
   // Before another stripe has a count, stripe 0 must tell readers. A new stripe says it again: the table may have been emptied.
-  if (stripe !== 0 && (before.day === undefined || before.firstStripe !== 'striped')) {
-    writes.push(stripedWrite(before.firstStripe !== 'missing'));
+  if (stripe !== 0 && (before.day === undefined || firstStripe !== 'striped')) {
+    writes.push(stripedWrite(firstStripe !== 'missing'));
   }
-  return writes;
+  return { writes, counters: { day, hours, cameras } };
 };
 
 const NO_FACETS: Facets = {};

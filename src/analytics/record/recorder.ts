@@ -9,7 +9,6 @@ import { dayOf } from '../model/day.ts';
 import { shardOf } from '../model/shard.ts';
 import { shardPartition } from '../rows/keys.ts';
 import type { Outcome } from './batch.ts';
-import { ClockWatch } from './clock-watch.ts';
 import { type Pause, ShardCommitter } from './committer.ts';
 import { RowMemory, ShardWriter } from './shard-writer.ts';
 
@@ -18,6 +17,10 @@ const MAX_WAITING = 50_000;
 const PARALLEL_COMMITS = 32;
 /** Committers that are kept although nothing waits for them. */
 const IDLE_COMMITTERS = 1_000;
+
+/** A larger difference between the clocks of this process and of storage is logged, hourly: it decides which events come too late or too early. */
+const CLOCK_OFF_MS = 60_000;
+const TELL_AGAIN_MS = 3_600_000;
 
 export interface RecorderOptions {
   /** The categories that always find room. */
@@ -38,7 +41,6 @@ export class Recorder {
   readonly #table: Table;
   readonly #shards: number;
   readonly #log: Log;
-  readonly #clock: ClockWatch;
   readonly #memory = new RowMemory();
   readonly #limit = pLimit(PARALLEL_COMMITS);
   readonly #configuredCategories: ReadonlySet<string>;
@@ -47,6 +49,7 @@ export class Recorder {
   readonly #committers = new Map<string, ShardCommitter>();
   /** Messages that were taken and are not answered yet. */
   #waiting = 0;
+  #toldClockAt = -Infinity;
   readonly #recordings = new Set<Promise<unknown>>();
 
   /** @param shards of the table, 1 to 64 */
@@ -54,7 +57,6 @@ export class Recorder {
     this.#table = table;
     this.#shards = shards;
     this.#log = log;
-    this.#clock = new ClockWatch(table, log);
     this.#configuredCategories = new Set(options.configuredCategories);
     this.#pause = options.pause;
     this.#random = options.random ?? Math.random;
@@ -93,7 +95,7 @@ export class Recorder {
     const settled = await Promise.allSettled(
       messages.map(async (message) => this.#committerOf(message).submit(message)),
     );
-    this.#clock.look();
+    this.#compareClocks();
     const errors: unknown[] = settled.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
     if (errors.length > 0) throw this.#failure(errors);
     return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
@@ -118,6 +120,13 @@ export class Recorder {
     const committer = new ShardCommitter(writer, this.#limit, this.#pause);
     this.#committers.set(partition, committer);
     return committer;
+  }
+
+  #compareClocks(): void {
+    const aheadMs = Date.now() - this.#table.now();
+    if (Math.abs(aheadMs) <= CLOCK_OFF_MS || performance.now() - this.#toldClockAt < TELL_AGAIN_MS) return;
+    this.#toldClockAt = performance.now();
+    this.#log.warn('clock is off', { ahead_seconds: Math.round(aheadMs / 1_000) });
   }
 
   /** The error to throw for the errors of messages: an error that a retry cannot fix comes first. */

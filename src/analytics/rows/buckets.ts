@@ -1,7 +1,7 @@
 import { DecodeError, decodingRow } from '../../storage/errors.ts';
 import type { NewProperties, StoredRow } from '../../storage/row.ts';
 import { type Hour, HOURS, type MinuteOfHour, MINUTES } from '../model/day.ts';
-import { EMPTY_TALLY, plus, type Tally } from '../model/tally.ts';
+import { EMPTY_TALLY, sumOf, type Tally } from '../model/tally.ts';
 import { indexesOf, packBitset, unpackBitset, withIndexes } from './bitset.ts';
 import { PartOf, type RowPart } from './part.ts';
 import { numberedName, readBytes } from './properties.ts';
@@ -71,7 +71,7 @@ export const addToBucket = <Number extends Hour | MinuteOfHour>(
   const tally = before === undefined ? EMPTY_TALLY : readTallyBytes(new ByteReader(before.tally), categories);
   if (tally === undefined) return undefined;
   return new Map(buckets).set(number, {
-    tally: encoded((writer) => writeTally(writer, plus(tally, difference), indexesOf(categories))),
+    tally: encoded((writer) => writeTally(writer, sumOf([tally, difference]), indexesOf(categories))),
     active: withIndexes(before?.active ?? new Uint8Array(), cameras),
   });
 };

@@ -9,11 +9,11 @@ import {
   type MinuteOfDay,
   type MinuteOfHour,
 } from '../model/day.ts';
-import { type DayTally, EMPTY_TALLY, growingDayTally, plus, type Tally } from '../model/tally.ts';
+import { type DayTally, EMPTY_TALLY, sumOf, sumOfDays, type Tally } from '../model/tally.ts';
 import { indexesOf } from './bitset.ts';
 import type { CounterKey } from './keys.ts';
 import { PartOf, type RowPart } from './part.ts';
-import { numberedName, readBytes, readTally, TALLY_PROPERTIES, tallyProperties } from './properties.ts';
+import { numberedName, readBytes, readTally, TALLY_PROPERTIES, tallyValues } from './properties.ts';
 import { ByteReader, ByteWriter, readTallyBytes, writeTally } from './tally-bytes.ts';
 
 /** A whole `camera|ridge-04|05` row. */
@@ -94,20 +94,19 @@ const startOf = (minute: number, bytes: Uint8Array): number => {
 /** A camera's row with differences added, each to its minute. */
 export const addToCamera = (
   row: CameraRow,
-  differences: readonly (readonly [minute: MinuteOfDay, difference: DayTally])[],
+  changes: readonly { readonly minute: MinuteOfDay; readonly difference: DayTally }[],
 ): CameraRow => {
-  const tally = growingDayTally().add(row.tally);
-  for (const [, difference] of differences) tally.add(difference);
+  const tally = sumOfDays([row.tally, ...changes.map(({ difference }) => difference)]);
   const indexes = indexesOf(tally.categories.keys());
   const hours = new Map(row.hours);
-  for (const [hour, changes] of Map.groupBy(differences, ([minute]) => hourOf(minute))) {
+  for (const [hour, some] of Map.groupBy(changes, ({ minute }) => hourOf(minute))) {
     const before = row.hours.get(hour) ?? new Uint8Array();
     // Minutes before the changed ones keep their bytes: most frames are in the last minute, or after it.
-    const kept = before.subarray(0, startOf(Math.min(...changes.map(([minute]) => minuteOfHour(minute))), before));
+    const kept = before.subarray(0, startOf(Math.min(...some.map(({ minute }) => minuteOfHour(minute))), before));
     const minutes = minutesFrom(before.subarray(kept.length), [...row.tally.categories.keys()]);
-    for (const [minute, difference] of changes) {
+    for (const { minute, difference } of some) {
       const number = minuteOfHour(minute);
-      minutes.set(number, plus(minutes.get(number) ?? EMPTY_TALLY, difference));
+      minutes.set(number, sumOf([minutes.get(number) ?? EMPTY_TALLY, difference]));
     }
     const writer = new ByteWriter();
     for (const [minute, ofMinute] of [...minutes].sort(([left], [right]) => left - right)) {
@@ -119,17 +118,17 @@ export const addToCamera = (
   return { tally, hours };
 };
 
-/** Writes the day's tally and some hours of a camera's row; `etag` undefined: the row is not stored yet. */
+/** Writes the day's tally and some hours of a camera's row. `before` is the row as it is stored, if it is. */
 export const cameraWrite = (
   rowKey: CounterKey,
-  etag: string | undefined,
+  before: { readonly etag: string; readonly value: CameraRow } | undefined,
   { tally, hours }: CameraRow,
   changed: Iterable<Hour>,
 ): StoringWrite => {
-  const properties: Record<string, PropertyValue> = tallyProperties(tally);
+  const properties: Record<string, PropertyValue | undefined> = { ...tallyValues(tally, before?.value.tally) };
   for (const hour of new Set(changed)) {
     const minutes = hours.get(hour);
     if (minutes !== undefined) properties[minutesName(hour)] = minutes;
   }
-  return writeOf(rowKey, etag, properties);
+  return writeOf(rowKey, before?.etag, properties);
 };

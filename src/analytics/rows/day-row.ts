@@ -1,12 +1,13 @@
 import { DamagedRow, DecodeError, decodingRow } from '../../storage/errors.ts';
 import { ANY_VERSION, type NewProperties, type StoredRow, type StoringWrite, writeOf } from '../../storage/row.ts';
 import type { Hour } from '../model/day.ts';
+import { MAX_ID_LENGTH } from '../model/identifier.ts';
 import { type DayTally, EMPTY_TALLY } from '../model/tally.ts';
 import { indexesOf, MAX_CAMERAS_PER_STRIPE } from './bitset.ts';
 import { type Bucket, type Buckets, bucketsPart, bucketValues, hoursFrom } from './buckets.ts';
-import { counterKey, DAY_COUNTER, escapeId, unescapeId } from './keys.ts';
+import { counterKey, DAY_COUNTER } from './keys.ts';
 import type { PartOf, RowPart } from './part.ts';
-import { readTally, readTexts, TALLY_PROPERTIES, tallyProperties, textName } from './properties.ts';
+import { namesProperties, namesValues, readNames, readTally, TALLY_PROPERTIES, tallyValues } from './properties.ts';
 
 /**
  * The active cameras of a stripe's day, in the order of their first events. The list is only appended to, so a list that was read
@@ -16,8 +17,8 @@ export interface CameraList {
   readonly ids: readonly string[];
   /** Camera → its index in `ids`. */
   readonly indexes: ReadonlyMap<string, number>;
-  /** The ids as stored: one per line, escaped as in keys, each text in a property. */
-  readonly texts: readonly string[];
+  /** UTF-16 units that it takes, one for each line's end included. */
+  readonly units: number;
 }
 
 /** A whole `day|05` row: the counts of one stripe of a shard on the day. */
@@ -27,7 +28,7 @@ export interface DayRow {
   readonly cameras: CameraList;
 }
 
-export const NO_CAMERAS: CameraList = { ids: [], indexes: new Map(), texts: [] };
+export const NO_CAMERAS: CameraList = { ids: [], indexes: new Map(), units: 0 };
 
 export const EMPTY_DAY: DayRow = { tally: EMPTY_TALLY, hours: new Map(), cameras: NO_CAMERAS };
 
@@ -64,7 +65,7 @@ export const DAY_STATE: RowPart<DayState> = { select: [STRIPED, SEALED], from: r
 export const sealProperties = (sealed: Seal | undefined): NewProperties => ({ [SEALED]: sealed ?? '' });
 
 /** The properties of a day row without counts, to insert. */
-export const EMPTY_DAY_PROPERTIES: NewProperties = tallyProperties(EMPTY_TALLY);
+export const EMPTY_DAY_PROPERTIES: NewProperties = tallyValues(EMPTY_TALLY, undefined);
 
 /** The property that says that stripes other than 0 may have rows. */
 export const STRIPED_PROPERTIES: NewProperties = { [STRIPED]: true };
@@ -84,13 +85,9 @@ export const stripedWrite = (isStored: boolean): StoringWrite => {
 
 // Lists
 
-/** UTF-16 units of a text: a string property holds 32K. */
-const MAX_TEXT = 32_000;
+/** Most UTF-16 units of the ids: 200,000 characters take 400 KB, and the row with everything else at its limit stays below 1 MiB. */
+const MAX_UNITS = 200_000;
 
-/** Most UTF-16 units of all texts together: 200,000 characters take 400 KB, and the row with everything else at its limit stays below 1 MiB. */
-const MAX_LIST = 200_000;
-
-const MAX_TEXTS = Math.ceil(MAX_LIST / (MAX_TEXT - 129));
 const CAMERAS = 'cameras';
 
 /** The damage if other rows of a stripe name a camera or a category that its `day` row does not list. */
@@ -101,41 +98,32 @@ export const listsTooShort = (partition: string, stripe: number): DamagedRow =>
     'its lists lack a camera or a category that other rows have',
   );
 
-export const hasRoom = ({ ids, texts }: CameraList, more: readonly string[]): boolean =>
-  ids.length + more.length <= MAX_CAMERAS_PER_STRIPE &&
-  [...texts, ...more].reduce((length, text) => length + text.length + 1, 0) <= MAX_LIST;
+export const hasRoom = ({ ids, units }: CameraList, more: readonly string[]): boolean =>
+  ids.length + more.length <= MAX_CAMERAS_PER_STRIPE && units + unitsOf(more) <= MAX_UNITS;
+
+const unitsOf = (ids: readonly string[]): number => ids.reduce((units, id) => units + id.length + 1, 0);
 
 /** The list with cameras appended; known cameras are skipped. */
 export const withCameras = (list: CameraList, cameraIds: Iterable<string>): CameraList => {
-  const added = new Set([...cameraIds].filter((id) => !list.indexes.has(id)));
-  if (added.size === 0) return list;
-  const indexes = new Map(list.indexes);
-  const ids = [...list.ids];
-  const texts = [...list.texts];
-  for (const id of added) {
-    indexes.set(id, ids.length);
-    ids.push(id);
-    const text = escapeId(id);
-    const last = texts.at(-1);
-    if (last !== undefined && last.length + 1 + text.length <= MAX_TEXT) texts[texts.length - 1] = `${last}\n${text}`;
-    else texts.push(text);
-  }
-  return { ids, indexes, texts };
+  const added = [...new Set(cameraIds)].filter((id) => !list.indexes.has(id));
+  if (added.length === 0) return list;
+  const ids = [...list.ids, ...added];
+  return { ids, indexes: indexesOf(ids), units: list.units + unitsOf(added) };
 };
 
-/** Stored texts → the list. Its indexes are computed on first use: most readers do not need them. */
-const cameraListFrom = (texts: readonly string[]): CameraList => {
-  // No escape stands for a line's end, so a text is unescaped as a whole.
-  const ids = texts.flatMap((text) => unescapeId(text).split('\n'));
-  let indexes: ReadonlyMap<string, number> | undefined;
-  return {
-    ids,
-    get indexes() {
-      return (indexes ??= indexesOf(ids));
-    },
-    texts,
-  };
-};
+/** Its indexes are computed on first use: most readers do not need them. */
+const readCameras = (row: StoredRow): CameraList =>
+  decodingRow(row, () => {
+    const ids = readNames(CAMERAS, row.properties);
+    let indexes: ReadonlyMap<string, number> | undefined;
+    return {
+      ids,
+      get indexes() {
+        return (indexes ??= indexesOf(ids));
+      },
+      units: unitsOf(ids),
+    };
+  });
 
 // Reading and writing
 
@@ -145,10 +133,7 @@ export const DAY_TALLY: RowPart<DayState & Pick<DayRow, 'tally'>> = {
   from: (row) => ({ ...readState(row), tally: decodingRow(row, () => readTally(row.properties)) }),
 };
 
-const CAMERA_TEXTS = Array.from({ length: MAX_TEXTS }, (_, index) => textName(CAMERAS, index));
-
-const readCameras = (row: StoredRow): CameraList =>
-  decodingRow(row, () => cameraListFrom(readTexts(CAMERAS, row.properties)));
+const CAMERA_PROPERTIES = namesProperties(CAMERAS, MAX_UNITS, MAX_ID_LENGTH + 1);
 
 /** The tally, which names the categories; the cameras; some hours; and the state. */
 export const dayPart = (
@@ -156,7 +141,7 @@ export const dayPart = (
 ): RowPart<DayState & Pick<DayRow, 'tally' | 'cameras'> & { readonly hours: PartOf<Hour, Bucket> }> => {
   const buckets = bucketsPart(hours);
   return {
-    select: [...DAY_TALLY.select, ...CAMERA_TEXTS, ...buckets.select],
+    select: [...DAY_TALLY.select, ...CAMERA_PROPERTIES, ...buckets.select],
     from: (row) => ({ ...DAY_TALLY.from(row), cameras: readCameras(row), hours: buckets.from(row) }),
   };
 };
@@ -174,13 +159,9 @@ export const dayWrite = (
   before: { readonly etag: string; readonly value: DayRow } | undefined,
   { tally, hours, cameras }: DayRow,
   changedHours: Iterable<Hour>,
-): StoringWrite => {
-  const texts = cameras.texts.flatMap((text, index): [string, string][] =>
-    before?.value.cameras.texts[index] === text ? [] : [[textName(CAMERAS, index), text]],
-  );
-  return writeOf(counterKey(DAY_COUNTER, stripe), before?.etag, {
-    ...tallyProperties(tally),
+): StoringWrite =>
+  writeOf(counterKey(DAY_COUNTER, stripe), before?.etag, {
+    ...tallyValues(tally, before?.value.tally),
     ...bucketValues(hours, changedHours),
-    ...Object.fromEntries(texts),
+    ...(before?.value.cameras.ids.length !== cameras.ids.length && namesValues(CAMERAS, cameras.ids)),
   });
-};

@@ -1,10 +1,9 @@
 import { DecodeError, decodingRow } from '../../storage/errors.ts';
-import { type NewProperties, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import { type NewProperties, type Properties, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import { type Counts, type Facet, type Facets, NO_COUNTS } from '../model/camera-event.ts';
 import { CATEGORY_FORM, MAX_COUNT } from '../model/identifier.ts';
 import { parseInstant, sortableInstant, type Instant } from '../model/instant.ts';
 import type { EventKey } from './keys.ts';
-import { readObject } from './properties.ts';
 
 /** A whole `event|0815|ridge-04|f-1029` row: the event as of its newest facets. */
 export interface EventRow {
@@ -38,6 +37,19 @@ const readInstant = (value: unknown): Instant => {
   const instant = typeof value === 'string' ? parseInstant(value) : undefined;
   if (instant === undefined) throw new DecodeError('a time is missing or malformed');
   return instant;
+};
+
+const isObject = (value: unknown): value is Properties =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const readObject = (value: unknown): Properties => {
+  try {
+    const parsed: unknown = typeof value === 'string' ? JSON.parse(value) : undefined;
+    if (isObject(parsed)) return parsed;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new DecodeError('a property is not the text of a JSON object');
 };
 
 const readCounts = (value: unknown): Counts => {

@@ -1,11 +1,11 @@
 import { DecodeError } from '../../storage/errors.ts';
-import type { CategoryTally, Tally } from '../model/tally.ts';
+import type { CategoryDayTally, CategoryTally, DayTally, Tally } from '../model/tally.ts';
 
-// The compact form of counters in binary properties. A count is a varint, seven bits a byte, the low ones first. A day of minutes at the
+// The form of all tallies, in binary properties. A count is a varint, seven bits a byte, the low ones first. A day of minutes at the
 // limits (1,440 minutes with 64 categories) fits a row of 1 MiB in this form only.
 //
 // A tally begins with the number of its categories, then has its three counts of events. Then each category, ascending by its index in a
-// list that is kept elsewhere. First eight times the number of skipped indexes, plus a bit for each of its three counts that is not 0; then
+// list that is kept elsewhere. First 32 times the number of skipped indexes, plus a bit for each of its five counts that is not 0; then
 // those counts. Counts may be negative: a stripe may hold the correction of an event that another stripe counted.
 
 /** Greatest size of a signed count: its zigzag form is still a safe integer. */
@@ -99,7 +99,7 @@ export class ByteReader {
     const categories = this.count();
     for (let left = 3; left > 0; left -= 1) this.count();
     for (let left = categories; left > 0; left -= 1) {
-      for (let bits = this.count() & 7; bits > 0; bits >>= 1) if ((bits & 1) === 1) this.count();
+      for (let bits = this.count() & 31; bits > 0; bits >>= 1) if ((bits & 1) === 1) this.count();
     }
   }
 
@@ -109,13 +109,19 @@ export class ByteReader {
   }
 }
 
+/** The counts of a category in the order of their bits. Only tallies of days have the last two. */
+const COUNTS = ['detections', 'reviewed', 'annotations', 'flagged', 'confirmed'] as const;
+const BITS = 2 ** COUNTS.length;
+
+type AnyCounts = CategoryTally & Partial<CategoryDayTally>;
+
 /** Writes a tally; `indexes` has the index of each category in the list. @throws {RangeError} if a count is too large */
-export const writeTally = (writer: ByteWriter, tally: Tally, indexes: ReadonlyMap<string, number>): void => {
+export const writeTally = (writer: ByteWriter, tally: Tally<AnyCounts>, indexes: ReadonlyMap<string, number>): void => {
   writer.count(tally.categories.size);
   writer.signed(tally.events);
   writer.signed(tally.reviewed);
   writer.signed(tally.annotated);
-  const categories: [index: number, counts: CategoryTally][] = [];
+  const categories: [index: number, counts: AnyCounts][] = [];
   for (const [category, counts] of tally.categories) {
     const index = indexes.get(category);
     if (index === undefined) throw new RangeError('a category is not in the list of categories');
@@ -123,22 +129,26 @@ export const writeTally = (writer: ByteWriter, tally: Tally, indexes: ReadonlyMa
   }
   if (categories.length > 1) categories.sort(([left], [right]) => left - right);
   let next = 0;
-  for (const [index, { detections, reviewed, annotations }] of categories) {
-    const bits = (detections === 0 ? 0 : 1) + (reviewed === 0 ? 0 : 2) + (annotations === 0 ? 0 : 4);
-    writer.count(8 * (index - next) + bits);
-    if (detections !== 0) writer.signed(detections);
-    if (reviewed !== 0) writer.signed(reviewed);
-    if (annotations !== 0) writer.signed(annotations);
+  for (const [index, counts] of categories) {
+    let bits = 0;
+    for (let bit = 0; bit < COUNTS.length; bit += 1) if (countOf(counts, bit) !== 0) bits += 2 ** bit;
+    writer.count(BITS * (index - next) + bits);
+    for (let bit = 0; bit < COUNTS.length; bit += 1) {
+      const count = countOf(counts, bit);
+      if (count !== 0) writer.signed(count);
+    }
     next = index + 1;
   }
 };
+
+const countOf = (counts: AnyCounts, bit: number): number => counts[COUNTS[bit] ?? 'detections'] ?? 0;
 
 /** Adds up stored tallies by the indexes of their categories, which are named last. */
 export class TallySum {
   #events = 0;
   #reviewed = 0;
   #annotated = 0;
-  /** The three counts of category `n` are at `3 * n`; holes where no tally had the category. */
+  /** The counts of category `n` begin at `n` times their number; holes where no tally had the category. */
   readonly #counts: (number | undefined)[] = [];
 
   /** Adds the next tally of a reader. A series adds up thousands: nothing here makes a function or a list for each. */
@@ -150,31 +160,37 @@ export class TallySum {
     let next = 0;
     for (let left = categories; left > 0; left -= 1) {
       const bits = reader.count();
-      const index = next + Math.floor(bits / 8);
+      const index = next + Math.floor(bits / BITS);
       if (index > MAX_INDEX) throw new DecodeError('the index of a category is too large');
-      for (let bit = 0; bit < 3; bit += 1) {
+      for (let bit = 0; bit < COUNTS.length; bit += 1) {
         const count = (bits & (1 << bit)) === 0 ? 0 : reader.signed();
-        this.#counts[3 * index + bit] = (this.#counts[3 * index + bit] ?? 0) + count;
+        const at = COUNTS.length * index + bit;
+        this.#counts[at] = (this.#counts[at] ?? 0) + count;
       }
       next = index + 1;
     }
   }
 
   /** The sum; undefined if the list lacks a category: it was read before the tallies were written. */
-  named(categories: readonly string[]): Tally | undefined {
-    if (this.#counts.length > 3 * categories.length) return undefined;
-    const named = new Map<string, CategoryTally>();
+  named(categories: readonly string[]): DayTally | undefined {
+    if (this.#counts.length > COUNTS.length * categories.length) return undefined;
+    const named = new Map<string, CategoryDayTally>();
     for (const [index, category] of categories.entries()) {
-      const [detections, reviewed, annotations] = this.#counts.slice(3 * index, 3 * index + 3);
-      if (detections === undefined || reviewed === undefined || annotations === undefined) continue;
-      named.set(category, { detections, reviewed, annotations });
+      const at = COUNTS.length * index;
+      const detections = this.#counts[at];
+      if (detections === undefined) continue;
+      const [reviewed = 0, annotations = 0, flagged = 0, confirmed = 0] = this.#counts.slice(
+        at + 1,
+        at + COUNTS.length,
+      );
+      named.set(category, { detections, reviewed, annotations, flagged, confirmed });
     }
     return { events: this.#events, reviewed: this.#reviewed, annotated: this.#annotated, categories: named };
   }
 }
 
 /** Reads a tally; undefined if the list lacks a category: it was read before the tally was written. */
-export const readTallyBytes = (reader: ByteReader, categories: readonly string[]): Tally | undefined => {
+export const readTallyBytes = (reader: ByteReader, categories: readonly string[]): DayTally | undefined => {
   const sum = new TallySum();
   sum.add(reader);
   return sum.named(categories);

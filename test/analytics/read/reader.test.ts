@@ -106,7 +106,7 @@ describe('however many cameras there are, a question', () => {
     );
     expect(requests.toSorted()).toEqual([
       ...gets(shards),
-      ...all(shards).map(() => 'page of day,day_1,day_2,day_3,day_4,format'),
+      ...all(shards).map(() => 'page of tally,categories,categories_1,categories_2,format'),
     ]);
   });
 });
