@@ -106,9 +106,8 @@ export class ByteReader {
   }
 }
 
-/** The counts of a category in the order of their bits. Only tallies of days have the last two. */
-const COUNTS = ['detections', 'reviewed', 'annotations', 'flagged', 'confirmed'] as const;
-const BITS = 2 ** COUNTS.length;
+/** A bit for each of the five counts of a category. Only tallies of days have the last two counts. */
+const BITS = 32;
 
 type AnyCounts = CategoryTally & Partial<CategoryDayTally>;
 
@@ -126,19 +125,15 @@ export const writeTally = (writer: ByteWriter, tally: Tally<AnyCounts>, indexes:
   }
   if (categories.length > 1) categories.sort(([left], [right]) => left - right);
   let next = 0;
-  for (const [index, counts] of categories) {
+  for (const [index, { detections, reviewed, annotations, flagged = 0, confirmed = 0 }] of categories) {
+    const counts = [detections, reviewed, annotations, flagged, confirmed];
     let bits = 0;
-    for (let bit = 0; bit < COUNTS.length; bit += 1) if (countOf(counts, bit) !== 0) bits += 2 ** bit;
+    for (const [bit, count] of counts.entries()) if (count !== 0) bits += 1 << bit;
     writer.count(BITS * (index - next) + bits);
-    for (let bit = 0; bit < COUNTS.length; bit += 1) {
-      const count = countOf(counts, bit);
-      if (count !== 0) writer.signed(count);
-    }
+    for (const count of counts) if (count !== 0) writer.signed(count);
     next = index + 1;
   }
 };
-
-const countOf = (counts: AnyCounts, bit: number): number => counts[COUNTS[bit] ?? 'detections'] ?? 0;
 
 /** Reads a tally. @returns undefined if the list lacks a category: it was read before the tally was written */
 export const readTallyBytes = (reader: ByteReader, categories: readonly string[]): DayTally | undefined => {
