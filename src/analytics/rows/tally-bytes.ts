@@ -128,7 +128,7 @@ export const writeTally = (writer: ByteWriter, tally: Tally<AnyCounts>, indexes:
   for (const [index, { detections, reviewed, annotations, flagged = 0, confirmed = 0 }] of categories) {
     const counts = [detections, reviewed, annotations, flagged, confirmed];
     let bits = 0;
-    for (const [bit, count] of counts.entries()) if (count !== 0) bits += 1 << bit;
+    for (let bit = 0; bit < counts.length; bit += 1) if (counts[bit] !== 0) bits += 1 << bit;
     writer.count(BITS * (index - next) + bits);
     for (const count of counts) if (count !== 0) writer.signed(count);
     next = index + 1;
