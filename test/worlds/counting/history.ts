@@ -187,6 +187,12 @@ class History {
     return instance;
   }
 
+  /** Any instance that runs; all may have died a moment ago. */
+  async #anyOf(among: readonly Instance[]): Promise<Instance> {
+    while (among.length === 0) await sleep(10);
+    return this.#chance.oneOf(among);
+  }
+
   /**
    * What an instance does; undefined if it dies, or if storage keeps it from it, or the seal of a day.
    *
@@ -238,7 +244,7 @@ class History {
       const messages = Array.from({ length }, () => this.#activity.message());
       for (
         let tries = 1;
-        tries <= TRIES && !(await this.#record(this.#chance.oneOf(this.#writers), messages));
+        tries <= TRIES && !(await this.#record(await this.#anyOf(this.#writers), messages));
         tries += 1
       ) {
         await sleep(this.#chance.between(1, 300));
@@ -277,7 +283,7 @@ class History {
     for (let left = questionsOfEach; left > 0 && this.#sending > 0; left -= 1) {
       await sleep(this.#chance.between(0, 2 * pauseMs + 50));
       const kind = this.#chance.oneOf(KINDS);
-      await this.#ask(this.#chance.oneOf(this.#chance.happens(0.3) ? this.#writers : this.#readers), kind);
+      await this.#ask(await this.#anyOf(this.#chance.happens(0.3) ? this.#writers : this.#readers), kind);
     }
   }
 
@@ -347,8 +353,8 @@ class History {
   async #close(): Promise<void> {
     await sleep(this.#chance.between(0, 2 * this.#form.pauseMs + 2_000));
     for (let round = 1; round <= ROUNDS && !this.#table.isForgotten(dayFrom(OLD_DAY)); round += 1) {
-      const others = this.#chance.happens(0.3) ? this.#writers : [this.#chance.oneOf(this.#writers)];
-      const retention = this.#isCalm ? 1 : this.#chance.oneOf(RETENTIONS);
+      const others = this.#chance.happens(0.3) ? this.#writers : [await this.#anyOf(this.#writers)];
+      const retention = this.#isCalm ? 1 : this.#chance.anyOf(RETENTIONS);
       const runMs = this.#chance.oneOf([100, 1_000, 1_200_000]);
       await Promise.all(
         [this.#spawn([]), ...others].map(async (instance) => {
@@ -371,7 +377,7 @@ class History {
     for (const line of this.#container.lines) {
       const message = messageFrom(line);
       this.#seen.restored += 1;
-      await this.#record(this.#chance.oneOf(this.#writers), [message], true);
+      await this.#record(await this.#anyOf(this.#writers), [message], true);
     }
   }
 
@@ -431,8 +437,8 @@ class History {
       else this.#break('the old day is not closed');
     }
     if (this.#table.isClosed(dayFrom(OLD_DAY)) && this.#form.backsUp) this.#checkBackup();
-    for (const instance of [this.#chance.oneOf(this.#writers), this.#chance.oneOf(this.#readers)]) {
-      await this.#ask(instance, 'range');
+    for (const among of [this.#writers, this.#readers]) {
+      await this.#ask(await this.#anyOf(among), 'range');
     }
     for (const partition of this.#table.partitions()) {
       const stripes = new Set(

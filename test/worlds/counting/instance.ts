@@ -1,3 +1,5 @@
+import { auditDay, type AuditReport } from '../../../src/analytics/audit/audit.ts';
+import { rebuildDay, RebuildRefused } from '../../../src/analytics/audit/rebuild.ts';
 import { DayHeld, RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
@@ -114,10 +116,23 @@ export class Instance extends CountingProcess {
     );
   }
 
+  /** As `npm run audit`. */
+  async audit(day: Day): Promise<AuditReport> {
+    return auditDay(this.table, this.#parts.shards, day);
+  }
+
   /** As `npm run audit -- --rebuild`. */
   async rebuild(day: Day): Promise<Rebuilt> {
-    void day;
-    throw new Error('not yet');
+    const { shards, tell } = this.#parts;
+    try {
+      await rebuildDay(this.table, shards, day, { withoutUnreadable: false, say: (line) => tell(() => line) });
+      return 'done';
+    } catch (error) {
+      if (!(error instanceof RebuildRefused)) throw error;
+      tell(() => error.message);
+      if (error.message.includes('is closed')) return 'closed';
+      return error.message.includes('no events') ? 'empty' : 'again';
+    }
   }
 }
 
