@@ -44,7 +44,7 @@ const settingsOf = (
   windowSeconds: value.CACHE_TS_UTC_WINDOW_SECONDS,
   /** Always present in the answers. */
   detectionCategories: value.DETECTION_CATEGORIES,
-  /** Shards of a day that has no data yet, 1 to 64. */
+  /** Shards of each day, 1 to 64: each number has its table. */
   counterShards: value.COUNTER_SHARDS,
   /** A day is closed when it ended at least this number of days ago; undefined: days stay open. */
   eventRetentionDays: value.EVENT_RETENTION_DAYS,

@@ -136,7 +136,7 @@ param cacheTsUtcWindowSeconds int = 86400
 
 @minValue(1)
 @maxValue(64)
-@description('Shards of a day that has no data yet.')
+@description('Shards of a day, 1 to 64. Another number is another table, which is empty.')
 param counterShards int = 1
 
 @maxLength(5)
@@ -194,8 +194,8 @@ param operatorPrincipalId string = ''
 param operatorPrincipalType string = 'Group'
 
 @allowed(['true', 'false'])
-@description('true: they may write them as well, for npm run audit -- --rewrite.')
-param operatorMayRewrite string = 'false'
+@description('true: they may write them as well, for npm run audit -- --rebuild.')
+param operatorMayRebuild string = 'false'
 
 var token = toLower(uniqueString(subscription().id, environmentName, location))
 var groupName = 'rg-${environmentName}'
@@ -249,7 +249,8 @@ module storage 'modules/storage.bicep' = {
     appPrincipalId: identity.outputs.principalId
     operatorPrincipalId: operatorPrincipalId
     operatorPrincipalType: operatorPrincipalType
-    operatorMayRewrite: operatorMayRewrite == 'true'
+    operatorMayRebuild: operatorMayRebuild == 'true'
+    counterShards: counterShards
     isPrivate: vnetEnabled == 'true'
     deleteLock: deleteLock == 'true'
     workspaceId: monitoring.outputs.workspaceId

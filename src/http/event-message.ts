@@ -84,6 +84,12 @@ export const cameraEventSchema = z
             annotations: counts
               .optional()
               .describe(`All annotations as of \`time\`: category → count. ${CATEGORIES_RULE}`),
+            removed: z
+              .boolean({ error: 'must be true or false' })
+              .optional()
+              .describe(
+                '`true`: the event does not count as of `time`, such as a test frame or a mistake. `false`: it counts again. Its row is not erased.',
+              ),
           },
           { error: 'must be an object' },
         )
@@ -141,6 +147,7 @@ export const parseCameraEvent = (element: unknown, now: Instant): ParsedEvent =>
     ...(data.detections !== undefined && { detections: facet(countsOf(data.detections), asOf) }),
     ...(data.reviewed !== undefined && { reviewed: facet(data.reviewed, asOf) }),
     ...(data.annotations !== undefined && { annotations: facet(countsOf(data.annotations), asOf) }),
+    ...(data.removed !== undefined && { removed: facet(data.removed, asOf) }),
   };
   return { message: { eventId: data.event_id, cameraId: data.camera_id, ts: data.ts_utc, facets }, about };
 };

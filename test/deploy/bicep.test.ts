@@ -136,7 +136,7 @@ describe('what is deployed', () => {
     expect(found.map((line) => line.trim())).toEqual(expect.arrayContaining(lines));
   });
 
-  it.each(['operatorReadsTables', 'operatorRewritesTables'])('the lock does not keep the role %s', (role) => {
+  it.each(['operatorReadsTables', 'operatorRebuildsTables'])('the lock does not keep the role %s', (role) => {
     expect(declared('modules/storage.bicep', `resource ${role}`)).not.toMatch(/^ {2}scope:/m);
   });
 

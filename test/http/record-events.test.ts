@@ -58,6 +58,33 @@ describe('POST /api/events', () => {
     expect((await post([])).body).toEqual(counted(0, 0));
   });
 
+  it.each([
+    [[1, 2, 3], 0],
+    [[3, 1, 2], 0],
+    [[2, 3, 4], 1],
+    [[4, 2, 3], 1],
+  ])(
+    'takes a removed event out of all counts, and back in: messages of the seconds %j count %i',
+    async (order, events) => {
+      const messages = [
+        { detections: { smoke: 1 } },
+        { reviewed: true, annotations: { fire: 2 } },
+        { removed: true },
+        { removed: false },
+      ].map((data, index) => cloudEvent({ time: `2024-02-29T08:00:0${index + 1}Z`, data }));
+      await post(order.map((second) => messages[second - 1]));
+      const { total_events, reviewed_total_events, annotated_counts_per_category, active_camera_ids } = await answer();
+      expect([total_events, reviewed_total_events, annotated_counts_per_category, active_camera_ids]).toEqual([
+        events,
+        events,
+        events === 1 ? { fire: 2 } : {},
+        ['ridge-04'],
+      ]);
+      const wrong = await errorsOf(cloudEvent({ data: { removed: 'yes' } }));
+      expect(wrong).toMatchObject([{ field: 'data.removed', detail: 'data.removed must be true or false' }]);
+    },
+  );
+
   it('counts what a newer value, or another value of the same time, superseded', async () => {
     await post(of(5, 1));
     expect((await post([of(4, 2), of(5, 3), of(5, 1), of(6, 1)])).body).toEqual(counted(1, 3, 2));

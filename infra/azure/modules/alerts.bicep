@@ -199,7 +199,7 @@ traces
   }
   {
     name: 'backup-missing'
-    description: 'A day, or some of its events, could not be backed up. While that is so it is not closed, and nothing of it is deleted: mend it before its table is lost.'
+    description: 'A day, an hour of it, or some of its events could not be backed up. Until then no event row of the day is deleted: mend it before its table is lost.'
     severity: 1
     query: '''
 traces
@@ -220,7 +220,7 @@ traces
   }
   {
     name: 'backups-stopped'
-    description: 'No run of the timer BackUpDays has come to its end for a day: days may be about to close, and wait for a backup.'
+    description: 'No run of the timer BackUpDays has come to its end for a day: new days have no backup.'
     severity: 1
     query: '''
 traces
@@ -258,7 +258,7 @@ StorageTableLogs
   }
   {
     name: 'damaged-rows'
-    description: 'A stored row cannot be read: its partition is named. infra/azure/README.md has the audit to run.'
+    description: 'A stored row cannot be read, or is lost: its partition is named. infra/azure/README.md has the audit to run.'
     severity: 1
     query: '''
 traces
