@@ -41,7 +41,7 @@ const check = async (sources: readonly Source[], stop: AbortSignal): Promise<num
       if (parsed !== undefined && 'message' in parsed) good += 1;
       else {
         wrong += 1;
-        const faults = parsed?.faults.map(({ path, detail }) => `${fieldOf(path)} ${detail}`.trim()).join('; ');
+        const faults = parsed?.faults.first.map(({ path, detail }) => `${fieldOf(path)} ${detail}`.trim()).join('; ');
         console.log(`${source.name}:${line}${index === undefined ? '' : `[${index}]`} ${faults ?? fault}`);
       }
     }

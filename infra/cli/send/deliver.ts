@@ -3,7 +3,7 @@ import timers from 'node:timers/promises';
 
 import { z } from 'zod';
 
-import { retryAfterMs } from '../../../src/azure/sdk-error.ts';
+import { retryAfterMs } from '../../../src/retry-after.ts';
 import { jsonIn } from '../json.ts';
 import type { Item } from './items.ts';
 import { stoppedError, type Target } from './options.ts';
