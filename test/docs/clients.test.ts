@@ -1,6 +1,6 @@
-import { execFile, spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { copyFile, writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -11,6 +11,7 @@ import { MAX_EVENTS_BYTES } from '../../src/http/event-batch.ts';
 import { ScriptedService } from '../cli/scripted-service.ts';
 import { ownDirectory } from '../harness/own-directory.ts';
 import { sharedStage } from '../harness/phone-stage.ts';
+import { needProgram } from '../harness/program.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
 import { codeBlocksOf, readText, ROOT } from './markdown.ts';
 
@@ -66,7 +67,7 @@ const compileCsharp = async (cwd: string): Promise<void> => {
 it.for(CLIENTS)(
   '$file continues through a lost connection, a 503 and half an answer, and gets the answer about a wrong event',
   async ({ file, program, caller }, { skip }) => {
-    if (spawnSync(program, ['--version']).error !== undefined) skip(`${program} is not on this machine`);
+    needProgram(program, skip);
     const service = await ScriptedService.start(({ number, headers }) => {
       if (number === 1) return 'reset';
       if (number === 2) return { status: 503, headers: { 'retry-after': '0' }, body: '{}' };
@@ -187,57 +188,4 @@ it('silent cameras get one call, and a further call when the next camera falls s
   await demandSent(first);
   expect(await check({ SILENT_MINUTES: '2' })).toMatch(/^3 of \d+ cameras are silent\n$/);
   await demandSent({ details: 'Camera ridge-05 is silent.' }, first);
-});
-
-/** Stands for paho-mqtt: connects, and delivers the messages of a file. */
-const PAHO = `import json
-from types import SimpleNamespace
-CallbackAPIVersion = SimpleNamespace(VERSION2=2)
-class Client:
-    def __init__(self, version):
-        assert version == 2
-    def connect(self, host):
-        assert host == "broker"
-    def subscribe(self, topics):
-        self.topics = [topic for topic, qos in topics if qos == 1]
-    def loop_forever(self):
-        self.on_connect(self, None, None, 0, None)
-        for topic, value in json.load(open("messages.json")):
-            if topic in self.topics:
-                self.on_message(self, None, SimpleNamespace(topic=topic, payload=json.dumps(value).encode()))
-`;
-
-it('Frigate: detections and their corrections are counted, and an alert with smoke phones once', async ({ skip }) => {
-  if (spawnSync('python3', ['--version']).error !== undefined) skip('python3 is not on this machine');
-  const demandSent = watch();
-  const cwd = ownDirectory();
-  const camera = 'frigate-04';
-  const start_time = Date.now() / 1_000 - 60;
-  const event = (label: string, false_positive: boolean) => [
-    'frigate/events',
-    { after: { id: `${start_time}-abc`, camera, label, start_time, false_positive } },
-  ];
-  const review = (id: string, severity: string, ...objects: readonly string[]) => [
-    'frigate/reviews',
-    { after: { id, camera, start_time, severity, data: { objects } } },
-  ];
-  const messages = [
-    event('smoke', false),
-    event('person', false),
-    review('r-0', 'detection', 'smoke'),
-    review('r-1', 'alert', 'person'),
-    review('r-2', 'alert', 'smoke'),
-    review('r-2', 'alert', 'smoke', 'person'),
-    event('smoke', true),
-  ];
-  await mkdir(join(cwd, 'paho/mqtt'), { recursive: true });
-  await writeFile(join(cwd, 'paho/mqtt/client.py'), PAHO);
-  await writeFile(join(cwd, 'messages.json'), JSON.stringify(messages));
-  for (const file of ['frigate.py', 'send.py']) await copyFile(join(FOLDER, file), join(cwd, file));
-  const env = { ...process.env, SERVICE_URL: stageOf().url, RECIPIENTS: '+12065550100', MQTT_HOST: 'broker' };
-  expect((await run('python3', ['frigate.py'], { cwd, env })).stdout).toBe('');
-  expect(await ask('analytics/cameras?days=2&q=frigate')).toMatchObject({
-    cameras: [{ camera_id: camera, total_events: 1, counts_per_category: { smoke: 0 } }],
-  });
-  await demandSent({ alert_type: 'ReportOfFire', reference: camera });
 });
