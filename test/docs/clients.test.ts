@@ -5,6 +5,7 @@ import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
 
 import { freePort } from '../../infra/emulators/free-port.ts';
 import { MAX_EVENTS_BYTES } from '../../src/http/event-batch.ts';
@@ -64,6 +65,14 @@ const compileCsharp = async (cwd: string): Promise<void> => {
   await copyFile(join(sdk, 'dotnet.runtimeconfig.json'), join(cwd, 'client.runtimeconfig.json'));
 };
 
+/** Copies a client into a directory, with the program that calls it. @returns the file to run */
+const prepare = async ({ file, program, caller }: (typeof CLIENTS)[number], cwd: string): Promise<string> => {
+  await copyFile(join(FOLDER, file), join(cwd, file));
+  await writeFile(join(cwd, `client${extname(file)}`), caller);
+  if (program === 'dotnet') await compileCsharp(cwd);
+  return program === 'dotnet' ? 'client.dll' : `client${extname(file)}`;
+};
+
 it.for(CLIENTS)(
   '$file continues through a lost connection, a 503 and half an answer, and gets the answer about a wrong event',
   async ({ file, program, caller }, { skip }) => {
@@ -75,10 +84,7 @@ it.for(CLIENTS)(
       return headers['x-functions-key'] === 'k' ? 'record' : { status: 401 };
     });
     const cwd = ownDirectory();
-    await copyFile(join(FOLDER, file), join(cwd, file));
-    await writeFile(join(cwd, `client${extname(file)}`), caller);
-    if (program === 'dotnet') await compileCsharp(cwd);
-    const compiled = program === 'dotnet' ? 'client.dll' : `client${extname(file)}`;
+    const compiled = await prepare({ file, program, caller }, cwd);
     const send = async (events: readonly object[]): Promise<string> => {
       await writeFile(join(cwd, 'events.json'), JSON.stringify(events));
       return (await run(program, [compiled, service.url], { cwd })).stdout;
@@ -96,6 +102,29 @@ it.for(CLIENTS)(
     const tooLarge = send([cloudEvent({ note: 'x'.repeat(MAX_EVENTS_BYTES) })]);
     await expect(tooLarge).rejects.toThrow('more than 4 MiB: send the halves');
     expect(service.requests).toBe(4);
+  },
+);
+
+it.for(CLIENTS)(
+  '$file waits as long as Retry-After says, in seconds or as a date, and never less than its pause',
+  async ({ file, program, caller }, { skip }) => {
+    needProgram(program, skip);
+    const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000 + 999).toUTCString();
+    const arrivals: number[] = [];
+    const asked = ['soon', '-1', inSeconds(-3_600), 'Sun Nov  6 08:49:37 1994', '1'];
+    const service = await ScriptedService.start(({ number }) => {
+      arrivals.push(performance.now());
+      if (number > asked.length + 1) return 'record';
+      return { status: 503, headers: { 'retry-after': asked[number - 1] ?? inSeconds(1) }, body: '{}' };
+    });
+    const cwd = ownDirectory();
+    const compiled = await prepare({ file, program, caller }, cwd);
+    await writeFile(join(cwd, 'events.json'), JSON.stringify(EVENTS));
+    await run(program, [compiled, service.url], { cwd });
+    const waits = arrivals.slice(1).map((at, index) => at - (arrivals[index] ?? 0));
+    expect(waits).toHaveLength(6);
+    for (const wait of waits.slice(0, 4)) expect(wait).toSatisfy((ms) => ms >= 45 && ms < 900);
+    for (const wait of waits.slice(4)) expect(wait).toSatisfy((ms) => ms >= 950 && ms < 5_000);
   },
 );
 
@@ -160,6 +189,29 @@ it('the receiver of webhooks phones once for a fire and its repeats, not for its
   expect(await post(GRAFANA)).toBe(202);
   const battery = { alert_type: 'Custom', details: 'Battery low, blue', recipients: [{}] };
   await demandSent(battery, smoke, smoke);
+});
+
+it('the receiver of webhooks phones about labels of any characters', async () => {
+  const demandSent = watch();
+  const post = await receiver();
+  const labels = ['Ust‧Kut', '\u3164\u2800', 'a\u202Eb', '👩‍🚒 کوه‌سنگی'];
+  for (const camera of labels) {
+    const groupLabels = { camera };
+    expect(await post({ ...webhook(alert('firing')), groupKey: camera, groupLabels })).toBe(202);
+  }
+  await demandSent(...['👩 🚒 کوه سنگی', 'a b', 'alert', 'Ust‧Kut'].map((details) => ({ details })));
+});
+
+it('the receiver of webhooks phones without words if the service refuses them', async () => {
+  const bodies: unknown[] = [];
+  const service = await ScriptedService.start(({ body }) => {
+    bodies.push(JSON.parse(body));
+    return { status: body.includes('details') ? 400 : 202, body: '{}' };
+  });
+  const post = await receiver(service.url);
+  expect(await post(webhook(alert('firing')))).toBe(202);
+  const { details: _, ...silent } = z.object({ details: z.string() }).loose().parse(bodies[0]);
+  expect(bodies).toEqual([{ ...silent, details: 'SmokeReported, ridge 4 , north' }, silent]);
 });
 
 it('the receiver of webhooks asks for a retry if the service does not answer, or the body is no webhook', async () => {
