@@ -24,7 +24,8 @@ export interface SentEvents {
 export const eventsIn = (body: unknown, headers: BodyHeaders): SentEvents => {
   const mediaType = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
   if (isInGridSchema(body)) throw new Problem('event_grid_schema');
-  if (!mediaType.startsWith('application/cloudevents') && isBinary(headers)) {
+  const isStructured = mediaType.startsWith('application/cloudevents') || isCloudEvent(body);
+  if (!isStructured && isBinary(headers)) {
     return { form: 'binary', elements: [{ ...attributesIn(headers), data: body }] };
   }
   if (typeof body !== 'object' || body === null) throw new Problem('not_cloudevents');
@@ -83,10 +84,13 @@ const gridSchema = z.object({ eventType: z.string(), eventTime: z.string(), subj
 
 /** Whether events are in the schema that Event Grid uses by default. */
 const isInGridSchema = (body: unknown): boolean => {
-  const events: readonly unknown[] = Array.isArray(body) ? body : [body];
-  const [first] = events;
-  return gridSchema.safeParse(first).success && !cloudEventSchema.safeParse(first).success;
+  return gridSchema.safeParse(firstIn(body)).success && !isCloudEvent(body);
 };
+
+/** Whether the events have the attribute that every version of CloudEvents demands. */
+const isCloudEvent = (body: unknown): boolean => cloudEventSchema.safeParse(firstIn(body)).success;
+
+const firstIn = (body: unknown): unknown => (Array.isArray(body) ? body[0] : body);
 
 const cloudEventSchema = z.object({ specversion: z.string() });
 
