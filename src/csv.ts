@@ -9,7 +9,7 @@ const NEEDS_QUOTES = /[,;|"\s]/;
 
 const cell = (value: string | number): string => {
   if (typeof value === 'number') return String(value);
-  // A text that begins with an apostrophe gets one more. A reader takes one away from each cell that has one.
+  // A text that begins with an apostrophe gets another. To read a cell, remove its first apostrophe.
   const harmless = RUNS.test(value) || value.startsWith("'") ? `'${value}` : value;
   return NEEDS_QUOTES.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 };

@@ -3,7 +3,7 @@ export interface AnswerHeaders {
   get(name: string): string | null | undefined;
 }
 
-/** The three forms of a date in HTTP (RFC 9110, 5.6.7). The last one has no zone, and means UTC. */
+/** The three forms of a date in HTTP (RFC 9110, 5.6.7). The third form has no zone: it is UTC. */
 const HTTP_DATE =
   /^(?:[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} [\d:]{8} GMT|[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} [\d:]{8} GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})$/;
 

@@ -54,7 +54,7 @@ const settingsOf = (
   eventRetentionDays: value.EVENT_RETENTION_DAYS,
   /** The container for backups of days, perhaps with a signature; undefined: no backups. */
   backupContainerUrl: value.BACKUP_CONTAINER_URL,
-  /** Whether the host hands over bodies as streams: only then do bodies in chunks arrive. */
+  /** Whether requests come as streams. Without streams, a body in chunks does not arrive. */
   hasHttpStreams: value.HTTP_STREAMS === 'on',
   tables: { connection: tables, prefix: value.TABLES_PREFIX ?? '' },
   /** Undefined: the phone is off. */

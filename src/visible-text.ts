@@ -12,7 +12,7 @@ const INVISIBLE = String.raw`\p{White_Space}\p{Default_Ignorable_Code_Point}\p{C
 const VISIBLE = new RegExp(`[^${INVISIBLE}]`, 'u');
 
 /**
- * Why a text is no visible text, as the end of a sentence; undefined if it is visible. The same rule for ids, names, and everything that people read.
+ * Why a text is not visible, as the end of a sentence; undefined if it is visible. One rule for ids, names and all texts.
  *
  * @example visibleFault('Ust‧Kut') // undefined
  * @example visibleFault('\u3164') // 'has no visible character'

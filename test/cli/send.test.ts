@@ -106,7 +106,7 @@ describe('npm run send', () => {
       const path = join(cwd, tree, name);
       await mkdir(dirname(path), { recursive: true });
       const extensions = { deadletterreason: 'MaxDeliveryAttemptsExceeded', deliveryattempts: 31 };
-      const text = JSON.stringify(ids.map((id) => ({ ...cloudEvent({ data: { event_id: id } }), ...extensions })));
+      const text = JSON.stringify(ids.map((id) => cloudEvent({ data: { event_id: id }, ...extensions })));
       await writeFile(path, name.endsWith('.gz') ? gzipSync(text) : text);
     }
     for (const name of ['b.json.rejected.ndjson', 'b.json.rejected.1.ndjson', '.DS_Store', 'notes.txt'])
@@ -139,14 +139,14 @@ describe('npm run send', () => {
       const recorded = good.filter((id) => !known.has(id)).length;
       for (const id of good) known.add(id);
       const counts = { recorded, unchanged: good.length - recorded };
-      const all = {
+      const answer = {
         ...counts,
         errors: errors.slice(0, 100),
         ...(errors.length > 100 && { errors_total: errors.length }),
       };
       return errors.length === 0
         ? { status: 200, body: JSON.stringify(counts) }
-        : { status: 400, body: JSON.stringify(all) };
+        : { status: 400, body: JSON.stringify(answer) };
     });
     known.add(1).add(2);
     const cwd = await dayOf(

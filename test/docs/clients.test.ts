@@ -105,11 +105,13 @@ it.for(CLIENTS)(
   },
 );
 
+/** A date in HTTP, in this number of seconds. */
+const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000 + 999).toUTCString();
+
 it.for(CLIENTS)(
   '$file waits as long as Retry-After says, in seconds or as a date, and never less than its pause',
   async ({ file, program, caller }, { skip }) => {
     needProgram(program, skip);
-    const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000 + 999).toUTCString();
     const arrivals: number[] = [];
     const asked = ['soon', '-1', inSeconds(-3_600), 'Sun Nov  6 08:49:37 1994', '1'];
     const service = await ScriptedService.start(({ number }) => {

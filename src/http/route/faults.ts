@@ -22,7 +22,7 @@ export const fault = (code: FaultCode, message: string, where: { path?: Property
   return { code: 'custom' as const, message, params: { ...params }, ...where };
 };
 
-/** The faults of a value by a schema, made one by one as they are asked for; each unknown member is a separate fault. */
+/** The faults of a value by a schema. Each is made when the caller takes it. Each unknown member is a separate fault. */
 export function* faultsOf(
   { issues }: { readonly issues: readonly z.core.$ZodIssue[] },
   value: unknown,

@@ -13,8 +13,8 @@ const ONE_LINE_PER_MS = 60_000;
 const loggedAt = new Map<string, number>();
 
 /**
- * Logs a body that was sent in chunks, and so did not arrive, if it may be from the telephone service or from Event Grid: these cannot be told to announce
- * the length, and no callee hears a message, or no event is counted, until the app runs with `HTTP_STREAMS=on`. An alert reads this line.
+ * Logs a body that did not arrive because it came in chunks, if the telephone service or Event Grid may have sent it. Neither can be told to announce the
+ * length. Until the app runs with `HTTP_STREAMS=on`, no callee hears a message, or no event is counted. An alert reads this line.
  */
 export const noteLostBody = (
   { url, headers }: HttpRequest,
