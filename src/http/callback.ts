@@ -167,9 +167,10 @@ const instructionOperation = (alertType: AlertType, phone: InstructionParts) => 
       const path = `api/${alertType.callbackPath}`;
       const signature = headers[signatureHeader] ?? '';
       const request = { path, search, form };
-      const base =
-        (await instructions.baseOf(request, signature)) ??
-        (await instructions.baseOf({ ...request, search: withApostrophes(search) }, signature));
+      let base: string | undefined;
+      for (const sent of sentQueries(search)) {
+        base ??= await instructions.baseOf({ ...request, search: sent }, signature);
+      }
       if (base === undefined) return refuse(phone, 'token not valid', log);
       const handler: CallbackHandler = {
         handle: async (events) => handle(events, alertType, log),
@@ -181,5 +182,15 @@ const instructionOperation = (alertType: AlertType, phone: InstructionParts) => 
   });
 };
 
-/** A query as it was sent: the signature is of that text, and the worker encodes an apostrophe, which may be sent as it is. */
-const withApostrophes = (search: string): string => search.replaceAll('%27', "'");
+/** With more apostrophes, either all of them were encoded, or none. */
+const MAX_APOSTROPHES = 3;
+
+/** The queries that may have been sent: the worker encodes an apostrophe, and the signature is of the text before that. */
+const sentQueries = (search: string): readonly string[] => {
+  const [first = '', ...parts] = search.split('%27');
+  if (parts.length > MAX_APOSTROPHES) return [search, search.replaceAll('%27', "'")];
+  return parts.reduce<readonly string[]>(
+    (queries, part) => queries.flatMap((query) => [`${query}%27${part}`, `${query}'${part}`]),
+    [first],
+  );
+};

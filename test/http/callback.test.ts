@@ -1,8 +1,10 @@
+import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ALERT_TYPES } from '../../src/calls/model/alert-types.ts';
 import type { CallEvent } from '../../src/calls/model/phone-line.ts';
 import { parseCallEvents } from '../../src/calls/providers/acs/call-events.ts';
 import type { TokenVerdict } from '../../src/calls/providers/callbacks.ts';
+import { TwilioCallbacks } from '../../src/calls/providers/twilio/twilio-callbacks.ts';
 import { callback, type CallbackParts } from '../../src/http/callback.ts';
 import type { Route } from '../../src/http/route/route.ts';
 import { RefusalLog } from '../../src/http/refusal-log.ts';
@@ -35,6 +37,8 @@ const ofEvents = callback(ALERT_TYPES[0], {
   verifyToken: async () => Promise.resolve(verdict),
 });
 
+const FORM = { CallSid: `CA${'0'.repeat(32)}`, CallStatus: 'in-progress' };
+
 const RINGING: CallEvent = { kind: 'ringing', callId: CALL_ID, result: {}, attempt: undefined };
 
 /** The path of a line whose calls ask what to do. */
@@ -42,8 +46,7 @@ const ofForms = callback(ALERT_TYPES[0], {
   ...common(),
   instructions: {
     signatureHeader: 'x-signature',
-    baseOf: async ({ search }, signature) =>
-      Promise.resolve(signature === 'good' || signature === search ? 'https://watch.example' : undefined),
+    baseOf: async (_, signature) => Promise.resolve(signature === 'good' ? 'https://watch.example' : undefined),
     answer: async ({ path, search, form }, base, phone) => {
       await phone.handle([RINGING]);
       const { unit } = await phone.messageOf(undefined);
@@ -144,9 +147,20 @@ describe('a callback that asks what a call does next', () => {
   });
 
   it('is believed if its query has an apostrophe, sent as it is or encoded', async () => {
-    for (const search of ["?name=o'brien's", '?name=o%27brien']) {
-      const asked = { method: 'POST', body: 'CallSid=CA1', headers: { 'x-signature': search } };
-      expect((await askRoute(ofForms, `/api/AnomalyCallback${search}`, asked)).status).toBe(200);
+    const baseUrls = ['https://watch.example'];
+    const instructions = new TwilioCallbacks({ authTokens: ['token'], baseUrls, voice: 'Polly.Joanna' });
+    const ofTwilio = callback(ALERT_TYPES[0], { ...common(), instructions });
+    for (const search of ["?name=o'brien&at=a/b", '?name=o%27brien&at=a/b', "?a='%27/'", "?a=''''/'%3D"]) {
+      const signed = getExpectedTwilioSignature('token', `https://watch.example/api/AnomalyCallback${search}`, FORM);
+      const ask = async (signature: string) => {
+        const asked = {
+          method: 'POST',
+          body: `${new URLSearchParams(FORM)}`,
+          headers: { 'x-twilio-signature': signature },
+        };
+        return (await askRoute(ofTwilio, `/api/AnomalyCallback${search}`, asked)).status;
+      };
+      expect([search, await ask(signed), await ask(`${signed}x`)]).toEqual([search, 200, 401]);
     }
   });
 
