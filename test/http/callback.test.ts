@@ -42,7 +42,8 @@ const ofForms = callback(ALERT_TYPES[0], {
   ...common(),
   instructions: {
     signatureHeader: 'x-signature',
-    baseOf: async (_, signature) => Promise.resolve(signature === 'good' ? 'https://watch.example' : undefined),
+    baseOf: async ({ search }, signature) =>
+      Promise.resolve(signature === 'good' || signature === search ? 'https://watch.example' : undefined),
     answer: async ({ path, search, form }, base, phone) => {
       await phone.handle([RINGING]);
       const { unit } = await phone.messageOf(undefined);
@@ -99,15 +100,22 @@ describe('a callback with events', () => {
     expect(problemOf(await post(body))).toMatchObject({ status, detail });
   });
 
-  it('with elements that are no CloudEvents is refused as a whole, and the first 50 of them are named', async () => {
+  it('with elements that are no CloudEvents is refused with their names, the first 100 of them, and its events are handled', async () => {
     const good = event({ callConnectionId: 'a' });
-    expect(problemOf(await post([good, 7, { ...good, source: '' }]))).toMatchObject({
+    expect(problemOf(await post([7, good, { ...good, source: '' }, { ...good, id: null }]))).toMatchObject({
       status: 400,
-      detail: '2 of 3 elements are not CloudEvents.',
-      errors: [1, 2].map((index) => ({ index, detail: NO_EVENT })),
+      detail: '3 of 4 elements are not CloudEvents. The others are handled.',
+      errors: [0, 2, 3].map((index) => ({ index, detail: NO_EVENT })),
     });
-    expect(handled).toEqual([]);
-    expect(problemOf(await post(Array(10_000).fill(7))).errors).toHaveLength(50);
+    expect(handled).toMatchObject([[{ kind: 'connected' }, 'Anomaly']]);
+    const { errors, errors_total: total } = problemOf(await post(Array(10_000).fill(7)));
+    expect([errors?.length, total]).toEqual([100, 10_000]);
+  });
+
+  it('whose optional attributes are null, which means absent, is handled', async () => {
+    const nulls = { time: null, subject: null, dataschema: null, datacontenttype: null };
+    expect((await post([event({ callConnectionId: 'a' }, nulls)])).status).toBe(200);
+    expect(handled).toHaveLength(1);
   });
 
   it('is refused by its token before its body is looked at, with one line in the log for many refusals', async () => {
@@ -133,6 +141,13 @@ describe('a callback that asks what a call does next', () => {
     const request = 'https://watch.example/api/AnomalyCallback?attempt=x {"CallSid":"CA1","To":"+1206"}';
     expect(body).toBe(`<Say>Anomaly. </Say><!-- ${request} -->`);
     expect([handled, lines]).toEqual([[[RINGING, 'Anomaly']], []]);
+  });
+
+  it('is believed if its query has an apostrophe, sent as it is or encoded', async () => {
+    for (const search of ["?name=o'brien's", '?name=o%27brien']) {
+      const asked = { method: 'POST', body: 'CallSid=CA1', headers: { 'x-signature': search } };
+      expect((await askRoute(ofForms, `/api/AnomalyCallback${search}`, asked)).status).toBe(200);
+    }
   });
 
   it('is refused without its signature before its body is read, and with a wrong one; the log says so once each', async () => {

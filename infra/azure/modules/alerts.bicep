@@ -177,6 +177,26 @@ traces
     scope: insights.id
   }
   {
+    name: 'bodies-lost'
+    description: 'Event Grid or the telephone service sends its bodies in chunks, and none arrives: no event is counted, or no callee hears a message. Set HTTP_STREAMS to on.'
+    severity: 0
+    query: '''
+traces
+| extend line = parse_json(message)
+| where tostring(line.event) == "body did not arrive"
+| project timestamp, path = tostring(line.path), agent = tostring(line.user_agent)
+'''
+    operator: 'GreaterThan'
+    threshold: 0
+    window: 'PT5M'
+    frequency: 'PT5M'
+    perLine: true
+    dimension: 'path'
+    mute: 'PT1H'
+    enabled: true
+    scope: insights.id
+  }
+  {
     name: 'app-restarted'
     description: 'The app was started again on an instance that ran: it crashed, ran out of memory, or a function ran into its time-out. What was under way was answered 500.'
     severity: 1
