@@ -3,8 +3,8 @@ import { useState } from 'preact/hooks';
 
 import type { Question } from '../model/questions.ts';
 import { daysText, periodOf } from '../model/spans.ts';
+import { numbers } from './numbers.ts';
 import { useShown } from './shown.ts';
-import { numbers } from './words.tsx';
 
 export interface Column<Row> {
   readonly name: string;
