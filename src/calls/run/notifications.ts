@@ -54,16 +54,16 @@ export interface Change extends Committed {
   readonly sentAt: number;
 }
 
-/** What follows a change. */
+/** The work that follows a change. */
 export interface Followers {
   /** Carries out actions. Fulfils when all are answered. Never throws. */
   readonly carryOut: (change: Pick<Change, 'stored' | 'actions' | 'sentAt'>, log: Log) => Promise<void>;
   readonly note: (change: Change, log: Log) => void;
-  /** Events could not be stored: this process must look soon. */
+  /** Events could not be stored: this process must run soon. */
   readonly noteTrouble: () => void;
 }
 
-/** What became of an event. */
+/** The result of an event. */
 export interface Taken {
   readonly stored: LiveCase;
   /** It changed something. */
@@ -104,8 +104,8 @@ const TROUBLE_PAUSE_MS = 300;
 const MAX_RELEASE_TRIES = 10;
 
 /**
- * The loop for events: read, decide, write in one transaction, act. Events of one notification are decided one after the other; those that
- * arrive during a write are decided together.
+ * The loop for events: read, decide, write in one transaction, act. Events of one notification are decided one after the other; events
+ * that arrive during a write are decided together.
  */
 export class Notifications {
   /** Serializes the transactions of this process that change the row of the lines. */
@@ -146,7 +146,7 @@ export class Notifications {
     return this.#setAside.has(id);
   }
 
-  /** The row of a notification cannot be read, decided about or written: the others go on without it. */
+  /** The row of a notification cannot be read, decided about or written: the others continue without it. */
   setAside(id: NotificationId, error: unknown): void {
     const { store, clock, log } = this.#context;
     store.forget(id);
