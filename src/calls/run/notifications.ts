@@ -101,6 +101,8 @@ const REQUEST_MS = 8_000;
 const KEY_MS = 20_000;
 const SET_ASIDE_MS = 600_000;
 const TROUBLE_PAUSE_MS = 300;
+/** Short: fifty callees may press a key within five seconds, and each key waits for its turn at one row. */
+const conflictPauseMs = (tried: number, random: () => number): number => backoffMs(tried, 10, 100, random);
 const MAX_RELEASE_TRIES = 10;
 
 /**
@@ -182,7 +184,7 @@ export class Notifications {
           return await store.writeLines(after, read);
         } catch (error) {
           if (!(error instanceof WriteConflict)) throw error;
-          await sleepBy(clock, backoffMs(tried, 20, 400, random));
+          await sleepBy(clock, conflictPauseMs(tried, random));
         }
       }
     });
@@ -292,7 +294,7 @@ export class Notifications {
       this.#followers.noteTrouble();
     }
     if (waiting.length === 0) return;
-    await sleepBy(clock, isConflict ? backoffMs(tried, 20, 400, random) : random() * TROUBLE_PAUSE_MS);
+    await sleepBy(clock, isConflict ? conflictPauseMs(tried, random) : random() * TROUBLE_PAUSE_MS);
   }
 }
 
