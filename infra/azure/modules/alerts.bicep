@@ -327,7 +327,7 @@ traces
 traces
 | extend line = parse_json(message)
 | extend event = tostring(line.event), code = toint(line.code), reason = tostring(line.reason)
-| where event in ("message not played", "speech not available", "hang-up failed", "call overdue", "callback events left", "call forbidden", "calls not accepted")
+| where event in ("message not played", "speech not available", "hang-up failed", "call overdue", "callback events left", "call forbidden", "calls not accepted", "notification not written")
     or (event == "call not placed" and (reason == "unexpected error" or (code >= 400 and code < 500 and code != 408)))
     or (event == "no line free" and reason in ("no token for the phone service", "unreachable"))
 | project timestamp, call = coalesce(tostring(line.call_id), tostring(line.notification_id), tostring(line.invocation_id)), event, reason
@@ -410,9 +410,9 @@ traces
   }
   {
     name: 'calls-late'
-    description: 'A call is placed two minutes late, or the number allows fewer calls at once than CALLS_AT_ONCE says.'
+    description: 'A call is checked or placed two minutes late.'
     severity: 1
-    query: 'traces | where tostring(parse_json(message).event) in ("call is late", "fewer lines than configured")'
+    query: 'traces | where tostring(parse_json(message).event) == "call is late"'
     operator: 'GreaterThan'
     threshold: 0
     window: 'PT5M'

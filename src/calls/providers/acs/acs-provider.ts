@@ -1,6 +1,5 @@
 import {
   CallAutomationClient,
-  type CallAutomationClientOptions,
   type CallConnection,
   type TextSource,
   VoiceKind,
@@ -24,27 +23,11 @@ import { hangUpRepeatedly, type Repeats, SAFE_TO_REPEAT, sendRepeatedly } from '
 
 /** A client of ACS Call Automation without the SDK's retries, which have no deadline and would speak a message twice. */
 export const connectToAcs = (connection: Connection, credential: TokenCredential): CallAutomationClient => {
-  const options = {
-    retryOptions: { maxRetries: 0 },
-    additionalPolicies: [{ policy: listenDeadline, position: 'perCall' as const }],
-  };
+  const options = { retryOptions: { maxRetries: 0 } };
   return 'connectionString' in connection
     ? // The settings accept plain http for loopback addresses only.
       new CallAutomationClient(connection.connectionString, { ...options, allowInsecureConnection: true })
     : new CallAutomationClient(connection.endpoint, credential, options);
-};
-
-type AdditionalPolicy = NonNullable<CallAutomationClientOptions['additionalPolicies']>[number];
-
-const LISTEN_MS = 5_000;
-
-// The SDK drops the options of this request, the abort signal too: without its own deadline its connection may stay open forever.
-const listenDeadline: AdditionalPolicy['policy'] = {
-  name: 'listenDeadline',
-  sendRequest: async (request, next) => {
-    if (request.url.includes(':startContinuousDtmfRecognition')) request.timeout = LISTEN_MS;
-    return next(request);
-  },
 };
 
 const SURELY_NOT_DONE: ReadonlySet<Failure> = new Set(['capacity', 'unreachable']);
@@ -52,7 +35,8 @@ const SURELY_NOT_DONE: ReadonlySet<Failure> = new Set(['capacity', 'unreachable'
 const CALL: Repeats = { after: new Set(['unanswered', 'unreachable']), tryMs: 4_500, tries: 3 };
 // Without an answer it is not repeated, so one try may take longer.
 const SPEAK: Repeats = { after: SURELY_NOT_DONE, tryMs: 10_000, tries: 3 };
-const LISTEN: Repeats = { after: SURELY_NOT_DONE, tryMs: LISTEN_MS, tries: 2 };
+// The SDK ignores the abort signal of this request.
+const LISTEN: Repeats = { after: SURELY_NOT_DONE, tryMs: 5_000, tries: 2 };
 const HANG_UP: Repeats = { after: SAFE_TO_REPEAT, tryMs: 4_000, tries: 4 };
 const CHECK: Repeats = { after: SAFE_TO_REPEAT, tryMs: 5_000, tries: 2 };
 
