@@ -129,8 +129,8 @@ export const MODES: readonly Mode[] = [
   { ...LATE, name: 'wrong clocks', clocksMs: 120_000 },
   { ...USUAL, name: 'suspended processes', suspensions: 0.01 },
   { ...USUAL, name: 'suspended processes, and late writes', suspensions: 0.01, tableFaults: 0.05, mostLateMs: 60_000 },
-  { ...LATE, name: 'a row that cannot be written', poison: 'write' },
-  { ...LATE, name: 'a row that cannot be read', poison: 'read', confirms: 0.3 },
+  { ...LATE, name: 'a row that cannot be written', poison: 'write', callsAtOnce: 20 },
+  { ...LATE, name: 'a row that cannot be read', poison: 'read', callsAtOnce: 20, confirms: 0.3 },
   { ...USUAL, name: 'lost events', eventLoss: 0.15 },
   {
     ...USUAL,

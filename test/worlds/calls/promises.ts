@@ -16,12 +16,12 @@ import type { Called, ServiceWorld, World } from './world.ts';
 // The longest message, a claim that ran out, and a turn of the timer function.
 const LONGEST_SILENCE_MS = 240_000;
 const LONGEST_CALL_MS = 300_000;
+// A delayed event, and the patience of an event for storage.
+const SPOKEN_TO_WITHIN_MS = 18_000;
 // Delayed events, and a turn of the timer function.
 const RINGS_LONGER_MS = 35_000;
 /** Clocks differ by that. */
 const CLOCKS_MS = 2_000;
-/** A call whose claim was first may be requested a little later. */
-const CLAIMS_DIFFER_MS = 500;
 /** From a claim to its call. */
 const CLAIMED_MS = 3_000;
 // More requests would mean that an instance repeats a request without a pause.
@@ -163,7 +163,9 @@ const brokenToRecipient = (
   const isMissed = status === 'not_reached';
   // If the service may not learn of the speech, the callee may hear it in each attempt.
   const mostHeard = isMuchUnknown(world) ? mode.attempts : 1;
-  const isGivenUp = attempts.length >= mode.attempts || declined >= 2 || hadNoTime(sent, index, world);
+  // With many lines, nobody has to wait until the deadline: a poisoned notification must not delay the others.
+  const isLate = mode.poison === undefined && hadNoTime(sent, index, world);
+  const isGivenUp = attempts.length >= mode.attempts || declined >= 2 || isLate;
   return [
     ...those([
       calls.length > 0 && isForbidden && 'a forbidden number was called',
@@ -266,6 +268,7 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
   );
   const silentMs = endedAt - Math.max(answeredAt, ...spokenUntil);
   const lastsMs = endedAt - answeredAt;
+  const waitedMs = (speeches[0]?.requestedAt ?? 0) - answeredAt;
   // If the goodbye cannot be said, the line is hung up at once.
   const isAnswered = call.keys.some(({ key, takenAt }) => (key === '1' || key === '3') && takenAt !== undefined);
   const isDone = isAnswered || speeches.some(({ isWhole }) => isWhole) || !isAllKnown(world);
@@ -274,6 +277,7 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
   return [
     ...broken,
     ...those([
+      waitedMs > SPOKEN_TO_WITHIN_MS && isOnlyStorageBad(world) && `${id} was spoken to after ${waitedMs} ms`,
       lastsMs > LONGEST_CALL_MS && mode.outages === 0 && mode.eventLoss === 0 && `${id} took ${lastsMs} ms`,
       silentMs > LONGEST_SILENCE_MS && `${id} was silent for ${silentMs} ms`,
       isCut && !isDone && `${id} was hung up while being spoken to`,
@@ -281,6 +285,10 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
     ]),
   ];
 };
+
+/** Without other faults, a process that loses an answer of storage carries out its own commit: nobody waits for a lease. */
+const isOnlyStorageBad = ({ mode }: World): boolean =>
+  mode.providerFaults + mode.deathsAtRequests + mode.suspensions + mode.eventLoss + mode.outages + mode.closings === 0;
 
 const isWrittenDown = (id: string, { rows }: World): boolean =>
   rows.some(({ properties }) => JSON.stringify(properties).includes(`\\"${id}\\"`));
@@ -310,13 +318,13 @@ export const twoAtOnce = ({ placed }: Pick<ServiceWorld, 'placed'>): Broken =>
 /** No more calls are open than configured, and others than urgent ones leave a line free, also beside a fire. */
 const brokenAtOnce = (world: ServiceWorld): Broken => {
   const { callsAtOnce } = world.mode;
-  const { dialled } = world;
-  /** About when a call was claimed: its request may be sent again much later. */
-  const claimedAt = ({ attemptId }: Called) => dialled.find((dial) => dial.attemptId === attemptId)?.at ?? 0;
+  const claims = [...world.claims];
+  /** In which order the calls were claimed: a request may be sent much later. */
+  const claimOf = ({ attemptId }: Called) => claims.indexOf(attemptId);
   return [
     ...twoAtOnce(world).map((number) => `two calls at once to ${number}`),
     ...world.placed.flatMap(({ call, others }) => {
-      const before = others.filter((other) => claimedAt(other) + CLAIMS_DIFFER_MS < claimedAt(call));
+      const before = others.filter((other) => claimOf(other) < claimOf(call));
       const isLast = !call.isUrgent && before.length >= Math.max(1, callsAtOnce - 1);
       return those([
         others.length >= callsAtOnce && `${others.length + 1} calls at once`,
