@@ -55,6 +55,8 @@ const READ_TRIES = 10;
 
 let tableName = 'analytics';
 
+const say = (line: string): void => console.log(`  ${line}`);
+
 const agrees = async (question: string): Promise<boolean> => {
   if (!process.stdin.isTTY) {
     throw new CommandError('There is no terminal to ask at: add --yes. Nothing was changed.');
@@ -87,7 +89,6 @@ const audit = async (options: z.infer<typeof AUDIT.values>): Promise<number> => 
     console.log('Nothing was changed.');
     return exitCodeOf(audited);
   }
-  const say = (line: string): void => console.log(`  ${line}`);
   if (rebuild) await rebuildDay(table, shards, date, { withoutUnreadable, say });
   else say(`opened ${await unsealDay(table, shards, date)} of ${shards} shards`);
   const after = await auditDay(table, shards, date);

@@ -4,7 +4,9 @@ import { exitCodeOf, reportText } from '../../infra/cli/audit/report.ts';
 import { storageFailure } from '../../infra/cli/chosen-storage.ts';
 import type { AuditReport } from '../../src/analytics/audit/audit.ts';
 import { shardOf } from '../../src/analytics/model/shard.ts';
+import { EMPTY_TALLY } from '../../src/analytics/model/tally.ts';
 import { shardPartition } from '../../src/analytics/rows/keys.ts';
+import { tallyValues } from '../../src/analytics/rows/properties.ts';
 import { readSeal, sealShard } from '../../src/analytics/rows/seal.ts';
 import { StorageTrouble } from '../../src/storage/errors.ts';
 import { CountingStorage } from '../analytics/azurite.ts';
@@ -33,9 +35,11 @@ it('npm run audit prints what it compared and exits with 0; --rebuild names each
   );
   expect(good).toMatchObject({ code: 0, said: '', printed: expect.stringContaining('Every answer agrees with') });
 
-  const day = JSON.stringify({ events: 3, reviewed: 0, annotated: 0, categories: { smoke: [4, 0, 0, 0, 0] } });
+  const properties = tallyValues({ ...EMPTY_TALLY, events: 3 }, EMPTY_TALLY);
   const partitionKey = shardPartition(DATE, shardOf('ridge-0', 2));
-  await storage.client(2).updateEntity({ partitionKey, rowKey: 'camera|ridge-0|00', day }, 'Merge', { etag: '*' });
+  await storage
+    .client(2)
+    .updateEntity({ partitionKey, rowKey: 'camera|ridge-0|00', ...properties }, 'Merge', { etag: '*' });
   const asked = await audit(prefix, ['--rebuild'], 2);
   expect(asked).toMatchObject({ code: 2, printed: expect.stringContaining('differences. Nothing was changed.') });
   expect(asked.printed).toContain('ridge-0, day: total_events 3 → 2');

@@ -87,7 +87,11 @@ describe('what is deployed', () => {
     ['modules/storage.bicep', 'resource account', 'allowSharedKeyAccess: false', 'allowBlobPublicAccess: false'],
     ['modules/storage.bicep', 'resource account', 'supportsHttpsTrafficOnly: true', "minimumTlsVersion: 'TLS1_2'"],
     ['modules/storage.bicep', 'resource account', "publicNetworkAccess: isPrivate ? 'Disabled' : 'Enabled'"],
-    ['modules/storage.bicep', 'resource tables', "for table in ['analytics', 'calls']: {"],
+    [
+      'modules/storage.bicep',
+      'resource tables',
+      "for table in [counterShards == 1 ? 'analytics' : 'analytics${counterShards}', 'calls']: {",
+    ],
     ['modules/storage.bicep', 'resource lock', "'Microsoft.Authorization/locks@2020-05-01' = if (deleteLock) {"],
     ['modules/storage.bicep', 'resource lock', "level: 'CanNotDelete'"],
     ['modules/storage.bicep', 'resource tableLogs', "logs: [{ category: 'StorageDelete', enabled: true }]"],

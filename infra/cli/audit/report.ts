@@ -37,7 +37,7 @@ export const reportText = (report: AuditReport, table: string, most = Infinity):
     `${day}, table ${table}: ${counted(events, 'event')}, ${counted(compared, 'number')} compared.`,
     ...(sealed === 'rebuilding' ? ['A rebuild of this day is running, or was stopped: the service answers 503.'] : []),
     ...(sealed === 'closed' ? ['The day is closed, and its event rows are deleted. It cannot be rebuilt.'] : []),
-    ...lists.flatMap(([count, head, lines]) => (count === 0 ? [] : ['', head, ...firstLines(lines, count, most)])),
+    ...lists.flatMap(([count, head, lines]) => (count === 0 ? [] : ['', head].concat(firstLines(lines, count, most)))),
     '',
     lastLine(report),
   ].join('\n');
@@ -51,7 +51,7 @@ const lastLine = (report: AuditReport): string => {
       return report.sealed === 'rebuilding'
         ? 'Every answer would agree with the event rows. Open the day with --unseal, or rebuild it again.'
         : 'The day was written meanwhile. Try again later.';
-    default:
+    case 0:
       return report.sealed === 'closed'
         ? 'Its counters agree with one another.'
         : 'Every answer agrees with the event rows.';

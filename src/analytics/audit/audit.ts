@@ -5,13 +5,13 @@ import { contributionOf } from '../model/camera-event.ts';
 import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, startOfDay } from '../model/day.ts';
 import { formatInstant, type Instant, instantFrom } from '../model/instant.ts';
 import { type Period, startOfMinute } from '../model/period.ts';
-import { growingDayTally, growingTally, sumOf, sumOfDays, type Tally } from '../model/tally.ts';
+import { EMPTY_TALLY, sumOf, type Tally } from '../model/tally.ts';
 import { Reader } from '../read/reader.ts';
 import type { Seal } from '../rows/day-row.ts';
 import type { UnreadableRow } from '../rows/decoded-pages.ts';
 import { eventsOfHour, shardPartition } from '../rows/keys.ts';
 import { readSeal, type ShardSeal } from '../rows/seal.ts';
-import { Comparison, type Numbers, numbersOf, numbersOfAll } from './comparison.ts';
+import { Comparison, Counts } from './comparison.ts';
 import { eventPages } from './stored-events.ts';
 
 /** What an audit of a day found. */
@@ -59,24 +59,23 @@ export const auditDay = async (table: Table, shards: number, day: Day): Promise<
 const versionsOf = (seals: readonly ShardSeal[]): string =>
   seals.flatMap(({ rows }) => Array.from(rows.values(), ({ etag }) => etag)).join(' ');
 
-/** What was counted of a camera on the day. */
-interface CameraDay {
-  /** What its events say, with the figures of accuracy; of a closed day, what its day says. */
-  readonly tally: ReturnType<typeof growingDayTally>;
-  /** The sum of its minutes. */
-  readonly minutes: ReturnType<typeof growingTally>;
-  /** The start of its last minute with events; undefined: it has none. */
-  last: Instant | undefined;
-}
+/** The name of a counter of all cameras or one: of the day, or of what begins at a time. */
+const counterOf = (cameraId: string | undefined, part: 'day' | 'hour' | 'minute', start?: Instant): string =>
+  `${cameraId ?? 'all cameras'}, ${part}${start === undefined ? '' : ` ${clockOf(start)}`}`;
+
+const ACCURACY = 'accuracy';
 
 class DayAudit extends Comparison {
+  events = 0;
   readonly #reader: Reader;
   readonly #day: Day;
   readonly #isClosed: boolean;
   readonly #limit = pLimit(PARALLEL_QUESTIONS);
-  readonly #cameras = new Map<string, CameraDay>();
-  /** What was counted in the current hour: by camera, the tallies of its minutes by their starts. */
-  #hour = new Map<string, Map<Instant, ReturnType<typeof growingTally>>>();
+  /** The cameras that sent events or have a row, each with the start of its last minute. */
+  readonly #cameras = new Map<string, Instant | undefined>();
+  readonly #ofDay = new Counts();
+  /** The counts of the current hour and its minutes. */
+  #ofHour = new Counts();
 
   constructor(reader: Reader, day: Day, isClosed: boolean) {
     super();
@@ -85,64 +84,52 @@ class DayAudit extends Comparison {
     this.#isClosed = isClosed;
   }
 
-  get events(): number {
-    return this.#total().events;
-  }
-
-  #total(): Tally {
-    return sumOf(Array.from(this.#cameras.values(), ({ minutes }) => minutes));
-  }
-
-  /** Finds the cameras that the service knows: a camera with a row and no event is asked about as well. */
+  /** Finds the cameras that the service lists: the audit asks also for a camera that has a row and no event. */
   async findCameras(): Promise<void> {
     const cameras = await this.answered('list of cameras', this.#reader.cameras(this.#day, 1));
     for (const { cameraId, tally } of cameras ?? []) {
-      const camera = this.#camera(cameraId);
-      if (this.#isClosed) camera.tally.add(tally);
+      this.#cameras.set(cameraId, undefined);
+      // The minutes of a closed day do not tell the figures of accuracy.
+      if (this.#isClosed) this.#ofDay.add(ACCURACY, cameraId, tally);
     }
   }
 
   /** Counts the events of a shard in an hour. @returns the rows that cannot be decoded */
   async countEvents(table: Table, partition: string, hour: Hour): Promise<readonly UnreadableRow[]> {
     const unreadable: UnreadableRow[] = [];
+    const period = this.#periodOf(hour);
     for await (const page of eventPages(table, partition, this.#day, eventsOfHour(hour))) {
       unreadable.push(...page.unreadable);
       for (const { cameraId, ts, facets } of page.decoded) {
         const contribution = contributionOf(facets);
-        this.#camera(cameraId).tally.add(contribution);
-        this.#count(cameraId, startOfMinute(ts), contribution);
+        this.#count(period, startOfMinute(ts), cameraId, sumOf([contribution]), contribution);
+        this.#ofDay.add(ACCURACY, cameraId, contribution);
       }
     }
     return unreadable;
   }
 
-  /** Counts what the service answers about the minutes of each camera in an hour of a closed day. */
+  /** Counts the minutes that the service answers for each camera in an hour of a closed day. */
   async countMinutes(hour: Hour): Promise<void> {
     const period = this.#periodOf(hour);
     await this.#limit.map([...this.#cameras.keys()], async (cameraId) => {
       const asking = this.#reader.series(period, 'minute', cameraId);
       const steps = await this.answered(`${cameraId}, minutes of ${clockOf(period.start)}`, asking);
-      for (const step of steps ?? []) {
-        if (step.activeCameras > 0) this.#count(cameraId, step.period.start, step.tally);
+      for (const { period: minute, tally, activeCameras } of steps ?? []) {
+        if (activeCameras > 0) this.#count(period, minute.start, cameraId, tally, tally);
       }
     });
   }
 
-  #camera(cameraId: string): CameraDay {
-    const known = this.#cameras.get(cameraId);
-    if (known !== undefined) return known;
-    const camera = { tally: growingDayTally(), minutes: growingTally(), last: undefined };
-    this.#cameras.set(cameraId, camera);
-    return camera;
-  }
-
-  #count(cameraId: string, minute: Instant, tally: Tally): void {
-    const camera = this.#camera(cameraId);
-    camera.minutes.add(tally);
-    if (camera.last === undefined || camera.last < minute) camera.last = minute;
-    const minutes = this.#hour.get(cameraId) ?? new Map<Instant, ReturnType<typeof growingTally>>();
-    minutes.set(minute, (minutes.get(minute) ?? growingTally()).add(tally));
-    this.#hour.set(cameraId, minutes);
+  /** @param ofDay the tally for the day of the camera; of a closed day it lacks the figures of accuracy */
+  #count(hour: Period, minute: Instant, cameraId: string, tally: Tally, ofDay: Tally): void {
+    const last = this.#cameras.get(cameraId);
+    if (last === undefined || last < minute) this.#cameras.set(cameraId, minute);
+    this.events += tally.events;
+    for (const id of [undefined, cameraId]) this.#ofHour.add(counterOf(id, 'minute', minute), cameraId, tally);
+    this.#ofHour.add(counterOf(undefined, 'hour', hour.start), cameraId, tally);
+    this.#ofDay.add(counterOf(undefined, 'day'), cameraId, tally);
+    this.#ofDay.add(counterOf(cameraId, 'day'), cameraId, ofDay);
   }
 
   #periodOf(hour: Hour): Period {
@@ -150,85 +137,46 @@ class DayAudit extends Comparison {
     return { start, end: instantFrom(start + MICROSECONDS.hour - 1n) };
   }
 
-  /** Compares the answers about an hour with what was counted in it, and forgets that. */
+  /** Compares the answers about an hour with its counts, and forgets these. */
   async compareHour(hour: Hour): Promise<void> {
     const period = this.#periodOf(hour);
-    const counted = this.#hour;
-    this.#hour = new Map();
-    const ofAll = Map.groupBy(
-      [...counted.values()].flatMap((minutes) => [...minutes]),
-      ([minute]) => minute,
-    );
-    const minutes = Array.from(ofAll, ([minute, tallies]) => [minute, tallies.map(([, tally]) => tally)] as const);
-    await this.#compareMinutes('all cameras', period, minutes);
-    const name = `all cameras, hour ${clockOf(period.start)}`;
-    const sum = sumOf(minutes.flatMap(([, tallies]) => tallies));
-    await this.#compareActivity(name, period, numbersOf(name, sum, counted.keys()));
-    // The minutes of each camera of a closed day are what was counted.
-    if (this.#isClosed) return;
-    await this.#limit.map([...this.#cameras.keys()], async (cameraId) => {
-      const ofCamera = Array.from(counted.get(cameraId) ?? [], ([minute, tally]) => [minute, [tally]] as const);
-      await this.#compareMinutes(cameraId, period, ofCamera, cameraId);
+    const counts = this.#ofHour;
+    await this.#compareActivity(counts, counterOf(undefined, 'hour', period.start), period);
+    // The minutes of each camera of a closed day are the counts.
+    const cameras = this.#isClosed ? [] : this.#cameras.keys();
+    await this.#limit.map([undefined, ...cameras], async (cameraId) => {
+      const question = `${cameraId ?? 'all cameras'}, minutes of ${clockOf(period.start)}`;
+      const steps = await this.answered(question, this.#reader.series(period, 'minute', cameraId));
+      for (const { period: minute, tally, activeCameras } of steps ?? []) {
+        this.compare(counts, counterOf(cameraId, 'minute', minute.start), tally, activeCameras);
+      }
     });
+    this.#ofHour = new Counts();
   }
 
-  async #compareMinutes(
-    who: string,
-    period: Period,
-    counted: readonly (readonly [minute: Instant, tallies: readonly Tally[]])[],
-    cameraId?: string,
-  ): Promise<void> {
-    const nameOf = (minute: Instant): string => `${who}, minute ${clockOf(minute)}`;
-    const asking = this.#reader.series(period, 'minute', cameraId);
-    await this.compare(
-      `${who}, minutes of ${clockOf(period.start)}`,
-      numbersOfAll(counted.map(([minute, tallies]) => numbersOf(nameOf(minute), sumOf(tallies), tallies.length))),
-      asking.then((steps) =>
-        numbersOfAll(steps.map((step) => numbersOf(nameOf(step.period.start), step.tally, step.activeCameras))),
-      ),
-    );
-  }
-
-  async #compareActivity(name: string, period: Period, counted: Numbers): Promise<void> {
-    const asking = this.#reader.activity(period);
-    await this.compare(
-      name,
-      counted,
-      asking.then(({ tally, activeCameras }) => numbersOf(name, tally, activeCameras)),
-    );
+  async #compareActivity(counts: Counts, counter: string, period: Period): Promise<void> {
+    const activity = await this.answered(counter, this.#reader.activity(period));
+    if (activity !== undefined) this.compare(counts, counter, activity.tally, activity.activeCameras);
   }
 
   /** Compares the answers about the day. */
   async compareDay(): Promise<void> {
-    const [reader, day] = [this.#reader, this.#day];
-    const active = [...this.#cameras].filter(([, { last }]) => last !== undefined);
-    const ids = active.map(([id]) => id);
-    const whole = { start: startOfDay(day), end: endOfDay(day) };
-    await this.#compareActivity('all cameras, day', whole, numbersOf('all cameras, day', this.#total(), ids));
-    // The minutes of a closed day have no figures of accuracy: those of the day are compared with those of the cameras.
-    const accuracy = sumOfDays(Array.from(this.#cameras.values(), ({ tally }) => tally));
-    await this.compare(
-      'accuracy',
-      numbersOf('accuracy', accuracy, 0),
-      reader.accuracy(day, 1).then((tally) => numbersOf('accuracy', tally, 0)),
-    );
-    const ofCamera = (id: string, tally: Tally): Numbers => numbersOf(`${id}, day`, tally, 1);
-    await this.compare(
-      'list of cameras',
-      numbersOfAll(active.map(([id, { tally, minutes }]) => ofCamera(id, this.#isClosed ? minutes : tally))),
-      reader
-        .cameras(day, 1)
-        .then((all) =>
-          numbersOfAll(all.map(({ cameraId, tally }) => ofCamera(cameraId, this.#isClosed ? sumOf([tally]) : tally))),
-        ),
-    );
-    const seen = (times: Iterable<readonly [string, Instant | undefined]>): Numbers =>
-      new Map(Array.from(times, ([id, last]) => [`${id}: last seen ${last && clockOf(last)}`, 1]));
-    await this.compare(
-      'last seen',
-      seen(active.map(([id, { last }]) => [id, last])),
-      reader.lastMinutes(day, 1).then(seen),
-    );
+    const [reader, day, counts] = [this.#reader, this.#day, this.#ofDay];
+    await this.#compareActivity(counts, counterOf(undefined, 'day'), { start: startOfDay(day), end: endOfDay(day) });
+    const accuracy = await this.answered(ACCURACY, reader.accuracy(day, 1));
+    if (accuracy !== undefined) this.compare(counts, ACCURACY, accuracy);
+    for (const { cameraId, tally } of (await this.answered('list of cameras', reader.cameras(day, 1))) ?? []) {
+      this.compare(counts, counterOf(cameraId, 'day'), this.#isClosed ? sumOf([tally]) : tally, 1);
+    }
+    // The service does not answer these.
+    for (const counter of counts.names()) this.compare(counts, counter, EMPTY_TALLY, 0);
+    const seen = await this.answered('last seen', reader.lastMinutes(day, 1));
+    for (const [cameraId, last] of seen === undefined ? [] : this.#cameras) {
+      const answered = seen?.get(cameraId);
+      if (last !== undefined)
+        this.compareNumber(`${cameraId}: last seen ${clockOf(last)}`, Number(answered === last), 1);
+      else if (answered !== undefined) this.compareNumber(`${cameraId}: last seen ${clockOf(answered)}`, 1, 0);
+    }
   }
 }
 

@@ -1,7 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
 
 import { StorageTrouble, unlessDamaged, WriteConflict } from '../../storage/errors.ts';
-import { ANY_VERSION, MAX_OPERATIONS, type NewProperties, type RowWrite, writeOf } from '../../storage/row.ts';
+import {
+  ANY_VERSION,
+  MAX_OPERATIONS,
+  type NewProperties,
+  type RowWrite,
+  type StoredRow,
+  writeOf,
+} from '../../storage/row.ts';
 import { backoffMs, type Table } from '../../storage/table.ts';
 import type { Day } from '../model/day.ts';
 import { growingDayTally } from '../model/tally.ts';
@@ -43,25 +50,27 @@ const TRIES = 20;
 
 /**
  * Rebuilds the counter rows of a day from its event rows, shard by shard. From the seal to the end the service refuses the day's events and
- * questions with 503. Stopped anywhere, the day stays sealed: the rebuild may be run again.
+ * questions with 503. A rebuild that is stopped leaves the day sealed, and may be run again.
  *
  * @param shards how many shards each day has
  * @throws {RebuildRefused | StorageTrouble | LaterFormat}
  */
 export const rebuildDay = async (table: Table, shards: number, day: Day, options: RebuildOptions): Promise<void> => {
-  const partitions = Array.from({ length: shards }, (_, shard) => shardPartition(day, shard));
-  const isStored = async (partition: string): Promise<boolean> =>
-    (await table.firstPartition({ from: partition, before: `${partition}!` })) !== undefined;
-  const stored: string[] = [];
-  for (const partition of partitions) if (await isStored(partition)) stored.push(partition);
-  if (stored.length === 0) throw new RebuildRefused('the day has no events');
-  for (const partition of stored) {
-    if ((await readSeal(table, partition)).sealed === 'closed') throw CLOSED();
+  let rebuilt = 0;
+  for (let shard = 0; shard < shards; shard += 1) {
+    const partition = shardPartition(day, shard);
+    if ((await table.firstPartition({ from: partition, before: `${partition}!` })) === undefined) continue;
+    try {
+      await new ShardRebuild(table, partition, day, options).run();
+    } catch (error) {
+      throw error instanceof WriteConflict ? new RebuildRefused(TAKEN_OVER, { cause: error }) : error;
+    }
+    rebuilt += 1;
   }
-  for (const partition of stored) await new ShardRebuild(table, partition, day, options).run();
+  if (rebuilt === 0) throw new RebuildRefused('the day has no events');
 };
 
-/** Opens a day that a stopped rebuild has left sealed, with its counters as they are. @returns how many shards were sealed */
+/** Opens a day after a stopped rebuild, without another change. @returns the number of shards that were sealed */
 export const unsealDay = async (table: Table, shards: number, day: Day): Promise<number> => {
   let opened = 0;
   for (let shard = 0; shard < shards; shard += 1) {
@@ -73,12 +82,13 @@ export const unsealDay = async (table: Table, shards: number, day: Day): Promise
   return opened;
 };
 
-const CLOSED = () => new RebuildRefused('the day is closed, and its event rows are gone');
+const TAKEN_OVER =
+  'another process took the day over, or an answer of storage was lost. The day stays sealed: run the rebuild again';
 
-/** The rebuilt counter rows of a stripe. Nothing is stored of them yet. */
+/** The rebuilt counter rows of one stripe, in memory. */
 type Stripe = Pick<Snapshot, 'day' | 'hours' | 'cameras'>;
 
-/** What the `day` rows list, by stripe, without counts. */
+/** The lists of the stored `day` rows by stripe, without counts. */
 type Lists = ReadonlyMap<number, DayRow>;
 
 class ShardRebuild {
@@ -86,9 +96,8 @@ class ShardRebuild {
   readonly #partition: string;
   readonly #day: Day;
   readonly #options: RebuildOptions;
-  /** The version of `day|00`, which every transaction of this rebuild changes: those of another one fail. */
+  /** The version of `day|00`. Every transaction changes it, so the transactions of an earlier rebuild fail. */
   #etag = '';
-  #unreadable: UnreadableRow[] = [];
 
   constructor(table: Table, partition: string, day: Day, options: RebuildOptions) {
     this.#table = table;
@@ -98,113 +107,96 @@ class ShardRebuild {
   }
 
   async run(): Promise<void> {
-    const { say } = this.#options;
-    const wasOpen = await this.#seal();
-    say(`${this.#partition} is sealed: the service refuses events and questions of the day`);
-    let lists: Lists;
-    let stripes: readonly Stripe[];
+    const { sealed } = await readSeal(this.#table, this.#partition);
+    // Stripe 0 of a live day changes all the time.
+    this.#etag = await untilTaken([WriteConflict, StorageTrouble], async () => {
+      const seal = await readSeal(this.#table, this.#partition);
+      if (seal.sealed === 'closed') throw new RebuildRefused('the day is closed, and its event rows are gone');
+      return sealShard(this.#table, seal, 'rebuilding');
+    });
+    this.#options.say(`${this.#partition} is sealed: the service refuses events and questions of the day`);
+    const unreadable: UnreadableRow[] = [];
+    let [lists, stripes]: [Lists, readonly Stripe[]] = [new Map(), []];
     try {
       lists = await this.#lists();
-      stripes = await this.#count(lists);
+      stripes = await this.#count(lists, unreadable);
       const counted = new Set(stripes.flatMap(({ cameras }) => [...cameras.keys()]));
       if ([...lists.values()].some(({ cameras }) => cameras.ids.some((id) => !counted.has(id)))) {
-        // A listed camera is active. It has no events, so the lists begin anew.
+        // A camera that a list names is active. This camera has no events, so the lists begin anew.
         lists = new Map();
-        stripes = await this.#count(lists);
+        stripes = await this.#count(lists, []);
       }
     } catch (error) {
-      // Nothing was written, except by a rebuild that was stopped before.
-      if (wasOpen) await unsealShard(this.#table, await readSeal(this.#table, this.#partition));
+      // Nothing is written yet, unless an earlier rebuild was stopped.
+      if (sealed === undefined) await unsealShard(this.#table, await readSeal(this.#table, this.#partition));
       throw error;
     }
-    await this.#setAside();
+    for (const { row } of unreadable) await this.#setAside(row);
     await this.#writeCounters(stripes);
     await this.#open(stripes, lists);
-    say(`${this.#partition} is open again`);
+    this.#options.say(`${this.#partition} is open again`);
   }
 
-  /** @returns whether the shard was open */
-  async #seal(): Promise<boolean> {
-    const before = await readSeal(this.#table, this.#partition);
-    for (let tries = 1; ; tries += 1) {
-      const seal = await readSeal(this.#table, this.#partition);
-      if (seal.sealed === 'closed') throw CLOSED();
-      try {
-        this.#etag = await sealShard(this.#table, seal, 'rebuilding');
-        return before.sealed === undefined;
-      } catch (error) {
-        // Stripe 0 is written all the time.
-        if (!(error instanceof WriteConflict || error instanceof StorageTrouble) || tries === TRIES) throw error;
-        await setTimeout(backoffMs(tries, 5, 1_000));
-      }
-    }
-  }
-
-  /** The lists of the `day` rows. Indexes that were read before the rebuild must keep their meaning. */
+  /** A reader may resolve an index that it read before the rebuild, so the names keep their places. */
   async #lists(): Promise<Lists> {
     const rows = await readStripes(this.#table, this.#partition, DAY_COUNTER);
     return new Map(
       Array.from(rows, ([stripe, row]): [number, DayRow] => {
         const { tally, cameras } = unlessDamaged(() => dayRowFrom(row)) ?? EMPTY_DAY;
-        // What is taken from itself leaves its categories, with zeros.
+        // The categories stay, with zeros.
         return [stripe, { tally: growingDayTally().add(tally).add(tally, -1), cameras, hours: new Map() }];
       }),
     );
   }
 
-  /** Counts the events as recording does, but in memory. What has no room in a stripe goes into the next one. */
-  async #count(lists: Lists): Promise<readonly Stripe[]> {
-    this.#unreadable = [];
+  /** Plans the commits of all events, as if none were stored. An event without room in a stripe goes into the next stripe. */
+  async #count(lists: Lists, left: UnreadableRow[]): Promise<readonly Stripe[]> {
     const stripes: Stripe[] = [];
     const add = (messages: readonly KeyedMessage[], stripe: number): void => {
       if (messages.length === 0) return;
-      const listed = lists.get(stripe);
-      const before = stripes[stripe] ?? {
-        day: listed && { value: listed, etag: '' },
-        hours: new Map(),
-        cameras: new Map(),
-      };
-      const firstStripe = 'striped' as const;
-      const snapshot = { partition: this.#partition, stripe, ...before, events: new Map(), firstStripe };
+      if (stripe === MAX_STRIPES) throw new RebuildRefused('the stripes have no room for all events');
+      const list = lists.get(stripe);
+      const before = stripes[stripe] ?? { day: list && unversioned(list), hours: new Map(), cameras: new Map() };
+      const snapshot = {
+        partition: this.#partition,
+        stripe,
+        ...before,
+        events: new Map(),
+        firstStripe: 'striped',
+      } as const;
       const { outcomes, counters } = planCommit(snapshot, messages);
       if (counters !== undefined) {
         stripes[stripe] = {
-          day: { value: counters.day, etag: '' },
-          hours: new Map([...before.hours, ...versioned(counters.hours)]),
-          cameras: new Map([...before.cameras, ...versioned(counters.cameras)]),
+          day: unversioned(counters.day),
+          hours: new Map([...before.hours, ...allUnversioned(counters.hours)]),
+          cameras: new Map([...before.cameras, ...allUnversioned(counters.cameras)]),
         };
       }
-      const left = messages.filter((_, index) => typeof outcomes[index] !== 'string');
-      if (stripe + 1 === MAX_STRIPES && left.length > 0)
-        throw new RebuildRefused('the stripes have no room for all events');
-      add(left, stripe + 1);
+      add(
+        messages.filter((_, index) => typeof outcomes[index] !== 'string'),
+        stripe + 1,
+      );
     };
     for await (const { decoded, unreadable } of eventPages(this.#table, this.#partition, this.#day, ALL_EVENTS)) {
       const [first] = unreadable;
       if (first !== undefined && !this.#options.withoutUnreadable) {
         throw new RebuildRefused(`${first.damage} (row ${first.row.rowKey}). Leave it out with --without-unreadable`);
       }
-      this.#unreadable.push(...unreadable);
+      left.push(...unreadable);
       add(decoded.map(keyed), 0);
     }
     return stripes;
   }
 
-  /** Replaces the event rows that are left out by copies under other keys. A key has 512 characters, and a text 32K. */
-  async #setAside(): Promise<void> {
-    for (const { row } of this.#unreadable) {
-      const key = `damaged|${row.rowKey}`.slice(0, 500);
-      const content = JSON.stringify(row.properties);
-      const isKept = (await this.#table.get(this.#partition, key, { select: [] })) !== undefined;
-      await this.#write([
-        writeOf(key, isKept ? ANY_VERSION : undefined, { content: content.slice(0, 30_000) }, 'replace'),
-        { kind: 'delete', rowKey: row.rowKey },
-      ]);
-      this.#options.say(`left out ${row.rowKey}, which held ${content}`);
-    }
+  /** Moves an event row that cannot be decoded to another key. A key has 512 characters, and a text 32K. */
+  async #setAside({ rowKey, properties }: StoredRow): Promise<void> {
+    const content = JSON.stringify(properties);
+    await this.#table.insert(this.#partition, `damaged|${rowKey}`.slice(0, 500), { content: content.slice(0, 30_000) });
+    await this.#write([{ kind: 'delete', rowKey }]);
+    this.#options.say(`left out ${rowKey}, which held ${content}`);
   }
 
-  /** Writes the hours and the cameras: each counter in one transaction over all stripes, so that readers see it before or after. */
+  /** Replaces the rows of hours and cameras: each counter in one transaction over all stripes, because readers read it in one page. */
   async #writeCounters(stripes: readonly Stripe[]): Promise<void> {
     const rebuilt = new Map<string, () => NewProperties>();
     for (const [stripe, { hours, cameras }] of stripes.entries()) {
@@ -236,24 +228,23 @@ class ShardRebuild {
     await this.#write(waiting);
   }
 
-  /** Writes the `day` rows, the first one last: with it the shard is open. Rows of other stripes that list something stay. */
+  /** Replaces the `day` rows. The write of `day|00` comes last and opens the shard. Other stripes keep their lists. */
   async #open(stripes: readonly Stripe[], lists: Lists): Promise<void> {
-    const propertiesOf = (stripe: number, row: DayRow): NewProperties =>
-      dayWrite(stripe, undefined, row, row.hours.keys()).properties;
+    const rowOf = (stripe: number): DayRow => stripes[stripe]?.day?.value ?? lists.get(stripe) ?? EMPTY_DAY;
+    const replaced = (stripe: number, more: NewProperties, etag = ANY_VERSION): RowWrite => {
+      const { rowKey, properties } = dayWrite(stripe, undefined, rowOf(stripe), rowOf(stripe).hours.keys());
+      return { kind: 'replace', rowKey, etag, properties: { ...properties, ...more } };
+    };
     const others: RowWrite[] = [];
     for (let stripe = 1; stripe < MAX_STRIPES; stripe += 1) {
       const rowKey = counterKey(DAY_COUNTER, stripe);
-      const row = stripes[stripe]?.day?.value ?? lists.get(stripe) ?? EMPTY_DAY;
-      if (row.cameras.ids.length === 0) others.push({ kind: 'delete', rowKey });
+      if (rowOf(stripe).cameras.ids.length === 0) others.push({ kind: 'delete', rowKey });
       else {
-        const properties = { ...propertiesOf(stripe, row), ...sealProperties('rebuilding') };
-        await this.#write([{ kind: 'replace', rowKey, etag: ANY_VERSION, properties }]);
+        await this.#write([replaced(stripe, sealProperties('rebuilding'))]);
         others.push({ kind: 'merge', rowKey, etag: ANY_VERSION, properties: sealProperties(undefined) });
       }
     }
-    const first = stripes[0]?.day?.value ?? lists.get(0) ?? EMPTY_DAY;
-    const properties = { ...propertiesOf(0, first), ...STRIPED_PROPERTIES };
-    await this.#transact([{ kind: 'replace', rowKey: DAY_00, etag: this.#etag, properties }, ...others]);
+    await this.#transact([replaced(0, STRIPED_PROPERTIES, this.#etag), ...others]);
   }
 
   /** Writes under the seal. */
@@ -262,28 +253,33 @@ class ShardRebuild {
     await this.#transact([{ kind: 'merge', rowKey: DAY_00, etag: this.#etag, properties }, ...writes]);
   }
 
-  /** @throws {RebuildRefused} if `day|00` has another version: another process took the shard over, or an answer was lost */
+  /** @throws {WriteConflict} if `day|00` has another version */
   async #transact(writes: readonly RowWrite[]): Promise<void> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        [this.#etag = ''] = await this.#table.transact(this.#partition, writes);
-        return;
-      } catch (error) {
-        if (error instanceof WriteConflict) throw new RebuildRefused(TAKEN_OVER, { cause: error });
-        if (!(error instanceof StorageTrouble) || tries === TRIES) throw error;
-        await setTimeout(Math.max(error.retryAfterMs, backoffMs(tries, 50, 3_000)));
-      }
-    }
+    const transact = async () => this.#table.transact(this.#partition, writes);
+    [this.#etag = ''] = await untilTaken([StorageTrouble], transact);
   }
 }
 
-const TAKEN_OVER =
-  'another process took the day over, or an answer of storage was lost. The day stays sealed: run the rebuild again';
+/** Repeats a request until storage takes it. @param passing the errors that may pass */
+const untilTaken = async <Result>(
+  passing: readonly (typeof WriteConflict | typeof StorageTrouble)[],
+  request: () => Promise<Result>,
+): Promise<Result> => {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await request();
+    } catch (error) {
+      if (tries === TRIES || !passing.some((kind) => error instanceof kind)) throw error;
+      await setTimeout(backoffMs(tries, 20, 3_000));
+    }
+  }
+};
 
-/** As rows of a snapshot, which have versions. */
-const versioned = <Key, Value>(rows: ReadonlyMap<Key, Value>) =>
-  Array.from(rows, ([key, value]) => [key, { value, etag: '' }] as const);
+/** Rows of a snapshot have versions. */
+const unversioned = <Row>(value: Row) => ({ value, etag: '' });
+const allUnversioned = <Key, Row>(rows: ReadonlyMap<Key, Row>) =>
+  Array.from(rows, ([key, row]) => [key, unversioned(row)] as const);
 
-/** Whether writes fit into one transaction, with the one of `day|00`. */
+/** Whether writes fit into one transaction, with the write of `day|00`. */
 const areFitting = (writes: readonly RowWrite[]): boolean =>
   writes.length < MAX_OPERATIONS && !areTooLarge(writes.filter((write) => write.kind !== 'delete'));

@@ -69,11 +69,7 @@ describe('a closed day', () => {
     ]) {
       expect(await storage.process().answer(question)).toEqual(oracle.answer(question));
     }
-    const late = [...early.slice(0, 1), frame('new', 'new', EIGHT)].map((message) => ({
-      ...message,
-      time: LATER,
-      reviewed: true,
-    }));
+    const late = [frame('ridge-0', 'f0', EIGHT, { time: LATER, reviewed: true }), frame('new', 'new', EIGHT)];
     expect(await storage.process().record(late)).toEqual([CLOSED_DAY, CLOSED_DAY]);
     const before = storage.connection.rows(SHARD);
     expect(await run(storage)).toEqual([]);
