@@ -53,7 +53,7 @@ const { counterShards: shards, detectionCategories: categories } = settings;
 const countersName = tableOfShards(shards);
 const counters = new Table(azureTable(settings.tables, countersName, credential), {
   format: FORMAT,
-  // Another number of shards is another table, which is empty: nobody should set it by mistake and not notice.
+  // Another number of shards is another table, which is empty: an operator must notice a mistaken setting.
   onCreated: () => appLog.warn('table created', { table: `${settings.tables.prefix}${countersName}` }),
 });
 const calls = new Table(azureTable(settings.tables, 'calls', credential), { format: CALLS_FORMAT });

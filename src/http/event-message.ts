@@ -88,7 +88,7 @@ export const cameraEventSchema = z
               .boolean({ error: 'must be true or false' })
               .optional()
               .describe(
-                'Whether the event counts for nothing as of `time`, such as a test frame or a mistake. `false` counts it again. Nothing is erased.',
+                '`true`: the event does not count as of `time`, such as a test frame or a mistake. `false`: it counts again. Its row is not erased.',
               ),
           },
           { error: 'must be an object' },

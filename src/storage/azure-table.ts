@@ -144,7 +144,7 @@ export class AzureTable implements TableConnection {
 
   async create(abortSignal: AbortSignal): Promise<boolean> {
     try {
-      // The SDK does not throw if the table exists: the status alone says so.
+      // The SDK does not throw if the table exists: then the status is 409.
       let status: number | undefined;
       await this.#client().createTable({ abortSignal, onResponse: (answer) => (status = answer.status) });
       return status !== 409;

@@ -17,7 +17,7 @@ export interface TableOptions extends Omit<Patience, 'isAnyFormat'> {
   readonly format: number;
   /** Whether the table is created on first use; true by default, false for clients that only read. */
   readonly isCreated?: boolean;
-  /** Told once this client has created the table. */
+  /** Runs after this client has created the table. */
   readonly onCreated?: () => void;
   /** For the jitter of pauses between tries. */
   readonly random?: () => number;

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 
 import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { packBitset } from '../../src/analytics/rows/bitset.ts';
 import { DamagedRow } from '../../src/storage/errors.ts';
 import type { NewProperties } from '../../src/storage/row.ts';
 import {
@@ -58,13 +57,14 @@ const WORK = {
   'about the accuracy': async ({ reader }) => reader.accuracy(DATE, 1),
 } as const satisfies Record<string, Work>;
 
-/** Four events, of which four have smoke: the row counts no fire. */
+/** Four events, and four with smoke: the row counts no fire. */
 const WITHOUT_FIRE = { tally: bytes(1, 8, 0, 0, 1, 8), categories: 'smoke' };
 
 it.each<readonly [asked: keyof typeof WORK, rowKey: string, NewProperties]>([
   ['to record a new event', 'day|00', { tally: '{' }],
   ['to record a new event', 'day|00', { tally_08: bytes(1) }],
   ['to record a new event', 'day|00', { active_09: bytes(0) }],
+  ['to record a new event', 'day|00', { active_08: new Uint8Array(4_001) }],
   ['to record a new event', 'hour|08|00', { tally_00: bytes(1) }],
   ['to record a new event', 'camera|ridge-1|00', { minutes_08: bytes(0, 1) }],
   ['to change an event', 'event|0800|ridge-0|first', { detections: '{' }],
@@ -81,7 +81,7 @@ it.each<readonly [asked: keyof typeof WORK, rowKey: string, NewProperties]>([
   ['about a day of a camera', 'day|00', { sealed: 'soon' }],
   ['for a series', 'day|00', { cameras: 7 }],
   ['for the cameras', 'camera|ridge-1|00', { tally: 5 }],
-  ['for the last minutes', 'day|00', { active_08: packBitset(bytes(0b11111)) }],
+  ['for the last minutes', 'day|00', { active_08: bytes(0b11111) }],
 ])('a process that is asked %s names the damaged row: %s, %o', async (asked, rowKey, properties) => {
   const storage = await damaged(rowKey, properties);
   const error: unknown = await WORK[asked](storage.process()).catch((thrown: unknown) => thrown);

@@ -109,7 +109,7 @@ describe('a period', () => {
   });
 
   const today = '2024-02-29T00:00:00 2024-02-29T23:59:59.999999';
-  // Two hours, which are whole minutes, end with the current minute.
+  // A window of two hours ends with the current minute.
   const latest = '2024-02-29T10:31:00 2024-02-29T12:30:59.999999';
   it.each<[question: string, ends: string, more: object]>([
     ['?clientid=default&CODE=', latest, { counts_per_category: NONE }],

@@ -5,7 +5,7 @@ import { AzureTable } from '../../src/storage/azure-table.ts';
 import type { RowWrite } from '../../src/storage/row.ts';
 import { LoopbackServer } from '../harness/loopback-server.ts';
 
-/** What is answered to each request. */
+/** The answer to each request. */
 let answer: { readonly status: number; readonly body: string };
 let server: LoopbackServer;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import type { CategoryTally, Tally } from './tally.ts';
 
 /**
- * The names of the categories in an answer, sorted: the configured ones, and those with a number that is not 0. All three maps of an answer
+ * The names of the categories in an answer, sorted: the configured categories, and each category with a number that is not 0. All three maps of an answer
  * have the same names. Zeros of stored tallies do not count: they depend on the order in which messages came.
  *
  * @param configured the categories of `DETECTION_CATEGORIES`

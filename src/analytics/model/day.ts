@@ -70,7 +70,7 @@ export const HOURS: readonly Hour[] = numbersTo(24).filter(isHour);
 export const MINUTES: readonly MinuteOfHour[] = numbersTo(60).filter(isMinuteOfHour);
 const MINUTES_OF_DAY: readonly MinuteOfDay[] = numbersTo(1_440).filter(isMinuteOfDay);
 
-/** The element with an index. @throws {RangeError} if there is none */
+/** The element with an index. @throws {RangeError} if the index is too large */
 const elementOf = <Element>(elements: readonly Element[], index: number): Element => {
   const element = elements[index];
   if (element === undefined) throw new RangeError('there is no such hour or minute');

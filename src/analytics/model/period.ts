@@ -78,13 +78,13 @@ const pieceOfDay = (midnight: bigint, from: bigint, until: bigint): DayPiece => 
   return { day, whole, hours, minutes, partialMinutes };
 };
 
-/** A piece with its partial minutes as whole ones: a closed day keeps no event rows, and is counted by the minute. */
+/** A piece with whole minutes in place of its partial ones: a closed day keeps no event rows, and is counted by the minute. */
 export const widened = ({ day, whole, hours, minutes, partialMinutes }: DayPiece): DayPiece => {
   const all = new Set([...minutes, ...partialMinutes.map(({ minute }) => minute)]);
   return { day, whole, hours, minutes: [...all].sort((left, right) => left - right), partialMinutes: [] };
 };
 
-/** The first microsecond of the minute that an instant is in, and the last one. */
+/** The first and the last microsecond of the minute that an instant is in. */
 export const startOfMinute = (instant: Instant): Instant =>
   instantFrom(instant - offsetIn(instant, MICROSECONDS.minute));
 export const endOfMinute = (instant: Instant): Instant =>

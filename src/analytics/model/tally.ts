@@ -76,7 +76,7 @@ export const growingTally = (): Sum<CategoryTally> => new Sum(added);
 /** A growing sum of events or whole days, with the figures of accuracy. */
 export const growingDayTally = (): Sum<CategoryDayTally> => new Sum(addedOfDay);
 
-/** The sum. Its categories are those of the first tally in their order, then the new ones of the next. */
+/** The sum. Its categories are in the order of the first tally; new categories of the next tallies come last. */
 export const sumOf = (tallies: Iterable<Tally>): Tally => {
   const sum = growingTally();
   for (const tally of tallies) sum.add(tally);

@@ -1,13 +1,13 @@
 import { decodingRow } from '../../storage/errors.ts';
 import { type Hour, hourOf, minuteOfHour } from '../model/day.ts';
 import type { DayPiece } from '../model/period.ts';
-import { growingTally, sumOf, type Tally } from '../model/tally.ts';
+import { growingTally, type Tally } from '../model/tally.ts';
 import { indexesIn, unionOf } from '../rows/bitset.ts';
 import { type Bucket, bucketsPart } from '../rows/buckets.ts';
 import { cameraPart } from '../rows/camera-row.ts';
 import { type CameraList, DAY_STATE, dayPart, listsTooShort } from '../rows/day-row.ts';
 import { cameraCounter, type Counter, counterKey, DAY_COUNTER, hourCounter } from '../rows/keys.ts';
-import { ByteReader, TallySum } from '../rows/tally-bytes.ts';
+import { ByteReader, readTallyBytes } from '../rows/tally-bytes.ts';
 import { type EventSum, readPartialMinute } from './partial-minute.ts';
 import { readShard, type ShardReading, type ShardSource } from './read-shard.ts';
 
@@ -21,92 +21,65 @@ export interface PiecesReading {
   readonly isClosed: boolean;
 }
 
-/** The sum of one stripe by the indexes of its categories and cameras, and their names. */
-interface StripeSum {
+/** The lists that name the indexes in the rows of a stripe. They are only appended to, so later lists do as well. */
+interface StripeNames {
   readonly stripe: number;
-  readonly categories: readonly string[];
-  readonly ids: readonly string[];
-  readonly tally: TallySum;
-  active: Uint8Array;
+  readonly day: { readonly tally: Tally; readonly cameras: CameraList };
 }
 
-/**
- * Adds up what the rows of a shard say of one piece of a day: of each stripe by the indexes of cameras and categories, which are named
- * last. Lists are only appended to, so lists that were read later than the rows do as well.
- */
+/** Adds up rows of a shard that are in one piece of a day. */
 export class ActivitySum {
   readonly #partition: string;
-  readonly #stripes: ReadonlyMap<number, StripeSum>;
-  /** The sum by name. */
-  readonly #named = growingTally();
+  readonly #tally = growingTally();
   readonly #cameras = new Set<string>();
+  /** The active cameras of buckets, as bitsets of each stripe's indexes: ids are looked up only if they are needed. */
+  readonly #active = new Map<StripeNames, Uint8Array>();
 
-  constructor(
-    partition: string,
-    stripes: readonly {
-      readonly stripe: number;
-      readonly day: { readonly tally: Tally; readonly cameras: CameraList };
-    }[] = [],
-  ) {
+  constructor(partition: string) {
     this.#partition = partition;
-    this.#stripes = new Map(
-      stripes.map(({ stripe, day: { tally, cameras } }) => [
-        stripe,
-        {
-          stripe,
-          categories: [...tally.categories.keys()],
-          ids: cameras.ids,
-          tally: new TallySum(),
-          active: new Uint8Array(),
-        },
-      ]),
-    );
+  }
+
+  get tally(): Tally {
+    return this.#tally;
   }
 
   /** Adds a bucket of a counter; undefined: nothing happened in it. @throws {DamagedRow} */
-  addBucket(counter: Counter, stripe: number, bucket: Bucket | undefined): void {
-    const sum = this.#stripes.get(stripe);
-    if (sum === undefined || bucket === undefined) return;
-    const row = { partitionKey: this.#partition, rowKey: counterKey(counter, stripe) };
-    decodingRow(row, () => sum.tally.add(new ByteReader(bucket.tally)));
-    sum.active = unionOf(sum.active, bucket.active);
+  addBucket(counter: Counter, names: StripeNames, bucket: Bucket | undefined): void {
+    if (bucket === undefined) return;
+    const row = { partitionKey: this.#partition, rowKey: counterKey(counter, names.stripe) };
+    const categories = [...names.day.tally.categories.keys()];
+    const tally = decodingRow(row, () => readTallyBytes(new ByteReader(bucket.tally), categories));
+    if (tally === undefined) throw listsTooShort(this.#partition, names.stripe);
+    this.#tally.add(tally);
+    this.#active.set(names, unionOf(this.#active.get(names) ?? new Uint8Array(), bucket.active));
   }
 
   /** Adds a tally, and the cameras that sent its events. */
   addTally(tally: Tally, cameras: Iterable<string>): void {
-    this.#named.add(tally);
+    this.#tally.add(tally);
     for (const cameraId of cameras) this.#cameras.add(cameraId);
   }
 
-  tally(): Tally {
-    const ofStripes = Array.from(this.#stripes.values(), ({ stripe, tally, categories }) => {
-      const named = tally.named(categories);
-      if (named === undefined) throw listsTooShort(this.#partition, stripe);
-      return named;
-    });
-    return sumOf([...ofStripes, this.#named]);
-  }
-
-  /** The distinct cameras. Looks up their ids: ask only if they are needed. */
+  /** The distinct cameras. */
   cameras(): ReadonlySet<string> {
     const cameras = new Set(this.#cameras);
-    for (const stripe of this.#stripes.values()) {
-      for (const index of this.#indexesOf(stripe)) cameras.add(stripe.ids[index] ?? '');
+    for (const [names, active] of this.#active) {
+      for (const index of this.#indexesOf(names, active)) cameras.add(names.day.cameras.ids[index] ?? '');
     }
     return cameras;
   }
 
   countCameras(): number {
-    const [first, ...others] = this.#stripes.values();
+    const [first, ...others] = this.#active;
     // With one stripe the indexes are enough. A minute series of a network would look up more than a million ids.
     if (first === undefined || others.length > 0 || this.#cameras.size > 0) return this.cameras().size;
-    return this.#indexesOf(first).length;
+    return this.#indexesOf(...first).length;
   }
 
-  /** The indexes of the cameras of a stripe, each of which its list has. */
-  #indexesOf({ stripe, active, ids }: StripeSum): readonly number[] {
+  /** The indexes in a bitset, each of which the stripe's list has. */
+  #indexesOf({ stripe, day }: StripeNames, active: Uint8Array): readonly number[] {
     const indexes = indexesIn(active);
-    if ((indexes.at(-1) ?? -1) >= ids.length) throw listsTooShort(this.#partition, stripe);
+    if ((indexes.at(-1) ?? -1) >= day.cameras.ids.length) throw listsTooShort(this.#partition, stripe);
     return indexes;
   }
 }
@@ -126,13 +99,14 @@ export const readPieces = async (source: ShardSource, pieces: readonly DayPiece[
     readShard(source, day, requests, earlier),
   );
   const sums = pieces.map((piece, index) => {
-    const sum = new ActivitySum(source.partition, stripes);
-    for (const { stripe, day: ofDay, values } of stripes) {
-      if (piece.whole) sum.addTally(ofDay.tally, ofDay.cameras.ids);
-      for (const hour of piece.hours) sum.addBucket(DAY_COUNTER, stripe, ofDay.hours.get(hour));
+    const sum = new ActivitySum(source.partition);
+    for (const stripe of stripes) {
+      const { tally, cameras, hours } = stripe.day;
+      if (piece.whole) sum.addTally(tally, cameras.ids);
+      for (const hour of piece.hours) sum.addBucket(DAY_COUNTER, stripe, hours.get(hour));
       for (const minute of piece.minutes) {
         const counter = hourCounter(hourOf(minute));
-        sum.addBucket(counter, stripe, values.get(counter)?.get(minuteOfHour(minute)));
+        sum.addBucket(counter, stripe, stripe.values.get(counter)?.get(minuteOfHour(minute)));
       }
     }
     for (const { tally, cameras } of events[index] ?? []) sum.addTally(tally, cameras);
@@ -171,7 +145,7 @@ export const readPiecesOfCamera = async (
   return { sums, isClosed };
 };
 
-/** Reads the partial minutes of pieces beside counters, and before the `day` rows. */
+/** Reads the partial minutes of pieces and counters at the same time, and the `day` rows after them. */
 const withPartialMinutes = async <Day, Value>(
   source: ShardSource,
   pieces: readonly DayPiece[],

@@ -23,13 +23,13 @@ export interface ShardSource {
   readonly whileRebuilding: boolean;
 }
 
-/** A counter to read, and what of its rows. */
+/** A counter to read, and a part of its rows. */
 export interface CounterRequest<Value> {
   readonly counter: Counter;
   readonly part: RowPart<Value>;
 }
 
-/** What was read of one stripe. */
+/** The values that were read of one stripe. */
 export interface StripeReading<Day, Value> {
   readonly stripe: number;
   readonly day: Day;
@@ -48,8 +48,8 @@ export interface ShardReading<Day, Value> {
  * Reads counters of a shard, each as of one moment over all stripes, and after them its `day` rows.
  *
  * **The order is the proof.** Rows of stripe 0 are read by key, and then `day|00`. If it is not striped, no other stripe had a row when
- * the others were read. Otherwise each counter is read in all stripes by one page of a query, and the `day` rows come last again: their
- * lists only grow, so they have every camera and category that the other rows name, and they tell whether the day is sealed.
+ * the others were read. Otherwise each counter is read in all stripes by one page of a query, and the `day` rows come last again. Lists only
+ * grow, so the `day` rows have every camera and category that the other rows name. They also tell whether the day is sealed.
  *
  * @param earlier work that must be done before the `day` rows are read
  * @throws {DayHeld | DamagedRow}

@@ -17,7 +17,7 @@ import { type ActivitySum, readPieces, readPiecesOfCamera } from './range-reader
 import { readShard, type ShardSource } from './read-shard.ts';
 
 export interface Activity {
-  /** What was covered: the period of the question, with whole minutes at its ends where the day is closed. */
+  /** The period of the question, with whole minutes at its ends where the day is closed. */
   readonly period: Period;
   readonly tally: Tally;
   /** The distinct cameras that sent events, removed or not, ids ascending. */
@@ -49,7 +49,7 @@ const PARALLEL_QUERIES = 6;
 /** How long a reader relies on it that a shard has no rows: until then a lost `day` row is not noticed. */
 const EMPTY_MS = 60_000;
 
-/** What was read of one day, by shard and piece. */
+/** The sums of one day, by shard and piece. */
 interface DayReading {
   readonly day: Day;
   readonly shards: readonly (readonly ActivitySum[])[];
@@ -90,7 +90,7 @@ export class Reader {
     const active = new Set(sums.flatMap((sum) => [...sum.cameras()]));
     return {
       period: covered(period, days),
-      tally: sumOf(sums.map((sum) => sum.tally())),
+      tally: sumOf(sums.map((sum) => sum.tally)),
       activeCameras: [...active].sort(),
     };
   }
@@ -111,7 +111,7 @@ export class Reader {
             const sums = reading.shards.flatMap((ofShard) => ofShard[index] ?? []);
             return {
               period: covered(ofStep, [reading]),
-              tally: sumOf(sums.map((sum) => sum.tally())),
+              tally: sumOf(sums.map((sum) => sum.tally)),
               // A camera is in one shard: no camera is counted twice.
               activeCameras: sums.reduce((count, sum) => count + sum.countCameras(), 0),
             };
@@ -219,7 +219,7 @@ export class Reader {
   }
 }
 
-/** A period with whole minutes at those of its ends that are in a day which was widened. */
+/** A period with whole minutes at each end that is in a widened day. */
 const covered = ({ start, end }: Period, days: readonly DayReading[]): Period => {
   const isWidened = (instant: Instant): boolean =>
     days.some((reading) => reading.isWidened && reading.day === dayOf(instant));

@@ -64,9 +64,9 @@ interface WrittenShard {
 const FEW_STRIPES = 8;
 
 /**
- * The stripe for a writer that met another writer in its stripe. Nobody keeps a list of free stripes: a random one is free often enough.
+ * The stripe for a writer that met another writer in its stripe. There is no list of free stripes: a random stripe is free often enough.
  *
- * @param conflicts how many there were in a row, with this one
+ * @param conflicts how many conflicts in a row
  * @param random from 0 to less than 1
  */
 export const nextStripe = (conflicts: number, random: number): number =>

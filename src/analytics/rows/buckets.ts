@@ -2,7 +2,7 @@ import { DecodeError, decodingRow } from '../../storage/errors.ts';
 import type { NewProperties, StoredRow } from '../../storage/row.ts';
 import { type Hour, HOURS, type MinuteOfHour, MINUTES } from '../model/day.ts';
 import { EMPTY_TALLY, sumOf, type Tally } from '../model/tally.ts';
-import { indexesOf, packBitset, unpackBitset, withIndexes } from './bitset.ts';
+import { indexesOf, MAX_CAMERAS_PER_STRIPE, withIndexes } from './bitset.ts';
 import { PartOf, type RowPart } from './part.ts';
 import { numberedName, readBytes } from './properties.ts';
 import { ByteReader, encoded, readTallyBytes, writeTally } from './tally-bytes.ts';
@@ -34,7 +34,8 @@ const readBuckets = <Number extends Hour | MinuteOfHour>(row: StoredRow, numbers
       const active = readBytes(activeName(number), row.properties);
       if (tally === undefined && active === undefined) continue;
       if (tally === undefined || active === undefined) throw new DecodeError(`half of bucket ${number} is missing`);
-      buckets.set(number, { tally, active: unpackBitset(active) });
+      if (active.length > MAX_CAMERAS_PER_STRIPE / 8) throw new DecodeError('a set of cameras is too large');
+      buckets.set(number, { tally, active });
     }
     return buckets;
   });
@@ -86,7 +87,7 @@ export const bucketValues = <Number extends Hour | MinuteOfHour>(
     const bucket = buckets.get(number);
     if (bucket === undefined) continue;
     values[tallyName(number)] = bucket.tally;
-    values[activeName(number)] = packBitset(bucket.active);
+    values[activeName(number)] = bucket.active;
   }
   return values;
 };

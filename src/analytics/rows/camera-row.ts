@@ -101,7 +101,7 @@ export const addToCamera = (
   const hours = new Map(row.hours);
   for (const [hour, some] of Map.groupBy(changes, ({ minute }) => hourOf(minute))) {
     const before = row.hours.get(hour) ?? new Uint8Array();
-    // Minutes before the changed ones keep their bytes: most frames are in the last minute, or after it.
+    // Minutes before the first changed minute keep their bytes: most frames are in the last minute, or after it.
     const kept = before.subarray(0, startOf(Math.min(...some.map(({ minute }) => minuteOfHour(minute))), before));
     const minutes = minutesFrom(before.subarray(kept.length), [...row.tally.categories.keys()]);
     for (const { minute, difference } of some) {

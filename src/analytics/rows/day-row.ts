@@ -53,7 +53,7 @@ const readState = (row: StoredRow): DayState =>
   decodingRow(row, () => {
     const { [STRIPED]: striped = false, [SEALED]: sealed = '' } = row.properties;
     if (typeof striped !== 'boolean') throw new DecodeError('striped is not true or false');
-    // A seal that was taken away is an empty text: a merge cannot remove a property.
+    // An empty text: a seal was removed. A merge cannot remove a property.
     if (sealed !== 'closed' && sealed !== 'rebuilding' && sealed !== '') throw new DecodeError('its seal is unknown');
     return { isStriped: striped, sealed: sealed === '' ? undefined : sealed };
   });

@@ -50,7 +50,8 @@ export const MAX_STRIPES = 64;
 /** What the keys of a counter begin with in all stripes: `day|`, `hour|08|`, `camera|ridge-04|`. */
 export type Counter = 'day|' | `hour|${string}|` | `camera|${string}|`;
 
-type Digit = '0' | '1' | '2' | '3' | '4' | '5' | '6' | '7' | '8' | '9';
+const DIGITS = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'] as const;
+type Digit = (typeof DIGITS)[number];
 
 /** The key of a counter's row in one stripe: `day|05`, `hour|08|05`, `camera|ridge-04|05`. */
 export type CounterKey = `${Counter}${Digit}${Digit}`;
@@ -63,16 +64,14 @@ export const hourCounter = (hour: Hour): Counter => `hour|${twoDigits(hour)}|`;
 
 export const cameraCounter = (cameraId: string): Counter => `camera|${escapeId(cameraId)}|`;
 
-/** The stripe as keys end with it. */
-const STRIPE_ENDINGS: readonly string[] = Array.from({ length: MAX_STRIPES }, (_, stripe) => twoDigits(stripe));
-
-const isCounterKey = (key: string): key is CounterKey => /^(?:day|hour\|\d\d|camera\|[^|]+)\|\d\d$/.test(key);
+/** The stripes as keys end with them. */
+const ENDINGS = DIGITS.flatMap((tens) => DIGITS.map((ones) => `${tens}${ones}` as const)).slice(0, MAX_STRIPES);
 
 /** The key of a counter's row in a stripe. @throws {RangeError} if there is no such stripe */
 export const counterKey = (counter: Counter, stripe: number): CounterKey => {
-  const key = `${counter}${STRIPE_ENDINGS[stripe] ?? ''}`;
-  if (!isCounterKey(key)) throw new RangeError('a counter has no such stripe');
-  return key;
+  const ending = ENDINGS[stripe];
+  if (ending === undefined) throw new RangeError('a counter has no such stripe');
+  return `${counter}${ending}`;
 };
 
 /** The rows of a counter in all stripes, which are neighbors. */
@@ -94,7 +93,7 @@ export const eventKey = (minute: MinuteOfDay, cameraId: string, eventId: string)
 
 export const ALL_EVENTS: KeyRange = keysUnder('event|');
 
-/** The event rows of an hour. Every key that begins with `event|` is in the range of one hour, also a damaged one. */
+/** The event rows of an hour. Every key that begins with `event|`, even a damaged key, is in the range of one hour. */
 export const eventsOfHour = (hour: Hour): KeyRange => ({
   from: hour === 0 ? ALL_EVENTS.from : `event|${twoDigits(hour)}`,
   before: hour === 23 ? ALL_EVENTS.before : `event|${twoDigits(hour + 1)}`,
@@ -118,7 +117,8 @@ const partsOf = (key: string, kind: string, count: number): readonly string[] =>
 /** The stripe in the key of a counter's row. */
 export const parseStripe = (rowKey: string): number => {
   const stripe = Number(rowKey.slice(-2));
-  if (!isCounterKey(rowKey) || stripe >= MAX_STRIPES) throw new DecodeError('its key has the ending of no stripe');
+  const isCounter = /^(?:day|hour\|\d\d|camera\|[^|]+)\|\d\d$/.test(rowKey);
+  if (!isCounter || stripe >= MAX_STRIPES) throw new DecodeError('its key has the ending of no stripe');
   return stripe;
 };
 

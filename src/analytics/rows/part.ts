@@ -7,7 +7,7 @@ export interface RowPart<Value> {
   readonly from: (row: StoredRow) => Value;
 }
 
-/** What was read of some hours or minutes. Those that were not asked for are unknown, and not empty. */
+/** The values of some hours or minutes. The others were not read: they are unknown, and not empty. */
 export class PartOf<Key, Value> {
   readonly #asked: ReadonlySet<Key>;
   readonly #found: ReadonlyMap<Key, Value>;

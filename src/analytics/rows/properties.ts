@@ -18,7 +18,7 @@ export const readBytes = (name: string, properties: Properties): Uint8Array | un
   throw new DecodeError(`${name} is not binary`);
 };
 
-// Lists of names: one a line, in texts of at most 32,000 UTF-16 units: a string property holds 32K. No name has a control character.
+// Lists of names: one per line, in texts of at most 32,000 UTF-16 units, as a string property holds 32K. No name has a control character.
 
 const MAX_TEXT = 32_000;
 
@@ -53,7 +53,7 @@ export const readNames = (name: string, properties: Properties): readonly string
 /** Most categories that a tally takes: the row of an hour stays below 1 MiB. */
 export const MAX_TALLY_CATEGORIES = 750;
 
-// Room for 250 more: configured categories, and those of which a stripe only takes counts away, always find room.
+// Room for 250 more: configured categories always find room. So does a category if the stripe only takes its counts away.
 const LONGEST_NAME = 64;
 const [TALLY, CATEGORIES] = ['tally', 'categories'];
 
@@ -75,6 +75,5 @@ export const readTally = (properties: Properties): DayTally => {
   const categories = readNames(CATEGORIES, properties);
   const tally = readTallyBytes(new ByteReader(bytes), categories);
   if (tally === undefined) throw new DecodeError('its tally has a category that its list lacks');
-  // Categories keep their indexes, also those without counts.
   return tally;
 };

@@ -5,7 +5,7 @@ import { type Counter, counterKey, MAX_STRIPES, parseStripe, stripesOf } from '.
 
 // The rows of a counter exist once per stripe. How they are read together, as of one moment.
 
-/** The rows of one counter by stripe, those that are stored. */
+/** The stored rows of one counter, by stripe. */
 export type StripeRows = ReadonlyMap<number, StoredRow>;
 
 const PAGE_TRIES = 3;

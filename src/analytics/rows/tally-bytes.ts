@@ -20,9 +20,6 @@ export const counterFrom = (value: number): number => {
   return value;
 };
 
-/** A shard has fewer than 1,000 categories. A greater index is damage, and no reason to make a list of that length. */
-const MAX_INDEX = 10_000;
-
 const NO_BYTES = new Uint8Array();
 
 export class ByteWriter {
@@ -109,9 +106,8 @@ export class ByteReader {
   }
 }
 
-/** The counts of a category in the order of their bits. Only tallies of days have the last two. */
-const COUNTS = ['detections', 'reviewed', 'annotations', 'flagged', 'confirmed'] as const;
-const BITS = 2 ** COUNTS.length;
+/** A bit for each of the five counts of a category. Only tallies of days have the last two counts. */
+const BITS = 32;
 
 type AnyCounts = CategoryTally & Partial<CategoryDayTally>;
 
@@ -129,69 +125,38 @@ export const writeTally = (writer: ByteWriter, tally: Tally<AnyCounts>, indexes:
   }
   if (categories.length > 1) categories.sort(([left], [right]) => left - right);
   let next = 0;
-  for (const [index, counts] of categories) {
+  for (const [index, { detections, reviewed, annotations, flagged = 0, confirmed = 0 }] of categories) {
+    const counts = [detections, reviewed, annotations, flagged, confirmed];
     let bits = 0;
-    for (let bit = 0; bit < COUNTS.length; bit += 1) if (countOf(counts, bit) !== 0) bits += 2 ** bit;
+    for (let bit = 0; bit < counts.length; bit += 1) if (counts[bit] !== 0) bits += 1 << bit;
     writer.count(BITS * (index - next) + bits);
-    for (let bit = 0; bit < COUNTS.length; bit += 1) {
-      const count = countOf(counts, bit);
-      if (count !== 0) writer.signed(count);
-    }
+    for (const count of counts) if (count !== 0) writer.signed(count);
     next = index + 1;
   }
 };
 
-const countOf = (counts: AnyCounts, bit: number): number => counts[COUNTS[bit] ?? 'detections'] ?? 0;
-
-/** Adds up stored tallies by the indexes of their categories, which are named last. */
-export class TallySum {
-  #events = 0;
-  #reviewed = 0;
-  #annotated = 0;
-  /** The counts of category `n` begin at `n` times their number; holes where no tally had the category. */
-  readonly #counts: (number | undefined)[] = [];
-
-  /** Adds the next tally of a reader. A series adds up thousands: nothing here makes a function or a list for each. */
-  add(reader: ByteReader): void {
-    const categories = reader.count();
-    this.#events += reader.signed();
-    this.#reviewed += reader.signed();
-    this.#annotated += reader.signed();
-    let next = 0;
-    for (let left = categories; left > 0; left -= 1) {
-      const bits = reader.count();
-      const index = next + Math.floor(bits / BITS);
-      if (index > MAX_INDEX) throw new DecodeError('the index of a category is too large');
-      for (let bit = 0; bit < COUNTS.length; bit += 1) {
-        const count = (bits & (1 << bit)) === 0 ? 0 : reader.signed();
-        const at = COUNTS.length * index + bit;
-        this.#counts[at] = (this.#counts[at] ?? 0) + count;
-      }
-      next = index + 1;
-    }
-  }
-
-  /** The sum; undefined if the list lacks a category: it was read before the tallies were written. */
-  named(categories: readonly string[]): DayTally | undefined {
-    if (this.#counts.length > COUNTS.length * categories.length) return undefined;
-    const named = new Map<string, CategoryDayTally>();
-    for (const [index, category] of categories.entries()) {
-      const at = COUNTS.length * index;
-      const detections = this.#counts[at];
-      if (detections === undefined) continue;
-      const [reviewed = 0, annotations = 0, flagged = 0, confirmed = 0] = this.#counts.slice(
-        at + 1,
-        at + COUNTS.length,
-      );
-      named.set(category, { detections, reviewed, annotations, flagged, confirmed });
-    }
-    return { events: this.#events, reviewed: this.#reviewed, annotated: this.#annotated, categories: named };
-  }
-}
-
-/** Reads a tally; undefined if the list lacks a category: it was read before the tally was written. */
+/** Reads a tally. @returns undefined if the list lacks a category: it was read before the tally was written */
 export const readTallyBytes = (reader: ByteReader, categories: readonly string[]): DayTally | undefined => {
-  const sum = new TallySum();
-  sum.add(reader);
-  return sum.named(categories);
+  const size = reader.count();
+  const [events, reviewed, annotated] = [reader.signed(), reader.signed(), reader.signed()];
+  const named = new Map<string, CategoryDayTally>();
+  let next = 0;
+  let isComplete = true;
+  for (let left = size; left > 0; left -= 1) {
+    const bits = reader.count();
+    const count = (bit: number): number => ((bits & (1 << bit)) === 0 ? 0 : reader.signed());
+    const index = next + Math.floor(bits / BITS);
+    const category = categories[index];
+    const counts = {
+      detections: count(0),
+      reviewed: count(1),
+      annotations: count(2),
+      flagged: count(3),
+      confirmed: count(4),
+    };
+    if (category === undefined) isComplete = false;
+    else named.set(category, counts);
+    next = index + 1;
+  }
+  return isComplete ? { events, reviewed, annotated, categories: named } : undefined;
 };

@@ -11,7 +11,7 @@ import { InterposedTable, type TableRequest, type Turn } from '../../storage/int
 import { all, CountingProcess, frame, MemoryStorage, MINUTE, SECOND, SHARD, START, WHOLE_DAY } from '../counting.ts';
 import { DAY, type PlainMessage } from '../oracle.ts';
 
-/** A process on a table in memory, and the lines that it logs. Between tries it does not wait; it takes the stripe that it is told. */
+/** A process on a table in memory, and the lines that it logs. Between tries it does not wait; `random` chooses its stripes. */
 const processOn = (turn: Turn = async () => undefined, storage = new MemoryStorage(), random = Math.random) => {
   const table = new InterposedTable(turn, storage.connection);
   const lines: unknown[] = [];
@@ -219,11 +219,11 @@ it.each([
   expect(lines).toEqual(expected);
 });
 
-/** Two processes that met in stripe 0: the first one moved to stripe 5. */
+/** Two processes that met in stripe 0: the first process moved to stripe 5. */
 const inTwoStripes = async () => {
   const storage = new MemoryStorage();
   const moved = storage.process(1, { random: () => 5 / 8 });
-  // It notices that stripe 0 says so, and takes stripe 0 again.
+  // It meets the change of stripe 0 by the first process, and takes stripe 0 again.
   const stayed = storage.process(1, { random: () => 0 });
   for (const [index, process] of [moved, stayed, moved].entries()) {
     await process.record([frame('ridge-1', `f${index}`)]);
