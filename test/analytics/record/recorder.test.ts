@@ -117,6 +117,7 @@ describe('a message whose transaction was never answered', () => {
     let commits = 0;
     const { process } = processOn(async (request) => (isCommit(request) && (commits += 1) === 1 ? lost : undefined));
     expect(await process.record([frame('a', 'f')])).toEqual(['recorded']);
+    expect(commits, 'the event is read before it is written again').toBe(1);
   });
 
   it('fails if its day has closed meanwhile: nothing tells whether it was counted', async () => {

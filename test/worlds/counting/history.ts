@@ -464,6 +464,10 @@ class History {
       await this.#ask(instance, 'range', { start, end: start + DAY - 1n });
     }
     for (const kind of ['range', 'series'] as const) await this.#ask(instance, kind);
+    for (const day of this.#chance.happens(0.1) ? this.#days.map(dayFrom) : []) {
+      const report = await this.#of(instance, `audits ${day}`, [], async () => instance.audit(day));
+      if (report?.differing !== 0) this.#break(`the audit of ${day} finds ${JSON.stringify(report?.differences)}`);
+    }
   }
 
   /** What was deleted is in the backup. */
