@@ -2,6 +2,7 @@ import { dayOf, endOfDay, MICROSECONDS } from '../src/analytics/model/day.ts';
 import { instantFrom } from '../src/analytics/model/instant.ts';
 import { countersOn, keptCountersOn } from './counters.ts';
 import { inTurn, p50, ratio, report, type ResultRow, sized } from './measure.ts';
+import { moved } from './movement.ts';
 import type { Stage } from './stage.ts';
 import { dayStart, frames, requests } from './workload.ts';
 
@@ -33,7 +34,10 @@ const recorded = async (
     requests(all, Math.ceil(all.length / recorders)).map(async (part) => {
       const { recorder } = countersOn(connectionString, prefix);
       // Several commits each, so that they meet.
-      for (const request of requests(part, 50)) await recorder.record(request);
+      for (const request of requests(part, 50)) {
+        await recorder.record(request);
+        moved();
+      }
     }),
   );
 };

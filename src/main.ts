@@ -65,13 +65,13 @@ const analytics = { reader: new Reader(counters, shards), now, categories };
 // Phone calls: through the one provider that is configured
 const { callRetentionMs: retentionMs } = settings;
 const startPhone = (own: PhoneSettings) => {
-  const { line, callbacks } = connectToProvider(own, credential, appLog);
+  const { provider, callbacks } = connectToProvider(own, credential, appLog);
   const { serviceName } = settings;
   const source = outcomeSource(serviceName);
   const topic = own.topic && eventGridTopic(own.topic, source, credential);
   const webhook = own.webhook && outcomeWebhook(own.webhook, source);
   const parts = createPhone({
-    line,
+    provider,
     table: calls,
     serviceName,
     rules: { ...own, retentionMs },

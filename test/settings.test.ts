@@ -81,7 +81,7 @@ it.each<[setting: string, path: string, fallback: number | undefined, least: num
   ['TWILIO_CALLS_PER_SECOND', 'phone.twilio.callsPerSecond', 1, 1, 100],
 ])('%s is %s: by default %d, from %d to %d', (setting, path, fallback, least, most, unit = 1) => {
   const environment = around(setting);
-  expect(partOf(environment, path)).toBe(fallback && fallback * unit);
+  expect(partOf(environment, path)).toBe(fallback === undefined ? undefined : fallback * unit);
   for (const value of [least, most]) {
     expect(partOf({ ...environment, [setting]: ` ${value} ` }, path)).toBe(value * unit);
   }

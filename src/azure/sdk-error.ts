@@ -27,8 +27,9 @@ interface UnansweredFailure {
  */
 export type Unanswered = 'no token' | 'not connected' | 'deadline' | 'connection lost' | 'unknown';
 
-/** Errors of @azure/identity. An `AuthenticationError` has the status of the identity service. */
+/** Errors of @azure/identity and of credential.ts. An `AuthenticationError` has the status of the identity service. */
 const NO_TOKEN: ReadonlySet<string> = new Set([
+  'TokenTimeout',
   'AuthenticationError',
   'AggregateAuthenticationError',
   'AuthenticationRequiredError',

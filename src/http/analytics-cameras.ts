@@ -106,7 +106,7 @@ const cameraAnswer = (
   withAccuracy: boolean,
 ) => ({
   camera_id: cameraId,
-  last_event_at: lastMinute && formatInstant(lastMinute),
+  last_event_at: lastMinute === undefined ? undefined : formatInstant(lastMinute),
   ...answeredCounts(tally, always),
   ...(withAccuracy && figuresOf(answeredAccuracy(tally, always))),
 });

@@ -97,7 +97,8 @@ export type FaultCode = keyof typeof FAULTS;
 
 /** Why a recipient is not called (yet), by the `code` in `calls`. */
 export const CALL_REASONS = {
-  impossible_number: 'Failed: no number of this country has this length.',
+  impossible_number:
+    'Failed: no number of this country has this length, or a trunk prefix such as 0 follows the country code.',
   not_allowed: 'Failed: `PHONE_ALLOWED_PREFIXES` does not allow this number.',
   refused: 'Failed: the telephone network or the phone service refuses this number, or the notification is over.',
   day_limit:

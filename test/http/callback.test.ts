@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ALERT_TYPES } from '../../src/calls/model/alert-types.ts';
-import type { CallEvent } from '../../src/calls/model/phone-line.ts';
+import type { CallEvent } from '../../src/calls/model/phone-provider.ts';
 import { parseCallEvents } from '../../src/calls/providers/acs/call-events.ts';
 import type { TokenVerdict } from '../../src/calls/providers/callbacks.ts';
 import { callback, type CallbackParts } from '../../src/http/callback.ts';

@@ -15,6 +15,8 @@ export interface RequestBody<Value> {
   readonly content: Readonly<Record<string, DescribedContent>>;
   /** How it is read; as JSON if it is not given. */
   readonly format?: 'form';
+  /** A request may come without it: then `parse` gets undefined. */
+  readonly isOptional?: boolean;
   /**
    * JSON value, or the parameters of a form (each once) → what the handler gets.
    *
@@ -90,16 +92,18 @@ const indexIn = (json: unknown, path: readonly PropertyKey[]): number | undefine
  */
 export const readBody = async (
   request: HttpRequest,
-  { maxBytes, format }: Pick<RequestBody<unknown>, 'maxBytes' | 'format'>,
+  { maxBytes, format, isOptional = false }: Pick<RequestBody<unknown>, 'maxBytes' | 'format' | 'isOptional'>,
 ): Promise<unknown> => {
-  const text = await readText(request, maxBytes);
+  const text = await readText(request, maxBytes, isOptional);
+  if (text === undefined) return undefined;
   return format === 'form' ? parseForm(text) : parseJson(text);
 };
 
 const tooLarge = (maxBytes: number, cause?: unknown): Problem =>
   new Problem('body_too_large', { detail: `The body is larger than ${maxBytes} bytes.` }, { cause });
 
-const readText = async (request: HttpRequest, maxBytes: number): Promise<string> => {
+/** @returns undefined if there is no body, and none is needed */
+const readText = async (request: HttpRequest, maxBytes: number, isOptional: boolean): Promise<string | undefined> => {
   const isZipped = isGzip(request.headers.get('content-encoding'));
   // Whole already: the Functions host reads it before any code of this service runs.
   const sent = Buffer.from(await request.arrayBuffer());
@@ -107,6 +111,7 @@ const readText = async (request: HttpRequest, maxBytes: number): Promise<string>
   if (sent.byteLength === 0) {
     // The host reads a body only if its length is announced.
     if (request.headers.has('transfer-encoding')) throw new Problem('length_required');
+    if (isOptional) return undefined;
     throw new Problem('empty_body');
   }
   return decodeUtf8(isZipped ? await unzipped(sent, maxBytes) : sent);

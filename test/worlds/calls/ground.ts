@@ -1,7 +1,7 @@
 import { isUrgent } from '../../../src/calls/model/alert-types.ts';
-import type { AttemptRef, NotificationId } from '../../../src/calls/model/ids.ts';
+import type { AttemptRef, CallId, NotificationId } from '../../../src/calls/model/ids.ts';
 import type { Destination, OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
-import type { CallRequest } from '../../../src/calls/model/phone-line.ts';
+import type { CallRequest } from '../../../src/calls/model/phone-provider.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { PhoneRules } from '../../../src/calls/phone.ts';
 import { CALLS } from '../../../src/calls/store/rows.ts';
@@ -86,9 +86,9 @@ export class Conditions {
   }
 }
 
-/** A request of an instance to storage or to the line. */
+/** A request of an instance to storage or to the provider. */
 interface OutgoingRequest {
-  readonly to: 'table' | 'line';
+  readonly to: 'table' | 'provider';
   /** In milliseconds since 1970. */
   readonly at: number;
 }
@@ -129,7 +129,8 @@ export class Ground {
   readonly requests: OutgoingRequest[] = [];
   readonly dialled: DialRequest[] = [];
   /** What processes did too long after they had decided it. */
-  readonly lateActs: string[] = [];
+  readonly lateActs: { readonly what: string; readonly callId: CallId | undefined }[] = [];
+  readonly #closingSince = new Map<Life, number>();
   readonly #wroteAt = new Map<string, number>();
   /** The events that the destinations have taken, repeats included. */
   readonly published: Published[] = [];
@@ -158,20 +159,31 @@ export class Ground {
     return this.#time.pass(ms);
   }
 
+  /** A process is told to end: it dials nobody from then on. */
+  noteClosing(life: Life): void {
+    this.#closingSince.set(life, this.now);
+  }
+
   /** A process writes rows: when it last wrote those of a notification. */
   noteWrite(request: string, life: Life): void {
     for (const [id] of request.matchAll(NOTIFICATION_IDS)) this.#wroteAt.set(`${life.name} ${id}`, this.now);
   }
 
   /** A process is about to act for an attempt. It does so soon after its commit, or not at all. */
-  noteAct(what: string, { notificationId }: AttemptRef, life: Life): void {
-    const wroteAt = this.#wroteAt.get(`${life.name} ${notificationId}`) ?? -Infinity;
-    if (this.now - wroteAt > ACTS_WITHIN_MS) this.lateActs.push(`${what} ${this.now - wroteAt} ms after its commit`);
+  noteAct(what: string, { notificationId }: AttemptRef, life: Life, callId?: CallId): void {
+    const lateMs = this.now - (this.#wroteAt.get(`${life.name} ${notificationId}`) ?? -Infinity);
+    if (lateMs > ACTS_WITHIN_MS) this.lateActs.push({ callId, what: `${what} ${lateMs} ms after its commit` });
   }
 
   /** A request for a call leaves the service. */
   noteDial({ attempt, number, alertType }: CallRequest, life: Life): void {
     this.noteAct(`${number} was dialed`, attempt, life);
+    const closingMs = this.now - (this.#closingSince.get(life) ?? Infinity);
+    if (closingMs > ACTS_WITHIN_MS)
+      this.lateActs.push({
+        callId: undefined,
+        what: `${number} was dialed ${closingMs} ms after the process should end`,
+      });
     const isStored = JSON.stringify(this.table.rows(CALLS)).includes(attempt.attemptId);
     this.dialled.push({ ...attempt, number, isUrgent: isUrgent(alertType.name), at: this.now, isStored });
   }

@@ -3,7 +3,7 @@ import { describe, expect, vi } from 'vitest';
 import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
 import { parseCallId } from '../../../src/calls/model/ids.ts';
 import type { OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
-import { type CallEvent, PhoneLineError } from '../../../src/calls/model/phone-line.ts';
+import { type CallEvent, ProviderError } from '../../../src/calls/model/phone-provider.ts';
 import type { Phone } from '../../../src/calls/phone.ts';
 import { phoneOff } from '../../../src/calls/run/housekeeping.ts';
 import { CALLS, LINES_KEY } from '../../../src/calls/store/rows.ts';
@@ -12,7 +12,7 @@ import { BEGINNING } from './ground.ts';
 import { ROOM, scene, SOON } from './scene.ts';
 import { idOf, someNumber, people } from './senders.ts';
 import { WHOLE_NUMBER } from './promises.ts';
-import { UnreliableLine } from './unreliable-line.ts';
+import { UnreliableProvider } from './unreliable-provider.ts';
 import type { World } from './world.ts';
 
 // Alerts to operators, and the rows that are kept for them.
@@ -32,7 +32,7 @@ const standing = async (world: World) => {
 
 describe('the provider', () => {
   scene('is checked hourly, without calling anybody', { instances: 3 }, async (world) => {
-    const check = vi.spyOn(UnreliableLine.prototype, 'check');
+    const check = vi.spyOn(UnreliableProvider.prototype, 'check');
     await world.pass(5 * HOUR_MS + MINUTE_MS);
     expect(check.mock.calls.length).toBeGreaterThanOrEqual(5);
     // Instances that look at the same moment all check.
@@ -56,7 +56,7 @@ describe('the provider', () => {
       const { since = '', ...others } = (await standing(world)) ?? {};
       expect(others).toEqual({ usable: false, reason: 'no permission' });
       expect(Math.abs(Date.parse(since) - (first?.at ?? 0))).toBeLessThan(2_000);
-      const check = vi.spyOn(UnreliableLine.prototype, 'check');
+      const check = vi.spyOn(UnreliableProvider.prototype, 'check');
       await world.pass(10 * MINUTE_MS);
       // At the turns of the timers, each 30 s.
       expect(check.mock.calls.length).toBeGreaterThanOrEqual(6);
@@ -83,7 +83,7 @@ for (const [request, event] of [
 ] as const) {
   scene(`a request to ${request} that the provider refuses is an error in the log: ${event}`, {}, async (world) => {
     vi.spyOn(world.network, request).mockImplementationOnce(() => {
-      throw new PhoneLineError({ failure: 'rejected', reason: 'rejected (400)', code: 400 });
+      throw new ProviderError({ failure: 'rejected', reason: 'rejected (400)', code: 400 });
     });
     world.fire();
     await world.pass(200_000);

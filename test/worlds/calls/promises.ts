@@ -1,12 +1,10 @@
 import { isUrgent } from '../../../src/calls/model/alert-types.ts';
-import { isMessage, MESSAGE } from '../../../src/calls/model/ids.ts';
+import { type CallId, isMessage, MESSAGE } from '../../../src/calls/model/ids.ts';
 import type { Destination } from '../../../src/calls/model/outcomes.ts';
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { callMessage, spokenText } from '../../../src/calls/rules/message.ts';
-import { FREE_DECLINES } from '../../../src/calls/rules/queue.ts';
 import type { NotificationRequest } from '../../../src/calls/model/notification-request.ts';
 import type { NotificationBody, RecipientBody } from '../../../src/calls/state/view.ts';
-import { LINES_KEY } from '../../../src/calls/store/rows.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
 import { SERVICE_NAME } from './ground.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
@@ -27,7 +25,7 @@ const CLAIMED_MS = 3_000;
 // More requests would mean that an instance repeats a request without a pause.
 const EFFORT_WITHIN_MS = 10_000;
 const MOST_TABLE_REQUESTS = 400;
-const MOST_LINE_REQUESTS = 100;
+const MOST_PROVIDER_REQUESTS = 100;
 
 /** The service shows less of a phone number outside. */
 export const WHOLE_NUMBER = /\+\d{7}/;
@@ -58,7 +56,8 @@ export const brokenToAll = async <W extends ServiceWorld>(world: W, judge: Judge
   return [
     ...broken,
     ...brokenInDialling(world),
-    ...world.lateActs,
+    // Without the table, a process speaks without a commit.
+    ...world.lateActs.flatMap(({ what, callId }) => (wasWithoutTable({ id: callId }, world) ? [] : what)),
     ...brokenAtOnce(world),
     ...(isAllKnown(world) ? brokenOrder(world) : []),
     ...brokenRows(world),
@@ -70,10 +69,10 @@ export const brokenToAll = async <W extends ServiceWorld>(world: W, judge: Judge
 
 /** In such a world the service may not know what was spoken, and says nothing wrong if it does not know. */
 const isMuchUnknown = ({ mode }: ServiceWorld): boolean =>
-  mode.eventLoss + mode.outages + mode.tableFaults + mode.deathsAtRequests + mode.suspensions > 0;
+  mode.eventLoss + mode.outages + mode.tableFaults + mode.deathsAtRequests + mode.suspensions + mode.closings > 0;
 
 /** In such a world the service learns of everything. */
-export const isAllKnown = (world: ServiceWorld): boolean => !isMuchUnknown(world) && world.mode.lineFaults === 0;
+export const isAllKnown = (world: ServiceWorld): boolean => !isMuchUnknown(world) && world.mode.providerFaults === 0;
 
 const brokenToSender = <W extends ServiceWorld>(
   sent: SentRequest,
@@ -90,7 +89,7 @@ const brokenToSender = <W extends ServiceWorld>(
   const numbers = numbersOf(request);
   if (first.kind !== 'sent') {
     const isForbidden = numbers.every((number) => !number.startsWith('+1'));
-    return first.kind === 'refused' && isForbidden ? broken : [...broken, `${key}: ${first.kind}`];
+    return first.kind === 'nobody callable' && isForbidden ? broken : [...broken, `${key}: ${first.kind}`];
   }
   if (view === undefined) return [...broken, `${key} was taken and is unknown`];
   if (view.status === 'in_progress') broken.push(`${key} is not over: ${JSON.stringify(view)}`);
@@ -133,8 +132,8 @@ const brokenAlerts = (
 
 const BAD_ENDS: ReadonlySet<string> = new Set(['not_reached', 'failed']);
 
-/** A call that is declined during other calls may have had no line: the codes do not tell. */
-const COSTS_NOTHING: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up', 'declines', 'declines by 603']);
+/** No attempt is used, or the call never rang. */
+const COSTS_NOTHING: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up']);
 
 const brokenToRecipient = (
   { recipient, status, attempts }: RecipientBody,
@@ -176,8 +175,7 @@ const brokenToRecipient = (
       isTaken('1') && status !== 'confirmed' && 'a 1 was stored in vain',
       isTaken('3') && !isPressed('1') && status !== 'cannot_go' && 'a 3 was stored in vain',
       status === 'cannot_go' && !isPressed('3') && 'cannot go, and no 3 was pressed',
-      // From outside, the two quick declines that cost no attempt may be any two.
-      attempts.length - Math.min(FREE_DECLINES, declined) > mode.attempts && 'more attempts than allowed',
+      attempts.length > mode.attempts && 'more attempts than allowed',
       rang.length > mode.attempts && mode.outages === 0 && 'called too often',
       isMissed && !isGivenUp && 'given up too early',
       status === 'failed' && !isHopeless && 'failed, though it could be reached',
@@ -286,8 +284,10 @@ const isWrittenDown = (id: string, { rows }: World): boolean =>
   rows.some(({ properties }) => JSON.stringify(properties).includes(`\\"${id}\\"`));
 
 /** Whether an instance heard of a call and could not use the table. */
-const wasWithoutTable = ({ id }: NetworkCall, { instances }: World): boolean =>
-  instances.logs.some(({ event, fields }) => event === 'call records unreachable' && fields['call_id'] === id);
+const wasWithoutTable = ({ id }: { readonly id: CallId | undefined }, { instances }: ServiceWorld): boolean =>
+  instances.logs.some(
+    ({ event, fields }) => event === 'call records unreachable' && id !== undefined && fields['call_id'] === id,
+  );
 
 /** No recipient is dialed before the claim is committed, or after the deadline. */
 const brokenInDialling = ({ mode, dialled }: ServiceWorld): Broken =>
@@ -349,9 +349,10 @@ const brokenOrder = ({ senders, dialled }: ServiceWorld): Broken => {
 };
 
 /** Something may still happen to a notification, or destinations do not know all of it. */
-export const isLeftLive = ({ rowKey, properties }: StoredRow, { poisoned, mode }: ServiceWorld): boolean => {
-  if (mode.poison === 'read' && rowKey.endsWith(poisoned ?? '?')) return false;
-  return rowKey !== LINES_KEY && (properties['live'] === 'yes' || properties['told'] === 'no');
+export const isLeftLive = ({ rowKey }: StoredRow, { poisoned, mode }: ServiceWorld): boolean => {
+  // Its row is kept, with what nobody can be told.
+  if (mode.poison === 'read' && rowKey.includes(poisoned ?? '?')) return false;
+  return /^(!live|out)\|/.test(rowKey);
 };
 
 const brokenRows = (world: ServiceWorld): Broken =>
@@ -373,9 +374,9 @@ const brokenLogs = (world: ServiceWorld): Broken =>
 const brokenEffort = ({ requests }: ServiceWorld): Broken =>
   [...Map.groupBy(requests, ({ at }) => Math.floor(at / EFFORT_WITHIN_MS)).values()].flatMap((some) => {
     const table = some.filter(({ to }) => to === 'table').length;
-    const line = some.length - table;
-    const isTooMuch = table > MOST_TABLE_REQUESTS || line > MOST_LINE_REQUESTS;
-    return those([isTooMuch && `${table} requests to storage and ${line} to the line within ten seconds`]);
+    const other = some.length - table;
+    const isTooMuch = table > MOST_TABLE_REQUESTS || other > MOST_PROVIDER_REQUESTS;
+    return those([isTooMuch && `${table} requests to storage and ${other} to the provider within ten seconds`]);
   });
 
 /** Each end is published at least once, and once if nothing fails; a repeat has the same id and time. */

@@ -1,12 +1,10 @@
-import { randomUUID } from 'node:crypto';
-
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { ALERT_TYPES, type AlertTypeName, alertTypeOf, isUrgent } from '../../../src/calls/model/alert-types.ts';
-import type { CallEvent, PhoneLine } from '../../../src/calls/model/phone-line.ts';
+import type { CallEvent, PhoneProvider } from '../../../src/calls/model/phone-provider.ts';
 import type { NotificationId } from '../../../src/calls/model/ids.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { NotificationBody, NotificationRequest } from '../../../src/calls/phone.ts';
-import { NotificationStore } from '../../../src/calls/store/notification-store.ts';
+import { Store } from '../../../src/calls/store/store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
 import { bodyOf } from '../../../src/calls/state/view.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
@@ -18,7 +16,7 @@ import { Instances } from './instances.ts';
 import type { Mode } from './modes.ts';
 import { type FateOf, type NetworkCall, TelephoneNetwork } from './network.ts';
 import { idOf, people, Senders, type SentRequest, wavesOf } from './senders.ts';
-import { UnreliableLine } from './unreliable-line.ts';
+import { UnreliableProvider } from './unreliable-provider.ts';
 
 /** How a world differs from what its mode says. */
 export interface WorldOptions {
@@ -51,13 +49,13 @@ export abstract class ServiceWorld extends Ground {
   readonly senders: Senders;
   /** The notification whose row cannot be written, or cannot be read. */
   poisoned: NotificationId | undefined;
-  readonly #store: NotificationStore;
+  readonly #store: Store;
 
   constructor(seed: string, mode: Mode, { death, isTold = false }: WorldOptions, time: VirtualTime) {
     super(seed, mode, time, isTold, death);
-    this.instances = new Instances(this, (life) => this.lineOf(life));
+    this.instances = new Instances(this, (life) => this.providerOf(life));
     this.senders = new Senders(this, this.instances);
-    this.#store = new NotificationStore(this.faultlessTable, randomUUID, () => undefined);
+    this.#store = new Store(this.faultlessTable, () => undefined);
   }
 
   /** Each call of the service that got a line, and those that held one then. */
@@ -67,7 +65,7 @@ export abstract class ServiceWorld extends Ground {
   abstract get hasNoOpenCall(): boolean;
 
   /** The provider as one process reaches it. */
-  protected abstract lineOf(life: Life): PhoneLine;
+  protected abstract providerOf(life: Life): PhoneProvider;
 
   /** All rows about calls. */
   get rows(): readonly StoredRow[] {
@@ -82,7 +80,7 @@ export abstract class ServiceWorld extends Ground {
   /** The notification of a request, as the table has it, also during an outage. */
   async viewOf(sent: SentRequest): Promise<NotificationBody | undefined> {
     const id = idOf(sent);
-    const known = id && (await this.#store.load(id));
+    const known = id && (await this.#store.find(id));
     return known && bodyOf(known, this.now);
   }
 
@@ -216,8 +214,8 @@ export class World extends ServiceWorld {
     return call;
   }
 
-  protected override lineOf(life: Life): PhoneLine {
-    return new UnreliableLine(this, this.network, life);
+  protected override providerOf(life: Life): PhoneProvider {
+    return new UnreliableProvider(this, this.network, life);
   }
 
   /** Events get lost, come twice, and come late, by the conditions. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { parseCallContext, parseCallId } from '../../model/ids.ts';
-import type { CallEvent, CallEventKind, PressedKey } from '../../model/phone-line.ts';
+import type { CallEvent, CallEventKind, PressedKey } from '../../model/phone-provider.ts';
 import { resultOf } from './codes.ts';
 import type { EventCallbacks, MalformedEvent } from '../callbacks.ts';
 
@@ -80,12 +80,12 @@ const callEvent = (kind: CallEventKind, untrusted: unknown): CallEvent | undefin
     callId,
     result: resultOf(data.resultInformation),
     attempt: context?.attempt,
-    ...(SPOKEN.has(kind) && context !== undefined ? { speech: context.speech } : {}),
+    ...(SPOKEN.has(kind) && context !== undefined ? { prompt: context.prompt } : {}),
     ...(kind === 'tone received' ? { key: pressedKey(data) } : {}),
   };
 };
 
-/** Events about what is spoken: their context names the speech. */
+/** Events about a prompt: their context names it. */
 const SPOKEN: ReadonlySet<CallEventKind> = new Set(['play started', 'play completed', 'play failed', 'play canceled']);
 
 const pressedKey = ({ tone, sequenceId: sequence }: z.output<typeof dataSchema>): PressedKey | undefined => {

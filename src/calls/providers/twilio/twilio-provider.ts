@@ -1,11 +1,17 @@
 import * as z from 'zod';
 
-import { readSdkError } from '../../../azure/sdk-error.ts';
+import { readSdkError, retryAfterMs } from '../../../azure/sdk-error.ts';
 import { type CallId, parseCallId } from '../../model/ids.ts';
-import { type CallRequest, type FailedRequest, type PhoneLine, PhoneLineError } from '../../model/phone-line.ts';
+import {
+  type CallRequest,
+  type FailedRequest,
+  type HangUp,
+  type PhoneProvider,
+  ProviderError,
+} from '../../model/phone-provider.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
 import { FAILURE_WITHOUT_ANSWER, failureOfStatus } from '../failures.ts';
-import { type Repeats, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
+import { hangUpRepeatedly, type Repeats, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
 import { addressOf } from './addresses.ts';
 import { meaningOfError } from './codes.ts';
 import { messageTwiml } from './twiml.ts';
@@ -19,13 +25,13 @@ export interface TwilioAccount {
   readonly apiBaseUrl: string;
 }
 
-/** Settings of the line. */
-export interface TwilioLineOptions {
+/** Settings of the provider. */
+export interface TwilioOptions {
   /** The number that calls. */
   readonly source: PhoneNumber;
   /** How many calls the account may start a second. */
   readonly callsPerSecond: number;
-  /** The voice of the speech. */
+  /** One of Twilio's voices, such as `Polly.Joanna`. */
   readonly voice: string;
   /** The callback paths are below it. Without a slash at its end. */
   readonly callbackBaseUrl: string;
@@ -52,9 +58,7 @@ const callSchema = z.object({
     context.addIssue('not a call id');
     return z.NEVER;
   }),
-  date_created: z.string().nullish(),
 });
-const callsSchema = z.object({ calls: z.array(callSchema) });
 const numbersSchema = z.object({
   incoming_phone_numbers: z.array(
     z.object({ phone_number: z.string(), capabilities: z.object({ voice: z.boolean().optional() }) }),
@@ -63,29 +67,25 @@ const numbersSchema = z.object({
 const errorSchema = z.object({ code: z.int32().optional().catch(undefined) }).catch({});
 
 /** Twilio ends a call after this time, regardless of keys. */
-const LONGEST_CALL_SECONDS = 300;
-/** The clocks of Twilio and of this service differ by less. Twilio tells whole seconds. */
-const CLOCKS_DIFFER_MS = 2_000;
-/** There are never more calls to one number since a request. */
-const LISTED = 50;
-
-const CREATE_MS = 10_000;
-const CHECK_MS = 10_000;
-const SAFE: Repeats = { after: SAFE_TO_REPEAT, tryMs: 4_500, tries: 3 };
+const MAX_CALL_SECONDS = 300;
+// A repeat may place a second call: the attempt decides whether to send it again.
+const CALL: Repeats = { after: new Set(), tryMs: 10_000, tries: 1 };
+const HANG_UP: Repeats = { after: SAFE_TO_REPEAT, tryMs: 4_500, tries: 3 };
+const CHECK: Repeats = { after: new Set(), tryMs: 10_000, tries: 1 };
 
 /**
- * The telephone line of Twilio Programmable Voice. The message goes with the call request: the callee hears it even if this service is down.
- * A call request is sent once, because it has no id by which Twilio would act once.
+ * Calls through Twilio Programmable Voice. The message goes with the call request: the callee hears it even if this service is down. A call
+ * request is sent once, because it has no id by which Twilio would act once.
  */
-export class TwilioPhoneLine implements PhoneLine {
+export class TwilioProvider implements PhoneProvider {
   readonly name = 'twilio';
   readonly isIdempotent = false;
   readonly callsPerSecond: number;
   readonly #account: TwilioAccount;
-  readonly #options: TwilioLineOptions;
+  readonly #options: TwilioOptions;
   readonly #send: Send;
 
-  constructor(account: TwilioAccount, options: TwilioLineOptions, send: Send = fetch) {
+  constructor(account: TwilioAccount, options: TwilioOptions, send: Send = fetch) {
     this.#account = account;
     this.#options = options;
     this.#send = send;
@@ -102,60 +102,47 @@ export class TwilioPhoneLine implements PhoneLine {
       StatusCallback: addressOf(path, { occasion: 'status', attempt }),
       StatusCallbackMethod: 'POST',
       Timeout: String(Math.ceil(ringMs / 1_000)),
-      TimeLimit: String(LONGEST_CALL_SECONDS),
+      TimeLimit: String(MAX_CALL_SECONDS),
     });
     for (const event of ['initiated', 'answered', 'completed']) form.append('StatusCallbackEvent', event);
     try {
-      return (await this.#ask('POST', '/Calls.json', form, callSchema, AbortSignal.timeout(CREATE_MS))).sid;
+      const call = await sendRepeatedly(CALL, async (signal) =>
+        this.#ask('POST', '/Calls.json', form, callSchema, signal),
+      );
+      return call.sid;
     } catch (error) {
       throw ofAccount(error);
     }
   }
 
-  async find(number: PhoneNumber, since: number): Promise<readonly CallId[]> {
-    const from = Math.floor((since - CLOCKS_DIFFER_MS) / 1_000) * 1_000;
-    // Queued calls have no start time yet, so the request does not filter by it.
-    const query = new URLSearchParams({ To: number, PageSize: String(LISTED) });
-    const { calls } = await sendRepeatedly(SAFE, async (signal) =>
-      this.#ask('GET', '/Calls.json', query, callsSchema, signal),
-    );
-    return calls
-      .filter(({ date_created: created }) => (Date.parse(created ?? '') || 0) >= from)
-      .map(({ sid }) => sid)
-      .toReversed();
-  }
-
-  async hangUp(callId: CallId, isAnswered: boolean): Promise<void> {
+  async hangUp(callId: CallId, isAnswered: boolean): Promise<HangUp> {
     // `canceled` ends a queued or ringing call, and keeps an answered call.
     const form = new URLSearchParams({ Status: isAnswered ? 'completed' : 'canceled' });
-    try {
-      await sendRepeatedly(SAFE, async (signal) =>
-        this.#ask('POST', `/Calls/${callId}.json`, form, callSchema, signal),
-      );
-    } catch (error) {
-      if (!(error instanceof PhoneLineError) || error.result.failure !== 'gone') throw error;
-    }
+    return hangUpRepeatedly(HANG_UP, async (signal) =>
+      this.#ask('POST', `/Calls/${callId}.json`, form, callSchema, signal),
+    );
   }
 
   async check(): Promise<void> {
     const { source } = this.#options;
     const query = new URLSearchParams({ PhoneNumber: source });
-    const signal = AbortSignal.timeout(CHECK_MS);
     try {
-      const found = await this.#ask('GET', '/IncomingPhoneNumbers.json', query, numbersSchema, signal);
+      const found = await sendRepeatedly(CHECK, async (signal) =>
+        this.#ask('GET', '/IncomingPhoneNumbers.json', query, numbersSchema, signal),
+      );
       const own = found.incoming_phone_numbers.find(({ phone_number: number }) => number === source);
       if (own?.capabilities.voice === true) return;
     } catch (error) {
       throw ofAccount(error, 'forbidden');
     }
-    throw new PhoneLineError({
+    throw new ProviderError({
       failure: 'set_up',
       reason: 'the caller is not a number of this account that can call',
       operatorHint: 'TWILIO_SOURCE_PHONE_NUMBER',
     });
   }
 
-  /** @throws {PhoneLineError} */
+  /** @throws {ProviderError} */
   async #ask<Schema extends z.ZodType>(
     method: SentRequest['method'],
     path: string,
@@ -185,14 +172,14 @@ export class TwilioPhoneLine implements PhoneLine {
         if (status < 400) throw error;
       });
     } catch (error) {
-      throw new PhoneLineError(withoutAnswer(error));
+      throw new ProviderError(withoutAnswer(error));
     }
     if (response.status >= 400) {
-      throw new PhoneLineError(refused(response.status, errorSchema.parse(body ?? {}).code, response.headers));
+      throw new ProviderError(rejection(response.status, errorSchema.parse(body ?? {}).code, response.headers));
     }
     const { data, success } = answer.safeParse(body);
     if (success) return data;
-    throw new PhoneLineError({ failure: 'unanswered', reason: 'unexpected answer', code: response.status });
+    throw new ProviderError({ failure: 'unanswered', reason: 'unexpected answer', code: response.status });
   }
 }
 
@@ -202,12 +189,12 @@ export class TwilioPhoneLine implements PhoneLine {
  * @param alsoSetUp another failure that is one of our set-up here
  */
 const ofAccount = (error: unknown, alsoSetUp?: 'forbidden'): unknown => {
-  if (!(error instanceof PhoneLineError)) return error;
+  if (!(error instanceof ProviderError)) return error;
   const { result } = error;
   if (result.failure === 'gone') {
-    return new PhoneLineError({ ...result, failure: 'set_up', reason: 'there is no such account' });
+    return new ProviderError({ ...result, failure: 'set_up', reason: 'there is no such account' });
   }
-  return result.failure === alsoSetUp ? new PhoneLineError({ ...result, failure: 'set_up' }) : error;
+  return result.failure === alsoSetUp ? new ProviderError({ ...result, failure: 'set_up' }) : error;
 };
 
 /** `fetch` throws an error with the address, which has the account's id: nothing of it is kept. */
@@ -218,10 +205,9 @@ const withoutAnswer = (error: unknown): FailedRequest => {
 };
 
 /** An error's message repeats the number that was called: only its codes are read. */
-const refused = (status: number, subCode: number | undefined, headers: Headers): FailedRequest => {
-  const seconds = headers.get('retry-after') ?? '';
-  const waitMs = /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1_000 : undefined;
+const rejection = (status: number, subCode: number | undefined, headers: Headers): FailedRequest => {
+  const waitMs = retryAfterMs(headers, Date.now());
   const ofStatus = failureOfStatus(status, waitMs);
-  const { failure = ofStatus.failure, reason = ofStatus.reason } = meaningOfError(subCode);
-  return { code: status, subCode, waitMs, failure, reason };
+  const { failure = ofStatus.failure, reason = ofStatus.reason, operatorHint } = meaningOfError(subCode);
+  return { code: status, subCode, waitMs, failure, reason, operatorHint };
 };

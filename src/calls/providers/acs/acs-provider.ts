@@ -1,49 +1,33 @@
 import {
   CallAutomationClient,
-  type CallAutomationClientOptions,
   type CallConnection,
   type TextSource,
   VoiceKind,
 } from '@azure/communication-call-automation';
 import type { TokenCredential } from '@azure/identity';
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '../../../azure/connection.ts';
-import { type CallId, formatCallContext, formatSpeechContext, MESSAGE, parseCallId } from '../../model/ids.ts';
+import { type CallId, formatCallContext, formatPromptContext, MESSAGE, parseCallId } from '../../model/ids.ts';
 import {
   type CallMedia,
   type CallRequest,
+  type FailedRequest,
   type Failure,
-  type PhoneLine,
-  PhoneLineError,
-} from '../../model/phone-line.ts';
+  type HangUp,
+  type PhoneProvider,
+  ProviderError,
+} from '../../model/phone-provider.ts';
 import type { PhoneNumber } from '../../model/phone-number.ts';
 import { failedCallRequest, failedRequest } from './codes.ts';
-import { type Repeats, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
+import { hangUpRepeatedly, type Repeats, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
 
 /** A client of ACS Call Automation without the SDK's retries, which have no deadline and would speak a message twice. */
 export const connectToAcs = (connection: Connection, credential: TokenCredential): CallAutomationClient => {
-  const options = {
-    retryOptions: { maxRetries: 0 },
-    additionalPolicies: [{ policy: listenDeadline, position: 'perCall' as const }],
-  };
+  const options = { retryOptions: { maxRetries: 0 } };
   return 'connectionString' in connection
     ? // The settings accept plain http for loopback addresses only.
       new CallAutomationClient(connection.connectionString, { ...options, allowInsecureConnection: true })
     : new CallAutomationClient(connection.endpoint, credential, options);
-};
-
-type AdditionalPolicy = NonNullable<CallAutomationClientOptions['additionalPolicies']>[number];
-
-const LISTEN_MS = 5_000;
-
-// The SDK drops the options of this request, the abort signal too: without its own deadline it may hang forever.
-const listenDeadline: AdditionalPolicy['policy'] = {
-  name: 'listenDeadline',
-  sendRequest: async (request, next) => {
-    if (request.url.includes(':startContinuousDtmfRecognition')) request.timeout = LISTEN_MS;
-    return next(request);
-  },
 };
 
 const SURELY_NOT_DONE: ReadonlySet<Failure> = new Set(['capacity', 'unreachable']);
@@ -51,16 +35,16 @@ const SURELY_NOT_DONE: ReadonlySet<Failure> = new Set(['capacity', 'unreachable'
 const CALL: Repeats = { after: new Set(['unanswered', 'unreachable']), tryMs: 4_500, tries: 3 };
 // Without an answer it is not repeated, so one try may take longer.
 const SPEAK: Repeats = { after: SURELY_NOT_DONE, tryMs: 10_000, tries: 3 };
-// The policy above ends each of them.
-const LISTEN: Repeats = { after: SURELY_NOT_DONE, tryMs: LISTEN_MS, tries: 2 };
+// The SDK ignores the abort signal of this request.
+const LISTEN: Repeats = { after: SURELY_NOT_DONE, tryMs: 5_000, tries: 2 };
 const HANG_UP: Repeats = { after: SAFE_TO_REPEAT, tryMs: 4_000, tries: 4 };
 const CHECK: Repeats = { after: SAFE_TO_REPEAT, tryMs: 5_000, tries: 2 };
 
 /** The caller: an ACS number, or a Teams resource account (Teams Phone extensibility). */
 type Caller = { readonly phoneNumber: PhoneNumber } | { readonly teamsResourceAccountId: string };
 
-/** Settings of the line. */
-export interface AcsLineOptions {
+/** Settings of the provider. */
+export interface AcsOptions {
   readonly caller: Caller;
   /** Text to speech. Without it, the call connects and stays silent. */
   readonly cognitiveServicesEndpoint: string;
@@ -69,17 +53,17 @@ export interface AcsLineOptions {
 }
 
 /**
- * The telephone line of Azure Communication Services. All tries of one request to call, or to hang up, have the same repeatability id, with
+ * Calls through Azure Communication Services. All tries of one request to call, or to hang up, have the same repeatability id, with
  * which ACS acts once. Requests to speak cannot have such an id.
  */
-export class AcsPhoneLine implements PhoneLine {
+export class AcsProvider implements PhoneProvider {
   readonly name = 'acs';
   readonly isIdempotent = true;
   readonly media: CallMedia;
   readonly #client: () => CallAutomationClient;
-  readonly #options: AcsLineOptions;
+  readonly #options: AcsOptions;
 
-  constructor(client: () => CallAutomationClient, options: AcsLineOptions) {
+  constructor(client: () => CallAutomationClient, options: AcsOptions) {
     this.#client = client;
     this.#options = options;
     this.media = acsMedia((callId) => client().getCallConnection(callId));
@@ -99,78 +83,73 @@ export class AcsPhoneLine implements PhoneLine {
       ...teams,
       requestOptions: repeatable(attempt.attemptId, firstSentAt),
     };
-    const { callConnectionProperties } = await sent(CALL, async (abortSignal) =>
-      this.#client().createCall(invite, address, { ...options, abortSignal }),
+    const { callConnectionProperties } = await sendRepeatedly(CALL, async (abortSignal) =>
+      once(async () => this.#client().createCall(invite, address, { ...options, abortSignal })),
     ).catch((error: unknown) => {
-      throw error instanceof PhoneLineError ? new PhoneLineError(failedCallRequest(error.result)) : error;
+      throw error instanceof ProviderError ? new ProviderError(failedCallRequest(error.result)) : error;
     });
     const callId = parseCallId(callConnectionProperties.callConnectionId);
-    if (callId === undefined) throw new PhoneLineError({ failure: 'unanswered', reason: 'unexpected answer' });
+    if (callId === undefined) throw new ProviderError({ failure: 'unanswered', reason: 'unexpected answer' });
     return callId;
   }
 
-  async hangUp(callId: CallId): Promise<void> {
+  async hangUp(callId: CallId): Promise<HangUp> {
     const connection = this.#client().getCallConnection(callId);
     const requestOptions = repeatable(randomUUID(), Date.now());
-    try {
-      await sent(HANG_UP, async (abortSignal) => connection.hangUp(true, { abortSignal, requestOptions }));
-    } catch (error) {
-      // An earlier hang-up, or the callee, has ended the call.
-      const { failure, subCode } = resultOfError(error);
-      if (failure !== 'gone' && !HUNG_UP.has(subCode)) throw error;
-    }
+    return hangUpRepeatedly(HANG_UP, async (abortSignal) =>
+      once(async () => connection.hangUp(true, { abortSignal, requestOptions }), goneBy(OVER_OR_NOT_ESTABLISHED)),
+    );
   }
 
   async check(): Promise<void> {
     const nobodysCall = this.#client().getCallConnection(randomUUID());
     try {
-      await sent(CHECK, async (abortSignal) => nobodysCall.getCallConnectionProperties({ abortSignal }));
+      await sendRepeatedly(CHECK, async (abortSignal) =>
+        once(async () => nobodysCall.getCallConnectionProperties({ abortSignal })),
+      );
     } catch (error) {
-      const result = resultOfError(error);
+      if (!(error instanceof ProviderError)) throw error;
+      const { result } = error;
       if (result.failure === 'gone') return;
-      throw result.failure === 'forbidden' ? new PhoneLineError({ ...result, failure: 'set_up' }) : error;
+      throw result.failure === 'forbidden' ? new ProviderError({ ...result, failure: 'set_up' }) : error;
     }
   }
 }
 
-/** Sub-codes of a request about a call that is over; of a call that is over or not in that state (yet); and of a hang-up that is already done. */
-const CALL_IS_OVER: ReadonlySet<number | undefined> = new Set([8_522, 8_528]);
+/** Sub-codes of a call that is over; of a call that is over or not in that state (yet); and of both, in the answer to a hang-up. */
+const OVER: ReadonlySet<number | undefined> = new Set([8_522, 8_528]);
 const NOT_IN_THAT_STATE: ReadonlySet<number | undefined> = new Set([8_500, 8_585]);
-const HUNG_UP: ReadonlySet<number | undefined> = new Set([8_501, 8_522, 8_528, 8_585]);
+const OVER_OR_NOT_ESTABLISHED: ReadonlySet<number | undefined> = new Set([8_501, 8_522, 8_528, 8_585]);
 /** Until a call that has just connected accepts speech. */
 const STATE_PAUSE_MS = 500;
 
 const acsMedia = (connectionOf: (callId: CallId) => CallConnection): CallMedia => ({
-  speak: async (callId, text, speech) => {
+  speak: async (callId, text, prompt) => {
     const source: TextSource = { kind: 'textSource', text, sourceLocale: 'en-US', voiceKind: VoiceKind.Female };
     const options = {
       loop: false,
-      ...(speech === undefined ? {} : { operationContext: formatSpeechContext(speech) }),
-      // Otherwise it would play after the current speech.
-      ...(speech === undefined || speech.speech === MESSAGE ? {} : { interruptCallMediaOperation: true }),
+      ...(prompt === undefined ? {} : { operationContext: formatPromptContext(prompt) }),
+      // Otherwise it would play after the current prompt.
+      ...(prompt === undefined || prompt.prompt === MESSAGE ? {} : { interruptCallMediaOperation: true }),
     };
-    const speak = async () =>
-      sent(SPEAK, async (abortSignal) =>
-        connectionOf(callId)
-          .getCallMedia()
-          .playToAll([source], { ...options, abortSignal }),
-      );
-    try {
-      await speak().catch(async (error: unknown) => {
-        if (!NOT_IN_THAT_STATE.has(resultOfError(error).subCode)) throw error;
-        await sleep(STATE_PAUSE_MS);
-        return speak();
-      });
-    } catch (error) {
-      // Some of these are answered 400, not 404.
-      const result = resultOfError(error);
-      throw CALL_IS_OVER.has(result.subCode) ? new PhoneLineError({ ...result, failure: 'gone' }) : error;
-    }
+    const media = connectionOf(callId).getCallMedia();
+    let wasTooEarly = false;
+    // Some answers about a call that is over have the status 400, not 404.
+    const readFailure = (result: FailedRequest): FailedRequest => {
+      if (wasTooEarly || !NOT_IN_THAT_STATE.has(result.subCode)) return goneBy(OVER)(result);
+      wasTooEarly = true;
+      return { ...result, failure: 'capacity', waitMs: STATE_PAUSE_MS };
+    };
+    await sendRepeatedly(SPEAK, async (abortSignal) =>
+      once(async () => media.playToAll([source], { ...options, abortSignal }), readFailure),
+    );
   },
   listen: async (callId, number, attempt) => {
     const media = connectionOf(callId).getCallMedia();
     const operationContext = formatCallContext(attempt);
-    await sent(LISTEN, async () => media.startContinuousDtmfRecognition({ phoneNumber: number }, { operationContext }));
+    await sendRepeatedly(LISTEN, async () =>
+      once(async () => media.startContinuousDtmfRecognition({ phoneNumber: number }, { operationContext })),
+    );
   },
 });
 
@@ -182,17 +161,25 @@ const repeatable = (id: string, firstSentAt: number) => ({
   },
 });
 
-const sent = async <Answer>(repeats: Repeats, send: (abortSignal: AbortSignal) => Promise<Answer>): Promise<Answer> =>
-  sendRepeatedly(repeats, async (abortSignal) => {
-    try {
-      return await send(abortSignal);
-    } catch (error) {
-      throw failedRequest(error, Date.now());
-    }
-  });
+/** A failure with these sub-codes means, with any status, that the call is over. */
+const goneBy =
+  (subCodes: ReadonlySet<number | undefined>) =>
+  (result: FailedRequest): FailedRequest =>
+    subCodes.has(result.subCode) ? { ...result, failure: 'gone' } : result;
 
-/** @throws the error itself, if it is not a failed request */
-const resultOfError = (error: unknown): PhoneLineError['result'] => {
-  if (error instanceof PhoneLineError) return error.result;
-  throw error;
+/**
+ * Sends one try of a request.
+ *
+ * @param readFailure what this request knows better about its failure
+ * @throws {ProviderError}
+ */
+const once = async <Answer>(
+  send: () => Promise<Answer>,
+  readFailure = (result: FailedRequest): FailedRequest => result,
+): Promise<Answer> => {
+  try {
+    return await send();
+  } catch (error) {
+    throw new ProviderError(readFailure(failedRequest(error, Date.now())));
+  }
 };

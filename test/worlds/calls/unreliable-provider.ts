@@ -1,10 +1,11 @@
-import type { AttemptRef, CallId, SpeechRef } from '../../../src/calls/model/ids.ts';
+import type { AttemptRef, CallId, PromptRef } from '../../../src/calls/model/ids.ts';
 import {
   type CallRequest,
-  LONGEST_REQUEST_MS,
-  type PhoneLine,
-  PhoneLineError,
-} from '../../../src/calls/model/phone-line.ts';
+  type HangUp,
+  MAX_REQUEST_MS,
+  type PhoneProvider,
+  ProviderError,
+} from '../../../src/calls/model/phone-provider.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { Life } from '../life.ts';
 import type { Ground } from './ground.ts';
@@ -13,7 +14,7 @@ import type { TelephoneNetwork } from './network.ts';
 const NO_PERMISSION = { failure: 'set_up', reason: 'no permission', code: 403, subCode: 7_504 } as const;
 
 /** The network as one process reaches it: requests and answers take time and get lost, and some are rejected. */
-export class UnreliableLine implements PhoneLine {
+export class UnreliableProvider implements PhoneProvider {
   readonly name = 'acs';
   readonly isIdempotent = true;
   readonly #ground: Ground;
@@ -35,8 +36,8 @@ export class UnreliableLine implements PhoneLine {
   }
 
   readonly media = {
-    speak: (callId: CallId, text: string, ref?: SpeechRef): Promise<void> => {
-      if (ref !== undefined) this.#ground.noteAct(`${callId} was spoken to`, ref, this.#life);
+    speak: (callId: CallId, text: string, ref?: PromptRef): Promise<void> => {
+      if (ref !== undefined) this.#ground.noteAct(`${callId} was spoken to`, ref, this.#life, callId);
       return this.#ask(`speak ${callId}`, () => this.#network.speak(callId, text, ref));
     },
     listen: (callId: CallId, number: PhoneNumber, ref: AttemptRef): Promise<void> =>
@@ -48,43 +49,43 @@ export class UnreliableLine implements PhoneLine {
     return this.#ask('check', () => this.#demandPermission());
   }
 
-  hangUp(callId: CallId): Promise<void> {
+  hangUp(callId: CallId): Promise<HangUp> {
     this.#network.noteHangUp(callId);
     return this.#ask(`hang up ${callId}`, () => this.#network.hangUp(callId), 'unreachable');
   }
 
   #demandPermission(): void {
-    if (this.#ground.conditions.isSetUpWrong) throw new PhoneLineError(NO_PERMISSION);
+    if (this.#ground.conditions.isSetUpWrong) throw new ProviderError(NO_PERMISSION);
   }
 
-  /** @param whenSlow the meaning of a throttled request: the service repeats a hang-up until the line accepts it */
+  /** @param whenSlow the meaning of a throttled request: the service repeats a hang-up until the provider accepts it */
   #ask<Answer>(
     what: string,
     carryOut: () => Answer,
     whenSlow: 'capacity' | 'unreachable' = 'capacity',
   ): Promise<Answer> {
     const { chance, conditions, story } = this.#ground;
-    const { lineFaults } = conditions.faults;
+    const { providerFaults } = conditions.faults;
     const fault = chance.byProbability([
-      [lineFaults * 0.3, 'request'],
-      [lineFaults * 0.4, 'answer'],
-      [lineFaults * 0.2, 'rejected'],
-      [lineFaults * 0.1, 'unreachable'],
+      [providerFaults * 0.3, 'request'],
+      [providerFaults * 0.4, 'answer'],
+      [providerFaults * 0.2, 'rejected'],
+      [providerFaults * 0.1, 'unreachable'],
     ]);
     story.tell(() => `asked to ${what}`);
     const travel = {
       thereMs: chance.between(5, 50),
       backMs: chance.happens(0.1) ? chance.between(50, 1_500) : chance.between(5, 50),
-      death: this.#ground.onRequest('line', this.#life),
+      death: this.#ground.onRequest('provider', this.#life),
       lost: fault === 'request' || fault === 'answer' ? fault : undefined,
       told: {
-        afterMs: chance.between(5, LONGEST_REQUEST_MS - 100),
-        error: new PhoneLineError({ failure: 'unanswered', reason: 'no answer' }),
+        afterMs: chance.between(5, MAX_REQUEST_MS - 100),
+        error: new ProviderError({ failure: 'unanswered', reason: 'no answer' }),
       },
     };
     return this.#life.request(travel, async () => {
-      if (fault === 'unreachable') throw new PhoneLineError({ failure: 'unreachable', reason: 'unreachable' });
-      if (fault === 'rejected') throw new PhoneLineError({ failure: whenSlow, reason: 'slow down', code: 429 });
+      if (fault === 'unreachable') throw new ProviderError({ failure: 'unreachable', reason: 'unreachable' });
+      if (fault === 'rejected') throw new ProviderError({ failure: whenSlow, reason: 'slow down', code: 429 });
       return carryOut();
     });
   }

@@ -1,40 +1,46 @@
 import type { AlertType } from './alert-types.ts';
-import type { AttemptRef, CallId, SpeechNumber, SpeechRef } from './ids.ts';
+import type { AttemptRef, CallId, PromptNumber, PromptRef } from './ids.ts';
 import type { PhoneNumber } from './phone-number.ts';
 
-/** A line to the telephone network. Each method ends within {@link LONGEST_REQUEST_MS} and only throws {@link PhoneLineError}. */
-export interface PhoneLine {
-  /** A short word, stored with each attempt: an attempt of another line than the present one cannot continue. */
+/**
+ * A telephone provider: it places calls and posts their events to the callback paths. Each method ends within {@link MAX_REQUEST_MS}, retries
+ * and the wait for a token included, and throws only {@link ProviderError}.
+ */
+export interface PhoneProvider {
+  /** A short word, stored with each attempt: an attempt of another provider than the present one cannot continue. */
   readonly name: string;
-  /** Whether repeating a call request places no second call. If it may, {@link PhoneLine.find} is asked before a request is repeated. */
+  /** Whether the same call request, sent again, places no second call. */
   readonly isIdempotent: boolean;
   /** How many calls the account may start a second; undefined: no such limit. */
   readonly callsPerSecond?: number | undefined;
   /** Speaks into connected calls. Undefined: the message goes with the call request, and the call itself speaks, answers keys and ends. */
   readonly media?: CallMedia | undefined;
 
-  /** Places a call. The line posts its events to the alert type's callback path. It rings for {@link LONGEST_RINGING_MS} at most. */
+  /** Places a call. Its events go to the alert type's callback path. It rings for {@link MAX_RINGING_MS} at most. */
   call(request: CallRequest): Promise<CallId>;
 
-  /** The calls to a number that were created since a time (milliseconds since 1970), oldest first. Only of a line that is not idempotent. */
-  find?(number: PhoneNumber, since: number): Promise<readonly CallId[]>;
+  /**
+   * Ends a call. Without `isAnswered`, the provider may keep a call that was answered in the meantime.
+   *
+   * @returns `gone`: the call had ended before, at an unknown time. If an earlier try of this request was not answered: `hung up`
+   */
+  hangUp(callId: CallId, isAnswered: boolean): Promise<HangUp>;
 
-  /** Ends a call; succeeds if it is over. Without `isAnswered`, the line may keep a call that was answered in the meantime. */
-  hangUp(callId: CallId, isAnswered: boolean): Promise<void>;
-
-  /** Checks the line without a call. @throws {PhoneLineError} `set_up`: it surely refuses calls; other failures say nothing */
+  /** Checks the provider without a call. @throws {ProviderError} `set_up`: it surely refuses calls; other failures say nothing */
   check(): Promise<void>;
 }
+
+export type HangUp = 'hung up' | 'gone';
 
 /** Requests about a connected call whose message does not go with the call request. */
 export interface CallMedia {
   /**
    * Starts to speak a text. Retried only if the first request certainly had no effect, so that the callee does not hear it twice. A later
-   * speech interrupts the current speech.
+   * prompt interrupts the current prompt.
    *
-   * @param speech part of the events about the speech; undefined: a call of another system
+   * @param prompt part of the events about the prompt; undefined: a call of another system
    */
-  speak(callId: CallId, text: string, speech?: SpeechRef): Promise<void>;
+  speak(callId: CallId, text: string, prompt?: PromptRef): Promise<void>;
 
   /** Starts to listen for keys, once per call. The events about keys have `attempt`. */
   listen(callId: CallId, number: PhoneNumber, attempt: AttemptRef): Promise<void>;
@@ -49,7 +55,7 @@ export interface CallRequest {
   readonly attempt: AttemptRef;
   /** When the request was first sent, in milliseconds since 1970. */
   readonly firstSentAt: number;
-  /** The base of the callback paths, without a slash at its end; undefined: the line's own. */
+  /** The base of the callback paths, without a slash at its end; undefined: the provider's own. */
   readonly callbackBaseUrl?: string | undefined;
 }
 
@@ -62,14 +68,14 @@ export interface CallMessage {
 }
 
 /** How long a callee's phone rings at most, in milliseconds. */
-export const LONGEST_RINGING_MS = 115_000;
+export const MAX_RINGING_MS = 115_000;
 
-/** How long a request to the line takes at most, retries and waiting included, in milliseconds. */
-export const LONGEST_REQUEST_MS = 15_000;
+/** How long a request to the provider takes at most, retries and waiting included, in milliseconds. */
+export const MAX_REQUEST_MS = 15_000;
 
-/** A failed request to the line. Holds nothing of the request, and of the answer its codes alone. */
-export class PhoneLineError extends Error {
-  override readonly name = 'PhoneLineError';
+/** A failed request to the provider. Holds nothing of the request, and of the answer its codes alone. */
+export class ProviderError extends Error {
+  override readonly name = 'ProviderError';
   readonly result: FailedRequest;
 
   constructor(result: FailedRequest) {
@@ -89,7 +95,7 @@ export type FailedRequest = CallResult & { readonly failure: Failure; readonly r
  * - `set_up`: surely not done: our credential, permission, resource, number or monthly limit;
  * - `forbidden`: the callee's network refuses us, or our number may not call: one call alone does not tell;
  * - `no_speech`: speech is not available: the callee would hear nothing;
- * - `rejected`: surely not done, for a reason that is not known;
+ * - `rejected`: surely not done, with a code that is not known: it costs an attempt, and an operator is told;
  * - `unanswered`: no usable answer to a request: it may have been done;
  * - `gone`: the call does not exist or no longer exists.
  */
@@ -107,23 +113,32 @@ export type Failure =
   | 'unanswered'
   | 'gone';
 
-/** How a call ended, or how a request failed: the line's codes and what they mean. */
+/** How a call ended, or how a request failed: the provider's codes and what they mean. */
 export interface CallResult {
   /** Undefined if nothing failed, or if the codes have no known meaning. */
   readonly failure?: Failure | undefined;
   /** Like an HTTP or SIP status. */
   readonly code?: number | undefined;
-  /** The line's own, more precise code. */
+  /** The provider's own, more precise code. */
   readonly subCode?: number | undefined;
   /** In words, safe to log and to answer. */
   readonly reason?: string | undefined;
-  /** How long the line asked to wait, in milliseconds. */
+  /** How long the provider asked to wait, in milliseconds. */
   readonly waitMs?: number | undefined;
   /** What an operator should check, in words. */
   readonly operatorHint?: string | undefined;
 }
 
-/** What an event reports. `ringing`: the call exists; `tone received`: the callee pressed a key; `tone failed`: keys cannot be heard. */
+/**
+ * What the provider reports of a call.
+ * - `ringing`: the call exists; `connected`: a person or a machine answered;
+ * - `play started`, `play completed`, `play failed`, `play canceled`: of a prompt;
+ * - `tone received`: the callee pressed a key; `tone failed`: keys cannot be heard;
+ * - `disconnected`: the call has ended; `connectedMs` says for how long it was connected;
+ * - `create failed`: the call has ended and was not established; `result` says why.
+ *
+ * Events come in any order, and repeated. An end is final for its call: an event that comes after it does not revive the call.
+ */
 export type CallEventKind =
   | 'ringing'
   | 'connected'
@@ -149,10 +164,10 @@ export interface CallEvent {
   readonly result: CallResult;
   /** The attempt that placed the call; undefined if the event names none, or in another form. */
   readonly attempt: AttemptRef | undefined;
-  /** Of events about speech: which speech. Undefined: the message. */
-  readonly speech?: SpeechNumber | undefined;
+  /** Of events about a prompt: which one. Undefined: the message. */
+  readonly prompt?: PromptNumber | undefined;
   /** Of `tone received`; undefined if no telephone has such a key. */
   readonly key?: PressedKey | undefined;
-  /** Of `disconnected`: how long the call was connected, in milliseconds, if the line says. */
+  /** Of `disconnected`: how long the call was connected, in milliseconds, if the provider says. */
   readonly connectedMs?: number | undefined;
 }

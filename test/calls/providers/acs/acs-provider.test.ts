@@ -1,10 +1,14 @@
+import type { CallAutomationClient } from '@azure/communication-call-automation';
+import type { TokenCredential } from '@azure/identity';
 import { text } from 'node:stream/consumers';
 
 import { expect, it, onTestFinished, vi } from 'vitest';
 
 import { freePort } from '../../../../infra/emulators/free-port.ts';
-import { AcsPhoneLine, connectToAcs } from '../../../../src/calls/providers/acs/acs-phone-line.ts';
+import { withTokenDeadline } from '../../../../src/azure/credential.ts';
+import { AcsProvider, connectToAcs } from '../../../../src/calls/providers/acs/acs-provider.ts';
 import { LoopbackServer } from '../../../harness/loopback-server.ts';
+import { inVirtualTime } from '../../../worlds/virtual-time.ts';
 import { attempt, ATTEMPT, CALL, callIdOf, DONE, number, outcomeOf, withoutPauses } from '../stage.ts';
 
 const callId = callIdOf('a-call');
@@ -12,8 +16,8 @@ const callId = callIdOf('a-call');
 /** An answer: a status, and ACS's code, or a wait in seconds. None: no answer. */
 type Answer = readonly [status: number, code?: string, retryAfter?: string] | undefined;
 
-/** A line whose requests get these answers, one after the other, without pauses; and the requests. */
-const lineWith = async (...answers: readonly Answer[]) => {
+/** A provider whose requests get these answers, one after the other, without pauses; and the requests. */
+const providerWith = async (...answers: readonly Answer[]) => {
   const pauses = withoutPauses();
   const sent: { readonly asked: string; readonly id: unknown; readonly body: string }[] = [];
   const server = await LoopbackServer.start((incoming, response) => {
@@ -30,29 +34,32 @@ const lineWith = async (...answers: readonly Answer[]) => {
     });
   });
   onTestFinished(() => server.stop());
-  return { ...lineTo(server.port), sent, pauses };
+  return { ...providerTo(server.port), sent, pauses };
 };
 
-/** A line, and a request of each kind. */
-const lineTo = (port: number) => {
+/** A provider, and a request of each kind. */
+const providerTo = (port: number) => {
   const connectionString = `endpoint=http://127.0.0.1:${port}/;accesskey=dGVzdA==`;
-  const client = connectToAcs({ connectionString }, { getToken: () => Promise.resolve(null) });
+  return requestsTo(connectToAcs({ connectionString }, { getToken: () => Promise.resolve(null) }));
+};
+
+const requestsTo = (client: CallAutomationClient) => {
   const caller = { teamsResourceAccountId: 'an-account' };
   const options = { caller, cognitiveServicesEndpoint: '', callbackBaseUrl: 'https://watch.example' };
-  const line = new AcsPhoneLine(() => client, options);
+  const provider = new AcsProvider(() => client, options);
   const requests = {
-    call: () => line.call(CALL),
-    speak: () => line.media.speak(callId, 'a text'),
-    listen: () => line.media.listen(callId, number, attempt),
-    hangUp: () => line.hangUp(callId),
-    check: () => line.check(),
+    call: () => provider.call(CALL),
+    speak: () => provider.media.speak(callId, 'a text'),
+    listen: () => provider.media.listen(callId, number, attempt),
+    hangUp: () => provider.hangUp(callId),
+    check: () => provider.check(),
   };
-  return { line, requests };
+  return { provider, requests };
 };
 
 it('sends a call request again with the same id, until it is answered', async () => {
-  const { line, sent } = await lineWith([500], [201, 'the-call']);
-  expect(await line.call({ ...CALL, callbackBaseUrl: 'https://test.example' })).toBe('the-call');
+  const { provider, sent } = await providerWith([500], [201, 'the-call']);
+  expect(await provider.call({ ...CALL, callbackBaseUrl: 'https://test.example' })).toBe('the-call');
   expect(sent.map(({ id }) => id)).toEqual([attempt.attemptId, attempt.attemptId]);
   expect(JSON.parse(sent[0]?.body ?? '')).toMatchObject({
     callbackUri: 'https://test.example/api/ConfirmedFireCallback',
@@ -65,9 +72,9 @@ it.each([
   [0, ATTEMPT, undefined],
   [1, `${ATTEMPT}/1`, true],
   [9, `${ATTEMPT}/9`, true],
-] as const)('speech %i has the context %s; all but the message interrupt: %s', async (speech, context, interrupts) => {
-  const { line, sent } = await lineWith([202]);
-  await line.media.speak(callId, 'a text', { ...attempt, speech });
+] as const)('prompt %i has the context %s; all but the message interrupt: %s', async (prompt, context, interrupts) => {
+  const { provider, sent } = await providerWith([202]);
+  await provider.media.speak(callId, 'a text', { ...attempt, prompt });
   expect(JSON.parse(sent[0]?.body ?? '')).toEqual({
     playSources: [{ kind: 'text', text: { text: 'a text', sourceLocale: 'en-US', voiceKind: 'female' } }],
     playTo: [],
@@ -79,27 +86,25 @@ it.each([
 
 it('waits for 4.5 s for a call, 10 s for speech, 4 s for a hang-up and 5 s for a check, each time', async () => {
   const timeouts = vi.spyOn(AbortSignal, 'timeout');
-  const { line } = await lineWith([201, 'the-call'], [202], [204], [404]);
-  await line.call(CALL);
-  await line.media.speak(callId, 'a text');
-  await line.hangUp(callId);
-  await line.check();
+  const { provider } = await providerWith([201, 'the-call'], [202], [204], [404]);
+  await provider.call(CALL);
+  await provider.media.speak(callId, 'a text');
+  await provider.hangUp(callId);
+  await provider.check();
   expect(timeouts.mock.calls.map(([ms]) => ms)).toEqual([4_500, 10_000, 4_000, 5_000]);
 });
 
 it('gives up a request to listen that is not answered for 5 s', async () => {
-  const { setTimeout: original } = globalThis;
-  const timers = vi.spyOn(globalThis, 'setTimeout').mockImplementation((run, ms, ...more) => {
-    return original(run, ms === 5_000 ? 50 : ms, ...more);
-  });
-  const { line } = await lineWith(undefined);
-  expect(await outcomeOf(line.media.listen(callId, number, attempt))).toMatchObject({ failure: 'unanswered' });
-  expect(timers.mock.calls.map(([, ms]) => ms)).toContain(5_000);
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  const timeouts = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms / 100));
+  const { provider } = await providerWith(undefined);
+  expect(await outcomeOf(provider.media.listen(callId, number, attempt))).toMatchObject({ failure: 'unanswered' });
+  expect(timeouts.mock.calls).toEqual([[5_000]]);
 });
 
 it('speaks again half a second after it was too early', async () => {
-  const { line, pauses } = await lineWith([400, '8585'], [202]);
-  await line.media.speak(callId, 'a text');
+  const { provider, pauses } = await providerWith([400, '8585'], [202]);
+  await provider.media.speak(callId, 'a text');
   expect(pauses).toEqual([500]);
 });
 
@@ -114,9 +119,11 @@ const AT_ONCE = [429, 'TooManyRequests', '0'] as const;
 const TOO_EARLY = [400, '8585'] as const;
 const UNANSWERED = { failure: 'unanswered' };
 const GONE = { failure: 'gone', subCode: 8_528 };
+const WAS_OVER = { answer: 'gone' };
+const HUNG_UP = { answer: 'hung up' };
 const NO_ROLE = {
   failure: 'no_speech',
-  reason: 'speech refused',
+  reason: 'speech rejected',
   operatorHint: expect.stringContaining('Cognitive Services User'),
 };
 
@@ -153,12 +160,15 @@ it.each<[keyof typeof ASKED, readonly Answer[], object]>([
   ['speak', [[500]], { failure: 'unanswered', reason: 'answered 500' }],
   ['listen', [AT_ONCE, [200]], DONE],
   ['listen', [[500]], UNANSWERED],
-  ['hangUp', [[404, '8522']], DONE],
-  ['hangUp', [[400, '8501']], DONE],
-  ['hangUp', [[400, '8528']], DONE],
-  ['hangUp', [[400, '8585']], DONE],
-  ['hangUp', [[410]], DONE],
-  ['hangUp', [[500], [500], [500], [204]], DONE],
+  ['hangUp', [[404, '8522']], WAS_OVER],
+  ['hangUp', [[400, '8501']], WAS_OVER],
+  ['hangUp', [[400, '8528']], WAS_OVER],
+  ['hangUp', [[400, '8585']], WAS_OVER],
+  ['hangUp', [[410]], WAS_OVER],
+  ['hangUp', [AT_ONCE, [404, '8522']], WAS_OVER],
+  // The first request may have ended the call.
+  ['hangUp', [[500], [404, '8522']], HUNG_UP],
+  ['hangUp', [[500], [500], [500], [204]], HUNG_UP],
   ['hangUp', [[500], [500], [500], [500]], UNANSWERED],
   ['hangUp', [[400]], { failure: 'rejected' }],
   // There is no such call: ACS knows us.
@@ -167,7 +177,7 @@ it.each<[keyof typeof ASKED, readonly Answer[], object]>([
   ['check', [[403]], { failure: 'set_up' }],
   ['check', [[500], [500]], UNANSWERED],
 ])('a request to %s that is answered %j: %j', async (what, answers, expected) => {
-  const { requests, sent } = await lineWith(...answers);
+  const { requests, sent } = await providerWith(...answers);
   const outcome = await outcomeOf(requests[what]());
   expect(outcome).toMatchObject(expected);
   // Nothing of ACS's message: it may have a phone number.
@@ -184,7 +194,50 @@ it.each([
   ['check', 1],
 ] as const)('a request to %s is sent again %i times if ACS cannot be reached', async (what, repeats) => {
   const pauses = withoutPauses();
-  const { requests } = lineTo(await freePort());
+  const { requests } = providerTo(await freePort());
   expect(await outcomeOf(requests[what]())).toMatchObject({ failure: 'unreachable' });
   expect(pauses).toHaveLength(repeats);
 });
+
+const hangs = async () => new Promise<never>(() => undefined);
+
+it.each(['call', 'speak', 'listen', 'hangUp', 'check'] as const)(
+  'a request to %s ends within 15 s although its token never comes, and the next request asks for a new token',
+  async (what) => {
+    await inVirtualTime(
+      0,
+      () => 0.5,
+      true,
+      async (time) => {
+        const getToken = vi.fn<TokenCredential['getToken']>(hangs);
+        const client = connectToAcs({ endpoint: 'https://acs.invalid' }, withTokenDeadline({ getToken }));
+        const { requests } = requestsTo(client);
+        for (const tokens of [1, 2]) {
+          const begun = time.now;
+          const failed = outcomeOf(requests[what]());
+          expect(await time.passUntil(failed, 15_000)).toBe(true);
+          expect(await failed).toMatchObject({ failure: 'unreachable', reason: 'no token for the phone service' });
+          expect(time.now - begun).toBeLessThanOrEqual(15_000);
+          expect(getToken.mock.calls.length).toBeGreaterThanOrEqual(tokens);
+        }
+      },
+    );
+  },
+);
+
+it.each(['call', 'speak', 'listen', 'hangUp', 'check'] as const)(
+  'a request to %s ends within 15 s, even if the credential ignores all deadlines',
+  async (what) => {
+    await inVirtualTime(
+      0,
+      () => 0.5,
+      true,
+      async (time) => {
+        const { requests } = requestsTo(connectToAcs({ endpoint: 'https://acs.invalid' }, { getToken: hangs }));
+        const failed = outcomeOf(requests[what]());
+        expect(await time.passUntil(failed, 15_000)).toBe(true);
+        expect(await failed).toMatchObject({ failure: 'unanswered' });
+      },
+    );
+  },
+);
