@@ -50,15 +50,26 @@ export const dueReasons = (reasons: readonly Reason[], { sounded }: Told, now: n
     return last === undefined || (repeats && now - last >= REPEAT_MS);
   });
 
-/** The alarm sounded for these reasons. A reason that ends, and comes again, sounds again. */
-export const withSounded = (told: Told, reasons: readonly Reason[], due: readonly Reason[], now: number): Told => {
-  const isDue = new Set(due.map(({ id }) => id));
-  const kept = reasons.flatMap(({ id }): readonly (readonly [string, number])[] => {
-    const last = isDue.has(id) ? now : Object.hasOwn(told.sounded, id) ? told.sounded[id] : undefined;
-    return last === undefined ? [] : [[id, last]];
-  });
-  return { ...told, sounded: Object.fromEntries(kept) };
+/** More alerts than the service lists in a day. */
+const MOST_ALERTS = 500;
+
+/** An alert stays told when it leaves the lists, also while a reloaded page has no answer yet. An outage that comes again is told again. */
+const keptIds = (ids: readonly string[], reasons: readonly Reason[]): readonly string[] => {
+  const current = new Set(reasons.map(({ id }) => id));
+  return ids.filter((id) => id.startsWith('alert ') || current.has(id)).slice(-MOST_ALERTS);
 };
+
+/** The alarm sounded for these reasons at `now`. */
+export const withSounded = (told: Told, reasons: readonly Reason[], due: readonly Reason[], now: number): Told => {
+  const all = { ...told.sounded, ...Object.fromEntries(due.map(({ id }) => [id, now])) };
+  return { ...told, sounded: Object.fromEntries(keptIds(Object.keys(all), reasons).map((id) => [id, all[id] ?? now])) };
+};
+
+/** Desktop notifications of these reasons were shown. */
+export const withShown = (told: Told, reasons: readonly Reason[], fresh: readonly Reason[]): Told => ({
+  ...told,
+  shown: keptIds([...told.shown, ...fresh.map(({ id }) => id)], reasons),
+});
 
 /** The reasons of which no desktop notification was shown yet. */
 export const unshownReasons = (reasons: readonly Reason[], { shown }: Told): readonly Reason[] =>

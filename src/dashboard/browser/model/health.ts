@@ -31,13 +31,14 @@ export interface Health {
   readonly outages: ReadonlyMap<string, string>;
 }
 
+const isBad = ({ level }: Lamp): boolean => level === 'bad';
+
 export const healthOf = (state: PageState, alerts: Alerts, cameras: CameraStates | undefined, now: number): Health => {
   const freshness = freshnessOf(state, now);
   const phone = phoneOf(state, freshness, now);
   const data = dataOf(state, freshness);
   const [alertLamp, cameraLamp] = [alertLampOf(state, alerts, freshness), cameraLampOf(cameras)];
   const lamps = [alertLamp, phone.lamp, cameraLamp, data];
-  const isBad = ({ level }: Lamp): boolean => level === 'bad';
   const needsKey = state.locked !== undefined;
   const blind =
     phone.problem?.text ??

@@ -108,7 +108,7 @@ const download = (name: string, text: string): void => {
   const url = URL.createObjectURL(new Blob([BYTE_ORDER_MARK, text], { type: 'text/csv' }));
   const link = document.createElement('a');
   link.href = url;
-  link.download = name.replace(/[^\w.-]+/g, '-');
+  link.download = name.replaceAll(/[^\w.,() -]+/g, '-');
   link.click();
   URL.revokeObjectURL(url);
 };

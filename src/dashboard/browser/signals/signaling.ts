@@ -1,5 +1,5 @@
 import { keepTold } from '../asking/told.ts';
-import { dueReasons, type Reason, toldOnce, unshownReasons, withSounded } from '../model/alarm-rule.ts';
+import { dueReasons, type Reason, toldOnce, unshownReasons, withShown, withSounded } from '../model/alarm-rule.ts';
 import type { Notification } from '../model/answers.ts';
 import { type Told, withSeen } from '../model/arrivals.ts';
 import type { Alarm } from './alarm.ts';
@@ -21,9 +21,8 @@ export const signal = (
   const sounded = withSounded(told, reasons, heard, now);
   const unshown = alarm.isOn ? unshownReasons(reasons, told) : [];
   alarm.show(unshown);
-  const isShown = new Set([...told.shown, ...unshown.map(({ id }) => id)]);
-  const shown = reasons.map(({ id }) => id).filter((id) => isShown.has(id));
-  const next = withSeen({ ...sounded, shown }, toldOnce(arrivals, sounded, alarm.isOn));
+  const shown = withShown(sounded, reasons, unshown);
+  const next = withSeen(shown, toldOnce(arrivals, shown, alarm.isOn));
   if (JSON.stringify(next) !== JSON.stringify(told)) keepTold(next);
   return next;
 };
