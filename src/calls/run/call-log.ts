@@ -189,7 +189,7 @@ export const logNotPlayed = (result: CallResult, fields: LogFields, log: Log): v
   else log.error('message not played', told);
 };
 
-/** Logs an event of the line. @param isNews it is no repeat */
+/** Logs an event of the provider. @param isNews it is no repeat */
 export const logEvent = ({ kind, result, callId }: CallEvent, isNews: boolean, known: LogFields, log: Log): void => {
   const fields = { ...known, call_id: callId };
   if (kind === 'play failed' && isNews) logNotPlayed(result, fields, log);
