@@ -7,6 +7,7 @@ import type { RowWrite } from '../src/storage/row.ts';
 import type { Table } from '../src/storage/table.ts';
 import { countersOn, keptCountersOn } from './counters.ts';
 import { percentile, report, type ResultRow, rounded, sized, timed } from './measure.ts';
+import { moved } from './movement.ts';
 import type { Stage } from './stage.ts';
 import { dayStart, frames, requests } from './workload.ts';
 
@@ -23,7 +24,12 @@ const produce = async (
   messages: readonly EventMessage[],
   send: (request: readonly EventMessage[]) => Promise<unknown>,
 ): Promise<number> => {
-  const ms = await timed(async () => pLimit(producers).map(requests(messages, REQUEST), send));
+  const ms = await timed(async () =>
+    pLimit(producers).map(requests(messages, REQUEST), async (request) => {
+      await send(request);
+      moved();
+    }),
+  );
   return (messages.length / ms) * 1_000;
 };
 
@@ -40,6 +46,7 @@ const replay = async (
         write.kind === 'insert' || write.kind === 'delete' ? write : { ...write, etag: etags.get(write.rowKey) ?? '' },
       );
       const answered = await table.transact(PARTITION, chained);
+      moved();
       for (const [at, write] of writes.entries()) {
         etags.set(write.rowKey, answered[at] ?? '');
         if (write.rowKey.startsWith('event|')) events += 1;

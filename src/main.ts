@@ -47,6 +47,9 @@ declare const DEBUG: boolean;
 // Settings: wrong ones stop the app here, with one error that names them all.
 const settings = readSettings(process.env);
 
+// Off by default: with streams, the host never answers some malformed requests.
+if (settings.hasHttpStreams) app.setup({ enableHttpStream: true });
+
 // Clients: made when they are first needed
 const credential = lazyCredential();
 const { counterShards: shards, detectionCategories: categories } = settings;
@@ -65,13 +68,13 @@ const analytics = { reader: new Reader(counters, shards), now, categories };
 // Phone calls: through the one provider that is configured
 const { callRetentionMs: retentionMs } = settings;
 const startPhone = (own: PhoneSettings) => {
-  const { line, callbacks } = connectToProvider(own, credential, appLog);
+  const { provider, callbacks } = connectToProvider(own, credential, appLog);
   const { serviceName } = settings;
   const source = outcomeSource(serviceName);
   const topic = own.topic && eventGridTopic(own.topic, source, credential);
   const webhook = own.webhook && outcomeWebhook(own.webhook, source);
   const parts = createPhone({
-    line,
+    provider,
     table: calls,
     serviceName,
     rules: { ...own, retentionMs },

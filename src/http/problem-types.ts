@@ -25,6 +25,7 @@ export const PROBLEM_TYPES = {
       'The events use the Event Grid schema. Set the delivery schema of the event subscription to CloudEvents v1.0 (--event-delivery-schema cloudeventschemav1_0).',
   },
   empty_body: { status: 400, title: 'The body is empty' },
+  body_cut_off: { status: 400, title: 'The body ended before it was complete' },
   not_gzip: { status: 400, title: 'The body is not valid gzip' },
   not_utf8: { status: 400, title: 'The body is not valid UTF-8' },
   not_json: { status: 400, title: 'The body is not valid JSON' },
@@ -97,7 +98,8 @@ export type FaultCode = keyof typeof FAULTS;
 
 /** Why a recipient is not called (yet), by the `code` in `calls`. */
 export const CALL_REASONS = {
-  impossible_number: 'Failed: no number of this country has this length.',
+  impossible_number:
+    'Failed: no number of this country has this length, or a trunk prefix such as 0 follows the country code.',
   not_allowed: 'Failed: `PHONE_ALLOWED_PREFIXES` does not allow this number.',
   refused: 'Failed: the telephone network or the phone service refuses this number, or the notification is over.',
   day_limit:

@@ -7,6 +7,7 @@ import type { Settings } from '../settings.ts';
 import type { Page, PageQuery, Selection, TableConnection } from './connection.ts';
 import { RequestRefused, StorageTrouble, TableMissing, WriteConflict } from './errors.ts';
 import type { KeyRange, RowWrite, StoredRow } from './row.ts';
+import { StorageClock } from './storage-clock.ts';
 
 const PAGE_ROWS = 1_000;
 
@@ -37,8 +38,7 @@ export const azureTable = (
 /** Requests to a table over the SDK. */
 export class AzureTable implements TableConnection {
   readonly #client: () => TableClient;
-  /** The `Date` of the latest answer, in milliseconds since 1970, and when it came by the steady clock. */
-  #answered: { readonly date: number; readonly at: number } | undefined;
+  readonly #clock = new StorageClock();
 
   /** @param client without the SDK's own retries, which take longer than the callers can wait (`retryOptions: { maxRetries: 0 }`) */
   constructor(client: () => TableClient) {
@@ -115,13 +115,11 @@ export class AzureTable implements TableConnection {
   }
 
   now(): number {
-    return this.#answered === undefined ? Date.now() : this.#answered.date + performance.now() - this.#answered.at;
+    return this.#clock.now();
   }
 
-  readonly #noteDate = (answer: { readonly headers: { get: (name: string) => string | undefined } }): void => {
-    const date = Date.parse(answer.headers.get('date') ?? '');
-    if (!Number.isNaN(date)) this.#answered = { date, at: performance.now() };
-  };
+  readonly #noteDate = (answer: { readonly headers: { get: (name: string) => string | undefined } }): void =>
+    this.#clock.note(Date.parse(answer.headers.get('date') ?? ''));
 
   async transact(
     partitionKey: string,

@@ -37,8 +37,8 @@ export interface TableConnection {
   create(signal: AbortSignal): Promise<boolean>;
 
   /**
-   * Now, by the clock of storage: what its latest answer to a read said, aged by the steady clock of this process, in milliseconds since
-   * 1970. Before any answer, by the clock of this process, which may be wrong.
+   * Now, by the clock of storage, in milliseconds since 1970: see `StorageClock`. Before any answer to a read, by the clock of this process,
+   * which may be wrong.
    */
   now(): number;
 }

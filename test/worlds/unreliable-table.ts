@@ -2,6 +2,7 @@ import type { Page, PageQuery, TableConnection } from '../../src/storage/connect
 import { RequestRefused, StorageTrouble, WriteConflict } from '../../src/storage/errors.ts';
 import type { KeyRange, RowWrite, StoredRow } from '../../src/storage/row.ts';
 import type { Chance } from './chance.ts';
+import { StorageClock } from '../../src/storage/storage-clock.ts';
 import type { Life, Travel } from './life.ts';
 
 /** How storage behaves: probabilities, of a request where nothing else is said; 0 by default. */
@@ -69,8 +70,7 @@ const LATE_MS = 7_000;
 /** The shared table as one process reaches it: requests and answers take time and get lost, storage refuses and has outages. */
 export class UnreliableTable implements TableConnection {
   readonly #parts: UnreliableTableParts;
-  /** The `Date` of the latest answer to a read, and when it came. */
-  #answered: { readonly date: number; readonly at: number } | undefined;
+  readonly #clock = new StorageClock();
 
   constructor(parts: UnreliableTableParts) {
     this.#parts = parts;
@@ -119,7 +119,7 @@ export class UnreliableTable implements TableConnection {
   }
 
   now(): number {
-    return this.#answered === undefined ? Date.now() : this.#answered.date + performance.now() - this.#answered.at;
+    return this.#clock.now();
   }
 
   /** Reads something, and notes the time that storage tells. */
@@ -128,7 +128,7 @@ export class UnreliableTable implements TableConnection {
     const dateNow = () => Math.floor(this.#parts.table.now() / 1_000) * 1_000;
     const dated = async () => ({ date: dateNow(), answer: await carryOut() });
     const { date, answer } = await this.#ask(request, dated, latencyMs);
-    this.#answered = { date, at: performance.now() };
+    this.#clock.note(date);
     return answer;
   }
 

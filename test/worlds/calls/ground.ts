@@ -1,10 +1,10 @@
 import { isUrgent } from '../../../src/calls/model/alert-types.ts';
-import type { AttemptRef, NotificationId } from '../../../src/calls/model/ids.ts';
+import type { AttemptRef, CallId, NotificationId } from '../../../src/calls/model/ids.ts';
 import type { Destination, OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
-import type { CallRequest } from '../../../src/calls/model/phone-line.ts';
+import type { CallRequest } from '../../../src/calls/model/phone-provider.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { PhoneRules } from '../../../src/calls/phone.ts';
-import { CALLS } from '../../../src/calls/store/rows.ts';
+import { CALLS, LINES_KEY } from '../../../src/calls/store/rows.ts';
 import { Chance } from '../chance.ts';
 import type { Life, Travel } from '../life.ts';
 import { Story } from '../story.ts';
@@ -86,9 +86,9 @@ export class Conditions {
   }
 }
 
-/** A request of an instance to storage or to the line. */
+/** A request of an instance to storage or to the provider. */
 interface OutgoingRequest {
-  readonly to: 'table' | 'line';
+  readonly to: 'table' | 'provider';
   /** In milliseconds since 1970. */
   readonly at: number;
 }
@@ -109,6 +109,8 @@ export interface Published extends OutcomeEvent {
 
 const NOTIFICATION_IDS = /[0-9a-f]{12}-[0-9a-f]{20}/g;
 const ACTS_WITHIN_MS = 5_000;
+/** A process is suspended while its request is under way, or a little later. */
+const MOST_UNDER_WAY_MS = 60;
 
 /** The instance that makes this request of all dies of it. */
 export interface Death {
@@ -129,7 +131,10 @@ export class Ground {
   readonly requests: OutgoingRequest[] = [];
   readonly dialled: DialRequest[] = [];
   /** What processes did too long after they had decided it. */
-  readonly lateActs: string[] = [];
+  readonly lateActs: { readonly what: string; readonly callId: CallId | undefined }[] = [];
+  /** The attempts that took a slot, in that order. */
+  readonly claims = new Set<string>();
+  readonly #closingSince = new Map<Life, number>();
   readonly #wroteAt = new Map<string, number>();
   /** The events that the destinations have taken, repeats included. */
   readonly published: Published[] = [];
@@ -144,6 +149,14 @@ export class Ground {
     this.story = new Story(now, isTold);
     this.conditions = new Conditions(mode, this.chance, now);
     this.table = new MemoryTable(now);
+    const transact = this.table.transact.bind(this.table);
+    this.table.transact = async (...asked) => {
+      const etags = await transact(...asked);
+      const lines = asked[1].find(({ rowKey }) => rowKey === LINES_KEY);
+      for (const [, attempt = ''] of JSON.stringify(lines ?? '').matchAll(/attempt\\":\\"([^\\]+)/g))
+        this.claims.add(attempt);
+      return etags;
+    };
     this.#time = time;
     this.#death = death;
   }
@@ -158,20 +171,31 @@ export class Ground {
     return this.#time.pass(ms);
   }
 
+  /** A process is told to end: it dials nobody from then on. */
+  noteClosing(life: Life): void {
+    this.#closingSince.set(life, this.now);
+  }
+
   /** A process writes rows: when it last wrote those of a notification. */
   noteWrite(request: string, life: Life): void {
     for (const [id] of request.matchAll(NOTIFICATION_IDS)) this.#wroteAt.set(`${life.name} ${id}`, this.now);
   }
 
   /** A process is about to act for an attempt. It does so soon after its commit, or not at all. */
-  noteAct(what: string, { notificationId }: AttemptRef, life: Life): void {
-    const wroteAt = this.#wroteAt.get(`${life.name} ${notificationId}`) ?? -Infinity;
-    if (this.now - wroteAt > ACTS_WITHIN_MS) this.lateActs.push(`${what} ${this.now - wroteAt} ms after its commit`);
+  noteAct(what: string, { notificationId }: AttemptRef, life: Life, callId?: CallId): void {
+    const lateMs = this.now - (this.#wroteAt.get(`${life.name} ${notificationId}`) ?? -Infinity);
+    if (lateMs > ACTS_WITHIN_MS) this.lateActs.push({ callId, what: `${what} ${lateMs} ms after its commit` });
   }
 
   /** A request for a call leaves the service. */
   noteDial({ attempt, number, alertType }: CallRequest, life: Life): void {
     this.noteAct(`${number} was dialed`, attempt, life);
+    const closingMs = this.now - (this.#closingSince.get(life) ?? Infinity);
+    if (closingMs > ACTS_WITHIN_MS)
+      this.lateActs.push({
+        callId: undefined,
+        what: `${number} was dialed ${closingMs} ms after the process should end`,
+      });
     const isStored = JSON.stringify(this.table.rows(CALLS)).includes(attempt.attemptId);
     this.dialled.push({ ...attempt, number, isUrgent: isUrgent(alertType.name), at: this.now, isStored });
   }
@@ -188,7 +212,7 @@ export class Ground {
         life.suspend(ms);
       };
       if (chance.happens(0.5)) suspend();
-      else runIn(undefined, () => setTimeout(suspend, chance.between(1, 300)));
+      else runIn(undefined, () => setTimeout(suspend, chance.between(1, MOST_UNDER_WAY_MS)));
     }
     if (!chance.happens(conditions.faults.deathsAtRequests)) return undefined;
     return chance.happens(0.5) ? 'carried out' : 'not carried out';

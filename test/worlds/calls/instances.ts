@@ -1,5 +1,5 @@
 import type { Destination, OutcomeTopic } from '../../../src/calls/model/outcomes.ts';
-import type { PhoneLine } from '../../../src/calls/model/phone-line.ts';
+import type { PhoneProvider } from '../../../src/calls/model/phone-provider.ts';
 import { createPhone, type Phone } from '../../../src/calls/phone.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
 import type { Log, LogFields } from '../../../src/log.ts';
@@ -30,7 +30,7 @@ const SWEEP_MS = 30_000;
 /** The instances of the service. Some die, and others take their place. */
 export class Instances {
   readonly #ground: Ground;
-  readonly #lineOf: (life: Life) => PhoneLine;
+  readonly #providerOf: (life: Life) => PhoneProvider;
   readonly #all: Instance[] = [];
   /** No further instance starts. */
   isEnded = false;
@@ -38,10 +38,10 @@ export class Instances {
   /** What all instances logged, in that order. */
   readonly logs: LogLine[] = [];
 
-  /** @param lineOf the line as one process reaches it */
-  constructor(ground: Ground, lineOf: (life: Life) => PhoneLine) {
+  /** @param providerOf the provider as one process reaches it */
+  constructor(ground: Ground, providerOf: (life: Life) => PhoneProvider) {
     this.#ground = ground;
-    this.#lineOf = lineOf;
+    this.#providerOf = providerOf;
   }
 
   get living(): readonly Instance[] {
@@ -67,6 +67,16 @@ export class Instances {
     for (const { life } of this.living) life.end();
   }
 
+  /** An instance is told to end, as by a deployment: it answers what it has begun, and dies. */
+  close({ life, phone }: Instance): void {
+    this.#ground.story.tell(() => `${life.name} is told to end`);
+    const end = async (): Promise<void> => {
+      this.#ground.noteClosing(life);
+      await phone.end();
+    };
+    void life.do(end).then(() => life.end());
+  }
+
   /** Another instance takes the place of each that ends. */
   #spawn(): void {
     if (this.isEnded) return;
@@ -85,7 +95,7 @@ export class Instances {
       },
     });
     const parts = {
-      line: this.#lineOf(life),
+      provider: this.#providerOf(life),
       table: new Table(unreliable, { format: CALLS_FORMAT }),
       ...Object.fromEntries(mode.destinations.map((to) => [to, this.#destinationOf(to, life)])),
     };

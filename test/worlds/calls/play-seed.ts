@@ -10,7 +10,8 @@ const WITH_FAULTS_MS = 15 * 60_000;
 const CALM_MS = 50 * 60_000;
 // All late, repeated and spontaneous events come within this time after the end.
 const AFTERWARDS_MS = 6 * 60_000;
-const POISONED_WITHIN_MS = 90_000;
+const POISONED_WITHIN_MS = 60_000;
+const CLOSED_WITHIN_MS = 200_000;
 
 /** No work is due, and no line is open. */
 const isOver = (world: ServiceWorld): boolean =>
@@ -27,6 +28,8 @@ const playOut = async (world: ServiceWorld): Promise<void> => {
     if (poison !== undefined && sent !== undefined) void world.poison(sent, poison);
   };
   if (poison !== undefined) setTimeout(poisonOne, chance.between(1_000, POISONED_WITHIN_MS));
+  const closeOne = () => world.instances.living.slice(0, 1).forEach((instance) => world.instances.close(instance));
+  for (let count = 0; count < mode.closings; count += 1) setTimeout(closeOne, chance.between(1_000, CLOSED_WITHIN_MS));
   await world.pass(WITH_FAULTS_MS);
   world.conditions.calmDown();
   story.tell(() => 'calm');

@@ -1,23 +1,23 @@
 import { isUrgent } from '../../../src/calls/model/alert-types.ts';
-import { isMessage, MESSAGE } from '../../../src/calls/model/ids.ts';
+import { type CallId, isMessage, MESSAGE } from '../../../src/calls/model/ids.ts';
 import type { Destination } from '../../../src/calls/model/outcomes.ts';
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { callMessage, spokenText } from '../../../src/calls/rules/message.ts';
-import { FREE_DECLINES } from '../../../src/calls/rules/queue.ts';
 import type { NotificationRequest } from '../../../src/calls/model/notification-request.ts';
 import type { NotificationBody, RecipientBody } from '../../../src/calls/state/view.ts';
-import { LINES_KEY } from '../../../src/calls/store/rows.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
 import { SERVICE_NAME } from './ground.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
 import { idOf, numbersOf, type SentRequest } from './senders.ts';
-import type { ServiceWorld, World } from './world.ts';
+import type { Called, ServiceWorld, World } from './world.ts';
 
 // The promises that hold at the end of every world. Each function returns the broken promises, a line each.
 
 // The longest message, a claim that ran out, and a turn of the timer function.
 const LONGEST_SILENCE_MS = 240_000;
 const LONGEST_CALL_MS = 300_000;
+// A delayed event, and the patience of an event for storage.
+const SPOKEN_TO_WITHIN_MS = 18_000;
 // Delayed events, and a turn of the timer function.
 const RINGS_LONGER_MS = 35_000;
 /** Clocks differ by that. */
@@ -27,7 +27,7 @@ const CLAIMED_MS = 3_000;
 // More requests would mean that an instance repeats a request without a pause.
 const EFFORT_WITHIN_MS = 10_000;
 const MOST_TABLE_REQUESTS = 400;
-const MOST_LINE_REQUESTS = 100;
+const MOST_PROVIDER_REQUESTS = 100;
 
 /** The service shows less of a phone number outside. */
 export const WHOLE_NUMBER = /\+\d{7}/;
@@ -58,7 +58,8 @@ export const brokenToAll = async <W extends ServiceWorld>(world: W, judge: Judge
   return [
     ...broken,
     ...brokenInDialling(world),
-    ...world.lateActs,
+    // Without the table, a process speaks without a commit.
+    ...world.lateActs.flatMap(({ what, callId }) => (wasWithoutTable({ id: callId }, world) ? [] : what)),
     ...brokenAtOnce(world),
     ...(isAllKnown(world) ? brokenOrder(world) : []),
     ...brokenRows(world),
@@ -70,10 +71,10 @@ export const brokenToAll = async <W extends ServiceWorld>(world: W, judge: Judge
 
 /** In such a world the service may not know what was spoken, and says nothing wrong if it does not know. */
 const isMuchUnknown = ({ mode }: ServiceWorld): boolean =>
-  mode.eventLoss + mode.outages + mode.tableFaults + mode.deathsAtRequests + mode.suspensions > 0;
+  mode.eventLoss + mode.outages + mode.tableFaults + mode.deathsAtRequests + mode.suspensions + mode.closings > 0;
 
 /** In such a world the service learns of everything. */
-export const isAllKnown = (world: ServiceWorld): boolean => !isMuchUnknown(world) && world.mode.lineFaults === 0;
+export const isAllKnown = (world: ServiceWorld): boolean => !isMuchUnknown(world) && world.mode.providerFaults === 0;
 
 const brokenToSender = <W extends ServiceWorld>(
   sent: SentRequest,
@@ -90,7 +91,7 @@ const brokenToSender = <W extends ServiceWorld>(
   const numbers = numbersOf(request);
   if (first.kind !== 'sent') {
     const isForbidden = numbers.every((number) => !number.startsWith('+1'));
-    return first.kind === 'refused' && isForbidden ? broken : [...broken, `${key}: ${first.kind}`];
+    return first.kind === 'nobody callable' && isForbidden ? broken : [...broken, `${key}: ${first.kind}`];
   }
   if (view === undefined) return [...broken, `${key} was taken and is unknown`];
   if (view.status === 'in_progress') broken.push(`${key} is not over: ${JSON.stringify(view)}`);
@@ -133,8 +134,8 @@ const brokenAlerts = (
 
 const BAD_ENDS: ReadonlySet<string> = new Set(['not_reached', 'failed']);
 
-/** A call that is declined during other calls may have had no line: the codes do not tell. */
-const COSTS_NOTHING: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up', 'declines', 'declines by 603']);
+/** No attempt is used, or the call never rang. */
+const COSTS_NOTHING: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up']);
 
 const brokenToRecipient = (
   { recipient, status, attempts }: RecipientBody,
@@ -162,7 +163,9 @@ const brokenToRecipient = (
   const isMissed = status === 'not_reached';
   // If the service may not learn of the speech, the callee may hear it in each attempt.
   const mostHeard = isMuchUnknown(world) ? mode.attempts : 1;
-  const isGivenUp = attempts.length >= mode.attempts || declined >= 2 || hadNoTime(sent, index, world);
+  // With many lines, nobody has to wait until the deadline: a poisoned notification must not delay the others.
+  const isLate = mode.poison === undefined && hadNoTime(sent, index, world);
+  const isGivenUp = attempts.length >= mode.attempts || declined >= 2 || isLate;
   return [
     ...those([
       calls.length > 0 && isForbidden && 'a forbidden number was called',
@@ -176,8 +179,7 @@ const brokenToRecipient = (
       isTaken('1') && status !== 'confirmed' && 'a 1 was stored in vain',
       isTaken('3') && !isPressed('1') && status !== 'cannot_go' && 'a 3 was stored in vain',
       status === 'cannot_go' && !isPressed('3') && 'cannot go, and no 3 was pressed',
-      // From outside, the two quick declines that cost no attempt may be any two.
-      attempts.length - Math.min(FREE_DECLINES, declined) > mode.attempts && 'more attempts than allowed',
+      attempts.length > mode.attempts && 'more attempts than allowed',
       rang.length > mode.attempts && mode.outages === 0 && 'called too often',
       isMissed && !isGivenUp && 'given up too early',
       status === 'failed' && !isHopeless && 'failed, though it could be reached',
@@ -257,7 +259,7 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
     if (expected !== undefined && text !== spokenText(number, expected)) broken.push(`${id} was told: ${text}`);
   if (answeredAt === undefined) {
     const rangMs = endedAt - placedAt;
-    if (request !== undefined && isAllKnown(world) && rangMs > mode.ringMs + RINGS_LONGER_MS)
+    if (request !== undefined && isAllKnown(world) && !isWithout && rangMs > mode.ringMs + RINGS_LONGER_MS)
       broken.push(`${id} rang for ${rangMs} ms`);
     return broken;
   }
@@ -266,6 +268,7 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
   );
   const silentMs = endedAt - Math.max(answeredAt, ...spokenUntil);
   const lastsMs = endedAt - answeredAt;
+  const waitedMs = (speeches[0]?.requestedAt ?? 0) - answeredAt;
   // If the goodbye cannot be said, the line is hung up at once.
   const isAnswered = call.keys.some(({ key, takenAt }) => (key === '1' || key === '3') && takenAt !== undefined);
   const isDone = isAnswered || speeches.some(({ isWhole }) => isWhole) || !isAllKnown(world);
@@ -274,6 +277,7 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
   return [
     ...broken,
     ...those([
+      waitedMs > SPOKEN_TO_WITHIN_MS && isOnlyStorageBad(world) && `${id} was spoken to after ${waitedMs} ms`,
       lastsMs > LONGEST_CALL_MS && mode.outages === 0 && mode.eventLoss === 0 && `${id} took ${lastsMs} ms`,
       silentMs > LONGEST_SILENCE_MS && `${id} was silent for ${silentMs} ms`,
       isCut && !isDone && `${id} was hung up while being spoken to`,
@@ -282,12 +286,18 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
   ];
 };
 
+/** Without other faults, a process that loses an answer of storage carries out its own commit: nobody waits for a lease. */
+const isOnlyStorageBad = ({ mode }: World): boolean =>
+  mode.providerFaults + mode.deathsAtRequests + mode.suspensions + mode.eventLoss + mode.outages + mode.closings === 0;
+
 const isWrittenDown = (id: string, { rows }: World): boolean =>
   rows.some(({ properties }) => JSON.stringify(properties).includes(`\\"${id}\\"`));
 
 /** Whether an instance heard of a call and could not use the table. */
-const wasWithoutTable = ({ id }: NetworkCall, { instances }: World): boolean =>
-  instances.logs.some(({ event, fields }) => event === 'call records unreachable' && fields['call_id'] === id);
+const wasWithoutTable = ({ id }: { readonly id: CallId | undefined }, { instances }: ServiceWorld): boolean =>
+  instances.logs.some(
+    ({ event, fields }) => event === 'call records unreachable' && id !== undefined && fields['call_id'] === id,
+  );
 
 /** No recipient is dialed before the claim is committed, or after the deadline. */
 const brokenInDialling = ({ mode, dialled }: ServiceWorld): Broken =>
@@ -308,24 +318,28 @@ export const twoAtOnce = ({ placed }: Pick<ServiceWorld, 'placed'>): Broken =>
 /** No more calls are open than configured, and others than urgent ones leave a line free, also beside a fire. */
 const brokenAtOnce = (world: ServiceWorld): Broken => {
   const { callsAtOnce } = world.mode;
+  const claims = [...world.claims];
+  /** In which order the calls were claimed: a request may be sent much later. */
+  const claimOf = ({ attemptId }: Called) => claims.indexOf(attemptId);
   return [
     ...twoAtOnce(world).map((number) => `two calls at once to ${number}`),
-    ...world.placed.flatMap(({ call, others }) =>
-      those([
+    ...world.placed.flatMap(({ call, others }) => {
+      const before = others.filter((other) => claimOf(other) < claimOf(call));
+      const isLast = !call.isUrgent && before.length >= Math.max(1, callsAtOnce - 1);
+      return those([
         others.length >= callsAtOnce && `${others.length + 1} calls at once`,
-        !call.isUrgent &&
-          others.length >= Math.max(1, callsAtOnce - 1) &&
-          `a call that is not urgent took the last line`,
-      ]),
-    ),
+        isLast && `a call that is not urgent took the last line`,
+      ]);
+    }),
   ];
 };
 
 /** Nobody is called again while another person of an alert that is as urgent waits for the first call. */
-const brokenOrder = ({ senders, dialled }: ServiceWorld): Broken => {
+const brokenOrder = ({ senders, dialled, placed, poisoned }: ServiceWorld): Broken => {
+  const attempts = new Set(placed.flatMap(({ call }) => (call.isAttempt ? call.attemptId : [])));
   const waiting = senders.sent.flatMap((sent) => {
     const id = idOf(sent);
-    if (id === undefined || sent.request.waveMs !== undefined) return [];
+    if (id === undefined || id === poisoned || sent.request.waveMs !== undefined) return [];
     const until = sent.stop?.answeredAt ?? Infinity;
     return numbersOf(sent.request).flatMap((number, index) => {
       if (!number.startsWith('+1')) return [];
@@ -339,7 +353,10 @@ const brokenOrder = ({ senders, dialled }: ServiceWorld): Broken => {
       .slice(0, nth)
       .some(
         ({ notificationId, index, attemptId }) =>
-          notificationId === dial.notificationId && index === dial.index && attemptId !== dial.attemptId,
+          notificationId === dial.notificationId &&
+          index === dial.index &&
+          attemptId !== dial.attemptId &&
+          attempts.has(attemptId),
       );
     const passed = waiting.find((one) => one.isUrgent === dial.isUrgent && one.from < dial.at && dial.at < one.to);
     return those([
@@ -349,9 +366,10 @@ const brokenOrder = ({ senders, dialled }: ServiceWorld): Broken => {
 };
 
 /** Something may still happen to a notification, or destinations do not know all of it. */
-export const isLeftLive = ({ rowKey, properties }: StoredRow, { poisoned, mode }: ServiceWorld): boolean => {
-  if (mode.poison === 'read' && rowKey.endsWith(poisoned ?? '?')) return false;
-  return rowKey !== LINES_KEY && (properties['live'] === 'yes' || properties['told'] === 'no');
+export const isLeftLive = ({ rowKey }: StoredRow, { poisoned, mode }: ServiceWorld): boolean => {
+  // Its row is kept, with what nobody can be told.
+  if (mode.poison === 'read' && rowKey.includes(poisoned ?? '?')) return false;
+  return /^(!live|out)\|/.test(rowKey);
 };
 
 const brokenRows = (world: ServiceWorld): Broken =>
@@ -373,14 +391,19 @@ const brokenLogs = (world: ServiceWorld): Broken =>
 const brokenEffort = ({ requests }: ServiceWorld): Broken =>
   [...Map.groupBy(requests, ({ at }) => Math.floor(at / EFFORT_WITHIN_MS)).values()].flatMap((some) => {
     const table = some.filter(({ to }) => to === 'table').length;
-    const line = some.length - table;
-    const isTooMuch = table > MOST_TABLE_REQUESTS || line > MOST_LINE_REQUESTS;
-    return those([isTooMuch && `${table} requests to storage and ${line} to the line within ten seconds`]);
+    const other = some.length - table;
+    const isTooMuch = table > MOST_TABLE_REQUESTS || other > MOST_PROVIDER_REQUESTS;
+    return those([isTooMuch && `${table} requests to storage and ${other} to the provider within ten seconds`]);
   });
 
 /** Each end is published at least once, and once if nothing fails; a repeat has the same id and time. */
-const brokenEvents = (to: Destination, { senders, mode, published }: ServiceWorld): Broken => {
-  const mayRepeat = mode.topicFaults > 0 || mode.tableFaults > 0 || mode.outages > 0 || mode.deathsAtRequests > 0;
+const brokenEvents = (to: Destination, { senders, mode, published, poisoned }: ServiceWorld): Broken => {
+  const mayRepeat =
+    mode.topicFaults > 0 ||
+    mode.tableFaults > 0 ||
+    mode.outages > 0 ||
+    mode.deathsAtRequests > 0 ||
+    mode.suspensions > 0;
   const known = Map.groupBy(
     published.filter((event) => event.to === to),
     ({ id }) => id,
@@ -398,7 +421,8 @@ const brokenEvents = (to: Destination, { senders, mode, published }: ServiceWorl
     const ends = own.filter((type) => type === 'Notification.Completed').length;
     // A recipient that turns out to have heard after all is published again.
     const isOnce = ends === 1 || (ends === 2 && mode.eventDelay > 0);
-    if (idOf(sent) === undefined || (finals >= numbersOf(sent.request).length && isOnce)) return [];
+    const isLost = idOf(sent) === undefined || (idOf(sent) === poisoned && mode.poison === 'read');
+    if (isLost || (finals >= numbersOf(sent.request).length && isOnce)) return [];
     return [`${finals} recipients and ${ends} ends of ${sent.key} were published to the ${to}`];
   });
   return [...broken, ...missing];

@@ -3,9 +3,9 @@ import { Account } from '../../../infra/emulators/twilio-simulator/account.ts';
 import type { Form, TwilioCall } from '../../../infra/emulators/twilio-simulator/twilio-call.ts';
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
-import type { CallRequest, PhoneLine } from '../../../src/calls/model/phone-line.ts';
+import type { CallRequest, PhoneProvider } from '../../../src/calls/model/phone-provider.ts';
 import { TwilioCallbacks } from '../../../src/calls/providers/twilio/twilio-callbacks.ts';
-import { type Send, TwilioPhoneLine } from '../../../src/calls/providers/twilio/twilio-phone-line.ts';
+import { type Send, TwilioProvider } from '../../../src/calls/providers/twilio/twilio-provider.ts';
 import type { Life } from '../life.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { BEGINNING, type DialRequest } from './ground.ts';
@@ -34,6 +34,7 @@ interface Asked {
 
 /** A request for a call that was carried out. */
 interface PlacedAtTwilio extends Placed, DialRequest {
+  readonly isAttempt: true;
   readonly of: TwilioCall;
   readonly placedAt: number;
   hangUpAskedAt?: number;
@@ -77,11 +78,11 @@ export class TwilioWorld extends ServiceWorld {
     );
   }
 
-  protected override lineOf(life: Life): PhoneLine {
+  protected override providerOf(life: Life): PhoneProvider {
     const { ringMs } = this.rules;
     const { callsPerSecond } = this.mode;
     const options = { source: NUMBER, callsPerSecond, voice: VOICE, callbackBaseUrl: BASE, ringMs };
-    const line = new TwilioPhoneLine({ ...ACCOUNT, apiBaseUrl: API }, options, this.#sendOf(life));
+    const line = new TwilioProvider({ ...ACCOUNT, apiBaseUrl: API }, options, this.#sendOf(life));
     const call = line.call.bind(line);
     return Object.assign(line, {
       call: async (request: CallRequest) => {
@@ -101,11 +102,11 @@ export class TwilioWorld extends ServiceWorld {
       const [, sid] = /^\/Calls\/(\w+)/.exec(path) ?? [];
       const hungUp = this.placed.find((one) => one.of.id === sid);
       if (hungUp !== undefined) hungUp.hangUpAskedAt ??= this.now;
-      const { lineFaults } = conditions.faults;
+      const { providerFaults } = conditions.faults;
       const fault = chance.byProbability([
-        [lineFaults * 0.4, 'request'],
-        [lineFaults * 0.4, 'answer'],
-        [lineFaults * 0.2, 'throttled'],
+        [providerFaults * 0.4, 'request'],
+        [providerFaults * 0.4, 'answer'],
+        [providerFaults * 0.2, 'throttled'],
       ]);
       this.story.tell(
         () => `${life.name} asks for ${method} ${path} ${form.get('To') ?? ''} ${form.get('Status') ?? ''}`,
@@ -113,7 +114,7 @@ export class TwilioWorld extends ServiceWorld {
       const travel = {
         thereMs: chance.between(5, 50),
         backMs: chance.between(5, 300),
-        death: this.onRequest('line', life),
+        death: this.onRequest('provider', life),
         lost: fault === 'throttled' ? undefined : fault,
         told: { afterMs: chance.between(5, GIVEN_UP_MS), error: new DOMException('', 'TimeoutError') },
       };
@@ -141,10 +142,12 @@ export class TwilioWorld extends ServiceWorld {
       (one) =>
         one.of.state !== 'ended' &&
         one.attemptId !== dial.attemptId &&
+        // A request that is sent again may place a second call, which nobody expects.
+        this.dialled.filter(({ attemptId }) => attemptId === one.attemptId).length === 1 &&
         this.now < heldUntil(one.placedAt, one.hangUpAskedAt),
     );
     this.story.tell(() => `${of.id} to ${of.to}`);
-    this.placed.push({ ...dial, call: dial, others, of, placedAt: this.now });
+    this.placed.push({ ...dial, isAttempt: true, call: { ...dial, isAttempt: true }, others, of, placedAt: this.now });
   }
 
   /** A webhook goes to any instance; if that dies, or takes too long, to any again, twice. */

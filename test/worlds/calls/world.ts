@@ -1,12 +1,10 @@
-import { randomUUID } from 'node:crypto';
-
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { ALERT_TYPES, type AlertTypeName, alertTypeOf, isUrgent } from '../../../src/calls/model/alert-types.ts';
-import type { CallEvent, PhoneLine } from '../../../src/calls/model/phone-line.ts';
+import type { CallEvent, PhoneProvider } from '../../../src/calls/model/phone-provider.ts';
 import type { NotificationId } from '../../../src/calls/model/ids.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { NotificationBody, NotificationRequest } from '../../../src/calls/phone.ts';
-import { NotificationStore } from '../../../src/calls/store/notification-store.ts';
+import { Store } from '../../../src/calls/store/store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
 import { bodyOf } from '../../../src/calls/state/view.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
@@ -18,7 +16,7 @@ import { Instances } from './instances.ts';
 import type { Mode } from './modes.ts';
 import { type FateOf, type NetworkCall, TelephoneNetwork } from './network.ts';
 import { idOf, people, Senders, type SentRequest, wavesOf } from './senders.ts';
-import { UnreliableLine } from './unreliable-line.ts';
+import { UnreliableProvider } from './unreliable-provider.ts';
 
 /** How a world differs from what its mode says. */
 export interface WorldOptions {
@@ -29,7 +27,11 @@ export interface WorldOptions {
   readonly fateOf?: FateOf | undefined;
 }
 
-type Called = Pick<DialRequest, 'number' | 'isUrgent'>;
+/** A call of the service that got a line. */
+export interface Called extends Pick<DialRequest, 'attemptId' | 'number' | 'isUrgent'> {
+  /** It counts as an attempt: the callee was the reason if it failed. */
+  readonly isAttempt: boolean;
+}
 
 /** A call, and the others that held a line when it was placed. */
 export interface Placed {
@@ -37,8 +39,8 @@ export interface Placed {
   readonly others: readonly Called[];
 }
 
-/** A call that cannot be hung up holds its line for this time from the first try, and no call holds it longer. */
-const HELD_WHILE_HANGING_UP_MS = 60_000;
+/** A call that cannot be hung up holds its line for a minute from the first try, and no call holds it longer. Storage tells whole seconds. */
+const HELD_WHILE_HANGING_UP_MS = 58_500;
 const LONGEST_HELD_MS = 600_000;
 
 /** Until when a call holds its line at most. Times are in milliseconds since 1970. */
@@ -51,13 +53,13 @@ export abstract class ServiceWorld extends Ground {
   readonly senders: Senders;
   /** The notification whose row cannot be written, or cannot be read. */
   poisoned: NotificationId | undefined;
-  readonly #store: NotificationStore;
+  readonly #store: Store;
 
   constructor(seed: string, mode: Mode, { death, isTold = false }: WorldOptions, time: VirtualTime) {
     super(seed, mode, time, isTold, death);
-    this.instances = new Instances(this, (life) => this.lineOf(life));
+    this.instances = new Instances(this, (life) => this.providerOf(life));
     this.senders = new Senders(this, this.instances);
-    this.#store = new NotificationStore(this.faultlessTable, randomUUID, () => undefined);
+    this.#store = new Store(this.faultlessTable, () => undefined);
   }
 
   /** Each call of the service that got a line, and those that held one then. */
@@ -67,7 +69,7 @@ export abstract class ServiceWorld extends Ground {
   abstract get hasNoOpenCall(): boolean;
 
   /** The provider as one process reaches it. */
-  protected abstract lineOf(life: Life): PhoneLine;
+  protected abstract providerOf(life: Life): PhoneProvider;
 
   /** All rows about calls. */
   get rows(): readonly StoredRow[] {
@@ -82,7 +84,7 @@ export abstract class ServiceWorld extends Ground {
   /** The notification of a request, as the table has it, also during an outage. */
   async viewOf(sent: SentRequest): Promise<NotificationBody | undefined> {
     const id = idOf(sent);
-    const known = id && (await this.#store.load(id));
+    const known = id && (await this.#store.find(id));
     return known && bodyOf(known, this.now);
   }
 
@@ -190,7 +192,9 @@ export class World extends ServiceWorld {
     const calls = this.network.calls.flatMap(({ request, fate, placedAt, endedAt = Infinity, hangUpAskedAt }) => {
       if (request === undefined || fate === 'turned away') return [];
       const until = Math.min(endedAt, heldUntil(placedAt, hangUpAskedAt));
-      return { number: request.number, isUrgent: isUrgent(request.alertType.name), placedAt, until };
+      const { number, alertType, attempt } = request;
+      const isAttempt = fate !== 'no line' && fate !== 'set-up';
+      return { ...attempt, number, isUrgent: isUrgent(alertType.name), isAttempt, placedAt, until };
     });
     return calls.map((call, index) => ({
       call,
@@ -216,8 +220,8 @@ export class World extends ServiceWorld {
     return call;
   }
 
-  protected override lineOf(life: Life): PhoneLine {
-    return new UnreliableLine(this, this.network, life);
+  protected override providerOf(life: Life): PhoneProvider {
+    return new UnreliableProvider(this, this.network, life);
   }
 
   /** Events get lost, come twice, and come late, by the conditions. */

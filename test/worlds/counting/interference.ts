@@ -210,34 +210,33 @@ const lateTransaction = async (doing: Doing, shards: number, isNewStripe = false
   );
 };
 
-/** Readers that had begun before a request continue at that request, or after everything. */
-const begunBefore =
-  (isLast: boolean): Course =>
-  async function* (table) {
-    const released = Promise.withResolvers<void>();
-    const answering = [1, 3].flatMap((begins) =>
+/** Readers that had begun before a request continue at that request; others begin there, and continue after everything. */
+const reading: Course = async function* (table) {
+  const [first, last] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const begin = async (begins: readonly number[], released: Promise<void>): Promise<void> => {
+    const answering = begins.flatMap((count) =>
       QUESTIONS.map(async (question) => {
         let requests = 0;
         const turn: Turn = async () => {
           requests += 1;
-          if (requests > begins) await released.promise;
+          if (requests > count) await released;
         };
         await demandAnswer(new CountingProcess(new InterposedTable(turn, table)), question, new Oracle(MESSAGES));
       }),
     );
-    const outcomes = Promise.allSettled(answering);
-    yield;
-    if (!isLast) released.resolve();
-    const check = async (): Promise<void> => {
-      for (const outcome of await outcomes) {
-        if (outcome.status === 'rejected' && !(outcome.reason instanceof DayHeld)) throw outcome.reason;
-      }
-    };
-    if (!isLast) await check();
-    assert.equal(yield, undefined);
-    released.resolve();
-    await check();
+    for (const outcome of await Promise.allSettled(answering)) {
+      if (outcome.status === 'rejected' && !(outcome.reason instanceof DayHeld)) throw outcome.reason;
+    }
   };
+  const begunBefore = begin([1, 3], first.promise);
+  yield;
+  const begunNow = begin([1, 2, 3], last.promise);
+  first.resolve();
+  await begunBefore;
+  assert.equal(yield, undefined);
+  last.resolve();
+  await begunNow;
+};
 
 /** The answer to one request is lost, and the request is carried out or not: a rebuild goes on, or has to be run again. */
 const answerIsLost = async (doing: Doing): Promise<void> => {
@@ -269,12 +268,8 @@ const SCENARIOS = {
   'a late transaction into a shard without rows': async () => lateTransaction(rebuild, 3),
   'a late transaction into its own stripe of a day that closes': async () => lateTransaction(close, 1),
   'a late transaction into a new stripe of a day that closes': async () => lateTransaction(close, 1, true),
-  'readers that had begun before a rebuild go on': async () => {
-    for (const isLast of [true, false]) await atEachRequest(rebuild, begunBefore(isLast));
-  },
-  'readers that had begun before a closing go on': async () => {
-    for (const isLast of [true, false]) await atEachRequest(close, begunBefore(isLast));
-  },
+  'readers that had begun before a rebuild go on': async () => atEachRequest(rebuild, reading),
+  'readers that had begun before a closing go on': async () => atEachRequest(close, reading),
   'an answer to a rebuild is lost': async () => answerIsLost(rebuild),
   'an answer to a closing is lost': async () => answerIsLost(close),
 

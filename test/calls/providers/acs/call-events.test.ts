@@ -79,8 +79,8 @@ const NO_CODES = { code: undefined, subCode: undefined };
 const TONE = 'ContinuousDtmfRecognitionToneReceived';
 
 it.each([
-  ['PlayCompleted', {}, { attempt, speech: 0 }],
-  ['PlayCanceled', { operationContext: `${ATTEMPT}/9` }, { attempt, speech: 9 }],
+  ['PlayCompleted', {}, { attempt, prompt: 0 }],
+  ['PlayCanceled', { operationContext: `${ATTEMPT}/9` }, { attempt, prompt: 9 }],
   ['PlayCanceled', { operationContext: `${ATTEMPT}/7` }, { attempt: undefined }],
   [TONE, { tone: 'one', sequenceId: 4 }, { attempt, key: { key: '1', sequence: 4 } }],
   [TONE, { tone: 'pound' }, { key: { key: '#', sequence: 0 } }],
