@@ -33,7 +33,7 @@ const recorded = async (messages = MESSAGES, shards = 1): Promise<MemoryStorage>
 const audit = async (storage: MemoryStorage, shards = 1) => auditDay(storage.process().table, shards, DATE);
 const namesIn = async (storage: MemoryStorage): Promise<readonly string[]> =>
   (await audit(storage)).differences.map(({ name }) => name);
-/** The properties of a row of a day or a camera that counts so many events. */
+/** The properties of a row of a day or a camera with this number of events. */
 const counting = (events: number) => tallyValues({ ...EMPTY_TALLY, events }, EMPTY_TALLY);
 
 describe('an audit', () => {
