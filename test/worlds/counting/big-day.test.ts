@@ -26,7 +26,7 @@ const PAGES_AN_HOUR = 833;
 const REQUEST_MS = 100;
 const RUN_MS = 20 * 60_000;
 
-/** A table in which requests take time, and a day has so many events that each page of them is one row here. */
+/** A table in which requests take time. Each page of a large day is one row here. */
 class SlowTable extends MemoryTable {
   /** Of each hour: the pages that are left. */
   readonly left = Array.from({ length: 24 }, () => PAGES_AN_HOUR);
@@ -75,7 +75,7 @@ const eventRow = (hour: number, at: number) => {
 it('a day of 20 million events with pages of 100 ms is backed up and closed in some runs, none longer than 20 minutes', async () => {
   const begins = Number((START + 40n * DAY) / 1_000n);
   const played = await inVirtualTime(begins, randomFrom('a big day'), true, async (time) => {
-    // Streams go on in ticks, which come between timers.
+    // Streams continue in ticks, which come between timers.
     setInterval(() => undefined, 10);
     const memory = new SlowTable(() => time.now);
     await memory.create();
@@ -84,7 +84,7 @@ it('a day of 20 million events with pages of 100 ms is backed up and closed in s
     const frames = Array.from({ length: 24 }, (_, hour) => frame('a', 'f', START + BigInt(hour) * 3_600_000_000n));
     await time.passUntil(process.record([...frames, frame('a', 'f', START + DAY)]), RUN_MS);
     const container = new MemoryContainer().reachedBy(async (_, carryOut) => carryOut());
-    /** Runs a timer every two hours until nothing is left to do. @returns how long each run took, in ms */
+    /** Runs a timer every two hours until its work is done. @returns the time of each run, in milliseconds */
     const runs = async (run: () => Promise<void>, isDone: () => Promise<boolean>): Promise<readonly number[]> => {
       const took: number[] = [];
       while (!(await isDone()) && took.length < 30) {
