@@ -10,6 +10,7 @@ import { instantFrom, parseInstant } from '../../../src/analytics/model/instant.
 import { DamagedRow } from '../../../src/storage/errors.ts';
 import type { RowWrite } from '../../../src/storage/row.ts';
 import { DAY, type PlainMessage, type Question } from '../../analytics/oracle.ts';
+import { MemoryContainer } from '../../storage/memory-container.ts';
 import { Chance } from '../chance.ts';
 import { Life } from '../life.ts';
 import { Story } from '../story.ts';
@@ -17,9 +18,9 @@ import { FAIR, UnreliableTable } from '../unreliable-table.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { Activity } from './activity.ts';
 import { told } from './counts.ts';
-import { BEGINNING, drawForm, type Form, MOST_LATE_MS, OLD_DAY, TODAY } from './form.ts';
+import { BEGINNING, drawForm, type Form, MAX_LATE_MS, OLD_DAY, TODAY } from './form.ts';
 import { type Answered, Instance, isUnavailable, REFUSED_AS_CLOSED } from './instance.ts';
-import { MemoryContainer } from './memory-container.ts';
+import { reachedContainer } from './reached-container.ts';
 import { type Measure, MINUTE, Truth } from './truth.ts';
 import { WatchedTable } from './watched-table.ts';
 
@@ -170,7 +171,7 @@ class History {
         return chance.happens(0.5) ? 'carried out' : 'not carried out';
       },
     });
-    const container = this.#container.reachedBy(async (request, carryOut) => {
+    const container = reachedContainer(this.#container, async (request, carryOut) => {
       tell(() => `  ${request}`);
       return life.request({ thereMs: chance.between(1, 20), backMs: chance.between(1, 20) }, carryOut);
     });
@@ -374,8 +375,7 @@ class History {
   /** An operator sends the backups to the running app, as `npm run send -- --backup`. */
   async #restore(): Promise<void> {
     await sleep(this.#chance.between(0, 4 * this.#form.pauseMs + 3_600_000));
-    for (const line of this.#container.lines) {
-      const message = messageFrom(line);
+    for (const message of this.#backedUp()) {
       this.#seen.restored += 1;
       await this.#record(await this.#anyOf(this.#writers), [message], true);
     }
@@ -427,7 +427,7 @@ class History {
     if (!(await this.#record(fresh, this.#activity.sent))) this.#break('what was sent again was not taken');
     await this.#askAll(fresh);
     if (this.#form.weather.mostLateMs !== undefined) {
-      await sleep(MOST_LATE_MS);
+      await sleep(MAX_LATE_MS);
       await this.#reopen();
       await this.#askAll(this.#spawn([]));
     }
@@ -470,9 +470,14 @@ class History {
     }
   }
 
+  /** The messages in all backups. */
+  #backedUp(): readonly PlainMessage[] {
+    return this.#container.names().flatMap((name) => this.#container.linesOf(name).map(messageFrom));
+  }
+
   /** What was deleted is in the backup. */
   #checkBackup(): void {
-    const messages = this.#container.lines.map(messageFrom);
+    const messages = this.#backedUp();
     for (const { cameraId, eventId, ts, state } of this.#truth.events) {
       if (ts >= TODAY) continue;
       const own = messages.filter((one) => one.cameraId === cameraId && one.eventId === eventId && one.ts === ts);
