@@ -33,8 +33,8 @@ export interface TableConnection {
   firstPartition(keys: KeyRange, signal: AbortSignal): Promise<string | undefined>;
   transact(partitionKey: string, writes: readonly RowWrite[], signal: AbortSignal): Promise<readonly string[]>;
 
-  /** Creates the table; does nothing if it exists. */
-  create(signal: AbortSignal): Promise<void>;
+  /** Creates the table; does nothing if it exists. Answers whether it did not exist. */
+  create(signal: AbortSignal): Promise<boolean>;
 
   /**
    * Now, by the clock of storage, in milliseconds since 1970: see `StorageClock`. Before any answer to a read, by the clock of this process,

@@ -93,6 +93,7 @@ it('each alert fires for the lines of its cause', () => {
     'failed-requests':
       "GreaterThan 5 in 'PT5M': storage unavailable, unexpected error, stored row damaged, stored row of a later format",
     'unexpected-errors': "GreaterThan 0 in 'PT5M': unexpected error",
+    'bodies-lost': "GreaterThan 0 in 'PT5M': body did not arrive",
     'app-restarted': "GreaterThan 0 in 'PT1H': app started",
     'backup-missing': "GreaterThan 0 in 'PT15M': day not backed up, events not backed up, backup has fewer events",
     'backups-stopped': "GreaterThan 0 in 'P1D': backups looked after",

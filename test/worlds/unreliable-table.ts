@@ -101,7 +101,7 @@ export class UnreliableTable implements TableConnection {
     return this.#ask(`first partition from ${args[0].from}`, () => this.#parts.table.firstPartition(...args));
   }
 
-  create(signal: AbortSignal): Promise<void> {
+  create(signal: AbortSignal): Promise<boolean> {
     return this.#ask('create', () => this.#parts.table.create(signal));
   }
 

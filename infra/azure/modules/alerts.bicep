@@ -177,6 +177,26 @@ traces
     scope: insights.id
   }
   {
+    name: 'bodies-lost'
+    description: 'Event Grid or the telephone service sends its bodies in chunks, and none arrives: no event is counted, or no callee hears a message. Set HTTP_STREAMS to on.'
+    severity: 0
+    query: '''
+traces
+| extend line = parse_json(message)
+| where tostring(line.event) == "body did not arrive"
+| project timestamp, path = tostring(line.path), agent = tostring(line.user_agent)
+'''
+    operator: 'GreaterThan'
+    threshold: 0
+    window: 'PT5M'
+    frequency: 'PT5M'
+    perLine: true
+    dimension: 'path'
+    mute: 'PT1H'
+    enabled: true
+    scope: insights.id
+  }
+  {
     name: 'app-restarted'
     description: 'The app was started again on an instance that ran: it crashed, ran out of memory, or a function ran into its time-out. What was under way was answered 500.'
     severity: 1
@@ -199,7 +219,7 @@ traces
   }
   {
     name: 'backup-missing'
-    description: 'A day, or some of its events, could not be backed up. While that is so it is not closed, and nothing of it is deleted: mend it before its table is lost.'
+    description: 'A day, an hour of it, or some of its events could not be backed up. Until then no event row of the day is deleted: mend it before its table is lost.'
     severity: 1
     query: '''
 traces
@@ -220,7 +240,7 @@ traces
   }
   {
     name: 'backups-stopped'
-    description: 'No run of the timer BackUpDays has come to its end for a day: days may be about to close, and wait for a backup.'
+    description: 'No run of the timer BackUpDays has come to its end for a day: new days have no backup.'
     severity: 1
     query: '''
 traces
@@ -258,7 +278,7 @@ StorageTableLogs
   }
   {
     name: 'damaged-rows'
-    description: 'A stored row cannot be read: its partition is named. infra/azure/README.md has the audit to run.'
+    description: 'A stored row cannot be read, or is lost: its partition is named. infra/azure/README.md has the audit to run.'
     severity: 1
     query: '''
 traces
