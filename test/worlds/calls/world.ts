@@ -189,8 +189,11 @@ export class World extends ServiceWorld {
   }
 
   override get placed(): readonly Placed[] {
-    const calls = this.network.calls.flatMap(({ request, fate, placedAt, endedAt = Infinity, hangUpAskedAt }) => {
-      if (request === undefined || fate === 'turned away') return [];
+    const stored = JSON.stringify(this.rows);
+    // If events get lost, and the answer with its id, the service cannot know of a call.
+    const isUnknown = (id: string) => this.mode.eventLoss > 0 && !new RegExp(`\\b${id}\\b`).test(stored);
+    const calls = this.network.calls.flatMap(({ id, request, fate, placedAt, endedAt = Infinity, hangUpAskedAt }) => {
+      if (request === undefined || fate === 'turned away' || isUnknown(id)) return [];
       const until = Math.min(endedAt, heldUntil(placedAt, hangUpAskedAt));
       const { number, alertType, attempt } = request;
       const isAttempt = fate !== 'no line' && fate !== 'set-up';
