@@ -62,10 +62,10 @@ export abstract class ServiceWorld extends Ground {
     this.#store = new Store(this.faultlessTable, () => undefined);
   }
 
-  /** Each call of the service that got a line, and those that held one then. */
+  /** Each call of the service that got a line, and the calls that held a line at that time. */
   abstract get placed(): readonly Placed[];
 
-  /** Whether all calls have ended, also those of other systems. */
+  /** Whether all calls have ended, even the calls of other systems. */
   abstract get hasNoOpenCall(): boolean;
 
   /** The provider as one process reaches it. */
