@@ -47,6 +47,9 @@ declare const DEBUG: boolean;
 // Settings: wrong ones stop the app here, with one error that names them all.
 const settings = readSettings(process.env);
 
+// Off by default: with streams, the host never answers some malformed requests.
+if (settings.hasHttpStreams) app.setup({ enableHttpStream: true });
+
 // Clients: made when they are first needed
 const credential = lazyCredential();
 const { counterShards: shards, detectionCategories: categories } = settings;

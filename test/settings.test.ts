@@ -161,7 +161,7 @@ it.each<[setting: string, given: string, path: string, value: unknown]>([
 });
 
 it.each<[setting: string, ...wrong: string[]]>([
-  ['SERVICE_NAME', '   ', 'x'.repeat(201), 'Ridge\nWatch'],
+  ['SERVICE_NAME', '   ', 'x'.repeat(201), 'Ridge\nWatch', '\u3164', 'a\u202Eb'],
   ['DETECTION_CATEGORIES', ',', 'fire,,smoke', 'fire,sm oke', 'fire;smoke', categories(65).join(',')],
   ['BACKUP_CONTAINER_URL', 'http://a.example.org/backups', `${URL}/`, `${URL}/a/b/c`, 'backups'],
   ['TABLES_CONNECTION_STRING', URL, 'AccountName=cameras', 'AccountName=cameras;AccountKey=not base64!'],

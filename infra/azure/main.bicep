@@ -139,6 +139,10 @@ param cacheTsUtcWindowSeconds int = 86400
 @description('Shards of a day, 1 to 64. Another number is another table, which is empty.')
 param counterShards int = 1
 
+@allowed(['on', 'off'])
+@description('on: bodies that are sent in chunks arrive. The host then never answers some malformed requests.')
+param httpStreams string = 'off'
+
 @maxLength(5)
 @description('Days after whose end a UTC day is closed and its events are deleted, 1 to 36500. Empty: never.')
 param eventRetentionDays string = ''
@@ -355,6 +359,7 @@ module app 'modules/app.bicep' = {
     cacheTsUtcWindowSeconds: cacheTsUtcWindowSeconds
     detectionCategories: detectionCategories
     counterShards: counterShards
+    httpStreams: httpStreams
     backupContainerUrl: storage.outputs.backupContainerUrl
     eventRetentionDays: eventRetentionDays
     tablesEndpoint: storage.outputs.tableEndpoint

@@ -87,7 +87,7 @@ export const createPhone = (parts: PhoneParts) => {
   let isEnded = false;
 
   const run = async (log: Log): Promise<void> => {
-    await dialing.look(log);
+    await dialing.run(log);
     await keepHouse(log);
   };
 

@@ -25,6 +25,7 @@ export const PROBLEM_TYPES = {
       'The events use the Event Grid schema. Set the delivery schema of the event subscription to CloudEvents v1.0 (--event-delivery-schema cloudeventschemav1_0).',
   },
   empty_body: { status: 400, title: 'The body is empty' },
+  body_cut_off: { status: 400, title: 'The body ended before it was complete' },
   not_gzip: { status: 400, title: 'The body is not valid gzip' },
   not_utf8: { status: 400, title: 'The body is not valid UTF-8' },
   not_json: { status: 400, title: 'The body is not valid JSON' },

@@ -9,7 +9,7 @@ export class StorageClock {
   readonly #largest = new Map<number, number>();
   #latest = -Infinity;
 
-  /** @param date of an answer, in milliseconds since 1970; one that is not a number is ignored */
+  /** @param date of an answer, in milliseconds since 1970; NaN is ignored */
   note(date: number): void {
     if (Number.isNaN(date)) return;
     const slice = sliceNow();

@@ -36,7 +36,7 @@ const containerOf = async (name: string, folder = 'analytics2') => {
   return { url, container: azureContainer(url, folder, lazyCredential()) };
 };
 
-/** A day in two shards, which is backed up in a container of its own. */
+/** A day in two shards that is backed up in its own container. */
 const backedUp = async (name: string) => {
   const { url, container } = await containerOf(name);
   const counting = new MemoryStorage().process(2);

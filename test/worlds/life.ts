@@ -34,7 +34,7 @@ export class Life implements WorldProcess {
 
   /** The process stands still for this time: its timers, its requests, and the answers to them wait. */
   suspend(ms: number): void {
-    this.suspendedUntil = Math.max(this.suspendedUntil, rightNow() + ms);
+    this.suspendedUntil = Math.max(this.suspendedUntil, performance.now() + ms);
   }
 
   get isSuspended(): boolean {
@@ -43,7 +43,7 @@ export class Life implements WorldProcess {
 
   /** How long it still stands still, in milliseconds. */
   get #waitMs(): number {
-    return Math.max(0, this.suspendedUntil - rightNow());
+    return Math.max(0, this.suspendedUntil - performance.now());
   }
 
   /** Has the process do something. @returns undefined if it ends first */
@@ -89,6 +89,3 @@ export class Life implements WorldProcess {
     });
   }
 }
-
-/** In milliseconds since 1970, by a clock that is right. */
-const rightNow = (): number => runIn(undefined, () => Date.now());

@@ -10,7 +10,7 @@ export interface WorldProcess {
   readonly clockAheadMs: number;
   /** Timers of a process that has ended no longer go off. */
   readonly isOver: boolean;
-  /** Until then, in milliseconds since 1970, its timers wait. Its clock goes on. Never by default. */
+  /** Until then, by `performance.now`, its timers wait. Its clock goes on. Never by default. */
   readonly suspendedUntil?: number;
 }
 
@@ -119,7 +119,7 @@ export class VirtualTime {
       if (next === undefined || next.dueAt > until) return false;
       this.#queue.pop();
       if (next.isCancelled || next.process?.isOver === true) continue;
-      const waitsUntil = next.process?.suspendedUntil ?? 0;
+      const waitsUntil = this.#startedAt + (next.process?.suspendedUntil ?? 0);
       if (waitsUntil > Math.max(this.#now, next.dueAt)) {
         next.dueAt = waitsUntil;
         this.#add(next);

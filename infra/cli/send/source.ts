@@ -40,7 +40,6 @@ export const fileSource = async (name: string): Promise<Source> => {
       throw new CommandError(`${name} cannot be read.`, { cause: error });
     },
   );
-  if (found.isDirectory()) throw new CommandError(`${name} is a directory; name the files in it.`);
   return { name, size: found.isFile() ? found.size : undefined, open: async () => createReadStream(name) };
 };
 

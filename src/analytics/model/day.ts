@@ -1,4 +1,3 @@
-import { millisecondsInDay } from 'date-fns/constants';
 import { LRUCache } from 'lru-cache';
 
 import { instantFrom, parseInstant, sortableInstant, type Instant } from './instant.ts';
@@ -12,7 +11,7 @@ export type Day = string & { readonly [dayBrand]: true };
 export const MICROSECONDS = {
   minute: 60_000_000n,
   hour: 3_600_000_000n,
-  day: BigInt(millisecondsInDay) * 1_000n,
+  day: 86_400_000_000n,
 } as const;
 
 export const isDay = (text: string): text is Day => parseInstant(`${text}T00:00:00Z`) !== undefined;

@@ -43,8 +43,8 @@ const backupName = ({ day, shard, hour }: Omit<DueHour, 'state' | 'backups'>, ha
   `${shardPartition(day, shard)}/${twoDigits(hour)}${hasFewer ? '.fewer' : ''}.ndjson.gz`;
 
 /**
- * Backs up the hours of a day that have changed since their last backup. Hours are independent: one that fails is logged and holds up no
- * other one, and a later run continues with the missing hours.
+ * Backs up the hours of a day that have changed since their last backup. Hours are independent: a failed hour is logged and delays no other
+ * hour. A later run continues with the missing hours.
  *
  * @param isLast true: the day is closed, and its event rows are about to be deleted. Otherwise sealed shards are left out.
  * @returns whether all hours are backed up
@@ -95,7 +95,7 @@ const dueHours = async (
     const own = { day, shard, hour, state, backups };
     return [false, true].some((fewer) => backups.get(backupName(own, fewer))?.facts['state'] === state) ? [] : [own];
   });
-  // The event rows of a closed day are deleted bit by bit: what is left of them is no backup.
+  // The event rows of a closed day are deleted page by page: the remaining rows are no backup.
   return due.length === 0 || isLast || (await readSeal(table, partition)).sealed === undefined ? due : [];
 };
 
@@ -128,7 +128,7 @@ const backUpHour = async (backingUp: BackingUp, due: DueHour): Promise<void> => 
   }
 };
 
-/** @returns what was read; without a size nothing is written, because it was less than `least` events, or nothing */
+/** @returns the events that were read, and the size of the backup; undefined: fewer than `least` events, or none, so nothing is written */
 const writeBackup = async (
   { table, container, demandTime }: BackingUp,
   due: DueHour,

@@ -24,6 +24,8 @@ export interface CallEvents {
   readonly otherKinds: number;
   /** How many had no well-formed call id: ignored, and nothing is ever requested for them. */
   readonly malformedIds: number;
+  /** The elements that are no events. */
+  readonly malformed: readonly MalformedEvent[];
 }
 
 /** An element of a callback's array that is not an event. */
@@ -40,8 +42,8 @@ export type VerifyToken = (authorization: string | null) => Promise<TokenVerdict
 
 /** The callbacks of a provider that reports events in JSON. */
 export interface EventCallbacks {
-  /** The array in a callback's body → its events, or all its malformed elements. */
-  readonly parseEvents: (batch: readonly unknown[]) => CallEvents | readonly MalformedEvent[];
+  /** The array in a callback's body → its events. */
+  readonly parseEvents: (batch: readonly unknown[]) => CallEvents;
   /** Undefined: callbacks are not verified; anyone who knows the address is believed. */
   readonly verifyToken: VerifyToken | undefined;
 }

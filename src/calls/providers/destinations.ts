@@ -25,7 +25,7 @@ export const eventGridTopic = (
     // Loaded with the first outcome: it is a part of the time that the app takes to start.
     const { AzureKeyCredential, EventGridPublisherClient } = await import('@azure/eventgrid');
     const options = {
-      // The outbox tries again.
+      // The publisher tries again.
       retryOptions: { maxRetries: 0 },
       // The settings accept plain http for loopback addresses only.
       allowInsecureConnection: endpoint.startsWith('http:'),

@@ -18,7 +18,7 @@ export interface Queued {
   readonly dueAt: number;
 }
 
-/** One of `CALLS_AT_ONCE` lines. It is taken, and its number in use, until a time. */
+/** A call has taken one of `CALLS_AT_ONCE` lines, and a number, until a time. */
 export interface Taken {
   readonly who: string;
   readonly number: string;
@@ -39,8 +39,8 @@ export type Next<Person> =
   | { readonly kind: 'wait'; readonly until: number | undefined };
 
 /**
- * Urgent first; then who has not been called yet before who is called again; then one recipient of each notification before the second of
- * any; then by waiting time; then by name, so that all agree.
+ * Urgent first; then recipients that have not been called yet before recipients that are called again; then one recipient of each notification
+ * before the second of any. Then the waiting time decides, and last the name, so that all instances agree.
  */
 const byTurn = (one: Queued, other: Queued): number =>
   Number(other.isUrgent) - Number(one.isUrgent) ||

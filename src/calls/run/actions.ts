@@ -28,7 +28,7 @@ import type { Log, LogFields } from '../../log.ts';
 /** Stores an event of an attempt. @returns undefined if its notification is not live */
 type Tell = (ref: AttemptRef, event: AttemptEvent, log: Log) => Promise<Taken | undefined>;
 
-/** A process acts only for so long after its commit: later, a check of another process may have the action. */
+/** A process acts only within this time after its commit: later, a check of another process may have the action. */
 const ACTS_WITHIN_MS = 5_000;
 /**
  * The provider usually reports the start of a prompt within 100 ms. The acceptance is stored only if no event is stored by then, to save a

@@ -99,7 +99,7 @@ export class CallEvents {
     }
   }
 
-  /** With the details, if this process has ever read the notification. Nothing listens for keys: the message asks for none. */
+  /** With the details, if this process has ever read the notification. Nothing listens for keys, so the message does not ask for keys. */
   #textFor({ attempt }: CallEvent, alertType: AlertType): string {
     const { store, policy } = this.#context;
     const spoken = attempt && store.spokenOf(attempt.notificationId);

@@ -3,7 +3,6 @@ import { type CallEvent, type CallResult, ProviderError } from '../model/phone-p
 import { maskPhoneNumber } from '../model/phone-number.ts';
 import { DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/policy.ts';
 import { isQuick } from '../rules/redial.ts';
-import type { Change } from './notifications.ts';
 import { acceptedAtOf, type Attempt } from '../state/attempt.ts';
 import type { Lines } from '../state/lines.ts';
 import {
@@ -18,7 +17,7 @@ import { isAlert, type OutcomeEntry } from '../state/outcomes.ts';
 import { type AnyRecipient, attemptOf, type FinalState, isFinal } from '../state/recipient.ts';
 import type { Action } from '../state/step.ts';
 import { isoTime } from '../state/view.ts';
-import { SetAside } from '../store/store.ts';
+import { type Commit, type Committed, SetAside } from '../store/store.ts';
 import type { Log, LogFields } from '../../log.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
 
@@ -66,7 +65,14 @@ const outcomeFields = (attempt: Attempt | undefined): LogFields =>
 const REACHED: ReadonlySet<string> = new Set(['heard', 'cut_short', 'confirmed', 'cannot_go']);
 
 /** Logs a change: ends of attempts, of recipients and of the notification, and alerts about the lines. */
-export const logChange = ({ before, stored, lines }: Change, log: Log): void => {
+export const logChange = (
+  {
+    before,
+    stored,
+    lines,
+  }: { readonly before: NotificationCase | undefined } & Pick<Commit, 'lines'> & Pick<Committed, 'stored'>,
+  log: Log,
+): void => {
   stored.recipients.forEach((recipient, index) => {
     const was = before?.recipients[index];
     if (recipient === was) return;

@@ -16,26 +16,26 @@ import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 
 /** Pause after trouble with storage. */
 const RETRY_MS = 5_000;
-/** The process of the last commit looks first: the others look this much later. */
+/** The process of the last commit runs first: the others run this much later. */
 const OTHERS_AFTER_MS = [2_000, 5_000] as const;
 const CHECKED_AT_A_TIME = 16;
 const CONFLICT_PAUSE_MS = 50;
-/** After so many notifications the process reads again: a fire may have come. */
-const CLAIMS_A_LOOK = 3;
+/** After claims for this number of notifications the process reads again: a fire may have come. */
+const CLAIMS_A_RUN = 3;
 
 /**
- * The loop for claims: reads all that is live, checks what is overdue, and claims lines while the queue names somebody. Five triggers start it:
- * a request, the end of a call, the earliest time that this process knows, each minute, and the timer function.
+ * The loop for claims: reads the live notifications, checks the overdue ones, and claims lines while the queue names a recipient. Five
+ * triggers start it: a request, the end of a call, the earliest time that this process knows, each minute, and the timer function.
  */
 export class Dialing {
   readonly #context: Context;
   readonly #notifications: Notifications;
   readonly #actions: Actions;
   readonly #telling: Telling;
-  #looking: Promise<void> | undefined;
+  #running: Promise<void> | undefined;
   #isAgain = false;
   #isEnded = false;
-  /** When this process looks next, and for what; in milliseconds since 1970. */
+  /** When this process runs next, by the reason; in milliseconds since 1970. */
   readonly #planned = new Map<string, number>();
   #armedFor = Infinity;
   #cancel = (): void => undefined;
@@ -47,14 +47,14 @@ export class Dialing {
     this.#telling = telling;
   }
 
-  /** Looks at once, or again after the current look. Never throws. */
-  async look(log: Log): Promise<void> {
+  /** Runs at once, or again after the current run. Never throws. */
+  async run(log: Log): Promise<void> {
     this.#isAgain = true;
-    this.#looking ??= this.#lookUntilDone(log);
-    return this.#looking;
+    this.#running ??= this.#runUntilDone(log);
+    return this.#running;
   }
 
-  /** Plans the next check of a notification, and looks at once if a line or a recipient has become free. */
+  /** Plans the next check of a notification, and runs at once if a line or a recipient has become free. */
   note(change: Change): void {
     this.#plan(change.stored.notification.id, this.#checkAt(change.stored));
     if (movesQueue(change)) this.#plan('now', this.#context.clock.now());
@@ -74,19 +74,19 @@ export class Dialing {
     return this.#isEnded;
   }
 
-  /** Looks no more; fulfils when all requests to the provider are answered. Nothing is claimed from now on. */
+  /** Runs no more; fulfils when all requests to the provider are answered. Nothing is claimed from now on. */
   async end(): Promise<void> {
     this.#isEnded = true;
     this.#cancel();
-    await this.#looking;
+    await this.#running;
     await this.settled();
   }
 
-  #lookAgain(): void {
+  #runAgain(): void {
     this.#isAgain = true;
   }
 
-  /** Plans a look at a time. Undefined: none is needed for this. */
+  /** Plans a run at a time. Undefined: this reason needs no run. */
   #plan(why: string, at: number | undefined): void {
     if (at === undefined) this.#planned.delete(why);
     else this.#planned.set(why, at);
@@ -98,30 +98,30 @@ export class Dialing {
     if (earliest === Infinity) return;
     this.#cancel = clock.after(Math.max(0, earliest - clock.now()), () => {
       this.#armedFor = Infinity;
-      // The look plans anew.
+      // The run plans anew.
       for (const [name, time] of this.#planned) if (time <= earliest) this.#planned.delete(name);
-      void this.look(log);
+      void this.run(log);
     });
   }
 
-  async #lookUntilDone(log: Log): Promise<void> {
+  async #runUntilDone(log: Log): Promise<void> {
     try {
       while (this.#isAgain && !this.#isEnded) {
         this.#isAgain = false;
         try {
-          await this.#lookOnce(log);
+          await this.#runOnce(log);
         } catch (error) {
           logFailure('due work unreachable', error, {}, log);
           this.noteTrouble();
         }
       }
     } finally {
-      // Without a pause after the last test: a look that is asked for now starts anew.
-      this.#looking = undefined;
+      // Without a pause after the last test: otherwise a request to run would be lost here.
+      this.#running = undefined;
     }
   }
 
-  async #lookOnce(log: Log): Promise<void> {
+  async #runOnce(log: Log): Promise<void> {
     const { store, clock } = this.#context;
     const { live, lines } = await store.readLive();
     const now = clock.now();
@@ -149,7 +149,7 @@ export class Dialing {
     }
   }
 
-  /** When this process looks at a notification: at its time if it made the last commit; others a little later, if that process has died. */
+  /** When this process checks a notification: at its time if it made the last commit; others a little later, if that process has died. */
   #timeOf(known: LiveCase): number | undefined {
     const { clock, random, store } = this.#context;
     const at = this.#checkAt(known);
@@ -165,7 +165,7 @@ export class Dialing {
     return this.#context.store.recall(known.notification.id) ?? known;
   }
 
-  /** When a notification is looked at next: a check is due, or no phone has rung. */
+  /** When a notification needs this loop next: for a check, or because no phone has rung. */
   #checkAt(known: NotificationCase): number | undefined {
     const checkAt = checkAtOfNotification(known, termsOf(known, this.#context.policy));
     const silentAt = this.#telling.silentAt(known, this.#context.clock.now());
@@ -177,7 +177,7 @@ export class Dialing {
     if (taken?.isNews === true) logOverdue(taken.stored, actionsOf(taken.stored, taken.stored.commit), log);
   }
 
-  /** @returns undefined if the notification is set aside: the others go on */
+  /** @returns undefined if the notification is set aside: the others continue */
   async #take(id: NotificationId, event: NotificationEvent, log: Log): Promise<Taken | undefined> {
     try {
       return await this.#notifications.take(id, event, log);
@@ -198,12 +198,12 @@ export class Dialing {
     }
   }
 
-  /** Claims lines, while the queue names somebody: in one transaction those of one notification whose turn it is. */
+  /** Claims lines while the queue names a recipient: one transaction for the recipients of one notification whose turn it is. */
   async #claimAll(live: readonly LiveCase[], log: Log): Promise<void> {
     const { store, policy, clock, random } = this.#context;
     for (let claims = 0; !this.#isEnded; claims += 1) {
       const lines = store.recallLines()?.lines;
-      if (lines === undefined || claims === CLAIMS_A_LOOK) return this.#lookAgain();
+      if (lines === undefined || claims === CLAIMS_A_RUN) return this.#runAgain();
       const usable = live.filter(({ notification: { id } }) => !this.#notifications.isSetAside(id));
       const queue = usable.flatMap((known) => queueOf(this.#current(known)));
       const decided = next(queue, takenOf(lines), lines, policy.rules, clock.now());
@@ -214,7 +214,7 @@ export class Dialing {
       if (taken?.isNews === true) continue;
       // Another process was faster.
       await sleepBy(clock, random() * CONFLICT_PAUSE_MS);
-      return this.#lookAgain();
+      return this.#runAgain();
     }
   }
 }

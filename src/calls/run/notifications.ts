@@ -54,16 +54,16 @@ export interface Change extends Committed {
   readonly sentAt: number;
 }
 
-/** What follows a change. */
+/** The work that follows a change. */
 export interface Followers {
   /** Carries out actions. Fulfils when all are answered. Never throws. */
   readonly carryOut: (change: Pick<Change, 'stored' | 'actions' | 'sentAt'>, log: Log) => Promise<void>;
   readonly note: (change: Change, log: Log) => void;
-  /** Events could not be stored: this process must look soon. */
+  /** Events could not be stored: this process must run soon. */
   readonly noteTrouble: () => void;
 }
 
-/** What became of an event. */
+/** The result of an event. */
 export interface Taken {
   readonly stored: LiveCase;
   /** It changed something. */
@@ -101,11 +101,13 @@ const REQUEST_MS = 8_000;
 const KEY_MS = 20_000;
 const SET_ASIDE_MS = 600_000;
 const TROUBLE_PAUSE_MS = 300;
+/** Short: fifty callees may press a key within five seconds, and each key waits for its turn at one row. */
+const conflictPauseMs = (tried: number, random: () => number): number => backoffMs(tried, 10, 100, random);
 const MAX_RELEASE_TRIES = 10;
 
 /**
- * The loop for events: read, decide, write in one transaction, act. Events of one notification are decided one after the other; those that
- * arrive during a write are decided together.
+ * The loop for events: read, decide, write in one transaction, act. Events of one notification are decided one after the other; events
+ * that arrive during a write are decided together.
  */
 export class Notifications {
   /** Serializes the transactions of this process that change the row of the lines. */
@@ -146,7 +148,7 @@ export class Notifications {
     return this.#setAside.has(id);
   }
 
-  /** The row of a notification cannot be read, decided about or written: the others go on without it. */
+  /** The row of a notification cannot be read, decided about or written: the others continue without it. */
   setAside(id: NotificationId, error: unknown): void {
     const { store, clock, log } = this.#context;
     store.forget(id);
@@ -182,7 +184,7 @@ export class Notifications {
           return await store.writeLines(after, read);
         } catch (error) {
           if (!(error instanceof WriteConflict)) throw error;
-          await sleepBy(clock, backoffMs(tried, 20, 400, random));
+          await sleepBy(clock, conflictPauseMs(tried, random));
         }
       }
     });
@@ -292,7 +294,7 @@ export class Notifications {
       this.#followers.noteTrouble();
     }
     if (waiting.length === 0) return;
-    await sleepBy(clock, isConflict ? backoffMs(tried, 20, 400, random) : random() * TROUBLE_PAUSE_MS);
+    await sleepBy(clock, isConflict ? conflictPauseMs(tried, random) : random() * TROUBLE_PAUSE_MS);
   }
 }
 

@@ -46,7 +46,7 @@ export class Publisher {
     this.#underWay.delete(doing);
   }
 
-  /** Delivers what other processes have left, and drops what was tried for too long. @throws {StorageTrouble} */
+  /** Delivers the outcomes that other processes have left. @throws {StorageTrouble} */
   async takeOver(log: Log): Promise<void> {
     const { store, clock } = this.#context;
     const now = clock.now();
@@ -115,7 +115,7 @@ export class Publisher {
   }
 }
 
-/** The outcomes that are older than a time. Those that were tried for too long are dropped. @throws {StorageTrouble} */
+/** The outcomes that are older than a time. Outcomes that were tried for too long are dropped. @throws {StorageTrouble} */
 export const withoutExpired = async (
   store: Store,
   olderThanMs: number,
@@ -131,7 +131,7 @@ export const withoutExpired = async (
   return rows.filter((row) => !expired.includes(row));
 };
 
-/** What cannot be read now may be readable later. */
+/** A row that cannot be read now may be readable later. */
 const ifUnreadable = (error: unknown): undefined => {
   if (!isUnreadable(error)) throw error;
 };

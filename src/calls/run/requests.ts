@@ -128,7 +128,7 @@ export class Requests {
     return { notifications: found.map((known) => bodyOf(known, now)), phone: standingOf(lines, now) };
   }
 
-  /** Stops a notification: no recipient is dialed again. @param by who says so, if that is known */
+  /** Stops a notification: no recipient is dialed again. @param by the person who stops it, if the request names one */
   async stop(id: NotificationId, log: Log, by?: string): Promise<NotificationBody | undefined> {
     const { store, clock } = this.#context;
     const taken = await this.#take(id, { kind: 'stop', by }, log);
@@ -234,7 +234,7 @@ export class Requests {
   async #dial(change: Change, log: Log): Promise<void> {
     const dialing = this.#notifications.follow(change, log);
     const isMore = change.stored.recipients.some(({ state }) => state === 'waiting');
-    const others = isMore ? this.#dialing.look(log).then(async () => this.#dialing.settled()) : undefined;
+    const others = isMore ? this.#dialing.run(log).then(async () => this.#dialing.settled()) : undefined;
     await Promise.race([Promise.all([dialing, others]), sleepBy(this.#context.clock, DIALED_WITHIN_MS)]);
   }
 

@@ -14,7 +14,7 @@ const LATE_MS = 120_000;
 const TOLD_EVERY_MS = 300_000;
 const MAX_TOLD = 1_000;
 
-/** Tells operators of what is late, once per process: a check, and the first ring for a fire. From time to time it tells that this process looks. */
+/** Tells operators of late checks and of silent fires, once per process. From time to time it tells that this process runs its checks. */
 export class Telling {
   readonly #policy: Policy;
   readonly #told = new LRUCache<string, true>({ max: MAX_TOLD });

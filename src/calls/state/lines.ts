@@ -87,7 +87,7 @@ export const busyWithOthers = (
 /** The lines after a claim: the attempt takes a slot for the longest time that it can last. */
 export const withClaim = (
   lines: Lines,
-  { who: _, notificationId, index, number, isUrgent }: QueuedRecipient,
+  { notificationId, index, number, isUrgent }: QueuedRecipient,
   attempt: string,
   callsPerSecond: number | undefined,
   now: number,

@@ -88,16 +88,9 @@ export const moveAttempt = (attempt: Attempt, event: AttemptEvent, terms: CallTe
 /** Whether an event can change nothing, even if this version of the attempt is old: what it reports is known and final. */
 export const isOldNews = (attempt: Attempt, event: AttemptEvent): boolean => {
   if (!('callId' in event) || !attempt.callIds.includes(event.callId)) return false;
-  switch (event.kind) {
-    case 'placed':
-    case 'ringing':
-      return attempt.placedAt !== undefined;
-    case 'disconnected':
-    case 'create failed':
-      return attempt.state === 'over' || attempt.endedIds?.includes(event.callId) === true;
-    default:
-      return false;
-  }
+  if (event.kind === 'placed' || event.kind === 'ringing') return attempt.placedAt !== undefined;
+  const isEnd = event.kind === 'disconnected' || event.kind === 'create failed';
+  return isEnd && (attempt.state === 'over' || attempt.endedIds?.includes(event.callId) === true);
 };
 
 /** A new call of an attempt that hangs up is hung up, too. */
@@ -139,7 +132,14 @@ const afterEnd = (
       if (now < (checkAtOf(attempt, terms) ?? Infinity)) return attempt;
       return { ...attempt, action: now - attempt.endedAt < HANG_UP_WITHIN_MS ? { commit, at: now } : undefined };
     }
-    default:
+    case 'not placed':
+    case 'prompt accepted':
+    case 'not spoken':
+    case 'play failed':
+    case 'play canceled':
+    case 'no key':
+    case 'disconnected':
+    case 'create failed':
       return attempt;
   }
 };
@@ -264,7 +264,7 @@ const connected = (before: LiveAttempt, callId: CallId, terms: CallTerms, moment
   return { ...baseOf(attempt), action, state: 'speaking', talk: newTalk(speaksByItself, now) };
 };
 
-/** The call was answered, and its end was reported first: the callee listened for the reported duration, if there is one. */
+/** The call was answered, and its end was reported first: the callee listened for the reported duration. */
 const answeredAndEnded = (attempt: AttemptIn<'unexplained'>, hasSpoken: boolean, terms: CallTerms): Attempt => {
   const { disconnectedAt, connectedMs } = attempt;
   const talk = newTalk(hasSpoken && connectedMs !== undefined, disconnectedAt - (connectedMs ?? 0));
@@ -395,7 +395,7 @@ const waitedForKeys = (attempt: LiveAttempt, moment: Moment): Attempt =>
     ? hangingUp(attempt, moment, moment.now)
     : attempt;
 
-/** A call that speaks by itself may have been answered meanwhile: its provider reports the end. */
+/** A call that speaks by itself may have been answered in the meantime: its provider reports the end. */
 const hungUp = (attempt: LiveAttempt, terms: CallTerms, { now }: Moment): Attempt => {
   if (attempt.state !== 'hanging_up') return attempt;
   const isEndReported = terms.provider.speaksByItself && attempt.talk === undefined;

@@ -36,7 +36,7 @@ const common = {
   deadlineAt: z.number(),
   callbackBaseUrl: z.string().optional(),
   keyHash: z.string().optional(),
-  /** When a person stopped it, and who if that is known. */
+  /** When a person stopped it, and the name of that person if the request had it. */
   stoppedAt: z.number().optional(),
   stoppedBy: z.string().optional(),
   /** When `PHONE=off` ended it. */

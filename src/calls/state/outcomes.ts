@@ -58,16 +58,16 @@ export const isAlert = (entry: OutcomeEntry, known: AnyCase): boolean => {
   return entry.kind === 'completed' && notification.confirm && isShort(known);
 };
 
-/** The outcomes between two states of a notification, and who gets them; undefined: there are none. @param before undefined: it is new */
+/** The outcomes between two states of a notification, with their receivers; undefined: no outcome. @param before undefined: it is new */
 export const outcomesToDeliver = (
   before: AnyCase | undefined,
   after: AnyCase,
   destinations: readonly Receiver[],
   at: number,
-): { readonly outcomes: Outcomes; readonly to: readonly Receiver[] } | undefined => {
+): (Outcomes & { readonly to: readonly Receiver[] }) | undefined => {
   const entries = outcomesOf(before, after);
   const isToLog = entries.some((entry) => isAlert(entry, after));
   const to: readonly Receiver[] = isToLog ? [...destinations, 'log'] : destinations;
-  const outcomes = { notificationId: after.notification.id, at, entries };
-  return entries.length === 0 || to.length === 0 ? undefined : { outcomes, to };
+  if (entries.length === 0 || to.length === 0) return undefined;
+  return { notificationId: after.notification.id, at, entries, to };
 };

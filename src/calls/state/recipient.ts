@@ -207,7 +207,7 @@ const withoutCall = (outcome: 'refused' | 'unknown', reason: string, now: number
   reason,
 });
 
-/** The phone was switched off: who was not reached is not called again. */
+/** The phone was switched off: a recipient that was not reached is not called again. */
 export const abandoned = (recipient: Recipient, now: number): Recipient => {
   const attempts = recipient.attempts.map((attempt) => abandonedAttempt(attempt, now));
   const known: Recipient = { ...recipient, attempts };

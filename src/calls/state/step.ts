@@ -21,11 +21,11 @@ export type NotificationEvent =
   | { readonly kind: 'call'; readonly index: number; readonly attemptId: string; readonly event: AttemptEvent }
   /** Time has passed. */
   | { readonly kind: 'check' }
-  /** A false alarm. `by`: who says so, if that is known. */
+  /** A false alarm. `by`: the person who stops it, if the request names one. */
   | { readonly kind: 'stop'; readonly by?: string | undefined }
   /** A person handles the alert. */
   | { readonly kind: 'acknowledge'; readonly by: string }
-  /** An instance claims lines for the recipients whose turn it is. `others`: who waits in other notifications. */
+  /** An instance claims lines for the recipients whose turn it is. `others`: the recipients that wait in other notifications. */
   | { readonly kind: 'claim'; readonly others: readonly QueuedRecipient[] };
 
 /** A notification, and the lines if they are known. */
@@ -40,7 +40,7 @@ export interface Policy {
   readonly provider: ProviderTerms & { readonly callsPerSecond?: number | undefined };
 }
 
-/** The arrival of a report, and the speed of a voice, differ so much. */
+/** How much the arrival of a report, and the speed of a voice, may differ. */
 const REPORTS_DIFFER_MS = 2_000;
 
 export const termsOf = ({ notification }: Pick<NotificationCase, 'notification'>, policy: Policy): ReachTerms => {
@@ -79,8 +79,8 @@ const notificationAfter = (
     case 'call': {
       const recipient = known.recipients[event.index];
       if (recipient === undefined) return known;
-      const next = afterEvent(recipient, event.attemptId, event.event, termsOf(known, policy), moment);
-      return withRecipient(known, event.index, next, moment);
+      const after = afterEvent(recipient, event.attemptId, event.event, termsOf(known, policy), moment);
+      return withRecipient(known, event.index, after, moment);
     }
     case 'check':
       return checkedNotification(known, termsOf(known, policy), moment);

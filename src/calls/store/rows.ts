@@ -108,15 +108,15 @@ const deliverySchema = z.object({
   until: z.number().optional(),
 });
 
-/** Who still has to get the outcomes of a commit. */
+/** The receivers that still have to get the outcomes of a commit. */
 export type Delivery = Readonly<z.output<typeof deliverySchema>>;
 
 export const deliveryProperties = (to: readonly Receiver[], until?: number): NewProperties => ({
   delivery: JSON.stringify({ to, until }),
 });
 
-export const outcomesProperties = (outcomes: Outcomes, to: readonly Receiver[]): NewProperties => ({
-  outcomes: JSON.stringify(outcomes),
+export const outcomesProperties = ({ notificationId, at, entries, to }: Outcomes & Delivery): NewProperties => ({
+  outcomes: JSON.stringify({ notificationId, at, entries }),
   ...deliveryProperties(to),
 });
 

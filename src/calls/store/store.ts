@@ -76,7 +76,7 @@ export interface StoredLines {
   readonly etag: string | undefined;
 }
 
-/** The outcomes of a commit, as they are stored. */
+/** The stored outcomes of a commit. */
 export interface StoredOutcomes extends Outcomes, Delivery {
   readonly rowKey: string;
   readonly etag: string;
@@ -90,8 +90,8 @@ export interface Commit {
   readonly commit: string;
   /** The row of the lines as it was read, and after the transaction. Undefined: it does not change. */
   readonly lines?: { readonly read: StoredLines; readonly after: Lines } | undefined;
-  readonly outcomes?: { readonly outcomes: Outcomes; readonly to: readonly Receiver[] } | undefined;
-  /** The key of a new notification, and the version of its row if there is one. */
+  readonly outcomes?: (Outcomes & Delivery) | undefined;
+  /** The key of a new notification, and the version of an earlier row of that key. */
   readonly key?: (KeyUse & { readonly etag?: string | undefined }) | undefined;
 }
 
@@ -112,7 +112,7 @@ export type Spoken = Pick<Notification, 'alertType'> & MessageTerms;
 
 /** The callee hears silence during such a request. */
 const IN_A_CALL = { deadlineMs: 1_500, tries: 1, isAnyFormat: true } as const;
-/** All that is live, in pages. A slow page is better than none. */
+/** The live notifications, in pages. A slow page is better than no page. */
 const LIVE = { deadlineMs: 6_000, tries: 1, isAnyFormat: true } as const;
 const MAX_REMEMBERED = 1_000;
 const MAX_SPOKEN = 10_000;
@@ -174,14 +174,14 @@ export class Store {
     this.#lines = undefined;
   }
 
-  /** A live notification; undefined: there is none. @throws {DamagedRow | LaterFormat} its row cannot be read */
+  /** A live notification; undefined if it does not exist. @throws {DamagedRow | LaterFormat} its row cannot be read */
   async load(id: NotificationId): Promise<LiveCase | undefined> {
     const row = await this.#table.get(CALLS, liveKey(id), IN_A_CALL);
     if (row === undefined) this.forget(id);
     return row && this.#liveOf(row, id);
   }
 
-  /** A settled notification; undefined: there is none. @throws {DamagedRow | LaterFormat} its row cannot be read */
+  /** A settled notification; undefined if it does not exist. @throws {DamagedRow | LaterFormat} its row cannot be read */
   async loadDone(id: NotificationId): Promise<DoneCase | undefined> {
     const row = await this.#table.get(CALLS, doneKey(id), IN_A_CALL);
     return row && this.#doneOf(row, id);
@@ -205,23 +205,19 @@ export class Store {
     return this.#lines;
   }
 
-  /** Writes a notification, with all that belongs to the same decision, in one transaction. @throws {WriteConflict} another writer was first */
+  /** Writes a notification and the other rows of the same decision in one transaction. @throws {WriteConflict} another writer was first */
   async commit({ before, after, commit, lines, outcomes, key }: Commit): Promise<Committed> {
     const { id } = after.notification;
-    const writes = [writeOf(liveKey(id), before?.etag, changedProperties(before, after, commit))] as RowWrite[];
+    const writes: RowWrite[] = [writeOf(liveKey(id), before?.etag, changedProperties(before, after, commit))];
     if (lines !== undefined) writes.push(linesWrite(lines.after, lines.read.etag));
-    const out = outcomes && outcomesWrite(outcomes, commit);
-    if (out !== undefined) writes.push(out);
     if (key !== undefined) {
       const use = { notificationId: id, fingerprint: key.fingerprint, createdAt: after.notification.createdAt };
       writes.push(writeOf(idempotencyRowKey(key.keyHash), key.etag, keyProperties(use), 'replace'));
     }
-    const etags = await this.#transact(writes);
+    const { etags, stored: out } = await this.#withOutcomes(writes, outcomes, commit);
     this.#own.set(commit, true);
     if (lines !== undefined) this.#lines = { lines: lines.after, etag: etags[1] };
-    const stored = this.#remember({ ...after, etag: etags[0] ?? '', commit });
-    const etag = (out && etags[writes.indexOf(out)]) ?? '';
-    return { stored, outcomes: out && outcomes && { ...outcomes.outcomes, to: outcomes.to, rowKey: out.rowKey, etag } };
+    return { stored: this.#remember({ ...after, etag: etags[0] ?? '', commit }), outcomes: out };
   }
 
   /** Writes a settled notification again. @throws {WriteConflict} another writer was first */
@@ -233,12 +229,25 @@ export class Store {
   ): Promise<StoredOutcomes | undefined> {
     const properties = settledProperties(after, commit);
     const own: RowWrite = { kind: 'replace', rowKey: doneKey(after.notification.id), etag: before.etag, properties };
-    const out = outcomes && outcomesWrite(outcomes, commit);
-    const etags = await this.#transact(out === undefined ? [own] : [own, out]);
-    return out && outcomes && { ...outcomes.outcomes, to: outcomes.to, rowKey: out.rowKey, etag: etags[1] ?? '' };
+    return (await this.#withOutcomes([own], outcomes, commit)).stored;
   }
 
-  /** Makes a live notification a settled one, with masked numbers. @throws {WriteConflict} another instance was first */
+  /** Makes writes together with the outcomes of the same commit. */
+  async #withOutcomes(
+    writes: readonly RowWrite[],
+    outcomes: Commit['outcomes'],
+    commit: string,
+  ): Promise<{ readonly etags: readonly string[]; readonly stored: StoredOutcomes | undefined }> {
+    if (outcomes === undefined) return { etags: await this.#transact(writes), stored: undefined };
+    const rowKey = outcomesKey(outcomes, commit);
+    const etags = await this.#transact([
+      ...writes,
+      { kind: 'insert', rowKey, properties: outcomesProperties(outcomes) },
+    ]);
+    return { etags, stored: { ...outcomes, rowKey, etag: etags.at(-1) ?? '' } };
+  }
+
+  /** Moves a live notification to its settled row, with masked numbers. @throws {WriteConflict} another instance was first */
   async settle(known: LiveCase): Promise<void> {
     const { id } = known.notification;
     this.forget(id);
@@ -323,16 +332,17 @@ export class Store {
   /** The oldest outcomes that were decided before a time, oldest first. Unreadable rows are deleted. */
   async outcomesBefore(at: number, most: number): Promise<readonly StoredOutcomes[]> {
     const { rows } = await this.#table.page(CALLS, outcomesBefore(at), { most, tries: 2, isAnyFormat: true });
-    const read = rows.map((row) => {
+    const readable: StoredOutcomes[] = [];
+    for (const row of rows) {
       const { rowKey, etag } = row;
       const outcomes = this.#unlessDamaged(() => this.#read(row, () => parseOutcomes(row)));
-      return outcomes === undefined ? rowKey : { ...outcomes, rowKey, etag };
-    });
-    for (const one of read) if (typeof one === 'string') await this.#unlessGone(one);
-    return read.filter((one) => typeof one !== 'string');
+      if (outcomes === undefined) await this.#unlessGone(rowKey);
+      else readable.push({ ...outcomes, rowKey, etag });
+    }
+    return readable;
   }
 
-  /** Notes who still has to get outcomes; nobody: deletes them. @throws {WriteConflict} another instance delivers them */
+  /** Notes the receivers that still have to get outcomes; without a receiver, it deletes the outcomes. @throws {WriteConflict} another instance delivers them */
   async noteDelivery({ rowKey, etag }: StoredOutcomes, to: readonly Receiver[], until?: number): Promise<string> {
     if (to.length === 0) {
       await this.#unlessGone(rowKey);
@@ -343,13 +353,14 @@ export class Store {
     return written;
   }
 
-  /** Deletes notifications that were created before a time, with their keys; of live ones, those that cannot be read. */
+  /** Deletes settled notifications that were created before a time, with their keys, and rows that cannot be read. */
   async deleteBefore(at: number): Promise<void> {
     for (const range of [doneBefore(at), liveBefore(at)]) {
       for await (const page of this.#table.pages(CALLS, range, { most: DELETED_AT_A_TIME, isAnyFormat: true })) {
         for (const row of page) {
           const [known] = this.#anyOf(row);
-          if (range.from.startsWith(liveKey('' as NotificationId)) && known !== undefined) continue;
+          // A live notification settles first.
+          if (known !== undefined && row.rowKey === liveKey(known.notification.id)) continue;
           if (known?.notification.keyHash !== undefined) await this.#deleteKey(known.notification);
           await this.#unlessGone(row.rowKey);
         }
@@ -440,12 +451,6 @@ export class Store {
 
 const linesWrite = (lines: Lines, etag: string | undefined): RowWrite =>
   writeOf(LINES_KEY, etag, linesProperties(lines), 'replace');
-
-const outcomesWrite = ({ outcomes, to }: NonNullable<Commit['outcomes']>, commit: string): RowWrite => ({
-  kind: 'insert',
-  rowKey: outcomesKey(outcomes, commit),
-  properties: outcomesProperties(outcomes, to),
-});
 
 export const isUnreadable = (error: unknown): error is DamagedRow | LaterFormat =>
   error instanceof DamagedRow || error instanceof LaterFormat;

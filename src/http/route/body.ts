@@ -4,8 +4,8 @@ import { gunzip } from 'node:zlib';
 import type { HttpRequest } from '@azure/functions';
 import type * as z from 'zod';
 
-import { badRequest, Problem, type ProblemError, quotable } from '../problem.ts';
-import { type Fault, faultsOf, fieldOf, pointerOf, valueAt } from './faults.ts';
+import { badRequest, MAX_ERRORS, Problem, type ProblemError, quotable } from '../problem.ts';
+import { type Fault, faultsOf, fieldOf, listed, pointerOf, valueAt } from './faults.ts';
 
 /** A request's body: what the description says of it, and how it is read. */
 export interface RequestBody<Value> {
@@ -58,10 +58,11 @@ export const jsonBody = <Schema extends z.ZodType>(
   parse: (json) => {
     const parsed = schema.safeParse(json);
     if (parsed.success) return parsed.data;
-    const faults = faultsOf(parsed.error, json, unknownDetail);
+    const { first, total } = listed(faultsOf(parsed.error, json, unknownDetail), MAX_ERRORS);
     throw badRequest(
-      faults.map((one) => bodyError(one, indexIn(json, one.path))),
+      first.map((one) => bodyError(one, indexIn(json, one.path))),
       element,
+      total,
     );
   },
 });
@@ -105,9 +106,7 @@ const tooLarge = (maxBytes: number, cause?: unknown): Problem =>
 /** @returns undefined if there is no body, and none is needed */
 const readText = async (request: HttpRequest, maxBytes: number, isOptional: boolean): Promise<string | undefined> => {
   const isZipped = isGzip(request.headers.get('content-encoding'));
-  // Whole already: the Functions host reads it before any code of this service runs.
-  const sent = Buffer.from(await request.arrayBuffer());
-  if (sent.byteLength > maxBytes) throw tooLarge(maxBytes);
+  const sent = await bytesOf(request, maxBytes);
   if (sent.byteLength === 0) {
     // The host reads a body only if its length is announced.
     if (request.headers.has('transfer-encoding')) throw new Problem('length_required');
@@ -115,6 +114,23 @@ const readText = async (request: HttpRequest, maxBytes: number, isOptional: bool
     throw new Problem('empty_body');
   }
   return decodeUtf8(isZipped ? await unzipped(sent, maxBytes) : sent);
+};
+
+/** Without HTTP streams the Functions host has read the body before. With them it may be of any size, and may break off. */
+const bytesOf = async ({ body }: HttpRequest, maxBytes: number): Promise<Buffer> => {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of body ?? []) {
+      length += chunk.byteLength;
+      if (length > maxBytes) throw tooLarge(maxBytes);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    throw new Problem('body_cut_off', {}, { cause: error });
+  }
+  return Buffer.concat(chunks);
 };
 
 const parseForm = (text: string): Readonly<Record<string, string>> => {

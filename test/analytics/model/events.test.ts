@@ -9,11 +9,12 @@ import { all, frame, START, toEventMessage } from '../counting.ts';
 import type { PlainMessage } from '../oracle.ts';
 
 it.each([
-  [undefined, ['ridge-04', ' ', '/'.repeat(128), '|%#?\\', 'o\'brien "x"']],
-  [undefined, ['\u3000', '🔥'.repeat(64), '\uFF0F', '\u2028', '__proto__']],
+  [undefined, ['ridge-04', '/'.repeat(128), '|%#?\\', 'o\'brien "x"']],
+  [undefined, ['🔥'.repeat(64), '\uFF0F', 'Ust‧Kut', '__proto__']],
   ['is empty', ['']],
   ['is longer than 128 characters', ['x'.repeat(MAX_ID_LENGTH + 1), '🔥'.repeat(65)]],
-  ['has a control character', ['a\u0000', 'a\nb', 'a\tb', '\u007F', '\u0085', '\u009F']],
+  ['has no visible character', [' ', '\u3000', '\u3164']],
+  ['has a control character', ['a\u2028', 'a\u0000', 'a\nb', 'a\tb', '\u007F', '\u0085', '\u009F']],
   ['has a code point that is not a character', ['\uD83D', '\uDD25\uD83D']],
   ['has a code point that is not a character', ['\uFDD0', '\uFDEF', '\uFFFE', '\uFFFF', '\u{1FFFE}']],
 ])('an id: %s: %j', (problem, ids) => {

@@ -32,10 +32,10 @@ it.each<[what: string, before: NotificationCase, after: NotificationCase, expect
   ['a recipient is dialed', known, dialed, ''],
 ])('%s: each destination is told, and the log if an operator is needed', (_, before, after, expected, isAlert) => {
   const told = outcomesToDeliver(before, after, ['topic', 'webhook'], START + 5);
-  expect((told?.outcomes.entries ?? []).map(({ kind }) => kind).join(' ')).toBe(expected);
+  expect((told?.entries ?? []).map(({ kind }) => kind).join(' ')).toBe(expected);
   if (told === undefined) return;
   expect(told.to).toEqual(isAlert === true ? ['topic', 'webhook', 'log'] : ['topic', 'webhook']);
-  expect(told.outcomes).toMatchObject({ notificationId: after.notification.id, at: START + 5 });
+  expect(told).toMatchObject({ notificationId: after.notification.id, at: START + 5 });
 });
 
 it('without destinations only alerts are stored', () => {

@@ -84,8 +84,9 @@ it.each(['capacity', 'unreachable', 'set_up'] as const)(
   },
 );
 
+const declined = (count: number) => called(Array<Events>(count).fill(failed('declined')));
+
 it('a decline costs an attempt like any other call', () => {
-  const declined = (count: number) => called(Array<Events>(count).fill(failed('declined')));
   expect(declined(1)).toMatchObject({ state: 'waiting', dueAt: at(62) });
   expect([declined(2), declined(3)].map(({ state }) => state)).toEqual(['waiting', 'not_reached']);
 });

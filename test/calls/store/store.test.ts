@@ -302,14 +302,14 @@ describe('the list of notifications', () => {
   });
 });
 
-describe('outcomes', () => {
-  const commitOutcomes = async (at: number) => {
-    const before = await create(START + at);
-    const after = ended(before, 0, 'heard', START + at);
-    const outcomes = outcomesToDeliver(before, after, ['topic', 'webhook'], START + at);
-    return must((await store.commit({ before, after, commit: randomUUID(), outcomes })).outcomes);
-  };
+const commitOutcomes = async (at: number) => {
+  const before = await create(START + at);
+  const after = ended(before, 0, 'heard', START + at);
+  const outcomes = outcomesToDeliver(before, after, ['topic', 'webhook'], START + at);
+  return must((await store.commit({ before, after, commit: randomUUID(), outcomes })).outcomes);
+};
 
+describe('outcomes', () => {
   it('are stored with their commit until all receivers have them, and are found the oldest first', async () => {
     const [first, second] = [await commitOutcomes(0), await commitOutcomes(1)];
     expect((await another().outcomesBefore(START + 2, 9)).map(({ at }) => at - START)).toEqual([0, 1]);

@@ -4,7 +4,7 @@ import type { Destination, OutcomeEvent } from '../../../src/calls/model/outcome
 import type { CallRequest } from '../../../src/calls/model/phone-provider.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { PhoneRules } from '../../../src/calls/phone.ts';
-import { CALLS } from '../../../src/calls/store/rows.ts';
+import { CALLS, LINES_KEY } from '../../../src/calls/store/rows.ts';
 import { Chance } from '../chance.ts';
 import type { Life, Travel } from '../life.ts';
 import { Story } from '../story.ts';
@@ -109,6 +109,8 @@ export interface Published extends OutcomeEvent {
 
 const NOTIFICATION_IDS = /[0-9a-f]{12}-[0-9a-f]{20}/g;
 const ACTS_WITHIN_MS = 5_000;
+/** A process is suspended while its request is under way, or a little later. */
+const MOST_UNDER_WAY_MS = 60;
 
 /** The instance that makes this request of all dies of it. */
 export interface Death {
@@ -130,6 +132,8 @@ export class Ground {
   readonly dialled: DialRequest[] = [];
   /** What processes did too long after they had decided it. */
   readonly lateActs: { readonly what: string; readonly callId: CallId | undefined }[] = [];
+  /** The attempts that took a slot, in that order. */
+  readonly claims = new Set<string>();
   readonly #closingSince = new Map<Life, number>();
   readonly #wroteAt = new Map<string, number>();
   /** The events that the destinations have taken, repeats included. */
@@ -145,6 +149,14 @@ export class Ground {
     this.story = new Story(now, isTold);
     this.conditions = new Conditions(mode, this.chance, now);
     this.table = new MemoryTable(now);
+    const transact = this.table.transact.bind(this.table);
+    this.table.transact = async (...asked) => {
+      const etags = await transact(...asked);
+      const lines = asked[1].find(({ rowKey }) => rowKey === LINES_KEY);
+      for (const [, attempt = ''] of JSON.stringify(lines ?? '').matchAll(/attempt\\":\\"([^\\]+)/g))
+        this.claims.add(attempt);
+      return etags;
+    };
     this.#time = time;
     this.#death = death;
   }
@@ -200,7 +212,7 @@ export class Ground {
         life.suspend(ms);
       };
       if (chance.happens(0.5)) suspend();
-      else runIn(undefined, () => setTimeout(suspend, chance.between(1, 300)));
+      else runIn(undefined, () => setTimeout(suspend, chance.between(1, MOST_UNDER_WAY_MS)));
     }
     if (!chance.happens(conditions.faults.deathsAtRequests)) return undefined;
     return chance.happens(0.5) ? 'carried out' : 'not carried out';

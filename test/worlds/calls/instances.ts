@@ -70,8 +70,11 @@ export class Instances {
   /** An instance is told to end, as by a deployment: it answers what it has begun, and dies. */
   close({ life, phone }: Instance): void {
     this.#ground.story.tell(() => `${life.name} is told to end`);
-    this.#ground.noteClosing(life);
-    void life.do(async () => phone.end()).then(() => life.end());
+    const end = async (): Promise<void> => {
+      this.#ground.noteClosing(life);
+      await phone.end();
+    };
+    void life.do(end).then(() => life.end());
   }
 
   /** Another instance takes the place of each that ends. */

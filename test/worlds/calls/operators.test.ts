@@ -237,9 +237,12 @@ scene('an acknowledged notification goes on, and each destination is told who ha
 const ignore = () => undefined;
 
 /** The app runs with `PHONE=off`. */
-const switchOff = async ({ instances, faultlessTable: table, rules }: World): Promise<void> => {
+const switchOff = async (
+  { instances, faultlessTable: table, rules }: World,
+  error: (event: string) => void = ignore,
+): Promise<void> => {
   instances.end();
-  void phoneOff({ table, retentionMs: rules.retentionMs })({ info: ignore, warn: ignore, error: ignore });
+  void phoneOff({ table, retentionMs: rules.retentionMs })({ info: ignore, warn: ignore, error });
 };
 
 for (const phone of ['on', 'off'] as const) {
@@ -254,7 +257,7 @@ for (const phone of ['on', 'off'] as const) {
       else await switchOff(world);
       await world.pass(forMs);
       world.instances.end();
-      return world.rows.filter(({ rowKey }) => /^(notification\|f|key)/.test(rowKey)).length;
+      return world.rows.filter(({ rowKey }) => /^(!live|done|key)/.test(rowKey)).length;
     };
     await world.pass(world.rules.retentionMs - 2 * DAY_MS);
     expect(await rowsAfterWork()).toBe(2);
@@ -266,7 +269,7 @@ for (const phone of ['on', 'off'] as const) {
 }
 
 scene(
-  'PHONE=off: what was under way is stopped, its numbers are masked, nobody is called, and the count of the day stays',
+  'PHONE=off: what was under way ends unreached, alerts, and is published when the phone is on; nobody is called, and the count of the day stays',
   { retryMs: 60_000, callsAtOnce: 3, lines: 3, callees: { 0: 'busy', 1: 'rings out' } },
   async (world) => {
     const sent = world.fire(people(5));
@@ -275,12 +278,18 @@ scene(
     const lines = () => world.table.rows(CALLS).find(({ rowKey }) => rowKey === LINES_KEY)?.properties['lines'];
     const day = () => /"day":{[^}]*}/.exec(String(lines()))?.[0];
     const counted = day();
-    await switchOff(world);
+    const alerts = vi.fn<(event: string) => void>();
+    await switchOff(world, alerts);
     await world.pass(30_000);
-    expect((await world.bodyOf(sent)).status).toBe('stopped');
-    expect(await world.statuses(sent)).not.toContain('waiting');
+    expect((await world.bodyOf(sent)).status).toBe('completed');
+    expect(await world.statuses(sent)).toEqual(Array(5).fill('not_reached'));
+    expect(alerts.mock.calls.map(([event]) => event)).toEqual(Array(5).fill('recipient not reached'));
     expect(JSON.stringify(world.rows)).not.toMatch(WHOLE_NUMBER);
     expect(counted).toContain('"calls":');
     expect([world.dialled.length, day()]).toEqual([before, counted]);
+    world.instances.start(1);
+    await world.pass(2 * MINUTE_MS);
+    const ends = world.published.filter(({ type }) => type === 'Notification.Completed');
+    expect(ends.map(({ to }) => to).toSorted()).toEqual([...world.mode.destinations].toSorted());
   },
 );

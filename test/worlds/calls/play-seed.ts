@@ -10,7 +10,7 @@ const WITH_FAULTS_MS = 15 * 60_000;
 const CALM_MS = 50 * 60_000;
 // All late, repeated and spontaneous events come within this time after the end.
 const AFTERWARDS_MS = 6 * 60_000;
-const POISONED_WITHIN_MS = 90_000;
+const POISONED_WITHIN_MS = 60_000;
 const CLOSED_WITHIN_MS = 200_000;
 
 /** No work is due, and no line is open. */

@@ -9,13 +9,15 @@ import type { StoredRow } from '../../../src/storage/row.ts';
 import { SERVICE_NAME } from './ground.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
 import { idOf, numbersOf, type SentRequest } from './senders.ts';
-import type { ServiceWorld, World } from './world.ts';
+import type { Called, ServiceWorld, World } from './world.ts';
 
 // The promises that hold at the end of every world. Each function returns the broken promises, a line each.
 
 // The longest message, a claim that ran out, and a turn of the timer function.
 const LONGEST_SILENCE_MS = 240_000;
 const LONGEST_CALL_MS = 300_000;
+// A delayed event, and the patience of an event for storage.
+const SPOKEN_TO_WITHIN_MS = 18_000;
 // Delayed events, and a turn of the timer function.
 const RINGS_LONGER_MS = 35_000;
 /** Clocks differ by that. */
@@ -161,7 +163,9 @@ const brokenToRecipient = (
   const isMissed = status === 'not_reached';
   // If the service may not learn of the speech, the callee may hear it in each attempt.
   const mostHeard = isMuchUnknown(world) ? mode.attempts : 1;
-  const isGivenUp = attempts.length >= mode.attempts || declined >= 2 || hadNoTime(sent, index, world);
+  // With many lines, nobody has to wait until the deadline: a poisoned notification must not delay the others.
+  const isLate = mode.poison === undefined && hadNoTime(sent, index, world);
+  const isGivenUp = attempts.length >= mode.attempts || declined >= 2 || isLate;
   return [
     ...those([
       calls.length > 0 && isForbidden && 'a forbidden number was called',
@@ -255,7 +259,7 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
     if (expected !== undefined && text !== spokenText(number, expected)) broken.push(`${id} was told: ${text}`);
   if (answeredAt === undefined) {
     const rangMs = endedAt - placedAt;
-    if (request !== undefined && isAllKnown(world) && rangMs > mode.ringMs + RINGS_LONGER_MS)
+    if (request !== undefined && isAllKnown(world) && !isWithout && rangMs > mode.ringMs + RINGS_LONGER_MS)
       broken.push(`${id} rang for ${rangMs} ms`);
     return broken;
   }
@@ -264,6 +268,7 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
   );
   const silentMs = endedAt - Math.max(answeredAt, ...spokenUntil);
   const lastsMs = endedAt - answeredAt;
+  const waitedMs = (speeches[0]?.requestedAt ?? 0) - answeredAt;
   // If the goodbye cannot be said, the line is hung up at once.
   const isAnswered = call.keys.some(({ key, takenAt }) => (key === '1' || key === '3') && takenAt !== undefined);
   const isDone = isAnswered || speeches.some(({ isWhole }) => isWhole) || !isAllKnown(world);
@@ -272,6 +277,7 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
   return [
     ...broken,
     ...those([
+      waitedMs > SPOKEN_TO_WITHIN_MS && isOnlyStorageBad(world) && `${id} was spoken to after ${waitedMs} ms`,
       lastsMs > LONGEST_CALL_MS && mode.outages === 0 && mode.eventLoss === 0 && `${id} took ${lastsMs} ms`,
       silentMs > LONGEST_SILENCE_MS && `${id} was silent for ${silentMs} ms`,
       isCut && !isDone && `${id} was hung up while being spoken to`,
@@ -279,6 +285,10 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
     ]),
   ];
 };
+
+/** Without other faults, a process that loses an answer of storage carries out its own commit: nobody waits for a lease. */
+const isOnlyStorageBad = ({ mode }: World): boolean =>
+  mode.providerFaults + mode.deathsAtRequests + mode.suspensions + mode.eventLoss + mode.outages + mode.closings === 0;
 
 const isWrittenDown = (id: string, { rows }: World): boolean =>
   rows.some(({ properties }) => JSON.stringify(properties).includes(`\\"${id}\\"`));
@@ -308,24 +318,28 @@ export const twoAtOnce = ({ placed }: Pick<ServiceWorld, 'placed'>): Broken =>
 /** No more calls are open than configured, and others than urgent ones leave a line free, also beside a fire. */
 const brokenAtOnce = (world: ServiceWorld): Broken => {
   const { callsAtOnce } = world.mode;
+  const claims = [...world.claims];
+  /** In which order the calls were claimed: a request may be sent much later. */
+  const claimOf = ({ attemptId }: Called) => claims.indexOf(attemptId);
   return [
     ...twoAtOnce(world).map((number) => `two calls at once to ${number}`),
-    ...world.placed.flatMap(({ call, others }) =>
-      those([
+    ...world.placed.flatMap(({ call, others }) => {
+      const before = others.filter((other) => claimOf(other) < claimOf(call));
+      const isLast = !call.isUrgent && before.length >= Math.max(1, callsAtOnce - 1);
+      return those([
         others.length >= callsAtOnce && `${others.length + 1} calls at once`,
-        !call.isUrgent &&
-          others.length >= Math.max(1, callsAtOnce - 1) &&
-          `a call that is not urgent took the last line`,
-      ]),
-    ),
+        isLast && `a call that is not urgent took the last line`,
+      ]);
+    }),
   ];
 };
 
 /** Nobody is called again while another person of an alert that is as urgent waits for the first call. */
-const brokenOrder = ({ senders, dialled }: ServiceWorld): Broken => {
+const brokenOrder = ({ senders, dialled, placed, poisoned }: ServiceWorld): Broken => {
+  const attempts = new Set(placed.flatMap(({ call }) => (call.isAttempt ? call.attemptId : [])));
   const waiting = senders.sent.flatMap((sent) => {
     const id = idOf(sent);
-    if (id === undefined || sent.request.waveMs !== undefined) return [];
+    if (id === undefined || id === poisoned || sent.request.waveMs !== undefined) return [];
     const until = sent.stop?.answeredAt ?? Infinity;
     return numbersOf(sent.request).flatMap((number, index) => {
       if (!number.startsWith('+1')) return [];
@@ -339,7 +353,10 @@ const brokenOrder = ({ senders, dialled }: ServiceWorld): Broken => {
       .slice(0, nth)
       .some(
         ({ notificationId, index, attemptId }) =>
-          notificationId === dial.notificationId && index === dial.index && attemptId !== dial.attemptId,
+          notificationId === dial.notificationId &&
+          index === dial.index &&
+          attemptId !== dial.attemptId &&
+          attempts.has(attemptId),
       );
     const passed = waiting.find((one) => one.isUrgent === dial.isUrgent && one.from < dial.at && dial.at < one.to);
     return those([
@@ -380,8 +397,13 @@ const brokenEffort = ({ requests }: ServiceWorld): Broken =>
   });
 
 /** Each end is published at least once, and once if nothing fails; a repeat has the same id and time. */
-const brokenEvents = (to: Destination, { senders, mode, published }: ServiceWorld): Broken => {
-  const mayRepeat = mode.topicFaults > 0 || mode.tableFaults > 0 || mode.outages > 0 || mode.deathsAtRequests > 0;
+const brokenEvents = (to: Destination, { senders, mode, published, poisoned }: ServiceWorld): Broken => {
+  const mayRepeat =
+    mode.topicFaults > 0 ||
+    mode.tableFaults > 0 ||
+    mode.outages > 0 ||
+    mode.deathsAtRequests > 0 ||
+    mode.suspensions > 0;
   const known = Map.groupBy(
     published.filter((event) => event.to === to),
     ({ id }) => id,
@@ -399,7 +421,8 @@ const brokenEvents = (to: Destination, { senders, mode, published }: ServiceWorl
     const ends = own.filter((type) => type === 'Notification.Completed').length;
     // A recipient that turns out to have heard after all is published again.
     const isOnce = ends === 1 || (ends === 2 && mode.eventDelay > 0);
-    if (idOf(sent) === undefined || (finals >= numbersOf(sent.request).length && isOnce)) return [];
+    const isLost = idOf(sent) === undefined || (idOf(sent) === poisoned && mode.poison === 'read');
+    if (isLost || (finals >= numbersOf(sent.request).length && isOnce)) return [];
     return [`${finals} recipients and ${ends} ends of ${sent.key} were published to the ${to}`];
   });
   return [...broken, ...missing];

@@ -39,10 +39,13 @@ const brokenToRecipient = (
       isAllKnown(world) && !confirm && whole.length > 0 && status === 'not_reached' && 'heard, and nobody knows',
     ]),
     ...attempts.flatMap(({ outcome, call_connection_id: callId }) => {
-      const call = calls.find(({ of }) => of.id === callId)?.of;
+      const call = calls.find(({ of }) => of.id === callId);
+      // A request that was sent again may have placed two calls.
+      const own = calls.filter(({ attemptId }) => attemptId === call?.attemptId);
+      const isAnswered = own.some(({ of }) => of.status === 'completed');
       return those([
         outcome === undefined && 'an attempt without an outcome',
-        ANSWERED.has(outcome) && call?.status !== 'completed' && `${outcome} without an answer`,
+        ANSWERED.has(outcome) && !isAnswered && `${outcome} without an answer`,
       ]);
     }),
   ];

@@ -34,6 +34,7 @@ interface Asked {
 
 /** A request for a call that was carried out. */
 interface PlacedAtTwilio extends Placed, DialRequest {
+  readonly isAttempt: true;
   readonly of: TwilioCall;
   readonly placedAt: number;
   hangUpAskedAt?: number;
@@ -141,10 +142,12 @@ export class TwilioWorld extends ServiceWorld {
       (one) =>
         one.of.state !== 'ended' &&
         one.attemptId !== dial.attemptId &&
+        // A request that is sent again may place a second call, which nobody expects.
+        this.dialled.filter(({ attemptId }) => attemptId === one.attemptId).length === 1 &&
         this.now < heldUntil(one.placedAt, one.hangUpAskedAt),
     );
     this.story.tell(() => `${of.id} to ${of.to}`);
-    this.placed.push({ ...dial, call: dial, others, of, placedAt: this.now });
+    this.placed.push({ ...dial, isAttempt: true, call: { ...dial, isAttempt: true }, others, of, placedAt: this.now });
   }
 
   /** A webhook goes to any instance; if that dies, or takes too long, to any again, twice. */

@@ -27,7 +27,11 @@ export interface WorldOptions {
   readonly fateOf?: FateOf | undefined;
 }
 
-type Called = Pick<DialRequest, 'number' | 'isUrgent'>;
+/** A call of the service that got a line. */
+export interface Called extends Pick<DialRequest, 'attemptId' | 'number' | 'isUrgent'> {
+  /** It counts as an attempt: the callee was the reason if it failed. */
+  readonly isAttempt: boolean;
+}
 
 /** A call, and the others that held a line when it was placed. */
 export interface Placed {
@@ -35,8 +39,8 @@ export interface Placed {
   readonly others: readonly Called[];
 }
 
-/** A call that cannot be hung up holds its line for this time from the first try, and no call holds it longer. */
-const HELD_WHILE_HANGING_UP_MS = 60_000;
+/** A call that cannot be hung up holds its line for a minute from the first try, and no call holds it longer. Storage tells whole seconds. */
+const HELD_WHILE_HANGING_UP_MS = 58_500;
 const LONGEST_HELD_MS = 600_000;
 
 /** Until when a call holds its line at most. Times are in milliseconds since 1970. */
@@ -188,7 +192,9 @@ export class World extends ServiceWorld {
     const calls = this.network.calls.flatMap(({ request, fate, placedAt, endedAt = Infinity, hangUpAskedAt }) => {
       if (request === undefined || fate === 'turned away') return [];
       const until = Math.min(endedAt, heldUntil(placedAt, hangUpAskedAt));
-      return { number: request.number, isUrgent: isUrgent(request.alertType.name), placedAt, until };
+      const { number, alertType, attempt } = request;
+      const isAttempt = fate !== 'no line' && fate !== 'set-up';
+      return { ...attempt, number, isUrgent: isUrgent(alertType.name), isAttempt, placedAt, until };
     });
     return calls.map((call, index) => ({
       call,

@@ -27,7 +27,7 @@ const PAGES_AN_HOUR = 83;
 const RUN_MS = 2 * 60_000;
 const REQUEST_MS = 100;
 
-/** A table in which requests take time, and a day has so many events that each page of them is one row here. */
+/** A table in which requests take time. Each page of a large day is one row here. */
 class SlowTable extends MemoryTable {
   /** Of each hour: the pages that are left. */
   readonly left = Array.from({ length: 24 }, () => PAGES_AN_HOUR);
@@ -83,7 +83,7 @@ it('a day that is too large for one run, with pages of 100 ms, is backed up and 
     const frames = Array.from({ length: 24 }, (_, hour) => frame('a', 'f', START + BigInt(hour) * 3_600_000_000n));
     await time.passUntil(process.record([...frames, frame('a', 'f', START + DAY)]), RUN_MS);
     const container = new MemoryContainer();
-    /** Runs a timer every two hours until nothing is left to do. @returns how long each run took, in ms */
+    /** Runs a timer every two hours until its work is done. @returns the time of each run, in milliseconds */
     const runs = async (run: () => Promise<void>, isDone: () => Promise<boolean>): Promise<readonly number[]> => {
       const took: number[] = [];
       while (!(await isDone()) && took.length < 30) {

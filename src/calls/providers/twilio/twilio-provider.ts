@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
-import { readSdkError, retryAfterMs } from '../../../azure/sdk-error.ts';
+import { readSdkError } from '../../../azure/sdk-error.ts';
+import { retryAfterMs } from '../../../retry-after.ts';
 import { type CallId, parseCallId } from '../../model/ids.ts';
 import {
   type CallRequest,
