@@ -136,13 +136,13 @@ describe('a period', () => {
   });
 
   it('of whole minutes by default has the same ETag for all questions of a minute', async () => {
-    const ask8 = async (now: string) => {
-      const route = analyticsRange({ ...dependencies, now: () => at(now) }, 7_200);
-      return (await askRoute(route, '/api/analytics')).headers.get('etag');
-    };
-    const [first, same, next] = ['12:30:00.25', '12:30:59.999999', '12:31:00'].map((time) => `2024-02-29T${time}Z`);
-    expect(await ask8(same ?? '')).toBe(await ask8(first ?? ''));
-    expect(await ask8(next ?? '')).not.toBe(await ask8(first ?? ''));
+    const etags: (string | null)[] = [];
+    for (const time of ['12:30:00.25', '12:30:59.999999', '12:31:00']) {
+      const route = analyticsRange({ ...dependencies, now: () => at(`2024-02-29T${time}Z`) }, 7_200);
+      etags.push((await askRoute(route, '/api/analytics')).headers.get('etag'));
+    }
+    const [first, same, next] = etags;
+    expect([first === same, first === next]).toEqual([true, false]);
   });
 
   it('has the same categories in the three maps, in whatever order the messages came', async () => {
