@@ -73,13 +73,14 @@ export const AlertsTable = () => {
 };
 
 const Section = ({ name, of }: { readonly name: string; readonly of: readonly Notification[] }) => {
+  const { view } = useShown();
   if (of.length === 0) return null;
   const drills = of.filter(isDrill).length;
   const others = of.length - drills;
   return (
     <tbody role="rowgroup">
       <tr role="row" class="section">
-        <th scope="rowgroup" role="rowheader" colSpan={6}>
+        <th scope="rowgroup" role="rowheader" colSpan={view.wall ? 5 : 6}>
           {name}{' '}
           <span class="note">
             {[
