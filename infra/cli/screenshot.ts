@@ -22,10 +22,11 @@ const settled = async (page: Page): Promise<void> => {
   await page.locator('.waiting, .skeleton, [aria-busy=true]').first().waitFor({ state: 'detached' });
 };
 
-/** Reports a fire to three people in waves: nobody of the first wave answers, so the fire runs while the pictures are taken. */
+/** The last two digits choose the story of the simulated phone: 01 does not answer, 02 is busy, 70 presses 1. */
+const number = (last: string): string => `${freshNumbers(Date.now())}${last}`;
+
+/** Reports a fire to three people in waves. No callee of the first wave answers: the fire runs while the browser takes the pictures. */
 const reportFire = async (base: string): Promise<string> => {
-  // The last two digits choose what the simulated phone does: 01 does not answer, 02 is busy, 70 presses 1.
-  const number = (last: string): string => `${freshNumbers(Date.now())}${last}`;
   const alert = {
     channel: 'phone',
     alert_type: 'ConfirmedFire',

@@ -97,7 +97,7 @@ const Section = ({ name, of }: { readonly name: string; readonly of: readonly No
   );
 };
 
-/** Red: its calls failed. Amber: nobody is known to have it. Violet: a drill. Otherwise without color. */
+/** Red: its calls failed. Amber: a fire without owner. Violet: a drill. Otherwise without color. */
 const toneOf = (of: Notification): string => {
   if (isDrill(of)) return 'drill';
   if (!needsPerson(of)) return isTaken(of) ? 'taken' : '';
