@@ -60,7 +60,8 @@ export const PROBLEM_TYPES = {
   storage_unavailable: {
     status: 503,
     title: 'Storage is unavailable',
-    detail: 'Storage is unavailable. Send the same request again later: the service counts no event twice.',
+    detail:
+      'Storage is unavailable, and the request was perhaps stored. Send it again later, a notification with the same Idempotency-Key: the service counts no event twice.',
   },
   token_not_checked: {
     status: 503,

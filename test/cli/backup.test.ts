@@ -36,7 +36,7 @@ const containerOf = async (name: string, folder = 'analytics2') => {
   return { url, container: azureContainer(url, folder, lazyCredential()) };
 };
 
-/** A day in two shards, which is backed up in a container of its own. */
+/** A day in two shards that is backed up in its own container. */
 const backedUp = async (name: string) => {
   const { url, container } = await containerOf(name);
   const counting = new MemoryStorage().process(2);
@@ -64,8 +64,8 @@ describe('a container of backups', () => {
 
   it('lets only one of two writers replace the version that both have read, and writes nothing without facts', async () => {
     const { container } = await containerOf('writers');
-    const write = async (value: string, facts: object | undefined = { state: 's' }) =>
-      container.write('both', Readable.from([Buffer.from(value)]), () => facts && { ...facts }, undefined);
+    const write = async (value: string) =>
+      container.write('both', Readable.from([Buffer.from(value)]), () => ({ state: 's' }), undefined);
     const writes = await Promise.allSettled([write('one'), write('two')]);
     expect(writes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
     const nothing = container.write('nothing', Readable.from([Buffer.from('text')]), () => undefined, undefined);

@@ -152,15 +152,15 @@ describe('a callback that asks what a call does next', () => {
     const ofTwilio = callback(ALERT_TYPES[0], { ...common(), instructions });
     for (const search of ["?name=o'brien&at=a/b", '?name=o%27brien&at=a/b', "?a='%27/'", "?a=''''/'%3D"]) {
       const signed = getExpectedTwilioSignature('token', `https://watch.example/api/AnomalyCallback${search}`, FORM);
-      const ask = async (signature: string) => {
+      const statusOf = async (signature: string) => {
         const asked = {
           method: 'POST',
-          body: `${new URLSearchParams(FORM)}`,
+          body: new URLSearchParams(FORM).toString(),
           headers: { 'x-twilio-signature': signature },
         };
         return (await askRoute(ofTwilio, `/api/AnomalyCallback${search}`, asked)).status;
       };
-      expect([search, await ask(signed), await ask(`${signed}x`)]).toEqual([search, 200, 401]);
+      expect([search, await statusOf(signed), await statusOf(`${signed}x`)]).toEqual([search, 200, 401]);
     }
   });
 

@@ -33,7 +33,7 @@ export const positionIn = (text: string | undefined): Position | undefined => {
 
 const values = z
   .object({
-    positionals: z.array(z.string()),
+    positionals: z.array(z.string()).refine((files) => new Set(files).size === files.length, 'A FILE is named twice.'),
     url: urlOption,
     'key-file': z.string().optional(),
     from: z.string().optional(),

@@ -5,13 +5,13 @@ import { contributionOf } from '../model/camera-event.ts';
 import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, startOfDay } from '../model/day.ts';
 import { formatInstant, type Instant, instantFrom } from '../model/instant.ts';
 import { type Period, startOfMinute } from '../model/period.ts';
-import { EMPTY_TALLY, sumOf, type Tally } from '../model/tally.ts';
+import { type DayTally, growingDayTally, growingTally, sumOf, sumOfDays } from '../model/tally.ts';
 import { Reader } from '../read/reader.ts';
 import type { Seal } from '../rows/day-row.ts';
 import type { UnreadableRow } from '../rows/decoded-pages.ts';
 import { eventsOfHour, shardPartition } from '../rows/keys.ts';
 import { readSeal, type ShardSeal } from '../rows/seal.ts';
-import { Comparison, Counts } from './comparison.ts';
+import { type Activity, Comparison, NO_ACTIVITY } from './comparison.ts';
 import { eventPages } from './stored-events.ts';
 
 /** What an audit of a day found. */
@@ -59,23 +59,26 @@ export const auditDay = async (table: Table, shards: number, day: Day): Promise<
 const versionsOf = (seals: readonly ShardSeal[]): string =>
   seals.flatMap(({ rows }) => Array.from(rows.values(), ({ etag }) => etag)).join(' ');
 
-/** The name of a counter of all cameras or one: of the day, or of what begins at a time. */
-const counterOf = (cameraId: string | undefined, part: 'day' | 'hour' | 'minute', start?: Instant): string =>
-  `${cameraId ?? 'all cameras'}, ${part}${start === undefined ? '' : ` ${clockOf(start)}`}`;
+type Sum = ReturnType<typeof growingTally>;
 
-const ACCURACY = 'accuracy';
+/** The count of a camera on the day. */
+interface CameraDay {
+  readonly tally: Sum;
+  /** With the figures of accuracy: of its events, or of a closed day as the service answers it. */
+  readonly accuracy: ReturnType<typeof growingDayTally>;
+  /** The start of its last minute with events; undefined: it sent no event. */
+  last: Instant | undefined;
+}
 
 class DayAudit extends Comparison {
-  events = 0;
   readonly #reader: Reader;
   readonly #day: Day;
   readonly #isClosed: boolean;
   readonly #limit = pLimit(PARALLEL_QUESTIONS);
-  /** The cameras that sent events or have a row, each with the start of its last minute. */
-  readonly #cameras = new Map<string, Instant | undefined>();
-  readonly #ofDay = new Counts();
-  /** The counts of the current hour and its minutes. */
-  #ofHour = new Counts();
+  /** The cameras that sent events or have a row. */
+  readonly #cameras = new Map<string, CameraDay>();
+  /** The tallies of the current hour: by camera and the start of the minute. */
+  #minutes = new Map<string, Map<Instant, Sum>>();
 
   constructor(reader: Reader, day: Day, isClosed: boolean) {
     super();
@@ -84,26 +87,28 @@ class DayAudit extends Comparison {
     this.#isClosed = isClosed;
   }
 
+  get events(): number {
+    return sumOf(Array.from(this.#cameras.values(), ({ tally }) => tally)).events;
+  }
+
   /** Finds the cameras that the service lists: the audit asks also for a camera that has a row and no event. */
   async findCameras(): Promise<void> {
     const cameras = await this.answered('list of cameras', this.#reader.cameras(this.#day, 1));
     for (const { cameraId, tally } of cameras ?? []) {
-      this.#cameras.set(cameraId, undefined);
-      // The minutes of a closed day do not tell the figures of accuracy.
-      if (this.#isClosed) this.#ofDay.add(ACCURACY, cameraId, tally);
+      const { accuracy } = this.#camera(cameraId);
+      if (this.#isClosed) accuracy.add(tally);
     }
   }
 
   /** Counts the events of a shard in an hour. @returns the rows that cannot be decoded */
   async countEvents(table: Table, partition: string, hour: Hour): Promise<readonly UnreadableRow[]> {
     const unreadable: UnreadableRow[] = [];
-    const period = this.#periodOf(hour);
     for await (const page of eventPages(table, partition, this.#day, eventsOfHour(hour))) {
       unreadable.push(...page.unreadable);
       for (const { cameraId, ts, facets } of page.decoded) {
         const contribution = contributionOf(facets);
-        this.#count(period, startOfMinute(ts), cameraId, sumOf([contribution]), contribution);
-        this.#ofDay.add(ACCURACY, cameraId, contribution);
+        this.#minute(cameraId, startOfMinute(ts)).add(contribution);
+        this.#camera(cameraId).accuracy.add(contribution);
       }
     }
     return unreadable;
@@ -116,20 +121,24 @@ class DayAudit extends Comparison {
       const asking = this.#reader.series(period, 'minute', cameraId);
       const steps = await this.answered(`${cameraId}, minutes of ${clockOf(period.start)}`, asking);
       for (const { period: minute, tally, activeCameras } of steps ?? []) {
-        if (activeCameras > 0) this.#count(period, minute.start, cameraId, tally, tally);
+        if (activeCameras > 0) this.#minute(cameraId, minute.start).add(tally);
       }
     });
   }
 
-  /** @param ofDay the tally for the day of the camera; of a closed day it lacks the figures of accuracy */
-  #count(hour: Period, minute: Instant, cameraId: string, tally: Tally, ofDay: Tally): void {
-    const last = this.#cameras.get(cameraId);
-    if (last === undefined || last < minute) this.#cameras.set(cameraId, minute);
-    this.events += tally.events;
-    for (const id of [undefined, cameraId]) this.#ofHour.add(counterOf(id, 'minute', minute), cameraId, tally);
-    this.#ofHour.add(counterOf(undefined, 'hour', hour.start), cameraId, tally);
-    this.#ofDay.add(counterOf(undefined, 'day'), cameraId, tally);
-    this.#ofDay.add(counterOf(cameraId, 'day'), cameraId, ofDay);
+  #camera(cameraId: string): CameraDay {
+    const known = this.#cameras.get(cameraId);
+    if (known !== undefined) return known;
+    const camera = { tally: growingTally(), accuracy: growingDayTally(), last: undefined };
+    this.#cameras.set(cameraId, camera);
+    return camera;
+  }
+
+  #minute(cameraId: string, start: Instant): Sum {
+    const minutes = this.#minutes.get(cameraId) ?? new Map<Instant, Sum>();
+    const sum = minutes.get(start) ?? growingTally();
+    this.#minutes.set(cameraId, minutes.set(start, sum));
+    return sum;
   }
 
   #periodOf(hour: Hour): Period {
@@ -140,42 +149,76 @@ class DayAudit extends Comparison {
   /** Compares the answers about an hour with its counts, and forgets these. */
   async compareHour(hour: Hour): Promise<void> {
     const period = this.#periodOf(hour);
-    const counts = this.#ofHour;
-    await this.#compareActivity(counts, counterOf(undefined, 'hour', period.start), period);
-    // The minutes of each camera of a closed day are the counts.
-    const cameras = this.#isClosed ? [] : this.#cameras.keys();
-    await this.#limit.map([undefined, ...cameras], async (cameraId) => {
-      const question = `${cameraId ?? 'all cameras'}, minutes of ${clockOf(period.start)}`;
-      const steps = await this.answered(question, this.#reader.series(period, 'minute', cameraId));
-      for (const { period: minute, tally, activeCameras } of steps ?? []) {
-        this.compare(counts, counterOf(cameraId, 'minute', minute.start), tally, activeCameras);
+    const counted = this.#minutes;
+    this.#minutes = new Map();
+    const ofAll = new Map<Instant, { readonly tally: Sum; activeCameras: number }>();
+    for (const [cameraId, minutes] of counted) {
+      const camera = this.#camera(cameraId);
+      for (const [minute, tally] of minutes) {
+        const all = ofAll.get(minute) ?? { tally: growingTally(), activeCameras: 0 };
+        all.tally.add(tally);
+        all.activeCameras += 1;
+        ofAll.set(minute, all);
+        camera.tally.add(tally);
+        if (camera.last === undefined || camera.last < minute) camera.last = minute;
       }
+    }
+    const tally = sumOf(Array.from(ofAll.values(), (all) => all.tally));
+    const activeCameras = [...counted.keys()];
+    await this.#compareActivity(`all cameras, hour ${clockOf(period.start)}`, period, { tally, activeCameras });
+    await this.#compareMinutes('all cameras', period, (minute) => ofAll.get(minute));
+    // The minutes of each camera of a closed day are the counts.
+    if (this.#isClosed) return;
+    await this.#limit.map([...this.#cameras.keys()], async (cameraId) => {
+      const countOf = (minute: Instant): Activity | undefined => {
+        const sum = counted.get(cameraId)?.get(minute);
+        return sum && { tally: sum, activeCameras: 1 };
+      };
+      await this.#compareMinutes(cameraId, period, countOf, cameraId);
     });
-    this.#ofHour = new Counts();
   }
 
-  async #compareActivity(counts: Counts, counter: string, period: Period): Promise<void> {
+  async #compareActivity(counter: string, period: Period, counted: Activity): Promise<void> {
     const activity = await this.answered(counter, this.#reader.activity(period));
-    if (activity !== undefined) this.compare(counts, counter, activity.tally, activity.activeCameras);
+    if (activity !== undefined) this.compare(counter, counted, activity);
+  }
+
+  async #compareMinutes(
+    name: string,
+    period: Period,
+    countOf: (minute: Instant) => Activity | undefined,
+    cameraId?: string,
+  ): Promise<void> {
+    const asking = this.#reader.series(period, 'minute', cameraId);
+    for (const step of (await this.answered(`${name}, minutes of ${clockOf(period.start)}`, asking)) ?? []) {
+      const { start } = step.period;
+      this.compare(`${name}, minute ${clockOf(start)}`, countOf(start) ?? NO_ACTIVITY, step);
+    }
   }
 
   /** Compares the answers about the day. */
   async compareDay(): Promise<void> {
-    const [reader, day, counts] = [this.#reader, this.#day, this.#ofDay];
-    await this.#compareActivity(counts, counterOf(undefined, 'day'), { start: startOfDay(day), end: endOfDay(day) });
-    const accuracy = await this.answered(ACCURACY, reader.accuracy(day, 1));
-    if (accuracy !== undefined) this.compare(counts, ACCURACY, accuracy);
-    for (const { cameraId, tally } of (await this.answered('list of cameras', reader.cameras(day, 1))) ?? []) {
-      this.compare(counts, counterOf(cameraId, 'day'), this.#isClosed ? sumOf([tally]) : tally, 1);
-    }
-    // The service does not answer these.
-    for (const counter of counts.names()) this.compare(counts, counter, EMPTY_TALLY, 0);
+    const [reader, day, counted] = [this.#reader, this.#day, [...this.#cameras]];
+    const tally = sumOf(counted.map(([, camera]) => camera.tally));
+    const activeCameras = counted.flatMap(([id, { last }]) => (last === undefined ? [] : [id]));
+    const whole = { start: startOfDay(day), end: endOfDay(day) };
+    await this.#compareActivity('all cameras, day', whole, { tally, activeCameras });
+    const accuracy = await this.answered('accuracy', reader.accuracy(day, 1));
+    const sum = sumOfDays(counted.map(([, camera]) => camera.accuracy));
+    if (accuracy !== undefined) this.compareAccuracy('accuracy', sum, accuracy);
+    const listed = await this.answered('list of cameras', reader.cameras(day, 1));
+    const tallies = new Map(listed?.map((camera): [string, DayTally] => [camera.cameraId, camera.tally]));
     const seen = await this.answered('last seen', reader.lastMinutes(day, 1));
-    for (const [cameraId, last] of seen === undefined ? [] : this.#cameras) {
-      const answered = seen?.get(cameraId);
-      if (last !== undefined)
-        this.compareNumber(`${cameraId}: last seen ${clockOf(last)}`, Number(answered === last), 1);
-      else if (answered !== undefined) this.compareNumber(`${cameraId}: last seen ${clockOf(answered)}`, 1, 0);
+    for (const [id, camera] of counted) {
+      const [counter, answered] = [`${id}, day`, tallies.get(id)];
+      const count = { tally: camera.tally, activeCameras: camera.last === undefined ? 0 : 1 };
+      if (listed) this.compare(counter, count, answered ? { tally: answered, activeCameras: 1 } : NO_ACTIVITY);
+      if (answered) this.compareAccuracy(counter, camera.accuracy, answered);
+      const last = seen?.get(id);
+      if (seen && last !== camera.last) {
+        const at = [last, camera.last].map((minute) => (minute === undefined ? 'never' : clockOf(minute)));
+        this.compareNumber(`${id}: last seen ${at.join(', not ')}`, 1, 0);
+      }
     }
   }
 }

@@ -1,5 +1,5 @@
 import { isDamage } from '../../storage/errors.ts';
-import type { CategoryDayTally, CategoryTally, Tally } from '../model/tally.ts';
+import { EMPTY_TALLY, type DayTally, type Tally } from '../model/tally.ts';
 
 /** A number of an answer that differs from the count, or an answer that a damaged row prevents. */
 export type Difference =
@@ -9,33 +9,13 @@ export type Difference =
 /** More differences are only counted: a damaged day may have millions. */
 const MOST_DIFFERENCES = 1_000;
 
-/** Counts of counters by their names, such as `ridge-04, minute 08:15`. */
-export class Counts {
-  readonly #counts = new Map<string, { readonly numbers: Map<string, number>; readonly cameras: Set<string> }>();
-
-  /** Adds a tally of a camera to a counter. */
-  add(counter: string, cameraId: string, tally: Tally): void {
-    const count = this.#counts.get(counter) ?? { numbers: new Map<string, number>(), cameras: new Set() };
-    this.#counts.set(counter, count);
-    count.cameras.add(cameraId);
-    for (const [name, value] of numbersOf(tally)) count.numbers.set(name, (count.numbers.get(name) ?? 0) + value);
-  }
-
-  /** Takes the count of a counter out. */
-  take(counter: string): {
-    readonly numbers: Iterable<readonly [string, number]>;
-    readonly cameras: ReadonlySet<string>;
-  } {
-    const count = this.#counts.get(counter) ?? { numbers: [], cameras: new Set() };
-    this.#counts.delete(counter);
-    return count;
-  }
-
-  /** The counters that were not taken out. */
-  names(): readonly string[] {
-    return [...this.#counts.keys()];
-  }
+/** The tally of a counter, and its active cameras: their ids, or the number of cameras. */
+export interface Activity {
+  readonly tally: Tally;
+  readonly activeCameras: readonly string[] | number;
 }
+
+export const NO_ACTIVITY: Activity = { tally: EMPTY_TALLY, activeCameras: 0 };
 
 /** Compares the answers of the service with counts. */
 export class Comparison {
@@ -56,18 +36,17 @@ export class Comparison {
     }
   }
 
-  /**
-   * Compares the answer about a counter with its count, which is taken out of `counts`.
-   *
-   * @param cameras the active cameras in the answer: their ids, or the number of cameras; undefined: it does not have them
-   */
-  compare(counts: Counts, counter: string, tally: Tally, cameras?: readonly string[] | number): void {
-    const { numbers, cameras: active } = counts.take(counter);
-    const counted = new Map([
-      ...numbers,
-      ...activeNumbers(typeof cameras === 'number' ? active.size : cameras && [...active]),
-    ]);
-    const answered = new Map([...numbersOf(tally), ...activeNumbers(cameras)]);
+  /** @param counter names it, such as `ridge-04, minute 08:15:00` */
+  compare(counter: string, counted: Activity, answered: Activity): void {
+    this.#compareAll(counter, numbersOf(counted), numbersOf(answered));
+  }
+
+  /** Compares how often the AI was right. */
+  compareAccuracy(counter: string, counted: DayTally, answered: DayTally): void {
+    this.#compareAll(counter, accuracyNumbersOf(counted), accuracyNumbersOf(answered));
+  }
+
+  #compareAll(counter: string, counted: ReadonlyMap<string, number>, answered: ReadonlyMap<string, number>): void {
     for (const name of new Set([...counted.keys(), ...answered.keys()])) {
       this.compareNumber(`${counter}: ${name}`, answered.get(name) ?? 0, counted.get(name) ?? 0);
     }
@@ -84,22 +63,27 @@ export class Comparison {
   }
 }
 
-const activeNumbers = (cameras: readonly string[] | number = []): readonly (readonly [string, number])[] =>
-  typeof cameras === 'number' ? [['active_cameras', cameras]] : cameras.map((id) => [`active camera ${id}`, 1]);
-
-/** The numbers of a tally, as answers name them. */
-function* numbersOf({ events, reviewed, annotated, categories }: Tally): Generator<readonly [string, number]> {
-  yield ['total_events', events];
-  yield ['reviewed_total_events', reviewed];
-  yield ['annotated_total_events', annotated];
-  for (const [category, counts] of categories) {
-    yield [`counts_per_category.${category}`, counts.detections];
-    yield [`reviewed_counts_per_category.${category}`, counts.reviewed];
-    yield [`annotated_counts_per_category.${category}`, counts.annotations];
-    if (!isOfDay(counts)) continue;
-    yield [`flagged.${category}`, counts.flagged];
-    yield [`confirmed.${category}`, counts.confirmed];
+/** The numbers that are not 0, as answers name them. */
+const numbersOf = ({ tally, activeCameras }: Activity): ReadonlyMap<string, number> => {
+  const numbers = new Map<string, number>();
+  const add = (name: string, value: number): void => void (value !== 0 && numbers.set(name, value));
+  add('total_events', tally.events);
+  add('reviewed_total_events', tally.reviewed);
+  add('annotated_total_events', tally.annotated);
+  if (typeof activeCameras === 'number') add('active_cameras', activeCameras);
+  else for (const id of activeCameras) add(`active camera ${id}`, 1);
+  for (const [category, counts] of tally.categories) {
+    add(`counts_per_category.${category}`, counts.detections);
+    add(`reviewed_counts_per_category.${category}`, counts.reviewed);
+    add(`annotated_counts_per_category.${category}`, counts.annotations);
   }
-}
+  return numbers;
+};
 
-const isOfDay = (counts: CategoryTally): counts is CategoryDayTally => 'flagged' in counts;
+const accuracyNumbersOf = ({ categories }: DayTally): ReadonlyMap<string, number> =>
+  new Map(
+    [...categories].flatMap(([category, { flagged, confirmed }]) => [
+      [`flagged.${category}`, flagged],
+      [`confirmed.${category}`, confirmed],
+    ]),
+  );

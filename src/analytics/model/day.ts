@@ -1,3 +1,4 @@
+import { millisecondsInDay, millisecondsInHour, millisecondsInMinute } from 'date-fns/constants';
 import { LRUCache } from 'lru-cache';
 
 import { instantFrom, parseInstant, sortableInstant, type Instant } from './instant.ts';
@@ -9,9 +10,9 @@ export type Day = string & { readonly [dayBrand]: true };
 
 /** Lengths in microseconds. */
 export const MICROSECONDS = {
-  minute: 60_000_000n,
-  hour: 3_600_000_000n,
-  day: 86_400_000_000n,
+  minute: BigInt(millisecondsInMinute) * 1_000n,
+  hour: BigInt(millisecondsInHour) * 1_000n,
+  day: BigInt(millisecondsInDay) * 1_000n,
 } as const;
 
 export const isDay = (text: string): text is Day => parseInstant(`${text}T00:00:00Z`) !== undefined;

@@ -21,13 +21,13 @@ export interface EventsRead {
 
 export const noEvents = (): EventsRead => ({ events: 0, removed: 0, unreadable: [] });
 
-/** Which events of a shard are read, and what is told meanwhile. */
+/** How the events of a shard are read. */
 interface Reading {
   /** All by default. */
   readonly range?: KeyRange;
   /** Counts the rows that were read. */
   readonly read: EventsRead;
-  /** Told the last key of each page. What it throws ends the reading. */
+  /** Receives the last key of each page. An error that it throws ends the reading. */
   readonly onPage?: (lastKey: string) => void;
 }
 

@@ -8,7 +8,7 @@ import { byStripe, readStripes, type StripeRows } from './stripes.ts';
 /** In `day|00` of a closed shard: its event rows are deleted, and timers have no more work with it. */
 const EVENTS_DELETED = 'events_deleted';
 
-/** The key of `day|00`: its version orders seals, and what is done under them. */
+/** The key of `day|00`. Its version orders the seals of a shard, and the writes under a seal. */
 export const DAY_00 = counterKey(DAY_COUNTER, 0);
 
 /** What the `day|NN` rows of a shard of a day say of its seal. */
@@ -18,11 +18,11 @@ export interface ShardSeal {
   readonly rows: StripeRows;
   readonly sealed: Seal | undefined;
   readonly areEventsDeleted: boolean;
-  /** When any of the rows was written last, in milliseconds since 1970 by the clock of storage; -Infinity: there are none. */
+  /** When any of the rows was written last, in milliseconds since 1970 by the clock of storage; -Infinity: no row is stored. */
   readonly writtenAt: number;
 }
 
-/** Reads the seal of a shard. A seal counts in any row: another one may be lost or damaged. */
+/** Reads the seal of a shard. A seal counts in any row, because other rows may be lost or damaged. */
 export const readSeal = async (table: Table, partition: string): Promise<ShardSeal> => {
   const select = [...DAY_STATE.select, EVENTS_DELETED, 'Timestamp'];
   const rows = await readStripes(table, partition, DAY_COUNTER, select);
@@ -37,11 +37,11 @@ export const readSeal = async (table: Table, partition: string): Promise<ShardSe
 };
 
 /**
- * Seals a shard: one transaction writes the seal into the `day|NN` rows of all stripes, and inserts those that are missing. From then on
- * storage refuses every commit that was planned before, however late it comes: its stripe's row has another version, or exists already.
+ * Seals a shard: one transaction writes the seal into the `day|NN` rows of all stripes, and inserts missing rows. Storage then refuses every
+ * commit that was planned before, however late it arrives: its stripe's row has another version, or exists already.
  *
- * A shard is closed only in the state that was read: if it was written meanwhile, the day is not quiet. A rebuild seals a day that is being
- * written, so it demands only that `day|00` has not changed: a seal that comes late must not hold the day again.
+ * A day is closed only in the state that was read: a write in the meantime means that it is not quiet. A rebuild seals a live day, so it
+ * demands only that `day|00` has not changed: a late seal must not hold the day again.
  *
  * @returns the version of `day|00`
  * @throws {WriteConflict}
@@ -55,7 +55,7 @@ export const sealShard = async (table: Table, { partition, rows }: ShardSeal, se
 };
 
 /**
- * Opens a shard that a rebuild has sealed, as it is. Other stripes have rows now, so it is striped.
+ * Opens a shard that a rebuild has sealed. Other stripes have rows now: `day|00` becomes striped.
  *
  * @throws {WriteConflict} if another process took the shard over
  */
@@ -88,8 +88,8 @@ export const noteEventsDeleted = async (table: Table, { partition, rows }: Shard
 };
 
 /**
- * Demands that every stripe with the row of an hour has its `day` row, and that there is `day|00`. A seal inserts rows that are missing, and
- * would hide that one was lost.
+ * Demands that every stripe with the row of an hour has its `day` row, and that `day|00` exists. A seal inserts missing rows, and would hide
+ * that a row was lost.
  *
  * @throws {DamagedRow}
  */

@@ -222,7 +222,7 @@ const checked = (attempt: LiveAttempt, terms: CallTerms, moment: Moment): Attemp
       if (attempt.action === undefined) return ended(attempt, {}, terms, now);
       return now - attempt.since < HANG_UP_WITHIN_MS
         ? { ...attempt, action: { commit: moment.commit, at: now } }
-        : ended(attempt, { reason: 'the line could not be hung up' }, terms, now);
+        : ended(attempt, { reason: 'the call could not be hung up' }, terms, now);
   }
 };
 

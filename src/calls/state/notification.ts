@@ -287,7 +287,7 @@ const withWavesConcluded = (before: NotificationCase, moment: Moment): Notificat
 const ATTENTION_AFTER_END_MS = 24 * 3_600_000;
 
 /** The longest deadline is a day; the last calls end within two hours after it. */
-export const LONGEST_ATTENTION_MS = ATTENTION_AFTER_END_MS + 26 * 3_600_000;
+export const MAX_ATTENTION_MS = ATTENTION_AFTER_END_MS + 26 * 3_600_000;
 
 /** The indexes of the recipients that have confirmed. */
 export const confirmedBy = ({ recipients }: Pick<AnyCase, 'recipients'>): readonly number[] =>

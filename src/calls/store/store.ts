@@ -5,7 +5,7 @@ import type { MessageTerms } from '../rules/message.ts';
 import { type Lines, NO_LINES } from '../state/lines.ts';
 import {
   type AnyCase,
-  LONGEST_ATTENTION_MS,
+  MAX_ATTENTION_MS,
   needsAttention,
   type Notification,
   type NotificationCase,
@@ -114,6 +114,8 @@ export type Spoken = Pick<Notification, 'alertType'> & MessageTerms;
 const IN_A_CALL = { deadlineMs: 1_500, tries: 1, isAnyFormat: true } as const;
 /** The live notifications, in pages. A slow page is better than no page. */
 const LIVE = { deadlineMs: 6_000, tries: 1, isAnyFormat: true } as const;
+/** Lists for operators, and outcomes. */
+const LISTED = { tries: 2, isAnyFormat: true } as const;
 const MAX_REMEMBERED = 1_000;
 const MAX_SPOKEN = 10_000;
 /** A list reads this number of rows at most, in such pages. */
@@ -266,10 +268,10 @@ export class Store {
 
   /** All notifications that need attention, newest first. */
   async needingAttention(now: number): Promise<readonly AnyCase[]> {
-    const live = await this.#table.all(CALLS, liveIn({}), LIVE);
+    const live = await this.#table.all(CALLS, liveIn({}), LISTED);
     const where = { property: 'short', from: 'yes', to: 'yes' };
-    const range = doneIn({ since: now - LONGEST_ATTENTION_MS });
-    const done = await this.#table.all(CALLS, range, { where, tries: 2, isAnyFormat: true });
+    const range = doneIn({ since: now - MAX_ATTENTION_MS });
+    const done = await this.#table.all(CALLS, range, { ...LISTED, where });
     return this.#merged(live, done).flatMap((row) => this.#anyOf(row).filter((known) => needsAttention(known, now)));
   }
 
@@ -291,8 +293,8 @@ export class Store {
       }
       return false;
     };
-    let live = await this.#table.all(CALLS, liveIn(query), LIVE);
-    const pages = this.#table.pages(CALLS, doneIn(query), { most: LISTED_AT_A_TIME, isAnyFormat: true });
+    let live = await this.#table.all(CALLS, liveIn(query), LISTED);
+    const pages = this.#table.pages(CALLS, doneIn(query), { ...LISTED, most: LISTED_AT_A_TIME });
     for await (const page of pages) {
       // Later pages have older notifications.
       const end = idOf(page.at(-1)?.rowKey ?? '') ?? '';
@@ -331,7 +333,7 @@ export class Store {
 
   /** The oldest outcomes that were decided before a time, oldest first. Unreadable rows are deleted. */
   async outcomesBefore(at: number, most: number): Promise<readonly StoredOutcomes[]> {
-    const { rows } = await this.#table.page(CALLS, outcomesBefore(at), { most, tries: 2, isAnyFormat: true });
+    const { rows } = await this.#table.page(CALLS, outcomesBefore(at), { ...LISTED, most });
     const readable: StoredOutcomes[] = [];
     for (const row of rows) {
       const { rowKey, etag } = row;

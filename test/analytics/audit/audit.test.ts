@@ -33,7 +33,7 @@ const recorded = async (messages = MESSAGES, shards = 1): Promise<MemoryStorage>
 const audit = async (storage: MemoryStorage, shards = 1) => auditDay(storage.process().table, shards, DATE);
 const namesIn = async (storage: MemoryStorage): Promise<readonly string[]> =>
   (await audit(storage)).differences.map(({ name }) => name);
-/** The properties of a row of a day or a camera that counts so many events. */
+/** The properties of a row of a day or a camera with this number of events. */
 const counting = (events: number) => tallyValues({ ...EMPTY_TALLY, events }, EMPTY_TALLY);
 
 describe('an audit', () => {
@@ -61,7 +61,11 @@ describe('an audit', () => {
       'all cameras, hour 08:00:00: active camera ridge-0',
     ],
     ['a lost row of an hour', { 'hour|08|00': 'deleted' }, 'all cameras, minute 08:00:00: total_events', 'last seen'],
-    ['a minute that lacks its cameras', { 'hour|08|00': { active_03: bytes(0) } }, 'ridge-1: last seen 08:03:00'],
+    [
+      'a minute that lacks its cameras',
+      { 'hour|08|00': { active_03: bytes(0) } },
+      'ridge-1: last seen 08:01:00, not 08:03:00',
+    ],
     ['an hour that cannot be read', { 'hour|08|00': { tally_00: bytes(9, 9) } }, 'all cameras, minutes of 08:00:00'],
     [
       'a lost row of a camera',

@@ -62,7 +62,7 @@ const die = (): never => {
   throw new RangeError('killed');
 };
 const sealOf = async (storage: MemoryStorage) => (await readSeal(storage.process().table, SHARD)).sealed;
-/** The properties of a row of a day or a camera that counts so many events. */
+/** The properties of a row of a day or a camera with this number of events. */
 const counting = (events: number) => tallyValues({ ...EMPTY_TALLY, events }, EMPTY_TALLY);
 
 // The world of counting plays concurrent requests, and rebuilds that are killed.
@@ -168,7 +168,7 @@ describe('a rebuild', () => {
         () => true,
       );
       if (!isKilled) break;
-      // The first transaction seals the day, the last one opens it.
+      // The first transaction seals the day, and the last transaction opens it.
       const isSealed = (await sealOf(storage)) !== undefined;
       const refusal = await storage
         .process()

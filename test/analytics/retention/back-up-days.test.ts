@@ -11,7 +11,7 @@ import { DAY, type PlainMessage } from '../oracle.ts';
 const EIGHT = START + 8n * HOUR;
 const [AT_8, AT_9] = [`${SHARD}/08.ndjson.gz`, `${SHARD}/09.ndjson.gz`];
 
-/** A table with these events, a container, and a clock that says so many days after the day began. */
+/** A table with these events, a container, and a clock that is ahead of the start of the day. */
 const stage = async (messages: readonly PlainMessage[], { shards = 1, after = 3n * DAY } = {}) => {
   const storage = new MemoryStorage();
   vi.spyOn(Date, 'now').mockReturnValue(Number((START + after) / 1_000n));

@@ -120,7 +120,7 @@ describe('a seal', () => {
     let held = 0;
     const slow = new CountingProcess(
       new InterposedTable(async ({ kind, rowKeys }) => {
-        // A process in another stripe, or in the first one.
+        // The process is in stripe 0, or has moved to another stripe.
         if (kind !== 'transact' || (before.length === 0 && rowKeys[0] === 'day|00') || held > 0) return;
         held += 1;
         arrived.resolve();

@@ -10,7 +10,7 @@ import {
   checkedNotification,
   hasRung,
   hasWorsened,
-  LONGEST_ATTENTION_MS,
+  MAX_ATTENTION_MS,
   needsAttention,
   type NotificationCase,
   settled,
@@ -181,7 +181,7 @@ describe('attention', () => {
   ])('is needed %s', (_, known, ms, needs) => {
     expect(needsAttention(known, START + ms)).toBe(needs);
     // The longest deadline is a day; its last calls end within two hours.
-    expect(LONGEST_ATTENTION_MS).toBe((24 + 24 + 2) * HOUR);
+    expect(MAX_ATTENTION_MS).toBe((24 + 24 + 2) * HOUR);
   });
 
   it('is asked for again if an acknowledged notification becomes worse: more are not reached, or too few in the end', () => {

@@ -65,6 +65,7 @@ const RULES: Readonly<Record<string, readonly [mode: string, ...changes: Change[
     'wrong clocks',
     ['phone.ts', 'clockOf(() => table.now())', 'clockOf(() => Date.now())'],
   ],
+  // Either rule alone keeps such a callee from being *heard*.
   'an end is final: an answer that is reported after it begins no talk': [
     'Twilio, and reports',
     [
@@ -72,6 +73,7 @@ const RULES: Readonly<Record<string, readonly [mode: string, ...changes: Change[
       "if (attempt.state === 'unexplained') return answeredAndEnded",
       'if (attempt === null) return answeredAndEnded',
     ],
+    ['state/move-attempt.ts', 'ended(whenGone(attempt)', 'ended(attempt'],
   ],
   'a call that is gone had ended at an unknown time': [
     'lost events',

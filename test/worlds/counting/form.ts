@@ -20,13 +20,13 @@ const BAD = {
 };
 
 /** How late a transaction may be carried out that got no answer. */
-export const MOST_LATE_MS = 6 * HOUR_MS;
+export const MAX_LATE_MS = 6 * HOUR_MS;
 
 const drawWeather = (chance: Chance): Weather => {
   if (chance.happens(0.35)) return { slow: 0.05 };
   const strength = chance.between(0.3, 2);
   const weather = Object.entries(BAD).map(([name, most]) => [name, chance.happens(0.3) ? 0 : most * strength]);
-  const mostLateMs = chance.happens(0.5) ? { mostLateMs: MOST_LATE_MS } : {};
+  const mostLateMs = chance.happens(0.5) ? { mostLateMs: MAX_LATE_MS } : {};
   return { ...BAD, ...Object.fromEntries(weather), ...mostLateMs };
 };
 

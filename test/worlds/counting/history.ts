@@ -10,6 +10,7 @@ import { instantFrom, parseInstant } from '../../../src/analytics/model/instant.
 import { DamagedRow } from '../../../src/storage/errors.ts';
 import type { RowWrite } from '../../../src/storage/row.ts';
 import { DAY, type PlainMessage, type Question } from '../../analytics/oracle.ts';
+import { MemoryContainer } from '../../storage/memory-container.ts';
 import { Chance } from '../chance.ts';
 import { Life } from '../life.ts';
 import { Story } from '../story.ts';
@@ -17,9 +18,9 @@ import { FAIR, UnreliableTable } from '../unreliable-table.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { Activity } from './activity.ts';
 import { told } from './counts.ts';
-import { BEGINNING, drawForm, type Form, MOST_LATE_MS, OLD_DAY, TODAY } from './form.ts';
+import { BEGINNING, drawForm, type Form, MAX_LATE_MS, OLD_DAY, TODAY } from './form.ts';
 import { type Answered, Instance, isUnavailable, REFUSED_AS_CLOSED } from './instance.ts';
-import { MemoryContainer } from './memory-container.ts';
+import { reachedContainer } from './reached-container.ts';
 import { type Measure, MINUTE, Truth } from './truth.ts';
 import { WatchedTable } from './watched-table.ts';
 
@@ -42,6 +43,8 @@ export const sumOfSeen = (all: readonly Seen[]): Seen => {
 };
 
 const LONGEST_MS = 72 * 3_600_000;
+/** Days are closed by the clock of storage. */
+const WRONG_CLOCK_MS = 72 * 3_600_000;
 const TRIES = 4;
 const ROUNDS = 60;
 /** In days; undefined: the setting is removed. */
@@ -170,7 +173,7 @@ class History {
         return chance.happens(0.5) ? 'carried out' : 'not carried out';
       },
     });
-    const container = this.#container.reachedBy(async (request, carryOut) => {
+    const container = reachedContainer(this.#container, async (request, carryOut) => {
       tell(() => `  ${request}`);
       return life.request({ thereMs: chance.between(1, 20), backMs: chance.between(1, 20) }, carryOut);
     });
@@ -356,8 +359,9 @@ class History {
       const others = this.#chance.happens(0.3) ? this.#writers : [await this.#anyOf(this.#writers)];
       const retention = this.#isCalm ? 1 : this.#chance.anyOf(RETENTIONS);
       const runMs = this.#chance.oneOf([100, 1_000, 1_200_000]);
+      const closersClockOffMs = this.#chance.happens(0.3) ? WRONG_CLOCK_MS : undefined;
       await Promise.all(
-        [this.#spawn([]), ...others].map(async (instance) => {
+        [this.#spawn([], undefined, closersClockOffMs), ...others].map(async (instance) => {
           if (this.#form.backsUp && this.#chance.happens(0.3)) {
             await this.#of(instance, 'backs days up', [], async () => instance.backUpDays(runMs));
           }
@@ -374,8 +378,7 @@ class History {
   /** An operator sends the backups to the running app, as `npm run send -- --backup`. */
   async #restore(): Promise<void> {
     await sleep(this.#chance.between(0, 4 * this.#form.pauseMs + 3_600_000));
-    for (const line of this.#container.lines) {
-      const message = messageFrom(line);
+    for (const message of this.#backedUp()) {
       this.#seen.restored += 1;
       await this.#record(await this.#anyOf(this.#writers), [message], true);
     }
@@ -427,7 +430,7 @@ class History {
     if (!(await this.#record(fresh, this.#activity.sent))) this.#break('what was sent again was not taken');
     await this.#askAll(fresh);
     if (this.#form.weather.mostLateMs !== undefined) {
-      await sleep(MOST_LATE_MS);
+      await sleep(MAX_LATE_MS);
       await this.#reopen();
       await this.#askAll(this.#spawn([]));
     }
@@ -470,9 +473,14 @@ class History {
     }
   }
 
+  /** The messages in all backups. */
+  #backedUp(): readonly PlainMessage[] {
+    return this.#container.names().flatMap((name) => this.#container.linesOf(name).map(messageFrom));
+  }
+
   /** What was deleted is in the backup. */
   #checkBackup(): void {
-    const messages = this.#container.lines.map(messageFrom);
+    const messages = this.#backedUp();
     for (const { cameraId, eventId, ts, state } of this.#truth.events) {
       if (ts >= TODAY) continue;
       const own = messages.filter((one) => one.cameraId === cameraId && one.eventId === eventId && one.ts === ts);

@@ -32,7 +32,7 @@ export const MINUTE = 60_000_000n;
 const HOUR = 60n * MINUTE;
 const FACETS = ['detections', 'reviewed', 'annotations', 'removed'] as const;
 // More ways to see the commits of one question than that are not tried.
-const MOST_WAYS = 5_000;
+const MAX_WAYS = 5_000;
 
 const nameOf = ({ cameraId, eventId, ts }: Pick<PlainMessage, 'cameraId' | 'eventId' | 'ts'>): string =>
   JSON.stringify([cameraId, eventId, String(ts)]);
@@ -116,8 +116,8 @@ export class Truth {
     });
     const ways = pieces.reduce((product, seen) => product * seen.length, 1);
     this.contended += Number(ways > 1);
-    this.undecided += Number(ways > MOST_WAYS);
-    return ways > MOST_WAYS || isReachable(sumOf([]), pieces, answer);
+    this.undecided += Number(ways > MAX_WAYS);
+    return ways > MAX_WAYS || isReachable(sumOf([]), pieces, answer);
   }
 
   /**
