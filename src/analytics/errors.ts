@@ -10,6 +10,13 @@ export class RecorderUnavailable extends Error {
 /** The counters of the day are being rebuilt: it takes no events and has no answers until then. Ask or send again later. */
 export class DayHeld extends Error {
   override readonly name = 'DayHeld';
+  /** A shard of the day. */
+  readonly partition: string;
+
+  constructor(partition: string) {
+    super('the counters of the day are being rebuilt');
+    this.partition = partition;
+  }
 }
 
 /** The day is closed: it takes no more changes, because it could no longer recognize a repeated message. */

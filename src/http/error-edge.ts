@@ -3,9 +3,11 @@ import type { HttpRequest, HttpResponseInit, InvocationContext } from '@azure/fu
 import { DayHeld, RecorderUnavailable } from '../analytics/errors.ts';
 import { invocationLog, type Log } from '../log.ts';
 import { DamagedRow, LaterFormat, StorageTrouble } from '../storage/errors.ts';
+import { defaultDetail } from './problem-types.ts';
 import { Problem, problemResponse } from './problem.ts';
 
-const RETRY_AFTER_SECONDS = '5';
+/** In seconds. */
+const RETRY_AFTER = { 'retry-after': '5' };
 
 type Handler = (request: HttpRequest, context: InvocationContext) => Promise<HttpResponseInit>;
 
@@ -25,12 +27,11 @@ export const answeringErrors =
 
 const problemFor = (error: unknown, log: Log): Problem => {
   if (error instanceof Problem) return error;
-  if (error instanceof StorageTrouble || error instanceof RecorderUnavailable || error instanceof DayHeld) {
-    // The operator's command rebuilds the counters of a day: no alert is due.
-    if (error instanceof DayHeld) log.warn('day held');
-    else log.warn('storage unavailable', { kind: error.name });
-    return new Problem('storage_unavailable', { headers: { 'retry-after': RETRY_AFTER_SECONDS } });
+  if (error instanceof StorageTrouble || error instanceof RecorderUnavailable) {
+    log.warn('storage unavailable', { kind: error.name });
+    return new Problem('storage_unavailable', { headers: RETRY_AFTER });
   }
+  if (error instanceof DayHeld) return dayHeldProblem(error, log);
   if (error instanceof DamagedRow) return damagedRowProblem(error, log);
   if (error instanceof LaterFormat) {
     log.error('stored row of a later format', { partition: error.partitionKey, row: error.rowKey });
@@ -40,9 +41,19 @@ const problemFor = (error: unknown, log: Log): Problem => {
   return new Problem('unexpected');
 };
 
+/** Partition keys start with the UTC day, see the keys of the rows. */
+const dayIn = (partition: string): string | undefined => /^\d{4}-\d{2}-\d{2}/.exec(partition)?.[0];
+
+/** An operator's command rebuilds the counters: no alert is due. */
+const dayHeldProblem = ({ partition }: DayHeld, log: Log): Problem => {
+  const day = dayIn(partition);
+  log.warn('day held', { day });
+  const detail = defaultDetail('day_held').replace('of a day', day === undefined ? 'of a day' : `of ${day}`);
+  return new Problem('day_held', { detail, headers: RETRY_AFTER });
+};
+
 const damagedRowProblem = ({ partitionKey, rowKey }: DamagedRow, log: Log): Problem => {
-  // Partition keys start with the UTC day, see the keys of the rows.
-  const day = /^\d{4}-\d{2}-\d{2}/.exec(partitionKey)?.[0];
+  const day = dayIn(partitionKey);
   log.error('stored row damaged', {
     partition: partitionKey,
     row: rowKey,

@@ -24,7 +24,7 @@ export interface SentEvents {
 export const eventsIn = (body: unknown, headers: BodyHeaders): SentEvents => {
   const mediaType = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
   if (isInGridSchema(body)) throw new Problem('event_grid_schema');
-  const isStructured = mediaType.startsWith('application/cloudevents') || isCloudEvent(body);
+  const isStructured = mediaType.startsWith('application/cloudevents') || elementsIn(body).some(isCloudEvent);
   if (!isStructured && isBinary(headers)) {
     return { form: 'binary', elements: [{ ...attributesIn(headers), data: body }] };
   }
@@ -82,15 +82,16 @@ const headerText = (value: string): string | undefined => {
 
 const gridSchema = z.object({ eventType: z.string(), eventTime: z.string(), subject: z.string() });
 
-/** Whether events are in the schema that Event Grid uses by default. */
+/** Whether all events are in the schema that Event Grid uses by default. A batch with other events is refused by index. */
 const isInGridSchema = (body: unknown): boolean => {
-  return gridSchema.safeParse(firstIn(body)).success && !isCloudEvent(body);
+  const elements = elementsIn(body);
+  return elements.length > 0 && elements.every((one) => gridSchema.safeParse(one).success && !isCloudEvent(one));
 };
 
-/** Whether the events have the attribute that every version of CloudEvents demands. */
-const isCloudEvent = (body: unknown): boolean => cloudEventSchema.safeParse(firstIn(body)).success;
+/** Whether an event has the attribute that every version of CloudEvents demands. */
+const isCloudEvent = (element: unknown): boolean => cloudEventSchema.safeParse(element).success;
 
-const firstIn = (body: unknown): unknown => (Array.isArray(body) ? body[0] : body);
+const elementsIn = (body: unknown): readonly unknown[] => (Array.isArray(body) ? body : [body]);
 
 const cloudEventSchema = z.object({ specversion: z.string() });
 

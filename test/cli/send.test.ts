@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import timers from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -111,14 +111,22 @@ describe('npm run send', () => {
     }
     for (const name of ['b.json.rejected.ndjson', 'b.json.rejected.1.ndjson', '.DS_Store', 'notes.txt'])
       await writeFile(join(cwd, tree, '9/8', name), 'no event');
+    await symlink(join(cwd, 'nowhere'), join(cwd, tree, '9/8/a.json'));
     const sent = await send(cwd, service, 'dead-letters');
     expect(sent).toMatchObject({ code: 0, printed: summary(5, 0, 0) });
     expect(sent.said).toContain(
-      `dead-letters: left out ${join(tree, '9/8/.DS_Store')}, ${join(tree, '9/8/b.json.rejected.1.ndjson')}`,
+      `dead-letters: left out ${join(tree, '9/8/.DS_Store')}, ${join(tree, '9/8/a.json')}, ${join(tree, '9/8/b.json.rejected.1.ndjson')}`,
     );
     expect([...service.times.keys()]).toEqual(['f-0', 'f-1', 'f-2', 'f-3', 'f-4']);
     const resumed = await send(cwd, service, 'dead-letters', '--from', `${join(tree, '9/8/b.json')}:2`);
     expect(resumed).toMatchObject({ code: 0, printed: summary(0, 2, 0) });
+  });
+
+  it('sets events in the schema of Event Grid aside', async () => {
+    const body = JSON.stringify({ code: 'event_grid_schema', detail: 'The events use the Event Grid schema.' });
+    const service = await ScriptedService.start(() => ({ status: 400, body }));
+    const cwd = await dayOf(1, { 0: JSON.stringify({ eventType: 'x', eventTime: 't', subject: 's' }) });
+    expect(await send(cwd, service)).toMatchObject({ code: 1, printed: summary(0, 0, 1) });
   });
 
   it('sends an event whose extension attributes have the names of the members of a rejected line', async () => {

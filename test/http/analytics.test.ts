@@ -340,6 +340,8 @@ describe('a wrong question is refused with all its faults', () => {
     [`?ts_utc_start=2024-02-29T01:00:00.000001Z&${END}`, 'ts_utc_start: after ts_utc_end'],
     [`?ts_utc_start=2024-02-29T00:00:00+Z&${END}`, 'ts_utc_start: time'],
     [`?camera_id=${'x'.repeat(129)}`, 'camera_id: 128'],
+    ['?camera_id=caf%E9', 'camera_id: percent-encoded UTF-8'],
+    ['/cameras?q=100%&limit=%FF', 'limit: percent-encoded UTF-8'],
     [`/day?${START}&tz=PST`, 'ts_utc_start: are date, camera_id, active_camera_ids', 'tz: is unknown'],
     ['/day?date=2024-02-29%0A&camera_id=%00', 'date: day', 'camera_id: control character'],
     [`/series?${START}&${END}&step=Hour`, 'step: minute, 5_minutes, 10_minutes, 30_minutes, hour, 3_hours, 6_hours'],

@@ -39,7 +39,7 @@ const command = (date: string) => ({ row: 'event|0800|ridge-04|f-1029', command:
 it.each<[error: unknown, status: number, code: string, retryAfter: string | null, event: string, more?: object]>([
   [new StorageTrouble(7_000, { cause: SECRET }), 503, 'storage_unavailable', '5', 'storage unavailable'],
   [new RecorderUnavailable(SECRET), 503, 'storage_unavailable', '5', 'storage unavailable'],
-  [new DayHeld('held'), 503, 'storage_unavailable', '5', 'day held'],
+  [new DayHeld('2026-11-21.03'), 503, 'day_held', '5', 'day held', { day: '2026-11-21' }],
   [damaged('2026-11-21_00'), 500, 'damaged_data', null, 'stored row damaged', command('2026-11-21')],
   [damaged('2026-11-21'), 500, 'damaged_data', null, 'stored row damaged', command('2026-11-21')],
   [damaged('elsewhere'), 500, 'damaged_data', null, 'stored row damaged', command('YYYY-MM-DD')],

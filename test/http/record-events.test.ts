@@ -154,6 +154,18 @@ describe('POST /api/events', () => {
     expect([problem.status, problem.code, problem.errors]).toEqual([status, code, undefined]);
   });
 
+  it.each([
+    ['first', [...GRID, cloudEvent()], 0],
+    ['last', [cloudEvent(), ...GRID], 1],
+  ])(
+    'refuses an event in the schema of Event Grid by its index if it is the %s of a batch',
+    async (_where, batch, index) => {
+      const { code, recorded, errors } = problemOf(await post(batch, { 'content-type': 'application/json' }));
+      expect([code, recorded]).toEqual(['events_refused', 1]);
+      expect(new Set(errors?.map((error) => error.index))).toEqual(new Set([index]));
+    },
+  );
+
   it('refuses a parameter in its address', async () => {
     const { status, errors } = problemOf(await post([cloudEvent()], {}, '?batch=1&=2'));
     expect([status, errors?.map(({ field }) => field)]).toEqual([400, ['batch', '(no name)']]);

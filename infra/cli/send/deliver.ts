@@ -184,13 +184,21 @@ const replyOf = ({ status, headers }: Response, body: string, items: readonly It
     const reason = `the service answers ${status}${detail === undefined ? '' : ` (${detail})`}`;
     return { reason, retryAfterMs: retryAfterMs(headers, Date.now()) };
   }
-  const taken = status === 200 || status === 400 ? outcomeIn(jsonIn(body), items) : undefined;
+  const answer = jsonIn(body);
+  const taken = status === 200 || status === 400 ? outcomeIn(answer, items) : undefined;
   if (taken !== undefined) return taken;
+  const wrong = wrongSchema.safeParse(answer).data;
+  if (wrong !== undefined) {
+    return { recorded: 0, unchanged: 0, refused: new Map(items.map((item) => [item, wrong.detail])) };
+  }
   throw stoppedError(
     `POST /api/events was answered with ${status}, which is no answer of this service. Is the URL right? ` +
       `The answer begins: ${JSON.stringify(body.slice(0, QUOTED_CHARACTERS))}`,
   );
 };
+
+/** All events of the request are in a schema that the service does not take. */
+const wrongSchema = z.object({ code: z.literal('event_grid_schema'), detail: z.string() });
 
 const answerSchema = z.object({
   recorded: z.int().min(0),

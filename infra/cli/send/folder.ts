@@ -1,4 +1,4 @@
-import { readdir, stat } from 'node:fs/promises';
+import { access, constants, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { CommandError } from '../command-line.ts';
@@ -10,7 +10,7 @@ const EVENT_FILE = /\.(?:json|ndjson|jsonl)(?:\.gz)?$/i;
 const REJECTED_FILE = /\.rejected(?:\.\d+)?\.ndjson$/;
 
 /**
- * The files in a folder and in the folders below it, by their paths in the order of their code units; a path that is no folder is a file itself.
+ * The readable files in a folder and in the folders below it, by their paths in the order of their code units; a path that is no folder is a file itself.
  *
  * @param note tells the operator which files are left out
  * @throws {CommandError} if the folder has no file of events
@@ -20,8 +20,9 @@ export const filesIn = async (path: string, note: (text: string) => void): Promi
   if (found?.isDirectory() !== true) return [path];
   const entries = await readdir(path, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name));
+  const readable = new Set(await Array.fromAsync(paths, async (file) => ((await isReadable(file)) ? file : undefined)));
   const { files = [], leftOut = [] } = Object.groupBy(paths.toSorted(byCodeUnits), (file) =>
-    EVENT_FILE.test(file) && !REJECTED_FILE.test(file) ? 'files' : 'leftOut',
+    EVENT_FILE.test(file) && !REJECTED_FILE.test(file) && readable.has(file) ? 'files' : 'leftOut',
   );
   if (leftOut.length > 0) {
     const named = leftOut.slice(0, MAX_NAMED).join(', ');
@@ -31,6 +32,12 @@ export const filesIn = async (path: string, note: (text: string) => void): Promi
   if (files.length === 0) throw new CommandError(`${path} has no file that ends in .json, .ndjson, .jsonl or .gz.`);
   return files;
 };
+
+const isReadable = async (file: string): Promise<boolean> =>
+  access(file, constants.R_OK).then(
+    () => true,
+    () => false,
+  );
 
 const MAX_NAMED = 5;
 

@@ -80,7 +80,7 @@ export const readShard = async <Day extends DayState, Value = never>(
     return readShard(source, day, requests);
   }
   const isRebuilding = [...days.values()].some(({ sealed }) => sealed === 'rebuilding');
-  if (isRebuilding && !source.whileRebuilding) throw new DayHeld();
+  if (isRebuilding && !source.whileRebuilding) throw new DayHeld(partition);
   const withoutDay = rows.flatMap((stripes) => [...stripes.keys()]).find((stripe) => !days.has(stripe));
   if (withoutDay !== undefined) throw missing(partition, withoutDay);
   const stripes = Array.from(days, ([stripe, value]) => {

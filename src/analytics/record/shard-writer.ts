@@ -181,7 +181,7 @@ export class ShardWriter {
     const stored = await this.#get(DAY_COUNTER);
     const value = stored && dayRowFrom(stored);
     if (value?.sealed === 'closed') throw new DayClosed();
-    if (value?.sealed === 'rebuilding') throw new DayHeld();
+    if (value?.sealed === 'rebuilding') throw new DayHeld(this.#shard.partition);
     const day = value && { value, etag: stored.etag };
     const firstStripe = day !== undefined && this.#stripe === 0 ? 'striped' : await this.#firstStripe();
     if (day !== undefined && firstStripe === 'striped') memory.days.set(name, day);

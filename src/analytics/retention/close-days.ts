@@ -74,7 +74,7 @@ const closeDay = async (closing: Closing, day: Day): Promise<void> => {
     demandTime();
     seals.push(await readSeal(table, shardPartition(day, shard)));
   }
-  if (seals.some(({ sealed }) => sealed === 'rebuilding')) throw new DayHeld();
+  if (seals.some(({ sealed }) => sealed === 'rebuilding')) throw new DayHeld(shardPartition(day, 0));
   const open = seals.filter(({ sealed }) => sealed === undefined);
   if (open.length === 0) {
     await deleteDay(closing, day, seals);

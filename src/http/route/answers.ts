@@ -84,9 +84,10 @@ export const requestIdHeader = {
 /** The header that says which methods a path takes. */
 export const allowHeader = { Allow: answerHeader('Allow', z.string(), 'The methods that this path takes.') };
 
-/** The problems of every endpoint that uses storage, see the error edge. */
+/** The problems of every endpoint that counts or answers counts, see the error edge. */
 export const STORAGE_PROBLEMS = [
   'damaged_data',
   'later_format',
   'storage_unavailable',
+  'day_held',
 ] as const satisfies readonly ProblemCode[];

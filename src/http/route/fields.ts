@@ -49,7 +49,8 @@ export const readQuery = <Schema extends z.ZodObject>(request: HttpRequest, sche
   const given: Record<string, string> = {};
   const unknown = unknownParameter(schema);
   // Not from `request.query`: the host joins repeated parameters in it, and `__proto__` is lost.
-  const query = new URL(request.url).searchParams;
+  const { search, searchParams: query } = new URL(request.url);
+  const undecodable = new Set(search.slice(1).split('&').flatMap(nameIfUndecodable));
   for (const [name, pairs] of Map.groupBy(query, ([key]) => key)) {
     if (HOST_PARAMETERS.has(name.toLowerCase())) continue;
     const [[, value] = [], ...more] = pairs;
@@ -57,6 +58,7 @@ export const readQuery = <Schema extends z.ZodObject>(request: HttpRequest, sche
       refuse(name, 'unknown', unknown);
     } else if (value === undefined || value === '') refuse(name, 'empty', 'is empty');
     else if (more.length > 0) refuse(name, 'repeated', 'is given more than once');
+    else if (undecodable.has(name)) refuse(name, 'invalid', 'must be percent-encoded UTF-8');
     else given[name] = value;
   }
   const parsed = schema.safeParse(given);
@@ -65,6 +67,16 @@ export const readQuery = <Schema extends z.ZodObject>(request: HttpRequest, sche
   const ofValues = parsed.success ? [] : fieldErrors(parsed.error, given).filter(({ field }) => !named.has(field));
   if (!parsed.success || total > 0) throw badRequest([...errors, ...ofValues], undefined, total + ofValues.length);
   return parsed.data;
+};
+
+/** The name in `name=value` if that encodes no UTF-8: a parser would put U+FFFD there. A stray percent sign stands for itself. */
+const nameIfUndecodable = (pair: string): readonly string[] => {
+  try {
+    decodeURIComponent(pair.replaceAll(/%(?![0-9a-f]{2})/gi, '%25'));
+    return [];
+  } catch {
+    return pair.split('=', 1);
+  }
 };
 
 const unknownParameter = (schema: z.ZodObject): string => {

@@ -174,7 +174,7 @@ describe('a rebuild', () => {
         .process()
         .record(MESSAGES.slice(0, 1))
         .then(() => undefined, String);
-      expect(refusal).toBe(isSealed ? String(new DayHeld()) : undefined);
+      expect(refusal).toBe(isSealed ? String(new DayHeld(shardPartition(DATE, 0))) : undefined);
       if (isSealed) await rebuild(storage);
       expect(await checked(storage)).toEqual(RIGHT);
       expect(at).toBeLessThan(20);
