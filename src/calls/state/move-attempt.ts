@@ -76,7 +76,7 @@ export const moveAttempt = (attempt: Attempt, event: AttemptEvent, terms: CallTe
     case 'hung up':
       return hungUp(attempt, terms, moment);
     case 'gone':
-      return attempt.state === 'hanging_up' ? ended(whenGone(attempt), {}, terms, moment.now) : attempt;
+      return attempt.state === 'hanging_up' ? whenGone(attempt, terms, moment) : attempt;
     case 'disconnected':
     case 'create failed':
       return callEnded(withCallId(attempt, event.callId, moment), event, terms, moment);
@@ -164,8 +164,8 @@ const notPlaced = (attempt: LiveAttempt, result: CallResult, terms: CallTerms, {
   // Events of the call have arrived: the request was carried out.
   if (attempt.state !== 'claimed' || attempt.callIds.length > 0) return attempt;
   const { failure = 'unanswered', reason } = result;
-  // An earlier request of this attempt may have placed a call, regardless of this answer.
-  const isSure = failure !== 'unanswered' && attempt.sent === 1;
+  // An earlier request of this attempt may have placed a call, unless its number cannot be called at all.
+  const isSure = failure === 'refused' || (failure !== 'unanswered' && attempt.sent === 1);
   if (!isSure) return { ...attempt, action: undefined, reason, checkAt: now + SEND_AGAIN_AFTER_MS };
   return NOT_MADE.has(failure) ? 'not made' : ended(attempt, result, terms, now);
 };
@@ -218,8 +218,8 @@ const checked = (attempt: LiveAttempt, terms: CallTerms, moment: Moment): Attemp
     case 'speaking':
       return promptOverdue(attempt, moment);
     case 'hanging_up':
-      // Without an action the provider has accepted it, and the report of the end is lost.
-      if (attempt.action === undefined) return ended(attempt, {}, terms, now);
+      // Without an action the provider has answered it, and the report of the end is lost.
+      if (attempt.action === undefined) return ended(asUnclear(attempt), {}, terms, now);
       return now - attempt.since < HANG_UP_WITHIN_MS
         ? { ...attempt, action: { commit: moment.commit, at: now } }
         : ended(attempt, { reason: 'the call could not be hung up' }, terms, now);
@@ -309,10 +309,10 @@ const notSpoken = (
   return prompt === MESSAGE ? hangingUp(asUnclear(attempt), moment, now, result) : hangingUp(attempt, moment, now);
 };
 
-const asUnclear = (attempt: AttemptIn<'speaking'>): AttemptIn<'speaking'> => {
-  const talk = { ...attempt.talk, isUnclear: true };
-  return { ...attempt, talk };
-};
+const asUnclear = <One extends AttemptIn<'speaking' | 'hanging_up'>>(attempt: One): One => ({
+  ...attempt,
+  talk: attempt.talk && { ...attempt.talk, isUnclear: true },
+});
 
 const started = (attempt: LiveAttempt, prompt: PromptNumber, moment: Moment): LiveAttempt => {
   const known = accepted(attempt, prompt, moment);
@@ -402,11 +402,15 @@ const hungUp = (attempt: LiveAttempt, terms: CallTerms, { now }: Moment): Attemp
   return isEndReported ? { ...attempt, action: undefined } : ended(attempt, {}, terms, now);
 };
 
-/** The call had ended before the hang-up, at an unknown time if the end of the message was not reported. */
-const whenGone = (attempt: AttemptIn<'hanging_up'>): AttemptIn<'hanging_up'> =>
-  attempt.talk === undefined || attempt.heardUntil !== undefined
-    ? attempt
-    : { ...attempt, talk: { ...attempt.talk, isUnclear: true } };
+/**
+ * The call had ended before the hang-up. When, is known only if the end of its prompt was reported. That report may be late: whether a unit was
+ * heard is decided when the end of the call is reported, too.
+ */
+const whenGone = (attempt: AttemptIn<'hanging_up'>, terms: CallTerms, { now }: Moment): Attempt => {
+  if (attempt.heardUntil === undefined) return ended(asUnclear(attempt), {}, terms, now);
+  const after = ended(attempt, {}, terms, now);
+  return after.outcome === 'cut_short' && after.hasHeardUnit === true ? { ...attempt, action: undefined } : after;
+};
 
 const promptOverdue = (attempt: AttemptIn<'speaking'>, moment: Moment): Attempt => {
   const { now, commit } = moment;

@@ -73,11 +73,11 @@ const RULES: Readonly<Record<string, readonly [mode: string, ...changes: Change[
       "if (attempt.state === 'unexplained') return answeredAndEnded",
       'if (attempt === null) return answeredAndEnded',
     ],
-    ['state/move-attempt.ts', 'ended(whenGone(attempt)', 'ended(attempt'],
+    ['state/move-attempt.ts', '? whenGone(attempt, terms, moment)', '? ended(attempt, {}, terms, moment.now)'],
   ],
   'a call that is gone had ended at an unknown time': [
     'lost events',
-    ['state/move-attempt.ts', 'ended(whenGone(attempt)', 'ended(attempt'],
+    ['state/move-attempt.ts', '? whenGone(attempt, terms, moment)', '? ended(attempt, {}, terms, moment.now)'],
   ],
   'who has not been called yet comes before who is called again': [
     'repeated and',
