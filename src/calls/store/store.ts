@@ -201,6 +201,11 @@ export class Store {
     return { ...this.#lines, live: rows.flatMap((row) => this.#unlessUnreadable(row, (id) => this.#liveOf(row, id))) };
   }
 
+  /** The row of the lines as this process remembers it, or read from storage. */
+  async lines(): Promise<StoredLines> {
+    return this.#lines ?? this.readLines();
+  }
+
   /** The row of the lines, read from storage. */
   async readLines(): Promise<StoredLines> {
     this.#lines = this.#linesOf(await this.#table.get(CALLS, LINES_KEY, IN_A_CALL));
