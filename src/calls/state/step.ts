@@ -12,7 +12,7 @@ import {
   stoppedNotification,
   withRecipient,
 } from './notification.ts';
-import { type Lines, linesAfter, type QueuedRecipient, queueOf, takenOf, withClaim } from './lines.ts';
+import { type Lines, linesAfter, type QueuedRecipient, queueOf, withClaim } from './lines.ts';
 import { isOldNews } from './move-attempt.ts';
 import { afterEvent, claimed, postponed, type ReachTerms } from './recipient.ts';
 
@@ -104,9 +104,9 @@ const claims = (
   const terms = termsOf(before, policy);
   let [known, lines] = [before, linesBefore];
   for (;;) {
-    const decided = next([...others, ...queueOf(known)], takenOf(lines), lines, rules, now);
+    const decided = next([...others, ...queueOf(known)], lines.slots, lines, rules, now);
     if (decided.kind === 'wait' || decided.who.notificationId !== known.notification.id) return { known, lines };
-    const { index, isUrgent } = decided.who;
+    const { position: index, isUrgent } = decided.who;
     const recipient = known.recipients[index];
     if (recipient === undefined) return { known, lines };
     const isOverDayLimit = callsLeft(lines.day, rules.callsPerDay, isUrgent, now) === 0 && now < terms.deadlineAt;
