@@ -8,6 +8,7 @@ import {
   acknowledged,
   attemptIn,
   checkedNotification,
+  isStopped,
   type NotificationCase,
   stoppedNotification,
   withRecipient,
@@ -49,7 +50,15 @@ export const termsOf = ({ notification }: Pick<NotificationCase, 'notification'>
   const { unitMs, messageMs } = speakingTimes(serviceName, alertTypeOf(alertType), notification);
   // If the setting became shorter, it applies to waiting recipients too.
   const deadlineAt = Math.min(notification.deadlineAt, createdAt + rules.deadlineMs);
-  return { ...rules, confirm, deadlineAt, provider, messageMs, unitMs: unitMs + REPORTS_DIFFER_MS };
+  return {
+    ...rules,
+    confirm,
+    isStopped: isStopped(notification),
+    deadlineAt,
+    provider,
+    messageMs,
+    unitMs: unitMs + REPORTS_DIFFER_MS,
+  };
 };
 
 /**
