@@ -444,7 +444,7 @@ export class Store {
   }
 }
 
-/** What is read of a row; undefined if the row cannot be read: the others count. */
+/** Reads a row. Undefined: it cannot be read, and the others count. */
 const ifReadable = <Value>(read: () => Value): Value | undefined => {
   try {
     return read();

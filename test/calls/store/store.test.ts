@@ -97,7 +97,6 @@ describe('a live notification', () => {
       subCode: 560_000,
       outcome: 'unconfirmed',
       hasHeardUnit: false,
-      unanswered: 'no_answer',
       reason: 'message not played: the phone service does not accept this app',
     };
     const known = newCase(START, {
