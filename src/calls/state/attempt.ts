@@ -199,8 +199,8 @@ export const checkAtOf = (
     case 'speaking':
       return Math.min(promptOverdueAt(attempt.talk, messageMs), latestEnd(attempt.talk));
     case 'hanging_up':
-      // The call had ended before: only the report of its end is missing.
-      if (attempt.action === undefined && attempt.talk !== undefined) return attempt.since + REASON_WITHIN_MS;
+      // The call was gone: only the report of its end is missing.
+      if (attempt.action === undefined && attempt.heardUntil !== undefined) return attempt.since + REASON_WITHIN_MS;
       return (attempt.action?.at ?? attempt.since) + LEASE_MS;
     // A new call of it is being hung up.
     case 'over':

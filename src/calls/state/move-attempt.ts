@@ -355,7 +355,7 @@ const keyPressed = (attempt: LiveAttempt, event: CallReport, terms: CallTerms, m
     const talk = before ?? newTalk(true, now);
     const { repeatKeys } = talk;
     const number = promptOf(repeatKeys.length + 1);
-    const isPossible = attempt.state !== 'hanging_up' && isMessage(talk.prompt.number);
+    const isPossible = !isHungUp(attempt, terms) && isMessage(talk.prompt.number);
     const isNew = repeatKeys.length < MAX_REPEATS && !repeatKeys.includes(event.key.sequence);
     if (!isPossible || !isNew || number === undefined) return attempt;
     return saying(attempt, { ...talk, repeatKeys: [...repeatKeys, event.key.sequence] }, number, terms, moment);
@@ -375,6 +375,10 @@ const withAnswer = (attempt: Attempt, { key }: CallReport, terms: CallTerms, now
   return answer === 'cannot go' && answerBy(attempt) === undefined ? { ...talk, cannotGoAt: now } : before;
 };
 
+/** Whether no prompt follows. A call that speaks by itself may have been answered at the moment of its hang-up: it is open. */
+const isHungUp = (attempt: LiveAttempt, { provider: { speaksByItself } }: CallTerms): boolean =>
+  attempt.state === 'hanging_up' && (attempt.talk !== undefined || !speaksByItself);
+
 /** The next prompt interrupts the current prompt. After a hang-up the service does not speak. */
 const saying = (
   attempt: LiveAttempt,
@@ -383,8 +387,8 @@ const saying = (
   terms: CallTerms,
   { now, commit }: Moment,
 ): Attempt => {
-  if (attempt.state === 'hanging_up') return withTalk(attempt, talk);
   const { speaksByItself } = terms.provider;
+  if (isHungUp(attempt, terms)) return withTalk(attempt, talk);
   const prompt = { number, askedAt: now, acceptedAt: speaksByItself ? now : undefined };
   const action = speaksByItself ? undefined : { commit, at: now };
   return { ...baseOf(attempt), action, state: 'speaking', talk: { ...talk, prompt, quietSince: undefined } };

@@ -223,6 +223,13 @@ describe('what must be done', () => {
     expect(attempt).toMatchObject({ state: 'over', outcome: 'heard' });
   });
 
+  it('a call that speaks by itself and was answered at the moment of its hang-up stays open after a key', () => {
+    for (const pressed of [one, two, three]) {
+      const { attempt } = play([0, placed, 60, check, hungUp, 70, pressed, 80, check], { ...CAREFUL, ...CONFIRM });
+      expect(attempt).toMatchObject({ state: 'speaking' });
+    }
+  });
+
   it('the provider is asked to hang up for ten minutes', () => {
     const history = [0, placed, 60, check] as const;
     expect(play([...history, 659.999, check]).actions).toBe('hang up, hang up');
@@ -347,6 +354,7 @@ it.each<[what: string, seconds: number, History, terms?: Partial<CallTerms>]>([
   ['the end of any call', 250, [connected, 240, two, again.accepted], CONFIRM],
   ['the answer to a hang-up', 20, [connected, started, completed]],
   ['the end of a call that is gone', 25, [connected, started, 20, canceled, gone]],
+  ['the end of a call that was perhaps answered meanwhile', 80, [placed, 60, check, hungUp, completed], CAREFUL],
 ])('%s is waited for so long: %d s', (_, seconds, history, more) => {
   const attempt = attemptAfter([0, ...history], more);
   expect(((checkAtOf(attempt, { ...TERMS, ...more }) ?? NaN) - START) / 1_000).toBe(seconds);
