@@ -23,7 +23,7 @@ const RULES: Readonly<Record<string, readonly [mode: string, ...changes: Change[
   ],
   'a slot is kept for the longest time of a call': [
     'repeated and',
-    ['state/lines.ts', 'isUrgent, until: now + MAX_ATTEMPT_MS', 'isUrgent, until: now + 20_000'],
+    ['state/lines.ts', 'number, until: now + MAX_ATTEMPT_MS', 'number, until: now + 20_000'],
   ],
   'a slot is kept while its call is hung up': [
     'the same people, and hang',
