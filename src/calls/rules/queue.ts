@@ -19,7 +19,7 @@ export interface Queued {
 }
 
 /** A call has taken one of `CALLS_AT_ONCE` lines, and a number, until a time. */
-export interface Taken {
+export interface Slot {
   readonly who: string;
   readonly number: string;
   readonly until: number;
@@ -49,7 +49,7 @@ const byTurn = (one: Queued, other: Queued): number =>
   one.queuedAt - other.queuedAt ||
   (one.who < other.who ? -1 : 1);
 
-const takenNow = (slots: readonly Taken[], now: number): readonly Taken[] => slots.filter(({ until }) => now < until);
+const takenNow = (slots: readonly Slot[], now: number): readonly Slot[] => slots.filter(({ until }) => now < until);
 
 /**
  * Whom to dial now, or until when to wait.
@@ -60,7 +60,7 @@ const takenNow = (slots: readonly Taken[], now: number): readonly Taken[] => slo
  */
 export const next = <Person extends Queued>(
   queue: readonly Person[],
-  slots: readonly Taken[],
+  slots: readonly Slot[],
   pauses: Pauses,
   { callsAtOnce }: QueueLimits,
   now: number,
@@ -98,7 +98,7 @@ const afterRefused = <Person extends Queued>(
 /** Why a recipient waits that is due. */
 export const waitsFor = (
   one: Queued,
-  slots: readonly Taken[],
+  slots: readonly Slot[],
   { fault, pauseUntil = 0 }: Pauses,
   now: number,
 ): 'number' | 'set_up' | 'pause' | 'line' => {

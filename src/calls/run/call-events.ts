@@ -8,7 +8,7 @@ import type { Actions } from './actions.ts';
 import { attemptFields, errorKind, logEvent, logNotPlayed, logNotUpdated, resultFields, resultOf } from './call-log.ts';
 import type { Context, Notifications } from './notifications.ts';
 import type { CallReport } from '../state/attempt.ts';
-import { attemptIn, type NotificationCase } from '../state/notification.ts';
+import { type AnyCase, attemptIn } from '../state/notification.ts';
 import { isUnreadable, SetAside } from '../store/store.ts';
 import type { Log } from '../../log.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
@@ -67,7 +67,7 @@ export class CallEvents {
     if (taken === undefined) return this.#isSettled(event, ref, log);
     if (attemptIn(taken.stored, ref) === undefined) return false;
     logEvent(event, taken.isNews, attemptFields(taken.stored, ref), log);
-    if (event.kind === 'tone received') this.#logLateKey(event, taken.stored, ref, log);
+    this.#logLateKey(event, taken.stored, ref, log);
     await taken.acting;
     return true;
   }
@@ -78,15 +78,16 @@ export class CallEvents {
     if (known === undefined) return false;
     const fields = attemptFields(known, ref);
     logEvent(event, false, fields, log);
-    if (event.kind === 'tone received') log.warn('key came too late', { ...fields, call_id: event.callId });
+    this.#logLateKey(event, known, ref, log);
     if (event.kind === 'connected') await this.#actions.hangUpCall(event.callId, true, fields, log);
     return true;
   }
 
-  #logLateKey(event: CallEvent, known: NotificationCase, ref: AttemptRef, log: Log): void {
+  #logLateKey({ kind, callId }: CallEvent, known: AnyCase, ref: AttemptRef, log: Log): void {
     const attempt = attemptIn(known, ref);
-    if (attempt?.state !== 'over' || this.#context.clock.now() - attempt.endedAt <= KEYS_COUNT_FOR_MS) return;
-    log.warn('key came too late', { ...attemptFields(known, ref), call_id: event.callId });
+    const isLate = attempt?.state === 'over' && this.#context.clock.now() - attempt.endedAt > KEYS_COUNT_FOR_MS;
+    if (kind !== 'tone received' || !isLate) return;
+    log.warn('key came too late', { ...attemptFields(known, ref), call_id: callId });
   }
 
   /** The call of a notification that cannot be used has ended: its line is free for the others. */

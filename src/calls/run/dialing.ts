@@ -7,7 +7,7 @@ import { logFailure, logOverdue } from './call-log.ts';
 import type { Change, Context, Notifications, Taken } from './notifications.ts';
 import type { Telling } from './telling.ts';
 import { isLive } from '../state/attempt.ts';
-import { queueOf, takenOf } from '../state/lines.ts';
+import { queueOf } from '../state/lines.ts';
 import { checkAtOfNotification, type NotificationCase, settlesAtOf } from '../state/notification.ts';
 import { actionsOf, type NotificationEvent, termsOf } from '../state/step.ts';
 import { type LiveCase, SetAside } from '../store/store.ts';
@@ -206,7 +206,7 @@ export class Dialing {
       if (lines === undefined || claims === CLAIMS_A_RUN) return this.#runAgain();
       const usable = live.filter(({ notification: { id } }) => !this.#notifications.isSetAside(id));
       const queue = usable.flatMap((known) => queueOf(this.#current(known)));
-      const decided = next(queue, takenOf(lines), lines, policy.rules, clock.now());
+      const decided = next(queue, lines.slots, lines, policy.rules, clock.now());
       if (decided.kind === 'wait') return this.#plan('queue', decided.until);
       const { notificationId: id } = decided.who;
       const others = queue.filter(({ notificationId }) => notificationId !== id);

@@ -22,14 +22,14 @@ export const housekeeping = (context: Context, publisher: Publisher): ((log: Log
 
   /** Checks the provider without a call: one process, which claims the check first. */
   const checkProvider = async (log: Log): Promise<void> => {
-    const due = store.recallLines() ?? (await store.readLines());
+    const due = await store.lines();
     const { check } = due.lines;
     if (clock.now() < checkDueAt(check)) return;
     try {
       await store.writeLines({ ...due.lines, check: { ...check, at: clock.now() } }, due);
       const reason = await reasonAgainst(provider, log);
       if (reason === check?.reason) return;
-      const read = store.recallLines() ?? (await store.readLines());
+      const read = await store.lines();
       await store.writeLines({ ...read.lines, check: afterCheck(check, reason, clock.now()) }, read);
     } catch (error) {
       // A claim, or the check of another process, came between: the next run decides again.

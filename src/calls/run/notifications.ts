@@ -114,9 +114,8 @@ export class Notifications {
   readonly #inTurnOfLines = pLimit(1);
   readonly #context: Context;
   readonly #followers: Followers;
+  /** The events of the notifications that are being decided about. */
   readonly #waiting = new Map<NotificationId, Waiting[]>();
-  /** The notifications whose events are being decided. */
-  readonly #busy = new Set<NotificationId>();
   /** Until when, by the steady clock. */
   readonly #setAside = new Map<NotificationId, number>();
 
@@ -135,10 +134,10 @@ export class Notifications {
   async take(id: NotificationId, event: NotificationEvent, log: Log): Promise<Taken | undefined> {
     if (this.isSetAside(id)) throw new SetAside();
     return new Promise((resolve, reject) => {
-      const waiting = this.#waiting.get(id) ?? [];
-      waiting.push({ event, log, until: this.#context.clock.steady() + patienceOf(event), resolve, reject });
-      this.#waiting.set(id, waiting);
-      if (!this.#busy.has(id)) void this.#workOff(id, waiting);
+      const one = { event, log, until: this.#context.clock.steady() + patienceOf(event), resolve, reject };
+      const others = this.#waiting.get(id);
+      if (others === undefined) void this.#workOff(id, [one]);
+      else others.push(one);
     });
   }
 
@@ -200,7 +199,7 @@ export class Notifications {
   /** Stores the events that wait until none is left: each is stored, or has waited for too long. */
   async #workOff(id: NotificationId, waiting: Waiting[]): Promise<void> {
     const { store } = this.#context;
-    this.#busy.add(id);
+    this.#waiting.set(id, waiting);
     let lost: Decision | undefined;
     for (let tried = 1; waiting.length > 0; tried += 1) {
       let written: Decision | undefined;
@@ -223,14 +222,13 @@ export class Notifications {
           };
           const decision = decide(store.recallLines());
           if (!decision.needsLines) await write(decision);
-          else await this.#inTurnOfLines(async () => write(await this.#decideWithLines(decide)));
+          else await this.#inTurnOfLines(async () => write(decide(await store.lines())));
         }
       } catch (error) {
         if (error instanceof StorageTrouble) lost = written ?? lost;
         await this.#afterFailure(id, waiting, error, tried);
       }
     }
-    this.#busy.delete(id);
     this.#waiting.delete(id);
   }
 
@@ -238,26 +236,17 @@ export class Notifications {
     const { clock, newId } = this.#context;
     const moment = { now: clock.now(), commit: newId() };
     let state: Known = { known: before, lines: read?.lines };
-    let needsLines = false;
     const news = events.map(({ event }) => {
-      const { known, lines } = state;
+      const { known } = state;
       state = step(state, event, this.#context, moment);
-      needsLines ||=
-        event.kind === 'claim' || state.lines !== lines || movesSlots({ before: known, after: state.known });
       return state.known !== known;
     });
     const { known: after, lines } = state;
-    const change =
-      read === undefined || lines === undefined || lines === read.lines ? undefined : { read, after: lines };
+    const isClaim = events.some(({ event }) => event.kind === 'claim');
+    const needsLines = isClaim || lines !== read?.lines || movesSlots({ before, after });
+    // Written even if unchanged: what this process remembers of the lines may be older than the slot, and then the write is a conflict.
+    const change = needsLines && read !== undefined && lines !== undefined ? { read, after: lines } : undefined;
     return { before, after, lines: change, events, news, needsLines, ...moment, sentAt: clock.steady() };
-  }
-
-  /** What this process remembers of the lines may be older than the slot. */
-  async #decideWithLines(decide: (read: StoredLines) => Decision): Promise<Decision> {
-    const { store } = this.#context;
-    const known = store.recallLines();
-    const decision = known && decide(known);
-    return decision?.lines === undefined ? decide(await store.readLines()) : decision;
   }
 
   /** Answers the events of a decision. @param change undefined: nothing has changed */

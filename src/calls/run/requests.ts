@@ -9,7 +9,7 @@ import { logNobodyCallable } from './call-log.ts';
 import type { Dialing } from './dialing.ts';
 import type { Change, Context, Notifications } from './notifications.ts';
 import type { Publisher } from './publisher.ts';
-import { queueOf, takenOf } from '../state/lines.ts';
+import { queueOf } from '../state/lines.ts';
 import {
   acknowledged,
   type AnyCase,
@@ -246,7 +246,7 @@ export class Requests {
     if (due.length === 0) return bodyOf(known, now);
     try {
       const { lines } = await store.readLines();
-      return bodyOf(known, now, new Map(due.map((one) => [one.index, waitsFor(one, takenOf(lines), lines, now)])));
+      return bodyOf(known, now, new Map(due.map((one) => [one.position, waitsFor(one, lines.slots, lines, now)])));
     } catch (error) {
       if (error instanceof StorageTrouble) return bodyOf(known, now);
       throw error;

@@ -59,8 +59,6 @@ const base = {
 } as const;
 
 const end = {
-  /** Why the service hung up before an answer. */
-  unanswered: z.enum(['no_answer', 'stopped']).optional(),
   code: z.number().optional(),
   subCode: z.number().optional(),
   reason: z.string().optional(),
@@ -101,6 +99,8 @@ export const attemptSchema = z.discriminatedUnion('state', [
     since: time,
     heardUntil: time.optional(),
     talk: talkSchema.optional(),
+    /** Why the service hung up before an answer. */
+    unanswered: z.enum(['no_answer', 'stopped']).optional(),
   }),
   z.discriminatedUnion('outcome', [
     /** `hasHeardUnit` of `cut_short`: one whole unit of the message was spoken. */
@@ -199,6 +199,8 @@ export const checkAtOf = (
     case 'speaking':
       return Math.min(promptOverdueAt(attempt.talk, messageMs), latestEnd(attempt.talk));
     case 'hanging_up':
+      // The call was gone: only the report of its end is missing.
+      if (attempt.action === undefined && attempt.heardUntil !== undefined) return attempt.since + REASON_WITHIN_MS;
       return (attempt.action?.at ?? attempt.since) + LEASE_MS;
     // A new call of it is being hung up.
     case 'over':
@@ -285,14 +287,13 @@ export const ended = (
   const ending: Ending = {
     ...baseOf(attempt),
     state: 'over',
-    unanswered: own?.unanswered,
     code,
     subCode,
     reason,
     endedAt,
     heardUntil: own?.heardUntil ?? own?.since ?? endedAt,
   };
-  return withOutcome(ending, talkOf(attempt), terms, own === undefined ? result.failure : undefined);
+  return withOutcome(ending, talkOf(attempt), terms, own === undefined ? result.failure : own.unanswered);
 };
 
 /** An attempt that is over, without its outcome. */
@@ -300,20 +301,18 @@ type Ending = Readonly<z.output<typeof over>>;
 
 /** An attempt that is over after something that a late event tells of its talk. */
 export const withLateTalk = (attempt: AttemptIn<'over'>, talk: Talk, terms: CallTerms): AttemptIn<'over'> => {
-  const { unanswered: own, code, subCode, reason, endedAt, heardUntil } = attempt;
-  const why = { unanswered: own, code, subCode, reason } as const;
-  return withOutcome({ ...baseOf(attempt), ...why, state: 'over', endedAt, heardUntil }, talk, terms);
+  const { state, code, subCode, reason, endedAt, heardUntil } = attempt;
+  return withOutcome({ ...baseOf(attempt), state, code, subCode, reason, endedAt, heardUntil }, talk, terms);
 };
 
 const withOutcome = (
   ending: Ending,
   talk: Talk | undefined,
   { confirm, unitMs }: CallTerms,
-  failure?: Failure,
+  failure?: Failure | 'stopped',
 ): AttemptIn<'over'> => {
-  const { heardUntil, unanswered: own, reason } = ending;
+  const { heardUntil, reason } = ending;
   if (talk === undefined) {
-    if (own !== undefined) return { ...ending, outcome: own };
     // Some failures are outcomes. After the others, the outcome is not known.
     const outcome = OTHERS.find((one) => one === failure) ?? 'unknown';
     return { ...ending, outcome, reason: reason ?? 'the call ended before the message' };

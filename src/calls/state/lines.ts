@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import * as z from 'zod';
-import { type NotificationId, notificationIdSchema } from '../model/ids.ts';
+import type { NotificationId } from '../model/ids.ts';
 import type { CallResult } from '../model/phone-provider.ts';
 import type { PhoneNumber } from '../model/phone-number.ts';
 import { afterAccepted, afterClaim, afterFault, afterRefusal, pausesSchema } from '../rules/pauses.ts';
 import { counted } from '../rules/policy.ts';
 import { afterAcceptedCall, providerCheckSchema } from '../rules/provider-check.ts';
-import type { Queued, Taken } from '../rules/queue.ts';
+import type { Queued } from '../rules/queue.ts';
 import { acceptedAtOf, type Attempt, MAX_ATTEMPT_MS } from './attempt.ts';
 import { type AnyCase, isUrgentNotification, type NotificationCase } from './notification.ts';
 import { attemptOf } from './recipient.ts';
@@ -16,11 +16,10 @@ import { attemptOf } from './recipient.ts';
 /** One of `CALLS_AT_ONCE` lines, which an attempt has taken. The line and the number are in use until a time. */
 const slotSchema = z.object({
   attempt: z.string(),
-  notification: notificationIdSchema,
-  index: z.int(),
+  /** The recipient that it calls. */
+  who: z.string(),
   /** Hashed: this row outlives the number. */
   number: z.string(),
-  isUrgent: z.boolean(),
   until: z.number(),
 });
 
@@ -42,11 +41,10 @@ const RELEASED_AFTER_MS = 1_500;
 
 export interface QueuedRecipient extends Queued {
   readonly notificationId: NotificationId;
-  readonly index: number;
 }
 
 /** Identifies a recipient among all notifications. */
-export const whoOf = (id: NotificationId, index: number): string => `${id}/${index}`;
+const whoOf = (id: NotificationId, index: number): string => `${id}/${index}`;
 
 const hashOf = (number: PhoneNumber): string => hash('sha256', number).slice(0, 32);
 
@@ -58,7 +56,6 @@ export const queueOf = ({ notification, recipients }: AnyCase): readonly QueuedR
       {
         who: whoOf(notification.id, index),
         notificationId: notification.id,
-        index,
         number: hashOf(recipient.number),
         isUrgent: isUrgentNotification(notification),
         isCalledAgain: attempts.length > 0,
@@ -69,10 +66,6 @@ export const queueOf = ({ notification, recipients }: AnyCase): readonly QueuedR
     ];
   });
 
-/** The slots as the queue sees them. */
-export const takenOf = ({ slots }: Lines): readonly Taken[] =>
-  slots.map(({ notification, index, number, until }) => ({ who: whoOf(notification, index), number, until }));
-
 /** How many calls of other notifications are open to the numbers of a notification. */
 export const busyWithOthers = (
   { notification, recipients }: NotificationCase,
@@ -80,19 +73,19 @@ export const busyWithOthers = (
   now: number,
 ): number => {
   const own = new Set(recipients.map(({ number }) => hashOf(number)));
-  return slots.filter((slot) => slot.until > now && slot.notification !== notification.id && own.has(slot.number))
+  return slots.filter(({ who, number, until }) => until > now && !who.startsWith(notification.id) && own.has(number))
     .length;
 };
 
 /** The lines after a claim: the attempt takes a slot for the longest time that it can last. */
 export const withClaim = (
   lines: Lines,
-  { notificationId, index, number, isUrgent }: QueuedRecipient,
+  { who, number }: Queued,
   attempt: string,
   callsPerSecond: number | undefined,
   now: number,
 ): Lines => {
-  const slot = { attempt, notification: notificationId, index, number, isUrgent, until: now + MAX_ATTEMPT_MS };
+  const slot = { attempt, who, number, until: now + MAX_ATTEMPT_MS };
   const slots = [...lines.slots.filter(({ until }) => now < until), slot];
   return afterClaim({ ...lines, slots, day: counted(lines.day, 1, now) }, callsPerSecond, now);
 };

@@ -76,7 +76,7 @@ export const moveAttempt = (attempt: Attempt, event: AttemptEvent, terms: CallTe
     case 'hung up':
       return hungUp(attempt, terms, moment);
     case 'gone':
-      return attempt.state === 'hanging_up' ? ended(whenGone(attempt), {}, terms, moment.now) : attempt;
+      return attempt.state === 'hanging_up' ? whenGone(attempt, terms, moment) : attempt;
     case 'disconnected':
     case 'create failed':
       return callEnded(withCallId(attempt, event.callId, moment), event, terms, moment);
@@ -164,8 +164,8 @@ const notPlaced = (attempt: LiveAttempt, result: CallResult, terms: CallTerms, {
   // Events of the call have arrived: the request was carried out.
   if (attempt.state !== 'claimed' || attempt.callIds.length > 0) return attempt;
   const { failure = 'unanswered', reason } = result;
-  // An earlier request of this attempt may have placed a call, regardless of this answer.
-  const isSure = failure !== 'unanswered' && attempt.sent === 1;
+  // An earlier request of this attempt may have placed a call, unless its number cannot be called at all.
+  const isSure = failure === 'refused' || (failure !== 'unanswered' && attempt.sent === 1);
   if (!isSure) return { ...attempt, action: undefined, reason, checkAt: now + SEND_AGAIN_AFTER_MS };
   return NOT_MADE.has(failure) ? 'not made' : ended(attempt, result, terms, now);
 };
@@ -218,8 +218,8 @@ const checked = (attempt: LiveAttempt, terms: CallTerms, moment: Moment): Attemp
     case 'speaking':
       return promptOverdue(attempt, moment);
     case 'hanging_up':
-      // Without an action the provider has accepted it, and the report of the end is lost.
-      if (attempt.action === undefined) return ended(attempt, {}, terms, now);
+      // Without an action the provider has answered it, and the report of the end is lost.
+      if (attempt.action === undefined) return ended(asUnclear(attempt), {}, terms, now);
       return now - attempt.since < HANG_UP_WITHIN_MS
         ? { ...attempt, action: { commit: moment.commit, at: now } }
         : ended(attempt, { reason: 'the call could not be hung up' }, terms, now);
@@ -309,10 +309,10 @@ const notSpoken = (
   return prompt === MESSAGE ? hangingUp(asUnclear(attempt), moment, now, result) : hangingUp(attempt, moment, now);
 };
 
-const asUnclear = (attempt: AttemptIn<'speaking'>): AttemptIn<'speaking'> => {
-  const talk = { ...attempt.talk, isUnclear: true };
-  return { ...attempt, talk };
-};
+const asUnclear = <One extends AttemptIn<'speaking' | 'hanging_up'>>(attempt: One): One => ({
+  ...attempt,
+  talk: attempt.talk && { ...attempt.talk, isUnclear: true },
+});
 
 const started = (attempt: LiveAttempt, prompt: PromptNumber, moment: Moment): LiveAttempt => {
   const known = accepted(attempt, prompt, moment);
@@ -355,7 +355,7 @@ const keyPressed = (attempt: LiveAttempt, event: CallReport, terms: CallTerms, m
     const talk = before ?? newTalk(true, now);
     const { repeatKeys } = talk;
     const number = promptOf(repeatKeys.length + 1);
-    const isPossible = attempt.state !== 'hanging_up' && isMessage(talk.prompt.number);
+    const isPossible = !isHungUp(attempt, terms) && isMessage(talk.prompt.number);
     const isNew = repeatKeys.length < MAX_REPEATS && !repeatKeys.includes(event.key.sequence);
     if (!isPossible || !isNew || number === undefined) return attempt;
     return saying(attempt, { ...talk, repeatKeys: [...repeatKeys, event.key.sequence] }, number, terms, moment);
@@ -375,6 +375,10 @@ const withAnswer = (attempt: Attempt, { key }: CallReport, terms: CallTerms, now
   return answer === 'cannot go' && answerBy(attempt) === undefined ? { ...talk, cannotGoAt: now } : before;
 };
 
+/** Whether no prompt follows. A call that speaks by itself may have been answered at the moment of its hang-up: it is open. */
+const isHungUp = (attempt: LiveAttempt, { provider: { speaksByItself } }: CallTerms): boolean =>
+  attempt.state === 'hanging_up' && (attempt.talk !== undefined || !speaksByItself);
+
 /** The next prompt interrupts the current prompt. After a hang-up the service does not speak. */
 const saying = (
   attempt: LiveAttempt,
@@ -383,8 +387,8 @@ const saying = (
   terms: CallTerms,
   { now, commit }: Moment,
 ): Attempt => {
-  if (attempt.state === 'hanging_up') return withTalk(attempt, talk);
   const { speaksByItself } = terms.provider;
+  if (isHungUp(attempt, terms)) return withTalk(attempt, talk);
   const prompt = { number, askedAt: now, acceptedAt: speaksByItself ? now : undefined };
   const action = speaksByItself ? undefined : { commit, at: now };
   return { ...baseOf(attempt), action, state: 'speaking', talk: { ...talk, prompt, quietSince: undefined } };
@@ -402,11 +406,15 @@ const hungUp = (attempt: LiveAttempt, terms: CallTerms, { now }: Moment): Attemp
   return isEndReported ? { ...attempt, action: undefined } : ended(attempt, {}, terms, now);
 };
 
-/** The call had ended before the hang-up, at an unknown time if the end of the message was not reported. */
-const whenGone = (attempt: AttemptIn<'hanging_up'>): AttemptIn<'hanging_up'> =>
-  attempt.talk === undefined || attempt.heardUntil !== undefined
-    ? attempt
-    : { ...attempt, talk: { ...attempt.talk, isUnclear: true } };
+/**
+ * The call had ended before the hang-up. When, is known only if the end of its prompt was reported. That report may be late: whether a unit was
+ * heard is decided when the end of the call is reported, too.
+ */
+const whenGone = (attempt: AttemptIn<'hanging_up'>, terms: CallTerms, { now }: Moment): Attempt => {
+  if (attempt.heardUntil === undefined) return ended(asUnclear(attempt), {}, terms, now);
+  const after = ended(attempt, {}, terms, now);
+  return after.outcome === 'cut_short' && after.hasHeardUnit === true ? { ...attempt, action: undefined } : after;
+};
 
 const promptOverdue = (attempt: AttemptIn<'speaking'>, moment: Moment): Attempt => {
   const { now, commit } = moment;

@@ -95,6 +95,10 @@ export type AnyCase = NotificationCase | SettledCase;
 export const wavesOf = (notification: Notification): Waves | undefined =>
   notification.confirm ? notification.waves : undefined;
 
+/** Whether no instance dials its recipients again: it was stopped, or enough have confirmed. A message that is being spoken continues. */
+export const isStopped = (notification: Notification): boolean =>
+  notification.stoppedAt !== undefined || wavesOf(notification)?.confirmedAt !== undefined;
+
 export const attemptIn = (
   { recipients }: AnyCase,
   { index, attemptId }: Omit<AttemptRef, 'notificationId'>,

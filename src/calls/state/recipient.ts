@@ -48,8 +48,6 @@ const common = {
   wave: z.int(),
   /** In the order of their claims, without requests that placed no call for lack of capacity. */
   attempts: z.array(attemptSchema).readonly(),
-  /** No instance dials it again. A message that is being spoken continues. */
-  isStopped: z.boolean().optional(),
 } as const;
 
 const ended = z.object({
@@ -86,7 +84,7 @@ export type SettledRecipient = Readonly<z.output<typeof settledRecipientSchema>>
 
 export type AnyRecipient = Recipient | SettledRecipient;
 
-export interface ReachTerms extends RedialTerms, Omit<CallTerms, 'isStopped'>, Pick<PhoneRules, 'allowedPrefixes'> {}
+export interface ReachTerms extends RedialTerms, CallTerms, Pick<PhoneRules, 'allowedPrefixes'> {}
 
 const FINAL: ReadonlySet<string> = new Set(FINAL_STATES);
 
@@ -102,13 +100,7 @@ export const answerOf = ({ attempts }: Pick<Recipient, 'attempts'>): ReturnType<
   return answers.has('confirmed') ? 'confirmed' : answers.has('cannot_go') ? 'cannot_go' : undefined;
 };
 
-const commonOf = ({ number, name, wave, attempts, isStopped }: Recipient) => ({
-  number,
-  name,
-  wave,
-  attempts,
-  isStopped,
-});
+const commonOf = ({ number, name, wave, attempts }: Recipient) => ({ number, name, wave, attempts });
 
 export const final = (recipient: Recipient, state: FinalState, notCalled?: NotCallable): Recipient => ({
   ...commonOf(recipient),
@@ -117,9 +109,9 @@ export const final = (recipient: Recipient, state: FinalState, notCalled?: NotCa
 });
 
 /** If another call has reached the callee, the phone must not ring again. */
-const callTerms = (terms: ReachTerms, { isStopped = false, attempts }: Recipient): CallTerms => ({
+const callTerms = (terms: ReachTerms, { attempts }: Recipient): CallTerms => ({
   ...terms,
-  isStopped: isStopped || attempts.some((attempt) => isDoneBy(attempt, terms)),
+  isStopped: terms.isStopped || attempts.some((attempt) => isDoneBy(attempt, terms)),
 });
 
 const isDoneBy = (attempt: Attempt, { confirm }: ReachTerms): boolean =>
@@ -140,7 +132,7 @@ export const afterEvent = (
   if (moved === attempt) return recipient;
   if (moved === 'not made') {
     const rest = { ...recipient, attempts: recipient.attempts.filter((one) => one !== attempt) };
-    const isOver = isFinal(rest) || rest.isStopped === true || rest.attempts.some(isLive);
+    const isOver = isFinal(rest) || terms.isStopped || rest.attempts.some(isLive);
     const reason = 'result' in event ? event.result?.reason : undefined;
     return isOver ? byAttempts(rest, terms, now) : waiting(rest, now, reason);
   }
@@ -251,9 +243,8 @@ export const neverOpened = (recipient: Recipient, now: number): Recipient =>
 
 /** A stop ends waiting and hangs up a ringing call. A message that is being spoken continues. */
 export const stopped = (recipient: Recipient, moment: Moment): Recipient => {
-  if (recipient.isStopped === true) return recipient;
   const attempts = recipient.attempts.map((attempt) => stoppedRinging(attempt, moment));
-  const next = { ...recipient, isStopped: true, attempts };
+  const next = { ...recipient, attempts };
   return isFinal(recipient) || recipient.state === 'calling' ? next : final(next, 'stopped');
 };
 
@@ -267,7 +258,7 @@ const byAttempts = (recipient: Recipient, terms: ReachTerms, now: number): Recip
   if (isFinal(recipient)) return isBetter(end, recipient.state) ? final(recipient, end) : recipient;
   if (recipient.attempts.some(isLive)) return { ...commonOf(recipient), state: 'calling' };
   if (isBetter(end, 'stopped')) return final(recipient, end);
-  if (recipient.isStopped === true) return final(recipient, 'stopped');
+  if (terms.isStopped) return final(recipient, 'stopped');
   if (follows.kind === 'final') return final(recipient, end ?? 'not_reached');
   // Never in the past: a wrong time must not cause a busy loop.
   return waiting(recipient, Math.max(follows.at, now));

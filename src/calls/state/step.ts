@@ -8,11 +8,12 @@ import {
   acknowledged,
   attemptIn,
   checkedNotification,
+  isStopped,
   type NotificationCase,
   stoppedNotification,
   withRecipient,
 } from './notification.ts';
-import { type Lines, linesAfter, type QueuedRecipient, queueOf, takenOf, withClaim } from './lines.ts';
+import { type Lines, linesAfter, type QueuedRecipient, queueOf, withClaim } from './lines.ts';
 import { isOldNews } from './move-attempt.ts';
 import { afterEvent, claimed, postponed, type ReachTerms } from './recipient.ts';
 
@@ -49,7 +50,15 @@ export const termsOf = ({ notification }: Pick<NotificationCase, 'notification'>
   const { unitMs, messageMs } = speakingTimes(serviceName, alertTypeOf(alertType), notification);
   // If the setting became shorter, it applies to waiting recipients too.
   const deadlineAt = Math.min(notification.deadlineAt, createdAt + rules.deadlineMs);
-  return { ...rules, confirm, deadlineAt, provider, messageMs, unitMs: unitMs + REPORTS_DIFFER_MS };
+  return {
+    ...rules,
+    confirm,
+    isStopped: isStopped(notification),
+    deadlineAt,
+    provider,
+    messageMs,
+    unitMs: unitMs + REPORTS_DIFFER_MS,
+  };
 };
 
 /**
@@ -104,9 +113,9 @@ const claims = (
   const terms = termsOf(before, policy);
   let [known, lines] = [before, linesBefore];
   for (;;) {
-    const decided = next([...others, ...queueOf(known)], takenOf(lines), lines, rules, now);
+    const decided = next([...others, ...queueOf(known)], lines.slots, lines, rules, now);
     if (decided.kind === 'wait' || decided.who.notificationId !== known.notification.id) return { known, lines };
-    const { index, isUrgent } = decided.who;
+    const { position: index, isUrgent } = decided.who;
     const recipient = known.recipients[index];
     if (recipient === undefined) return { known, lines };
     const isOverDayLimit = callsLeft(lines.day, rules.callsPerDay, isUrgent, now) === 0 && now < terms.deadlineAt;

@@ -3,7 +3,15 @@ import { maskPhoneNumber, type PhoneNumber } from '../model/phone-number.ts';
 import { CALLS_USED_UP, type NotCallable } from '../rules/policy.ts';
 import { type Attempt, isLive, talkOf } from './attempt.ts';
 import type { Lines } from './lines.ts';
-import { type AnyCase, confirmedBy, hasWorsened, type Notification, reachedOf, wavesOf } from './notification.ts';
+import {
+  type AnyCase,
+  confirmedBy,
+  hasWorsened,
+  isStopped,
+  type Notification,
+  reachedOf,
+  wavesOf,
+} from './notification.ts';
 import { answerOf, type AnyRecipient, FINAL_STATES, isFinal } from './recipient.ts';
 
 // A notification as `GET` and events show it: the names of the JSON, times as ISO 8601 in UTC, numbers masked.
@@ -61,7 +69,7 @@ const recipientBody = (
   why: WaitingCode | undefined,
 ) => {
   const { number, name, wave, attempts } = recipient;
-  const status = recipientStatus(recipient);
+  const status = recipientStatus(recipient, notification);
   const nextAt = nextAttemptAt(recipient, notification) ?? 0;
   const talks = attempts.map(talkOf);
   return {
@@ -90,14 +98,14 @@ const nextAttemptAt = (recipient: AnyRecipient, notification: Notification): num
   return waves.nextAt + (recipient.wave - waves.current - 1) * waves.everyMs;
 };
 
-const recipientStatus = (recipient: AnyRecipient): (typeof RECIPIENT_STATUSES)[number] => {
+const recipientStatus = (recipient: AnyRecipient, notification: Notification): (typeof RECIPIENT_STATUSES)[number] => {
   if (isFinal(recipient)) return recipient.state;
   if (recipient.state !== 'calling') return 'waiting';
   const answer = answerOf(recipient);
   if (answer !== undefined) return answer;
   const live = recipient.attempts.filter(isLive);
   if (live.some((attempt) => talkOf(attempt) !== undefined)) return 'speaking';
-  if (recipient.isStopped === true) return 'stopped';
+  if (isStopped(notification)) return 'stopped';
   return live.some(({ state, callIds }) => state !== 'claimed' || callIds.length > 0) ? 'ringing' : 'waiting';
 };
 

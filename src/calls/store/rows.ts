@@ -71,18 +71,19 @@ export const settledProperties = (known: SettledCase, commit: string): NewProper
   short: isShort(known) ? 'yes' : 'no',
 });
 
-export const parseLive = (row: StoredRow, id: NotificationId): NotificationCase & { readonly commit: string } => ({
-  ...parsed(row, id, recipientSchema),
+export const isLiveRow = ({ rowKey }: StoredRow): boolean => rowKey.startsWith(LIVE);
+
+export const parseLive = (row: StoredRow): NotificationCase & { readonly commit: string } => ({
+  ...parsed(row, recipientSchema),
   commit: valueOf(row, 'commit', z.string(), row.properties['commit']),
 });
 
-export const parseSettled = (row: StoredRow, id: NotificationId): SettledCase =>
-  parsed(row, id, settledRecipientSchema);
+export const parseSettled = (row: StoredRow): SettledCase => parsed(row, settledRecipientSchema);
 
-const parsed = <Schema extends z.ZodType>(row: StoredRow, id: NotificationId, schema: Schema) => {
+const parsed = <Schema extends z.ZodType>(row: StoredRow, schema: Schema) => {
   const count = valueOf(row, 'recipients', z.int().min(0).max(99), row.properties['recipients']);
   const notification = jsonOf(row, about, notificationSchema);
-  if (notification.id !== id) throw new DamagedRow(row.partitionKey, row.rowKey, 'wrong: id');
+  if (notification.id !== idOf(row.rowKey)) throw new DamagedRow(row.partitionKey, row.rowKey, 'wrong: id');
   const recipients = Array.from({ length: count }, (_, index) => jsonOf(row, recipientProperty(index), schema));
   return { notification, recipients };
 };

@@ -24,6 +24,7 @@ import {
   type IdempotencyRow,
   idempotencyRowKey,
   idOf,
+  isLiveRow,
   keyProperties,
   LINES_AND_LIVE,
   LINES_KEY,
@@ -180,13 +181,13 @@ export class Store {
   async load(id: NotificationId): Promise<LiveCase | undefined> {
     const row = await this.#table.get(CALLS, liveKey(id), IN_A_CALL);
     if (row === undefined) this.forget(id);
-    return row && this.#liveOf(row, id);
+    return row && this.#liveOf(row);
   }
 
   /** A settled notification; undefined if it does not exist. @throws {DamagedRow | LaterFormat} its row cannot be read */
   async loadDone(id: NotificationId): Promise<DoneCase | undefined> {
     const row = await this.#table.get(CALLS, doneKey(id), IN_A_CALL);
-    return row && this.#doneOf(row, id);
+    return row && this.#doneOf(row);
   }
 
   /** A notification, live or settled. It may settle between the two reads. @throws {DamagedRow | LaterFormat} */
@@ -198,7 +199,13 @@ export class Store {
   async readLive(): Promise<StoredLines & { readonly live: readonly LiveCase[] }> {
     const rows = await this.#table.all(CALLS, LINES_AND_LIVE, LIVE);
     this.#lines = this.#linesOf(rows.find(({ rowKey }) => rowKey === LINES_KEY));
-    return { ...this.#lines, live: rows.flatMap((row) => this.#unlessUnreadable(row, (id) => this.#liveOf(row, id))) };
+    const live = rows.filter(isLiveRow).flatMap((row) => ifReadable(() => this.#liveOf(row)) ?? []);
+    return { ...this.#lines, live };
+  }
+
+  /** The row of the lines as this process remembers it, or read from storage. */
+  async lines(): Promise<StoredLines> {
+    return this.#lines ?? this.readLines();
   }
 
   /** The row of the lines, read from storage. */
@@ -272,7 +279,8 @@ export class Store {
     const where = { property: 'short', from: 'yes', to: 'yes' };
     const range = doneIn({ since: now - MAX_ATTENTION_MS });
     const done = await this.#table.all(CALLS, range, { ...LISTED, where });
-    return this.#merged(live, done).flatMap((row) => this.#anyOf(row).filter((known) => needsAttention(known, now)));
+    const all = this.#merged(live, done).flatMap((row) => this.#anyOf(row) ?? []);
+    return all.filter((known) => needsAttention(known, now));
   }
 
   /** At most `most` readable notifications, newest first. @param isMeant whether a notification belongs to the list */
@@ -289,7 +297,8 @@ export class Store {
         if (found.length === most || read === MAX_LISTED) return true;
         read += 1;
         last = idOf(row.rowKey) ?? last;
-        found.push(...this.#anyOf(row).filter(isMeant));
+        const known = this.#anyOf(row);
+        if (known !== undefined && isMeant(known)) found.push(known);
       }
       return false;
     };
@@ -311,11 +320,9 @@ export class Store {
     return [...rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
   }
 
-  #anyOf(row: StoredRow): readonly AnyCase[] {
-    // A list must not displace what the calls of this process need.
-    return this.#unlessUnreadable<AnyCase>(row, (id) =>
-      row.rowKey === doneKey(id) ? this.#doneOf(row, id) : this.#read(row, () => parseLive(row, id)),
-    );
+  /** The notification of a row; undefined if it cannot be read. A list must not displace what the calls of this process need. */
+  #anyOf(row: StoredRow): AnyCase | undefined {
+    return ifReadable(() => this.#read<AnyCase>(row, isLiveRow(row) ? parseLive : parseSettled));
   }
 
   /** The request of a key in the last 24 hours, and the version of the row. */
@@ -326,7 +333,7 @@ export class Store {
     const row = await this.#table.get(CALLS, idempotencyRowKey(keyHash), IN_A_CALL);
     if (row === undefined) return {};
     // An unreadable row must not prevent calls.
-    const earlier = this.#unlessDamaged(() => this.#read(row, () => parseKey(row)));
+    const earlier = ifReadable(() => this.#read(row, parseKey));
     const isHeld = earlier !== undefined && now - earlier.createdAt < KEY_HOLDS_MS;
     return { earlier: isHeld ? earlier : undefined, etag: row.etag };
   }
@@ -337,7 +344,7 @@ export class Store {
     const readable: StoredOutcomes[] = [];
     for (const row of rows) {
       const { rowKey, etag } = row;
-      const outcomes = this.#unlessDamaged(() => this.#read(row, () => parseOutcomes(row)));
+      const outcomes = ifReadable(() => this.#read(row, parseOutcomes));
       if (outcomes === undefined) await this.#unlessGone(rowKey);
       else readable.push({ ...outcomes, rowKey, etag });
     }
@@ -360,9 +367,9 @@ export class Store {
     for (const range of [doneBefore(at), liveBefore(at)]) {
       for await (const page of this.#table.pages(CALLS, range, { most: DELETED_AT_A_TIME, isAnyFormat: true })) {
         for (const row of page) {
-          const [known] = this.#anyOf(row);
+          const known = this.#anyOf(row);
           // A live notification settles first.
-          if (known !== undefined && row.rowKey === liveKey(known.notification.id)) continue;
+          if (known !== undefined && isLiveRow(row)) continue;
           if (known?.notification.keyHash !== undefined) await this.#deleteKey(known.notification);
           await this.#unlessGone(row.rowKey);
         }
@@ -374,7 +381,7 @@ export class Store {
   async #deleteKey({ id, keyHash = '' }: Pick<Notification, 'id' | 'keyHash'>): Promise<void> {
     const rowKey = idempotencyRowKey(keyHash);
     const row = await this.#table.get(CALLS, rowKey, { isAnyFormat: true });
-    const use = row && this.#unlessDamaged(() => this.#read(row, () => parseKey(row)));
+    const use = row && ifReadable(() => this.#read(row, parseKey));
     if (use?.notificationId === id) await this.#unlessGone(rowKey);
   }
 
@@ -396,7 +403,7 @@ export class Store {
   #linesOf(row: StoredRow | undefined): StoredLines {
     if (row === undefined) return { lines: NO_LINES, etag: undefined };
     try {
-      return { lines: this.#read(row, () => parseLines(row)), etag: row.etag };
+      return { lines: this.#read(row, parseLines), etag: row.etag };
     } catch (error) {
       if (error instanceof LaterFormat) throw new StorageTrouble(0, { reason: 'later format', cause: error });
       if (error instanceof DamagedRow) return { lines: NO_LINES, etag: row.etag };
@@ -411,21 +418,22 @@ export class Store {
     return stored;
   }
 
-  #liveOf(row: StoredRow, id: NotificationId): LiveCase {
-    const known = this.#remembered.get(id);
+  #liveOf(row: StoredRow): LiveCase {
+    const id = idOf(row.rowKey);
+    const known = id && this.#remembered.get(id);
     if (known?.etag === row.etag) return known;
-    return this.#remember({ ...this.#read(row, () => parseLive(row, id)), etag: row.etag });
+    return this.#remember({ ...this.#read(row, parseLive), etag: row.etag });
   }
 
-  #doneOf(row: StoredRow, id: NotificationId): DoneCase {
-    return { ...this.#read(row, () => parseSettled(row, id)), etag: row.etag };
+  #doneOf(row: StoredRow): DoneCase {
+    return { ...this.#read(row, parseSettled), etag: row.etag };
   }
 
   /** @throws {DamagedRow | LaterFormat} after telling it once */
-  #read<Value>(row: StoredRow, parse: () => Value): Value {
+  #read<Value>(row: StoredRow, parse: (row: StoredRow) => Value): Value {
     try {
       this.#table.checkFormat(row);
-      return parse();
+      return parse(row);
     } catch (error) {
       if (isUnreadable(error) && !this.#told.has(row.rowKey)) {
         this.#told.set(row.rowKey, true);
@@ -434,22 +442,17 @@ export class Store {
       throw error;
     }
   }
-
-  #unlessUnreadable<Value>(row: StoredRow, read: (id: NotificationId) => Value): readonly Value[] {
-    const id = idOf(row.rowKey);
-    const value = id && this.#unlessDamaged(() => read(id));
-    return value === undefined ? [] : [value];
-  }
-
-  #unlessDamaged<Value>(read: () => Value): Value | undefined {
-    try {
-      return read();
-    } catch (error) {
-      if (isUnreadable(error)) return undefined;
-      throw error;
-    }
-  }
 }
+
+/** Reads a row. Undefined: it cannot be read, and the others count. */
+const ifReadable = <Value>(read: () => Value): Value | undefined => {
+  try {
+    return read();
+  } catch (error) {
+    if (isUnreadable(error)) return undefined;
+    throw error;
+  }
+};
 
 const linesWrite = (lines: Lines, etag: string | undefined): RowWrite =>
   writeOf(LINES_KEY, etag, linesProperties(lines), 'replace');

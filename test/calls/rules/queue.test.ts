@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Pauses } from '../../../src/calls/rules/pauses.ts';
-import { next, type Queued, type Taken, waitsFor } from '../../../src/calls/rules/queue.ts';
+import { next, type Queued, type Slot, waitsFor } from '../../../src/calls/rules/queue.ts';
 import { START as NOW } from '../new-case.ts';
 
 const fire = (who: string, more: Partial<Queued> = {}): Queued => ({
@@ -18,17 +18,17 @@ const anomaly = (who: string, more: Partial<Queued> = {}): Queued => fire(who, {
 const again = (who: string, more: Partial<Queued> = {}): Queued => fire(who, { isCalledAgain: true, ...more });
 
 /** A line that a call has taken. */
-const taken = (who: string, ms = 60_000): Taken => ({ who, number: `+${who}`, until: NOW + ms });
+const taken = (who: string, ms = 60_000): Slot => ({ who, number: `+${who}`, until: NOW + ms });
 
 /** The decision: `dial a`, `wait`, or `wait 1500` ms. */
-const said = (queue: readonly Queued[], slots: readonly Taken[], pauses: Pauses, callsAtOnce = 2): string => {
+const said = (queue: readonly Queued[], slots: readonly Slot[], pauses: Pauses, callsAtOnce = 2): string => {
   const decided = next(queue, slots, pauses, { callsAtOnce }, NOW);
   if (decided.kind === 'dial') return `dial ${decided.who.who}`;
   return decided.until === undefined ? 'wait' : `wait ${decided.until - NOW}`;
 };
 
 describe.each<
-  [rule: string, ...(readonly [what: string, Queued[], Taken[], Pauses, callsAtOnce: number, expected: string][])]
+  [rule: string, ...(readonly [what: string, Queued[], Slot[], Pauses, callsAtOnce: number, expected: string][])]
 >([
   [
     'lines',
@@ -99,7 +99,7 @@ describe.each<
   });
 });
 
-it.each<[reason: string, slots: Taken[], pauses: Pauses]>([
+it.each<[reason: string, slots: Slot[], pauses: Pauses]>([
   ['line', [], {}],
   ['number', [{ ...taken('other'), number: '+a' }], { fault: { until: NOW + 1, toldAt: NOW } }],
   ['line', [taken('a')], {}],

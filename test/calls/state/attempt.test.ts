@@ -223,6 +223,13 @@ describe('what must be done', () => {
     expect(attempt).toMatchObject({ state: 'over', outcome: 'heard' });
   });
 
+  it('a call that speaks by itself and was answered at the moment of its hang-up stays open after a key', () => {
+    for (const pressed of [one, two, three]) {
+      const { attempt } = play([0, placed, 60, check, hungUp, 70, pressed, 80, check], { ...CAREFUL, ...CONFIRM });
+      expect(attempt).toMatchObject({ state: 'speaking' });
+    }
+  });
+
   it('the provider is asked to hang up for ten minutes', () => {
     const history = [0, placed, 60, check] as const;
     expect(play([...history, 659.999, check]).actions).toBe('hang up, hang up');
@@ -262,9 +269,15 @@ it.each<[state: string, actions: string, what: string, History, terms?: Partial<
   ['claimed', '', 'waiting for news until it can neither ring nor be answered', [115, check, 144.999, check]],
   ['over', '', 'over after 145 s', [115, check, 145, check]],
   ['claimed', 'dial', 'not over by a refusal of the second one', [25, check, notPlaced('capacity')]],
-  ['claimed', 'dial', 'whatever that is', [25, check, notPlaced('refused')]],
+  ['claimed', 'dial', 'with a code that nobody knows', [25, check, notPlaced('rejected')]],
+  [
+    'over',
+    'dial',
+    'over if its number cannot be called: no request has placed a call',
+    [25, check, notPlaced('refused')],
+  ],
   ['claimed', 'dial', 'sent again once by a provider that may act twice', [...sentAgain, 45, check], CAREFUL],
-  ['claimed', 'dial', 'and not over by a refusal then', [...sentAgain, 21, notPlaced('refused')], CAREFUL],
+  ['claimed', 'dial', 'and not over by a refusal then', [...sentAgain, 21, notPlaced('capacity')], CAREFUL],
   ['ringing', '', 'known by an event', [10, unanswered, 12, ringing, 20, check], CAREFUL],
 ])('a call request without an answer is %s, after “%s”: %s', (state, actions, _, history, terms) => {
   const played = play(history, terms);
@@ -304,7 +317,9 @@ describe('a hang-up of a call that is gone', () => {
   it.each<[outcome: string, what: string, History, terms?: Partial<CallTerms>]>([
     ['unknown', 'if the end of the message was not reported', [connected, started, 60, check, gone]],
     ['heard', 'if the message had completed', [connected, started, 20, completed, gone]],
-    ['cut_short', 'if the end of its prompt was reported', [connected, started, 20, canceled, gone]],
+    ['cut_short', 'if the end of its prompt was reported before a unit', [connected, started, 6.999, canceled, gone]],
+    ['cut_short', 'if its end is reported, too', [connected, started, 20, canceled, gone, 24, disconnected]],
+    ['unknown', 'if only the end of its prompt is reported', [connected, started, 20, canceled, gone, 25, check]],
     ['confirmed', 'if a key was pressed', [connected, started, one, 60, check, gone], CONFIRM],
     ['no_answer', 'if it never connected', [60, check, gone]],
     ['stopped', 'if it was stopped while it rang', [gone], STOPPED],
@@ -338,6 +353,8 @@ it.each<[what: string, seconds: number, History, terms?: Partial<CallTerms>]>([
   ['the instance that waits for keys', 9, [connected, accepted, completed], CONFIRM],
   ['the end of any call', 250, [connected, 240, two, again.accepted], CONFIRM],
   ['the answer to a hang-up', 20, [connected, started, completed]],
+  ['the end of a call that is gone', 25, [connected, started, 20, canceled, gone]],
+  ['the end of a call that was perhaps answered meanwhile', 80, [placed, 60, check, hungUp, completed], CAREFUL],
 ])('%s is waited for so long: %d s', (_, seconds, history, more) => {
   const attempt = attemptAfter([0, ...history], more);
   expect(((checkAtOf(attempt, { ...TERMS, ...more }) ?? NaN) - START) / 1_000).toBe(seconds);

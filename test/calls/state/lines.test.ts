@@ -56,7 +56,7 @@ describe('a slot', () => {
   it('is taken by a claim for the longest time that a call can last, one for each recipient whose turn it is', () => {
     const claimed = after([claim], NO_LINES, fire);
     expect(slots(claimed)).toEqual([`a until ${MAX_ATTEMPT_MS}`, `b until ${MAX_ATTEMPT_MS}`]);
-    expect(claimed.lines.slots[0]).toMatchObject({ notification: fire.notification.id, index: 0, isUrgent: true });
+    expect(claimed.lines.slots[0]).toMatchObject({ who: `${fire.notification.id}/0` });
     expect(claimed.lines.day).toEqual({ day: '2026-11-21', calls: 2 });
     const full = after([claim], NO_LINES, fire, { ...POLICY, rules: { ...RULES, callsAtOnce: 1 } });
     expect(slots(full)).toHaveLength(1);

@@ -36,11 +36,13 @@ const TERMS: ReachTerms = {
   ...RULES,
   provider: POLICY.provider,
   confirm: false,
+  isStopped: false,
   deadlineAt: at(1_800),
   unitMs: 7_000,
   messageMs: 40_000,
 };
 const CONFIRM: ReachTerms = { ...TERMS, confirm: true };
+const STOPPED: ReachTerms = { ...TERMS, isStopped: true };
 const number = phoneNumber('+12065550100');
 const WAITING = waiting({ state: 'later', number, wave: 1, attempts: [] }, START);
 
@@ -123,7 +125,7 @@ it.each<[state: string, what: string, before: Events, events: Events]>([
   ['heard', 'it hears the message to its end', speaking, [completed, hungUp]],
   ['stopped', 'it hangs up before', speaking, [disconnected]],
 ])('a stop leads to %s if %s', (state, _, before, events) => {
-  expect(after(stopped(called([before]), moment(at(4))), events, TERMS, at(4))).toMatchObject({ state });
+  expect(after(stopped(called([before]), moment(at(4))), events, STOPPED, at(4))).toMatchObject({ state });
 });
 
 describe('late news', () => {
@@ -152,8 +154,8 @@ describe('late news', () => {
     const confirmed = called([pressed], CONFIRM);
     expect(toldOfFirst(confirmed, key('3'), CONFIRM)).toBe(confirmed);
     const third = after(claim(called([busy, busy]), TERMS, at(200)), [placed], TERMS, at(200));
-    const ended = after(stopped(third, moment(at(201))), [hungUp], TERMS, at(201));
-    const told = [connected, disconnected].reduce((known, event) => toldOfFirst(known, event), ended);
+    const ended = after(stopped(third, moment(at(201))), [hungUp], STOPPED, at(201));
+    const told = [connected, disconnected].reduce((known, event) => toldOfFirst(known, event, STOPPED), ended);
     expect([ended.state, told.state]).toEqual(['stopped', 'stopped']);
     const cut = called([busy, busy, [...speaking, disconnected]]);
     expect(after(cut, [completed], TERMS, at(510)).state).toBe('heard');

@@ -4,7 +4,7 @@ import { parseCallId } from '../../../src/calls/model/ids.ts';
 import type { WaitingCode } from '../../../src/calls/model/notification-request.ts';
 import { CALLS_USED_UP } from '../../../src/calls/rules/policy.ts';
 import type { Attempt } from '../../../src/calls/state/attempt.ts';
-import { withRecipient } from '../../../src/calls/state/notification.ts';
+import { stoppedNotification, withRecipient } from '../../../src/calls/state/notification.ts';
 import { final, type Recipient } from '../../../src/calls/state/recipient.ts';
 import { bodyOf } from '../../../src/calls/state/view.ts';
 import { at as moment, busy, callees, CALL_ID, CLAIMED, must, newCase, RINGING, spokenTo, START } from '../new-case.ts';
@@ -15,22 +15,23 @@ const SOON = START + 60_000;
 
 const about = { number: must(callees(1)[0]).number, wave: 1 } as const;
 const THREE = spokenTo({ cannotGoAt: START + 7 });
-const calling = (attempts: Attempt | readonly Attempt[], isStopped?: true): Recipient => ({
+const calling = (attempts: Attempt | readonly Attempt[]): Recipient => ({
   ...about,
   state: 'calling',
   attempts: [attempts].flat(),
-  isStopped,
 });
 const waits = (attempts: readonly Attempt[], more: object = {}): Recipient => {
   const due = { dueAt: START, queuedAt: START };
   return { ...about, ...due, state: 'waiting', attempts, ...more };
 };
 /** The recipient in the answer, nine milliseconds after the start. */
-const toldOf = (recipient: Recipient, why?: WaitingCode) =>
-  bodyOf(withRecipient(newCase(START), 0, recipient, moment(START)), START + 9, new Map(why && [[0, why]]))
-    .recipients[0];
+const toldOf = (recipient: Recipient, why?: WaitingCode, isStopped = false) => {
+  const known = withRecipient(newCase(START), 0, recipient, moment(START));
+  const shown = isStopped ? stoppedNotification(known, undefined, moment(START)) : known;
+  return bodyOf(shown, START + 9, new Map(why && [[0, why]])).recipients[0];
+};
 
-it.each<[status: string, what: string, recipient: Recipient]>([
+it.each<[status: string, what: string, recipient: Recipient, isStopped?: true]>([
   ['waiting', 'while nothing is heard of its call', calling(CLAIMED)],
   ['ringing', 'when an event has named its call', calling({ ...CLAIMED, callIds: [CALL_ID] })],
   ['ringing', 'when the provider has accepted it', calling(RINGING)],
@@ -38,11 +39,11 @@ it.each<[status: string, what: string, recipient: Recipient]>([
   ['confirmed', 'as soon as 1 is pressed', calling(spokenTo({ confirmedAt: START + 7 }))],
   ['cannot_go', 'as soon as 3 is pressed', calling(THREE)],
   ['confirmed', 'even if 3 is pressed in another call', calling([THREE, spokenTo({ confirmedAt: START + 7 })])],
-  ['stopped', 'while its phone is hung up', calling(RINGING, true)],
-  ['speaking', 'after a stop that does not end its message', calling(spokenTo(), true)],
+  ['stopped', 'while its phone is hung up', calling(RINGING), true],
+  ['speaking', 'after a stop that does not end its message', calling(spokenTo()), true],
   ['not_reached', 'in the end', final(calling(BUSY), 'not_reached')],
-])('a recipient is %s %s', (status, _, recipient) => {
-  expect(toldOf(recipient)).toMatchObject({ status, recipient: '+1206•••••00' });
+])('a recipient is %s %s', (status, _, recipient, isStopped) => {
+  expect(toldOf(recipient, undefined, isStopped)).toMatchObject({ status, recipient: '+1206•••••00' });
 });
 
 it.each<[code: string, reason: string, since: number, recipient: Recipient, why?: WaitingCode]>([

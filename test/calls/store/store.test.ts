@@ -97,7 +97,6 @@ describe('a live notification', () => {
       subCode: 560_000,
       outcome: 'unconfirmed',
       hasHeardUnit: false,
-      unanswered: 'no_answer',
       reason: 'message not played: the phone service does not accept this app',
     };
     const known = newCase(START, {
@@ -109,7 +108,7 @@ describe('a live notification', () => {
       confirmationsNeeded: 50,
     });
     const attempts = Array.from({ length: 10 }, () => over);
-    const recipients = known.recipients.map((one) => recipientSchema.parse({ ...one, isStopped: false, attempts }));
+    const recipients = known.recipients.map((one) => recipientSchema.parse({ ...one, attempts }));
     const full = { ...known, recipients };
     const { stored } = await store.commit({ before: undefined, after: full, commit: randomUUID(), key: KEY });
     expect(await another().load(stored.notification.id)).toEqual(stored);

@@ -23,7 +23,7 @@ const RULES: Readonly<Record<string, readonly [mode: string, ...changes: Change[
   ],
   'a slot is kept for the longest time of a call': [
     'repeated and',
-    ['state/lines.ts', 'isUrgent, until: now + MAX_ATTEMPT_MS', 'isUrgent, until: now + 20_000'],
+    ['state/lines.ts', 'number, until: now + MAX_ATTEMPT_MS', 'number, until: now + 20_000'],
   ],
   'a slot is kept while its call is hung up': [
     'the same people, and hang',
@@ -73,11 +73,11 @@ const RULES: Readonly<Record<string, readonly [mode: string, ...changes: Change[
       "if (attempt.state === 'unexplained') return answeredAndEnded",
       'if (attempt === null) return answeredAndEnded',
     ],
-    ['state/move-attempt.ts', 'ended(whenGone(attempt)', 'ended(attempt'],
+    ['state/move-attempt.ts', '? whenGone(attempt, terms, moment)', '? ended(attempt, {}, terms, moment.now)'],
   ],
   'a call that is gone had ended at an unknown time': [
     'lost events',
-    ['state/move-attempt.ts', 'ended(whenGone(attempt)', 'ended(attempt'],
+    ['state/move-attempt.ts', '? whenGone(attempt, terms, moment)', '? ended(attempt, {}, terms, moment.now)'],
   ],
   'who has not been called yet comes before who is called again': [
     'repeated and',
