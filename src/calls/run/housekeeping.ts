@@ -6,6 +6,7 @@ import { afterCheck, checkDueAt } from '../rules/provider-check.ts';
 import { logAlert, logFailure, resultFields, resultOf } from './call-log.ts';
 import type { Context } from './notifications.ts';
 import { type Publisher, withoutExpired } from './publisher.ts';
+import { linesAfter } from '../state/lines.ts';
 import { abandonedNotification, settlesAtOf } from '../state/notification.ts';
 import { outcomesToDeliver } from '../state/outcomes.ts';
 import { type LiveCase, Store } from '../store/store.ts';
@@ -75,7 +76,7 @@ export interface PhoneOffParts {
 
 /**
  * The work of the timer function with `PHONE=off`: ends live notifications as failures that need attention, with their outcomes and masked
- * numbers, and deletes expired rows. It keeps the row of the lines. Never throws.
+ * numbers, frees their lines, and deletes expired rows. Never throws.
  */
 export const phoneOff = ({
   table,
@@ -91,12 +92,18 @@ export const phoneOff = ({
       const after = abandonedNotification(known, now);
       // When the phone is on again, they are published where that is configured then.
       const outcomes = outcomesToDeliver(known, after, DESTINATIONS, now);
-      const { stored, outcomes: out } = await store.commit({ before: known, after, commit: randomUUID(), outcomes });
+      // Otherwise its lines would stay taken when the phone is on again.
+      const read = await store.lines();
+      const freed = linesAfter(read.lines, { before: known, after }, now);
+      const lines = freed === read.lines ? undefined : { read, after: freed };
+      const commit = { before: known, after, commit: randomUUID(), lines, outcomes };
+      const { stored, outcomes: out } = await store.commit(commit);
       for (const entry of out?.entries ?? []) logAlert(entry, stored, log);
       if (out !== undefined) await store.noteDelivery(out, DESTINATIONS);
       if (settlesAtOf(stored) !== undefined) await store.settle(stored);
     } catch (error) {
       if (error instanceof StorageTrouble) throw error;
+      store.forgetLines();
       // Another instance was faster, and a row that cannot be written must not stop the others.
       if (!(error instanceof WriteConflict)) logFailure('due work unreachable', error, {}, log);
     }

@@ -293,3 +293,20 @@ scene(
     expect(ends.map(({ to }) => to).toSorted()).toEqual([...world.mode.destinations].toSorted());
   },
 );
+
+scene(
+  'PHONE=off frees the lines of what it ends: when the phone is on again, a fire rings at once',
+  { callsAtOnce: 2, lines: 4, callees: { 0: 'rings out', 1: 'rings out' } },
+  async (world) => {
+    world.fire(people(2));
+    await world.until(() => world.openCalls.length === 2);
+    await switchOff(world);
+    await world.pass(30_000);
+    world.instances.start(1);
+    const [, , third] = people(3);
+    const onAgainAt = world.now;
+    world.fire(third === undefined ? [] : [third]);
+    await world.until(() => world.callsTo(third).length > 0, 5_000);
+    expect(world.now - onAgainAt).toBeLessThan(5_000);
+  },
+);
