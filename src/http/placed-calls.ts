@@ -55,7 +55,10 @@ export const callsAnswer = (sent: Sent) => {
     case 'nobody callable': {
       const calls = sent.calls.flatMap(maskedFailure);
       const areImpossible = calls.every(({ code }) => code === 'impossible_number');
-      throw new Problem(areImpossible ? 'impossible_number' : 'nobody_allowed', { extensions: { calls } });
+      if (areImpossible) throw new Problem('impossible_number', { extensions: { calls } });
+      // Allowed numbers fail if the day's calls are used up.
+      const isOverDayLimit = calls.some(({ code }) => code === 'day_limit');
+      throw new Problem(isOverDayLimit ? 'nobody_callable' : 'nobody_allowed', { extensions: { calls } });
     }
     case 'sent': {
       const calls = sent.calls.map(answerOf);

@@ -211,6 +211,18 @@ describe('POST /api/notifications answers', () => {
       { calls: [{ ...masked, code: 'impossible_number' }] },
     ],
     [
+      { kind: 'nobody callable', calls: [impossible, { ...failed, code: 'day_limit' }] },
+      502,
+      'nobody_callable',
+      /see calls/,
+      {
+        calls: [
+          { ...masked, code: 'impossible_number' },
+          { ...masked, code: 'day_limit' },
+        ],
+      },
+    ],
+    [
       { kind: 'sent', id: ID, calls: [failed, failed] },
       502,
       'nobody_callable',
