@@ -119,6 +119,10 @@ export const isBusy = ({ parts, locked }: PageState, name: PartName): boolean =>
   return locked === undefined && part?.answer === undefined && part?.trouble === undefined;
 };
 
+/** Whether the page waits for both answers about alerts: they push everything else down. It waits for a second at most. */
+export const isOpening = (state: PageState): boolean =>
+  state.isEarly && (isBusy(state, 'attention') || isBusy(state, 'notifications'));
+
 /** The order of the cameras. By frames if the service knows no fire, the default. */
 export const orderOf = ({ view, parts }: Pick<PageState, 'view' | 'parts'>): string => {
   const known = parts.activity?.answer?.counts_per_category;

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 
 import { alertState, alertTitle, alertTypeText, isDrill, isTaken, needsPerson } from '../model/alert-state.ts';
 import type { Notification } from '../model/answers.ts';
+import { isOpening } from '../model/page-state.ts';
 import { dotsOf, peopleText, reachedText } from '../model/people.ts';
 import { isPhoneOff } from '../model/refresh.ts';
 import { nextOf } from '../model/timeline.ts';
@@ -18,21 +19,23 @@ export const AlertsTable = () => {
   const list = usePart('notifications');
   const [isOpen, setOpen] = useState(false);
   const { needsYou, running, rest } = alerts;
-  const isCalm = needsYou.length === 0 && running.length === 0;
+  // One of the two answers alone has a part of the alerts.
+  const isWaiting = isOpening(state);
+  const isCalm = isWaiting || (needsYou.length === 0 && running.length === 0);
   const hasNoPhone = isPhoneOff(state.parts.attention?.trouble) && answer === undefined;
   return (
     <section id="alerts" class="card alerts" aria-label="Alerts" aria-busy={busy} tabIndex={-1}>
       <PartNote note={note ?? list.note} />
       {!isCalm ? null : (
         <p class="calm">
-          {busy
+          {busy || isWaiting
             ? 'Loading the alerts…'
             : hasNoPhone
               ? 'This service does not phone: there are no alerts (PHONE=off).'
               : 'No alert needs you.'}
         </p>
       )}
-      {isCalm && rest.length === 0 ? null : (
+      {isWaiting || (isCalm && rest.length === 0) ? null : (
         <table role="table" aria-label="Alerts">
           <thead role="rowgroup" class={isCalm && !isOpen ? 'unseen' : ''}>
             <tr role="row">

@@ -1,4 +1,4 @@
-import { isBusy } from '../model/page-state.ts';
+import { isOpening } from '../model/page-state.ts';
 import { spanTitle, zoneOf } from '../model/spans.ts';
 import { type Shown, ShownContext } from '../parts/shown.ts';
 import { JumpLink } from '../parts/words.tsx';
@@ -17,11 +17,10 @@ import { Wall } from './wall.tsx';
 
 export const Page = (shown: Shown) => {
   const { state, view, sound } = shown;
-  const { locked, addressProblems, parts, isEarly, isOutdated } = state;
+  const { locked, addressProblems, parts, isOutdated } = state;
   const hasShown = parts.activity?.answer !== undefined || parts.attention?.answer !== undefined;
   const isEmpty = locked !== undefined && !hasShown;
-  // The alerts push everything else down: nothing is below them until they are there, or a second has passed.
-  const isWaiting = isEarly && (isBusy(state, 'attention') || isBusy(state, 'notifications'));
+  const isWaiting = isOpening(state);
   return (
     <ShownContext.Provider value={shown}>
       {isEmpty || view.wall ? null : (
@@ -45,7 +44,7 @@ export const Page = (shown: Shown) => {
         {isEmpty ? null : <AlertsTable />}
         {isEmpty || isWaiting ? null : view.wall ? <Wall /> : <Content {...shown} />}
       </main>
-      <Foot {...shown} />
+      {isWaiting ? null : <Foot {...shown} />}
       <Drawer />
       <Dialogs />
       <ToastLine />
