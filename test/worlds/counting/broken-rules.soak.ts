@@ -88,7 +88,7 @@ const RULES_OF_SEALS: Readonly<Partial<Record<Scenario, Rules>>> = {
   'a late transaction into its own stripe of a day that is rebuilt': {
     'the seal is in all stripes': [['rows/seal.ts', '{ length: MAX_STRIPES }', '{ length: 1 }']],
     'a day that is rebuilt takes no events': [
-      ['record/shard-writer.ts', "if (value?.sealed === 'rebuilding') throw new DayHeld();", ''],
+      ['record/shard-writer.ts', "if (value?.sealed === 'rebuilding') throw new DayHeld(this.#shard.partition);", ''],
     ],
   },
   'a late transaction into a new stripe of a day that is rebuilt': {
@@ -132,7 +132,11 @@ const RULES_OF_SEALS: Readonly<Partial<Record<Scenario, Rules>>> = {
   },
   'the timer does not close a day that is rebuilt': {
     'a day that is rebuilt is not closed': [
-      ['retention/close-days.ts', "if (seals.some(({ sealed }) => sealed === 'rebuilding')) throw new DayHeld();", ''],
+      [
+        'retention/close-days.ts',
+        "if (seals.some(({ sealed }) => sealed === 'rebuilding')) throw new DayHeld(shardPartition(day, 0));",
+        '',
+      ],
     ],
   },
   'a day that is written again is not closed by a seal that comes late': {
