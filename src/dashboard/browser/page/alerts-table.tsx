@@ -5,6 +5,7 @@ import type { Notification } from '../model/answers.ts';
 import { dotsOf, peopleText, reachedText } from '../model/people.ts';
 import { isPhoneOff } from '../model/refresh.ts';
 import { nextOf } from '../model/timeline.ts';
+import { Button } from '../parts/button.tsx';
 import { numbers } from '../parts/numbers.ts';
 import { Reference } from '../parts/reference.tsx';
 import { usePart, useShown } from '../parts/shown.ts';
@@ -174,29 +175,23 @@ const RowActions = ({ of }: { readonly of: Notification }) => {
   return (
     <>
       {canTake ? (
-        <button
-          type="button"
-          class={needsPerson(of) ? 'button small primary' : 'button small'}
+        <Button
+          look={needsPerson(of) ? 'small primary' : 'small'}
           aria-label={`Take: ${title}`}
           onClick={() => actions.openDialog({ kind: 'take', of })}
         >
           Take
-        </button>
+        </Button>
       ) : null}
       {alerts.unseen.has(id) && stage === 'done' ? (
-        <button type="button" class="button small" aria-label={`Seen: ${title}`} onClick={see}>
+        <Button look="small" aria-label={`Seen: ${title}`} onClick={see}>
           Seen
-        </button>
+        </Button>
       ) : null}
       {status === 'in_progress' ? (
-        <button
-          type="button"
-          class="button small"
-          aria-label={`Stop: ${title}`}
-          onClick={() => actions.openDialog({ kind: 'stop', of })}
-        >
+        <Button look="small" aria-label={`Stop: ${title}`} onClick={() => actions.openDialog({ kind: 'stop', of })}>
           Stop
-        </button>
+        </Button>
       ) : null}
     </>
   );
