@@ -12,13 +12,19 @@ import { usePart, useShown } from '../parts/shown.ts';
 import { ViewLink } from '../parts/view-link.tsx';
 import { Distance, Mark, PartNote, Time } from '../parts/words.tsx';
 
+/** More rows would push figures and plot off a wall. */
+const MOST_ON_WALL = 5;
+
 /** All alerts of 24 hours, in three sections with the same columns. On a phone, each alert is a card. */
 export const AlertsTable = () => {
   const { alerts, state, view } = useShown();
   const { answer, busy, note } = usePart('attention');
   const list = usePart('notifications');
   const [isOpen, setOpen] = useState(false);
-  const { needsYou, running, rest } = alerts;
+  const { needsYou, running, rest, worst } = alerts;
+  const onWall = new Set(worst.slice(0, MOST_ON_WALL));
+  const more = view.wall ? worst.length - onWall.size : 0;
+  const rowsOf = (of: readonly Notification[]) => (view.wall ? of.filter((each) => onWall.has(each)) : of);
   const isCalm = needsYou.length === 0 && running.length === 0;
   const hasNoPhone = isPhoneOff(state.parts.attention?.trouble) && answer === undefined;
   return (
@@ -49,8 +55,8 @@ export const AlertsTable = () => {
               )}
             </tr>
           </thead>
-          <Section name="Needs you" of={needsYou} />
-          <Section name="Running" of={running} />
+          <Section name="Needs you" of={needsYou} rows={rowsOf(needsYou)} />
+          <Section name="Running" of={running} rows={rowsOf(running)} />
           {view.wall || rest.length === 0 ? null : (
             <tbody role="rowgroup">
               <tr role="row" class="section">
@@ -69,11 +75,19 @@ export const AlertsTable = () => {
           )}
         </table>
       )}
+      {more === 0 ? null : <p class="calm">{`+${more} more`}</p>}
     </section>
   );
 };
 
-const Section = ({ name, of }: { readonly name: string; readonly of: readonly Notification[] }) => {
+interface SectionProps {
+  readonly name: string;
+  readonly of: readonly Notification[];
+  /** The alerts that have a row. */
+  readonly rows: readonly Notification[];
+}
+
+const Section = ({ name, of, rows }: SectionProps) => {
   const { view } = useShown();
   if (of.length === 0) return null;
   const drills = of.filter(isDrill).length;
@@ -91,7 +105,7 @@ const Section = ({ name, of }: { readonly name: string; readonly of: readonly No
           </span>
         </th>
       </tr>
-      {of.map((each) => (
+      {rows.map((each) => (
         <Row key={each.notification_id} of={each} />
       ))}
     </tbody>
