@@ -63,9 +63,8 @@ it('with all parts open and odd ids, the page is readable in every theme, on a p
   const { page } = await openPage({ service: SERVICE, search, viewport: SMALL_PHONE });
   await page.getByRole('button', { name: /^Range/ }).click();
   await page.getByRole('button', { name: /Taken and resolved/ }).click();
-  for (const summary of await page.locator('.ids summary, .numbers summary').all()) await summary.click();
+  for (const summary of await page.locator('.numbers summary').all()) await summary.click();
   await expect.poll(() => page.locator('.numbers table').count()).toBe(4);
-  await expect.poll(() => page.locator('.camera-ids li').allInnerTexts()).toEqual(Object.keys(SERVICE.lastSeen));
   await expectReadable(page);
   for (const width of [320, 640, 1_920]) {
     await page.setViewportSize({ width, height: 640 });
@@ -170,7 +169,7 @@ it('at most 12 tab stops are before the content', async () => {
   do {
     await page.keyboard.press('Tab');
     stops += 1;
-  } while (stops < 40 && (await page.evaluate<boolean>("document.activeElement.closest('.figures') === null")));
+  } while (stops < 40 && (await page.locator('.figures :focus').count()) === 0);
   expect(stops - 1).toBeLessThanOrEqual(12);
 });
 

@@ -41,8 +41,6 @@ it('the page shows the figures of a real service: facts, categories, plots, came
     'structure 0 – 0 0',
     'steam 0 – 0 2',
   ]);
-  await page.locator('.ids summary').click();
-  await expect.poll(() => page.locator('.ids li').count()).toBe(20);
   await page.locator('.numbers summary').first().click();
   await page.getByRole('table', { name: 'AI detections per 30 minutes' }).waitFor();
   const steps = await rowsOf(page, 'AI detections per 30 minutes');

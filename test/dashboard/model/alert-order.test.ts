@@ -30,6 +30,17 @@ it('has three sections: fires whose calls are over and that nobody has come firs
   );
   expect(idsOf(alerts.needsYou)).toEqual(['fire', 'old fire', 'played', 'anomaly', 'worse', 'failed drill']);
   expect(idsOf(alerts.running)).toEqual(['ringing', 'taken and ringing', 'drill']);
+  expect(idsOf(alerts.worst)).toEqual([
+    'fire',
+    'old fire',
+    'played',
+    'ringing',
+    'taken and ringing',
+    'anomaly',
+    'worse',
+    'failed drill',
+    'drill',
+  ]);
   expect(idsOf(alerts.rest)).toEqual(['taken', 'confirmed', 'played anomaly']);
   // Drills count apart.
   expect([alerts.openCount, alerts.failedCount, alerts.drillCount]).toEqual([6, 4, 2]);

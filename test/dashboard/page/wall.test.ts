@@ -50,3 +50,12 @@ it('a new fire that is over stays on the wall for an hour', async () => {
   await advance(3_600_000);
   expect(alerts()).toEqual({});
 });
+
+it('the wall lists the five worst alerts, and says how many more there are: drills never hide a fire', async () => {
+  lockScreen(async () => Promise.reject(new TypeError('undefined')));
+  const drills = Array.from({ length: 7 }, (_, index) => missed(`drill ${index}`, { alert_type: 'Custom' }));
+  const { alerts } = await openPage({ notifications: [...drills, notification('fire')] }, '?wall&tz=utc');
+  expect(alerts()['Running']).toEqual([expect.stringContaining('Fire')]);
+  expect(alerts()['Needs you']).toHaveLength(4);
+  expect(textOf(element('#alerts'))).toMatch(/ \+3 more$/);
+});

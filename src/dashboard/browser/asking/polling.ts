@@ -1,4 +1,3 @@
-import pLimit from 'p-limit';
 import type * as z from 'zod/mini';
 
 import {
@@ -14,6 +13,7 @@ import { type Answers, type PageState, PARTS, type PartName, withParts } from '.
 import { type Asked, askedOf, type Question, storyQuestion } from '../model/questions.ts';
 import { afterAnswer, afterTrouble, isPhoneOff, type Part, PACES, type Trouble } from '../model/refresh.ts';
 import { keptKey } from './kept.ts';
+import { limitOf } from './limit.ts';
 import { ask, askForFile, type Connection, type Reply } from './service-client.ts';
 
 type AnyAnswer = Answers[PartName];
@@ -53,7 +53,7 @@ export class Polling {
   readonly #state: () => PageState;
   readonly #change: (state: PageState) => void;
   readonly #turns = new Map<PartName, Turn>();
-  readonly #others = pLimit(MOST_OTHERS);
+  readonly #others = limitOf(MOST_OTHERS);
   /** The last key that the service accepted: a wrong key that a reader types never replaces it. */
   #acceptedKey = keptKey.get();
 

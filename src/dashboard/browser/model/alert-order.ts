@@ -6,6 +6,8 @@ export interface Alerts {
   /** Calls that failed, fires without a known listener, and new fires that are over: worst first. */
   readonly needsYou: readonly Notification[];
   readonly running: readonly Notification[];
+  /** The alerts of both sections together, worst first: a fire that runs comes before a failed drill. */
+  readonly worst: readonly Notification[];
   /** Of 24 hours, the newest first. */
   readonly rest: readonly Notification[];
   /** New fires that are over: listed until a reader has seen them. */
@@ -57,6 +59,7 @@ export const alertsOf = (listed: readonly Notification[], arrivals: readonly Not
   return {
     needsYou: needsYou.toSorted(worstFirst),
     running: running.toSorted(worstFirst),
+    worst: [...needsYou, ...running].toSorted(worstFirst),
     rest: rest.toSorted(newestFirst),
     unseen,
     openCount: [...needsYou, ...running].filter(isOpen).length,

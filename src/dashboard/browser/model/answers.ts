@@ -95,7 +95,8 @@ export const notificationSchema = z.object({
   next_wave_at: z.optional(z.string()),
   acknowledged_by: z.optional(z.string()),
   acknowledged_at: z.optional(z.string()),
-  worsened_since_acknowledged: z.optional(z.literal(true)),
+  /** Present only if it is true. */
+  worsened_since_acknowledged: z.optional(z.boolean()),
   stopped_at: z.optional(z.string()),
   stopped_by: z.optional(z.string()),
   /** `PHONE=off` ended the calls. */

@@ -60,13 +60,10 @@ export const cameraStatesOf = ({ parts }: Pick<PageState, 'parts'>, now: number)
 
 const timeOf = ({ lastEventAt }: CameraState): number => Date.parse(lastEventAt);
 
-export const cameraIdsOf = ({
-  parts: { known, recent, activity, cameras },
-}: Pick<PageState, 'parts'>): readonly string[] =>
+export const cameraIdsOf = ({ parts: { known, recent, cameras } }: Pick<PageState, 'parts'>): readonly string[] =>
   [
     ...new Set([
       ...[...(known?.answer?.cameras ?? []), ...(cameras?.answer?.cameras ?? [])].map(({ camera_id: id }) => id),
       ...(recent?.answer?.active_camera_ids ?? []),
-      ...(activity?.answer?.active_camera_ids ?? []),
     ]),
   ].sort();

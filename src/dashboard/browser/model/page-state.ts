@@ -49,8 +49,6 @@ export interface Wants {
   readonly search: string;
   /** Only the cameras that are silent or gone. */
   readonly notSending: boolean;
-  /** Whether the ids of the active cameras are open. */
-  readonly ids: boolean;
 }
 
 /** A dialog names the alert as it was when it opened, and stays open when the alert changes. */
@@ -99,7 +97,7 @@ export const firstState = (
   times: new Times(given.view.clock),
   parts: {},
   locked: undefined,
-  wants: { ...LIMITS.first, search: '', notSending: false, ids: false },
+  wants: { ...LIMITS.first, search: '', notSending: false },
   acted: undefined,
   told: given.told ?? NOTHING_TOLD,
   dialog: undefined,

@@ -82,8 +82,8 @@ export const askedOf = (state: PageState, name: PartName, now: number): Asked | 
       return { question: question('analytics', of), subject: moving ?? subject, pace: PACES.past };
     }
     case 'activity': {
-      const subject = question('analytics', { ...shown, active_camera_ids: 'false' });
-      return { question: wants.ids ? question('analytics', shown) : subject, subject: moving ?? subject, pace };
+      const asked = question('analytics', { ...shown, active_camera_ids: 'false' });
+      return { question: asked, subject: moving ?? asked, pace };
     }
     case 'series': {
       const step = seriesStep(Date.parse(period.start), Date.parse(period.end));

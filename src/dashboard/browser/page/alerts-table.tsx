@@ -6,11 +6,15 @@ import { isOpening } from '../model/page-state.ts';
 import { dotsOf, peopleText, reachedText } from '../model/people.ts';
 import { isPhoneOff } from '../model/refresh.ts';
 import { nextOf } from '../model/timeline.ts';
+import { Button } from '../parts/button.tsx';
 import { numbers } from '../parts/numbers.ts';
 import { Reference } from '../parts/reference.tsx';
 import { usePart, useShown } from '../parts/shown.ts';
 import { ViewLink } from '../parts/view-link.tsx';
 import { Distance, Mark, PartNote, Time } from '../parts/words.tsx';
+
+/** More rows would push figures and plot off a wall. */
+const MOST_ON_WALL = 5;
 
 /** All alerts of 24 hours, in three sections with the same columns. On a phone, each alert is a card. */
 export const AlertsTable = () => {
@@ -18,7 +22,10 @@ export const AlertsTable = () => {
   const { answer, busy, note } = usePart('attention');
   const list = usePart('notifications');
   const [isOpen, setOpen] = useState(false);
-  const { needsYou, running, rest } = alerts;
+  const { needsYou, running, rest, worst } = alerts;
+  const onWall = new Set(worst.slice(0, MOST_ON_WALL));
+  const more = view.wall ? worst.length - onWall.size : 0;
+  const rowsOf = (of: readonly Notification[]) => (view.wall ? of.filter((each) => onWall.has(each)) : of);
   // One of the two answers alone has a part of the alerts.
   const isWaiting = isOpening(state);
   const isCalm = isWaiting || (needsYou.length === 0 && running.length === 0);
@@ -51,8 +58,8 @@ export const AlertsTable = () => {
               )}
             </tr>
           </thead>
-          <Section name="Needs you" of={needsYou} />
-          <Section name="Running" of={running} />
+          <Section name="Needs you" of={needsYou} rows={rowsOf(needsYou)} />
+          <Section name="Running" of={running} rows={rowsOf(running)} />
           {view.wall || rest.length === 0 ? null : (
             <tbody role="rowgroup">
               <tr role="row" class="section">
@@ -71,11 +78,19 @@ export const AlertsTable = () => {
           )}
         </table>
       )}
+      {more === 0 ? null : <p class="calm">{`+${more} more`}</p>}
     </section>
   );
 };
 
-const Section = ({ name, of }: { readonly name: string; readonly of: readonly Notification[] }) => {
+interface SectionProps {
+  readonly name: string;
+  readonly of: readonly Notification[];
+  /** The alerts that have a row. */
+  readonly rows: readonly Notification[];
+}
+
+const Section = ({ name, of, rows }: SectionProps) => {
   const { view } = useShown();
   if (of.length === 0) return null;
   const drills = of.filter(isDrill).length;
@@ -93,7 +108,7 @@ const Section = ({ name, of }: { readonly name: string; readonly of: readonly No
           </span>
         </th>
       </tr>
-      {of.map((each) => (
+      {rows.map((each) => (
         <Row key={each.notification_id} of={each} />
       ))}
     </tbody>
@@ -177,29 +192,23 @@ const RowActions = ({ of }: { readonly of: Notification }) => {
   return (
     <>
       {canTake ? (
-        <button
-          type="button"
-          class={needsPerson(of) ? 'button small primary' : 'button small'}
+        <Button
+          look={needsPerson(of) ? 'small primary' : 'small'}
           aria-label={`Take: ${title}`}
           onClick={() => actions.openDialog({ kind: 'take', of })}
         >
           Take
-        </button>
+        </Button>
       ) : null}
       {alerts.unseen.has(id) && stage === 'done' ? (
-        <button type="button" class="button small" aria-label={`Seen: ${title}`} onClick={see}>
+        <Button look="small" aria-label={`Seen: ${title}`} onClick={see}>
           Seen
-        </button>
+        </Button>
       ) : null}
       {status === 'in_progress' ? (
-        <button
-          type="button"
-          class="button small"
-          aria-label={`Stop: ${title}`}
-          onClick={() => actions.openDialog({ kind: 'stop', of })}
-        >
+        <Button look="small" aria-label={`Stop: ${title}`} onClick={() => actions.openDialog({ kind: 'stop', of })}>
           Stop
-        </button>
+        </Button>
       ) : null}
     </>
   );

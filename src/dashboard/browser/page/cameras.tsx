@@ -5,12 +5,12 @@ import { countOf, falseAlarms, orderedCategories, totalOf } from '../model/categ
 import { LIMITS, orderOf } from '../model/page-state.ts';
 import { BY_FALSE_ALARMS, camerasQuestion, MOST_CAMERAS } from '../model/questions.ts';
 import { periodOf, utcDaysOf } from '../model/spans.ts';
+import { Button } from '../parts/button.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { numbers } from '../parts/numbers.ts';
 import { usePart, useShown } from '../parts/shown.ts';
 import { CameraLink, ViewLink } from '../parts/view-link.tsx';
 import { Card, Distance, Mark, Name, Time } from '../parts/words.tsx';
-import { ActiveIds } from './active-ids.tsx';
 import { useStatesNote } from './tiles.tsx';
 
 /** All cameras with their state: the cameras of some UTC days with their counts, or the cameras that do not send. */
@@ -33,15 +33,14 @@ export const Cameras = () => {
       <div class="row">
         <div class="joined" role="group" aria-label="Which cameras">
           {[false, true].map((each) => (
-            <button
+            <Button
               key={String(each)}
-              type="button"
-              class="button small"
+              look="small"
               aria-pressed={notSending === each}
               onClick={() => actions.want({ notSending: each })}
             >
               {each ? `Not sending: ${numbers.count(silent)}` : 'All'}
-            </button>
+            </Button>
           ))}
         </div>
         <label>
@@ -55,7 +54,6 @@ export const Cameras = () => {
         </label>
       </div>
       {notSending ? <NotSending of={cameras?.notSending ?? []} /> : <Counted />}
-      <ActiveIds />
     </Card>
   );
 };
@@ -123,9 +121,9 @@ const Counted = () => {
         file={camerasQuestion(days, order, search, MOST_CAMERAS)}
       />
       {total > LIMITS.first.cameras ? (
-        <button type="button" class="button small" onClick={() => actions.want({ cameras: other })}>
+        <Button look="small" onClick={() => actions.want({ cameras: other })}>
           {other > limit ? `Show ${numbers.count(Math.min(other, total))} of ${numbers.count(total)}` : 'Show fewer'}
-        </button>
+        </Button>
       ) : null}
     </>
   );

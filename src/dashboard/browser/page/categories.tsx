@@ -4,6 +4,7 @@ import type { Accuracy } from '../model/answers.ts';
 import { CATEGORY_MAPS, countOf, MAP_NAMES, orderedCategories } from '../model/categories.ts';
 import { periodOf, utcDaysOf } from '../model/spans.ts';
 import { shortDay } from '../model/times.ts';
+import { Button } from '../parts/button.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { numbers } from '../parts/numbers.ts';
 import { usePalette, usePart, useShown } from '../parts/shown.ts';
@@ -18,9 +19,9 @@ const useRows = (rows: readonly string[]) => {
   const hidden = isOpen ? 0 : Math.max(0, rows.length - FIRST_ROWS);
   const more =
     rows.length <= FIRST_ROWS ? null : (
-      <button type="button" class="button small" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      <Button look="small" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         {isOpen ? 'Show fewer' : `Show ${hidden} more categories`}
-      </button>
+      </Button>
     );
   return { rows: isOpen ? rows : rows.slice(0, FIRST_ROWS), more };
 };

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { canBeKey, keptName } from '../asking/kept.ts';
 import { alertState, alertTypeText } from '../model/alert-state.ts';
 import type { Notification } from '../model/answers.ts';
+import { Button } from '../parts/button.tsx';
 import { useShown } from '../parts/shown.ts';
 import { SHORTCUTS } from './keyboard.ts';
 
@@ -63,105 +64,113 @@ const About = ({ of }: { readonly of: Notification }) => {
 /** The service's limit. */
 const MOST_CHARACTERS = 60;
 
-/** It asks for the name each time: the next shift uses the same screen. */
-const NameField = ({ label }: { readonly label: string }) => {
-  const input = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => input.current?.select(), []);
-  return (
-    <label>
-      {label}{' '}
-      <input
-        ref={input}
-        name="by"
-        required
-        pattern=".*\S.*"
-        maxLength={MOST_CHARACTERS}
-        autocomplete="off"
-        defaultValue={keptName.get() ?? ''}
-      />
-    </label>
-  );
-};
+interface NameDialogProps {
+  readonly title: string;
+  readonly of: Notification;
+  readonly label: string;
+  readonly note: string;
+  readonly submit: ComponentChildren;
+  readonly cancel: string;
+  /** Cancel has the focus: Enter does nothing. */
+  readonly isCareful?: boolean;
+  readonly onName: (by: string) => void;
+  readonly children?: ComponentChildren;
+}
 
-const nameIn = (form: HTMLFormElement): string => {
-  const by = new FormData(form).get('by');
-  return typeof by === 'string' ? by.trim() : '';
+/** It asks for the name each time: the next shift uses the same screen. */
+const NameDialog = (props: NameDialogProps) => {
+  const { title, of, label, note, submit, cancel, isCareful = false, onName, children } = props;
+  const { actions } = useShown();
+  const [input, canceling] = [useRef<HTMLInputElement>(null), useRef<HTMLButtonElement>(null)];
+  // At once, and after the dialog has opened: no typed letter is lost.
+  useLayoutEffect(() => (isCareful ? canceling.current?.focus() : input.current?.select()), [isCareful]);
+  const close = (): void => actions.openDialog(undefined);
+  return (
+    <Modal title={title} returnTo={`alert-${of.notification_id}`}>
+      <About of={of} />
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          const by = input.current?.value.trim() ?? '';
+          if (by === '') return;
+          onName(by);
+          close();
+        }}
+      >
+        <label>
+          {label}{' '}
+          <input
+            ref={input}
+            name="by"
+            required
+            pattern=".*\S.*"
+            maxLength={MOST_CHARACTERS}
+            autocomplete="off"
+            defaultValue={keptName.get() ?? ''}
+          />
+        </label>
+        {children}
+        <p class="note">{note}</p>
+        <div class="row">
+          {submit}
+          <Button ref={canceling} onClick={close}>
+            {cancel}
+          </Button>
+        </div>
+      </form>
+    </Modal>
+  );
 };
 
 const TakeDialog = ({ of }: { readonly of: Notification }) => {
   const { actions } = useShown();
   const owner = of.acknowledged_by;
   return (
-    <Modal
+    <NameDialog
       title={owner === undefined ? 'Take this alert' : `Take over from ${owner}`}
-      returnTo={`alert-${of.notification_id}`}
-    >
-      <About of={of} />
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          const by = nameIn(event.currentTarget);
-          if (by === '') return;
-          actions.openDialog(undefined);
-          void actions.take(of, by);
-        }}
-      >
-        <NameField label="Who has it?" />
-        <p class="note">
-          Every reader sees the name, and the alarm stops. Calls continue. The alert comes back if it becomes worse.
-        </p>
-        <div class="row">
-          <button type="submit" class="button primary">
-            Take
-          </button>
-          <button type="button" class="button" onClick={() => actions.openDialog(undefined)}>
-            Cancel
-          </button>
-        </div>
-      </form>
-    </Modal>
+      of={of}
+      label="Who has it?"
+      note="Every reader sees the name, and the alarm stops. Calls continue. The alert comes back if it becomes worse."
+      submit={
+        <Button type="submit" look="primary">
+          Take
+        </Button>
+      }
+      cancel="Cancel"
+      onName={(by) => void actions.take(of, by)}
+    />
   );
 };
 
 const StopDialog = ({ of }: { readonly of: Notification }) => {
   const { actions, state } = useShown();
-  const cancel = useRef<HTMLButtonElement>(null);
   const key = useRef<HTMLInputElement>(null);
-  useEffect(() => cancel.current?.focus(), []);
+  const stop = (by: string): void => {
+    const given = key.current?.value.trim() ?? '';
+    if (canBeKey(given)) actions.giveKey(given);
+    void actions.stop(of, by);
+  };
   return (
-    <Modal title="Stop the calls of this alert?" returnTo={`alert-${of.notification_id}`}>
-      <About of={of} />
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          const by = nameIn(event.currentTarget);
-          if (by === '') return;
-          const given = key.current?.value.trim() ?? '';
-          actions.openDialog(undefined);
-          if (canBeKey(given)) actions.giveKey(given);
-          void actions.stop(of, by);
-        }}
-      >
-        <NameField label="Who stops it?" />
-        {state.keyHeld ? null : (
-          <label>
-            Function key, if this service demands one <input ref={key} type="password" autocomplete="off" />
-          </label>
-        )}
-        <p class="note">
-          The service calls no more people and cancels ringing calls. A person in a call hears the message to its end.
-        </p>
-        <div class="row">
-          <button type="submit" class="button stop">
-            Stop the calls
-          </button>
-          {/* It has the focus: Enter stops nothing. */}
-          <button type="button" class="button" ref={cancel} onClick={() => actions.openDialog(undefined)}>
-            Continue phoning
-          </button>
-        </div>
-      </form>
-    </Modal>
+    <NameDialog
+      title="Stop the calls of this alert?"
+      of={of}
+      label="Who stops it?"
+      note="The service calls no more people and cancels ringing calls. A person in a call hears the message to its end."
+      submit={
+        <Button type="submit" look="stop">
+          Stop the calls
+        </Button>
+      }
+      cancel="Continue phoning"
+      isCareful
+      onName={stop}
+    >
+      {state.keyHeld ? null : (
+        <label>
+          Function key, if this service demands one <input ref={key} type="password" autocomplete="off" />
+        </label>
+      )}
+    </NameDialog>
   );
 };
 
@@ -179,9 +188,7 @@ const KeysDialog = () => {
           </div>
         ))}
       </dl>
-      <button type="button" class="button" onClick={() => actions.openDialog(undefined)}>
-        Close
-      </button>
+      <Button onClick={() => actions.openDialog(undefined)}>Close</Button>
     </Modal>
   );
 };
@@ -209,25 +216,19 @@ export const ToastLine = () => {
         >
           <span>{toast.text}</span>
           {toast.undo === undefined ? null : (
-            <button
-              type="button"
-              class="button small"
+            <Button
+              look="small"
               onClick={() => {
                 actions.say(undefined);
                 toast.undo?.();
               }}
             >
               Undo
-            </button>
+            </Button>
           )}
-          <button
-            type="button"
-            class="button small"
-            aria-label="Close the message"
-            onClick={() => actions.say(undefined)}
-          >
+          <Button look="small" aria-label="Close the message" onClick={() => actions.say(undefined)}>
             ✕
-          </button>
+          </Button>
         </p>
       )}
     </div>

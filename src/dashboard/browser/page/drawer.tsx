@@ -5,6 +5,7 @@ import type { Notification } from '../model/answers.ts';
 import { peopleText } from '../model/people.ts';
 import { isPhoneOff, isUnknown, troubleText } from '../model/refresh.ts';
 import { nextOf } from '../model/timeline.ts';
+import { Button } from '../parts/button.tsx';
 import { goTo } from '../parts/focus.ts';
 import { Reference } from '../parts/reference.tsx';
 import { usePart, useShown } from '../parts/shown.ts';
@@ -42,9 +43,9 @@ const Opened = ({ id }: { readonly id: string }) => {
           {of === undefined ? 'Alert' : alertTypeText(of.alert_type)}
           {of?.details === undefined ? null : <bdi class="place">{of.details}</bdi>}
         </h2>
-        <button type="button" class="button small" aria-label="Close the alert" onClick={close}>
+        <Button look="small" aria-label="Close the alert" onClick={close}>
           ✕
-        </button>
+        </Button>
       </div>
       <PartNote note={of === undefined ? undefined : note} />
       {of !== undefined ? (
@@ -143,27 +144,22 @@ const StoryActions = ({ of }: { readonly of: Notification }) => {
   return (
     <div class="row">
       {stage === 'done' && owner === undefined ? null : (
-        <button
-          type="button"
-          class={isTaken(of) ? 'button small' : 'button small primary'}
-          onClick={() => actions.openDialog({ kind: 'take', of })}
-        >
+        <Button look={isTaken(of) ? 'small' : 'small primary'} onClick={() => actions.openDialog({ kind: 'take', of })}>
           {owner === undefined ? 'Take' : `Take over from ${owner}`}
-        </button>
+        </Button>
       )}
       {of.status === 'in_progress' ? (
-        <button
-          type="button"
-          class="button small stop"
+        <Button
+          look="small stop"
           aria-label={`Stop: ${alertTitle(of)}`}
           onClick={() => actions.openDialog({ kind: 'stop', of })}
         >
           Stop…
-        </button>
+        </Button>
       ) : null}
-      <button type="button" class="button small" onClick={() => void copy()}>
+      <Button look="small" onClick={() => void copy()}>
         Copy link
-      </button>
+      </Button>
     </div>
   );
 };

@@ -1,5 +1,6 @@
 import type { Lamp, Level } from '../model/health.ts';
 import { lengthText } from '../model/times.ts';
+import { Button } from '../parts/button.tsx';
 import { useSeconds, useShown } from '../parts/shown.ts';
 import { JumpLink } from '../parts/words.tsx';
 
@@ -29,18 +30,13 @@ export const HealthBar = () => {
         <div class="health-actions">
           <SoundButton />
           {state.keyHeld ? (
-            <button type="button" class="button small" onClick={actions.forgetKey}>
+            <Button look="small" onClick={actions.forgetKey}>
               Forget key
-            </button>
+            </Button>
           ) : null}
-          <button
-            type="button"
-            class="button small"
-            aria-label="Keyboard shortcuts"
-            onClick={() => actions.openDialog({ kind: 'keys' })}
-          >
+          <Button look="small" aria-label="Keyboard shortcuts" onClick={() => actions.openDialog({ kind: 'keys' })}>
             ?
-          </button>
+          </Button>
         </div>
       )}
     </header>
@@ -94,14 +90,13 @@ const SoundButton = () => {
   const missed = sound.missed === 0 ? '' : `: ${sound.missed} missed`;
   const words = isBlocked ? `Sound is blocked${missed}. Click to allow it` : sound.isOn ? 'Sound on' : 'Sound off';
   return (
-    <button
-      type="button"
-      class={isBlocked ? 'button small blocked' : 'button small'}
+    <Button
+      look={isBlocked ? 'small blocked' : 'small'}
       aria-pressed={sound.isOn}
       onClick={() => actions.switchSound(isBlocked || !sound.isOn)}
     >
       {words}
-    </button>
+    </Button>
   );
 };
 
@@ -112,12 +107,10 @@ export const SoundQuestion = () => {
     <section class="banner" aria-label="Sound">
       <p>Play a sound when an alert arrives, and every 25 s until a person takes it, even if you are in another tab?</p>
       <div class="row">
-        <button type="button" class="button primary" onClick={() => actions.switchSound(true)}>
+        <Button look="primary" onClick={() => actions.switchSound(true)}>
           Turn the sound on
-        </button>
-        <button type="button" class="button" onClick={() => actions.switchSound(false)}>
-          Leave it off
-        </button>
+        </Button>
+        <Button onClick={() => actions.switchSound(false)}>Leave it off</Button>
       </div>
     </section>
   );

@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { canBeKey } from '../asking/kept.ts';
+import { Button } from '../parts/button.tsx';
 import { useShown } from '../parts/shown.ts';
 
 /** `refused`: the service did not accept the last key. `hasShown`: the page shows the answers to an earlier key. */
@@ -44,9 +45,9 @@ export const KeyForm = ({ refused, hasShown }: { readonly refused: boolean; read
             aria-describedby="key-note key-problem"
             aria-invalid={problem !== undefined}
           />
-          <button type="submit" class="button primary">
+          <Button type="submit" look="primary">
             Open
-          </button>
+          </Button>
         </div>
         <p id="key-problem" class="trouble" role="alert">
           {problem}

@@ -1,5 +1,6 @@
 import { isOpening } from '../model/page-state.ts';
 import { spanTitle, zoneOf } from '../model/spans.ts';
+import { Button } from '../parts/button.tsx';
 import { type Shown, ShownContext } from '../parts/shown.ts';
 import { JumpLink } from '../parts/words.tsx';
 import { AlertsTable } from './alerts-table.tsx';
@@ -55,9 +56,9 @@ export const Page = (shown: Shown) => {
 const Outdated = () => (
   <p class="banner" role="status">
     The service has a new version of this page.{' '}
-    <button type="button" class="button small" onClick={() => location.reload()}>
+    <Button look="small" onClick={() => location.reload()}>
       Reload
-    </button>
+    </Button>
   </p>
 );
 

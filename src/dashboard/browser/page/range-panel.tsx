@@ -1,6 +1,7 @@
 import { periodOf, spanOfDay } from '../model/spans.ts';
 import { isCalendarDay } from '../model/times.ts';
 import { isLast, LAST, type Last, type Span } from '../model/view.ts';
+import { Button } from '../parts/button.tsx';
 import { useShown } from '../parts/shown.ts';
 import { ViewLink } from '../parts/view-link.tsx';
 
@@ -71,9 +72,7 @@ const DayForm = ({ onChoose }: FormProps) => {
       <label>
         Day ({times.isUtc ? 'UTC' : 'local'}) <input name="day" type="date" required defaultValue={day} />
       </label>
-      <button type="submit" class="button">
-        Show day
-      </button>
+      <Button type="submit">Show day</Button>
     </form>
   );
 };
@@ -109,9 +108,7 @@ const EndsForm = ({ onChoose }: FormProps) => {
           />
         </label>
       ))}
-      <button type="submit" class="button">
-        Show range
-      </button>
+      <Button type="submit">Show range</Button>
     </form>
   );
 };

@@ -1,6 +1,7 @@
 import { lengthText } from '../model/times.ts';
 import { movedSpan, spanTitle, zoneOf } from '../model/spans.ts';
 import type { Span, View } from '../model/view.ts';
+import { Button } from '../parts/button.tsx';
 import { Combobox } from '../parts/combobox.tsx';
 import { Popover } from '../parts/popover.tsx';
 import { useShown } from '../parts/shown.ts';
@@ -51,9 +52,9 @@ export const Tools = () => {
             <span class="unseen">: show {times.isUtc ? 'local time' : 'UTC'}</span>
           </ViewLink>
         )}
-        <button type="button" class="button" aria-label="Refresh" title="Refresh" onClick={actions.refreshNow}>
+        <Button aria-label="Refresh" title="Refresh" onClick={actions.refreshNow}>
           ↻
-        </button>
+        </Button>
       </span>
     </nav>
   );

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 
 import type { Question } from '../model/questions.ts';
 import { daysText, periodOf } from '../model/spans.ts';
+import { Button } from './button.tsx';
 import { numbers } from './numbers.ts';
 import { useShown } from './shown.ts';
 
@@ -89,9 +90,9 @@ const FileButton = ({ title, file }: { readonly title: string; readonly file: Qu
   };
   return (
     <p class="file">
-      <button type="button" class="button small" aria-label={`Download CSV: ${title}`} onClick={() => void save()}>
+      <Button look="small" aria-label={`Download CSV: ${title}`} onClick={() => void save()}>
         Download CSV
-      </button>{' '}
+      </Button>{' '}
       {isMissing ? (
         <span class="trouble" role="alert">
           The service did not answer. Try again.

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Button } from './button.tsx';
 
 interface PopoverProps {
   readonly label: string;
@@ -38,16 +39,9 @@ export const Popover = ({ label, button, children }: PopoverProps) => {
         close();
       }}
     >
-      <button
-        type="button"
-        class="button"
-        ref={opener}
-        aria-expanded={isOpen}
-        aria-label={label}
-        onClick={() => setOpen(!isOpen)}
-      >
+      <Button ref={opener} aria-expanded={isOpen} aria-label={label} onClick={() => setOpen(!isOpen)}>
         {button} <span aria-hidden="true">▾</span>
-      </button>
+      </Button>
       {isOpen ? <div class="panel">{children(close)}</div> : null}
     </div>
   );
