@@ -1,6 +1,6 @@
 import { render } from 'preact';
 
-import { keptClock, keptKey, keptName, keptPhone } from './asking/kept.ts';
+import { keptClock, keptKey, keptPhone } from './asking/kept.ts';
 import { watchVersion } from './asking/new-version.ts';
 import { Polling } from './asking/polling.ts';
 import { ServiceClock } from './asking/service-clock.ts';
@@ -145,7 +145,6 @@ export const startPage = (root: Element): (() => void) => {
     say: (toast) => changeNow({ toast }),
     take: async (of, by) => {
       const { notification_id: id, acknowledged_by: before } = of;
-      keptName.set(by);
       const trouble = await polling.act(id, 'acknowledge', { by });
       if (trouble !== undefined) return actions.say({ text: `Not taken. ${actionTroubleText(trouble)}`, isBad: true });
       actions.see([id]);
@@ -153,7 +152,6 @@ export const startPage = (root: Element): (() => void) => {
       actions.say({ text: `${by} has it: ${alertTitle(of)}`, isBad: false, ...undo });
     },
     stop: async (of, by) => {
-      keptName.set(by);
       const trouble = await polling.act(of.notification_id, 'stop', { by });
       if (trouble !== undefined) {
         return actions.say({ text: `Not stopped. ${actionTroubleText(trouble)}`, isBad: true });

@@ -124,6 +124,9 @@ describe('taking an alert', () => {
     expect(textOf(element('.drawer'))).toContain('Owner Bo since 12:00:00 UTC');
     await page.press('Undo');
     expect(textOf(element('.drawer'))).toContain('Owner Ana');
+    await page.press('Take over from Ana');
+    const field = within(dialog()).getByLabelText<HTMLInputElement>('Who has it?');
+    expect(field.value, 'the name of the reader').toBe('Bo');
   });
 
   it('hides nothing: an outcome that becomes worse needs a person again', async () => {

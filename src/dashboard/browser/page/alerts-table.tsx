@@ -39,7 +39,9 @@ export const AlertsTable = () => {
             ? 'Loading the alerts…'
             : hasNoPhone
               ? 'This service does not phone: there are no alerts (PHONE=off).'
-              : 'No alert needs you.'}
+              : note === undefined
+                ? 'No alert needs you.'
+                : 'No alert needed you then.'}
         </p>
       )}
       {isWaiting || (isCalm && rest.length === 0) ? null : (

@@ -93,6 +93,7 @@ const NameDialog = (props: NameDialogProps) => {
           event.preventDefault();
           const by = input.current?.value.trim() ?? '';
           if (by === '') return;
+          keptName.set(by);
           onName(by);
           close();
         }}

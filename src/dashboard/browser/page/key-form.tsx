@@ -4,8 +4,8 @@ import { canBeKey } from '../asking/kept.ts';
 import { Button } from '../parts/button.tsx';
 import { useShown } from '../parts/shown.ts';
 
-/** `refused`: the service did not accept the last key. `hasShown`: the page shows the answers to an earlier key. */
-export const KeyForm = ({ refused, hasShown }: { readonly refused: boolean; readonly hasShown: boolean }) => {
+/** `refused`: the service did not accept the last key. `isHeld`: the page holds a key that was accepted before. */
+export const KeyForm = ({ refused, isHeld }: { readonly refused: boolean; readonly isHeld: boolean }) => {
   const { actions } = useShown();
   const input = useRef<HTMLInputElement>(null);
   const [unfit, setUnfit] = useState(false);
@@ -27,7 +27,7 @@ export const KeyForm = ({ refused, hasShown }: { readonly refused: boolean; read
       : undefined;
   return (
     <section class="card key" aria-labelledby="key-title">
-      <h2 id="key-title">{hasShown ? 'The service no longer accepts the key' : 'This service asks for a key'}</h2>
+      <h2 id="key-title">{isHeld ? 'The service no longer accepts the key' : 'This service asks for a key'}</h2>
       <p>
         Ask the operator of this service for the key. In Azure: Function App, Functions, App keys, Host keys; or{' '}
         <code>az functionapp keys list</code>.

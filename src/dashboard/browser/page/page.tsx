@@ -34,7 +34,7 @@ export const Page = (shown: Shown) => {
         {isOutdated ? <Outdated /> : null}
         <Problems />
         {sound.isDecided || view.wall ? null : <SoundQuestion />}
-        {locked === undefined ? null : <KeyForm refused={locked.refused} hasShown={hasShown} />}
+        {locked === undefined ? null : <KeyForm refused={locked.refused} isHeld={state.keyHeld} />}
         {addressProblems.length === 0 ? null : (
           <div class="banner" role="alert">
             {addressProblems.map((problem) => (
