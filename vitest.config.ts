@@ -19,7 +19,7 @@ export default defineConfig({
         test: {
           name: 'tests',
           include: ['test/**/*.test.ts'],
-          exclude: [...WORLDS, ...PAGE],
+          exclude: [...WORLDS, ...PAGE, '**/node_modules/**'],
           globalSetup: ['test/harness/global-setup.ts'],
           setupFiles: ['test/harness/fixed-examples.ts'],
           // Files share what they import: it is loaded once per worker, which saves two fifths of the processor time of small tests.

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventMessage } from '../src/analytics/model/camera-event.ts';
 import { dayOf, MICROSECONDS, startOfDay } from '../src/analytics/model/day.ts';
 import { type Instant, instantFrom, instantFromMilliseconds } from '../src/analytics/model/instant.ts';
+import { moved } from './movement.ts';
 import { cloudEventOf } from './workload.ts';
 
 /** The start of yesterday: no event is too far ahead, and the day does not change under way. */
@@ -13,6 +14,7 @@ export const yesterday = (): Instant =>
 export const ask = async (url: string, init: RequestInit = {}, status = 200): Promise<void> => {
   const answer = await fetch(url, init);
   const body = await answer.text();
+  moved();
   if (answer.status !== status) throw new Error(`${url} answered ${answer.status}: ${body}`);
 };
 
@@ -45,7 +47,12 @@ export const openLoop = async <Value>(
     const early = start + due - performance.now();
     if (early > 0) await sleep(early);
     const lateMs = performance.now() - start - due;
-    sent.push(send(index).then((value) => ({ ms: performance.now() - start - due, lateMs, value })));
+    sent.push(
+      send(index).then((value) => {
+        moved();
+        return { ms: performance.now() - start - due, lateMs, value };
+      }),
+    );
   }
   return Promise.all(sent);
 };

@@ -2,7 +2,6 @@ import { TableClient } from '@azure/data-tables';
 
 import { Reader } from '../src/analytics/read/reader.ts';
 import { Recorder } from '../src/analytics/record/recorder.ts';
-import { Days } from '../src/analytics/rows/days.ts';
 import { FORMAT } from '../src/analytics/rows/format.ts';
 import type { Log } from '../src/log.ts';
 import { AzureTable } from '../src/storage/azure-table.ts';
@@ -19,10 +18,12 @@ export const bareClient = (connectionString: string, table: string): TableClient
   });
 
 /** Recorder and reader on one shard of a table, wired as in `main.ts`. */
-const wired = <Own extends Table>(client: TableClient, table: Own) => {
-  const days = new Days(table, 1, SILENT);
-  return { client, table, recorder: new Recorder(table, days, SILENT), reader: new Reader(table, days) };
-};
+const wired = <Own extends Table>(client: TableClient, table: Own) => ({
+  client,
+  table,
+  recorder: new Recorder(table, 1, SILENT),
+  reader: new Reader(table, 1),
+});
 
 /** Recorder and reader on the table with this prefix. */
 export const countersOn = (connectionString: string, prefix: string) => {

@@ -1,4 +1,5 @@
 import { CommandError } from '../infra/cli/command-line.ts';
+import { moved } from './movement.ts';
 
 /**
  * The size of a measurement: whole, or tiny if a benchmark only has to show that it still works (`BENCH_TINY=1`, which its test sets). Figures of a
@@ -16,6 +17,7 @@ export const percentile = (measurements: readonly number[], share: number): numb
 export const timed = async (run: () => Promise<unknown>): Promise<number> => {
   const start = performance.now();
   await run();
+  moved();
   return performance.now() - start;
 };
 

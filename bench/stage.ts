@@ -11,6 +11,7 @@ import type { SimulatorOptions } from '../infra/emulators/phone-network/phone-ne
 import { ServiceProcess } from '../infra/emulators/service-process.ts';
 import { Between, type Rule } from '../test/harness/between.ts';
 import { buildCommands } from '../test/harness/built-command.ts';
+import { moved } from './movement.ts';
 
 const HOST_JSON = fileURLToPath(new URL('../host.json', import.meta.url));
 
@@ -50,6 +51,7 @@ export class Stage {
       const bundle = join(directory, 'main.cjs');
       await buildApp({ outfile: bundle, debug: false });
       const host = (await buildCommands(directory, { host: 'cli/functions-host.ts' }))('host');
+      moved();
       return { bundle, host };
     })();
     return Stage.#built;
@@ -100,6 +102,7 @@ export class Stage {
       service.kill();
       await service.exited;
     });
+    moved();
     if (service.pid === undefined) throw new Error('the app has no process');
     return { url, pid: service.pid };
   }

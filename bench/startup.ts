@@ -8,6 +8,7 @@ import { z } from 'zod';
 
 import { bundle } from '../infra/build/bundle.ts';
 import { demandAtMost, p50, ratio, report, sized } from './measure.ts';
+import { moved } from './movement.ts';
 import { PHONE, Stage } from './stage.ts';
 
 const ROUNDS = sized(25, 1);
@@ -57,11 +58,12 @@ const bundleSdks = async (directory: string): Promise<string> => {
 /** Loads a bundle in a new process. @returns milliseconds since Node began to boot */
 const bootMs = async (loader: string, path: string): Promise<number> => {
   const { stdout } = await promisify(execFile)(process.execPath, [loader, path], { env: ENVIRONMENT });
+  moved();
   return Number(stdout);
 };
 
 /** The bound of the ratio. */
-const MOST_AGAINST_SDKS = 1.5;
+const MAX_AGAINST_SDKS = 1.5;
 
 /** How long a cold start takes, from Node's boot to the functions registered, against a bundle that only imports all its SDKs. */
 export const startupBench = async (): Promise<void> => {
@@ -80,7 +82,7 @@ export const startupBench = async (): Promise<void> => {
     }
     const figures = { 'the service, ms': p50(own), 'all its SDKs, ms': p50(base) };
     report(`From Node ${process.version}'s boot to the functions registered, median of ${ROUNDS}`, [figures]);
-    demandAtMost('The service against its SDKs', ratio(own, base), MOST_AGAINST_SDKS);
+    demandAtMost('The service against its SDKs', ratio(own, base), MAX_AGAINST_SDKS);
   } finally {
     await rm(directory, { recursive: true });
   }

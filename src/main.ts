@@ -1,11 +1,10 @@
 import { app } from '@azure/functions';
-import type { Day } from './analytics/model/day.ts';
 import { now } from './analytics/model/instant.ts';
+import { tableOfShards } from './analytics/model/shard.ts';
 import { Reader } from './analytics/read/reader.ts';
 import { Recorder } from './analytics/record/recorder.ts';
-import { BACKUP_SCHEDULE, backUpClosing, backUpDays } from './analytics/retention/back-up-days.ts';
+import { BACKUP_SCHEDULE, backUpDays } from './analytics/retention/back-up-days.ts';
 import { CLOSE_DAYS_SCHEDULE, closeDays } from './analytics/retention/close-days.ts';
-import { Days } from './analytics/rows/days.ts';
 import { FORMAT } from './analytics/rows/format.ts';
 import { lazyCredential } from './azure/credential.ts';
 import { ALERT_TYPES } from './calls/model/alert-types.ts';
@@ -48,30 +47,34 @@ declare const DEBUG: boolean;
 // Settings: wrong ones stop the app here, with one error that names them all.
 const settings = readSettings(process.env);
 
+// Off by default: with streams, the host never answers some malformed requests.
+if (settings.hasHttpStreams) app.setup({ enableHttpStream: true });
+
 // Clients: made when they are first needed
 const credential = lazyCredential();
-const counters = new Table(azureTable(settings.tables, 'analytics', credential), { format: FORMAT });
+const { counterShards: shards, detectionCategories: categories } = settings;
+const countersName = tableOfShards(shards);
+const counters = new Table(azureTable(settings.tables, countersName, credential), {
+  format: FORMAT,
+  // Another number of shards is another table, which is empty: an operator must notice a mistaken setting.
+  onCreated: () => appLog.warn('table created', { table: `${settings.tables.prefix}${countersName}` }),
+});
 const calls = new Table(azureTable(settings.tables, 'calls', credential), { format: CALLS_FORMAT });
 
 // Analytics
-const days = new Days(counters, settings.counterShards, appLog);
-const recorder = new Recorder(counters, days, appLog, { configuredCategories: settings.detectionCategories });
-const analytics = {
-  reader: new Reader(counters, days),
-  now,
-  categories: settings.detectionCategories,
-};
+const recorder = new Recorder(counters, shards, appLog, { configuredCategories: categories });
+const analytics = { reader: new Reader(counters, shards), now, categories };
 
 // Phone calls: through the one provider that is configured
 const { callRetentionMs: retentionMs } = settings;
 const startPhone = (own: PhoneSettings) => {
-  const { line, callbacks } = connectToProvider(own, credential, appLog);
+  const { provider, callbacks } = connectToProvider(own, credential, appLog);
   const { serviceName } = settings;
   const source = outcomeSource(serviceName);
   const topic = own.topic && eventGridTopic(own.topic, source, credential);
   const webhook = own.webhook && outcomeWebhook(own.webhook, source);
   const parts = createPhone({
-    line,
+    provider,
     table: calls,
     serviceName,
     rules: { ...own, retentionMs },
@@ -129,21 +132,21 @@ const timer = (name: string, schedule: string, work: (log: Log) => Promise<void>
   });
 };
 const { eventRetentionDays: retentionDays, backupContainerUrl } = settings;
-// Loaded from its own file at the first use.
-const container = async (url: string) =>
-  import('./storage/azure-container.ts').then(({ azureContainer }) =>
-    azureContainer(url, `${settings.tables.prefix}analytics`, credential),
-  );
-const backup =
+// Loaded from its own file at the first use. The folder is named after the table.
+const container =
   backupContainerUrl === undefined
     ? undefined
-    : { table: counters, days, container: async () => container(backupContainerUrl) };
-if (backup !== undefined) timer('BackUpDays', BACKUP_SCHEDULE, async (log) => backUpDays(backup, log));
+    : async () =>
+        import('./storage/azure-container.ts').then(({ azureContainer }) =>
+          azureContainer(backupContainerUrl, `${settings.tables.prefix}${countersName}`, credential),
+        );
+if (container !== undefined) {
+  timer('BackUpDays', BACKUP_SCHEDULE, async (log) => backUpDays({ table: counters, shards, container }, log));
+}
 if (retentionDays !== undefined) {
-  timer('CloseDays', CLOSE_DAYS_SCHEDULE, async (log) => {
-    const backUp = backup && (async (day: Day) => backUpClosing(backup, day, log));
-    await closeDays({ table: counters, days, retentionDays, backUp }, log);
-  });
+  timer('CloseDays', CLOSE_DAYS_SCHEDULE, async (log) =>
+    closeDays({ table: counters, shards, retentionDays, container }, log),
+  );
 }
 
 // When the host stops the app, work in progress finishes first.

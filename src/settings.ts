@@ -5,6 +5,7 @@ import { connectionOf, oneOf, tablesConnectionString } from './settings/connecti
 import { phoneProblems, phoneSchemas, type PhoneSettings, phoneSettings } from './settings/phone.ts';
 import { categoryList, containerUrl, httpsUrl, text, wholeNumber } from './settings/rules.ts';
 import { SettingsError } from './settings/settings-error.ts';
+import { visibleFault } from './visible-text.ts';
 
 const MAX_WINDOW_SECONDS = 366 * 86_400;
 const DAY_MS = 86_400_000;
@@ -15,12 +16,15 @@ const DAY_MS = 86_400_000;
  */
 export const settingSchemas = {
   // ACS speaks at most 4,000 characters, which say the name three times. Twilio takes as many, with the name once and escaped.
-  SERVICE_NAME: text.trim().regex(/^[^\p{Cc}]{1,200}$/u, 'must be 1 to 200 characters without control characters'),
+  SERVICE_NAME: text
+    .trim()
+    .refine((name) => name.length <= 200 && visibleFault(name) === undefined, 'must be 1 to 200 visible characters'),
   CACHE_TS_UTC_WINDOW_SECONDS: wholeNumber(1, MAX_WINDOW_SECONDS).prefault('86400'),
   DETECTION_CATEGORIES: categoryList.prefault('fire,smoke,structure'),
   COUNTER_SHARDS: wholeNumber(1, 64).prefault('1'),
   EVENT_RETENTION_DAYS: wholeNumber(1, 36_500).optional(),
   BACKUP_CONTAINER_URL: containerUrl.optional(),
+  HTTP_STREAMS: text.regex(/^(on|off)$/, 'must be on or off').prefault('off'),
   TABLES_CONNECTION_STRING: tablesConnectionString.optional(),
   TABLES_ENDPOINT: httpsUrl.optional(),
   TABLES_PREFIX: text
@@ -44,12 +48,14 @@ const settingsOf = (
   windowSeconds: value.CACHE_TS_UTC_WINDOW_SECONDS,
   /** Always present in the answers. */
   detectionCategories: value.DETECTION_CATEGORIES,
-  /** Shards of a day that has no data yet, 1 to 64. */
+  /** Shards of each day, 1 to 64: each number has its table. */
   counterShards: value.COUNTER_SHARDS,
   /** A day is closed when it ended at least this number of days ago; undefined: days stay open. */
   eventRetentionDays: value.EVENT_RETENTION_DAYS,
   /** The container for backups of days, perhaps with a signature; undefined: no backups. */
   backupContainerUrl: value.BACKUP_CONTAINER_URL,
+  /** Whether requests come as streams. Without streams, a body in chunks does not arrive. */
+  hasHttpStreams: value.HTTP_STREAMS === 'on',
   tables: { connection: tables, prefix: value.TABLES_PREFIX ?? '' },
   /** Undefined: the phone is off. */
   phone,

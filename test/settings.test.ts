@@ -81,7 +81,7 @@ it.each<[setting: string, path: string, fallback: number | undefined, least: num
   ['TWILIO_CALLS_PER_SECOND', 'phone.twilio.callsPerSecond', 1, 1, 100],
 ])('%s is %s: by default %d, from %d to %d', (setting, path, fallback, least, most, unit = 1) => {
   const environment = around(setting);
-  expect(partOf(environment, path)).toBe(fallback && fallback * unit);
+  expect(partOf(environment, path)).toBe(fallback === undefined ? undefined : fallback * unit);
   for (const value of [least, most]) {
     expect(partOf({ ...environment, [setting]: ` ${value} ` }, path)).toBe(value * unit);
   }
@@ -161,7 +161,7 @@ it.each<[setting: string, given: string, path: string, value: unknown]>([
 });
 
 it.each<[setting: string, ...wrong: string[]]>([
-  ['SERVICE_NAME', '   ', 'x'.repeat(201), 'Ridge\nWatch'],
+  ['SERVICE_NAME', '   ', 'x'.repeat(201), 'Ridge\nWatch', '\u3164', 'a\u202Eb'],
   ['DETECTION_CATEGORIES', ',', 'fire,,smoke', 'fire,sm oke', 'fire;smoke', categories(65).join(',')],
   ['BACKUP_CONTAINER_URL', 'http://a.example.org/backups', `${URL}/`, `${URL}/a/b/c`, 'backups'],
   ['TABLES_CONNECTION_STRING', URL, 'AccountName=cameras', 'AccountName=cameras;AccountKey=not base64!'],

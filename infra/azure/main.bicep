@@ -136,8 +136,12 @@ param cacheTsUtcWindowSeconds int = 86400
 
 @minValue(1)
 @maxValue(64)
-@description('Shards of a day that has no data yet.')
+@description('Shards of a day, 1 to 64. Another number is another table, which is empty.')
 param counterShards int = 1
+
+@allowed(['on', 'off'])
+@description('on: bodies that are sent in chunks arrive. The host then never answers some malformed requests.')
+param httpStreams string = 'off'
 
 @maxLength(5)
 @description('Days after whose end a UTC day is closed and its events are deleted, 1 to 36500. Empty: never.')
@@ -194,8 +198,8 @@ param operatorPrincipalId string = ''
 param operatorPrincipalType string = 'Group'
 
 @allowed(['true', 'false'])
-@description('true: they may write them as well, for npm run audit -- --rewrite.')
-param operatorMayRewrite string = 'false'
+@description('true: they may write them as well, for npm run audit -- --rebuild.')
+param operatorMayRebuild string = 'false'
 
 var token = toLower(uniqueString(subscription().id, environmentName, location))
 var groupName = 'rg-${environmentName}'
@@ -249,7 +253,8 @@ module storage 'modules/storage.bicep' = {
     appPrincipalId: identity.outputs.principalId
     operatorPrincipalId: operatorPrincipalId
     operatorPrincipalType: operatorPrincipalType
-    operatorMayRewrite: operatorMayRewrite == 'true'
+    operatorMayRebuild: operatorMayRebuild == 'true'
+    counterShards: counterShards
     isPrivate: vnetEnabled == 'true'
     deleteLock: deleteLock == 'true'
     workspaceId: monitoring.outputs.workspaceId
@@ -354,6 +359,7 @@ module app 'modules/app.bicep' = {
     cacheTsUtcWindowSeconds: cacheTsUtcWindowSeconds
     detectionCategories: detectionCategories
     counterShards: counterShards
+    httpStreams: httpStreams
     backupContainerUrl: storage.outputs.backupContainerUrl
     eventRetentionDays: eventRetentionDays
     tablesEndpoint: storage.outputs.tableEndpoint

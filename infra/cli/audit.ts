@@ -1,59 +1,53 @@
 /**
  * `npm run audit -- --date YYYY-MM-DD`: compares the answers of the service about a UTC day with its event rows. Reads only, except with
- * `--rewrite`, which recounts the day. Exit code 0: every answer is right; 1: some differ; 2: the day could not be audited or rewritten.
+ * `--rebuild`, which counts the day anew, and `--unseal`.
  */
 import { createInterface } from 'node:readline/promises';
 
 import { z } from 'zod';
 
 import { auditDay } from '../../src/analytics/audit/audit.ts';
-import { rewriteDay } from '../../src/analytics/audit/rewrite.ts';
-import { MAX_SHARDS } from '../../src/analytics/model/shard.ts';
+import { rebuildDay, unsealDay } from '../../src/analytics/audit/rebuild.ts';
+import { tableOfShards } from '../../src/analytics/model/shard.ts';
 import { FORMAT } from '../../src/analytics/rows/format.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
 import { azureTable } from '../../src/storage/azure-table.ts';
 import { Table } from '../../src/storage/table.ts';
 import { exitCodeOf, failureText, reportText } from './audit/report.ts';
-import { chosenStorage } from './chosen-storage.ts';
-import {
-  CommandError,
-  dayOption,
-  flagOption,
-  numberOption,
-  portOption,
-  runCommand,
-  textOption,
-} from './command-line.ts';
+import { chosenCounters } from './chosen-storage.ts';
+import { CommandError, dayOption, flagOption, portOption, runCommand, textOption } from './command-line.ts';
 
 const AUDIT = {
-  help: `npm run audit -- --date YYYY-MM-DD [--rewrite [--shards N] [--without-unreadable] [--yes]] [--port N] [--settings FILE]
+  help: `npm run audit -- --date YYYY-MM-DD [--rebuild [--without-unreadable] | --unseal] [--yes] [--port N] [--settings FILE]
   --date YYYY-MM-DD     the UTC day to audit
-  --rewrite             shows the changes, asks, then recounts the day from its event rows
-  --shards N            with --rewrite: the day gets N shards, 1 to ${MAX_SHARDS}; by default it keeps its number
-  --without-unreadable  with --rewrite: leaves out event rows that cannot be decoded, and keeps a copy of each
-  --yes                 with --rewrite: does not ask
+  --rebuild             shows the changes, asks, then counts the day anew from its event rows
+  --without-unreadable  with --rebuild: leaves out event rows that cannot be decoded, and keeps a copy of each
+  --unseal              after a rebuild was stopped: audits the day, asks, then opens it with its counters as they are
+  --yes                 with --rebuild or --unseal: does not ask
   --port N              the port of a local run, whose storage is read if no settings name a storage; 7071 by default
   --settings FILE       a settings file; local.settings.json by default, if it exists
 
-Reads only, except with --rewrite. Exit code 0: every answer is right. 1: some differ. 2: the day could not be audited or
-rewritten, or some answers could not be compared because events kept arriving.`,
+TABLES_PREFIX and COUNTER_SHARDS must be those of the service. Reads only, except with --rebuild and --unseal.
+Exit code 0: every answer is right. 1: some differ. 2: the day was written meanwhile, or could not be audited or rebuilt.`,
   values: z
     .object({
       date: z.string('--date is missing.').pipe(dayOption),
       port: portOption,
       settings: textOption('--settings needs a file.'),
-      rewrite: flagOption,
-      shards: numberOption('shards', 1, MAX_SHARDS).optional(),
+      rebuild: flagOption,
+      unseal: flagOption,
       'without-unreadable': flagOption,
       yes: flagOption,
     })
+    .refine(({ rebuild, unseal }) => !(rebuild && unseal), '--unseal does not go with --rebuild.')
+    .refine(({ rebuild, unseal, yes }) => rebuild || unseal || !yes, '--yes goes with --rebuild or --unseal.')
     .refine(
-      ({ rewrite, yes, shards, 'without-unreadable': without }) => rewrite || !(yes || without || shards !== undefined),
-      '--yes, --shards and --without-unreadable go with --rewrite.',
+      ({ rebuild, 'without-unreadable': without }) => rebuild || !without,
+      '--without-unreadable goes with --rebuild.',
     ),
 } as const;
 
-/** Enough lines of each list to judge the damage before the question. Without `--rewrite` all lines are printed. */
+/** Enough lines of each list to judge the damage before the question. */
 const MOST_LINES = 20;
 
 /** Storage may throttle a partition that is read at this speed. A request of the service has no time for this many tries. */
@@ -61,47 +55,43 @@ const READ_TRIES = 10;
 
 let tableName = 'analytics';
 
+const say = (line: string): void => console.log(`  ${line}`);
+
 const agrees = async (question: string): Promise<boolean> => {
   if (!process.stdin.isTTY) {
-    throw new CommandError('There is no terminal to ask at: add --yes to rewrite without asking. Nothing was changed.');
+    throw new CommandError('There is no terminal to ask at: add --yes. Nothing was changed.');
   }
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {
-    return /^y(es)?$/i.test((await terminal.question(question)).trim());
+    return /^y(es)?$/i.test((await terminal.question(`${question} (y/N) `)).trim());
   } finally {
     terminal.close();
   }
 };
 
-/** Audits a day. With `--rewrite` it shows the changes, asks, rewrites the day, and audits it again. @returns the exit code */
-const audit = async ({
-  date,
-  port,
-  settings,
-  rewrite,
-  shards,
-  yes,
-  'without-unreadable': withoutUnreadable,
-}: z.infer<typeof AUDIT.values>): Promise<number> => {
-  const storage = await chosenStorage(port, settings);
-  tableName = `${storage.prefix}analytics`;
-  const table = new Table(azureTable(storage, 'analytics', lazyCredential()), {
+/** Audits a day. With `--rebuild` or `--unseal` it asks, changes the day, and audits it again. @returns the exit code */
+const audit = async (options: z.infer<typeof AUDIT.values>): Promise<number> => {
+  const { date, port, settings, rebuild, unseal, yes, 'without-unreadable': withoutUnreadable } = options;
+  const { storage, shards, tableName: name } = await chosenCounters(port, settings);
+  tableName = name;
+  const table = new Table(azureTable(storage, tableOfShards(shards), lazyCredential()), {
     format: FORMAT,
     isCreated: false,
     tries: READ_TRIES,
   });
-  const audited = await auditDay(table, date);
-  console.log(reportText(audited, tableName, rewrite ? MOST_LINES : Infinity));
-  const isResharded = shards !== undefined && shards !== audited.row?.shards;
-  if (!rewrite || (exitCodeOf(audited) === 0 && !isResharded)) return exitCodeOf(audited);
-  const question =
-    'Rewrite the day? For some seconds the service answers 503 to its events; senders must retry. Answers stay available. (y/N) ';
+  const audited = await auditDay(table, shards, date);
+  console.log(reportText(audited, tableName, rebuild || unseal ? MOST_LINES : Infinity));
+  if (!(rebuild || unseal) || exitCodeOf(audited) === 0) return exitCodeOf(audited);
+  const question = rebuild
+    ? 'Rebuild the day? Until it is done the service answers 503 to its events and questions; senders must retry.'
+    : 'Open the day with these counters?';
   if (!yes && !(await agrees(question))) {
     console.log('Nothing was changed.');
     return exitCodeOf(audited);
   }
-  await rewriteDay(table, date, { shards, withoutUnreadable, say: (line) => console.log(`  ${line}`) });
-  const after = await auditDay(table, date);
+  if (rebuild) await rebuildDay(table, shards, date, { withoutUnreadable, say });
+  else say(`opened ${await unsealDay(table, shards, date)} of ${shards} shards`);
+  const after = await auditDay(table, shards, date);
   console.log(`\n${reportText(after, tableName, MOST_LINES)}`);
   return exitCodeOf(after);
 };

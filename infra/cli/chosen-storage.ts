@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { tableOfShards } from '../../src/analytics/model/shard.ts';
 import { readSdkError } from '../../src/azure/sdk-error.ts';
 import { RequestRefused, StorageTrouble, TableMissing } from '../../src/storage/errors.ts';
 import { settingSchemas, type Settings } from '../../src/settings.ts';
@@ -7,40 +8,52 @@ import { CommandError } from './command-line.ts';
 import { mergeSettings, readSettingsFile, type Settings as Given, withoutLocalParts } from './start/local-settings.ts';
 import { readRunNote, type RunNote } from './start/run-directory.ts';
 
+/** The table of the counters that a command works on. */
+export interface ChosenCounters {
+  readonly storage: Settings['tables'];
+  /** How many shards each day has. The name of the table says it, too. */
+  readonly shards: number;
+  /** With the prefix. */
+  readonly tableName: string;
+}
+
 /**
- * The storage that a command works on: the environment names it, or the settings file, or it is the storage of the local run on this port.
+ * The table of the counters that a command works on: the environment names it, or the settings file, or it is the table of the local run on
+ * this port.
  *
  * @param settingsFile a file like local.settings.json; undefined: the one of the repository, if it exists
  * @throws {CommandError} that names the wrong or missing settings, without their values
  */
-export const chosenStorage = async (port: number, settingsFile: string | undefined): Promise<Settings['tables']> => {
-  return storageFrom(process.env, await readSettingsFile(settingsFile), port, await readRunNote(port));
+export const chosenCounters = async (port: number, settingsFile: string | undefined): Promise<ChosenCounters> => {
+  return countersFrom(process.env, await readSettingsFile(settingsFile), port, await readRunNote(port));
 };
 
-const { TABLES_CONNECTION_STRING, TABLES_ENDPOINT, TABLES_PREFIX } = settingSchemas;
-const tablesSchema = z.object({ TABLES_CONNECTION_STRING, TABLES_ENDPOINT, TABLES_PREFIX });
+const { TABLES_CONNECTION_STRING, TABLES_ENDPOINT, TABLES_PREFIX, COUNTER_SHARDS } = settingSchemas;
+const tablesSchema = z.object({ TABLES_CONNECTION_STRING, TABLES_ENDPOINT, TABLES_PREFIX, COUNTER_SHARDS });
 
 /**
- * {@link chosenStorage} from its four sources. A settings file that names the emulator on its usual port (for `func start`) comes last, as for
+ * {@link chosenCounters} from its four sources. A settings file that names the emulator on its usual port (for `func start`) comes last, as for
  * `npm start`.
  */
-export const storageFrom = (
+export const countersFrom = (
   environment: Readonly<Record<string, string | undefined>>,
   file: Given,
   port: number,
   note: RunNote | undefined,
-): Settings['tables'] => {
+): ChosenCounters => {
   const given = mergeSettings(environment, withoutLocalParts(file), note?.tables ?? {}, file);
   const { success, data, error } = tablesSchema.safeParse(given);
   if (!success) {
     throw new CommandError(error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('\n'));
   }
   const { TABLES_CONNECTION_STRING: connectionString, TABLES_ENDPOINT: endpoint, TABLES_PREFIX: prefix = '' } = data;
+  const shards = data.COUNTER_SHARDS;
+  const counters = { shards, tableName: `${prefix}${tableOfShards(shards)}` };
   if (connectionString !== undefined && endpoint !== undefined) {
     throw new CommandError('TABLES_ENDPOINT cannot be set together with TABLES_CONNECTION_STRING.');
   }
-  if (connectionString !== undefined) return { connection: { connectionString }, prefix };
-  if (endpoint !== undefined) return { connection: { endpoint }, prefix };
+  if (connectionString !== undefined) return { storage: { connection: { connectionString }, prefix }, ...counters };
+  if (endpoint !== undefined) return { storage: { connection: { endpoint }, prefix }, ...counters };
   const run =
     note === undefined
       ? `There is no local run on port ${port} (npm start). --port names another port.`
@@ -58,7 +71,7 @@ export const storageFrom = (
  */
 export const storageFailure = (error: unknown, table: string): string | undefined => {
   if (error instanceof TableMissing) {
-    return `There is no table ${table} in this storage. Is TABLES_PREFIX the prefix of the service?`;
+    return `There is no table ${table} in this storage. Are TABLES_PREFIX and COUNTER_SHARDS those of the service?`;
   }
   if (error instanceof RequestRefused) return `The storage refused the request with status ${error.status}.`;
   if (!(error instanceof StorageTrouble)) return undefined;

@@ -12,16 +12,16 @@ import { z } from 'zod';
 
 import { type Day, dayOf, endOfDay } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { eventLines, type EventsRead } from '../../src/analytics/retention/day-events.ts';
-import { dayRowFrom, type StoredDay } from '../../src/analytics/rows/day-row.ts';
+import { tableOfShards } from '../../src/analytics/model/shard.ts';
+import { eventLines, type EventsRead, noEvents } from '../../src/analytics/retention/day-events.ts';
 import { FORMAT } from '../../src/analytics/rows/format.ts';
-import { DAYS_PARTITION, partitionsOf, shardPartition } from '../../src/analytics/rows/keys.ts';
+import { shardPartition } from '../../src/analytics/rows/keys.ts';
+import { readSeal } from '../../src/analytics/rows/seal.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
 import { azureTable } from '../../src/storage/azure-table.ts';
-import { unlessDamaged } from '../../src/storage/errors.ts';
 import { Table } from '../../src/storage/table.ts';
 import { CommandError, dayOption, portOption, runCommand, textOption } from './command-line.ts';
-import { chosenStorage, storageFailure } from './chosen-storage.ts';
+import { chosenCounters, storageFailure } from './chosen-storage.ts';
 import { grouped } from './grouped.ts';
 import { startProgress } from './progress.ts';
 
@@ -54,50 +54,45 @@ const daysBetween = (first: Day, last: Day): readonly Day[] => {
   return days;
 };
 
-/** The row of a day that can be exported; undefined if the day has no events. */
-const rowOf = async (table: Table, day: Day): Promise<StoredDay | undefined> => {
-  const row = await table.get(DAYS_PARTITION, day);
-  if (row === undefined) {
-    // A day whose row is lost must not become an empty backup.
-    if ((await table.firstPartition(partitionsOf(day))) === undefined) return undefined;
-    throw new CommandError(`The row of ${day} is missing: run npm run audit.`);
+/** Demands that a day has its event rows. @throws {CommandError} */
+const demandOpen = async (table: Table, day: Day, partitions: readonly string[]): Promise<void> => {
+  for (const partition of partitions) {
+    if ((await readSeal(table, partition)).sealed !== 'closed') continue;
+    throw new CommandError(`${day} is closed: its event rows are deleted. Use the backup.`, { exitCode: 1 });
   }
-  const read = unlessDamaged(() => dayRowFrom(row));
-  if (read === undefined) throw new CommandError(`The row of ${day} is damaged: run npm run audit.`);
-  if (read.closes === undefined) return read;
-  throw new CommandError(`${day} is closed or about to close: its event rows are being deleted. Use the backup.`, {
-    exitCode: 1,
-  });
 };
 
-/** The events of some days as lines, a page of rows at a time. Rows that it cannot read go into `exported`. */
-async function* linesOf(table: Table, days: readonly Day[], exported: EventsRead): AsyncGenerator<string> {
+/** The events of some days as lines, a page of rows at a time. Rows that it cannot read go into `read`. */
+async function* linesOf(table: Table, shards: number, days: readonly Day[], read: EventsRead): AsyncGenerator<string> {
   const advance = startProgress('events');
   for (const [index, day] of days.entries()) {
-    const { shards = 0, generation = 0 } = (await rowOf(table, day)) ?? {};
-    for (let shard = 0; shard < shards; shard += 1) {
+    const partitions = Array.from({ length: shards }, (_, shard) => shardPartition(day, shard));
+    await demandOpen(table, day, partitions);
+    for (const [shard, partition] of partitions.entries()) {
       // Rows come in the order of their hours.
       const onPage = (lastKey: string): void => {
         const hour = Number(/^event\|(\d\d)/.exec(lastKey)?.[1] ?? 0);
-        advance({ label: day, part: (index + (shard + hour / 24) / shards) / days.length, count: exported.events });
+        advance({ label: day, part: (index + (shard + hour / 24) / shards) / days.length, count: read.events });
       };
-      yield* eventLines(table, shardPartition(day, shard, generation), exported, onPage);
+      yield* eventLines(table, partition, { read, onPage });
     }
-    // The day may have been closed, or rewritten, while it was read: then rows may be missing.
-    if ((await rowOf(table, day))?.generation === generation || shards === 0) continue;
-    throw new CommandError(`${day} was rewritten while it was read: run the command again.`);
+    // It may have been closed in between: then rows may be missing.
+    await demandOpen(table, day, partitions);
   }
 }
 
 let tableName = 'analytics';
 
 const exportDays = async ({ date, to = date, out, port, settings }: z.infer<typeof values>): Promise<number> => {
-  const storage = await chosenStorage(port, settings);
-  tableName = `${storage.prefix}analytics`;
-  const table = new Table(azureTable(storage, 'analytics', lazyCredential()), { format: FORMAT, isCreated: false });
+  const { storage, shards, tableName: name } = await chosenCounters(port, settings);
+  tableName = name;
+  const table = new Table(azureTable(storage, tableOfShards(shards), lazyCredential()), {
+    format: FORMAT,
+    isCreated: false,
+  });
   const file = out ?? `${to === date ? date : `${date}_${to}`}.ndjson.gz`;
-  const exported: EventsRead = { events: 0, unreadable: [] };
-  const lines = Readable.from(linesOf(table, daysBetween(date, to), exported));
+  const exported = noEvents();
+  const lines = Readable.from(linesOf(table, shards, daysBetween(date, to), exported));
   // The file has another name until it is complete: an interrupted run must not leave a file that looks like a backup.
   const partial = `${file}.part`;
   try {

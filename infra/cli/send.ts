@@ -8,6 +8,7 @@ import { storageFailure } from './chosen-storage.ts';
 import { CommandError, runCommand } from './command-line.ts';
 import { grouped } from './grouped.ts';
 import { startProgress } from './progress.ts';
+import { filesIn } from './send/folder.ts';
 import { readItems } from './send/items.ts';
 import { EXIT, positionIn, readTarget, SEND, type SendOptions, stoppedError } from './send/options.ts';
 import { nothingSent, type Sent, sendAll } from './send/send-all.ts';
@@ -27,9 +28,13 @@ const stopSignal = (): AbortSignal => {
 };
 
 const sourcesOf = async ({ positionals, backup, from, to, settings }: SendOptions): Promise<readonly Source[]> =>
-  backup
-    ? backupSources(positionIn(from) === undefined ? from : undefined, to, settings)
-    : Promise.all(positionals.map(fileSource));
+  backup ? backupSources(positionIn(from) === undefined ? from : undefined, to, settings) : fileSources(positionals);
+
+const fileSources = async (paths: readonly string[]): Promise<readonly Source[]> => {
+  const names = (await Promise.all(paths.map(async (path) => filesIn(path, console.error)))).flat();
+  if (new Set(names).size < names.length) throw new CommandError('A FILE is named twice.');
+  return Promise.all(names.map(fileSource));
+};
 
 /** Checks every event as the service would, and sends nothing. It does not know which days are closed. */
 const check = async (sources: readonly Source[], stop: AbortSignal): Promise<number> => {
@@ -41,7 +46,7 @@ const check = async (sources: readonly Source[], stop: AbortSignal): Promise<num
       if (parsed !== undefined && 'message' in parsed) good += 1;
       else {
         wrong += 1;
-        const faults = parsed?.faults.map(({ path, detail }) => `${fieldOf(path)} ${detail}`.trim()).join('; ');
+        const faults = parsed?.faults.first.map(({ path, detail }) => `${fieldOf(path)} ${detail}`.trim()).join('; ');
         console.log(`${source.name}:${line}${index === undefined ? '' : `[${index}]`} ${faults ?? fault}`);
       }
     }

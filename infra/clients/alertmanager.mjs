@@ -18,15 +18,14 @@ const phone = async ({ groupKey, groupLabels, alerts }) => {
   const recipients = RECIPIENTS[groupLabels.team] ?? RECIPIENTS.default;
   const labels = Object.values(groupLabels)
     .join(', ')
-    .replaceAll(/[<>&\p{C}\p{Z}]+/gu, ' ')
+    .replaceAll(/[<>&\p{C}\p{Z}\p{DI}\u2800]+/gu, ' ')
     .trim();
   const details = (labels || 'alert').slice(0, 200).replace(/\p{Cs}$/u, '');
-  const body = { channel: 'phone', alert_type, recipients, details };
-  const answer = await fetch(`${SERVICE_URL}/api/notifications`, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify(body),
-  });
+  const post = (body) =>
+    fetch(`${SERVICE_URL}/api/notifications`, { method: 'POST', headers, body: JSON.stringify(body) });
+  const alert = { channel: 'phone', alert_type, recipients };
+  let answer = await post({ ...alert, details });
+  if (answer.status === 400) answer = await post(alert); // Alertmanager does not post again: words must not cost the call
   if (!answer.ok) console.error(answer.status, await answer.text());
   return answer.status; // after a 5xx Alertmanager posts again
 };

@@ -1,3 +1,13 @@
+const LONGEST_WAIT = 600; // seconds; a date in Retry-After may come from a wrong clock
+
+/** The seconds to wait by a Retry-After header: a number or a date (RFC 9110). NaN if it is missing or neither. */
+const retryAfter = (header) => {
+  const text = header?.trim() ?? '';
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  const date = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text.endsWith('GMT') ? text : `${text} GMT`) : NaN;
+  return (date - Date.now()) / 1000;
+};
+
 /** Sends CloudEvents to the service until they are answered. Fulfils with the answer, even if some events are wrong. */
 export const send = async (events, url = 'http://localhost:7071', key = '', pause = 5) => {
   const headers = { 'content-type': 'application/cloudevents-batch+json', 'x-functions-key': key };
@@ -11,7 +21,7 @@ export const send = async (events, url = 'http://localhost:7071', key = '', paus
       if (answer.status === 200 || answer.status === 400) return JSON.parse(said);
       if (![429, 500, 502, 503, 504].includes(answer.status)) throw new Error(`answered with ${answer.status}`);
     } // no answer, or half an answer: send them again
-    const seconds = Number(answer?.headers.get('retry-after') ?? pause);
-    await new Promise((done) => setTimeout(done, seconds * 1000));
+    const asked = Math.min(retryAfter(answer?.headers.get('retry-after')), LONGEST_WAIT);
+    await new Promise((done) => setTimeout(done, (asked > pause ? asked : pause) * 1000));
   }
 };

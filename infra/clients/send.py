@@ -1,31 +1,63 @@
 """Sends CloudEvents, or a notification, to the service until it answers. Returns the answer, also if some events are wrong."""
 
-import http.client, json, time, urllib.error, urllib.request
+import http.client, json, re, time, urllib.error, urllib.request
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+
+LONGEST_WAIT = 600  # seconds; a date in Retry-After may come from a wrong clock
+
+class Unavailable(Exception):
+    """The service did not answer, or not yet: send the same again, after `seconds` if the service named a time."""
+
+    def __init__(self, seconds=0):
+        super().__init__("the service does not answer now")
+        self.seconds = seconds
 
 def send(events, url="http://localhost:7071", key="", pause=5):
-    headers = {"content-type": "application/cloudevents-batch+json", "x-functions-key": key}
-    return _post(f"{url}/api/events", events, headers, pause)
+    return _repeat(lambda: send_once(events, url, key), pause)
 
 def notify(notification, idempotency_key, url="http://localhost:7071", key="", pause=5):
-    headers = {"content-type": "application/json", "x-functions-key": key, "idempotency-key": idempotency_key}
-    return _post(f"{url}/api/notifications", notification, headers, pause)
+    return _repeat(lambda: notify_once(notification, idempotency_key, url, key), pause)
 
-def _post(url, value, headers, pause):
+def send_once(events, url, key, timeout=240):
+    headers = {"content-type": "application/cloudevents-batch+json", "x-functions-key": key}
+    return _post(f"{url}/api/events", events, headers, timeout)
+
+def notify_once(notification, idempotency_key, url, key, timeout=240):
+    headers = {"content-type": "application/json", "x-functions-key": key, "idempotency-key": idempotency_key}
+    return _post(f"{url}/api/notifications", notification, headers, timeout)
+
+def retry_after(header):
+    """The seconds to wait by a Retry-After header: a number or a date (RFC 9110); 0 if it is missing or neither."""
+    text = (header or "").strip()
+    if re.fullmatch("[0-9]{1,9}", text):
+        return min(int(text), LONGEST_WAIT)
+    try:
+        date = parsedate_to_datetime(text) if text[:1].isalpha() else None
+        return min(max((date.replace(tzinfo=timezone.utc) - datetime.now(timezone.utc)).total_seconds(), 0), LONGEST_WAIT)
+    except (AttributeError, IndexError, OverflowError, TypeError, ValueError):
+        return 0
+
+def _repeat(request, pause):
+    while True:
+        try:
+            return request()
+        except Unavailable as error:
+            time.sleep(max(error.seconds, pause))
+
+def _post(url, value, headers, timeout):
     body = json.dumps(value).encode()
     if len(body) > 4 * 1024 * 1024:
         raise ValueError("more than 4 MiB: send the halves")
-    while True:
-        wait = pause
-        try:
-            request = urllib.request.Request(url, body, headers)
-            return json.load(urllib.request.urlopen(request, timeout=240))
-        except urllib.error.HTTPError as error:
-            is_final = error.code == 502 and error.headers.get_content_type() == "application/problem+json"
-            if error.code in (400, 422) or is_final:  # 502: no recipient can be called
-                return json.load(error)
-            if error.code not in (429, 500, 502, 503, 504):
-                raise
-            wait = float(error.headers.get("Retry-After") or pause)
-        except (OSError, http.client.HTTPException):
-            pass  # no answer, or half an answer: send it again
-        time.sleep(wait)
+    try:
+        request = urllib.request.Request(url, body, headers)
+        return json.load(urllib.request.urlopen(request, timeout=timeout))
+    except urllib.error.HTTPError as error:
+        is_final = error.code == 502 and error.headers.get_content_type() == "application/problem+json"
+        if error.code in (400, 422) or is_final:  # 502: no recipient can be called
+            return json.load(error)
+        if error.code not in (429, 500, 502, 503, 504):
+            raise
+        raise Unavailable(retry_after(error.headers.get("Retry-After"))) from None
+    except (OSError, http.client.HTTPException, json.JSONDecodeError):
+        raise Unavailable() from None  # no answer, or half an answer

@@ -28,7 +28,7 @@ if (latest !== undefined) {
       channel: 'phone',
       alert_type: 'Custom',
       recipients: RECIPIENTS.split(','),
-      details: `Camera ${camera_id.replaceAll(/[<>&\p{C}\p{Z}]+/gu, ' ')} is silent.`,
+      details: `Camera ${camera_id.replaceAll(/[<>&\p{C}\p{Z}\p{DI}\u2800]+/gu, ' ')} is silent.`,
     }),
   });
   if (!answer.ok) throw new Error(await answer.text());

@@ -12,12 +12,12 @@ export const listenOn = (server: Server, port: number): Promise<number> =>
   });
 
 /** Operating systems give higher ports to processes that ask for any port, and to the near end of connections. */
-const [LEAST_PORT, MOST_PORT] = [20_000, 32_767];
+const [MIN_PORT, MAX_PORT] = [20_000, 32_767];
 
 /** A TCP port of 127.0.0.1 that no process listens on now. Only another caller of this function may use it first. */
 export const freePort = async (): Promise<number> => {
   for (;;) {
-    const port = LEAST_PORT + Math.floor(Math.random() * (MOST_PORT - LEAST_PORT + 1));
+    const port = MIN_PORT + Math.floor(Math.random() * (MAX_PORT - MIN_PORT + 1));
     if (await portIsFree(port)) return port;
   }
 };

@@ -7,7 +7,7 @@ export class RecorderUnavailable extends Error {
   override readonly name = 'RecorderUnavailable';
 }
 
-/** A rewrite holds the day: for some seconds it takes no changes. Sending again later is safe, and closing it must wait. */
+/** The counters of the day are being rebuilt: it takes no events and has no answers until then. Ask or send again later. */
 export class DayHeld extends Error {
   override readonly name = 'DayHeld';
 }
@@ -15,11 +15,6 @@ export class DayHeld extends Error {
 /** The day is closed: it takes no more changes, because it could no longer recognize a repeated message. */
 export class DayClosed extends Error {
   override readonly name = 'DayClosed';
-}
-
-/** The day was rewritten: its rows are in another generation, perhaps in another number of shards. Start over there. */
-export class DayMoved extends Error {
-  override readonly name = 'DayMoved';
 }
 
 /** Rows that were read one after the other do not fit together: another process committed between the reads. */

@@ -1,5 +1,7 @@
 import * as z from 'zod';
 
+import { type AnswerHeaders, retryAfterMs } from '../retry-after.ts';
+
 /** A failed request to an Azure service, in the parts that are safe to read: the SDK's message and request hold secrets. */
 export type SdkFailure = AnsweredFailure | UnansweredFailure;
 
@@ -27,8 +29,9 @@ interface UnansweredFailure {
  */
 export type Unanswered = 'no token' | 'not connected' | 'deadline' | 'connection lost' | 'unknown';
 
-/** Errors of @azure/identity. An `AuthenticationError` has the status of the identity service. */
+/** Errors of @azure/identity and of credential.ts. An `AuthenticationError` has the status of the identity service. */
 const NO_TOKEN: ReadonlySet<string> = new Set([
+  'TokenTimeout',
   'AuthenticationError',
   'AggregateAuthenticationError',
   'AuthenticationRequiredError',
@@ -44,11 +47,7 @@ const NOT_CONNECTED: ReadonlySet<string> = new Set([
   'ENETDOWN',
 ]);
 
-interface Headers {
-  get(name: string): string | null | undefined;
-}
-
-const hasGet = (value: unknown): value is Headers =>
+const hasGet = (value: unknown): value is AnswerHeaders =>
   typeof value === 'object' && value !== null && 'get' in value && typeof value.get === 'function';
 
 const sdkErrorSchema = z.object({
@@ -61,7 +60,7 @@ const sdkErrorSchema = z.object({
     .optional()
     .catch(undefined),
   response: z
-    .object({ headers: z.custom<Headers>(hasGet) })
+    .object({ headers: z.custom<AnswerHeaders>(hasGet) })
     .optional()
     .catch(undefined),
 });
@@ -83,16 +82,4 @@ export const readSdkError = (error: unknown, now = Date.now()): SdkFailure => {
   if (name === 'AbortError' || name === 'TimeoutError') return { code, unanswered: 'deadline' };
   if (code !== undefined && NOT_CONNECTED.has(code)) return { code, unanswered: 'not connected' };
   return { code, unanswered: name === 'RestError' ? 'connection lost' : 'unknown' };
-};
-
-/** How long an answer asks to wait: Retry-After, in seconds or as a date; Azure's headers in milliseconds take precedence. */
-export const retryAfterMs = (headers: Headers, now: number): number | undefined => {
-  for (const name of ['retry-after-ms', 'x-ms-retry-after-ms']) {
-    const value = headers.get(name)?.trim() ?? '';
-    if (/^\d{1,9}$/.test(value)) return Number(value);
-  }
-  const value = headers.get('retry-after')?.trim() ?? '';
-  if (/^\d{1,6}$/.test(value)) return Number(value) * 1_000;
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 };

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 
 import { accuracyOf } from '../analytics/model/accuracy.ts';
+import { answeredCategories } from '../analytics/model/answered-categories.ts';
 import { isDay } from '../analytics/model/day.ts';
 import { formatInstant, type Instant } from '../analytics/model/instant.ts';
-import { withConfiguredCategories } from '../analytics/model/configured-categories.ts';
 import type { Period } from '../analytics/model/period.ts';
-import type { Tally } from '../analytics/model/tally.ts';
+import type { CategoryDayTally, DayTally, Tally } from '../analytics/model/tally.ts';
 import type { Reader } from '../analytics/read/reader.ts';
 import type { CsvRows } from '../csv.ts';
 import { DAY_PATTERN, identifier, wholeNumber } from './request-values.ts';
@@ -70,8 +70,10 @@ export const answeredTime = z
   .describe('UTC. It has a fraction (microseconds) only if that is not 0.');
 
 export const periodMembers = {
-  ts_utc_start: answeredTime,
-  ts_utc_end: answeredTime.describe('The last microsecond of the period: both ends are included.'),
+  ts_utc_start: answeredTime.describe('On a closed day, the start of the minute that the range begins in.'),
+  ts_utc_end: answeredTime.describe(
+    'The last microsecond of the period: both ends are included. On a closed day, the end of the minute that the range ends in.',
+  ),
 };
 
 /** The counts in every answer about activity. */
@@ -95,14 +97,14 @@ export const answeredPeriod = ({ start, end }: Period) => ({
 });
 
 /**
- * The counts of a tally as answers have them.
+ * The counts of a tally as answers have them: the three maps have the same categories.
  *
- * @param always categories that are always present, at least with 0
+ * @param configured categories that are always present, at least with 0
  */
-export const answeredCounts = (tally: Tally, always: readonly string[]) => {
-  const { categories } = withConfiguredCategories(tally, always);
+export const answeredCounts = (tally: Tally, configured: readonly string[]) => {
+  const categories = answeredCategories(tally, configured);
   const counts = (of: 'detections' | 'reviewed' | 'annotations'): Record<string, number> =>
-    Object.fromEntries(Array.from(categories, ([category, own]) => [category, own[of]]));
+    Object.fromEntries(categories.map((category) => [category, tally.categories.get(category)?.[of] ?? 0]));
   return {
     total_events: tally.events,
     counts_per_category: counts('detections'),
@@ -114,11 +116,12 @@ export const answeredCounts = (tally: Tally, always: readonly string[]) => {
 };
 
 /** The accuracy of the AI, by category. */
-export const answeredAccuracy = (tally: Tally, always: readonly string[]) =>
-  Array.from(
-    withConfiguredCategories(tally, always).categories,
-    ([category, own]) => [category, accuracyOf(own)] as const,
+export const answeredAccuracy = (tally: DayTally, configured: readonly string[]) =>
+  answeredCategories(tally, configured).map(
+    (category) => [category, accuracyOf(tally.categories.get(category) ?? NO_COUNTS)] as const,
   );
+
+const NO_COUNTS: CategoryDayTally = { detections: 0, reviewed: 0, annotations: 0, flagged: 0, confirmed: 0 };
 
 const TOTALS = ['total_events', 'reviewed_total_events', 'annotated_total_events'];
 

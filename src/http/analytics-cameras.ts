@@ -16,7 +16,8 @@ import {
   ofAnalytics,
 } from './analytics-answer.ts';
 import { lastSeen, lastSeenTable } from './analytics-last-seen.ts';
-import { camerasOfDays, camerasQuery, LAST_EVENT_AT, nameFilter } from './cameras-of-days.ts';
+import { camerasOfDays, camerasQuery, LAST_EVENT_AT } from './cameras-of-days.ts';
+import { textFilter } from '../text-filter.ts';
 import { badRequest } from './problem.ts';
 import { flag } from './request-values.ts';
 import { hidden, parameter } from './route/fields.ts';
@@ -84,7 +85,7 @@ export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependenc
         return { status: 200, unlistedBody, csv: () => lastSeenTable(unlistedBody) };
       }
       const order = orderOf(order_by ?? 'total_events');
-      const isAsked = nameFilter(q);
+      const isAsked = textFilter(q ?? '');
       const found = (await reader.cameras(day, days)).filter(({ cameraId }) => isAsked(cameraId));
       const first = busiest(found, order, limit);
       const lastMinutes = await reader.lastMinutes(day, days, new Set(first.map(({ cameraId }) => cameraId)));
@@ -106,7 +107,7 @@ const cameraAnswer = (
   withAccuracy: boolean,
 ) => ({
   camera_id: cameraId,
-  last_event_at: lastMinute && formatInstant(lastMinute),
+  last_event_at: lastMinute === undefined ? undefined : formatInstant(lastMinute),
   ...answeredCounts(tally, always),
   ...(withAccuracy && figuresOf(answeredAccuracy(tally, always))),
 });

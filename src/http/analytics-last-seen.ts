@@ -4,8 +4,9 @@ import { type Day, dayOf } from '../analytics/model/day.ts';
 import { formatInstant } from '../analytics/model/instant.ts';
 import type { Reader } from '../analytics/read/reader.ts';
 import type { CsvRows } from '../csv.ts';
+import { textFilter } from '../text-filter.ts';
 import { type AnalyticsDependencies, answeredTime, ofAnalytics } from './analytics-answer.ts';
-import { camerasOfDays, camerasQuery, LAST_EVENT_AT, nameFilter } from './cameras-of-days.ts';
+import { camerasOfDays, camerasQuery, LAST_EVENT_AT } from './cameras-of-days.ts';
 import { get, type Route } from './route/route.ts';
 
 /** When each camera last sent a frame, by id. Reads a small part of what the counts need. */
@@ -14,7 +15,7 @@ export const lastSeen = async (
   day: Day,
   { days, q, limit }: { readonly days: number; readonly q?: string | undefined; readonly limit: number },
 ) => {
-  const isAsked = nameFilter(q);
+  const isAsked = textFilter(q ?? '');
   const seen = [...(await reader.lastMinutes(day, days))].filter(([id]) => isAsked(id));
   const cameras = seen
     .sort(([left], [right]) => (left < right ? -1 : 1))

@@ -48,7 +48,7 @@ const seriesSchema = z
 /**
  * `GET /api/analytics/series`: the counts in each step of a period. The steps add up to what `GET /api/analytics` answers.
  *
- * @param windowSeconds the length of the window that ends now, in seconds
+ * @param windowSeconds the length of the sliding window, in seconds
  */
 export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependencies, windowSeconds: number): Route =>
   get('AnalyticsSeries', 'analytics/series', {
@@ -74,11 +74,14 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
       },
     },
     handle: async ({ query: { step, camera_id, ...range } }) => {
-      const period = periodOf(range, now(), windowSeconds);
-      const steps = (await reader.series(period, step, camera_id)).map((ofStep) => stepAnswer(ofStep, categories));
+      const asked = periodOf(range, now(), windowSeconds);
+      const activities = await reader.series(asked, step, camera_id);
+      const steps = activities.map((ofStep) => stepAnswer(ofStep, categories));
+      const start = activities[0]?.period.start ?? asked.start;
+      const end = activities.at(-1)?.period.end ?? asked.end;
       return {
         status: 200,
-        jsonBody: { ...answeredPeriod(period), step, camera_id, steps },
+        jsonBody: { ...answeredPeriod({ start, end }), step, camera_id, steps },
         csv: () => countsTable(steps, ['ts_utc_start', 'ts_utc_end', 'active_cameras']),
       };
     },

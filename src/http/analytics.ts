@@ -20,7 +20,7 @@ import { parameter } from './route/fields.ts';
 import { get, type Route } from './route/route.ts';
 
 /**
- * `GET /api/analytics`: the counts of a period, both ends included; without ends, in the window that ends now.
+ * `GET /api/analytics`: the counts of a period, both ends included; without ends, of the sliding window.
  *
  * @param windowSeconds the window's length in seconds
  */
@@ -60,7 +60,8 @@ const whichCameras = {
 
 const ANSWERS = {
   200: {
-    description: 'The counts. Every configured category is present in all three maps, at least with 0.',
+    description:
+      'The counts. The three maps have the same categories: the configured ones, and those with a number that is not 0.',
     schema: z
       .object({
         ...periodMembers,
@@ -80,12 +81,12 @@ const activity = async (
   asked: { readonly camera_id?: string | undefined; readonly active_camera_ids: boolean },
   { reader, categories }: AnalyticsDependencies,
 ) => {
-  const { tally, activeCameras: ids } = await reader.activity(period, asked.camera_id);
+  const { period: covered, tally, activeCameras: ids } = await reader.activity(period, asked.camera_id);
   const { total_events, ...counts } = answeredCounts(tally, categories);
   return {
     status: 200 as const,
     jsonBody: {
-      ...answeredPeriod(period),
+      ...answeredPeriod(covered),
       total_events,
       active_cameras: ids.length,
       ...(asked.active_camera_ids && { active_camera_ids: ids }),

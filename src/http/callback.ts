@@ -10,7 +10,7 @@ import type {
 } from '../calls/providers/callbacks.ts';
 import type { Log } from '../log.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
-import { Problem } from './problem.ts';
+import { MAX_ERRORS, Problem } from './problem.ts';
 import type { Refusal, RefusalLog } from './refusal-log.ts';
 import { operation, type Route, route } from './route/route.ts';
 
@@ -52,8 +52,6 @@ const MAX_EVENTS_BYTES = 1024 * 1024;
 /** ACS sends one event a request. A request with many is not from ACS and must not cost much. */
 const MAX_EVENTS = 10_000;
 
-const MAX_ERRORS = 50;
-
 const eventsSchema = z
   .array(z.unknown())
   .meta({ id: 'CallbackEvents', description: 'CloudEvents 1.0, as Communication Services posts them.' });
@@ -81,17 +79,17 @@ const eventOperation = (alertType: AlertType, phone: Phone<EventParts>) =>
     handle: async ({ body, log }) => {
       const { handle, parseEvents } = phoneOr503(phone);
       const parsed = parseEvents(body);
-      if (!('events' in parsed)) {
-        throw new Problem('not_cloudevents', {
-          detail: `${parsed.length} of ${body.length} elements are not CloudEvents.`,
-          errors: parsed
-            .slice(0, MAX_ERRORS)
-            .map(({ index, detail }) => ({ code: 'invalid', index, pointer: `/${index}`, detail })),
-        });
-      }
+      const { malformed } = parsed;
       logIgnored(parsed, alertType, log);
       await handle(parsed.events, alertType, log);
-      return { status: 200 };
+      if (malformed.length === 0) return { status: 200 };
+      throw new Problem('not_cloudevents', {
+        detail: `${malformed.length} of ${body.length} elements are not CloudEvents. The others are handled.`,
+        errors: malformed
+          .slice(0, MAX_ERRORS)
+          .map(({ index, detail }) => ({ code: 'invalid', index, pointer: `/${index}`, detail })),
+        total: malformed.length,
+      });
     },
   });
 
@@ -166,8 +164,13 @@ const instructionOperation = (alertType: AlertType, phone: InstructionParts) => 
     },
     problems: ['not_authorised'],
     handle: async ({ headers, body: form, search, log }) => {
-      const request = { path: `api/${alertType.callbackPath}`, search, form };
-      const base = await instructions.baseOf(request, headers[signatureHeader] ?? '');
+      const path = `api/${alertType.callbackPath}`;
+      const signature = headers[signatureHeader] ?? '';
+      const request = { path, search, form };
+      let base: string | undefined;
+      for (const sent of sentQueries(search)) {
+        base ??= await instructions.baseOf({ ...request, search: sent }, signature);
+      }
       if (base === undefined) return refuse(phone, 'token not valid', log);
       const handler: CallbackHandler = {
         handle: async (events) => handle(events, alertType, log),
@@ -177,4 +180,17 @@ const instructionOperation = (alertType: AlertType, phone: InstructionParts) => 
       return { status: 200, body };
     },
   });
+};
+
+/** With more apostrophes, either all of them were encoded, or none. */
+const MAX_APOSTROPHES = 3;
+
+/** The queries that may have been sent: the worker encodes an apostrophe, and the signature is of the text before that. */
+const sentQueries = (search: string): readonly string[] => {
+  const [first = '', ...parts] = search.split('%27');
+  if (parts.length > MAX_APOSTROPHES) return [search, search.replaceAll('%27', "'")];
+  return parts.reduce<readonly string[]>(
+    (queries, part) => queries.flatMap((query) => [`${query}%27${part}`, `${query}'${part}`]),
+    [first],
+  );
 };

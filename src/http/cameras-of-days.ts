@@ -21,12 +21,6 @@ export const camerasQuery = {
   ),
 };
 
-/** Whether the id of a camera contains the text of the parameter `q`. */
-export const nameFilter =
-  (q = '') =>
-  (cameraId: string): boolean =>
-    cameraId.toLowerCase().includes(q.toLowerCase());
-
 export const LAST_EVENT_AT = 'The start of the last minute with a frame, on these days.';
 
 export const camerasOfDays = <Camera extends z.ZodObject>(camera: Camera) =>

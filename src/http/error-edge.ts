@@ -26,7 +26,7 @@ export const answeringErrors =
 const problemFor = (error: unknown, log: Log): Problem => {
   if (error instanceof Problem) return error;
   if (error instanceof StorageTrouble || error instanceof RecorderUnavailable || error instanceof DayHeld) {
-    // A held day is being rewritten, which lasts some seconds: no alert is due.
+    // The operator's command rebuilds the counters of a day: no alert is due.
     if (error instanceof DayHeld) log.warn('day held');
     else log.warn('storage unavailable', { kind: error.name });
     return new Problem('storage_unavailable', { headers: { 'retry-after': RETRY_AFTER_SECONDS } });

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
 import { CAMERA_EVENT_TYPE } from '../analytics/model/camera-event.ts';
-import { cameraEventSchema } from './event-message.ts';
-import { Problem } from './problem.ts';
+import { ATTRIBUTES, cameraEventSchema } from './event-message.ts';
+import { badRequest, Problem, type ProblemError } from './problem.ts';
 import type { BodyHeaders } from './route/body.ts';
 
 export const MAX_EVENTS_BYTES = 4 * 1_048_576;
@@ -19,12 +19,13 @@ export interface SentEvents {
  * The events of a request, by the three modes of the CloudEvents binding for HTTP: a batch, a structured event, or binary mode, whose
  * attributes are the headers `ce-…` and whose data is the body. An array is a batch, an object an event.
  *
- * @throws {Problem} 400 if the body is none of them; 413 if there are too many
+ * @throws {Problem} 400 if the body is none of them, or a header cannot be read; 413 if there are too many
  */
 export const eventsIn = (body: unknown, headers: BodyHeaders): SentEvents => {
   const mediaType = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
   if (isInGridSchema(body)) throw new Problem('event_grid_schema');
-  if (!mediaType.startsWith('application/cloudevents') && isBinary(headers)) {
+  const isStructured = mediaType.startsWith('application/cloudevents') || isCloudEvent(body);
+  if (!isStructured && isBinary(headers)) {
     return { form: 'binary', elements: [{ ...attributesIn(headers), data: body }] };
   }
   if (typeof body !== 'object' || body === null) throw new Problem('not_cloudevents');
@@ -40,26 +41,42 @@ export const eventsIn = (body: unknown, headers: BodyHeaders): SentEvents => {
 const SINGLE_TYPE = 'application/cloudevents+json';
 const BATCH_TYPE = 'application/cloudevents-batch+json';
 
-/** The attributes that are read; their headers have the prefix `ce-`. */
-const ATTRIBUTES = ['specversion', 'id', 'source', 'type', 'time'] as const;
-
+/** Whether the attributes are headers, which have the prefix `ce-`. */
 const isBinary = (headers: BodyHeaders): boolean =>
   ATTRIBUTES.some((attribute) => headers.get(`ce-${attribute}`) !== null);
 
-const attributesIn = (headers: BodyHeaders): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    ATTRIBUTES.flatMap((attribute) => {
-      const value = headers.get(`ce-${attribute}`);
-      return value === null ? [] : [[attribute, headerText(value)]];
-    }),
-  );
+/** @throws {Problem} 400 that names each header that cannot be read */
+const attributesIn = (headers: BodyHeaders): Readonly<Record<string, string>> => {
+  const errors: ProblemError[] = [];
+  const attributes: Record<string, string> = {};
+  for (const attribute of ATTRIBUTES) {
+    const value = headers.get(`ce-${attribute}`);
+    if (value === null) continue;
+    const text = headerText(value);
+    if (text === undefined) errors.push({ code: 'invalid', field: attribute, detail: NOT_ENCODED });
+    else attributes[attribute] = text;
+  }
+  if (errors.length > 0) throw badRequest(errors);
+  return attributes;
+};
 
-/** The text in a header, whose characters beyond ASCII are percent-encoded UTF-8; a stray percent sign stands for itself. */
-const headerText = (value: string): string => {
+const NOT_ENCODED = 'must be ASCII in which other characters are percent-encoded UTF-8';
+
+const QUOTED = /^"(?:[^"\\]|\\.)*"$/;
+
+/**
+ * The text in a header, by 3.1.3.2 of the CloudEvents binding for HTTP: perhaps in double quotes, as its older versions wrote it, and percent-encoded. A stray
+ * percent sign stands for itself.
+ *
+ * @returns undefined if it has other characters than ASCII, or encodes no UTF-8
+ */
+const headerText = (value: string): string | undefined => {
+  if (!/^[\x20-\x7e]*$/.test(value)) return undefined;
+  const unquoted = QUOTED.test(value) ? value.slice(1, -1).replaceAll(/\\(.)/g, '$1') : value;
   try {
-    return decodeURIComponent(value.replaceAll(/%(?![0-9a-f]{2})/gi, '%25'));
+    return decodeURIComponent(unquoted.replaceAll(/%(?![0-9a-f]{2})/gi, '%25'));
   } catch {
-    return value;
+    return undefined;
   }
 };
 
@@ -67,10 +84,13 @@ const gridSchema = z.object({ eventType: z.string(), eventTime: z.string(), subj
 
 /** Whether events are in the schema that Event Grid uses by default. */
 const isInGridSchema = (body: unknown): boolean => {
-  const events: readonly unknown[] = Array.isArray(body) ? body : [body];
-  const [first] = events;
-  return gridSchema.safeParse(first).success && !cloudEventSchema.safeParse(first).success;
+  return gridSchema.safeParse(firstIn(body)).success && !isCloudEvent(body);
 };
+
+/** Whether the events have the attribute that every version of CloudEvents demands. */
+const isCloudEvent = (body: unknown): boolean => cloudEventSchema.safeParse(firstIn(body)).success;
+
+const firstIn = (body: unknown): unknown => (Array.isArray(body) ? body[0] : body);
 
 const cloudEventSchema = z.object({ specversion: z.string() });
 

@@ -14,7 +14,7 @@ import { CATEGORY_FORM, MAX_COUNT, MAX_ID_LENGTH } from '../analytics/model/iden
 import { hasOffset, parseInstant, type Instant } from '../analytics/model/instant.ts';
 import type { ProblemError } from './problem.ts';
 import { FRAME_TIME_PATTERN, identifier, instant, TIME_PATTERN } from './request-values.ts';
-import { type Fault, fault, faultsOf, valueAt } from './route/faults.ts';
+import { type Fault, fault, faultsOf, type Listed, listed, valueAt } from './route/faults.ts';
 import { whenRight } from './route/fields.ts';
 
 const EARLIEST = parseInstant('2000-01-01T00:00:00Z');
@@ -52,6 +52,11 @@ const counts = z
 const ID_RULE = 'A character beyond the basic plane, such as an emoji, counts twice.';
 const CATEGORIES_RULE = `One camera has at most ${MAX_CAMERA_CATEGORIES} categories in one day, in \`detections\` and \`annotations\` together.`;
 
+/** The context attributes that are read. */
+export const ATTRIBUTES = ['specversion', 'id', 'source', 'type', 'time'] as const;
+
+const TOO_MANY_CATEGORIES = `has more than ${MAX_CAMERA_CATEGORIES} categories`;
+
 /**
  * One CloudEvent about a camera's event, as a producer sends it. Context attributes that are not named here are passed over, as
  * CloudEvents asks. A member of `data` that is not named here is refused: a misspelled facet would silently lose counts.
@@ -84,6 +89,12 @@ export const cameraEventSchema = z
             annotations: counts
               .optional()
               .describe(`All annotations as of \`time\`: category → count. ${CATEGORIES_RULE}`),
+            removed: z
+              .boolean({ error: 'must be true or false' })
+              .optional()
+              .describe(
+                '`true`: the event does not count as of `time`, such as a test frame or a mistake. `false`: it counts again. Its row is not erased.',
+              ),
           },
           { error: 'must be an object' },
         )
@@ -91,7 +102,7 @@ export const cameraEventSchema = z
           ({ detections = {}, annotations = {} }, context) => {
             const categories = new Set([...Object.keys(detections), ...Object.keys(annotations)]);
             if (categories.size <= MAX_CAMERA_CATEGORIES) return;
-            context.addIssue(fault('too_many', `has more than ${MAX_CAMERA_CATEGORIES} categories`));
+            context.addIssue(fault('too_many', TOO_MANY_CATEGORIES));
           },
           whenRight('detections', 'annotations'),
         ),
@@ -107,10 +118,9 @@ const countsOf = (value: Readonly<Record<string, number>>): Counts => {
   return entries.length === 0 ? NO_COUNTS : new Map(entries);
 };
 
-/** What one element of a request is: a message, or everything that is wrong with it and the event's ids, if they can be read. */
+/** What one element of a request is: a message, or its faults; and the event's ids, if they can be read. */
 export type ParsedEvent =
-  | { readonly message: EventMessage; readonly about: About }
-  | { readonly faults: readonly Fault[]; readonly about: About };
+  { readonly message: EventMessage; readonly about: About } | { readonly faults: Listed<Fault>; readonly about: About };
 
 /** The ids of an element: its CloudEvent, its camera and its event. */
 type About = Pick<ProblemError, 'id' | 'event_id' | 'camera_id'>;
@@ -118,7 +128,7 @@ type About = Pick<ProblemError, 'id' | 'event_id' | 'camera_id'>;
 const DATA_MEMBERS = Object.keys(cameraEventSchema.shape.data.shape).join(', ');
 
 /** The most listed faults of one event. The others are counted. */
-const MOST_FAULTS = 20;
+const MAX_FAULTS = 20;
 
 /**
  * One element of a request → a message.
@@ -126,37 +136,59 @@ const MOST_FAULTS = 20;
  * @param now the current time: an event, and the `time` of a message, may be at most a day ahead of it
  */
 export const parseCameraEvent = (element: unknown, now: Instant): ParsedEvent => {
-  const parsed = cameraEventSchema.safeParse(element);
-  const faults = [
-    ...(parsed.success
-      ? []
-      : faultsOf(parsed.error, element, () => `is unknown: the members of data are ${DATA_MEMBERS}`)),
-    ...lateFaults(element, now),
-    ...prototypeFaults(element),
-  ];
-  const about = aboutOf(element);
-  if (!parsed.success || faults.length > 0) return { faults: listed(faults), about };
+  const event = withoutNullAttributes(element);
+  const overfull = overfullFacets(event);
+  const parsed = cameraEventSchema.safeParse(overfull.length === 0 ? event : withoutFacets(event, overfull));
+  const about = aboutOf(event);
+  const faults = listed(faultsIn(event, parsed, overfull, now), MAX_FAULTS);
+  if (!parsed.success || faults.total > 0) return { faults, about };
   const { time: asOf, data } = parsed.data;
   const facets: Facets = {
     ...(data.detections !== undefined && { detections: facet(countsOf(data.detections), asOf) }),
     ...(data.reviewed !== undefined && { reviewed: facet(data.reviewed, asOf) }),
     ...(data.annotations !== undefined && { annotations: facet(countsOf(data.annotations), asOf) }),
+    ...(data.removed !== undefined && { removed: facet(data.removed, asOf) }),
   };
   return { message: { eventId: data.event_id, cameraId: data.camera_id, ts: data.ts_utc, facets }, about };
 };
 
-const listed = (faults: readonly Fault[]): readonly Fault[] =>
-  faults.length <= MOST_FAULTS
-    ? faults
-    : [
-        ...faults.slice(0, MOST_FAULTS),
-        { code: 'too_many', path: [], detail: `has ${faults.length - MOST_FAULTS} more faults` },
-      ];
+function* faultsIn(
+  event: unknown,
+  parsed: z.ZodSafeParseResult<unknown>,
+  overfull: readonly string[],
+  now: Instant,
+): Generator<Fault> {
+  if (!parsed.success) {
+    yield* faultsOf(parsed.error, event, () => `is unknown: the members of data are ${DATA_MEMBERS}`);
+  }
+  if (overfull.length > 0) yield { code: 'too_many', path: ['data'], detail: TOO_MANY_CATEGORIES };
+  yield* lateFaults(event, now);
+  yield* prototypeFaults(event);
+}
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
 const objectOf = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
+
+/** A context attribute that is null is absent (CloudEvents, JSON format, 2.2). */
+const withoutNullAttributes = (element: unknown): unknown =>
+  isObject(element) && ATTRIBUTES.some((attribute) => element[attribute] === null)
+    ? Object.fromEntries(Object.entries(element).filter(([name, value]) => name === 'data' || value !== null))
+    : element;
+
+/** The facets whose categories are more than one camera may have. No schema reads them: it would list each wrong category of a very large facet. */
+const overfullFacets = (event: unknown): readonly string[] => {
+  const data = objectOf(objectOf(event)['data']);
+  return ['detections', 'annotations'].filter(
+    (member) => !Array.isArray(data[member]) && Object.keys(objectOf(data[member])).length > MAX_CAMERA_CATEGORIES,
+  );
+};
+
+const withoutFacets = (event: unknown, facets: readonly string[]): unknown => {
+  const data = Object.entries(objectOf(objectOf(event)['data'])).filter(([name]) => !facets.includes(name));
+  return { ...objectOf(event), data: Object.fromEntries(data) };
+};
 
 const aboutOf = (element: unknown): About => {
   const { id, data } = objectOf(element);

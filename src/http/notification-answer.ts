@@ -59,6 +59,13 @@ export const notificationAnswer = z
     next_wave_at: time
       .optional()
       .describe('When the next wave is called if too few confirm until then; left out if none waits.'),
+    stopped_at: time.optional().describe('When a person stopped it.'),
+    stopped_by: z.string().optional().describe('Who stopped it, if the request said.'),
+    phone_off_at: time
+      .optional()
+      .describe(
+        'When `PHONE=off` ended it: recipients who were not reached by then are `not_reached`, and it needs attention.',
+      ),
     acknowledged_by: z.string().optional().describe('The person who handles the alert.'),
     acknowledged_at: time.optional(),
     worsened_since_acknowledged: z

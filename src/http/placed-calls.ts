@@ -52,7 +52,7 @@ export const callsAnswer = (sent: Sent) => {
       throw new Problem('key_reused');
     case 'waves too late':
       throw new Problem('waves_too_late');
-    case 'refused': {
+    case 'nobody callable': {
       const calls = sent.calls.flatMap(maskedFailure);
       const areImpossible = calls.every(({ code }) => code === 'impossible_number');
       throw new Problem(areImpossible ? 'impossible_number' : 'nobody_allowed', { extensions: { calls } });

@@ -25,6 +25,7 @@ export const PROBLEM_TYPES = {
       'The events use the Event Grid schema. Set the delivery schema of the event subscription to CloudEvents v1.0 (--event-delivery-schema cloudeventschemav1_0).',
   },
   empty_body: { status: 400, title: 'The body is empty' },
+  body_cut_off: { status: 400, title: 'The body ended before it was complete' },
   not_gzip: { status: 400, title: 'The body is not valid gzip' },
   not_utf8: { status: 400, title: 'The body is not valid UTF-8' },
   not_json: { status: 400, title: 'The body is not valid JSON' },
@@ -59,7 +60,8 @@ export const PROBLEM_TYPES = {
   storage_unavailable: {
     status: 503,
     title: 'Storage is unavailable',
-    detail: 'Storage is unavailable. Send the same request again later: the service counts no event twice.',
+    detail:
+      'Storage is unavailable, and the request was perhaps stored. Send it again later, a notification with the same Idempotency-Key: the service counts no event twice.',
   },
   token_not_checked: {
     status: 503,
@@ -97,7 +99,8 @@ export type FaultCode = keyof typeof FAULTS;
 
 /** Why a recipient is not called (yet), by the `code` in `calls`. */
 export const CALL_REASONS = {
-  impossible_number: 'Failed: no number of this country has this length.',
+  impossible_number:
+    'Failed: no number of this country has this length, or a trunk prefix such as 0 follows the country code.',
   not_allowed: 'Failed: `PHONE_ALLOWED_PREFIXES` does not allow this number.',
   refused: 'Failed: the telephone network or the phone service refuses this number, or the notification is over.',
   day_limit:

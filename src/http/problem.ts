@@ -40,6 +40,9 @@ const failedCall = z
 /** A recipient who cannot be called. A problem is logged and passed on, so the number is masked. */
 export type FailedCall = Readonly<z.output<typeof failedCall>>;
 
+/** The most faults that an answer lists: it must not become larger than its request. */
+export const MAX_ERRORS = 100;
+
 /** A problem (RFC 9457). Members that only some codes have are optional. */
 export const problemSchema = z
   .object({
@@ -48,7 +51,8 @@ export const problemSchema = z
     status: z.int().min(400).max(599),
     code: z.string().regex(CODE_FORM).describe('For machines; `type` leads to what it means. New codes may come.'),
     detail: z.string().describe('For a person to read and act on.'),
-    errors: z.array(problemError).optional().describe('All faults.'),
+    errors: z.array(problemError).max(MAX_ERRORS).optional().describe(`The faults, the first ${MAX_ERRORS} of them.`),
+    errors_total: count.optional().describe('How many faults there are in all, if `errors` lacks some.'),
     recorded: count.optional().describe('With `events_refused`: the events that stored something new.'),
     unchanged: count.optional().describe('With `events_refused`: the events that changed nothing.'),
     superseded: count
@@ -63,7 +67,10 @@ export const problemSchema = z
 export interface ProblemInit {
   /** For the caller to read and act on; never a stack, a key, a phone number or an SDK's message. By default the title of the code. */
   readonly detail?: string;
+  /** At most {@link MAX_ERRORS}. */
   readonly errors?: readonly ProblemError[];
+  /** How many faults there are in all; as many as `errors` has by default. */
+  readonly total?: number;
   /** Members that only problems of this code have, as RFC 9457 allows. */
   readonly extensions?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
@@ -90,10 +97,11 @@ export class Problem extends Error {
 
 export const problemBody = (
   code: ProblemCode,
-  { detail = defaultDetail(code), errors, extensions }: ProblemInit = {},
+  { detail = defaultDetail(code), errors, total = 0, extensions }: ProblemInit = {},
 ) => {
   const { title, status } = PROBLEM_TYPES[code];
-  return { type: problemType(code), title, status, code, detail, errors, ...extensions };
+  const errors_total = total > (errors?.length ?? 0) ? total : undefined;
+  return { type: problemType(code), title, status, code, detail, errors, errors_total, ...extensions };
 };
 
 export const problemResponse = ({ code, init }: Problem): HttpResponseInit => ({
@@ -107,19 +115,21 @@ export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 const ERRORS_IN_DETAIL = 3;
 
 /**
- * A 400 that names everything that is wrong; `detail` repeats the first few.
+ * A 400 that names everything that is wrong, up to {@link MAX_ERRORS} faults; `detail` repeats the first few.
  *
  * @param element what the array of the body holds, where errors have an index
+ * @param total how many faults there are in all
  */
-export const badRequest = (errors: readonly ProblemError[], element = 'element'): Problem => {
+export const badRequest = (errors: readonly ProblemError[], element = 'element', total = errors.length): Problem => {
   const sentences = errors
     .slice(0, ERRORS_IN_DETAIL)
     .map(
       ({ index, field, detail }) =>
         `${field ?? (index === undefined ? 'the request' : `${element} ${index}`)} ${detail}`,
     );
-  const more = errors.length > sentences.length ? [`and ${errors.length - sentences.length} more`] : [];
-  return new Problem('invalid_request', { detail: [...sentences, ...more].join('; '), errors });
+  const more = total > sentences.length ? [`and ${total - sentences.length} more`] : [];
+  const detail = [...sentences, ...more].join('; ');
+  return new Problem('invalid_request', { detail, errors: errors.slice(0, MAX_ERRORS), total });
 };
 
 const MAX_QUOTED = 64;

@@ -1,8 +1,8 @@
 import type * as z from 'zod';
 
 import { MICROSECONDS } from '../analytics/model/day.ts';
-import { instantFrom, parseInstant, type Instant } from '../analytics/model/instant.ts';
-import type { Period } from '../analytics/model/period.ts';
+import { parseInstant, type Instant } from '../analytics/model/instant.ts';
+import { type Period, slidingWindow } from '../analytics/model/period.ts';
 import type { FaultCode } from './problem-types.ts';
 import { instant, UTC_TIME_PATTERN } from './request-values.ts';
 import { fault } from './route/faults.ts';
@@ -28,7 +28,7 @@ export const rangeParameters = {
 };
 
 export const RANGE_RULES =
-  'Both ends are included, to the microsecond; both are given or neither. Neither: the sliding window that ends now. At most 366 days.';
+  'Both ends are included, to the microsecond; both are given or neither. Neither: the sliding window. If its length is at least an hour and whole minutes, it ends with the current minute, otherwise now. At most 366 days. In closed days a range is widened to whole minutes, and the answer says so: the answers for two ranges that meet within a minute then both have that minute.';
 
 type Range = z.output<z.ZodObject<typeof rangeParameters>>;
 
@@ -56,13 +56,10 @@ const ONE_END = 'is missing: send both ends or neither';
 /**
  * The period that the parameters of a range ask about, which {@link rangeRule} has checked.
  *
- * @param windowSeconds the length of the window that ends now, in seconds
+ * @param windowSeconds the length of the sliding window, in seconds
  */
 export const periodOf = (
   { ts_utc_start: start, ts_utc_end: end }: Range,
   now: Instant,
   windowSeconds: number,
-): Period =>
-  start === undefined || end === undefined
-    ? { start: instantFrom(now - BigInt(windowSeconds) * 1_000_000n), end: now }
-    : { start, end };
+): Period => (start === undefined || end === undefined ? slidingWindow(now, windowSeconds) : { start, end });

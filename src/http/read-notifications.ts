@@ -57,6 +57,22 @@ export const readNotification = (phone: Phone<OneNotificationParts>): Route =>
     handle: async ({ path: { id } }) => oneAnswer(await phoneOr503(phone).read(id)),
   });
 
+const operator = visibleText(60);
+
+const stopBody = jsonBody(
+  z
+    .strictObject(
+      {
+        by: operator
+          .optional()
+          .meta({ description: 'The person who stops it, as other operators see it.', examples: ['Ana'] }),
+      },
+      { error: 'must be an object with by' },
+    )
+    .meta({ id: 'Stop' }),
+  { maxBytes: 4_096, examples: { ana: { by: 'Ana' } } },
+);
+
 /** `POST /api/notifications/{id}/stop`: a false alarm. No further calls. A callee in a call hears the message to its end. */
 export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
   post('StopNotification', 'notifications/{id}/stop', {
@@ -65,14 +81,15 @@ export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
     operationId: 'stopNotification',
     summary: 'Stop a notification',
     description:
-      'For a false alarm. Waiting and ringing recipients are stopped; a callee who listens hears the message to its end. Stopping again, or after the end, changes nothing.',
-    handle: async ({ path: { id }, log }) => oneAnswer(await phoneOr503(phone).stop(id, log)),
+      'For a false alarm. Waiting and ringing recipients are stopped; a callee who listens hears the message to its end. Stopping again, or after the end, changes nothing. The body is optional: it says who stops it.',
+    body: { ...stopBody, isOptional: true, parse: (json, headers) => stopBody.parse(json ?? {}, headers) },
+    handle: async ({ path: { id }, body: { by }, log }) => oneAnswer(await phoneOr503(phone).stop(id, log, by)),
   });
 
 const acknowledgement = z
   .strictObject(
     {
-      by: visibleText(60).meta({
+      by: operator.meta({
         description: 'The person who handles the alert, as other operators see it.',
         examples: ['Ana'],
       }),
@@ -134,8 +151,9 @@ const MICROSECONDS = 1_000n;
 
 /** The requested ends, in whole milliseconds since 1970, as ids of notifications have them. */
 const endsOf = ({ ts_utc_start: start, ts_utc_end: end }: z.output<typeof listQuery>) => ({
-  since: start && Math.max(0, Number((start + MICROSECONDS - 1n) / MICROSECONDS)),
-  until: end && Math.max(0, Number(end / MICROSECONDS)),
+  // The start of 1970 is 0n, which is falsy.
+  since: start === undefined ? undefined : Math.max(0, Number((start + MICROSECONDS - 1n) / MICROSECONDS)),
+  until: end === undefined ? undefined : Math.max(0, Number(end / MICROSECONDS)),
 });
 
 const matcher = (asked: z.output<typeof listQuery>) => {

@@ -5,9 +5,9 @@ import type { Outcome } from '../analytics/record/batch.ts';
 import type { Recorder } from '../analytics/record/recorder.ts';
 import { EVENTS_CONTENT, eventsIn, MAX_EVENTS, MAX_EVENTS_BYTES, type SentEvents } from './event-batch.ts';
 import { type ParsedEvent, parseCameraEvent } from './event-message.ts';
-import { Problem, type ProblemError } from './problem.ts';
+import { MAX_ERRORS, Problem, type ProblemError } from './problem.ts';
 import { count, STORAGE_PROBLEMS } from './route/answers.ts';
-import { type Fault, fieldOf, pointerOf } from './route/faults.ts';
+import { type Fault, fieldOf, type Listed, pointerOf } from './route/faults.ts';
 import { NO_QUERY } from './route/fields.ts';
 import { operation, type Route, route } from './route/route.ts';
 
@@ -60,19 +60,21 @@ export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
       problems: ['events_refused', 'not_cloudevents', 'event_grid_schema', 'too_many_events', ...STORAGE_PROBLEMS],
       handle: async ({ body: { form, elements }, log }) => {
         const at = now();
-        const parsed = elements.map((element, index) => ({ index, event: parseCameraEvent(element, at) }));
-        const good = parsed.flatMap(({ index, event }) => ('message' in event ? [{ index, ...event }] : []));
+        const good: Good[] = [];
+        const refused = new RefusedEvents(form);
+        for (const [index, element] of elements.entries()) {
+          const event = parseCameraEvent(element, at);
+          if ('message' in event) good.push({ index, ...event });
+          else refused.add(index, event.about, event.faults);
+        }
         const outcomes = await recorder.record(good.map(({ message }) => message));
-        const errors = [
-          ...parsed.flatMap(({ index, event }) => ('faults' in event ? faultErrors(form, index, event) : [])),
-          ...good.flatMap(({ index, about }, position) => {
-            const outcome = outcomes[position];
-            if (typeof outcome !== 'object') return [];
-            const { code, refused: detail } = outcome;
-            return [{ code, index, ...about, pointer: pointerIn(form, index, []), detail }];
-          }),
-        ].sort((left, right) => left.index - right.index);
-        const wrong = new Set(errors.map(({ index }) => index)).size;
+        for (const [position, { index, about }] of good.entries()) {
+          const outcome = outcomes[position];
+          if (typeof outcome !== 'object') continue;
+          const first = [{ code: outcome.code, path: [], detail: outcome.refused }];
+          refused.add(index, about, { first, total: 1 });
+        }
+        const { events: wrong, total, errors } = refused;
         const countOf = (what: Outcome) => outcomes.filter((outcome) => outcome === what).length;
         const superseded = countOf('superseded');
         const counts = { recorded: countOf('recorded'), unchanged: countOf('unchanged') + superseded, superseded };
@@ -81,6 +83,7 @@ export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
         throw new Problem('events_refused', {
           detail: `${wrong} of ${elements.length} events are invalid${wrong < elements.length ? '; the others are stored' : ''}.`,
           errors,
+          total,
           extensions: counts,
         });
       },
@@ -88,14 +91,38 @@ export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
   });
 
 type Form = SentEvents['form'];
+type Good = Extract<ParsedEvent, { message: unknown }> & { readonly index: number };
 
-/** The details include their fields, so that each is a whole sentence in a log. */
-const faultErrors = (form: Form, index: number, { faults, about }: Extract<ParsedEvent, { faults: unknown }>) =>
-  faults.map(({ code, path, detail }: Fault): ProblemError & { readonly index: number } => {
-    const field = fieldOf(path) || undefined;
-    const pointer = pointerIn(form, index, path);
-    return { code, index, ...about, field, pointer, detail: field === undefined ? detail : `${field} ${detail}` };
-  });
+/** The refused events of a request. It keeps the faults of the answer, and counts the others. */
+class RefusedEvents {
+  readonly #form: Form;
+  #errors: (ProblemError & { readonly index: number })[] = [];
+  events = 0;
+  total = 0;
+
+  constructor(form: Form) {
+    this.#form = form;
+  }
+
+  /** Each event once. */
+  add(index: number, about: ParsedEvent['about'], { first, total }: Listed<Fault>): void {
+    this.events += 1;
+    this.total += total;
+    if ((this.#errors[MAX_ERRORS - 1]?.index ?? Infinity) < index) return;
+    for (const { code, path, detail } of first) {
+      // The detail includes its field, so that it is a whole sentence in a log.
+      const field = fieldOf(path) || undefined;
+      const said = field === undefined ? detail : `${field} ${detail}`;
+      this.#errors.push({ code, index, ...about, field, pointer: pointerIn(this.#form, index, path), detail: said });
+    }
+    this.#errors = this.#errors.sort((left, right) => left.index - right.index).slice(0, MAX_ERRORS);
+  }
+
+  /** By index. */
+  get errors(): readonly ProblemError[] {
+    return this.#errors;
+  }
+}
 
 /** Where it is in the body; undefined for an attribute that was a header. */
 const pointerIn = (form: Form, index: number, path: readonly PropertyKey[]): string | undefined => {

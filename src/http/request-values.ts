@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import { idProblem, MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
 import { type Instant, parseInstant } from '../analytics/model/instant.ts';
+import { visibleFault } from '../visible-text.ts';
 import { fault } from './route/faults.ts';
 
 // The patterns of the description are read by ECMAScript with and without its flag u, Python, Go, Java and .NET. So they have no
@@ -27,8 +28,17 @@ export const UTC_TIME_PATTERN = `^${DAY}${CLOCK}${OFFSET}?$`;
 /** The same, from the year 2000 on. */
 export const FRAME_TIME_PATTERN = `^${daysOf('2', '20|24|28')}${CLOCK}${OFFSET}?$`;
 
-/** Characters of the basic plane that are neither control characters nor surrogates nor noncharacters: others may count twice. */
-const ID_PATTERN = `^[\\x20-\\x7e\\xa0-\uD7FF\uE000-\uFDCF\uFDF0-\uFFFD]{1,${MAX_ID_LENGTH}}$`;
+// The rule of `visible-text.ts` in ranges of the basic plane.
+const REFUSED = '\\x00-\\x1f\\x7f-\\x9f\u2028-\u202E\u2066-\u2069\uFDD0-\uFDEF\uFFFE-\uFFFF';
+const INVISIBLE =
+  '\\x20\\xa0\\xad\u034F\u0600-\u0605\u061C\u06DD\u070F\u0890-\u0891\u08E2\u115F-\u1160\u1680\u17B4-\u17B5\u180B-\u180F' +
+  '\u2000-\u200F\u202F\u205F-\u206F\u2800\u3000\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFB';
+/** @param without further characters that are not in the text */
+const visiblePattern = (without = ''): string =>
+  `^[^${REFUSED}${without}]*[^${REFUSED}${INVISIBLE}${without}][^${REFUSED}${without}]*$`;
+
+/** Characters outside the basic plane are not in this form: they count twice. */
+const ID_PATTERN = visiblePattern('\uD800-\uDFFF');
 
 /** The id of a camera or an event in a request. */
 export const identifier = z
@@ -40,25 +50,16 @@ export const identifier = z
     context.addIssue(fault(text === '' ? 'empty' : text.length > MAX_ID_LENGTH ? 'too_long' : 'invalid', problem));
   });
 
-/** Characters that are invisible or make a text look like another text: control, format and separator characters. */
-const INVISIBLE = '\\x00-\\x1f\\x7f-\\x9f\\xad\u061C\u180E\u200B\u200E-\u200F\u2027-\u202E\u2060-\u206F\uFEFD-\uFF00';
-const SPACE = '\\x20\\xa0\u1680\u2000-\u200A\u202F\u205F\u3000';
-/** @param without further characters that are not in the text */
-const visiblePattern = (without = ''): string =>
-  `^[^${INVISIBLE}${without}]*[^${INVISIBLE}${SPACE}${without}][^${INVISIBLE}${without}]*$`;
-const VISIBLE_PATTERN = visiblePattern();
-const VISIBLE = new RegExp(VISIBLE_PATTERN, 'u');
-
-/** A text of one line that people read: of any script, without control and format characters, and not of spaces alone. */
+/** A text of one line that people read: of any script, and not of invisible characters alone. */
 export const visibleText = (most: number) => {
   const rule = `must be 1 to ${most} visible characters`;
   return z
     .string({ error: 'must be a string' })
-    .meta({ minLength: 1, maxLength: most, pattern: VISIBLE_PATTERN })
+    .meta({ minLength: 1, maxLength: most, pattern: visiblePattern() })
     .superRefine((text, context) => {
       if (text === '') context.addIssue(fault('empty', rule));
       else if (Array.from(text).length > most) context.addIssue(fault('too_long', rule));
-      else if (!VISIBLE.test(text) || !text.isWellFormed()) context.addIssue(fault('invalid', rule));
+      else if (visibleFault(text) !== undefined) context.addIssue(fault('invalid', rule));
     });
 };
 

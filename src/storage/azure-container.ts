@@ -33,30 +33,41 @@ export const azureContainer = (url: string, folder: string, credential: TokenCre
   const blobOf = (name: string) => client.getBlockBlobClient(`${folder}/${name}`);
   return {
     /** All backups whose names begin so, by name. */
-    list: async (prefix = ''): Promise<ReadonlyMap<string, Backup>> =>
-      asking(async () => {
-        const found = new Map<string, Backup>();
-        const options = { prefix: `${folder}/${prefix}`, includeMetadata: true };
-        for await (const { name, properties, metadata = {} } of client.listBlobsFlat(options)) {
+    list: async (prefix = ''): Promise<ReadonlyMap<string, Backup>> => {
+      const found = new Map<string, Backup>();
+      let continuationToken: string | undefined;
+      do {
+        // Each page has its own deadline.
+        const page = await asking(async (abortSignal) => {
+          const blobs = client.listBlobsFlat({ prefix: `${folder}/${prefix}`, includeMetadata: true, abortSignal });
+          for await (const { segment, continuationToken: next } of blobs.byPage(
+            continuationToken === undefined ? {} : { continuationToken },
+          )) {
+            return { blobs: segment.blobItems, next };
+          }
+          return { blobs: [], next: undefined };
+        });
+        for (const { name, properties, metadata = {} } of page.blobs) {
           found.set(name.slice(folder.length + 1), { etag: properties.etag, facts: metadata });
         }
-        return found;
-      }),
+        continuationToken = page.next === '' ? undefined : page.next;
+      } while (continuationToken !== undefined);
+      return found;
+    },
 
     /**
      * Writes a backup, or replaces it. It is there when all of it is, and not before; nothing of it is kept in memory.
      *
-     * @param facts asked for when everything was read
+     * @param facts asked for when everything was read; undefined: nothing is written
      * @param etag of the replaced backup; undefined: no backup may exist. Of two writers only one is successful.
      * @returns its size in bytes
      */
     write: async (
       name: string,
       bytes: AsyncIterable<Buffer>,
-      facts: () => Backup['facts'],
+      facts: () => Backup['facts'] | undefined,
       etag: string | undefined,
-      stop: AbortSignal,
-    ): Promise<number> => {
+    ): Promise<number | undefined> => {
       const blob = blobOf(name);
       // Of this writer alone: blocks of two would be mixed.
       const writer = randomUUID();
@@ -64,23 +75,21 @@ export const azureContainer = (url: string, folder: string, credential: TokenCre
       let size = 0;
       for await (const block of blocksOf(bytes)) {
         const id = Buffer.from(`${writer} ${String(ids.length).padStart(6, '0')}`).toString('base64');
-        await asking(async () => blob.stageBlock(id, block, block.length, { abortSignal: within(stop) }));
+        await asking(async (abortSignal) => blob.stageBlock(id, block, block.length, { abortSignal }));
         ids.push(id);
         size += block.length;
       }
-      await asking(async () =>
+      const metadata = facts();
+      if (metadata === undefined) return undefined;
+      await asking(async (abortSignal) =>
         blob.commitBlockList(ids, {
-          abortSignal: within(stop),
+          abortSignal,
           conditions: etag === undefined ? { ifNoneMatch: '*' } : { ifMatch: etag },
-          metadata: { ...facts() },
+          metadata: { ...metadata },
           blobHTTPHeaders: { blobContentType: 'application/gzip' },
         }),
       );
       return size;
-    },
-
-    delete: async (name: string): Promise<void> => {
-      await asking(async () => blobOf(name).deleteIfExists());
     },
 
     read: async (name: string): Promise<AsyncIterable<Buffer>> =>
@@ -91,8 +100,6 @@ export const azureContainer = (url: string, folder: string, credential: TokenCre
       }),
   };
 };
-
-const within = (stop: AbortSignal): AbortSignal => AbortSignal.any([stop, AbortSignal.timeout(REQUEST_MS)]);
 
 async function* blocksOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];
@@ -112,9 +119,9 @@ async function* chunksOf(body: NodeJS.ReadableStream): AsyncGenerator<Buffer> {
 }
 
 /** The messages of the SDK may hold a signature: they stay inside. */
-const asking = async <Answer>(request: () => Promise<Answer>): Promise<Answer> => {
+const asking = async <Answer>(request: (abortSignal: AbortSignal) => Promise<Answer>): Promise<Answer> => {
   try {
-    return await request();
+    return await request(AbortSignal.timeout(REQUEST_MS));
   } catch (error) {
     if (error instanceof StorageTrouble) throw error;
     const { status, code, unanswered } = readSdkError(error);

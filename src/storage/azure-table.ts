@@ -7,6 +7,7 @@ import type { Settings } from '../settings.ts';
 import type { Page, PageQuery, Selection, TableConnection } from './connection.ts';
 import { RequestRefused, StorageTrouble, TableMissing, WriteConflict } from './errors.ts';
 import type { KeyRange, RowWrite, StoredRow } from './row.ts';
+import { StorageClock } from './storage-clock.ts';
 
 const PAGE_ROWS = 1_000;
 
@@ -17,7 +18,7 @@ const PAGE_ROWS = 1_000;
  */
 export const azureTable = (
   { connection, prefix }: Settings['tables'],
-  name: 'analytics' | 'calls',
+  name: string,
   credential: TokenCredential,
 ): TableConnection =>
   new AzureTable(
@@ -37,8 +38,7 @@ export const azureTable = (
 /** Requests to a table over the SDK. */
 export class AzureTable implements TableConnection {
   readonly #client: () => TableClient;
-  /** The `Date` of the latest answer, in milliseconds since 1970, and when it came by the steady clock. */
-  #answered: { readonly date: number; readonly at: number } | undefined;
+  readonly #clock = new StorageClock();
 
   /** @param client without the SDK's own retries, which take longer than the callers can wait (`retryOptions: { maxRetries: 0 }`) */
   constructor(client: () => TableClient) {
@@ -101,7 +101,11 @@ export class AzureTable implements TableConnection {
   async firstPartition({ from, before }: KeyRange, abortSignal: AbortSignal): Promise<string | undefined> {
     const filter = odata`PartitionKey ge ${from} and PartitionKey lt ${before}`;
     try {
-      const rows = this.#client().listEntities({ abortSignal, queryOptions: { filter, select: ['PartitionKey'] } });
+      const rows = this.#client().listEntities({
+        abortSignal,
+        onResponse: this.#noteDate,
+        queryOptions: { filter, select: ['PartitionKey'] },
+      });
       // Azure may answer empty pages before the first row.
       for await (const [row] of rows.byPage({ maxPageSize: 1 })) if (row !== undefined) return row.partitionKey;
       return undefined;
@@ -111,13 +115,11 @@ export class AzureTable implements TableConnection {
   }
 
   now(): number {
-    return this.#answered === undefined ? Date.now() : this.#answered.date + performance.now() - this.#answered.at;
+    return this.#clock.now();
   }
 
-  readonly #noteDate = (answer: { readonly headers: { get: (name: string) => string | undefined } }): void => {
-    const date = Date.parse(answer.headers.get('date') ?? '');
-    if (!Number.isNaN(date)) this.#answered = { date, at: performance.now() };
-  };
+  readonly #noteDate = (answer: { readonly headers: { get: (name: string) => string | undefined } }): void =>
+    this.#clock.note(Date.parse(answer.headers.get('date') ?? ''));
 
   async transact(
     partitionKey: string,
@@ -138,10 +140,12 @@ export class AzureTable implements TableConnection {
     }
   }
 
-  async create(abortSignal: AbortSignal): Promise<void> {
+  async create(abortSignal: AbortSignal): Promise<boolean> {
     try {
-      // The SDK does not throw if the table exists.
-      await this.#client().createTable({ abortSignal });
+      // The SDK does not throw if the table exists: then the status is 409.
+      let status: number | undefined;
+      await this.#client().createTable({ abortSignal, onResponse: (answer) => (status = answer.status) });
+      return status !== 409;
     } catch (error) {
       // Not allowed to create is not the same as not allowed to use.
       if (readSdkError(error).status === 403) throw new RequestRefused(403, { cause: error });
@@ -213,6 +217,9 @@ const isCode = (error: unknown, status: number, ...codes: readonly string[]): bo
   return failure.status === status && failure.code !== undefined && codes.includes(failure.code);
 };
 
+/** Table Storage's codes are words such as `EntityTooLarge`; the SDK's own codes are `PARSE_ERROR` and the like. */
+const isTableCode = (code: string | undefined): boolean => code !== undefined && /^[A-Z][a-z]/.test(code);
+
 /** What a failed request means: each status with its reason. */
 const readFailure = (error: unknown): Error => {
   if (error instanceof StorageTrouble) return error;
@@ -221,12 +228,10 @@ const readFailure = (error: unknown): Error => {
   const reason = code ?? unanswered ?? String(status);
   // Below 400: success, in an answer that cannot be read. A write may have been applied.
   if (status === undefined || status < 400) return new StorageTrouble(0, { reason, cause: error });
-  // 401 and 403: the app's own access is wrong. That is no fault of the written rows, and an operator can fix it.
-  // 404: not of a row, see above; something in between does not know the way.
-  if (status >= 500 || [401, 403, 404, 408, 429].includes(status)) {
-    return new StorageTrouble(retryAfterMs, { reason, cause: error });
-  }
-  return new RequestRefused(status, { cause: error });
+  // 400 and 413 with a code of Table Storage: it never stores such rows. Everything else is no fault of the rows, and an operator can fix
+  // it: the access of the app is wrong (401, 403), or something in between answers.
+  if ((status === 400 || status === 413) && isTableCode(code)) return new RequestRefused(status, { cause: error });
+  return new StorageTrouble(retryAfterMs, { reason, cause: error });
 };
 
 const writeFailure = (error: unknown): Error => {

@@ -33,12 +33,12 @@ export interface TableConnection {
   firstPartition(keys: KeyRange, signal: AbortSignal): Promise<string | undefined>;
   transact(partitionKey: string, writes: readonly RowWrite[], signal: AbortSignal): Promise<readonly string[]>;
 
-  /** Creates the table; does nothing if it exists. */
-  create(signal: AbortSignal): Promise<void>;
+  /** Creates the table; does nothing if it exists. Answers whether it did not exist. */
+  create(signal: AbortSignal): Promise<boolean>;
 
   /**
-   * Now, by the clock of storage: what its latest answer to a read said, aged by the steady clock of this process, in milliseconds since
-   * 1970. Before any answer, by the clock of this process, which may be wrong.
+   * Now, by the clock of storage, in milliseconds since 1970: see `StorageClock`. Before any answer to a read, by the clock of this process,
+   * which may be wrong.
    */
   now(): number;
 }

@@ -17,6 +17,8 @@ export interface TableOptions extends Omit<Patience, 'isAnyFormat'> {
   readonly format: number;
   /** Whether the table is created on first use; true by default, false for clients that only read. */
   readonly isCreated?: boolean;
+  /** Runs after this client has created the table. */
+  readonly onCreated?: () => void;
   /** For the jitter of pauses between tries. */
   readonly random?: () => number;
 }
@@ -41,7 +43,7 @@ const wait = async (ms: number): Promise<void> => new Promise((resolve) => void 
  * All requests throw StorageTrouble if storage fails: reads after bounded tries; a write may have been applied or not. They throw
  * RequestRefused if storage would never take them, and TableMissing if there is no table and this client does not create it. Reads throw LaterFormat as well.
  *
- * @example const table = new Table(azureTable(settings.tables, 'analytics', credential), { format: 2 });
+ * @example const table = new Table(azureTable(settings.tables, 'analytics', credential), { format: FORMAT });
  */
 export class Table {
   readonly #connection: TableConnection;
@@ -50,7 +52,14 @@ export class Table {
 
   constructor(connection: TableConnection, options: TableOptions) {
     this.#connection = connection;
-    this.#options = { isCreated: true, deadlineMs: DEADLINE_MS, tries: READ_TRIES, random: Math.random, ...options };
+    this.#options = {
+      isCreated: true,
+      onCreated: () => undefined,
+      deadlineMs: DEADLINE_MS,
+      tries: READ_TRIES,
+      random: Math.random,
+      ...options,
+    };
   }
 
   /** One row as of one write, never half of two; undefined if it does not exist. */
@@ -201,7 +210,9 @@ export class Table {
 
   /** Creates the table, once per process. */
   async #create(deadlineMs: number): Promise<void> {
-    this.#created ??= withinDeadline(deadlineMs, async (signal) => this.#connection.create(signal));
+    this.#created ??= withinDeadline(deadlineMs, async (signal) => this.#connection.create(signal)).then((isNew) => {
+      if (isNew) this.#options.onCreated();
+    });
     try {
       await this.#created;
     } catch (error) {

@@ -1,11 +1,12 @@
 import { TableClient } from '@azure/data-tables';
 import { inject } from 'vitest';
 
+import { tableOfShards } from '../../src/analytics/model/shard.ts';
 import { AzureTable } from '../../src/storage/azure-table.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 import { CountingProcess } from './counting.ts';
 
-/** The table of counting in the Azurite of the test run, with a prefix of a test. */
+/** The tables of counting in the Azurite of the test run, with a prefix of a test. */
 export class CountingStorage {
   readonly prefix: string;
 
@@ -13,17 +14,21 @@ export class CountingStorage {
     this.prefix = prefix;
   }
 
-  /** A client of the SDK for it. */
-  client(): TableClient {
-    return TableClient.fromConnectionString(inject('tablesConnectionString'), `${this.prefix}analytics`, {
-      allowInsecureConnection: true,
-      retryOptions: { maxRetries: 0 },
-    });
+  /** A client of the SDK for the table of a number of shards. */
+  client(shards = 1): TableClient {
+    return TableClient.fromConnectionString(
+      inject('tablesConnectionString'),
+      `${this.prefix}${tableOfShards(shards)}`,
+      {
+        allowInsecureConnection: true,
+        retryOptions: { maxRetries: 0 },
+      },
+    );
   }
 
   /** A process with empty memory. */
-  process(counterShards = 1): CountingProcess {
-    const client = this.client();
-    return new CountingProcess(new AzureTable(() => client), counterShards);
+  process(shards = 1): CountingProcess {
+    const client = this.client(shards);
+    return new CountingProcess(new AzureTable(() => client), shards);
   }
 }

@@ -6,7 +6,6 @@ import type { Tally } from '../../src/analytics/model/tally.ts';
 import { Reader } from '../../src/analytics/read/reader.ts';
 import type { Outcome } from '../../src/analytics/record/batch.ts';
 import { Recorder, type RecorderOptions } from '../../src/analytics/record/recorder.ts';
-import { Days } from '../../src/analytics/rows/days.ts';
 import { FORMAT } from '../../src/analytics/rows/format.ts';
 import { shardPartition } from '../../src/analytics/rows/keys.ts';
 import type { Log } from '../../src/log.ts';
@@ -44,7 +43,7 @@ const counts = (categories: Readonly<Record<string, number>>): Counts => new Map
 
 /** The message as the recorder takes it. */
 export const toEventMessage = (message: PlainMessage): EventMessage => {
-  const { eventId, cameraId, ts, time, detections, reviewed, annotations } = message;
+  const { eventId, cameraId, ts, time, detections, reviewed, annotations, removed } = message;
   return {
     eventId,
     cameraId,
@@ -53,6 +52,7 @@ export const toEventMessage = (message: PlainMessage): EventMessage => {
       ...(detections && { detections: facet(counts(detections), time) }),
       ...(reviewed !== undefined && { reviewed: facet(reviewed, time) }),
       ...(annotations && { annotations: facet(counts(annotations), time) }),
+      ...(removed !== undefined && { removed: facet(removed, time) }),
     },
   };
 };
@@ -65,21 +65,15 @@ export interface ProcessOptions extends RecorderOptions {
 /** The parts of one process of the app that count: its recorder and its readers. */
 export class CountingProcess {
   readonly table: Table;
-  readonly days: Days;
   readonly recorder: Recorder;
   readonly reader: Reader;
 
-  constructor(
-    connection: TableConnection | Table,
-    counterShards = 1,
-    { log = SILENT, ...options }: ProcessOptions = {},
-  ) {
+  constructor(connection: TableConnection | Table, shards = 1, { log = SILENT, ...options }: ProcessOptions = {}) {
     // A busy machine may hold a request up for longer than the service would wait.
     this.table =
       connection instanceof Table ? connection : new Table(connection, { format: FORMAT, deadlineMs: 60_000 });
-    this.days = new Days(this.table, counterShards, log);
-    this.recorder = new Recorder(this.table, this.days, log, options);
-    this.reader = new Reader(this.table, this.days);
+    this.recorder = new Recorder(this.table, shards, log, options);
+    this.reader = new Reader(this.table, shards);
   }
 
   /** Records messages; returns the outcome of each. */
@@ -106,7 +100,7 @@ export class CountingProcess {
 
   /** How often the AI was right on a day, as `GET /api/analytics/accuracy` counts it. */
   async accuracy(day: Day, cameraId?: string): Promise<ReadonlyMap<string, number>> {
-    const { tally } = await this.reader.accuracy(day, 1, cameraId);
+    const tally = await this.reader.accuracy(day, 1, cameraId);
     const ofCategories = Array.from(tally.categories, ([category, own]) => {
       const { flagged, confirmed, missed } = accuracyOf(own);
       return Object.entries({ flagged, confirmed, missed }).map(
@@ -138,8 +132,8 @@ export class MemoryStorage {
   readonly connection = new MemoryTable(() => this.now());
 
   /** A process with empty memory. */
-  process(counterShards = 1, options: ProcessOptions = {}): CountingProcess {
-    return new CountingProcess(this.connection, counterShards, options);
+  process(shards = 1, options: ProcessOptions = {}): CountingProcess {
+    return new CountingProcess(this.connection, shards, options);
   }
 
   /** Changes properties of a row at any version, or deletes it, as a damage or another process does. */

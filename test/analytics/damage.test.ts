@@ -1,8 +1,6 @@
 import { expect, it } from 'vitest';
 
 import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { packBitset } from '../../src/analytics/rows/bitset.ts';
-import { DAYS_PARTITION } from '../../src/analytics/rows/keys.ts';
 import { DamagedRow } from '../../src/storage/errors.ts';
 import type { NewProperties } from '../../src/storage/row.ts';
 import {
@@ -31,13 +29,13 @@ const range =
     process.range(question);
 
 /** A shard with a frame of each camera in an hour, and then damage to a row. */
-const damaged = async (rowKey: string, properties: NewProperties, partition = SHARD): Promise<MemoryStorage> => {
+const damaged = async (rowKey: string, properties: NewProperties): Promise<MemoryStorage> => {
   const storage = new MemoryStorage();
   const detections = { smoke: 1, fire: 1 };
   await storage
     .process()
     .record(all(4).map((index) => frame(`ridge-${index}`, 'first', EIGHT + BigInt(index) * MINUTE, { detections })));
-  await storage.change(rowKey, properties, partition);
+  await storage.change(rowKey, properties);
   return storage;
 };
 
@@ -56,61 +54,57 @@ const WORK = {
     reader.series({ start: instantFrom(START), end: instantFrom(EIGHT + HOUR) }, 'minute'),
   'for the cameras': async ({ reader }) => reader.cameras(DATE, 1),
   'for the last minutes': async ({ reader }) => reader.lastMinutes(DATE, 1),
-  'for the row of the day': async ({ days }) => days.find(DATE),
+  'about the accuracy': async ({ reader }) => reader.accuracy(DATE, 1),
 } as const satisfies Record<string, Work>;
 
-const WITHOUT_FIRE = '{"events":4,"reviewed":0,"annotated":0,"categories":{"smoke":[4,0,0,0,0]}}';
+/** Four events, and four with smoke: the row counts no fire. */
+const WITHOUT_FIRE = { tally: bytes(1, 8, 0, 0, 1, 8), categories: 'smoke' };
 
 it.each<readonly [asked: keyof typeof WORK, rowKey: string, NewProperties]>([
-  ['to record a new event', 'day', { day: '{' }],
-  ['to record a new event', 'day', { tally_08: bytes(1) }],
-  ['to record a new event', 'day', { active_09: bytes(0) }],
-  ['to record a new event', 'minute|0800|00', { second_00: bytes(1) }],
-  ['to record a new event', 'camera|ridge-1', { minutes_08: bytes(0, 1) }],
+  ['to record a new event', 'day|00', { tally: '{' }],
+  ['to record a new event', 'day|00', { tally_08: bytes(1) }],
+  ['to record a new event', 'day|00', { active_09: bytes(0) }],
+  ['to record a new event', 'day|00', { active_08: new Uint8Array(4_001) }],
+  ['to record a new event', 'hour|08|00', { tally_00: bytes(1) }],
+  ['to record a new event', 'camera|ridge-1|00', { minutes_08: bytes(0, 1) }],
   ['to change an event', 'event|0800|ridge-0|first', { detections: '{' }],
-  ['about the whole day', 'day', { day: '{"events":1}' }],
-  ['about the whole day', 'day', { day: '{"events":100000000000000,"reviewed":0,"annotated":0,"categories":{}}' }],
-  ['about the whole day', 'day', { stripes: 0 }],
-  ['about an hour', 'day', { tally_08: bytes(1) }],
-  ['about an hour', 'day', { day: WITHOUT_FIRE }],
-  ['about a part of a minute', 'minute|0801|00', { second_00: bytes(1) }],
-  // The same camera twice in one microsecond.
-  ['about a part of a minute', 'minute|0801|00', { second_00: bytes(5, 0, 0, 0, 0, 0) }],
-  ['about minutes of a camera', 'camera|ridge-1', { minutes_08: bytes(0) }],
-  ['about a day of a camera', 'day', { mark: -1 }],
-  ['for a series', 'day', { cameras: 7 }],
-  ['for the cameras', 'camera|ridge-1', { day: 5 }],
-  ['for the last minutes', 'day', { active_08: packBitset(bytes(0b11111)) }],
-  ['for the row of the day', DATE, { shards: 0 }],
-  ['for the row of the day', DATE, { shards: 65 }],
-  ['for the row of the day', DATE, { generation: -1 }],
-  ['for the row of the day', DATE, { attempt: 'one' }],
-  ['for the row of the day', DATE, { closes: 'soon' }],
-  ['for the row of the day', DATE, { hold_owner: 5 }],
-  ['for the row of the day', DATE, { accuracy: 0.5 }],
+  ['to change an event', 'event|0800|ridge-0|first', { removed: 'yes' }],
+  ['about the whole day', 'day|00', { tally: bytes(1) }],
+  ['about the whole day', 'day|00', { categories: 'smoke' }],
+  ['about the whole day', 'day|00', { tally: bytes(0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0) }],
+  ['about the whole day', 'day|00', { striped: 0 }],
+  ['about the accuracy', 'day|00', { categories: 7 }],
+  ['about an hour', 'day|00', { tally_08: bytes(1) }],
+  ['about an hour', 'day|00', WITHOUT_FIRE],
+  ['about a part of a minute', 'event|0801|ridge-1|first', { ts_utc: '2026-11-21T08:01:00.000000Z', detections: '[]' }],
+  ['about minutes of a camera', 'camera|ridge-1|00', { minutes_08: bytes(0) }],
+  ['about a day of a camera', 'day|00', { sealed: 'soon' }],
+  ['for a series', 'day|00', { cameras: 7 }],
+  ['for the cameras', 'camera|ridge-1|00', { tally: 5 }],
+  ['for the last minutes', 'day|00', { active_08: bytes(0b11111) }],
 ])('a process that is asked %s names the damaged row: %s, %o', async (asked, rowKey, properties) => {
-  const partition = rowKey === DATE ? DAYS_PARTITION : SHARD;
-  const storage = await damaged(rowKey, properties, partition);
+  const storage = await damaged(rowKey, properties);
   const error: unknown = await WORK[asked](storage.process()).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(DamagedRow);
-  expect(error).toMatchObject({ partitionKey: partition, rowKey });
+  expect(error).toMatchObject({ partitionKey: SHARD, rowKey });
 });
 
 it('a row that lacks a category of other rows lets recorders go on in another stripe, and readers tell the damage', async () => {
-  const storage = await damaged('day', { day: WITHOUT_FIRE });
-  expect(await storage.process().record([more('ridge-0')])).toEqual(['recorded']);
-  await expect(WORK['about an hour'](storage.process())).rejects.toMatchObject({ rowKey: 'day' });
+  const storage = await damaged('day|00', WITHOUT_FIRE);
+  const process = storage.process(1, { random: () => 0.5 });
+  expect(await process.record([more('ridge-0')])).toEqual(['recorded']);
+  await expect(WORK['about an hour'](storage.process())).rejects.toMatchObject({ rowKey: 'day|00' });
 });
 
-it('damage stops no messages that arrive together and do not change that row, and no other day of a request', async () => {
-  const storage = await damaged('camera|ridge-1', { day: 'none' });
+it('damage stops no messages that arrive together and do not change that row, and no other day', async () => {
+  const storage = await damaged('camera|ridge-1|00', { tally: 'none' });
   const process = storage.process();
   const recording = all(4).map(async (index) => process.record([more(`ridge-${index}`)]));
   const statuses = (await Promise.allSettled(recording)).map(({ status }) => status);
   expect(statuses).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
 
-  await storage.change(DATE, { shards: 'two' }, DAYS_PARTITION);
+  await storage.change('day|00', { tally: 'none' });
   const later = frame('ridge-1', 'later', EIGHT + DAY);
-  await expect(storage.process().record([more(), later])).rejects.toMatchObject({ rowKey: DATE });
+  await expect(storage.process().record([more(), later])).rejects.toMatchObject({ rowKey: 'day|00' });
   expect(await storage.process().record([later])).toEqual(['unchanged']);
 });

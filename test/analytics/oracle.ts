@@ -10,6 +10,7 @@ export interface PlainMessage {
   readonly detections?: Readonly<Record<string, number>>;
   readonly reviewed?: boolean;
   readonly annotations?: Readonly<Record<string, number>>;
+  readonly removed?: boolean;
 }
 
 /** A period, both ends included, in microseconds since 1970, of all cameras or one. */
@@ -49,10 +50,12 @@ export class Oracle {
       const detections = newer(known?.detections, message.detections, time);
       const reviewed = newer(known?.reviewed, message.reviewed, time);
       const annotations = newer(known?.annotations, message.annotations, time);
+      const removed = newer(known?.removed, message.removed, time);
       const state = {
         ...(detections && { detections }),
         ...(reviewed && { reviewed }),
         ...(annotations && { annotations }),
+        ...(removed && { removed }),
       };
       this.#events.set(name, { ...message, state, counts: countsOf(state), cameras: new Set([cameraId]) });
     }

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { alertTypeOf } from '../../src/calls/model/alert-types.ts';
 import { newNotificationId, parseCallId } from '../../src/calls/model/ids.ts';
 import type { Callee, NotificationRequest } from '../../src/calls/model/notification-request.ts';
-import type { CallResult } from '../../src/calls/model/phone-line.ts';
+import type { CallResult } from '../../src/calls/model/phone-provider.ts';
 import { parsePhoneNumber, type PhoneNumber } from '../../src/calls/model/phone-number.ts';
 import type { PhoneRules } from '../../src/calls/rules/policy.ts';
-import type { Attempt, AttemptEvent, AttemptIn } from '../../src/calls/state/attempt.ts';
+import type { Attempt, AttemptEvent, Moment } from '../../src/calls/state/attempt.ts';
 import {
   type NewNotification,
   newNotification,
@@ -46,41 +46,45 @@ export const RULES: PhoneRules = {
   retentionMs: 90 * 86_400_000,
 };
 
-/** The same for a line that acts once for a request and is told to speak. */
+/** The same for a provider that acts once for a request and is told to speak. */
 export const POLICY: Policy = {
   rules: RULES,
   serviceName: 'Ridge Watch',
-  line: { name: 'acs', isIdempotent: true, speaksByItself: false },
+  provider: { name: 'acs', isIdempotent: true, speaksByItself: false },
 };
 
 /** A new notification, to one person about `Custom` if the request says nothing else. */
 export const newCase = (
-  at: number,
+  now: number,
   request: Partial<NotificationRequest> = {},
   more: Partial<NewNotification> = {},
 ): NotificationCase =>
   newNotification(
     { alertType: alertTypeOf('Custom'), waves: [callees(1)], ...request },
-    { id: newNotificationId(at, randomUUID()), isOverDayLimit: false, rules: RULES, ...more },
-    at,
+    { id: newNotificationId(now, randomUUID()), isOverDayLimit: false, rules: RULES, ...more },
+    now,
   );
+
+/** A moment at which an event is decided. */
+export const at = (now: number, commit = 'commit'): Moment => ({ now, commit });
 
 /** A notification with a recipient that is final. */
 export const ended = (known: NotificationCase, index: number, state: FinalState, now = START): NotificationCase =>
-  withRecipient(known, index, final(must(known.recipients[index]), state), now);
+  withRecipient(known, index, final(must(known.recipients[index]), state), at(now));
 
 /** A notification with an attempt to reach a recipient, under way or over. */
 export const calling = (known: NotificationCase, index: number, attempt: Attempt, now = START): NotificationCase => {
   const { number, wave } = must(known.recipients[index]);
-  return withRecipient(known, index, { state: 'calling', number, wave, attempts: [attempt] }, now);
+  return withRecipient(known, index, { state: 'calling', number, wave, attempts: [attempt] }, at(now));
 };
 
-const base = { id: 'a', line: 'acs', claimedAt: START, openThen: 0, callIds: [CALL_ID] };
+const base = { id: 'a', provider: 'acs', claimedAt: START, callIds: [CALL_ID] };
 
 /** An attempt that an instance has claimed, before any report of its call. */
 export const CLAIMED: Attempt = {
   ...base,
   state: 'claimed',
+  action: { commit: 'commit', at: START },
   callIds: [],
   sent: 1,
   sentAt: START,
@@ -91,10 +95,10 @@ export const RINGING: Attempt = { ...base, state: 'ringing', placedAt: START };
 export const spokenTo = (talk: object = {}): Attempt => ({
   ...RINGING,
   state: 'speaking',
-  talk: { answeredAt: START, speech: { number: 0, askedAt: START }, repeatKeys: [], ...talk },
+  talk: { answeredAt: START, prompt: { number: 0, askedAt: START }, repeatKeys: [], ...talk },
 });
 /** An attempt that met a busy phone. */
-export const busy = (endedAt: number): AttemptIn<'over'> => ({
+export const busy = (endedAt: number): Attempt => ({
   ...base,
   placedAt: START,
   state: 'over',
@@ -105,12 +109,12 @@ export const busy = (endedAt: number): AttemptIn<'over'> => ({
   reason: 'busy',
 });
 
-// What the line reports of the call.
+// What the provider reports of the call.
 const callId = CALL_ID;
 export const placed: AttemptEvent = { kind: 'placed', callId };
 export const connected: AttemptEvent = { kind: 'connected', callId };
 export const started: AttemptEvent = { kind: 'play started', callId };
-export const completed: AttemptEvent = { kind: 'play completed', callId, result: {}, speech: 0 };
+export const completed: AttemptEvent = { kind: 'play completed', callId, result: {}, prompt: 0 };
 export const disconnected: AttemptEvent = { kind: 'disconnected', callId, result: { code: 200, subCode: 0 } };
 export const hungUp: AttemptEvent = { kind: 'hung up' };
 export const created = (failure: CallResult['failure']): AttemptEvent => ({

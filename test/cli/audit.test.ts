@@ -1,7 +1,13 @@
 import { expect, inject, it } from 'vitest';
 
-import { exitCodeOf } from '../../infra/cli/audit/report.ts';
+import { exitCodeOf, reportText } from '../../infra/cli/audit/report.ts';
 import { storageFailure } from '../../infra/cli/chosen-storage.ts';
+import type { AuditReport } from '../../src/analytics/audit/audit.ts';
+import { shardOf } from '../../src/analytics/model/shard.ts';
+import { EMPTY_TALLY } from '../../src/analytics/model/tally.ts';
+import { shardPartition } from '../../src/analytics/rows/keys.ts';
+import { tallyValues } from '../../src/analytics/rows/properties.ts';
+import { readSeal, sealShard } from '../../src/analytics/rows/seal.ts';
 import { StorageTrouble } from '../../src/storage/errors.ts';
 import { CountingStorage } from '../analytics/azurite.ts';
 import { all, DATE, frame, SHARD, START } from '../analytics/counting.ts';
@@ -9,39 +15,59 @@ import { ownTablesPrefix } from '../harness/app.ts';
 import { NO_SETTINGS, run } from './running.ts';
 
 /** Runs the audit on the table with this prefix. */
-const audit = async (prefix: string, args: readonly string[]) =>
+const audit = async (prefix: string, args: readonly string[], shards = 1) =>
   run('infra/cli/audit.ts', ['--settings', NO_SETTINGS, '--date', DATE, ...args], {
-    environment: { TABLES_CONNECTION_STRING: inject('tablesConnectionString'), TABLES_PREFIX: prefix },
+    environment: {
+      TABLES_CONNECTION_STRING: inject('tablesConnectionString'),
+      TABLES_PREFIX: prefix,
+      COUNTER_SHARDS: String(shards),
+    },
   });
 
-it('npm run audit prints what it compared and exits with 0; --rewrite names each difference and asks first; --yes rewrites the day', async () => {
-  const own = ownTablesPrefix();
-  const storage = new CountingStorage(own);
+it('npm run audit prints what it compared and exits with 0; --rebuild names each difference and asks first; --yes rebuilds the day', async () => {
+  const prefix = ownTablesPrefix();
+  const storage = new CountingStorage(prefix);
   const frames = all(9).map((at) => frame(`ridge-${at % 8}`, `f-${at}`, START + BigInt(at) * 60_000_000n));
   await storage.process(2).record(frames);
-  const good = await audit(own, []);
+  const good = await audit(prefix, [], 2);
   expect(good.printed).toMatch(
-    new RegExp(`^${DATE}, table ${own}analytics: 2 shards, 9 events, [\\d,]+ answers compared\\.\n`),
+    new RegExp(`^${DATE}, table ${prefix}analytics2: 9 events, [\\d,]+ numbers compared\\.\n`),
   );
   expect(good).toMatchObject({ code: 0, said: '', printed: expect.stringContaining('Every answer agrees with') });
 
-  const day = JSON.stringify({ events: 3, reviewed: 0, annotated: 0, categories: { smoke: [4, 0, 0, 0, 0] } });
-  await storage.client().updateEntity({ partitionKey: SHARD, rowKey: 'camera|ridge-0', day }, 'Merge', { etag: '*' });
-  const difference = 'list of cameras: ridge-0: total_events 3 → 2';
-  const asked = await audit(own, ['--rewrite']);
+  const properties = tallyValues({ ...EMPTY_TALLY, events: 3 }, EMPTY_TALLY);
+  const partitionKey = shardPartition(DATE, shardOf('ridge-0', 2));
+  await storage
+    .client(2)
+    .updateEntity({ partitionKey, rowKey: 'camera|ridge-0|00', ...properties }, 'Merge', { etag: '*' });
+  const asked = await audit(prefix, ['--rebuild'], 2);
   expect(asked).toMatchObject({ code: 2, printed: expect.stringContaining('differences. Nothing was changed.') });
-  expect(asked.printed).toContain(difference);
-  expect(asked.said).toContain('add --yes to rewrite without asking. Nothing was changed.');
-  const { code, printed } = await audit(own, ['--rewrite', '--shards', '3', '--yes']);
-  expect(printed).toContain('switched to 3 shards: the service accepts events of this day again');
-  expect(printed).toContain('3 shards, 9 events');
+  expect(asked.printed).toContain('ridge-0, day: total_events 3 → 2');
+  expect(asked.said).toContain('add --yes. Nothing was changed.');
+  const { code, printed } = await audit(prefix, ['--rebuild', '--yes'], 2);
+  expect(printed).toContain(`${partitionKey} is open again`);
   expect(printed).toContain('Every answer agrees with the event rows.');
   expect(code).toBe(0);
 });
 
+it('--unseal audits a day whose rebuild was stopped, and opens it', async () => {
+  const prefix = ownTablesPrefix();
+  const counting = new CountingStorage(prefix).process();
+  await counting.record([frame('a', 'f')]);
+  await sealShard(counting.table, await readSeal(counting.table, SHARD), 'rebuilding');
+  expect(await audit(prefix, [])).toMatchObject({
+    code: 2,
+    printed: expect.stringContaining('A rebuild of this day is running, or was stopped: the service answers 503.'),
+  });
+  expect(await audit(prefix, ['--unseal'])).toMatchObject({ code: 2, said: expect.stringContaining('add --yes') });
+  const opened = await audit(prefix, ['--unseal', '--yes']);
+  expect(opened).toMatchObject({ code: 0, printed: expect.stringContaining('opened 1 of 1 shards') });
+  expect(await counting.record([frame('a', 'g')])).toEqual(['recorded']);
+});
+
 it('the audit exits with 2 if there is no table, and does not create it', async () => {
   const own = ownTablesPrefix();
-  const said = `There is no table ${own}analytics in this storage. Is TABLES_PREFIX the prefix of the service?\n`;
+  const said = `There is no table ${own}analytics in this storage. Are TABLES_PREFIX and COUNTER_SHARDS those of the service?\n`;
   expect(await audit(own, [])).toEqual({ code: 2, printed: '', said });
   await expect(new CountingStorage(own).client().getEntity('a', 'b')).rejects.toThrow('TableNotFound');
 });
@@ -55,11 +81,33 @@ it.each([
   expect(storageFailure(new StorageTrouble(0, { reason: 'away', cause }), 'analytics')).toBe(text);
 });
 
-it('an audit that could not compare some answers exits with 2, but a difference or a damaged row is more urgent', () => {
-  const report = { day: DATE, row: undefined, closed: false, events: 1, answers: 1, unreadable: [], differences: [] };
-  expect(exitCodeOf({ ...report, unsettled: ['hour 08'] })).toBe(2);
-  const difference = { counter: 'hour 08', facts: [], damage: undefined };
-  expect(exitCodeOf({ ...report, unsettled: ['hour 09'], differences: [difference] })).toBe(1);
+it('an audit of a day that was written meanwhile exits with 2, and says nothing of its differences; a damaged event row is more urgent', () => {
+  const right: AuditReport = {
+    day: DATE,
+    sealed: undefined,
+    isStill: true,
+    events: 1,
+    compared: 1,
+    differing: 0,
+    differences: [],
+    unreadable: [],
+  };
+  const differing = {
+    ...right,
+    differing: 1,
+    differences: [{ name: 'all cameras, day: total_events', answered: 1, counted: 2 }],
+  };
+  expect([right, differing, { ...differing, isStill: false }].map(exitCodeOf)).toEqual([0, 1, 2]);
+  expect(reportText({ ...differing, isStill: false }, 'analytics')).not.toContain('total_events');
   const row = { partitionKey: SHARD, rowKey: 'event', etag: '', properties: {} };
-  expect(exitCodeOf({ ...report, unsettled: ['hour 09'], unreadable: [{ row, damage: 'is damaged' }] })).toBe(1);
+  expect(exitCodeOf({ ...right, isStill: false, unreadable: [{ row, damage: 'is damaged' }] })).toBe(1);
+  expect(exitCodeOf({ ...right, sealed: 'rebuilding' })).toBe(2);
+});
+
+it('a report has the first lines of a list, and the number of the others', () => {
+  const differences = all(30).map((at) => ({ name: `c-${at}, day: total_events`, answered: 1, counted: 2 }));
+  const report = { day: DATE, sealed: 'closed', isStill: true, events: 1, compared: 9, unreadable: [] } as const;
+  const text = reportText({ ...report, differing: 5_000, differences }, 'analytics', 20);
+  expect(text.match(/total_events 1 → 2/g)).toHaveLength(20);
+  expect(text).toContain('and 4,980 more');
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { storageFrom } from '../../infra/cli/chosen-storage.ts';
+import { countersFrom } from '../../infra/cli/chosen-storage.ts';
 import {
   isOnThisMachine,
   mergeSettings,
@@ -93,7 +93,7 @@ it.each([
     { connectionString: EMULATOR.TABLES_CONNECTION_STRING },
   ],
 ])('the storage that a command works on is the one of %s', (_, environment, file, run, connection) => {
-  expect(storageFrom(environment, file, 7071, run).connection).toEqual(connection);
+  expect(countersFrom(environment, file, 7071, run).storage.connection).toEqual(connection);
 });
 
 it.each([
@@ -102,5 +102,15 @@ it.each([
   [{}, undefined, 'There is no local run on port 7071'],
   [{}, {}, 'The local run on port 7071 uses the storage that its own environment variables name.'],
 ])('with %j and the run %j a command names no storage: %s', (environment, run, complaint) => {
-  expect(() => storageFrom(environment, {}, 7071, run)).toThrow(complaint);
+  expect(() => countersFrom(environment, {}, 7071, run)).toThrow(complaint);
+});
+
+it.each([
+  [{}, {}, 'runanalytics'],
+  [{ COUNTER_SHARDS: '8' }, {}, 'runanalytics8'],
+  [{}, { COUNTER_SHARDS: '4' }, 'runanalytics4'],
+  [{}, { COUNTER_SHARDS: '' }, 'runanalytics'],
+])('with the environment %j a command works on the table of the local run %j: %s', (environment, run, tableName) => {
+  const tables = { ...RUN.tables, ...run };
+  expect(countersFrom(environment, { COUNTER_SHARDS: '1' }, 7071, { tables }).tableName).toBe(tableName);
 });

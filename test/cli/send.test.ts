@@ -1,9 +1,10 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import timers from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { z } from 'zod';
 
 import { MAX_EVENTS_BYTES } from '../../src/http/event-batch.ts';
 import { all } from '../analytics/counting.ts';
@@ -95,13 +96,78 @@ describe('npm run send', () => {
     expect([code, service.requests, await readdir(cwd)]).toEqual([1, 0, ['day.ndjson']]);
   });
 
+  it('sends the files of a folder and of the folders below it by their paths, resumes at each, and names what it leaves out', async () => {
+    const service = await ScriptedService.start();
+    const cwd = await dayOf(1);
+    // As Event Grid stores dead letters, and `az storage blob download-batch` fetches them.
+    const tree = 'dead-letters/CAMERA-ACTIVITY/DELIVERY/2026/11';
+    const letters = { '9/8/b.json': ['f-2', 'f-3'], '10/21/a.json': ['f-1'], '9/8/c.ndjson.gz': ['f-4'] };
+    for (const [name, ids] of Object.entries(letters)) {
+      const path = join(cwd, tree, name);
+      await mkdir(dirname(path), { recursive: true });
+      const extensions = { deadletterreason: 'MaxDeliveryAttemptsExceeded', deliveryattempts: 31 };
+      const text = JSON.stringify(ids.map((id) => cloudEvent({ data: { event_id: id }, ...extensions })));
+      await writeFile(path, name.endsWith('.gz') ? gzipSync(text) : text);
+    }
+    for (const name of ['b.json.rejected.ndjson', 'b.json.rejected.1.ndjson', '.DS_Store', 'notes.txt'])
+      await writeFile(join(cwd, tree, '9/8', name), 'no event');
+    const sent = await send(cwd, service, 'dead-letters');
+    expect(sent).toMatchObject({ code: 0, printed: summary(5, 0, 0) });
+    expect(sent.said).toContain(
+      `dead-letters: left out ${join(tree, '9/8/.DS_Store')}, ${join(tree, '9/8/b.json.rejected.1.ndjson')}`,
+    );
+    expect([...service.times.keys()]).toEqual(['f-0', 'f-1', 'f-2', 'f-3', 'f-4']);
+    const resumed = await send(cwd, service, 'dead-letters', '--from', `${join(tree, '9/8/b.json')}:2`);
+    expect(resumed).toMatchObject({ code: 0, printed: summary(0, 2, 0) });
+  });
+
+  it('sends an event whose extension attributes have the names of the members of a rejected line', async () => {
+    const service = await ScriptedService.start();
+    const cwd = await dayOf(2, {
+      1: JSON.stringify({ ...cloudEvent({ data: { event_id: 'f-x' } }), reason: 'smoke', line: 4, event: 'e-1' }),
+    });
+    expect(await send(cwd, service)).toMatchObject({ code: 0, printed: summary(2, 0, 0) });
+    expect([...service.times.keys()]).toEqual(['f-0', 'f-x']);
+  });
+
+  it('learns of every refused event, though an answer lists 100 faults', async () => {
+    const known = new Set<number>();
+    const service = await ScriptedService.start(({ body }) => {
+      const events = z.array(z.number()).parse(JSON.parse(body));
+      const errors = events.flatMap((id, index) => (id % 3 === 0 ? [{ index, detail: `is ${id}` }] : []));
+      const good = events.filter((id) => id % 3 !== 0);
+      const recorded = good.filter((id) => !known.has(id)).length;
+      for (const id of good) known.add(id);
+      const counts = { recorded, unchanged: good.length - recorded };
+      const answer = {
+        ...counts,
+        errors: errors.slice(0, 100),
+        ...(errors.length > 100 && { errors_total: errors.length }),
+      };
+      return errors.length === 0
+        ? { status: 200, body: JSON.stringify(counts) }
+        : { status: 400, body: JSON.stringify(answer) };
+    });
+    known.add(1).add(2);
+    const cwd = await dayOf(
+      1_000,
+      Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [index, `${index}`])),
+    );
+    expect(await send(cwd, service, '--batch', '1000')).toMatchObject({ code: 1, printed: summary(664, 2, 334) });
+    expect((await rejectedIn(cwd)).map((line) => z.object({ event: z.number() }).parse(line).event)).toEqual(
+      Array.from({ length: 334 }, (_, index) => 3 * index),
+    );
+  });
+
   it('names what it cannot use before it sends anything', async () => {
     const service = await ScriptedService.start();
     const cwd = await dayOf(1);
     await writeFile(join(cwd, 'utf16.json'), `\uFEFF${event('f-0')}`, 'utf16le');
+    await mkdir(join(cwd, 'empty'));
     for (const [args, complaint] of [
       [['missing.json'], 'missing.json cannot be read.'],
-      [['.'], 'is a directory'],
+      [['empty'], 'empty has no file that ends in .json, .ndjson, .jsonl or .gz.'],
+      [['.'], 'A FILE is named twice.'],
       [['utf16.json', '--from', 'utf16.json:1'], 'is UTF-16'],
       [['--key-file', 'missing.key'], 'The key file missing.key cannot be read.'],
       [['--from', 'other.ndjson:1'], '--from names other.ndjson, which is not among the inputs.'],

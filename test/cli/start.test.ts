@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, inject, it } from 'vitest';
 
-import { chosenStorage } from '../../infra/cli/chosen-storage.ts';
+import { chosenCounters } from '../../infra/cli/chosen-storage.ts';
 import { believableDay } from '../../infra/cli/demo/day.ts';
 import { demo } from '../../infra/cli/demo/steps.ts';
 import { announcement, demoCommand } from '../../infra/cli/start/announcement.ts';
@@ -137,7 +137,8 @@ describe.concurrent('npm start', () => {
 
     // The audit finds the run's storage by its port.
     const connection = { connectionString: run.azurite?.connectionString };
-    expect(await chosenStorage(Number(new URL(run.url).port), NO_SETTINGS)).toEqual({ connection, prefix: '' });
+    const counters = { storage: { connection, prefix: '' }, shards: 1, tableName: 'analytics' };
+    expect(await chosenCounters(Number(new URL(run.url).port), NO_SETTINGS)).toEqual(counters);
 
     run.azurite?.kill();
     expect(await run.partLost).toBe('Azurite ended by SIGKILL');

@@ -71,7 +71,11 @@ export class PageAnswers {
   accuracy: object = { categories: { fire: { flagged: 40, confirmed: 3, missed: 2 } }, without: [] };
   /** 0: there is nothing to count. */
   frames = 10;
+  /** Of the period before; as many as now if undefined. */
+  previousFrames: number | undefined;
   categories: readonly string[] = ['fire', 'smoke', 'structure'];
+  /** The tag of the page. */
+  version = '"1"';
   /** The `Date` header. */
   date: string | undefined;
   /** Answers in place of the service; `hang`: no answer, `away`: a broken connection. */
@@ -84,6 +88,7 @@ export class PageAnswers {
     const headers = new Headers(given);
     const asked = { path: decodeURIComponent(url.replace('/api/', '')), method, key: headers.get('x-functions-key') };
     const question = { ...asked, body: typeof body === 'string' ? body : '', status: 0 };
+    if (question.path === 'dashboard') return new Response('', { headers: { etag: this.version } });
     this.asked.push(question);
     const instead = this.instead(question.path);
     if (instead === 'away') throw new TypeError('Failed to fetch');
@@ -128,13 +133,16 @@ export class PageAnswers {
     }
     this.notifications = this.notifications.map((each) => {
       if (each.notification_id !== id || method !== 'POST') return each;
-      if (action === 'stop') return { ...each, status: 'stopped', recipients: each.recipients.map(stopped) };
       const { by } = z.parse(z.object({ by: z.string() }), JSON.parse(body));
+      if (action === 'stop') {
+        const recipients = each.recipients.map(stopped);
+        return { ...each, status: 'stopped', stopped_at: new Date().toISOString(), stopped_by: by, recipients };
+      }
       const taken = { acknowledged_by: by, acknowledged_at: new Date().toISOString() };
       return { ...each, ...taken, worsened_since_acknowledged: undefined };
     });
     const found = this.notifications.find((each) => each.notification_id === id);
-    return found === undefined ? [404, { detail: 'There is none.' }] : [200, found];
+    return found === undefined ? [404, { detail: 'There is none.', code: 'unknown_notification' }] : [200, found];
   }
 
   #cameras(): readonly { readonly camera_id: string; readonly last_event_at: string }[] {
@@ -160,7 +168,10 @@ export class PageAnswers {
     const sending = this.#cameras().filter(({ last_event_at: at }) => at >= start);
     const ids = query.has('active_camera_ids') ? {} : { active_camera_ids: sending.map(({ camera_id: id }) => id) };
     const period = { ts_utc_start: start, ts_utc_end: end, active_cameras: sending.length };
-    return { ...period, ...ids, ...this.#counts(this.frames) };
+    // The page asks for the period before without ids, and its end is over.
+    const isPrevious =
+      query.has('active_camera_ids') && Date.parse(end) < NOON - 60_000 && this.previousFrames !== undefined;
+    return { ...period, ...ids, ...this.#counts(isPrevious ? (this.previousFrames ?? 0) : this.frames) };
   }
 
   #series(query: URLSearchParams): object {

@@ -46,7 +46,7 @@ it('names each wrong or missing value at once, without the value; settings of th
     ...Object.fromEntries(taken.filter((name) => name in settingSchemas).map((name) => [name, '~'.repeat(201)])),
     MAXIMUM_INSTANCE_COUNT: '0',
     DELETE_LOCK: 'yes',
-    OPERATOR_MAY_REWRITE: 'True',
+    OPERATOR_MAY_REBUILD: 'True',
     ALERT_SMS: '+12065550100',
     ALERT_VOICE: '1 206-555-0100',
     ALERT_WEBHOOK: 'http://example.org',

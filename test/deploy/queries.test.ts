@@ -93,6 +93,7 @@ it('each alert fires for the lines of its cause', () => {
     'failed-requests':
       "GreaterThan 5 in 'PT5M': storage unavailable, unexpected error, stored row damaged, stored row of a later format",
     'unexpected-errors': "GreaterThan 0 in 'PT5M': unexpected error",
+    'bodies-lost': "GreaterThan 0 in 'PT5M': body did not arrive",
     'app-restarted': "GreaterThan 0 in 'PT1H': app started",
     'backup-missing': "GreaterThan 0 in 'PT15M': day not backed up, events not backed up, backup has fewer events",
     'backups-stopped': "GreaterThan 0 in 'P1D': backups looked after",
@@ -102,13 +103,13 @@ it('each alert fires for the lines of its cause', () => {
     'clock-off': "GreaterThan 0 in 'PT5M': clock is off",
     'failed-calls':
       "GreaterThan 0 in 'PT5M': message not played, speech not available, hang-up failed, call overdue, callback events left, " +
-      'call forbidden, calls not accepted, call not placed, unexpected error, no line free, no token for the phone service, unreachable',
+      'call forbidden, calls not accepted, notification not written, call not placed, unexpected error, no line free, no token for the phone service, unreachable',
     'not-reached':
       "GreaterThan 0 in 'PT5M': recipient not reached, notification not confirmed, urgent notification silent",
     'daily-call-limit': "GreaterThan 0 in 'PT5M': day limit reached",
     'calls-without-table': "GreaterThan 0 in 'PT5M': call records unreachable, due work unreachable",
     'phone-service-not-usable': "GreaterThan 0 in 'PT5M': phone service not usable",
-    'calls-late': "GreaterThan 0 in 'PT5M': call is late, fewer lines than configured",
+    'calls-late': "GreaterThan 0 in 'PT5M': call is late",
     'calls-not-checked': "LessThan 1 in 'PT15M': calls checked",
     'close-days-stopped': "LessThan 1 in 'P1D': Executed 'Functions.CloseDays' (Succeeded",
     'counts-not-moving': "LessThan 1 in alertWhenQuietFor == 'never' ? 'PT30M' : alertWhenQuietFor: events recorded",

@@ -1,16 +1,18 @@
-import { execFile, spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { copyFile, writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
 
 import { freePort } from '../../infra/emulators/free-port.ts';
 import { MAX_EVENTS_BYTES } from '../../src/http/event-batch.ts';
 import { ScriptedService } from '../cli/scripted-service.ts';
 import { ownDirectory } from '../harness/own-directory.ts';
 import { sharedStage } from '../harness/phone-stage.ts';
+import { needProgram } from '../harness/program.ts';
 import { cloudEvent } from '../http/cloud-event.ts';
 import { codeBlocksOf, readText, ROOT } from './markdown.ts';
 
@@ -63,10 +65,18 @@ const compileCsharp = async (cwd: string): Promise<void> => {
   await copyFile(join(sdk, 'dotnet.runtimeconfig.json'), join(cwd, 'client.runtimeconfig.json'));
 };
 
+/** Copies a client into a directory, with the program that calls it. @returns the file to run */
+const prepare = async ({ file, program, caller }: (typeof CLIENTS)[number], cwd: string): Promise<string> => {
+  await copyFile(join(FOLDER, file), join(cwd, file));
+  await writeFile(join(cwd, `client${extname(file)}`), caller);
+  if (program === 'dotnet') await compileCsharp(cwd);
+  return program === 'dotnet' ? 'client.dll' : `client${extname(file)}`;
+};
+
 it.for(CLIENTS)(
   '$file continues through a lost connection, a 503 and half an answer, and gets the answer about a wrong event',
   async ({ file, program, caller }, { skip }) => {
-    if (spawnSync(program, ['--version']).error !== undefined) skip(`${program} is not on this machine`);
+    needProgram(program, skip);
     const service = await ScriptedService.start(({ number, headers }) => {
       if (number === 1) return 'reset';
       if (number === 2) return { status: 503, headers: { 'retry-after': '0' }, body: '{}' };
@@ -74,10 +84,7 @@ it.for(CLIENTS)(
       return headers['x-functions-key'] === 'k' ? 'record' : { status: 401 };
     });
     const cwd = ownDirectory();
-    await copyFile(join(FOLDER, file), join(cwd, file));
-    await writeFile(join(cwd, `client${extname(file)}`), caller);
-    if (program === 'dotnet') await compileCsharp(cwd);
-    const compiled = program === 'dotnet' ? 'client.dll' : `client${extname(file)}`;
+    const compiled = await prepare({ file, program, caller }, cwd);
     const send = async (events: readonly object[]): Promise<string> => {
       await writeFile(join(cwd, 'events.json'), JSON.stringify(events));
       return (await run(program, [compiled, service.url], { cwd })).stdout;
@@ -98,17 +105,47 @@ it.for(CLIENTS)(
   },
 );
 
+/** A date in HTTP, in this number of seconds. */
+const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000 + 999).toUTCString();
+
+it.for(CLIENTS)(
+  '$file waits as long as Retry-After says, in seconds or as a date, and never less than its pause',
+  async ({ file, program, caller }, { skip }) => {
+    needProgram(program, skip);
+    const arrivals: number[] = [];
+    const asked = ['soon', '-1', inSeconds(-3_600), 'Sun Nov  6 08:49:37 1994', '1'];
+    const service = await ScriptedService.start(({ number }) => {
+      arrivals.push(performance.now());
+      if (number > asked.length + 1) return 'record';
+      return { status: 503, headers: { 'retry-after': asked[number - 1] ?? inSeconds(1) }, body: '{}' };
+    });
+    const cwd = ownDirectory();
+    const compiled = await prepare({ file, program, caller }, cwd);
+    await writeFile(join(cwd, 'events.json'), JSON.stringify(EVENTS));
+    await run(program, [compiled, service.url], { cwd });
+    const waits = arrivals.slice(1).map((at, index) => at - (arrivals[index] ?? 0));
+    expect(waits).toHaveLength(6);
+    for (const wait of waits.slice(0, 4)) expect(wait).toSatisfy((ms) => ms >= 45 && ms < 900);
+    for (const wait of waits.slice(4)) expect(wait).toSatisfy((ms) => ms >= 950 && ms < 5_000);
+  },
+);
+
 const stageOf = sharedStage({});
 const ask = async (path: string, init?: RequestInit): Promise<unknown> =>
   (await stageOf().fetch(`${stageOf().url}/api/${path}`, init)).json();
 
+const listed = async (): Promise<readonly { readonly notification_id: string }[]> =>
+  listSchema.parse(await ask('notifications?limit=100')).notifications;
+
 /** Demands the notifications that a test sent, newest first. */
-const watch = () => {
-  const since = new Date().toISOString();
+const watch = async () => {
+  const before = new Set((await listed()).map(({ notification_id }) => notification_id));
   return async (...notifications: readonly object[]) => {
-    expect(await ask(`notifications?ts_utc_start=${since}`)).toMatchObject({ notifications });
+    expect((await listed()).filter((one) => !before.has(one.notification_id))).toMatchObject(notifications);
   };
 };
+
+const listSchema = z.object({ notifications: z.array(z.looseObject({ notification_id: z.string() })) });
 
 /** Starts the receiver of webhooks. Posts a webhook to it, and returns the status. */
 const receiver = async (serviceUrl = stageOf().url) => {
@@ -140,7 +177,7 @@ const GRAFANA = {
 };
 
 it('the receiver of webhooks phones once for a fire and its repeats, not for its end, and again for the next fire', async () => {
-  const demandSent = watch();
+  const demandSent = await watch();
   const post = await receiver();
   for (const alerts of [
     [alert('firing')],
@@ -161,6 +198,29 @@ it('the receiver of webhooks phones once for a fire and its repeats, not for its
   await demandSent(battery, smoke, smoke);
 });
 
+it('the receiver of webhooks phones about labels of any characters', async () => {
+  const demandSent = await watch();
+  const post = await receiver();
+  const labels = ['Ust‧Kut', '\u3164\u2800', 'a\u202Eb', '👩‍🚒 کوه‌سنگی'];
+  for (const camera of labels) {
+    const groupLabels = { camera };
+    expect(await post({ ...webhook(alert('firing')), groupKey: camera, groupLabels })).toBe(202);
+  }
+  await demandSent(...['👩 🚒 کوه سنگی', 'a b', 'alert', 'Ust‧Kut'].map((details) => ({ details })));
+});
+
+it('the receiver of webhooks phones without words if the service refuses them', async () => {
+  const bodies: unknown[] = [];
+  const service = await ScriptedService.start(({ body }) => {
+    bodies.push(JSON.parse(body));
+    return { status: body.includes('details') ? 400 : 202, body: '{}' };
+  });
+  const post = await receiver(service.url);
+  expect(await post(webhook(alert('firing')))).toBe(202);
+  const { details: _, ...silent } = z.object({ details: z.string() }).loose().parse(bodies[0]);
+  expect(bodies).toEqual([{ ...silent, details: 'SmokeReported, ridge 4 , north' }, silent]);
+});
+
 it('the receiver of webhooks asks for a retry if the service does not answer, or the body is no webhook', async () => {
   const post = await receiver(`http://127.0.0.1:${await freePort()}`);
   expect(await post('no webhook')).toBe(503);
@@ -173,7 +233,7 @@ it('the receiver of webhooks has the address that the configurations of the page
 });
 
 it('silent cameras get one call, and a further call when the next camera falls silent', async () => {
-  const demandSent = watch();
+  const demandSent = await watch();
   const env = { ...process.env, SERVICE_URL: stageOf().url, RECIPIENTS: '+12065550100,+12065550101' };
   const check = async (more = {}): Promise<string> =>
     (await run(process.execPath, [join(FOLDER, 'silent-cameras.mjs')], { env: { ...env, ...more } })).stdout;
@@ -187,57 +247,4 @@ it('silent cameras get one call, and a further call when the next camera falls s
   await demandSent(first);
   expect(await check({ SILENT_MINUTES: '2' })).toMatch(/^3 of \d+ cameras are silent\n$/);
   await demandSent({ details: 'Camera ridge-05 is silent.' }, first);
-});
-
-/** Stands for paho-mqtt: connects, and delivers the messages of a file. */
-const PAHO = `import json
-from types import SimpleNamespace
-CallbackAPIVersion = SimpleNamespace(VERSION2=2)
-class Client:
-    def __init__(self, version):
-        assert version == 2
-    def connect(self, host):
-        assert host == "broker"
-    def subscribe(self, topics):
-        self.topics = [topic for topic, qos in topics if qos == 1]
-    def loop_forever(self):
-        self.on_connect(self, None, None, 0, None)
-        for topic, value in json.load(open("messages.json")):
-            if topic in self.topics:
-                self.on_message(self, None, SimpleNamespace(topic=topic, payload=json.dumps(value).encode()))
-`;
-
-it('Frigate: detections and their corrections are counted, and an alert with smoke phones once', async ({ skip }) => {
-  if (spawnSync('python3', ['--version']).error !== undefined) skip('python3 is not on this machine');
-  const demandSent = watch();
-  const cwd = ownDirectory();
-  const camera = 'frigate-04';
-  const start_time = Date.now() / 1_000 - 60;
-  const event = (label: string, false_positive: boolean) => [
-    'frigate/events',
-    { after: { id: `${start_time}-abc`, camera, label, start_time, false_positive } },
-  ];
-  const review = (id: string, severity: string, ...objects: readonly string[]) => [
-    'frigate/reviews',
-    { after: { id, camera, start_time, severity, data: { objects } } },
-  ];
-  const messages = [
-    event('smoke', false),
-    event('person', false),
-    review('r-0', 'detection', 'smoke'),
-    review('r-1', 'alert', 'person'),
-    review('r-2', 'alert', 'smoke'),
-    review('r-2', 'alert', 'smoke', 'person'),
-    event('smoke', true),
-  ];
-  await mkdir(join(cwd, 'paho/mqtt'), { recursive: true });
-  await writeFile(join(cwd, 'paho/mqtt/client.py'), PAHO);
-  await writeFile(join(cwd, 'messages.json'), JSON.stringify(messages));
-  for (const file of ['frigate.py', 'send.py']) await copyFile(join(FOLDER, file), join(cwd, file));
-  const env = { ...process.env, SERVICE_URL: stageOf().url, RECIPIENTS: '+12065550100', MQTT_HOST: 'broker' };
-  expect((await run('python3', ['frigate.py'], { cwd, env })).stdout).toBe('');
-  expect(await ask('analytics/cameras?days=2&q=frigate')).toMatchObject({
-    cameras: [{ camera_id: camera, total_events: 1, counts_per_category: { smoke: 0 } }],
-  });
-  await demandSent({ alert_type: 'ReportOfFire', reference: camera });
 });

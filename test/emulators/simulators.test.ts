@@ -44,7 +44,7 @@ it('ACS places one call if its answer is lost, and posts a callback three times 
   expect(log).toMatchObject({ calls: [{ id, state: 'connected', story }], refused: [], published: [] });
 });
 
-it("Twilio's client places, finds and lists calls", async () => {
+it("Twilio's client places and finds calls", async () => {
   const { twilio, twilioClient, from } = await stage();
   const { sid, status } = await twilioClient.calls.create({ to: TO, from, twiml: '<Response/>' });
   expect([sid, status]).toEqual([expect.stringMatching(/^CA[0-9a-f]{32}$/), 'queued']);
@@ -52,9 +52,7 @@ it("Twilio's client places, finds and lists calls", async () => {
   const found = await twilioClient.calls(sid).fetch();
   expect(found).toMatchObject({ sid, status: 'completed', to: TO, direction: 'outbound-api', duration: '0' });
   expect(Math.abs(Number(found.dateCreated) - Date.now())).toBeLessThan(60_000);
-  expect(await twilioClient.calls.list({ to: TO })).toMatchObject([{ sid }]);
-  expect(await twilioClient.calls.list({ to: from })).toEqual([]);
-  expect((await fetch(`${twilio.url}/2010-04-01/Accounts/${twilio.accountSid}/Calls.json`)).status).toBe(401);
+  expect((await fetch(`${twilio.url}/2010-04-01/Accounts/${twilio.accountSid}/Calls/${sid}.json`)).status).toBe(401);
 });
 
 it.each([

@@ -15,7 +15,7 @@ interface PassingAnswer {
  * @param carryOut has the request carried out, by another server than the usual one if its URL is given; throws if that does not answer
  */
 export type Rule = (
-  request: { readonly path: string },
+  request: { readonly path: string; readonly body: Buffer },
   carryOut: (url?: string) => Promise<PassingAnswer>,
 ) => Promise<PassingAnswer>;
 
@@ -70,10 +70,13 @@ export class Between {
 
   async #handle(incoming: IncomingMessage, answer: ServerResponse): Promise<void> {
     const body = await buffer(incoming);
-    const given = await this.rule({ path: incoming.url ?? '' }, async (url = ORIGIN.exec(this.#named)?.[0] ?? '') => {
-      this.carriedOut.push(url);
-      return this.#forward(incoming, body, url);
-    });
+    const given = await this.rule(
+      { path: incoming.url ?? '', body },
+      async (url = ORIGIN.exec(this.#named)?.[0] ?? '') => {
+        this.carriedOut.push(url);
+        return this.#forward(incoming, body, url);
+      },
+    );
     answer.writeHead(given.status, given.headers).end(given.body);
   }
 

@@ -109,7 +109,8 @@ describe('a period', () => {
   });
 
   const today = '2024-02-29T00:00:00 2024-02-29T23:59:59.999999';
-  const latest = '2024-02-29T10:30:00.250000 2024-02-29T12:30:00.250000';
+  // A window of two hours ends with the current minute.
+  const latest = '2024-02-29T10:31:00 2024-02-29T12:30:59.999999';
   it.each<[question: string, ends: string, more: object]>([
     ['?clientid=default&CODE=', latest, { counts_per_category: NONE }],
     ['/series?camera_id=b', latest, { step: 'hour', camera_id: 'b', steps: [{}, {}, {}] }],
@@ -122,6 +123,77 @@ describe('a period', () => {
     const [start, end] = ends.split(' ');
     const { body } = await get(question);
     expect(body).toMatchObject({ ts_utc_start: `${start}+00:00`, ts_utc_end: `${end}+00:00`, ...more });
+  });
+
+  it.each([
+    [3_600, '2024-02-29T11:31:00+00:00', '2024-02-29T12:30:59.999999+00:00'],
+    [3_599, '2024-02-29T11:30:01.250000+00:00', '2024-02-29T12:30:00.250000+00:00'],
+    [3_540, '2024-02-29T11:31:00.250000+00:00', '2024-02-29T12:30:00.250000+00:00'],
+    [7_201, '2024-02-29T10:29:59.250000+00:00', '2024-02-29T12:30:00.250000+00:00'],
+  ])('of %i seconds by default is from %s to %s', async (seconds, start, end) => {
+    const { body } = await askRoute(analyticsRange(dependencies, seconds), '/api/analytics');
+    expect(body).toMatchObject({ ts_utc_start: start, ts_utc_end: end });
+  });
+
+  it('of whole minutes by default has the same ETag for all questions of a minute', async () => {
+    const etags: (string | null)[] = [];
+    for (const time of ['12:30:00.25', '12:30:59.999999', '12:31:00']) {
+      const route = analyticsRange({ ...dependencies, now: () => at(`2024-02-29T${time}Z`) }, 7_200);
+      etags.push((await askRoute(route, '/api/analytics')).headers.get('etag'));
+    }
+    const [first, same, next] = etags;
+    expect([first === same, first === next]).toEqual([true, false]);
+  });
+
+  it('has the same categories in the three maps, in whatever order the messages came', async () => {
+    const day = '/day?date=2024-01-30';
+    const ts = '2024-01-30T08:00:00Z';
+    const [seen, none] = [
+      { time: NOW, detections: { steam: 1 } },
+      { time: instantFrom(NOW + 1n), detections: {} },
+    ];
+    const orders = [
+      [seen, none],
+      [none, seen],
+    ];
+    for (const [index, order] of orders.entries()) {
+      for (const more of order) await storage.process().record([frame('order', ts, { eventId: `${index}`, ...more })]);
+    }
+    const { body } = await get(day);
+    expect(body).toMatchObject({ total_events: 2, counts_per_category: NONE, annotated_counts_per_category: NONE });
+    expect(body).not.toHaveProperty('counts_per_category.steam');
+    await storage
+      .process()
+      .record([frame('order', ts, { eventId: '0', time: instantFrom(NOW + 2n), annotations: { steam: 1 } })]);
+    const { body: after } = await get(day);
+    expect(after).toMatchObject({
+      counts_per_category: { steam: 0 },
+      reviewed_counts_per_category: { steam: 0 },
+      annotated_counts_per_category: { steam: 1 },
+    });
+  });
+
+  it('in a closed day is widened to whole minutes, and says so', async () => {
+    const closed = new MemoryStorage();
+    await closed.process().record([frame('a', '2024-01-30T08:00:59Z'), frame('a', '2024-01-30T08:02:00Z')]);
+    await closed.change('day|00', { sealed: 'closed' }, '2024-01-30.00');
+    const route = { ...dependencies, reader: closed.process().reader };
+    const range = 'ts_utc_start=2024-01-30T08:00:30Z&ts_utc_end=2024-01-30T08:01:30Z';
+    const ends = { ts_utc_start: '2024-01-30T08:00:00+00:00', ts_utc_end: '2024-01-30T08:01:59.999999+00:00' };
+    const { body } = await askRoute(analyticsRange(route, 60), `/api/analytics?${range}`);
+    expect(body).toMatchObject({ ...ends, total_events: 1 });
+    const [series] = withTable(analyticsSeries(route, 60));
+    const { body: ofSteps } = await askRoute(
+      series ?? analyticsSeries(route, 60),
+      `/api/analytics/series?step=minute&${range}`,
+    );
+    expect(ofSteps).toMatchObject({
+      ...ends,
+      steps: [
+        { ts_utc_start: ends.ts_utc_start, total_events: 1 },
+        { ts_utc_end: ends.ts_utc_end, total_events: 0 },
+      ],
+    });
   });
 
   it('leaves out the ids of cameras on request', async () => {

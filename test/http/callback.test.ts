@@ -1,8 +1,10 @@
+import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ALERT_TYPES } from '../../src/calls/model/alert-types.ts';
-import type { CallEvent } from '../../src/calls/model/phone-line.ts';
+import type { CallEvent } from '../../src/calls/model/phone-provider.ts';
 import { parseCallEvents } from '../../src/calls/providers/acs/call-events.ts';
 import type { TokenVerdict } from '../../src/calls/providers/callbacks.ts';
+import { TwilioCallbacks } from '../../src/calls/providers/twilio/twilio-callbacks.ts';
 import { callback, type CallbackParts } from '../../src/http/callback.ts';
 import type { Route } from '../../src/http/route/route.ts';
 import { RefusalLog } from '../../src/http/refusal-log.ts';
@@ -34,6 +36,8 @@ const ofEvents = callback(ALERT_TYPES[0], {
   parseEvents: parseCallEvents,
   verifyToken: async () => Promise.resolve(verdict),
 });
+
+const FORM = { CallSid: `CA${'0'.repeat(32)}`, CallStatus: 'in-progress' };
 
 const RINGING: CallEvent = { kind: 'ringing', callId: CALL_ID, result: {}, attempt: undefined };
 
@@ -99,15 +103,22 @@ describe('a callback with events', () => {
     expect(problemOf(await post(body))).toMatchObject({ status, detail });
   });
 
-  it('with elements that are no CloudEvents is refused as a whole, and the first 50 of them are named', async () => {
+  it('with elements that are no CloudEvents is refused with their names, the first 100 of them, and its events are handled', async () => {
     const good = event({ callConnectionId: 'a' });
-    expect(problemOf(await post([good, 7, { ...good, source: '' }]))).toMatchObject({
+    expect(problemOf(await post([7, good, { ...good, source: '' }, { ...good, id: null }]))).toMatchObject({
       status: 400,
-      detail: '2 of 3 elements are not CloudEvents.',
-      errors: [1, 2].map((index) => ({ index, detail: NO_EVENT })),
+      detail: '3 of 4 elements are not CloudEvents. The others are handled.',
+      errors: [0, 2, 3].map((index) => ({ index, detail: NO_EVENT })),
     });
-    expect(handled).toEqual([]);
-    expect(problemOf(await post(Array(10_000).fill(7))).errors).toHaveLength(50);
+    expect(handled).toMatchObject([[{ kind: 'connected' }, 'Anomaly']]);
+    const { errors, errors_total: total } = problemOf(await post(Array(10_000).fill(7)));
+    expect([errors?.length, total]).toEqual([100, 10_000]);
+  });
+
+  it('whose optional attributes are null, which means absent, is handled', async () => {
+    const nulls = { time: null, subject: null, dataschema: null, datacontenttype: null };
+    expect((await post([event({ callConnectionId: 'a' }, nulls)])).status).toBe(200);
+    expect(handled).toHaveLength(1);
   });
 
   it('is refused by its token before its body is looked at, with one line in the log for many refusals', async () => {
@@ -133,6 +144,24 @@ describe('a callback that asks what a call does next', () => {
     const request = 'https://watch.example/api/AnomalyCallback?attempt=x {"CallSid":"CA1","To":"+1206"}';
     expect(body).toBe(`<Say>Anomaly. </Say><!-- ${request} -->`);
     expect([handled, lines]).toEqual([[[RINGING, 'Anomaly']], []]);
+  });
+
+  it('is believed if its query has an apostrophe, sent as it is or encoded', async () => {
+    const baseUrls = ['https://watch.example'];
+    const instructions = new TwilioCallbacks({ authTokens: ['token'], baseUrls, voice: 'Polly.Joanna' });
+    const ofTwilio = callback(ALERT_TYPES[0], { ...common(), instructions });
+    for (const search of ["?name=o'brien&at=a/b", '?name=o%27brien&at=a/b', "?a='%27/'", "?a=''''/'%3D"]) {
+      const signed = getExpectedTwilioSignature('token', `https://watch.example/api/AnomalyCallback${search}`, FORM);
+      const statusOf = async (signature: string) => {
+        const asked = {
+          method: 'POST',
+          body: new URLSearchParams(FORM).toString(),
+          headers: { 'x-twilio-signature': signature },
+        };
+        return (await askRoute(ofTwilio, `/api/AnomalyCallback${search}`, asked)).status;
+      };
+      expect([search, await statusOf(signed), await statusOf(`${signed}x`)]).toEqual([search, 200, 401]);
+    }
   });
 
   it('is refused without its signature before its body is read, and with a wrong one; the log says so once each', async () => {

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { findPackageJSON } from 'node:module';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { build } from 'esbuild';
@@ -16,11 +17,14 @@ const run = promisify(execFile);
 const FOLDER = join(ROOT, 'dist', 'generated-clients');
 const KEY = 'a-key-of-this-test';
 
+/** The generators, with their programs. npm decides in which of the folders above each package is. */
 const GENERATORS: Readonly<Record<string, string>> = {
-  'openapi-typescript': 'test/http/generators/node_modules/openapi-typescript/bin/cli.js',
-  '@hey-api/openapi-ts': 'test/http/generators/node_modules/@hey-api/openapi-ts/bin/run.js',
-  orval: 'node_modules/orval/dist/bin/orval.mjs',
+  'openapi-typescript': 'bin/cli.js',
+  '@hey-api/openapi-ts': 'bin/run.js',
+  orval: 'dist/bin/orval.mjs',
 };
+const programOf = (generator: string): string =>
+  join(dirname(findPackageJSON(generator, import.meta.resolve('./generators/')) ?? ''), GENERATORS[generator] ?? '');
 
 let app: App;
 
@@ -33,7 +37,7 @@ const programs = codeBlocksOf('src/http/clients.md', 'ts').flatMap((code, index)
 /** Generates the client of a program from the description of this test's app, and writes the program to a file. */
 const generate = async ({ generator, options, code, name }: (typeof programs)[number]): Promise<void> => {
   const args = options.map((option) => option.replace('http://localhost:7071', app.url));
-  await run(process.execPath, [join(ROOT, GENERATORS[generator] ?? ''), ...args], { cwd: FOLDER });
+  await run(process.execPath, [programOf(generator), ...args], { cwd: FOLDER });
   await writeFile(join(FOLDER, `${name}.ts`), code);
 };
 

@@ -5,13 +5,14 @@ import { newNotificationId } from '../../src/calls/model/ids.ts';
 import { maskPhoneNumber } from '../../src/calls/model/phone-number.ts';
 import type { NotificationBody, NotificationRequest, Phone, Sent } from '../../src/calls/phone.ts';
 import { acknowledged, stoppedNotification } from '../../src/calls/state/notification.ts';
+import { attemptSchema } from '../../src/calls/state/attempt.ts';
 import { bodyOf } from '../../src/calls/state/view.ts';
 import { callback } from '../../src/http/callback.ts';
 import { acknowledgeNotification, readNotification, stopNotification } from '../../src/http/read-notifications.ts';
 import type { Route } from '../../src/http/route/route.ts';
 import { notifications } from '../../src/http/send-notification.ts';
 import { testCall } from '../../src/http/test-call.ts';
-import { busy, CALL_ID, calling, ended, newCase, phoneNumber, START } from '../calls/new-case.ts';
+import { at, busy, CALL_ID, calling, ended, newCase, phoneNumber, START } from '../calls/new-case.ts';
 import { askRoute, problemOf } from './asking.ts';
 
 const ID = newNotificationId(START, '3f0c0000-0000-4000-8000-0000000000e1');
@@ -21,9 +22,10 @@ let sent: (NotificationRequest & { readonly key: string | undefined })[];
 let found: NotificationBody[];
 let listed: Omit<Parameters<Phone['list']>[0], 'isMeant'>[];
 let acknowledgedBy: string[];
+let stoppedBy: (string | undefined)[];
 let standing: Awaited<ReturnType<Phone['needingAttention']>>['phone'];
 beforeEach(() => {
-  [sent, found, listed, acknowledgedBy, standing] = [[], [], [], [], { usable: true }];
+  [sent, found, listed, acknowledgedBy, stoppedBy, standing] = [[], [], [], [], [], { usable: true }];
 });
 
 const first = async () => Promise.resolve(found[0]);
@@ -39,7 +41,10 @@ const phone = {
   },
   needingAttention: async () => Promise.resolve({ notifications: found, phone: standing }),
   read: first,
-  stop: first,
+  stop: async (_: unknown, __: unknown, by?: string) => {
+    stoppedBy.push(by);
+    return first();
+  },
   acknowledge: async (_: unknown, by: string) => {
     acknowledgedBy.push(by);
     return first();
@@ -191,9 +196,15 @@ describe('POST /api/notifications answers', () => {
   it.each<[Sent, status: number, code: string, detail: RegExp, more: object]>([
     [{ kind: 'key of another request' }, 422, 'key_reused', /in the last 24 hours/, {}],
     [{ kind: 'waves too late' }, 422, 'waves_too_late', /Send fewer waves or a shorter wave_seconds/, {}],
-    [{ kind: 'refused', calls: [failed] }, 422, 'nobody_allowed', /PHONE_ALLOWED_PREFIXES/, { calls: [masked] }],
     [
-      { kind: 'refused', calls: [impossible] },
+      { kind: 'nobody callable', calls: [failed] },
+      422,
+      'nobody_allowed',
+      /PHONE_ALLOWED_PREFIXES/,
+      { calls: [masked] },
+    ],
+    [
+      { kind: 'nobody callable', calls: [impossible] },
       422,
       'impossible_number',
       /No phone number/,
@@ -255,11 +266,14 @@ const body = bodyOf(known, START, new Map([[0, 'number']]));
 /** As JSON has it. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
+/** An attempt that a stop ended. */
+const stoppedCall = attemptSchema.parse({ ...busy(START), outcome: 'stopped' });
+
 describe('one notification', () => {
   it('is answered as it stands, and as it is described', async () => {
     const worsened = ended(acknowledged(known, 'Ana', START), 1, 'failed');
-    const rang = ended(calling(known, 0, { ...busy(START), outcome: 'stopped' }), 0, 'stopped');
-    for (const stored of [body, bodyOf(worsened, START), bodyOf(stoppedNotification(rang, START), START)]) {
+    const rang = ended(calling(known, 0, stoppedCall), 0, 'stopped');
+    for (const stored of [body, bodyOf(worsened, START), bodyOf(stoppedNotification(rang, 'Ana', at(START)), START)]) {
       found = [stored];
       const { status, body: answered } = await getOne();
       expect([status, answered]).toEqual([200, plain(stored)]);
@@ -274,6 +288,14 @@ describe('one notification', () => {
     for (const wrong of [{}, { by: ' ' }, { by: 'x'.repeat(61) }, { by: 'a\nb' }, { by: 'Ana', at: 7 }, []])
       expect((await posted(acknowledge, wrong)).status).toBe(400);
     expect(acknowledgedBy).toEqual(['x'.repeat(60)]);
+  });
+
+  it('is stopped, and it may be said by whom', async () => {
+    found = [body];
+    for (const right of [undefined, {}, { by: 'Ana' }]) expect((await posted(stop, right)).status).toBe(200);
+    for (const wrong of [{ by: ' ' }, { by: 'x'.repeat(61) }, { by: 7 }, { who: 'Ana' }, [], 'Ana'])
+      expect((await posted(stop, wrong)).status).toBe(400);
+    expect(stoppedBy).toEqual([undefined, undefined, 'Ana']);
   });
 
   it('of no possible id, or of an unknown one, is a 404', async () => {
@@ -292,10 +314,14 @@ describe('GET /api/notifications', () => {
     found = [body, body];
     expect((await get(`?limit=100&cursor=${ID}`)).body).toEqual({ notifications: found.map(plain), next_cursor: ID });
     await get('?limit=1&ts_utc_start=2026-11-21T08:00:00Z&ts_utc_end=2026-11-21T09:00:00.0009Z');
+    await get('?ts_utc_start=1969-07-20T20:17:00Z&ts_utc_end=1970-01-01T00:00:00Z');
+    await get('?ts_utc_start=1970-01-01T00:00:00Z');
     expect(listed).toEqual([
       { most: 20, after: undefined, since: undefined, until: undefined },
       { most: 100, after: ID, since: undefined, until: undefined },
       { most: 1, after: undefined, since: START, until: START + 3_600_000 },
+      { most: 20, after: undefined, since: 0, until: 0 },
+      { most: 20, after: undefined, since: 0, until: undefined },
     ]);
   });
 

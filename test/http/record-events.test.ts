@@ -58,6 +58,33 @@ describe('POST /api/events', () => {
     expect((await post([])).body).toEqual(counted(0, 0));
   });
 
+  it.each([
+    [[1, 2, 3], 0],
+    [[3, 1, 2], 0],
+    [[2, 3, 4], 1],
+    [[4, 2, 3], 1],
+  ])(
+    'takes a removed event out of all counts, and back in: messages of the seconds %j count %i',
+    async (order, events) => {
+      const messages = [
+        { detections: { smoke: 1 } },
+        { reviewed: true, annotations: { fire: 2 } },
+        { removed: true },
+        { removed: false },
+      ].map((data, index) => cloudEvent({ time: `2024-02-29T08:00:0${index + 1}Z`, data }));
+      await post(order.map((second) => messages[second - 1]));
+      const { total_events, reviewed_total_events, annotated_counts_per_category, active_camera_ids } = await answer();
+      expect([total_events, reviewed_total_events, annotated_counts_per_category, active_camera_ids]).toEqual([
+        events,
+        events,
+        events === 1 ? { fire: 2 } : {},
+        ['ridge-04'],
+      ]);
+      const wrong = await errorsOf(cloudEvent({ data: { removed: 'yes' } }));
+      expect(wrong).toMatchObject([{ field: 'data.removed', detail: 'data.removed must be true or false' }]);
+    },
+  );
+
   it('counts what a newer value, or another value of the same time, superseded', async () => {
     await post(of(5, 1));
     expect((await post([of(4, 2), of(5, 3), of(5, 1), of(6, 1)])).body).toEqual(counted(1, 3, 2));
@@ -144,6 +171,8 @@ const withValue = (path: string, value: unknown): unknown => {
 const many = (detections: number, annotations: number): unknown =>
   cloudEvent({ data: { detections: named(detections), annotations: named(annotations, 'd') } })['data'];
 
+const empty = (count: number): readonly object[] => Array.from({ length: count }, () => ({}));
+
 const AHEAD = '2026-11-22T08:30:00.000001Z';
 
 describe('POST /api/events names an invalid event', () => {
@@ -177,7 +206,7 @@ describe('POST /api/events names an invalid event', () => {
     const steps = path.split('.').map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1'));
     expect(problemOf(answered)).toMatchObject({
       errors: wrong.map((value, index) => ({
-        code: value === undefined ? 'missing' : code,
+        code: value === undefined || (value === null && !path.includes('.')) ? 'missing' : code,
         index,
         ...(path !== 'id' && { id: 'm-1' }),
         event_id: 'f-1029',
@@ -208,16 +237,59 @@ describe('POST /api/events names an invalid event', () => {
     expect(await errorsOf(body)).toMatchObject([{ index: 0, field: 'data.detections' }]);
   });
 
-  it('with all its faults, 20 at most and the number of the others; and each of 5,000 events', async () => {
+  it('with all its faults, 20 at most', async () => {
     const data = { reviewed: 'yes', detections: { fire: -1 }, detection: { smoke: 1 }, ts_utc: '1999-12-31T00:00:00Z' };
     const fields = ['id', 'data.ts_utc', 'data.detections.fire', 'data.reviewed', 'data.detection', 'time'];
     expect(await errorsOf(cloudEvent({ id: '', time: '2099-01-01T00:00:00Z', data }))).toMatchObject(
       fields.map((field) => ({ index: 0, field })),
     );
-    const first = await errorsOf(cloudEvent({ data: { detections: named(100, 'c', -1) } }));
-    expect(first).toHaveLength(21);
-    expect(first?.at(-1)).toMatchObject({ event_id: 'f-1029', detail: 'has 80 more faults' });
-    expect(await errorsOf(Array(5_000).fill(null))).toHaveLength(5_000);
+    const { errors, errors_total: total } = problemOf(
+      await post(cloudEvent({ data: { detections: named(64, 'c', -1) } })),
+    );
+    expect([errors?.length, total]).toEqual([20, 64]);
+  });
+
+  it('100 faults at most, in the order of the events, and the number of all of them', async () => {
+    const known = cloudEvent({ data: { event_id: 'known' } });
+    await post(known);
+    const moved = cloudEvent({ data: { event_id: 'known', ts_utc: '2024-02-29T08:00:00.5Z' } });
+    const problem = problemOf(await post([null, moved, ...empty(4_998)]));
+    // Each empty object lacks five attributes and its data.
+    expect(problem).toMatchObject({
+      detail: '5000 of 5000 events are invalid.',
+      errors_total: 2 + 4_998 * 6,
+      errors: [
+        { index: 0 },
+        { index: 1, code: 'changed_time' },
+        ...empty(6).map(() => ({ index: 2, code: 'missing' })),
+        ...empty(92),
+      ],
+    });
+    expect(problem.errors).toHaveLength(100);
+    expect(problem).not.toHaveProperty('errors_total', 100);
+    expect(problemOf(await post([null]))).not.toHaveProperty('errors_total');
+  });
+
+  const manyNames = Object.fromEntries(Array.from({ length: 300_000 }, (_, index) => [`${index}`, 1]));
+  it.each([
+    ['categories', { detections: manyNames, reviewed: 7 }, ['data.reviewed', 'data'], undefined],
+    ['members', manyNames, Array.from({ length: 20 }, (_, index) => `data.${index}`), 300_000],
+  ])('though it has 300,000 wrong names of %s: in less than 100 MB', async (_what, data, fields, total) => {
+    const body = JSON.stringify([cloudEvent({ data })]);
+    const before = process.memoryUsage().heapUsed;
+    const problem = problemOf(await post(body));
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(100_000_000);
+    expect(problem.errors?.map(({ field }) => field)).toEqual(fields);
+    expect(problem.errors_total).toBe(total);
+  });
+
+  it('in the same way if a required attribute is null or absent, and takes no notice of null in another attribute', async () => {
+    for (const attribute of ['specversion', 'id', 'source', 'type', 'time']) {
+      const errors = await Promise.all([null, undefined].map((value) => errorsOf(cloudEvent({ [attribute]: value }))));
+      expect(errors[0]).toMatchObject([{ code: 'missing', field: attribute }]);
+      expect(errors[1]).toEqual(errors[0]);
+    }
+    expect((await post(cloudEvent({ subject: null, datacontenttype: null, dataschema: null }))).status).toBe(200);
   });
 
   it('without repeating a phone number or a long name: the pointer ends before it', async () => {
@@ -246,10 +318,25 @@ describe('POST /api/events in binary mode', () => {
 
   it('takes the attributes from headers, whose other characters are percent-encoded', async () => {
     expect((await post(data, headers)).body).toEqual(counted(1, 0));
-    expect((await post(data, { ...headers, 'ce-id': '100% of %E9' })).status).toBe(200);
+    expect((await post(data, { ...headers, 'ce-id': '100% of %C3%A9' })).status).toBe(200);
+    const quoted = {
+      'ce-time': '"2024-02-29T08:00:02Z"',
+      'ce-id': '"m \\"1\\" %C3%A9"',
+      'ce-type': '"CameraEvent.Changed"',
+    };
+    expect((await post(data, { ...headers, ...quoted })).status).toBe(200);
+    expect(await errorsOf({ ...data, camera_id: '' }, { ...headers, ...quoted })).toMatchObject([{ id: 'm "1" é' }]);
     const structured = { ...headers, 'content-type': 'application/cloudevents+json; charset=utf-8' };
     expect((await post(cloudEvent(), structured)).status).toBe(200);
   });
+
+  it.each(['/caf%E9', '/caf\u00E9', '/%C0%A0', '"/caf%E9"', '/%ED%A0%80'])(
+    'refuses a header that encodes no UTF-8: %j',
+    async (source) => {
+      const errors = [{ code: 'invalid', field: 'source', detail: expect.stringContaining('percent-encoded UTF-8') }];
+      expect(problemOf(await post(data, { ...headers, 'ce-source': source }))).toMatchObject({ status: 400, errors });
+    },
+  );
 
   it('names a header by its attribute, a member by its place in the body', async () => {
     const errors = await errorsOf({ ...data, camera_id: '' }, { ...untimed, 'ce-id': 'm%20%C3%A9 100%' });

@@ -27,7 +27,7 @@ export class InterposedTable implements TableConnection {
 
   readonly now = (): number => this.memory.now();
 
-  readonly create = async (): Promise<void> => this.#inTurn({ kind: 'create' }, async () => this.memory.create());
+  readonly create = async (): Promise<boolean> => this.#inTurn({ kind: 'create' }, async () => this.memory.create());
 
   readonly get: TableConnection['get'] = async (partition, rowKey, selection) =>
     this.#inTurn({ kind: 'get', partition, rowKeys: [rowKey] }, async () =>

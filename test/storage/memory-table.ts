@@ -28,8 +28,10 @@ export class MemoryTable implements TableConnection {
     this.#now = now;
   }
 
-  async create(): Promise<void> {
+  async create(): Promise<boolean> {
+    const isNew = !this.#exists;
     this.#exists = true;
+    return isNew;
   }
 
   /** Deletes the table with all rows. */

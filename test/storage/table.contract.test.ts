@@ -58,6 +58,17 @@ describe.each([
     expect([await reader.get('p', 'r'), await reader.answers()]).toEqual([undefined, true]);
   });
 
+  test('tells the client that created it, and no other', async () => {
+    const connection = connect();
+    const told: string[] = [];
+    for (const name of ['first', 'second']) {
+      const table = make({ onCreated: () => told.push(name) }, connection);
+      await table.get('p', 'r');
+      await table.insert('p', name, {});
+    }
+    expect(told).toEqual(['first']);
+  });
+
   test('keeps every kind of value, and answers the time of the write', async () => {
     const table = make();
     const properties = { text: 'ü \u{1F525} ', empty: '', number: -7, fraction: 0.5, yes: true, when: new Date(123) };

@@ -17,6 +17,7 @@ export class Life implements WorldProcess {
   readonly name: string;
   readonly clockAheadMs: number;
   isOver = false;
+  suspendedUntil = 0;
   readonly #end = Promise.withResolvers<undefined>();
   /** Settles when the process ends. */
   readonly ended = this.#end.promise;
@@ -31,10 +32,29 @@ export class Life implements WorldProcess {
     this.#end.resolve(undefined);
   }
 
+  /** The process stands still for this time: its timers, its requests, and the answers to them wait. */
+  suspend(ms: number): void {
+    this.suspendedUntil = Math.max(this.suspendedUntil, performance.now() + ms);
+  }
+
+  get isSuspended(): boolean {
+    return this.#waitMs > 0;
+  }
+
+  /** How long it still stands still, in milliseconds. */
+  get #waitMs(): number {
+    return Math.max(0, this.suspendedUntil - performance.now());
+  }
+
   /** Has the process do something. @returns undefined if it ends first */
   async do<Value>(doing: () => Promise<Value>): Promise<Value | undefined> {
     if (this.isOver) return undefined;
-    const value = await Promise.race([runIn(this, doing), this.ended]);
+    const waiting = async (): Promise<Value> => {
+      // A timer of the process waits as long as the process does.
+      await new Promise((resume) => void setTimeout(resume, 1));
+      return doing();
+    };
+    const value = await Promise.race([runIn(this, this.isSuspended ? waiting : doing), this.ended]);
     return this.isOver ? undefined : value;
   }
 
@@ -44,7 +64,8 @@ export class Life implements WorldProcess {
       if (this.isOver) return;
       const later = (ms: number, settle: () => void): void => {
         setTimeout(() => {
-          if (!this.isOver) settle();
+          if (this.#waitMs > 0) later(this.#waitMs, settle);
+          else if (!this.isOver) settle();
         }, ms);
       };
       const arrive = (): void => {
@@ -59,10 +80,11 @@ export class Life implements WorldProcess {
           if (told !== undefined) later(told.afterMs, () => reject(told.error));
         }
       };
+      const leavesInMs = this.#waitMs;
       if (death !== undefined) this.end();
       runIn(undefined, () => {
-        if (death !== 'not carried out' && lost !== 'request') setTimeout(arrive, thereMs);
-        else if (told !== undefined) later(thereMs + told.afterMs, () => reject(told.error));
+        if (death !== 'not carried out' && lost !== 'request') setTimeout(arrive, leavesInMs + thereMs);
+        else if (told !== undefined) later(leavesInMs + thereMs + told.afterMs, () => reject(told.error));
       });
     });
   }

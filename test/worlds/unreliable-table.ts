@@ -1,7 +1,8 @@
 import type { Page, PageQuery, TableConnection } from '../../src/storage/connection.ts';
-import { StorageTrouble, WriteConflict } from '../../src/storage/errors.ts';
+import { RequestRefused, StorageTrouble, WriteConflict } from '../../src/storage/errors.ts';
 import type { KeyRange, RowWrite, StoredRow } from '../../src/storage/row.ts';
 import type { Chance } from './chance.ts';
+import { StorageClock } from '../../src/storage/storage-clock.ts';
 import type { Life, Travel } from './life.ts';
 
 /** How storage behaves: probabilities, of a request where nothing else is said; 0 by default. */
@@ -14,6 +15,8 @@ export interface Weather {
   readonly refused?: number;
   /** No answer ever comes. Some are carried out, and some of them only after the client has given up. */
   readonly hung?: number;
+  /** How late a request is carried out at most after which the client has given up, in milliseconds. */
+  readonly mostLateMs?: number;
   /** That a page ends early, some before its first row. */
   readonly shortPage?: number;
   /** That a conflict does not say which row it is about. */
@@ -41,6 +44,8 @@ export interface TableConditions {
   readonly weather: Weather;
   /** Every request fails. */
   readonly isOutage: boolean;
+  /** Whether storage refuses to write this row. */
+  readonly isRefused?: (rowKey: string) => boolean;
 }
 
 /** What a table with faults needs. */
@@ -65,8 +70,7 @@ const LATE_MS = 7_000;
 /** The shared table as one process reaches it: requests and answers take time and get lost, storage refuses and has outages. */
 export class UnreliableTable implements TableConnection {
   readonly #parts: UnreliableTableParts;
-  /** The `Date` of the latest answer to a read, and when it came. */
-  #answered: { readonly date: number; readonly at: number } | undefined;
+  readonly #clock = new StorageClock();
 
   constructor(parts: UnreliableTableParts) {
     this.#parts = parts;
@@ -97,7 +101,7 @@ export class UnreliableTable implements TableConnection {
     return this.#ask(`first partition from ${args[0].from}`, () => this.#parts.table.firstPartition(...args));
   }
 
-  create(signal: AbortSignal): Promise<void> {
+  create(signal: AbortSignal): Promise<boolean> {
     return this.#ask('create', () => this.#parts.table.create(signal));
   }
 
@@ -105,6 +109,7 @@ export class UnreliableTable implements TableConnection {
     const { chance, conditions, table } = this.#parts;
     const isVague = chance.happens(conditions().weather.vagueConflict ?? 0);
     return this.#ask(`transact ${partition} ${writes.map(({ rowKey }) => rowKey).join(', ')}`, async () => {
+      if (writes.some(({ rowKey }) => conditions().isRefused?.(rowKey) === true)) throw new RequestRefused(400);
       try {
         return await table.transact(partition, writes, signal);
       } catch (error) {
@@ -114,14 +119,16 @@ export class UnreliableTable implements TableConnection {
   }
 
   now(): number {
-    return this.#answered === undefined ? Date.now() : this.#answered.date + performance.now() - this.#answered.at;
+    return this.#clock.now();
   }
 
   /** Reads something, and notes the time that storage tells. */
   async #read<Answer>(request: string, carryOut: () => Promise<Answer>, latencyMs?: number): Promise<Answer> {
-    const dated = async () => ({ date: this.#parts.table.now(), answer: await carryOut() });
+    // In whole seconds, as the header is.
+    const dateNow = () => Math.floor(this.#parts.table.now() / 1_000) * 1_000;
+    const dated = async () => ({ date: dateNow(), answer: await carryOut() });
     const { date, answer } = await this.#ask(request, dated, latencyMs);
-    this.#answered = { date, at: performance.now() };
+    this.#clock.note(date);
     return answer;
   }
 
@@ -135,7 +142,7 @@ export class UnreliableTable implements TableConnection {
     const fault = chance.byProbability(faultsIn(weather));
     const isLost = fault === 'lost request' || fault === 'lost answer';
     const travel: Travel = {
-      thereMs: fault === 'hung, carried out late' ? chance.between(ms(), LATE_MS) : ms(),
+      thereMs: fault === 'hung, carried out late' ? chance.between(ms(), weather.mostLateMs ?? LATE_MS) : ms(),
       backMs: ms(),
       death,
       ...((isLost || fault?.startsWith('hung')) && {

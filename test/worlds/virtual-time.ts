@@ -10,6 +10,8 @@ export interface WorldProcess {
   readonly clockAheadMs: number;
   /** Timers of a process that has ended no longer go off. */
   readonly isOver: boolean;
+  /** Until then, by `performance.now`, its timers wait. Its clock goes on. Never by default. */
+  readonly suspendedUntil?: number;
 }
 
 const processes = new AsyncLocalStorage<WorldProcess | undefined>();
@@ -117,6 +119,12 @@ export class VirtualTime {
       if (next === undefined || next.dueAt > until) return false;
       this.#queue.pop();
       if (next.isCancelled || next.process?.isOver === true) continue;
+      const waitsUntil = this.#startedAt + (next.process?.suspendedUntil ?? 0);
+      if (waitsUntil > Math.max(this.#now, next.dueAt)) {
+        next.dueAt = waitsUntil;
+        this.#add(next);
+        continue;
+      }
       this.#now = Math.max(this.#now, next.dueAt);
       processes.run(next.process, next.run);
       return true;
@@ -193,5 +201,5 @@ export class VirtualTime {
   }
 }
 
-/** All code that needs no timer has run: Node runs a tick when no promise is left to settle. */
-const allElse = (): Promise<void> => new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)));
+/** All code that needs no timer has run: Node gets here when no promise is left to settle, and no tick, as streams have them. */
+const allElse = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

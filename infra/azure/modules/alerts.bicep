@@ -177,6 +177,26 @@ traces
     scope: insights.id
   }
   {
+    name: 'bodies-lost'
+    description: 'Event Grid or the telephone service sends its bodies in chunks, and none arrives: no event is counted, or no callee hears a message. Set HTTP_STREAMS to on.'
+    severity: 0
+    query: '''
+traces
+| extend line = parse_json(message)
+| where tostring(line.event) == "body did not arrive"
+| project timestamp, path = tostring(line.path), agent = tostring(line.user_agent)
+'''
+    operator: 'GreaterThan'
+    threshold: 0
+    window: 'PT5M'
+    frequency: 'PT5M'
+    perLine: true
+    dimension: 'path'
+    mute: 'PT1H'
+    enabled: true
+    scope: insights.id
+  }
+  {
     name: 'app-restarted'
     description: 'The app was started again on an instance that ran: it crashed, ran out of memory, or a function ran into its time-out. What was under way was answered 500.'
     severity: 1
@@ -199,7 +219,7 @@ traces
   }
   {
     name: 'backup-missing'
-    description: 'A day, or some of its events, could not be backed up. While that is so it is not closed, and nothing of it is deleted: mend it before its table is lost.'
+    description: 'A day, an hour of it, or some of its events could not be backed up. Until then no event row of the day is deleted: mend it before its table is lost.'
     severity: 1
     query: '''
 traces
@@ -220,7 +240,7 @@ traces
   }
   {
     name: 'backups-stopped'
-    description: 'No run of the timer BackUpDays has come to its end for a day: days may be about to close, and wait for a backup.'
+    description: 'No run of the timer BackUpDays has come to its end for a day: new days have no backup.'
     severity: 1
     query: '''
 traces
@@ -258,7 +278,7 @@ StorageTableLogs
   }
   {
     name: 'damaged-rows'
-    description: 'A stored row cannot be read: its partition is named. infra/azure/operate.md has the audit to run.'
+    description: 'A stored row cannot be read, or is lost: its partition is named. infra/azure/operate.md has the audit to run.'
     severity: 1
     query: '''
 traces
@@ -327,7 +347,7 @@ traces
 traces
 | extend line = parse_json(message)
 | extend event = tostring(line.event), code = toint(line.code), reason = tostring(line.reason)
-| where event in ("message not played", "speech not available", "hang-up failed", "call overdue", "callback events left", "call forbidden", "calls not accepted")
+| where event in ("message not played", "speech not available", "hang-up failed", "call overdue", "callback events left", "call forbidden", "calls not accepted", "notification not written")
     or (event == "call not placed" and (reason == "unexpected error" or (code >= 400 and code < 500 and code != 408)))
     or (event == "no line free" and reason in ("no token for the phone service", "unreachable"))
 | project timestamp, call = coalesce(tostring(line.call_id), tostring(line.notification_id), tostring(line.invocation_id)), event, reason
@@ -410,9 +430,9 @@ traces
   }
   {
     name: 'calls-late'
-    description: 'A call is placed two minutes late, or the number allows fewer calls at once than CALLS_AT_ONCE says.'
+    description: 'A call is checked or placed two minutes late.'
     severity: 1
-    query: 'traces | where tostring(parse_json(message).event) in ("call is late", "fewer lines than configured")'
+    query: 'traces | where tostring(parse_json(message).event) == "call is late"'
     operator: 'GreaterThan'
     threshold: 0
     window: 'PT5M'

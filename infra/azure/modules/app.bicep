@@ -24,6 +24,10 @@ param serviceName string
 param cacheTsUtcWindowSeconds int
 param detectionCategories string
 param counterShards int
+
+@description('on or off')
+param httpStreams string
+
 param eventRetentionDays string
 param backupContainerUrl string
 param tablesEndpoint string
@@ -160,6 +164,7 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     CACHE_TS_UTC_WINDOW_SECONDS: string(cacheTsUtcWindowSeconds)
     DETECTION_CATEGORIES: detectionCategories
     COUNTER_SHARDS: string(counterShards)
+    HTTP_STREAMS: httpStreams
     EVENT_RETENTION_DAYS: eventRetentionDays
     BACKUP_CONTAINER_URL: backupContainerUrl
     TABLES_ENDPOINT: tablesEndpoint

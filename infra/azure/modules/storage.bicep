@@ -18,7 +18,10 @@ param operatorPrincipalId string
 param operatorPrincipalType string
 
 @description('True: they may write them as well.')
-param operatorMayRewrite bool
+param operatorMayRebuild bool
+
+@description('Shards of a day, which the name of their table says.')
+param counterShards int
 
 @description('True: reached only through private endpoints.')
 param isPrivate bool
@@ -84,7 +87,8 @@ resource tableLogs 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = 
 }
 
 resource tables 'Microsoft.Storage/storageAccounts/tableServices/tables@2024-01-01' = [
-  for table in ['analytics', 'calls']: {
+  // As src/analytics/model/shard.ts names it: the shards of a day are fixed for a table.
+  for table in [counterShards == 1 ? 'analytics' : 'analytics${counterShards}', 'calls']: {
     parent: tableService
     name: '${tablesPrefix}${table}'
   }
@@ -120,7 +124,7 @@ resource deadLetters 'Microsoft.Storage/storageAccounts/blobServices/containers@
   properties: { publicAccess: 'None' }
 }
 
-// A blob for each day and shard, written by the app's timer BackUpDays; npm run send -- --backup reads them.
+// A blob for each hour of each shard of a day, written by the app's timers BackUpDays and CloseDays; npm run send -- --backup reads them.
 resource backups 'Microsoft.Storage/storageAccounts/blobServices/containers@2024-01-01' = {
   parent: blobService
   name: 'backups'
@@ -189,7 +193,7 @@ resource operatorReadsBackups 'Microsoft.Authorization/roleAssignments@2022-04-0
 }
 
 // A deployment removes no role: README.md (Audit) says how to take this one away again.
-resource operatorRewritesTables 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (operatorMayRewrite && !empty(operatorPrincipalId)) {
+resource operatorRebuildsTables 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (operatorMayRebuild && !empty(operatorPrincipalId)) {
   name: guid(resourceGroup().id, operatorPrincipalId, storageTableDataContributor)
   properties: {
     roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', storageTableDataContributor)

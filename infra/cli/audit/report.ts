@@ -1,14 +1,17 @@
-import type { AuditReport, Difference } from '../../../src/analytics/audit/audit.ts';
-import { RewriteAbandoned, RewriteRefused } from '../../../src/analytics/audit/rewrite.ts';
+import type { AuditReport } from '../../../src/analytics/audit/audit.ts';
+import type { Difference } from '../../../src/analytics/audit/comparison.ts';
+import { RebuildRefused } from '../../../src/analytics/audit/rebuild.ts';
 import { LaterFormat } from '../../../src/storage/errors.ts';
-import { grouped } from '../grouped.ts';
 import { storageFailure } from '../chosen-storage.ts';
+import { grouped } from '../grouped.ts';
 
-const counted = (value: number, one: string): string => `${grouped(value)} ${one}${value === 1 ? '' : 's'}`;
+const counted = (value: number, noun: string): string => `${grouped(value)} ${noun}${value === 1 ? '' : 's'}`;
 
-/** `all cameras, hour 08: total_events 12 → 13`: the answer of the service, and the count of the rows. */
-const differenceText = ({ counter, facts, damage }: Difference): string =>
-  `  ${counter}: ${damage ?? facts.map(({ fact, answered, counted: own }) => `${fact} ${grouped(answered)} → ${grouped(own)}`).join(', ')}`;
+/** `all cameras, hour 08:00:00: total_events 12 → 13`: the answer of the service, and the count of the rows. */
+const differenceText = (difference: Difference): string =>
+  'damage' in difference
+    ? `  ${difference.name}: ${difference.damage}`
+    : `  ${difference.name} ${grouped(difference.answered)} → ${grouped(difference.counted)}`;
 
 /**
  * The report of an audit as text.
@@ -17,44 +20,58 @@ const differenceText = ({ counter, facts, damage }: Difference): string =>
  * @param most the most lines of each list
  */
 export const reportText = (report: AuditReport, table: string, most = Infinity): string => {
-  const { day, row, closed, events, answers, differences, unreadable, unsettled } = report;
-  const shards = row === undefined ? [] : [counted(row.shards, 'shard')];
-  const rows = closed ? 'samples' : 'event rows';
+  const { day, sealed, isStill, events, compared, differing, differences, unreadable } = report;
   const lists = [
     [
-      `${counted(unreadable.length, closed ? 'row' : 'event row')} cannot be decoded:`,
-      unreadable.map(({ row: own, damage }) => `  ${own.partitionKey} ${own.rowKey}: ${damage}`),
+      unreadable.length,
+      `${counted(unreadable.length, 'event row')} cannot be decoded:`,
+      unreadable.map(({ row, damage }) => `  ${row.partitionKey} ${row.rowKey}: ${damage}`),
     ],
-    [`${counted(differences.length, 'answer')} will change if the day is rewritten:`, differences.map(differenceText)],
     [
-      `${counted(unsettled.length, 'answer')} could not be compared, because events kept arriving. Try again later:`,
-      unsettled.map((counter) => `  ${counter}`),
+      isStill ? differing : 0,
+      `${counted(differing, 'number')} of the answers will change if the day is rebuilt:`,
+      differences.map(differenceText),
     ],
   ] as const;
   return [
-    `${day}, table ${table}: ${[...shards, counted(events, 'event'), `${counted(answers, 'answer')} compared`].join(', ')}.`,
-    ...(row?.hold === undefined ? [] : ['A rewrite of this day is running, or was interrupted.']),
-    ...(closed ? ['The day is closed: its event rows are gone, except those of overflowed seconds.'] : []),
-    ...lists.flatMap(([head, lines]) => (lines.length === 0 ? [] : ['', head].concat(firstLines(lines, most)))),
+    `${day}, table ${table}: ${counted(events, 'event')}, ${counted(compared, 'number')} compared.`,
+    ...(sealed === 'rebuilding' ? ['A rebuild of this day is running, or was stopped: the service answers 503.'] : []),
+    ...(sealed === 'closed' ? ['The day is closed, and its event rows are deleted. It cannot be rebuilt.'] : []),
+    ...lists.flatMap(([count, head, lines]) => (count === 0 ? [] : ['', head].concat(firstLines(lines, count, most)))),
     '',
-    differences.length + unreadable.length > 0
-      ? `${counted(differences.length, 'difference')}. Nothing was changed.`
-      : unsettled.length > 0
-        ? 'No difference was found so far.'
-        : `Every answer agrees with the ${rows}.`,
+    lastLine(report),
   ].join('\n');
 };
 
-/** The first lines of a list, and the number of the others. */
-const firstLines = (lines: readonly string[], most: number): readonly string[] =>
-  lines.length <= most ? lines : [...lines.slice(0, most), `  and ${grouped(lines.length - most)} more`];
+const lastLine = (report: AuditReport): string => {
+  switch (exitCodeOf(report)) {
+    case 1:
+      return `${counted(report.differing, 'difference')}. Nothing was changed.`;
+    case 2:
+      return report.sealed === 'rebuilding'
+        ? 'Every answer would agree with the event rows. Open the day with --unseal, or rebuild it again.'
+        : 'The day was written meanwhile. Try again later.';
+    case 0:
+      return report.sealed === 'closed'
+        ? 'Its counters agree with one another.'
+        : 'Every answer agrees with the event rows.';
+  }
+};
 
-/** 0: every answer is right; 1: some differ; 2: some could not be compared. */
-export const exitCodeOf = ({ differences, unreadable, unsettled }: AuditReport): number =>
-  differences.length + unreadable.length > 0 ? 1 : unsettled.length > 0 ? 2 : 0;
+/** The first lines of a list, and the number of the others. */
+const firstLines = (lines: readonly string[], count: number, most: number): readonly string[] => {
+  const shown = lines.slice(0, most);
+  return count === shown.length ? shown : [...shown, `  and ${grouped(count - shown.length)} more`];
+};
+
+/** 0: every answer is right; 1: some differ, or an event row cannot be decoded; 2: the day was written meanwhile, or has no answers now. */
+export const exitCodeOf = ({ sealed, isStill, differing, unreadable }: AuditReport): 0 | 1 | 2 => {
+  if (unreadable.length > 0 || (isStill && differing > 0)) return 1;
+  return isStill && sealed !== 'rebuilding' ? 0 : 2;
+};
 
 /** The errors whose message is for the operator. */
-const SAID = [LaterFormat, RewriteRefused, RewriteAbandoned] as const;
+const SAID = [LaterFormat, RebuildRefused] as const;
 
 /**
  * The reason of a missing report, without values of settings or messages of an SDK.

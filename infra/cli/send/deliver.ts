@@ -3,7 +3,7 @@ import timers from 'node:timers/promises';
 
 import { z } from 'zod';
 
-import { retryAfterMs } from '../../../src/azure/sdk-error.ts';
+import { retryAfterMs } from '../../../src/retry-after.ts';
 import { jsonIn } from '../json.ts';
 import type { Item } from './items.ts';
 import { stoppedError, type Target } from './options.ts';
@@ -58,6 +58,7 @@ export class Delivery {
       await this.#ready();
       const reply = await post(this.#sending.target, items);
       if (reply === 'too large') return this.#halves(items);
+      if ('unlisted' in reply) return this.#unlisted(items, reply);
       if ('refused' in reply) {
         this.#failures = 0;
         return reply;
@@ -80,6 +81,12 @@ export class Delivery {
       unchanged: first.unchanged + second.unchanged,
       refused: new Map([...first.refused, ...second.refused]),
     };
+  }
+
+  /** The answers to the halves name the other refused events. What the first answer recorded, they find known. */
+  async #unlisted(items: readonly Item[], { recorded }: Unlisted): Promise<Outcome> {
+    const halves = await this.#halves(items);
+    return { ...halves, recorded: recorded + halves.recorded, unchanged: halves.unchanged - recorded };
   }
 
   async #ready(): Promise<void> {
@@ -120,7 +127,13 @@ interface Unavailable {
   readonly retryAfterMs: number | undefined;
 }
 
-type Reply = Outcome | 'too large' | Unavailable;
+/** An answer that does not name each refused event: the service lists 100 faults. */
+interface Unlisted {
+  readonly unlisted: true;
+  readonly recorded: number;
+}
+
+type Reply = Outcome | 'too large' | Unlisted | Unavailable;
 
 /** Azure's front end ends a request after 230 seconds. */
 const REQUEST_MILLISECONDS = 240_000;
@@ -183,13 +196,15 @@ const answerSchema = z.object({
   recorded: z.int().min(0),
   unchanged: z.int().min(0),
   errors: z.array(z.object({ index: z.int().min(0), detail: z.string() })).default([]),
+  /** If `errors` lacks some: how many there are. */
+  errors_total: z.int().optional(),
 });
 
 /** Undefined if the answer does not account for every event of the request. */
-const outcomeIn = (answer: unknown, items: readonly Item[]): Outcome | undefined => {
+const outcomeIn = (answer: unknown, items: readonly Item[]): Outcome | Unlisted | undefined => {
   const { data } = answerSchema.safeParse(answer);
   if (data === undefined) return undefined;
-  const { recorded, unchanged, errors } = data;
+  const { recorded, unchanged, errors, errors_total: total = errors.length } = data;
   const refused = new Map<Item, string>();
   for (const { index, detail } of errors) {
     const item = items[index];
@@ -197,7 +212,8 @@ const outcomeIn = (answer: unknown, items: readonly Item[]): Outcome | undefined
     const before = refused.get(item);
     refused.set(item, before === undefined ? detail : `${before}; ${detail}`);
   }
-  return recorded + unchanged + refused.size === items.length ? { recorded, unchanged, refused } : undefined;
+  if (recorded + unchanged + refused.size === items.length) return { recorded, unchanged, refused };
+  return total > errors.length ? { unlisted: true, recorded } : undefined;
 };
 
 /** Connection errors that no retry fixes: another server answers at this URL. */

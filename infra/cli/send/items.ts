@@ -151,8 +151,16 @@ function* itemsOf({ at: line, text, isUtf8: isReadable }: Line): Generator<Item>
   }
 }
 
-/** A line of a file of rejected events. The event in it can be sent again. */
-const rejectedLineSchema = z.object({ reason: z.string(), line: z.number(), event: z.unknown() });
+/**
+ * A line of a file of rejected events. The event in it can be sent again. The line has no `specversion`, which every event has: extension attributes of an
+ * event may have the names of the other members.
+ */
+const rejectedLineSchema = z.object({
+  specversion: z.never().optional(),
+  reason: z.string(),
+  line: z.number(),
+  event: z.unknown(),
+});
 
 const itemOf = (line: number, index: number | undefined, text: string, value: unknown): Item => {
   const rejected = rejectedLineSchema.safeParse(value).data?.event;

@@ -64,7 +64,7 @@ npm run send -- --backup [--from YYYY-MM-DD] [--to YYYY-MM-DD] [options]
   refuses go into FILE.rejected.ndjson.
 
   FILE                    CloudEvents as NDJSON or as a JSON array; unmodified Event Grid dead letters; each may be gzipped;
-                          - for standard input
+                          a folder of such files, with the folders below it; - for standard input
   --from FILE:ITEM        resumes at this item, the last one that progress printed
   --backup                sends the backups in the container that BACKUP_CONTAINER_URL names, and compares the counts
   --from, --to            with --backup: the first and the last day; all by default

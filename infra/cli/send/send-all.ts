@@ -38,7 +38,10 @@ export interface SendingAll extends Sending {
 }
 
 /** Next to the source, or in the working directory. */
-const rejectedPathOf = ({ name }: Source): string => `${name === STDIN ? 'stdin' : name}.rejected.ndjson`;
+const rejectedPathOf = ({ name, backup }: Source): string => {
+  const path = backup === undefined ? name : name.replaceAll('/', '-');
+  return `${name === STDIN ? 'stdin' : path}.rejected.ndjson`;
+};
 
 /**
  * Sends the sources one after the other. After the last backup of a day it compares the day's count.

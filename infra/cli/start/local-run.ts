@@ -123,8 +123,8 @@ export const startLocalRun = async (
       simulator === undefined ? {} : { CALLS_AT_ONCE: String(Math.min(lines, MOST_CALLS_AT_ONCE)) },
     );
     // The tables hold no secret, because the key of every Azurite is public.
-    const { TABLES_CONNECTION_STRING = '', TABLES_PREFIX = '' } = settings;
-    const tables = azurite && { TABLES_CONNECTION_STRING, TABLES_PREFIX };
+    const { TABLES_CONNECTION_STRING = '', TABLES_PREFIX = '', COUNTER_SHARDS = '' } = settings;
+    const tables = azurite && { TABLES_CONNECTION_STRING, TABLES_PREFIX, COUNTER_SHARDS };
     await writeRunNote(port, { simulatorUrl: simulator?.url, tables });
     started(await startHost(port, bundlePath, settings, print));
     const url = `http://localhost:${port}`;

@@ -10,7 +10,7 @@ import type { Result } from '../phone-network/scenarios.ts';
 /** The wire protocol that the SDK speaks. */
 export const API_VERSION = '2026-03-12';
 
-const MOST_SKEW_MS = 15 * 60_000;
+const MAX_SKEW_MS = 15 * 60_000;
 
 /** The fault of a request's HMAC signature; undefined: the signature is right. */
 export const signatureFault = (
@@ -22,7 +22,7 @@ export const signatureFault = (
   const date = String(request.headers['x-ms-date'] ?? '');
   const contentHash = createHash('sha256').update(body).digest('base64');
   if (request.headers['x-ms-content-sha256'] !== contentHash) return 'x-ms-content-sha256 is not the hash of the body';
-  if (!(Math.abs(Date.parse(date) - Date.now()) < MOST_SKEW_MS)) return 'x-ms-date is missing or too far from now';
+  if (!(Math.abs(Date.parse(date) - Date.now()) < MAX_SKEW_MS)) return 'x-ms-date is missing or too far from now';
   const text = `${request.method ?? ''}\n${request.url ?? ''}\n${date};${host};${contentHash}`;
   const signature = createHmac('sha256', Buffer.from(accessKey, 'base64')).update(text).digest('base64');
   const expected = Buffer.from(`HMAC-SHA256 SignedHeaders=x-ms-date;host;x-ms-content-sha256&Signature=${signature}`);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { createRequire } from 'node:module';
@@ -9,6 +10,7 @@ import { z } from 'zod';
 import { within } from '../deadline.ts';
 import { listenOn } from '../free-port.ts';
 import { type Exchange, readMessage, requestUrl, sendAnswer, sendEmpty } from './http-message.ts';
+import { passStream, streamedRequest } from './http-stream.ts';
 import { matchRoute, type Route, ROUTE_PREFIX, type RouteMatch, routeTable } from './route-table.ts';
 import { timerInput, TimerListener, timerTriggers } from './timers.ts';
 import { type RegisteredFunction, Worker } from './worker.ts';
@@ -53,6 +55,7 @@ export const startFunctionsHost = async (options: FunctionsHostOptions) => {
   if (worker.functions.length === 0) throw new Error('The app registered no function.');
   const app = {
     worker,
+    streamServer: await worker.streamServer(),
     routes: routeTable(worker.functions),
     listeners: timerListeners(worker),
     functionKey: options['function-key'],
@@ -80,6 +83,8 @@ export const startFunctionsHost = async (options: FunctionsHostOptions) => {
 
 interface App {
   readonly worker: Worker;
+  /** Where requests go as streams; undefined: the app gets them whole. */
+  readonly streamServer: string | undefined;
   readonly routes: readonly Route[];
   readonly listeners: readonly TimerListener[];
   readonly functionKey: string | undefined;
@@ -143,7 +148,7 @@ const serve = async (exchange: Exchange, app: App): Promise<void> => {
   const match = matchRoute(app.routes, request.method ?? 'GET', url.pathname);
   if (match === undefined) sendEmpty(response, 404);
   else if (match.route.authLevel === 'function' && level === 'anonymous') sendEmpty(response, 401);
-  else await answer(exchange, match, app.worker);
+  else await answer(exchange, match, app);
 };
 
 /** The level that a key opens. */
@@ -167,11 +172,21 @@ const startTimer = ({ method }: IncomingMessage, name: string, listeners: readon
 /** Version 00 of W3C Trace Context. */
 const TRACE_PARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-const answer = async (exchange: Exchange, { route, params }: RouteMatch, worker: Worker): Promise<void> => {
+const answer = async (
+  exchange: Exchange,
+  { route, params }: RouteMatch,
+  { worker, streamServer }: App,
+): Promise<void> => {
   const { request, response } = exchange;
   try {
-    const http = await readMessage(exchange, params);
     const traceParent = TRACE_PARENT.exec(exchange.request.headers['traceparent']?.toString() ?? '')?.[0];
+    if (streamServer !== undefined) {
+      const streamed = streamedRequest(exchange, params, randomUUID());
+      const work = worker.invoke(route.registered, { name: route.bindingName }, traceParent, streamed);
+      await Promise.all([passStream(exchange, streamed, streamServer), work]);
+      return;
+    }
+    const http = await readMessage(exchange, params);
     const given = await worker.invoke(route.registered, { name: route.bindingName, data: { http } }, traceParent);
     if (given === undefined) sendEmpty(response, 204);
     else sendAnswer(response, given);

@@ -4,6 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import Module from 'node:module';
 
 import type { HttpAnswerMessage, HttpRequestMessage } from './http-message.ts';
+import type { StreamedRequest } from './http-stream.ts';
 
 /** A function of the app. One of its bindings is its trigger. */
 export interface RegisteredFunction {
@@ -29,7 +30,8 @@ type HookCallback = (context: object) => unknown;
 /** The data of a trigger, by the name of its binding. */
 interface TriggerInput {
   readonly name: string;
-  readonly data: { readonly json: string } | { readonly http: HttpRequestMessage };
+  /** Undefined: the request comes as a stream. */
+  readonly data?: { readonly json: string } | { readonly http: HttpRequestMessage };
 }
 
 type LogLevel = 'trace' | 'debug' | 'information' | 'warning' | 'error' | 'critical' | 'none';
@@ -44,12 +46,15 @@ interface CoreInvocationContext {
     readonly invocationId: string;
     readonly inputData: readonly TriggerInput[];
     readonly traceContext: { readonly traceParent: string };
+    readonly triggerMetadata?: StreamedRequest['triggerMetadata'];
   };
   log(level: LogLevel, category: LogCategory, message: string): void;
 }
 
 /** The library: it makes a handler's arguments from a message, and a message from its result. */
 interface ProgrammingModel {
+  /** Ends the set-up of the app. `HttpUri`: the server that takes requests as streams, if the app has asked for streams. */
+  getCapabilities(capabilities: object): Promise<{ readonly HttpUri?: string }>;
   getInvocationModel(context: CoreInvocationContext): {
     getArguments(): Promise<{ context: unknown; inputs: unknown[] }>;
     invokeFunction(context: unknown, inputs: unknown[], callback: FunctionCallback): Promise<unknown>;
@@ -103,10 +108,16 @@ export class Worker {
     };
   }
 
+  /** The address of the worker's server for HTTP streams; undefined if the app did not ask for streams. */
+  async streamServer(): Promise<string | undefined> {
+    return (await this.#model?.getCapabilities({}))?.HttpUri;
+  }
+
   /**
    * Runs a function.
    *
    * @param traceParent of W3C Trace Context; a new one by default
+   * @param streamed if the request comes as a stream, to which the answer goes
    * @returns the answer to an HTTP request; undefined if the handler gave no answer
    * @throws the error of the handler, or of the library for a result that is not a response
    */
@@ -114,13 +125,19 @@ export class Worker {
     registered: RegisteredFunction,
     input: TriggerInput,
     traceParent = newTraceParent(),
+    streamed?: StreamedRequest,
   ): Promise<HttpAnswerMessage | undefined> {
     if (this.#model === undefined) throw new Error('The app did not load @azure/functions.');
-    const invocationId = randomUUID();
+    const { invocationId, triggerMetadata } = streamed ?? { invocationId: randomUUID() };
     const model = this.#model.getInvocationModel({
       invocationId,
       metadata: registered,
-      request: { invocationId, inputData: [input], traceContext: { traceParent } },
+      request: {
+        invocationId,
+        inputData: [input],
+        traceContext: { traceParent },
+        ...(triggerMetadata !== undefined && { triggerMetadata }),
+      },
       log,
     });
     const { context, inputs } = await model.getArguments();

@@ -8,7 +8,7 @@ import { type Answer, jsonText, Refusal } from './reply.ts';
 const API_VERSION = '2018-01-01';
 
 /** Event Grid takes no larger batch. */
-const MOST_CHARACTERS = 1024 * 1024;
+const MAX_CHARACTERS = 1024 * 1024;
 
 const text = z.string().min(1);
 const cloudEvent = z.looseObject({
@@ -40,7 +40,7 @@ export class EventTopic {
    * @throws {Refusal | z.ZodError} if Event Grid would refuse it
    */
   take({ headers }: IncomingMessage, query: URLSearchParams, body: string): Answer {
-    if (body.length > MOST_CHARACTERS) throw new Refusal([413, ''], 'the batch is too large');
+    if (body.length > MAX_CHARACTERS) throw new Refusal([413, ''], 'the batch is too large');
     if (headers['aeg-sas-key'] !== this.key) throw new Refusal([401, ''], 'the key is wrong');
     if (query.get('api-version') !== API_VERSION) throw new Refusal([400, ''], 'api-version is missing or unknown');
     if (headers['content-type']?.startsWith('application/cloudevents-batch+json') !== true) {

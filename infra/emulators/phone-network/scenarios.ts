@@ -51,6 +51,10 @@ interface Course {
   readonly lost?: readonly string[];
   /** An early event arrives last, and others in the wrong order. */
   readonly reordered?: true;
+  /** Twilio reports early media as an answer, although the callee does not answer. */
+  readonly earlyMedia?: true;
+  /** Twilio reports the answer after the end of the call. */
+  readonly answerReported?: 'after the call';
   /** The callee answers before the call request is answered. */
   readonly connectedFirst?: true;
   /** The faults of the first requests of a kind, or of all its requests. */
@@ -120,6 +124,15 @@ const TABLE: Readonly<Record<string, readonly [name: string, course: Course]>> =
   '48': ['no answer, and no event says so', never(NO_ANSWER, 'CreateCallFailed')],
   '49': ['no answer: canceled on timeout', never([487, 10_004])],
 
+  '50': [
+    'no answer, and Twilio reports an answer after that',
+    { ...never(NO_ANSWER), earlyMedia: true, answerReported: 'after the call' },
+  ],
+  '51': ['invalid number, and Twilio reports an answer before that', { ...never([484, 560_484]), earlyMedia: true }],
+  '52': [
+    'callee hangs up early, and Twilio reports the answer after that',
+    { ...hangsUp(0.1), answerReported: 'after the call' },
+  ],
   '55': ['play request refused once: not in that state', spoils('play', refused(400, '8585'))],
   '58': ['callee hangs up after three quarters of the message', hangsUp(0.75)],
   '60': ['hang-up request answered 410: it has ended', spoils('hangUp', HANGS_UP_LATE)],

@@ -22,7 +22,6 @@ export interface ApiRequest {
 }
 
 const updateForm = z.strictObject({ Status: z.enum(['completed', 'canceled']) });
-const callsQuery = z.strictObject({ To: z.string().optional(), PageSize: z.coerce.number().max(1_000).prefault(50) });
 const numbersQuery = z.strictObject({ PhoneNumber: z.string().optional(), PageSize: z.string().optional() });
 
 /** The app never asks for a second page. */
@@ -60,8 +59,6 @@ export class Account extends PhoneNetwork<TwilioCall, Form> {
     switch (`${method} ${sid === undefined ? path : 'call'}`) {
       case 'POST /Calls.json':
         return this.#create(form);
-      case 'GET /Calls.json':
-        return this.#list(query);
       case 'GET /IncomingPhoneNumbers.json':
         return this.#numbers(query);
       case 'POST call':
@@ -96,13 +93,6 @@ export class Account extends PhoneNetwork<TwilioCall, Form> {
         return call.resource();
       },
     });
-  }
-
-  #list(query: URLSearchParams): Reply {
-    const { To: to, PageSize: size } = callsQuery.parse(valuesOf(query));
-    const found = this.calls.filter((call) => to === undefined || call.to === to).toReversed();
-    const calls = found.slice(0, size).map((call) => call.resource());
-    return { status: 200, body: { calls, ...ONLY_PAGE } };
   }
 
   #numbers(query: URLSearchParams): Reply {

@@ -88,6 +88,8 @@ export class TwilioCall extends PhoneCall<Form> {
   protected override onRinging(): void {
     this.#enter('initiated');
     this.timeline.after(this.pace.eventMs, () => this.#enter('ringing'));
+    if (this.scenario.earlyMedia === true)
+      this.timeline.after(this.pace.eventMs * 2, () => this.#report('in-progress'));
     this.timeline.after(this.#request.Timeout * 1_000, () => this.end('network', RANG_OUT));
   }
 
@@ -172,11 +174,16 @@ export class TwilioCall extends PhoneCall<Form> {
 
   #enter(status: Status): void {
     this.status = status;
+    this.#report(status);
+  }
+
+  #report(status: Status): void {
     const { StatusCallback: url, events } = this.#request;
     const isOver = this.state === 'ended';
     const event = status === 'in-progress' ? 'answered' : status;
     if (url === undefined || !(isOver || events.has(event))) return;
     const form = this.#form({
+      CallStatus: status,
       Timestamp: new Date().toUTCString(),
       SequenceNumber: String(this.#sequence),
       CallbackSource: 'call-progress-events',
@@ -188,7 +195,11 @@ export class TwilioCall extends PhoneCall<Form> {
     const afterMs = isLate ? this.pace.ringMs + this.pace.speakMs * 2 : 0;
     const endAtAcs = this.answeredAt === undefined ? 'CreateCallFailed' : 'CallDisconnected';
     const standsFor = isOver ? endAtAcs : event === 'answered' ? 'CallConnected' : '';
-    if (!this.isLost(standsFor, status)) void this.report(status, url, form, afterMs);
+    if (this.isLost(standsFor, status)) return;
+    const post = (ms: number) => void this.report(status, url, form, ms);
+    if (event === 'answered' && this.scenario.answerReported !== undefined) {
+      this.lateReports.push(() => post(this.pace.eventMs));
+    } else post(afterMs);
   }
 
   #form(more: Form = {}): Form {

@@ -1,258 +1,227 @@
 import pLimit from 'p-limit';
 
-import type { Log } from '../../log.ts';
-import { isDamage, LaterFormat } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
-import { type Day, endOfDay, MICROSECONDS, minuteOfDay, offsetIn, startOfDay } from '../model/day.ts';
-import { formatInstant, type Instant, instantFrom, now } from '../model/instant.ts';
-import type { Period } from '../model/period.ts';
-import { type Step, stepsOf } from '../model/steps.ts';
-import { NO_COUNT, sumOf, type Tally } from '../model/tally.ts';
+import { contributionOf } from '../model/camera-event.ts';
+import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, startOfDay } from '../model/day.ts';
+import { formatInstant, type Instant, instantFrom } from '../model/instant.ts';
+import { type Period, startOfMinute } from '../model/period.ts';
+import { type DayTally, growingDayTally, growingTally, sumOf, sumOfDays } from '../model/tally.ts';
 import { Reader } from '../read/reader.ts';
-import { readDayRow, type StoredDay } from '../rows/day-row.ts';
-import { Days } from '../rows/days.ts';
+import type { Seal } from '../rows/day-row.ts';
 import type { UnreadableRow } from '../rows/decoded-pages.ts';
-import { shardPartitionsIn } from '../rows/generations.ts';
-import { type Counted, countedEvents, countedSamples } from './counted-events.ts';
-
-/** What the service answers: the same questions go to its reader and to the events. */
-type Answers = Pick<Reader, 'activity' | 'series' | 'cameras' | 'lastMinutes' | 'accuracy'>;
-/** An answer as its numbers that are not 0, by name. */
-type Facts = ReadonlyMap<string, number>;
-/** A question answers one or more counters, by name. */
-type Question = (answers: Answers) => Promise<ReadonlyMap<string, Facts>>;
-
-/** An answer that is not what the events say. */
-export interface Difference {
-  readonly counter: string;
-  readonly facts: readonly { readonly fact: string; readonly answered: number; readonly counted: number }[];
-  /** Why the service cannot answer; undefined: it answers. */
-  readonly damage: string | undefined;
-}
+import { eventsOfHour, shardPartition } from '../rows/keys.ts';
+import { readSeal, type ShardSeal } from '../rows/seal.ts';
+import { type Activity, Comparison, NO_ACTIVITY } from './comparison.ts';
+import { eventPages } from './stored-events.ts';
 
 /** What an audit of a day found. */
-export interface AuditReport {
+export interface AuditReport extends Pick<Comparison, 'compared' | 'differing' | 'differences'> {
   readonly day: Day;
-  /** undefined: the day has no events, or its row is lost. */
-  readonly row: StoredDay | undefined;
-  /** Whether the day takes no more changes: its samples were compared in place of its event rows. */
-  readonly closed: boolean;
+  /** `closed`: its counters were compared with one another. `rebuilding`: a rebuild is running, or was stopped. */
+  readonly sealed: Seal | undefined;
+  /** False: the day was written meanwhile, so its events and its answers may be of different moments. */
+  readonly isStill: boolean;
   readonly events: number;
-  /** How many answers were compared. */
-  readonly answers: number;
-  readonly differences: readonly Difference[];
-  /** Event rows, or samples of a closed day, that cannot be decoded. */
+  /** Event rows that cannot be decoded. */
   readonly unreadable: readonly UnreadableRow[];
-  /** Answers whose events changed during every pass, without a result. */
-  readonly unsettled: readonly string[];
 }
 
-const PASSES = 6;
-const PARALLEL_QUESTIONS = 6;
-const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-const NO_FACTS: Facts = new Map();
-/** A category that no event can have. It counts versions of event rows: equal sums mean the same events. */
-const VERSIONS = ' versions';
+const PARALLEL_QUESTIONS = 8;
 
 /**
- * Compares what the service answers about a day with what its event rows say. An answer that differs in two passes in a row, with the same
- * events in both, is a difference. Reads only; the day may receive writes at the same time.
+ * Compares what the service answers about a day with its event rows, hour by hour: it needs the memory of one hour. A closed day has no event
+ * rows: its answers are compared with the minutes of each camera. Reads only.
  *
+ * @param shards how many shards each day has
  * @throws {StorageTrouble | TableMissing | LaterFormat} there is no report of a part of a day
- * @example const { differences } = await auditDay(table, day); // [] if every answer is right
+ * @example const { differing } = await auditDay(table, 1, day); // 0 if every answer is right
  */
-export const auditDay = async (table: Table, day: Day): Promise<AuditReport> => {
-  let pass = await auditOnce(table, day);
-  const differences = new Map<string, Difference>();
-  for (let passes = 2; passes <= PASSES && pass.differing.size > 0; passes += 1) {
-    const next = await auditOnce(table, day);
-    for (const [counter, { versions }] of pass.differing) {
-      const again = next.differing.get(counter);
-      if (again?.versions === versions) differences.set(counter, again.difference);
-    }
-    for (const counter of differences.keys()) next.differing.delete(counter);
-    pass = next;
+export const auditDay = async (table: Table, shards: number, day: Day): Promise<AuditReport> => {
+  const partitions = Array.from({ length: shards }, (_, shard) => shardPartition(day, shard));
+  const readSeals = async () => Promise.all(partitions.map(async (partition) => readSeal(table, partition)));
+  const before = await readSeals();
+  const sealed = before.find((seal) => seal.sealed !== undefined)?.sealed;
+  const unreadable: UnreadableRow[] = [];
+  const audit = new DayAudit(new Reader(table, shards, { whileRebuilding: true }), day, sealed === 'closed');
+  await audit.findCameras();
+  for (const hour of HOURS) {
+    if (sealed === 'closed') await audit.countMinutes(hour);
+    else for (const partition of partitions) unreadable.push(...(await audit.countEvents(table, partition, hour)));
+    await audit.compareHour(hour);
   }
-  const { differing, ...report } = pass;
-  return { ...report, day, differences: [...differences.values()], unsettled: [...differing.keys()] };
+  await audit.compareDay();
+  const isStill = versionsOf(before) === versionsOf(await readSeals());
+  const { events, compared, differing, differences } = audit;
+  return { day, sealed, isStill, events, compared, differing, differences, unreadable };
 };
 
-interface Pass extends Omit<AuditReport, 'day' | 'differences' | 'unsettled'> {
-  readonly differing: Map<string, { readonly difference: Difference; readonly versions: number }>;
+/** What changes with every commit to the shards of a day. */
+const versionsOf = (seals: readonly ShardSeal[]): string =>
+  seals.flatMap(({ rows }) => Array.from(rows.values(), ({ etag }) => etag)).join(' ');
+
+type Sum = ReturnType<typeof growingTally>;
+
+/** The count of a camera on the day. */
+interface CameraDay {
+  readonly tally: Sum;
+  /** With the figures of accuracy: of its events, or of a closed day as the service answers it. */
+  readonly accuracy: ReturnType<typeof growingDayTally>;
+  /** The start of its last minute with events; undefined: it sent no event. */
+  last: Instant | undefined;
 }
 
-const auditOnce = async (table: Table, day: Day): Promise<Pass> => {
-  const differing: Pass['differing'] = new Map();
-  const shards = await shardPartitionsIn(table, day);
-  const { value: row, damage: lost } = await orDamage(readDayRow(table, day), isDamage);
-  if (row === undefined) {
-    const damage = lost ?? (shards.length > 0 ? 'it is missing, and the day has rows' : undefined);
-    const counter = 'row of the day';
-    if (damage !== undefined) differing.set(counter, { difference: { counter, facts: [], damage }, versions: 0 });
-    return { row, closed: false, events: 0, answers: 0, unreadable: [], differing };
-  }
-  const closed = row.closes !== undefined && row.closes <= now();
-  const ofShards: Awaited<ReturnType<typeof countedEvents>>[] = [];
-  for (const { partition, generation } of shards) {
-    if (generation !== row.generation) continue;
-    ofShards.push(await (closed ? countedSamples : countedEvents)(table, partition, day));
-  }
-  const counted = ofShards.flatMap((own) => own.counted);
-  const unreadable = ofShards.flatMap((own) => own.unreadable);
-  const [reader, fromEvents] = [new Reader(table, new Days(table, 1, SILENT)), answersOf(day, counted)];
-  // For an answer that does not follow from events, or does not say from which.
-  const versionsOfDay = counted.reduce((sum, { version }) => sum + hashOf(version), 0);
-  let answers = 0;
-  const compare = async (question: Question): Promise<void> => {
-    const expected = await question(fromEvents);
-    const { value: answered = new Map<string, Facts>(), damage } = await orDamage(question(reader), isCounterDamage);
-    for (const counter of new Set([...expected.keys(), ...answered.keys()])) {
-      answers += 1;
-      const [own, other] = [expected.get(counter) ?? NO_FACTS, answered.get(counter) ?? NO_FACTS];
-      const facts = [...new Set([...own.keys(), ...other.keys()])]
-        .map((fact) => ({ fact, answered: other.get(fact) ?? 0, counted: own.get(fact) ?? 0 }))
-        .filter((each) => each.answered !== each.counted && each.fact !== VERSIONS);
-      if (damage === undefined && facts.length === 0) continue;
-      const difference = { counter, facts: damage === undefined ? facts : [], damage };
-      differing.set(counter, { difference, versions: own.get(VERSIONS) ?? versionsOfDay });
-    }
-  };
-  await pLimit(PARALLEL_QUESTIONS).map([...questionsAbout(day, counted, closed)], compare);
-  // The rows of a generation are deleted once it no longer counts: a read of them proves nothing.
-  const isMoved = (await readDayRow(table, day))?.generation !== row.generation;
-  if (isMoved) for (const [counter, own] of differing) differing.set(counter, { ...own, versions: NaN });
-  const events = counted.reduce((sum, { tally }) => sum + tally.events, 0);
-  return { row, closed, events, answers, unreadable, differing };
-};
+class DayAudit extends Comparison {
+  readonly #reader: Reader;
+  readonly #day: Day;
+  readonly #isClosed: boolean;
+  readonly #limit = pLimit(PARALLEL_QUESTIONS);
+  /** The cameras that sent events or have a row. */
+  readonly #cameras = new Map<string, CameraDay>();
+  /** The tallies of the current hour: by camera and the start of the minute. */
+  #minutes = new Map<string, Map<Instant, Sum>>();
 
-/** The event rows have a format that is known: so an unknown one is damage of a counter row. */
-const isCounterDamage = (error: unknown): boolean => isDamage(error) || error instanceof LaterFormat;
-
-/** The data that was read, or the fault of a row. */
-const orDamage = async <Value>(
-  reading: Promise<Value>,
-  isExpected: (error: unknown) => boolean,
-): Promise<{ readonly value?: Value; readonly damage?: string }> => {
-  try {
-    return { value: await reading };
-  } catch (error) {
-    if (error instanceof Error && isExpected(error)) return { damage: error.message };
-    throw error;
+  constructor(reader: Reader, day: Day, isClosed: boolean) {
+    super();
+    this.#reader = reader;
+    this.#day = day;
+    this.#isClosed = isClosed;
   }
-};
 
-const factsOf = (tally: Tally, cameras: Iterable<string> | number = [], withAccuracy = false): Facts => {
-  const facts: [string, number][] = [
-    ['total_events', tally.events],
-    ['reviewed_total_events', tally.reviewed],
-    ['annotated_total_events', tally.annotated],
-  ];
-  if (typeof cameras === 'number') facts.push(['active_cameras', cameras]);
-  else for (const id of cameras) facts.push([`active camera ${id}`, 1]);
-  for (const [category, own] of tally.categories) {
-    if (category === VERSIONS) facts.push([VERSIONS, own.detections]);
-    else {
-      facts.push([`counts_per_category.${category}`, own.detections]);
-      facts.push([`reviewed_counts_per_category.${category}`, own.reviewed]);
-      facts.push([`annotated_counts_per_category.${category}`, own.annotations]);
-      if (withAccuracy) facts.push([`flagged.${category}`, own.flagged], [`confirmed.${category}`, own.confirmed]);
+  get events(): number {
+    return sumOf(Array.from(this.#cameras.values(), ({ tally }) => tally)).events;
+  }
+
+  /** Finds the cameras that the service lists: the audit asks also for a camera that has a row and no event. */
+  async findCameras(): Promise<void> {
+    const cameras = await this.answered('list of cameras', this.#reader.cameras(this.#day, 1));
+    for (const { cameraId, tally } of cameras ?? []) {
+      const { accuracy } = this.#camera(cameraId);
+      if (this.#isClosed) accuracy.add(tally);
     }
   }
-  return new Map(facts.filter(([, value]) => value !== 0));
-};
 
-/** A number that differs, almost surely, for two texts (FNV-1a). */
-const hashOf = (text: string): number => {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  return hash >>> 0;
-};
-
-const wholeOf = (day: Day): Period => ({ start: startOfDay(day), end: endOfDay(day) });
-
-/** What the events of a day themselves answer about it. */
-const answersOf = (day: Day, counted: readonly Counted[]): Answers => {
-  const events = counted
-    .map(({ cameraId, ts, tally, version }) => {
-      const versions = { ...NO_COUNT, detections: hashOf(version) };
-      return { cameraId, ts, tally: { ...tally, categories: new Map([...tally.categories, [VERSIONS, versions]]) } };
-    })
-    .sort((one, other) => (one.ts < other.ts ? -1 : 1));
-  const ofAll = Map.groupBy(events, ({ ts }) => minuteOfDay(ts));
-  const ofCameras = Map.groupBy(events, ({ cameraId, ts }) => `${minuteOfDay(ts)} ${cameraId}`);
-  const cameraIds = [...new Set(events.map(({ cameraId }) => cameraId))].sort();
-  const activity = ({ start, end }: Period, cameraId?: string) => {
-    const found: typeof events = [];
-    for (let minute = minuteOfDay(start); minute <= minuteOfDay(end); minute += 1) {
-      const own = cameraId === undefined ? ofAll.get(minute) : ofCameras.get(`${minute} ${cameraId}`);
-      for (const event of own ?? []) if (start <= event.ts && event.ts <= end) found.push(event);
+  /** Counts the events of a shard in an hour. @returns the rows that cannot be decoded */
+  async countEvents(table: Table, partition: string, hour: Hour): Promise<readonly UnreadableRow[]> {
+    const unreadable: UnreadableRow[] = [];
+    for await (const page of eventPages(table, partition, this.#day, eventsOfHour(hour))) {
+      unreadable.push(...page.unreadable);
+      for (const { cameraId, ts, facets } of page.decoded) {
+        const contribution = contributionOf(facets);
+        this.#minute(cameraId, startOfMinute(ts)).add(contribution);
+        this.#camera(cameraId).accuracy.add(contribution);
+      }
     }
-    const activeCameras = [...new Set(found.map((event) => event.cameraId))].sort();
-    return { tally: sumOf(found.map(({ tally }) => tally)), activeCameras };
-  };
-  return {
-    activity: async (period, cameraId) => activity(period, cameraId),
-    series: async (period, step, cameraId) =>
-      stepsOf(period, step).map((own) => {
-        const { tally, activeCameras } = activity(own, cameraId);
-        return { period: own, tally, activeCameras: activeCameras.length };
-      }),
-    cameras: async () => cameraIds.map((cameraId) => ({ cameraId, tally: activity(wholeOf(day), cameraId).tally })),
-    lastMinutes: async () =>
-      new Map(events.map(({ cameraId, ts }) => [cameraId, instantFrom(ts - offsetIn(ts, MICROSECONDS.minute))])),
-    accuracy: async () => ({ ...activity(wholeOf(day)), without: [] }),
-  };
-};
+    return unreadable;
+  }
 
+  /** Counts the minutes that the service answers for each camera in an hour of a closed day. */
+  async countMinutes(hour: Hour): Promise<void> {
+    const period = this.#periodOf(hour);
+    await this.#limit.map([...this.#cameras.keys()], async (cameraId) => {
+      const asking = this.#reader.series(period, 'minute', cameraId);
+      const steps = await this.answered(`${cameraId}, minutes of ${clockOf(period.start)}`, asking);
+      for (const { period: minute, tally, activeCameras } of steps ?? []) {
+        if (activeCameras > 0) this.#minute(cameraId, minute.start).add(tally);
+      }
+    });
+  }
+
+  #camera(cameraId: string): CameraDay {
+    const known = this.#cameras.get(cameraId);
+    if (known !== undefined) return known;
+    const camera = { tally: growingTally(), accuracy: growingDayTally(), last: undefined };
+    this.#cameras.set(cameraId, camera);
+    return camera;
+  }
+
+  #minute(cameraId: string, start: Instant): Sum {
+    const minutes = this.#minutes.get(cameraId) ?? new Map<Instant, Sum>();
+    const sum = minutes.get(start) ?? growingTally();
+    this.#minutes.set(cameraId, minutes.set(start, sum));
+    return sum;
+  }
+
+  #periodOf(hour: Hour): Period {
+    const start = instantFrom(startOfDay(this.#day) + BigInt(hour) * MICROSECONDS.hour);
+    return { start, end: instantFrom(start + MICROSECONDS.hour - 1n) };
+  }
+
+  /** Compares the answers about an hour with its counts, and forgets these. */
+  async compareHour(hour: Hour): Promise<void> {
+    const period = this.#periodOf(hour);
+    const counted = this.#minutes;
+    this.#minutes = new Map();
+    const ofAll = new Map<Instant, { readonly tally: Sum; activeCameras: number }>();
+    for (const [cameraId, minutes] of counted) {
+      const camera = this.#camera(cameraId);
+      for (const [minute, tally] of minutes) {
+        const all = ofAll.get(minute) ?? { tally: growingTally(), activeCameras: 0 };
+        all.tally.add(tally);
+        all.activeCameras += 1;
+        ofAll.set(minute, all);
+        camera.tally.add(tally);
+        if (camera.last === undefined || camera.last < minute) camera.last = minute;
+      }
+    }
+    const tally = sumOf(Array.from(ofAll.values(), (all) => all.tally));
+    const activeCameras = [...counted.keys()];
+    await this.#compareActivity(`all cameras, hour ${clockOf(period.start)}`, period, { tally, activeCameras });
+    await this.#compareMinutes('all cameras', period, (minute) => ofAll.get(minute));
+    // The minutes of each camera of a closed day are the counts.
+    if (this.#isClosed) return;
+    await this.#limit.map([...this.#cameras.keys()], async (cameraId) => {
+      const countOf = (minute: Instant): Activity | undefined => {
+        const sum = counted.get(cameraId)?.get(minute);
+        return sum && { tally: sum, activeCameras: 1 };
+      };
+      await this.#compareMinutes(cameraId, period, countOf, cameraId);
+    });
+  }
+
+  async #compareActivity(counter: string, period: Period, counted: Activity): Promise<void> {
+    const activity = await this.answered(counter, this.#reader.activity(period));
+    if (activity !== undefined) this.compare(counter, counted, activity);
+  }
+
+  async #compareMinutes(
+    name: string,
+    period: Period,
+    countOf: (minute: Instant) => Activity | undefined,
+    cameraId?: string,
+  ): Promise<void> {
+    const asking = this.#reader.series(period, 'minute', cameraId);
+    for (const step of (await this.answered(`${name}, minutes of ${clockOf(period.start)}`, asking)) ?? []) {
+      const { start } = step.period;
+      this.compare(`${name}, minute ${clockOf(start)}`, countOf(start) ?? NO_ACTIVITY, step);
+    }
+  }
+
+  /** Compares the answers about the day. */
+  async compareDay(): Promise<void> {
+    const [reader, day, counted] = [this.#reader, this.#day, [...this.#cameras]];
+    const tally = sumOf(counted.map(([, camera]) => camera.tally));
+    const activeCameras = counted.flatMap(([id, { last }]) => (last === undefined ? [] : [id]));
+    const whole = { start: startOfDay(day), end: endOfDay(day) };
+    await this.#compareActivity('all cameras, day', whole, { tally, activeCameras });
+    const accuracy = await this.answered('accuracy', reader.accuracy(day, 1));
+    const sum = sumOfDays(counted.map(([, camera]) => camera.accuracy));
+    if (accuracy !== undefined) this.compareAccuracy('accuracy', sum, accuracy);
+    const listed = await this.answered('list of cameras', reader.cameras(day, 1));
+    const tallies = new Map(listed?.map((camera): [string, DayTally] => [camera.cameraId, camera.tally]));
+    const seen = await this.answered('last seen', reader.lastMinutes(day, 1));
+    for (const [id, camera] of counted) {
+      const [counter, answered] = [`${id}, day`, tallies.get(id)];
+      const count = { tally: camera.tally, activeCameras: camera.last === undefined ? 0 : 1 };
+      if (listed) this.compare(counter, count, answered ? { tally: answered, activeCameras: 1 } : NO_ACTIVITY);
+      if (answered) this.compareAccuracy(counter, camera.accuracy, answered);
+      const last = seen?.get(id);
+      if (seen && last !== camera.last) {
+        const at = [last, camera.last].map((minute) => (minute === undefined ? 'never' : clockOf(minute)));
+        this.compareNumber(`${id}: last seen ${at.join(', not ')}`, 1, 0);
+      }
+    }
+  }
+}
+
+/** `08:15:00` */
 const clockOf = (instant: Instant): string => formatInstant(instant).slice('2026-11-21T'.length, -'+00:00'.length);
-
-const range =
-  (period: Period, cameraId?: string): Question =>
-  async (answers) => {
-    const { tally, activeCameras } = await answers.activity(period, cameraId);
-    const counter = `${cameraId ?? 'all cameras'}, ${clockOf(period.start)} to ${clockOf(period.end)}`;
-    return new Map([[counter, factsOf(tally, activeCameras)]]);
-  };
-
-/** All questions of an audit. */
-function* questionsAbout(day: Day, counted: readonly Counted[], closed: boolean): Generator<Question> {
-  const whole = wholeOf(day);
-  const series =
-    (step: Step, cameraId?: string): Question =>
-    async (answers) => {
-      const counters = (await answers.series(whole, step, cameraId)).map(({ period, tally, activeCameras }) => {
-        const counter = `${cameraId ?? 'all cameras'}, ${step} ${clockOf(period.start)}`;
-        return [counter, factsOf(tally, activeCameras)] as const;
-      });
-      return new Map(counters.filter(([, facts]) => facts.size > 0));
-    };
-  yield range(whole);
-  for (const hour of stepsOf(whole, 'hour')) yield range(hour);
-  // Each minute is cut somewhere. The ranges from cut to cut begin and end within minutes, and together read every sample once.
-  let { start } = whole;
-  for (const minute of [...new Set(counted.map(({ ts }) => minuteOfDay(ts)))].sort((one, other) => one - other)) {
-    const cut = whole.start + BigInt(minute) * MICROSECONDS.minute + BigInt((minute * 7_919_333) % 59_000_000);
-    yield range({ start, end: instantFrom(cut) });
-    start = instantFrom(cut + 1n);
-  }
-  yield range({ start, end: whole.end });
-  yield series('minute');
-  for (const [id, own] of Map.groupBy(counted, ({ cameraId }) => cameraId)) {
-    yield* [range(whole, id), series('hour', id), series('minute', id)];
-    // From its first event to its last: both are in minutes that the period covers only in part.
-    const instants = own.map(({ ts }) => ts).sort((first, second) => (first < second ? -1 : 1));
-    yield range({ start: instants[0] ?? whole.start, end: instants.at(-1) ?? whole.end }, id);
-  }
-  yield async (answers) => {
-    const cameras = await answers.cameras(day, 1);
-    // The samples of a closed day tell nothing about accuracy.
-    return new Map(cameras.map(({ cameraId, tally }) => [`list of cameras: ${cameraId}`, factsOf(tally, [], !closed)]));
-  };
-  yield async (answers) => {
-    const minutes = await answers.lastMinutes(day, 1);
-    return new Map(Array.from(minutes, ([id, at]) => [`last_event_at of ${id}`, new Map([[clockOf(at), 1]])]));
-  };
-  if (!closed) {
-    yield async (answers) => new Map([['accuracy', factsOf((await answers.accuracy(day, 1)).tally, [], true)]]);
-  }
-}

@@ -1,4 +1,4 @@
-import type { CategoryTally } from './tally.ts';
+import type { CategoryDayTally } from './tally.ts';
 
 /** How often the AI was right about one category, among the reviewed events. */
 export interface Accuracy {
@@ -15,7 +15,7 @@ export interface Accuracy {
 }
 
 /** The accuracy that the tally of whole days says of a category. */
-export const accuracyOf = ({ flagged, confirmed, reviewed }: CategoryTally): Accuracy => ({
+export const accuracyOf = ({ flagged, confirmed, reviewed }: CategoryDayTally): Accuracy => ({
   flagged,
   confirmed,
   missed: reviewed - confirmed,

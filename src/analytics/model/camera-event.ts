@@ -1,5 +1,5 @@
 import type { Instant } from './instant.ts';
-import type { CategoryTally, Tally } from './tally.ts';
+import { type CategoryDayTally, type DayTally, EMPTY_TALLY } from './tally.ts';
 
 export const CAMERA_EVENT_TYPE = 'CameraEvent.Changed';
 
@@ -22,6 +22,8 @@ export interface Facets {
   readonly detections?: Facet<Counts>;
   readonly reviewed?: Facet<boolean>;
   readonly annotations?: Facet<Counts>;
+  /** True: the event contributes nothing, such as a test frame. Its other facets are kept. */
+  readonly removed?: Facet<boolean>;
 }
 
 /** A message about an event. Without facets it says only that the event exists. */
@@ -33,26 +35,30 @@ export interface EventMessage {
   readonly facets: Facets;
 }
 
-/** The contribution of an event with these facets to every tally that it is counted in. */
-export const contributionOf = (facets: Facets): Tally => {
-  const { detections, reviewed, annotations } = facets;
+/** The contribution of an event with these facets to every tally that it is counted in. Categories with 0 are left out. */
+export const contributionOf = ({ detections, reviewed, annotations, removed }: Facets): DayTally => {
+  if (removed?.value === true) return EMPTY_TALLY;
   const isReviewed = reviewed?.value === true;
-  const categories = new Map<string, CategoryTally>();
-  for (const category of categoriesOf(facets)) {
-    const detected = detections?.value.get(category) ?? 0;
-    const annotated = annotations?.value.get(category) ?? 0;
-    const isFlagged = isReviewed && detected > 0;
-    categories.set(category, {
-      detections: detected,
-      reviewed: isReviewed && annotated > 0 ? 1 : 0,
-      annotations: annotated,
-      flagged: isFlagged ? 1 : 0,
-      confirmed: isFlagged && annotated > 0 ? 1 : 0,
-    });
+  const categories = new Map<string, CategoryDayTally>();
+  for (const [category, count] of detections?.value ?? NO_COUNTS) {
+    if (count > 0) categories.set(category, categoryOf(count, annotations?.value.get(category) ?? 0, isReviewed));
   }
-  const isAnnotated = [...(annotations?.value.values() ?? [])].some((count) => count > 0);
+  let isAnnotated = false;
+  for (const [category, count] of annotations?.value ?? NO_COUNTS) {
+    if (count === 0) continue;
+    isAnnotated = true;
+    if (!categories.has(category)) categories.set(category, categoryOf(0, count, isReviewed));
+  }
   return { events: 1, reviewed: isReviewed ? 1 : 0, annotated: isAnnotated ? 1 : 0, categories };
 };
 
-export const categoriesOf = ({ detections, annotations }: Facets): ReadonlySet<string> =>
-  new Set([...(detections?.value.keys() ?? []), ...(annotations?.value.keys() ?? [])]);
+const categoryOf = (detections: number, annotations: number, isReviewed: boolean): CategoryDayTally => {
+  const isFlagged = isReviewed && detections > 0;
+  return {
+    detections,
+    reviewed: isReviewed && annotations > 0 ? 1 : 0,
+    annotations,
+    flagged: isFlagged ? 1 : 0,
+    confirmed: isFlagged && annotations > 0 ? 1 : 0,
+  };
+};

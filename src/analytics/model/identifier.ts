@@ -1,16 +1,13 @@
+import { visibleFault } from '../../visible-text.ts';
+
 /** Most characters (UTF-16 units) of an event's or a camera's id. */
 export const MAX_ID_LENGTH = 128;
 
-/**
- * The fault of an id, in words; undefined if it is valid. Ids have 1 to 128 characters. Keys in Table Storage cannot
- * have control characters. Lone surrogates and Unicode noncharacters are not characters; keys use some of them as escapes.
- */
+/** The fault of an id, in words; undefined if it is valid: 1 to 128 characters of visible text. Keys in storage depend on the rule. */
 export const idProblem = (id: string): string | undefined => {
   if (id.length === 0) return 'is empty';
   if (id.length > MAX_ID_LENGTH) return `is longer than ${MAX_ID_LENGTH} characters`;
-  if (/\p{Cc}/u.test(id)) return 'has a control character';
-  if (/\p{Noncharacter_Code_Point}|\p{Cs}/u.test(id)) return 'has a code point that is not a character';
-  return undefined;
+  return visibleFault(id);
 };
 
 /** How many of a category one facet says at most. */

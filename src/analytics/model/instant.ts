@@ -47,10 +47,18 @@ export const parseInstant = (text: string): Instant | undefined => {
 /** Whether a time has an offset from UTC (or `Z`). RFC 3339, and so the `time` of a CloudEvent, requires one. */
 export const hasOffset = (text: string): boolean => FORM.exec(text)?.[4] !== undefined;
 
+/** The second that was formatted last: the frames of a batch share it, and formatting it is a tenth of recording an event. */
+let latest = { second: 0n, text: '1970-01-01T00:00:00' };
+
 /** The whole seconds (`2026-11-21T08:00:00`) and the microseconds after them. */
 const split = (instant: Instant): [seconds: string, microseconds: bigint] => {
-  const microseconds = ((instant % 1_000_000n) + 1_000_000n) % 1_000_000n;
-  return [new Date(Number((instant - microseconds) / 1_000n)).toISOString().slice(0, 19), microseconds];
+  const remainder = instant % 1_000_000n;
+  const microseconds = remainder < 0n ? remainder + 1_000_000n : remainder;
+  const second = instant - microseconds;
+  if (second !== latest.second) {
+    latest = { second, text: new Date(Number(second / 1_000n)).toISOString().slice(0, 19) };
+  }
+  return [latest.text, microseconds];
 };
 
 /**

@@ -1,4 +1,14 @@
-import { dayOf, MICROSECONDS, startOfDay, type Day } from './day.ts';
+import {
+  type Day,
+  dayOf,
+  type Hour,
+  isHour,
+  minuteFrom,
+  type MinuteOfDay,
+  MICROSECONDS,
+  offsetIn,
+  startOfDay,
+} from './day.ts';
 import { instantFrom, type Instant } from './instant.ts';
 
 /** A period, both ends included. */
@@ -9,8 +19,7 @@ export interface Period {
 
 /** A minute that is only partly in a period; both ends included. */
 export interface PartialMinute extends Period {
-  /** Minute of the day, 0 to 1439. */
-  readonly minute: number;
+  readonly minute: MinuteOfDay;
 }
 
 /** What a period covers of one day: the whole day, or whole hours, whole minutes and partial minutes. */
@@ -18,10 +27,10 @@ export interface DayPiece {
   readonly day: Day;
   /** Then there is nothing in the lists. */
   readonly whole: boolean;
-  /** Hours of the day, 0 to 23, ascending. */
-  readonly hours: readonly number[];
-  /** Minutes of the day, 0 to 1439, ascending, outside `hours`. */
-  readonly minutes: readonly number[];
+  /** Ascending. */
+  readonly hours: readonly Hour[];
+  /** Ascending, outside `hours`. */
+  readonly minutes: readonly MinuteOfDay[];
   /** At most two, outside `minutes` and `hours`. */
   readonly partialMinutes: readonly PartialMinute[];
 }
@@ -45,24 +54,55 @@ export const piecesOf = ({ start, end }: Period): readonly DayPiece[] => {
 /** The piece from `from` to just before `until` of the day that starts at `midnight`. */
 const pieceOfDay = (midnight: bigint, from: bigint, until: bigint): DayPiece => {
   const day = dayOf(instantFrom(midnight));
-  const hours: number[] = [];
-  const minutes: number[] = [];
+  const hours: Hour[] = [];
+  const minutes: MinuteOfDay[] = [];
   const partialMinutes: PartialMinute[] = [];
   const whole = until - from === MICROSECONDS.day;
   let at = whole ? until : from;
   while (at < until) {
     const intoDay = at - midnight;
-    if (intoDay % MICROSECONDS.hour === 0n && at + MICROSECONDS.hour <= until) {
-      hours.push(Number(intoDay / MICROSECONDS.hour));
+    const hour = Number(intoDay / MICROSECONDS.hour);
+    if (intoDay % MICROSECONDS.hour === 0n && at + MICROSECONDS.hour <= until && isHour(hour)) {
+      hours.push(hour);
       at += MICROSECONDS.hour;
       continue;
     }
     const minute = intoDay / MICROSECONDS.minute;
     const minuteEnd = midnight + (minute + 1n) * MICROSECONDS.minute;
     const stop = minuteEnd < until ? minuteEnd : until;
-    if (stop - at === MICROSECONDS.minute) minutes.push(Number(minute));
-    else partialMinutes.push({ minute: Number(minute), start: instantFrom(at), end: instantFrom(stop - 1n) });
+    if (stop - at === MICROSECONDS.minute) minutes.push(minuteFrom(Number(minute)));
+    else
+      partialMinutes.push({ minute: minuteFrom(Number(minute)), start: instantFrom(at), end: instantFrom(stop - 1n) });
     at = stop;
   }
   return { day, whole, hours, minutes, partialMinutes };
+};
+
+/** A piece with whole minutes in place of its partial ones: a closed day keeps no event rows, and is counted by the minute. */
+export const widened = ({ day, whole, hours, minutes, partialMinutes }: DayPiece): DayPiece => {
+  const all = new Set([...minutes, ...partialMinutes.map(({ minute }) => minute)]);
+  return { day, whole, hours, minutes: [...all].sort((left, right) => left - right), partialMinutes: [] };
+};
+
+/** The first and the last microsecond of the minute that an instant is in. */
+export const startOfMinute = (instant: Instant): Instant =>
+  instantFrom(instant - offsetIn(instant, MICROSECONDS.minute));
+export const endOfMinute = (instant: Instant): Instant =>
+  instantFrom(startOfMinute(instant) + MICROSECONDS.minute - 1n);
+
+const SECOND = 1_000_000n;
+
+/**
+ * The sliding window. If its length is at least an hour and whole minutes, it ends with the current minute: no minute is partial, and all questions
+ * of a minute have the same answer. Otherwise it ends now, exactly.
+ *
+ * @param seconds its length
+ */
+export const slidingWindow = (now: Instant, seconds: number): Period => {
+  const length = BigInt(seconds) * SECOND;
+  if (length < MICROSECONDS.hour || length % MICROSECONDS.minute !== 0n) {
+    return { start: instantFrom(now - length), end: now };
+  }
+  const end = endOfMinute(now);
+  return { start: instantFrom(end + 1n - length), end };
 };

@@ -1,60 +1,70 @@
+import { DamagedRow } from '../../storage/errors.ts';
+import { type Hour, HOURS, minuteFrom, MINUTES, type MinuteOfDay } from '../model/day.ts';
 import { hasIndex, indexesIn } from '../rows/bitset.ts';
-import { type Buckets, bucketProperties, bucketsFrom } from '../rows/buckets.ts';
-import { hourKey } from '../rows/keys.ts';
-import { listsTooShort } from '../rows/stripe-row.ts';
-import { demandCurrentStill, readShard, type ReadingSource, rowsIn } from './counter-page.ts';
+import { type Bucket, bucketsPart } from '../rows/buckets.ts';
+import { dayPart, listsTooShort } from '../rows/day-row.ts';
+import { counterKey, hourCounter } from '../rows/keys.ts';
+import { readAllStripes, readFirstStripe, readShard, type ShardSource } from './read-shard.ts';
 
-const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
-const MINUTES = Array.from({ length: 60 }, (_, minute) => minute);
+/** How often the rows are read again if they do not fit together: a rebuild may write them in between. */
+const TRIES = 3;
 
 /**
- * The last minute of a day (0 to 1439) in which each camera of a shard sent an event, for the requested cameras. First the last hour, then the minute,
- * from the row of that hour.
+ * The last minute of a day in which each camera of a shard sent an event, for the requested cameras. First the last hour, out of the
+ * `day` rows, then the minute, out of the row of that hour.
  *
- * Only the first reading needs the lists. What it found of a stripe is in the row of the hour for good, and the names for the indexes stay:
- * lists are only appended to. Cameras and stripes that came since are not looked for.
+ * The `day` rows come first here. What they say of an hour is in the rows of that hour for good, and the names for the indexes stay: lists
+ * are only appended to. Cameras and stripes that came since are not looked for.
  *
- * @throws {DayMoved | StorageTrouble | DamagedRow}
+ * @throws {DayHeld | StorageTrouble | DamagedRow}
  */
 export const lastMinutesIn = async (
-  source: ReadingSource,
+  source: ShardSource,
   isAsked: (cameraId: string) => boolean,
-): Promise<ReadonlyMap<string, number>> => {
+): Promise<ReadonlyMap<string, MinuteOfDay>> => {
   const { partition, striped } = source;
-  const stripes = await readShard(source, [], { tally: false, cameras: true, hours: HOURS });
-  const idsOf = new Map(stripes.map(({ stripe, day }) => [stripe, day.cameras.ids]));
-  for (const { stripe, day } of stripes) {
-    for (const { active } of day.hours.values()) {
-      if ((indexesIn(active).at(-1) ?? -1) >= day.cameras.ids.length) throw listsTooShort(partition, stripe);
+  for (let tries = 1; ; tries += 1) {
+    const { stripes } = await readShard(source, dayPart(HOURS));
+    const idsOf = new Map(stripes.map(({ stripe, day }) => [stripe, day.cameras.ids]));
+    for (const { stripe, day } of stripes) {
+      for (const { active } of day.hours.found.values()) {
+        if ((indexesIn(active).at(-1) ?? -1) >= day.cameras.ids.length) throw listsTooShort(partition, stripe);
+      }
+    }
+    const hours = lastOf(new Map(stripes.map(({ stripe, day }) => [stripe, day.hours.found])), idsOf, isAsked);
+    const readCounter = striped.has(partition) ? readAllStripes : readFirstStripe;
+    const minutesPart = bucketsPart(MINUTES);
+    const found = await Promise.all(
+      Array.from(new Set(hours.values()), async (hour) => {
+        const rows = await readCounter(source, hourCounter(hour), minutesPart.select);
+        const minutes = new Map(Array.from(rows, ([stripe, row]) => [stripe, minutesPart.from(row).found]));
+        const last = lastOf(minutes, idsOf, (id) => hours.get(id) === hour);
+        return Array.from(last, ([id, minute]) => [id, minuteFrom(60 * hour + minute)] as const);
+      }),
+    );
+    const minutes = new Map(found.flat());
+    const lost = [...hours].find(([id]) => !minutes.has(id));
+    if (lost === undefined) return minutes;
+    const [, hour] = lost;
+    if (tries === TRIES) {
+      throw new DamagedRow(partition, counterKey(hourCounter(hour), 0), 'it lacks a camera that the day row has');
     }
   }
-  const hours = lastOf(new Map(stripes.map(({ stripe, day }) => [stripe, day.hours])), idsOf, isAsked);
-  if (hours.size === 0) return new Map();
-  const minutes = await Promise.all(
-    Array.from(new Set(hours.values()), async (hour) => {
-      const rows = await rowsIn(source, hourKey(hour), bucketProperties(MINUTES), striped.has(partition));
-      const minutesOf = new Map(Array.from(rows, ([stripe, row]) => [stripe, bucketsFrom(row)]));
-      const ofHour = lastOf(minutesOf, idsOf, (id) => hours.get(id) === hour);
-      return Array.from(ofHour, ([id, minute]) => [id, 60 * hour + minute] as const);
-    }),
-  );
-  await demandCurrentStill(source);
-  return new Map(minutes.flat());
 };
 
 /** The last bucket, over all stripes, in which each requested camera was active. */
-const lastOf = (
-  bucketsOf: ReadonlyMap<number, Buckets>,
+const lastOf = <Number extends number = Hour>(
+  bucketsOf: ReadonlyMap<number, ReadonlyMap<Number, Bucket>>,
   idsOf: ReadonlyMap<number, readonly string[]>,
   isAsked: (cameraId: string) => boolean,
-): ReadonlyMap<string, number> => {
-  const last = new Map<string, number>();
+): ReadonlyMap<string, Number> => {
+  const last = new Map<string, Number>();
   for (const [stripe, buckets] of bucketsOf) {
     const newestFirst = [...buckets].sort(([left], [right]) => right - left);
     for (const [index, id] of idsOf.get(stripe)?.entries() ?? []) {
       if (!isAsked(id)) continue;
-      const [number = -1] = newestFirst.find(([, { active }]) => hasIndex(active, index)) ?? [];
-      if (number > (last.get(id) ?? -1)) last.set(id, number);
+      const bucket = newestFirst.find(([, { active }]) => hasIndex(active, index));
+      if (bucket !== undefined && bucket[0] > (last.get(id) ?? -1)) last.set(id, bucket[0]);
     }
   }
   return last;

@@ -1,257 +1,161 @@
 import { decodingRow } from '../../storage/errors.ts';
-import { contributionOf } from '../model/camera-event.ts';
-import { hourOfMinute, microsecondOfMinute } from '../model/day.ts';
-import { instantFrom, sortableInstant } from '../model/instant.ts';
-import type { DayPiece, PartialMinute } from '../model/period.ts';
-import { GrowingTally, sumOf, type Tally } from '../model/tally.ts';
+import { type Hour, hourOf, minuteOfHour } from '../model/day.ts';
+import type { DayPiece } from '../model/period.ts';
+import { growingTally, type Tally } from '../model/tally.ts';
 import { indexesIn, unionOf } from '../rows/bitset.ts';
-import { type Bucket, bucketProperties, bucketsFrom } from '../rows/buckets.ts';
-import { cameraProperties, cameraRowFrom, minutesOf } from '../rows/camera-row.ts';
-import { eventRowFrom } from '../rows/event-row.ts';
-import { cameraKey, DAY_KEY, eventsOfMinute, hourKey, parseEventKey } from '../rows/keys.ts';
-import { minuteRowFrom, overflowedSecondsOf, sampleRows, samplesOf, SECOND, secondOf } from '../rows/minute-row.ts';
-import type { StoredSample } from '../rows/minute-row.ts';
-import { listsTooShort } from '../rows/stripe-row.ts';
-import { inStripe, type RowRequest } from '../rows/stripes.ts';
-import { ByteReader, TallySum } from '../rows/tally-bytes.ts';
-import { demandCurrentStill, readShard, type ReadingSource, type StripeReading } from './counter-page.ts';
+import { type Bucket, bucketsPart } from '../rows/buckets.ts';
+import { cameraPart } from '../rows/camera-row.ts';
+import { type CameraList, DAY_STATE, dayPart, listsTooShort } from '../rows/day-row.ts';
+import { cameraCounter, type Counter, counterKey, DAY_COUNTER, hourCounter } from '../rows/keys.ts';
+import { ByteReader, readTallyBytes } from '../rows/tally-bytes.ts';
+import { type EventSum, readPartialMinute } from './partial-minute.ts';
+import { readShard, type ShardReading, type ShardSource } from './read-shard.ts';
 
 // Which rows a piece of a period is read from, and what that costs, is in the README, under Reading. All of one event is in one row of a
 // piece, and each row is read as of one moment over all stripes, so no event is ever half visible.
 
-/** The sum of one stripe by the indexes of its categories and cameras, and their names. */
-interface StripeSum {
-  readonly stripe: number;
-  readonly categories: readonly string[];
-  readonly ids: readonly string[];
-  readonly tally: TallySum;
-  readonly cameras: Set<number>;
-  active: Uint8Array;
+/** What a shard did in disjoint pieces of a day, in their order. */
+export interface PiecesReading {
+  readonly sums: readonly ActivitySum[];
+  /** Whether the day is closed: then partial minutes were read from event rows that may be gone. */
+  readonly isClosed: boolean;
 }
 
-/**
- * Adds up what the rows of a shard say of one piece of a day: of each stripe by the indexes of cameras and categories, which are named
- * last. Lists are only appended to, so lists that were read later than the rows do as well.
- */
+/** The lists that name the indexes in the rows of a stripe. They are only appended to, so later lists do as well. */
+interface StripeNames {
+  readonly stripe: number;
+  readonly day: { readonly tally: Tally; readonly cameras: CameraList };
+}
+
+/** Adds up rows of a shard that are in one piece of a day. */
 export class ActivitySum {
   readonly #partition: string;
-  readonly #stripes: ReadonlyMap<number, StripeSum>;
-  /** The sum by name. */
-  readonly #named = new GrowingTally();
+  readonly #tally = growingTally();
   readonly #cameras = new Set<string>();
+  /** The active cameras of buckets, as bitsets of each stripe's indexes: ids are looked up only if they are needed. */
+  readonly #active = new Map<StripeNames, Uint8Array>();
 
-  constructor(partition: string, stripes: readonly StripeReading[]) {
+  constructor(partition: string) {
     this.#partition = partition;
-    this.#stripes = new Map(
-      stripes.map(({ stripe, categories, day }) => {
-        const { ids } = day.cameras;
-        const sum = { tally: new TallySum(), cameras: new Set<number>(), active: new Uint8Array() };
-        return [stripe, { stripe, categories, ids, ...sum }];
-      }),
-    );
   }
 
-  /** Adds a bucket; undefined: nothing happened in it. @throws {DecodeError} */
-  addBucket(stripe: number, bucket: Bucket | undefined): void {
-    const own = this.#stripes.get(stripe);
-    if (own === undefined || bucket === undefined) return;
-    own.tally.add(new ByteReader(bucket.tally));
-    own.active = unionOf(own.active, bucket.active);
+  get tally(): Tally {
+    return this.#tally;
   }
 
-  /** @throws {DecodeError} */
-  addSample(stripe: number, { tally, cameraIndex }: StoredSample): void {
-    const own = this.#stripes.get(stripe);
-    own?.tally.add(new ByteReader(tally));
-    own?.cameras.add(cameraIndex);
+  /** Adds a bucket of a counter; undefined: nothing happened in it. @throws {DamagedRow} */
+  addBucket(counter: Counter, names: StripeNames, bucket: Bucket | undefined): void {
+    if (bucket === undefined) return;
+    const row = { partitionKey: this.#partition, rowKey: counterKey(counter, names.stripe) };
+    const categories = [...names.day.tally.categories.keys()];
+    const tally = decodingRow(row, () => readTallyBytes(new ByteReader(bucket.tally), categories));
+    if (tally === undefined) throw listsTooShort(this.#partition, names.stripe);
+    this.#tally.add(tally);
+    this.#active.set(names, unionOf(this.#active.get(names) ?? new Uint8Array(), bucket.active));
   }
 
   /** Adds a tally, and the cameras that sent its events. */
   addTally(tally: Tally, cameras: Iterable<string>): void {
-    this.#named.add(tally);
+    this.#tally.add(tally);
     for (const cameraId of cameras) this.#cameras.add(cameraId);
   }
 
-  tally(): Tally {
-    const ofStripes = Array.from(this.#stripes.values(), ({ stripe, tally, categories }) => {
-      const named = tally.named(categories);
-      if (named === undefined) throw listsTooShort(this.#partition, stripe);
-      return named;
-    });
-    return sumOf([...ofStripes, this.#named]);
-  }
-
-  /** The distinct cameras. Looks up their ids: ask only if they are needed. */
+  /** The distinct cameras. */
   cameras(): ReadonlySet<string> {
     const cameras = new Set(this.#cameras);
-    for (const own of this.#stripes.values()) {
-      for (const index of this.#indexesOf(own)) cameras.add(own.ids[index] ?? '');
+    for (const [names, active] of this.#active) {
+      for (const index of this.#indexesOf(names, active)) cameras.add(names.day.cameras.ids[index] ?? '');
     }
     return cameras;
   }
 
   countCameras(): number {
-    const [only, ...others] = this.#stripes.values();
+    const [first, ...others] = this.#active;
     // With one stripe the indexes are enough. A minute series of a network would look up more than a million ids.
-    if (only === undefined || others.length > 0 || this.#cameras.size > 0) return this.cameras().size;
-    return this.#indexesOf(only).size;
+    if (first === undefined || others.length > 0 || this.#cameras.size > 0) return this.cameras().size;
+    return this.#indexesOf(...first).length;
   }
 
-  /** The indexes of the cameras of a stripe, each of which its list has. */
-  #indexesOf({ stripe, cameras, active, ids }: StripeSum): ReadonlySet<number> {
-    const indexes = new Set([...indexesIn(active), ...cameras]);
-    for (const index of indexes) if (index >= ids.length) throw listsTooShort(this.#partition, stripe);
+  /** The indexes in a bitset, each of which the stripe's list has. */
+  #indexesOf({ stripe, day }: StripeNames, active: Uint8Array): readonly number[] {
+    const indexes = indexesIn(active);
+    if ((indexes.at(-1) ?? -1) >= day.cameras.ids.length) throw listsTooShort(this.#partition, stripe);
     return indexes;
   }
 }
 
-/** What all cameras of a shard did in disjoint pieces of the day, in their order. @throws {DayMoved} */
-export const readPieces = async (
-  source: ReadingSource,
-  pieces: readonly DayPiece[],
-): Promise<readonly ActivitySum[]> => {
+/** What all cameras of a shard did in disjoint pieces of the day. @throws {DayHeld | StorageTrouble | DamagedRow} */
+export const readPieces = async (source: ShardSource, pieces: readonly DayPiece[]): Promise<PiecesReading> => {
   const minutesByHour = Map.groupBy(
     pieces.flatMap(({ minutes }) => minutes),
-    hourOfMinute,
+    hourOf,
   );
   const requests = Array.from(minutesByHour, ([hour, minutes]) => ({
-    key: hourKey(hour),
-    select: bucketProperties(minutes.map((minute) => minute % 60)),
+    counter: hourCounter(hour),
+    part: bucketsPart(minutes.map(minuteOfHour)),
   }));
-  const hours = pieces.flatMap((piece) => piece.hours);
-  const sampled = samplesRequests(pieces.flatMap(({ partialMinutes }) => partialMinutes));
-  const stripes = await readShard(source, [...requests, ...sampled], { tally: true, cameras: true, hours });
-  const decoded = stripes.map(({ stripe, day, rows }) => {
-    const row = { partitionKey: source.partition, rowKey: inStripe(DAY_KEY, stripe) };
-    const ofHours = Array.from(minutesByHour.keys(), (hour) => [hour, rows.get(hourKey(hour))] as const);
-    const minutesIn = ofHours.flatMap(([hour, stored]) =>
-      stored === undefined ? [] : [[hour, { row: stored, buckets: bucketsFrom(stored) }] as const],
-    );
-    return { stripe, day, row, minutesIn: new Map(minutesIn) };
-  });
-  return Promise.all(
-    pieces.map(async (piece) => {
-      const sum = new ActivitySum(source.partition, stripes);
-      for (const { stripe, day, row, minutesIn } of decoded) {
-        if (piece.whole) sum.addTally(day.tally, day.cameras.ids);
-        for (const hour of piece.hours) decodingRow(row, () => sum.addBucket(stripe, day.hours.get(hour)));
-        for (const minute of piece.minutes) {
-          const own = minutesIn.get(hourOfMinute(minute));
-          if (own !== undefined) decodingRow(own.row, () => sum.addBucket(stripe, own.buckets.get(minute % 60)));
-        }
-      }
-      await Promise.all(piece.partialMinutes.map(async (partial) => addSamples(sum, source, stripes, partial)));
-      return sum;
-    }),
+  const day = dayPart(pieces.flatMap(({ hours }) => hours));
+  const [events, { stripes, isClosed }] = await withPartialMinutes(source, pieces, undefined, async (earlier) =>
+    readShard(source, day, requests, earlier),
   );
+  const sums = pieces.map((piece, index) => {
+    const sum = new ActivitySum(source.partition);
+    for (const stripe of stripes) {
+      const { tally, cameras, hours } = stripe.day;
+      if (piece.whole) sum.addTally(tally, cameras.ids);
+      for (const hour of piece.hours) sum.addBucket(DAY_COUNTER, stripe, hours.get(hour));
+      for (const minute of piece.minutes) {
+        const counter = hourCounter(hourOf(minute));
+        sum.addBucket(counter, stripe, stripe.values.get(counter)?.get(minuteOfHour(minute)));
+      }
+    }
+    for (const { tally, cameras } of events[index] ?? []) sum.addTally(tally, cameras);
+    return sum;
+  });
+  return { sums, isClosed };
 };
 
-/** What one camera, which is in the shard, did in disjoint pieces of the day. @throws {DayMoved} */
+/** What one camera did in disjoint pieces of the day. @throws {DayHeld | StorageTrouble | DamagedRow} */
 export const readPiecesOfCamera = async (
-  source: ReadingSource,
+  source: ShardSource,
   pieces: readonly DayPiece[],
   cameraId: string,
-): Promise<readonly ActivitySum[]> => {
-  const hours = new Set(pieces.flatMap((piece) => piece.hours));
-  const hoursOfMinutes = new Set(pieces.flatMap(({ minutes }) => minutes.map(hourOfMinute)));
-  const request: RowRequest = { key: cameraKey(cameraId), select: cameraProperties(hours, hoursOfMinutes) };
-  const sampled = samplesRequests(pieces.flatMap(({ partialMinutes }) => partialMinutes));
-  // A minute row may have samples of a camera whose row came after the read of the camera's row: the list has its index.
-  const detail = { tally: sampled.length > 0, cameras: sampled.length > 0, hours: [] };
-  const stripes = await readShard(source, [request, ...sampled], detail);
-  const rows = stripes.flatMap(({ rows: own }) => {
-    const row = own.get(request.key);
-    if (row === undefined) return [];
-    const camera = cameraRowFrom(row);
-    const minutes = decodingRow(row, () =>
-      Array.from(hoursOfMinutes, (hour) => [hour, minutesOf(camera, hour)] as const),
-    );
-    return [{ camera, minutes: new Map(minutes) }];
+): Promise<PiecesReading> => {
+  const counter = cameraCounter(cameraId);
+  const hours = new Set<Hour>(pieces.flatMap((piece) => [...piece.hours, ...piece.minutes.map(hourOf)]));
+  const part = cameraPart([...hours]);
+  const [events, { stripes, isClosed }] = await withPartialMinutes(source, pieces, cameraId, async (earlier) =>
+    readShard(source, DAY_STATE, [{ counter, part }], earlier),
+  );
+  const rows = stripes.flatMap(({ values }) => values.get(counter) ?? []);
+  const sums = pieces.map((piece, index) => {
+    const sum = new ActivitySum(source.partition);
+    // A tally that exists says that the camera sent an event, even if it was removed.
+    const add = (tally: Tally | undefined): void => {
+      if (tally !== undefined) sum.addTally(tally, [cameraId]);
+    };
+    for (const row of rows) {
+      if (piece.whole) add(row.tally);
+      for (const hour of piece.hours) for (const tally of row.hours.get(hour)?.values() ?? []) add(tally);
+      for (const minute of piece.minutes) add(row.hours.get(hourOf(minute))?.get(minuteOfHour(minute)));
+    }
+    for (const { tally, cameras } of events[index] ?? []) sum.addTally(tally, cameras);
+    return sum;
   });
-  return Promise.all(
-    pieces.map(async (piece) => {
-      const sum = new ActivitySum(source.partition, stripes);
-      await Promise.all(
-        piece.partialMinutes.map(async (partial) => addSamples(sum, source, stripes, partial, cameraId)),
-      );
-      for (const { camera, minutes } of rows) {
-        for (const tally of [
-          piece.whole ? camera.tally : undefined,
-          ...piece.hours.map((hour) => camera.hours.get(hour)?.tally),
-          ...piece.minutes.map((minute) => minutes.get(hourOfMinute(minute))?.get(minute % 60)),
-        ]) {
-          if (tally !== undefined) sum.addTally(tally, tally.events > 0 ? [cameraId] : []);
-        }
-      }
-      return sum;
-    }),
-  );
+  return { sums, isClosed };
 };
 
-const microsecondsOf = ({ start, end }: PartialMinute): readonly [from: number, to: number] => [
-  microsecondOfMinute(start),
-  microsecondOfMinute(end),
-];
-
-/** The rows that hold the samples of partial minutes. */
-const samplesRequests = (partialMinutes: readonly PartialMinute[]): readonly RowRequest[] =>
-  partialMinutes.flatMap((partial) => sampleRows(partial.minute, ...microsecondsOf(partial)));
-
-/**
- * Adds the samples of a partial minute to a sum, out of the rows that were read. A second that has overflowed in any stripe is read from
- * its event rows, for all stripes: only such seconds, because of a closed day no other event rows are left.
- *
- * @param cameraId undefined: all cameras
- */
-const addSamples = async (
-  sum: ActivitySum,
-  source: ReadingSource,
-  stripes: readonly StripeReading[],
-  partial: PartialMinute,
-  cameraId?: string,
-): Promise<void> => {
-  const minuteRows = stripes.flatMap(({ stripe, day, rows }) =>
-    samplesRequests([partial]).flatMap(({ key }) => {
-      const stored = rows.get(key);
-      const only = cameraId === undefined ? undefined : (day.cameras.indexes.get(cameraId) ?? -1);
-      return stored === undefined ? [] : [{ stripe, stored, row: minuteRowFrom(stored), only }];
-    }),
-  );
-  const overflowed = new Set(minuteRows.flatMap(({ row }) => overflowedSecondsOf(row)));
-  for (const { stripe, stored, row, only } of minuteRows) {
-    decodingRow(stored, () => {
-      for (const sample of samplesOf(row, ...microsecondsOf(partial), overflowed)) {
-        if (only === undefined || sample.cameraIndex === only) sum.addSample(stripe, sample);
-      }
-    });
-  }
-  if (overflowed.size === 0) return;
-  for (const { cameraId: id, tally } of await readEvents(source, partial, overflowed, cameraId)) {
-    sum.addTally(tally, [id]);
-  }
-  await demandCurrentStill(source);
-};
-
-/** What the events in some seconds of a partial minute count. */
-const readEvents = async (
-  { table, partition, read }: ReadingSource,
-  { minute, start, end }: PartialMinute,
-  seconds: ReadonlySet<number>,
+/** Reads the partial minutes of pieces and counters at the same time, and the `day` rows after them. */
+const withPartialMinutes = async <Day, Value>(
+  source: ShardSource,
+  pieces: readonly DayPiece[],
   cameraId: string | undefined,
-): Promise<readonly { readonly cameraId: string; readonly tally: Tally }[]> => {
-  // One query from the first of them to the last. A condition for each second would be more than a filter may have.
-  const startOfMinute = start - BigInt(microsecondOfMinute(start));
-  const first = startOfMinute + BigInt(Math.min(...seconds) * SECOND);
-  const last = startOfMinute + BigInt((Math.max(...seconds) + 1) * SECOND - 1);
-  const where = {
-    property: 'ts_utc',
-    from: sortableInstant(instantFrom(first > start ? first : start)),
-    to: sortableInstant(instantFrom(last < end ? last : end)),
-  };
-  const rows = await read(async () => table.all(partition, eventsOfMinute(minute, cameraId), { where }));
-  return rows.flatMap((row) => {
-    const { ts, facets } = eventRowFrom(row);
-    if (!seconds.has(secondOf(microsecondOfMinute(ts)))) return [];
-    return [{ cameraId: decodingRow(row, () => parseEventKey(row.rowKey).cameraId), tally: contributionOf(facets) }];
-  });
+  readCounters: (earlier: Promise<unknown>) => Promise<ShardReading<Day, Value>>,
+): Promise<readonly [events: readonly (readonly EventSum[])[], counters: ShardReading<Day, Value>]> => {
+  const events = Promise.all(
+    pieces.map(async ({ partialMinutes }) =>
+      Promise.all(partialMinutes.map(async (partial) => readPartialMinute(source, partial, cameraId))),
+    ),
+  );
+  return Promise.all([events, readCounters(events)]);
 };

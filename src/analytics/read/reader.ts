@@ -1,42 +1,40 @@
 import { LRUCache } from 'lru-cache';
 import pLimit, { type LimitFunction } from 'p-limit';
 
+import type { Table } from '../../storage/table.ts';
 import { dayOf, type Day, MICROSECONDS, startOfDay } from '../model/day.ts';
 import { type Instant, instantFrom, isInstant } from '../model/instant.ts';
-import { piecesOf, type DayPiece, type Period } from '../model/period.ts';
+import { type DayPiece, endOfMinute, type Period, piecesOf, startOfMinute, widened } from '../model/period.ts';
 import { shardOf } from '../model/shard.ts';
 import { stepsOf, type Step } from '../model/steps.ts';
-import { GrowingTally, sumOf, type Tally } from '../model/tally.ts';
-import { decodingRow, StorageTrouble } from '../../storage/errors.ts';
-import type { StoredRow } from '../../storage/row.ts';
-import type { Table } from '../../storage/table.ts';
-import { DayMoved } from '../errors.ts';
-import { CAMERA_DAY_PROPERTIES, cameraDayFrom } from '../rows/camera-row.ts';
-import { ACCURACY, type StoredDay } from '../rows/day-row.ts';
-import type { Days } from '../rows/days.ts';
-import { ALL_CAMERAS, cameraKey, parseCameraKey, shardPartition } from '../rows/keys.ts';
-import { parseStripe, readStripes } from '../rows/stripes.ts';
-import { demandCurrentStill, readShard, type ReadingSource } from './counter-page.ts';
+import { type DayTally, growingDayTally, sumOf, sumOfDays, type Tally } from '../model/tally.ts';
+import { CAMERA_DAY } from '../rows/camera-row.ts';
+import { DAY_STATE, DAY_TALLY } from '../rows/day-row.ts';
+import { cameraCounter, shardPartition } from '../rows/keys.ts';
+import { camerasOfShard } from './cameras-of-shard.ts';
 import { lastMinutesIn } from './last-minutes.ts';
 import { type ActivitySum, readPieces, readPiecesOfCamera } from './range-reader.ts';
+import { readShard, type ShardSource } from './read-shard.ts';
 
 export interface Activity {
+  /** The period of the question, with whole minutes at its ends where the day is closed. */
+  readonly period: Period;
   readonly tally: Tally;
-  /** The distinct cameras that sent events, ids ascending. */
+  /** The distinct cameras that sent events, removed or not, ids ascending. */
   readonly activeCameras: readonly string[];
 }
 
 export interface StepActivity {
   readonly period: Period;
   readonly tally: Tally;
-  /** How many distinct cameras sent events. */
+  /** How many distinct cameras sent events, removed or not. */
   readonly activeCameras: number;
 }
 
 /** What one camera did on a day, or on several. */
 export interface CameraActivity {
   readonly cameraId: string;
-  readonly tally: Tally;
+  readonly tally: DayTally;
 }
 
 /** Most reads of one question at a time. */
@@ -48,18 +46,38 @@ const PARALLEL_READS = 24;
  */
 const PARALLEL_QUERIES = 6;
 
-/** How often a question follows a day that is rewritten while it is read. */
-const MOVES = 5;
+/** How long a reader relies on it that a shard has no rows: until then a lost `day` row is not noticed. */
+const EMPTY_MS = 60_000;
 
-/** Answers what happened: the sum over disjoint pieces of days and their shards, each event in exactly one of them. */
+/** The sums of one day, by shard and piece. */
+interface DayReading {
+  readonly day: Day;
+  readonly shards: readonly (readonly ActivitySum[])[];
+  /** Whether partial minutes were read as whole ones, because the day is closed. */
+  readonly isWidened: boolean;
+}
+
+/**
+ * Answers what happened: the sum over disjoint pieces of days and their shards, each event in exactly one of them. All questions throw DayHeld
+ * while the counters of a day are rebuilt.
+ *
+ * @example const { tally } = await reader.activity({ start, end });
+ */
 export class Reader {
   readonly #table: Table;
-  readonly #days: Days;
-  readonly #striped: ReadingSource['striped'] = new LRUCache({ max: 1_000 });
+  readonly #shards: number;
+  readonly #whileRebuilding: boolean;
+  readonly #striped: ShardSource['striped'] = new LRUCache({ max: 10_000 });
+  readonly #empty: ShardSource['empty'] = new LRUCache({ max: 10_000, ttl: EMPTY_MS });
 
-  constructor(table: Table, days: Days) {
+  /**
+   * @param shards of the table, 1 to 64
+   * @param whileRebuilding true: a day whose counters are rebuilt has answers as well, for an audit
+   */
+  constructor(table: Table, shards: number, { whileRebuilding = false }: { readonly whileRebuilding?: boolean } = {}) {
     this.#table = table;
-    this.#days = days;
+    this.#shards = shards;
+    this.#whileRebuilding = whileRebuilding;
   }
 
   /** The counts of a period, of all cameras or one. */
@@ -68,9 +86,13 @@ export class Reader {
     const days = await Promise.all(
       piecesOf(period).map(async (piece) => this.#readDay(read, piece.day, [piece], cameraId)),
     );
-    const activities = days.flat(2);
-    const active = new Set(activities.flatMap((piece) => [...piece.cameras()]));
-    return { tally: sumOf(activities.map((piece) => piece.tally())), activeCameras: [...active].sort() };
+    const sums = days.flatMap(({ shards }) => shards.flat());
+    const active = new Set(sums.flatMap((sum) => [...sum.cameras()]));
+    return {
+      period: covered(period, days),
+      tally: sumOf(sums.map((sum) => sum.tally)),
+      activeCameras: [...active].sort(),
+    };
   }
 
   /**
@@ -84,14 +106,14 @@ export class Reader {
         Map.groupBy(stepsOf(period, step), ({ start }) => dayOf(start)),
         async ([day, steps]): Promise<readonly StepActivity[]> => {
           // No step is longer than a day, and days start with a step: each step is one piece.
-          const shards = await this.#readDay(read, day, steps.flatMap(piecesOf), cameraId);
+          const reading = await this.#readDay(read, day, steps.flatMap(piecesOf), cameraId);
           return steps.map((ofStep, index) => {
-            const activities = shards.flatMap((ofShard) => ofShard[index] ?? []);
+            const sums = reading.shards.flatMap((ofShard) => ofShard[index] ?? []);
             return {
-              period: ofStep,
-              tally: sumOf(activities.map((piece) => piece.tally())),
-              // A camera is in one shard of the day: no camera is counted twice.
-              activeCameras: activities.reduce((count, piece) => count + piece.countCameras(), 0),
+              period: covered(ofStep, [reading]),
+              tally: sumOf(sums.map((sum) => sum.tally)),
+              // A camera is in one shard: no camera is counted twice.
+              activeCameras: sums.reduce((count, sum) => count + sum.countCameras(), 0),
             };
           });
         },
@@ -106,47 +128,32 @@ export class Reader {
    * @param days 1: that day alone
    */
   async cameras(last: Day, days: number): Promise<readonly CameraActivity[]> {
-    const read = pLimit(PARALLEL_QUERIES);
-    const sums = new Map<string, GrowingTally>();
-    await Promise.all(
-      daysUntil(last, days).map(async (day) => {
-        const ofShards = await this.#onDay(read, day, async (sources) => Promise.all(sources.map(cameraTallies)));
-        for (const [cameraId, tally] of ofShards.flat()) {
-          const sum = sums.get(cameraId) ?? new GrowingTally();
-          sums.set(cameraId, sum);
-          sum.add(tally);
-        }
-      }),
-    );
+    const sources = this.#sources(pLimit(PARALLEL_QUERIES), daysUntil(last, days));
+    const sums = new Map<string, ReturnType<typeof growingDayTally>>();
+    for (const ofShard of await Promise.all(sources.map(camerasOfShard))) {
+      for (const [cameraId, tally] of ofShard) {
+        const sum = sums.get(cameraId) ?? growingDayTally();
+        sums.set(cameraId, sum.add(tally));
+      }
+    }
     return Array.from(sums, ([cameraId, tally]) => ({ cameraId, tally }));
   }
 
-  /**
-   * The tally of the days that end with one, of all cameras or one, with the figures that say how often the AI was right.
-   *
-   * @returns also the days without such figures, which are left out of the tally, oldest first
-   */
-  async accuracy(
-    last: Day,
-    days: number,
-    cameraId?: string,
-  ): Promise<{ readonly tally: Tally; readonly without: readonly Day[] }> {
-    const read = pLimit(PARALLEL_READS);
-    const without: Day[] = [];
+  /** The tally of the days that end with one, of all cameras or one, with the figures that say how often the AI was right. */
+  async accuracy(last: Day, days: number, cameraId?: string): Promise<DayTally> {
+    const sources = this.#sources(pLimit(PARALLEL_READS), daysUntil(last, days), cameraId);
     const tallies = await Promise.all(
-      daysUntil(last, days).map(async (day) =>
-        this.#onDay(read, day, async (sources, row) => {
-          if (row !== undefined && row.accuracy !== ACCURACY) {
-            without.push(day);
-            return [];
-          }
-          if (cameraId === undefined) return Promise.all(sources.map(tallyOfShard));
-          const source = sources[shardOf(cameraId, sources.length)];
-          return source === undefined ? [] : [await tallyOfCamera(source, cameraId)];
-        }),
-      ),
+      sources.map(async (source): Promise<DayTally> => {
+        if (cameraId === undefined) {
+          const { stripes } = await readShard(source, DAY_TALLY);
+          return sumOfDays(stripes.map(({ day }) => day.tally));
+        }
+        const request = { counter: cameraCounter(cameraId), part: CAMERA_DAY };
+        const { stripes } = await readShard(source, DAY_STATE, [request]);
+        return sumOfDays(stripes.flatMap(({ values }) => values.get(request.counter) ?? []));
+      }),
     );
-    return { tally: sumOf(tallies.flat()), without: [...new Set(without)].sort() };
+    return sumOfDays(tallies);
   }
 
   /**
@@ -161,10 +168,10 @@ export class Reader {
     for (const day of daysUntil(last, days)) {
       if (found.size === wanted?.size) break;
       const isAsked = (id: string): boolean => !found.has(id) && (wanted?.has(id) ?? true);
-      const ofShards = await this.#onDay(read, day, async (sources) =>
-        Promise.all(sources.map(async (source) => lastMinutesIn(source, isAsked))),
+      const shards = await Promise.all(
+        this.#sources(read, [day]).map(async (source) => lastMinutesIn(source, isAsked)),
       );
-      for (const ofShard of ofShards) {
+      for (const ofShard of shards) {
         for (const [id, minute] of ofShard) {
           found.set(id, instantFrom(startOfDay(day) + BigInt(minute) * MICROSECONDS.minute));
         }
@@ -173,85 +180,53 @@ export class Reader {
     return found;
   }
 
-  /** The counts of pieces of one day, by shard and piece. */
+  /** Reads pieces of one day. If it is closed, its partial minutes are read again as whole minutes. */
   async #readDay(
     read: LimitFunction,
     day: Day,
     pieces: readonly DayPiece[],
     cameraId: string | undefined,
-  ): Promise<readonly (readonly ActivitySum[])[]> {
-    return this.#onDay(read, day, async (sources) => {
-      if (cameraId === undefined) return Promise.all(sources.map(async (source) => readPieces(source, pieces)));
-      const source = sources[shardOf(cameraId, sources.length)];
-      return source === undefined ? [] : [await readPiecesOfCamera(source, pieces, cameraId)];
-    });
+  ): Promise<DayReading> {
+    const sources = this.#sources(read, [day], cameraId);
+    const shards = await Promise.all(
+      sources.map(async (source) =>
+        cameraId === undefined ? readPieces(source, pieces) : readPiecesOfCamera(source, pieces, cameraId),
+      ),
+    );
+    const isRagged = pieces.some(({ partialMinutes }) => partialMinutes.length > 0);
+    if (isRagged && shards.some(({ isClosed }) => isClosed)) {
+      return { ...(await this.#readDay(read, day, pieces.map(widened), cameraId)), isWidened: true };
+    }
+    return { day, shards: shards.map(({ sums }) => sums), isWidened: false };
   }
 
-  /**
-   * The reads of a day's shards, in their order; empty for a day without events. If the day is rewritten meanwhile, all of
-   * it is read again, from the new generation.
-   */
-  async #onDay<Answer>(
-    read: LimitFunction,
-    day: Day,
-    work: (sources: readonly ReadingSource[], row: StoredDay | undefined) => Promise<Answer>,
-  ): Promise<Answer> {
-    for (let moves = 0; ; moves += 1) {
-      const row = await read(async () => this.#days.find(day));
-      try {
-        const sources = Array.from({ length: row?.shards ?? 0 }, (_, shard): ReadingSource => ({
-          table: this.#table,
-          partition: shardPartition(day, shard, row?.generation),
-          read,
-          striped: this.#striped,
-          demandCurrent: async (mark) => row && this.#days.demandCurrent(day, row, mark),
-        }));
-        return await work(sources, row);
-      } catch (error) {
-        if (!(error instanceof DayMoved)) throw error;
-        if (moves === MOVES) throw new StorageTrouble(0, { reason: 'day moved', cause: error });
-      }
-    }
+  /** The shards of days: all of them, or the shard of a camera. */
+  #sources(read: LimitFunction, days: readonly Day[], cameraId?: string): readonly ShardSource[] {
+    const shards =
+      cameraId === undefined
+        ? Array.from({ length: this.#shards }, (_, shard) => shard)
+        : [shardOf(cameraId, this.#shards)];
+    return days.flatMap((day) =>
+      shards.map((shard) => ({
+        table: this.#table,
+        partition: shardPartition(day, shard),
+        read,
+        striped: this.#striped,
+        empty: this.#empty,
+        whileRebuilding: this.#whileRebuilding,
+      })),
+    );
   }
 }
 
-const cameraOf = (row: StoredRow): string => decodingRow(row, () => parseCameraKey(parseStripe(row.rowKey).key));
-
-/**
- * The day's tally of each camera of a shard. The rows of a camera in all stripes are neighbors, so a page has them together. Only the
- * first camera of a later page may have rows before it, of an earlier moment or written since: those are read again together.
- */
-const cameraTallies = async (
-  source: ReadingSource,
-): Promise<readonly (readonly [cameraId: string, tally: Tally])[]> => {
-  const { table, partition } = source;
-  const select = CAMERA_DAY_PROPERTIES;
-  const tallies = new Map<string, Tally>();
-  await source.read(async () => {
-    let isLaterPage = false;
-    for await (const page of table.pages(partition, ALL_CAMERAS, { select })) {
-      let mayLackSome = isLaterPage;
-      for (const [id, own] of Map.groupBy(page, cameraOf)) {
-        const rows = mayLackSome ? [...(await readStripes(table, partition, cameraKey(id), select)).values()] : own;
-        tallies.set(id, sumOf(rows.map(cameraDayFrom)));
-        mayLackSome = false;
-      }
-      isLaterPage = true;
-    }
-  });
-  await demandCurrentStill(source);
-  return [...tallies];
-};
-
-const tallyOfShard = async (source: ReadingSource): Promise<Tally> => {
-  const stripes = await readShard(source, [], { tally: true, cameras: false, hours: [] });
-  return sumOf(stripes.map(({ day }) => day.tally));
-};
-
-const tallyOfCamera = async (source: ReadingSource, cameraId: string): Promise<Tally> => {
-  const request = { key: cameraKey(cameraId), select: CAMERA_DAY_PROPERTIES };
-  const stripes = await readShard(source, [request], { tally: false, cameras: false, hours: [] });
-  return sumOf(stripes.flatMap(({ rows }) => [...rows.values()].map(cameraDayFrom)));
+/** A period with whole minutes at each end that is in a widened day. */
+const covered = ({ start, end }: Period, days: readonly DayReading[]): Period => {
+  const isWidened = (instant: Instant): boolean =>
+    days.some((reading) => reading.isWidened && reading.day === dayOf(instant));
+  return {
+    start: isWidened(start) ? startOfMinute(start) : start,
+    end: isWidened(end) ? endOfMinute(end) : end,
+  };
 };
 
 /** The days that end with one, the newest first. The calendar begins with the year 1. */

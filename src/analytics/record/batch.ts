@@ -1,8 +1,7 @@
 import { MAX_OPERATIONS, type StoringWrite } from '../../storage/row.ts';
 import type { EventMessage } from '../model/camera-event.ts';
-import { hourOfMinute, microsecondOfMinute, minuteOfDay } from '../model/day.ts';
-import { cameraKey, eventKey, hourKey, minuteKey } from '../rows/keys.ts';
-import { secondOf } from '../rows/minute-row.ts';
+import { hourOf, minuteOfDay, type MinuteOfDay } from '../model/day.ts';
+import { type EventKey, eventKey } from '../rows/keys.ts';
 
 /**
  * The result of a message: it was counted; it changed nothing, because it was repeated or because a newer value had superseded it; or it can
@@ -16,32 +15,17 @@ export interface Refused {
   readonly refused: string;
 }
 
-/** A message with what its rows are found by, computed once. Counter rows have the keys of stripe 0. */
+/** A message with what its rows are found by, computed once. */
 export interface KeyedMessage {
   readonly message: EventMessage;
-  /** Minute of the day, 0 to 1439. */
-  readonly minute: number;
-  /** Hour of the day, 0 to 23. */
-  readonly hour: number;
-  readonly eventKey: string;
-  readonly cameraKey: string;
-  readonly minuteKey: string;
-  readonly hourKey: string;
+  readonly minute: MinuteOfDay;
+  readonly eventKey: EventKey;
 }
 
 export const keyed = (message: EventMessage): KeyedMessage => {
   const { ts, cameraId, eventId } = message;
   const minute = minuteOfDay(ts);
-  const hour = hourOfMinute(minute);
-  return {
-    message,
-    minute,
-    hour,
-    eventKey: eventKey(minute, cameraId, eventId),
-    cameraKey: cameraKey(cameraId),
-    minuteKey: minuteKey(minute, secondOf(microsecondOfMinute(ts))),
-    hourKey: hourKey(hour),
-  };
+  return { message, minute, eventKey: eventKey(minute, cameraId, eventId) };
 };
 
 /** A message that waits for its commit. */
@@ -59,18 +43,22 @@ export type Batch = readonly Waiting[];
 /** A new frame comes with detections; a message without them is about an event that is likely to be stored already. */
 export const hasDetections = ({ facets }: EventMessage): boolean => facets.detections !== undefined;
 
-// An entity group transaction takes MAX_OPERATIONS and 4 MiB. Reserve 3 operations: the stripe's `day` row, and for a new stripe the row
-// of stripe 0 and `day sealed`. Reserve 0.6 MiB for what the SDK adds to the body.
-const RESERVED_OPERATIONS = 3;
+// An entity group transaction takes MAX_OPERATIONS and 4 MiB. Reserve 2 operations: the stripe's `day` row, and for a new stripe the `day` row
+// of stripe 0. Reserve 0.6 MiB for what the SDK adds to the body.
+const RESERVED_OPERATIONS = 2;
 const MAX_BYTES = 3_400_000;
 const OPERATION_BYTES = 900;
 
 /** How many messages from the front of a queue surely fit into one transaction by the number of its operations. */
 export const fittingInFront = (queue: readonly KeyedMessage[]): number => {
-  const rows = new Set<string>();
-  for (const [index, message] of queue.entries()) {
-    for (const key of [message.eventKey, message.cameraKey, message.minuteKey, message.hourKey]) rows.add(key);
-    if (rows.size > MAX_OPERATIONS - RESERVED_OPERATIONS) return index;
+  const events = new Set<string>();
+  const cameras = new Set<string>();
+  const hours = new Set<number>();
+  for (const [index, { message, minute, eventKey: key }] of queue.entries()) {
+    events.add(key);
+    cameras.add(message.cameraId);
+    hours.add(hourOf(minute));
+    if (events.size + cameras.size + hours.size > MAX_OPERATIONS - RESERVED_OPERATIONS) return index;
   }
   return queue.length;
 };

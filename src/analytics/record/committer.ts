@@ -4,7 +4,7 @@ import type { LimitFunction } from 'p-limit';
 
 import { RequestRefused, StorageTrouble } from '../../storage/errors.ts';
 import { backoffMs } from '../../storage/table.ts';
-import { DayClosed, DayHeld, DayMoved, isConflict } from '../errors.ts';
+import { DayClosed, DayHeld, isConflict } from '../errors.ts';
 import type { EventMessage } from '../model/camera-event.ts';
 import { type Batch, fittingInFront, hasDetections, keyed, type Outcome, type Refused, type Waiting } from './batch.ts';
 import type { CommitPlan } from './commit-plan.ts';
@@ -28,10 +28,9 @@ const CONFLICT_MAX_MS = 20;
 export type Pause = (milliseconds: number) => Promise<void>;
 
 /**
- * The one writer of a shard in this process. While a transaction is in flight, messages queue; the next transaction takes as many as
- * fit. Instances do not wait for one another: after a conflict with another writer in its stripe, this writer moves to another stripe.
- * An event that another instance changed is read again, as after a lost answer. The differences are computed
- * again: an applied message then makes no difference. Tries are bounded, in number or in time.
+ * The only writer of a shard in this process. While a transaction is in flight, messages queue; the next transaction takes as many as
+ * fit. After a conflict with another instance, or a lost answer, rows are read again and the differences are computed again: a message
+ * that was applied then makes no difference. Tries are bounded, in number or in time.
  */
 export class ShardCommitter {
   readonly #writer: ShardWriter;
@@ -59,14 +58,12 @@ export class ShardCommitter {
   /**
    * Commits a message together with others.
    *
-   * @param isAgain whether it was submitted before, in another generation of the day
-   * @throws {DayHeld | DayMoved | WriteConflict | StaleSnapshot} after bounded tries
+   * @throws {StorageTrouble | DayHeld | DamagedRow | WriteConflict | StaleSnapshot} after bounded tries
    */
-  async submit(message: EventMessage, isAgain = false): Promise<Outcome> {
+  async submit(message: EventMessage): Promise<Outcome> {
     if (this.#queue.length >= MAX_WAITING_OF_SHARD) throw new StorageTrouble(0, { reason: 'too many messages wait' });
     return new Promise((resolve, reject) => {
-      const readFirst = isAgain || !hasDetections(message);
-      this.#queue.push({ ...keyed(message), resolve, reject, readFirst, uncertain: false });
+      this.#queue.push({ ...keyed(message), resolve, reject, readFirst: !hasDetections(message), uncertain: false });
       if (!this.#isRunning) void this.#run();
     });
   }
@@ -112,7 +109,7 @@ export class ShardCommitter {
 
   /** Settles the messages of a batch that failed. An error of one message must not fail the others: its batch is halved until it is alone. */
   #giveUp(batch: Batch, error: unknown): void {
-    if (error instanceof StorageTrouble || error instanceof DayHeld || error instanceof DayMoved) {
+    if (error instanceof StorageTrouble || error instanceof DayHeld) {
       // All waiting messages of the shard would fail in the same way, each batch after its own wait.
       rejectAll([...batch, ...this.#halves.splice(0).flat(), ...this.#queue.splice(0)], error);
     } else if (error instanceof DayClosed) {

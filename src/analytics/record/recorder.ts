@@ -3,30 +3,31 @@ import pLimit from 'p-limit';
 import type { Log } from '../../log.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
-import { DayClosed, DayHeld, DayMoved, isConflict, RecorderUnavailable } from '../errors.ts';
+import { DayHeld, isConflict, RecorderUnavailable } from '../errors.ts';
 import type { EventMessage } from '../model/camera-event.ts';
-import { type Day, dayOf } from '../model/day.ts';
+import { dayOf } from '../model/day.ts';
 import { shardOf } from '../model/shard.ts';
-import type { StoredDay } from '../rows/day-row.ts';
-import type { Days } from '../rows/days.ts';
 import { shardPartition } from '../rows/keys.ts';
 import type { Outcome } from './batch.ts';
-import { CLOSED_DAY, type Pause, ShardCommitter } from './committer.ts';
+import { type Pause, ShardCommitter } from './committer.ts';
 import { RowMemory, ShardWriter } from './shard-writer.ts';
 
 /** Most messages that wait in a process. */
 const MAX_WAITING = 50_000;
-const PARALLEL_CLAIMS = 16;
 const PARALLEL_COMMITS = 32;
 /** Committers that are kept although nothing waits for them. */
 const IDLE_COMMITTERS = 1_000;
-/** How often a message follows a day that is rewritten again and again. */
-const MOVES = 5;
+
+/** A larger difference between the clocks of this process and of storage is logged, hourly: it decides which events come too late or too early. */
+const CLOCK_OFF_MS = 60_000;
+const TELL_AGAIN_MS = 3_600_000;
 
 export interface RecorderOptions {
   /** The categories that always find room. */
   readonly configuredCategories?: Iterable<string>;
   readonly pause?: Pause;
+  /** From 0 to less than 1: chooses stripes. */
+  readonly random?: () => number;
 }
 
 /**
@@ -38,23 +39,27 @@ export interface RecorderOptions {
  */
 export class Recorder {
   readonly #table: Table;
-  readonly #days: Days;
+  readonly #shards: number;
   readonly #log: Log;
   readonly #memory = new RowMemory();
   readonly #limit = pLimit(PARALLEL_COMMITS);
   readonly #configuredCategories: ReadonlySet<string>;
   readonly #pause: Pause | undefined;
+  readonly #random: () => number;
   readonly #committers = new Map<string, ShardCommitter>();
   /** Messages that were taken and are not answered yet. */
   #waiting = 0;
+  #toldClockAt = -Infinity;
   readonly #recordings = new Set<Promise<unknown>>();
 
-  constructor(table: Table, days: Days, log: Log, { configuredCategories = [], pause }: RecorderOptions = {}) {
+  /** @param shards of the table, 1 to 64 */
+  constructor(table: Table, shards: number, log: Log, options: RecorderOptions = {}) {
     this.#table = table;
-    this.#days = days;
+    this.#shards = shards;
     this.#log = log;
-    this.#configuredCategories = new Set(configuredCategories);
-    this.#pause = pause;
+    this.#configuredCategories = new Set(options.configuredCategories);
+    this.#pause = options.pause;
+    this.#random = options.random ?? Math.random;
   }
 
   /**
@@ -62,7 +67,7 @@ export class Recorder {
    *
    * @returns the outcome of each, in their order
    * @throws {DamagedRow} if a row that some of them change is damaged
-   * @throws {DayHeld} if the day of some of them is held by a rewrite
+   * @throws {DayHeld} if the counters of the day of some of them are being rebuilt
    * @throws {RecorderUnavailable} if all errors come from storage that could not take some of them now
    */
   async record(messages: readonly EventMessage[]): Promise<readonly Outcome[]> {
@@ -87,43 +92,18 @@ export class Recorder {
   }
 
   async #record(messages: readonly EventMessage[]): Promise<readonly Outcome[]> {
-    const claims = new Map<Day, Promise<StoredDay>>();
-    const limit = pLimit(PARALLEL_CLAIMS);
-    const claimOnce = async (day: Day): Promise<StoredDay> => {
-      const claim = claims.get(day) ?? limit(async () => this.#days.claim(day));
-      claims.set(day, claim);
-      return claim;
-    };
-    const settled = await Promise.allSettled(messages.map(async (message) => this.#recordOne(message, claimOnce)));
-    const outcomes: Outcome[] = [];
-    const errors: unknown[] = [];
-    for (const result of settled) {
-      if (result.status === 'fulfilled') outcomes.push(result.value);
-      else if (result.reason instanceof DayClosed) outcomes.push(CLOSED_DAY);
-      else errors.push(result.reason);
-    }
+    const settled = await Promise.allSettled(
+      messages.map(async (message) => this.#committerOf(message).submit(message)),
+    );
+    this.#compareClocks();
+    const errors: unknown[] = settled.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
     if (errors.length > 0) throw this.#failure(errors);
-    return outcomes;
+    return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   }
 
-  /** Records a message in its shard; if the day was rewritten in the meantime, in the shard of the new generation. */
-  async #recordOne(message: EventMessage, claim: (day: Day) => Promise<StoredDay>): Promise<Outcome> {
-    const day = dayOf(message.ts);
-    let row = await claim(day);
-    for (let moves = 0; ; moves += 1) {
-      try {
-        return await this.#committer(day, row, message.cameraId).submit(message, moves > 0);
-      } catch (error) {
-        if (!(error instanceof DayMoved) || moves === MOVES) throw error;
-        row = await this.#days.claim(day);
-      }
-    }
-  }
-
-  #committer(day: Day, row: StoredDay, cameraId: string): ShardCommitter {
-    const partition = shardPartition(day, shardOf(cameraId, row.shards), row.generation);
-    const name = `${partition} of ${row.shards}`;
-    const known = this.#committers.get(name);
+  #committerOf({ ts, cameraId }: EventMessage): ShardCommitter {
+    const partition = shardPartition(dayOf(ts), shardOf(cameraId, this.#shards));
+    const known = this.#committers.get(partition);
     if (known !== undefined) return known;
     // Two that work on one shard would be in one another's way: only idle ones are dropped, those made first.
     for (const [other, { isIdle }] of this.#committers) {
@@ -135,12 +115,18 @@ export class Recorder {
       partition,
       memory: this.#memory,
       configuredCategories: this.#configuredCategories,
-      demandOpen: async (isFirst) => this.#days.demandOpen(day, row, isFirst),
-      demandWritable: async (mark) => this.#days.demandWritable(day, row, mark),
+      random: this.#random,
     });
     const committer = new ShardCommitter(writer, this.#limit, this.#pause);
-    this.#committers.set(name, committer);
+    this.#committers.set(partition, committer);
     return committer;
+  }
+
+  #compareClocks(): void {
+    const aheadMs = Date.now() - this.#table.now();
+    if (Math.abs(aheadMs) <= CLOCK_OFF_MS || performance.now() - this.#toldClockAt < TELL_AGAIN_MS) return;
+    this.#toldClockAt = performance.now();
+    this.#log.warn('clock is off', { ahead_seconds: Math.round(aheadMs / 1_000) });
   }
 
   /** The error to throw for the errors of messages: an error that a retry cannot fix comes first. */
@@ -149,10 +135,13 @@ export class Recorder {
     if (lasting !== undefined) return lasting;
     const cause = errors.find((error) => error instanceof DayHeld) ?? errors[0];
     if (cause instanceof DayHeld) return cause;
-    this.#log.error('events not recorded', { kind: cause instanceof Error ? cause.name : typeof cause });
+    this.#log.error('events not recorded', {
+      kind: cause instanceof Error ? cause.name : typeof cause,
+      reason: cause instanceof StorageTrouble ? cause.reason : undefined,
+    });
     return new RecorderUnavailable('storage did not take all events', { cause });
   }
 }
 
 const isTransient = (error: unknown): boolean =>
-  error instanceof StorageTrouble || error instanceof DayHeld || error instanceof DayMoved || isConflict(error);
+  error instanceof StorageTrouble || error instanceof DayHeld || isConflict(error);

@@ -1,153 +1,117 @@
-import pLimit from 'p-limit';
-
 import type { Log, LogFields } from '../../log.ts';
-import {
-  DamagedRow,
-  decodingRow,
-  LaterFormat,
-  StorageTrouble,
-  unlessDamaged,
-  WriteConflict,
-} from '../../storage/errors.ts';
-import type { StoredRow } from '../../storage/row.ts';
+import type { BackupContainer } from '../../storage/azure-container.ts';
+import { DamagedRow, LaterFormat, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 import { DayHeld } from '../errors.ts';
-import { type Day, dayOf, microsecondOfMinute, MICROSECONDS } from '../model/day.ts';
-import { formatInstant, instantFrom, now } from '../model/instant.ts';
-import { openDays, type StoredDay } from '../rows/day-row.ts';
-import { CLOSING_MARGIN, type Days, isClockRight } from '../rows/days.ts';
-import { INSTANT_PROPERTIES, instantOf } from '../rows/event-row.ts';
-import { deleteGenerations, deleteRows } from '../rows/generations.ts';
-import { ALL_EVENTS, parseEventKey, parseMinuteKey, rowsOfHour, SECONDS_A_ROW, shardPartition } from '../rows/keys.ts';
-import { minuteRowFrom, overflowedSecondsOf, secondOf } from '../rows/minute-row.ts';
-import { parseStripe } from '../rows/stripes.ts';
+import type { Day } from '../model/day.ts';
+import { shardPartition } from '../rows/keys.ts';
+import { demandDayRows, noteEventsDeleted, readSeal, sealShard, type ShardSeal } from '../rows/seal.ts';
+import { endedBefore, storedDays } from '../rows/stored-days.ts';
+import { backUpDay } from './back-up-day.ts';
+import { deleteEvents } from './delete-events.ts';
+import { OutOfTime, RUN_MS, withinTime } from './run-time.ts';
 
 /** When days are closed (NCRONTAB): hourly, and not at the full hour, when many other timers run. */
 export const CLOSE_DAYS_SCHEDULE = '0 20 * * * *';
 
-/** How long a run works at most: less than the 30 minutes that the host gives it. The next run continues. */
-const RUN_MS = 20 * 60_000;
-
-/** Requests at the same time: few, so that they do not slow down recording and answering. */
-const PARALLEL_REQUESTS = 8;
+/**
+ * How long a day was not written before it is closed, in milliseconds by the clock of storage: until then a restored or back-filled day may
+ * still come in.
+ */
+const QUIET_MS = 3_600_000;
 
 export interface ClosingDependencies {
   readonly table: Table;
-  readonly days: Days;
-  /** A day is closed when it ended at least this number of days ago. */
+  /** How many shards each day has. */
+  readonly shards: number;
+  /** A day is closed when it ended at least this number of days ago, by the clock of storage. */
   readonly retentionDays: number;
-  /** Backs up a day that takes no more changes; if that fails, its event rows stay. */
-  readonly backUp?: ((day: Day) => Promise<void>) | undefined;
-  /** How long a run works at most, in milliseconds. */
+  /** Where a day is backed up before its event rows are deleted; undefined: nowhere. */
+  readonly container?: (() => Promise<BackupContainer>) | undefined;
+  /** How long a run works at most, with everything that it does, in milliseconds. */
   readonly runMs?: number;
 }
 
+/** One run. */
+interface Closing {
+  readonly table: Table;
+  readonly shards: number;
+  readonly container: BackupContainer | undefined;
+  readonly demandTime: () => void;
+  readonly log: Log;
+}
+
 /**
- * Closes the days that are older than the retention, oldest first, for as long as a run may take: in which steps and why is in
- * the README, under Closed days. Runs may stop anywhere and may run in several processes at once. A day that cannot be closed is logged and
- * left for the next run; it holds up no other one. Does nothing while the clock of this process is wrong.
+ * Closes the days that are older than the retention, oldest first, for as long as a run may take: in which steps and why is in the README,
+ * under Closed days. Runs may stop anywhere and may run in several processes at once. A day that cannot be closed is logged and left for the
+ * next run; it holds up no other one.
  *
  * @throws an unexpected error, after all days were tried
  */
 export const closeDays = async (
-  { table, days, retentionDays, backUp, runMs = RUN_MS }: ClosingDependencies,
+  { table, shards, retentionDays, container, runMs = RUN_MS }: ClosingDependencies,
   log: Log,
 ): Promise<void> => {
-  const end = performance.now() + runMs;
-  const hasTime = (): boolean => performance.now() < end;
   const unexpected: unknown[] = [];
-  const open = await openDays(table);
-  const firstOpenDay = dayOf(instantFrom(now() - BigInt(retentionDays) * MICROSECONDS.day));
-  for (const day of open.filter((one) => one < firstOpenDay)) {
-    if (!hasTime()) break;
-    if (!isClockRight(table)) {
-      log.error('days not closed', { reason: 'clock is off' });
-      break;
-    }
-    try {
-      const row = await days.close(day);
-      if (row === undefined) continue;
-      if (now() < row.closes + CLOSING_MARGIN) {
-        log.info('day closes', { day, closes: formatInstant(row.closes) });
-        continue;
+  await withinTime(runMs, async (demandTime) => {
+    const closing = { table, shards, container: await container?.(), demandTime, log };
+    for await (const day of storedDays(table)) {
+      if (!endedBefore(table, day, retentionDays)) break;
+      try {
+        await closeDay(closing, day);
+      } catch (error) {
+        if (error instanceof OutOfTime) throw error;
+        log.error('day not closed', { day, ...fieldsOf(error) });
+        if (!EXPECTED.some((kind) => error instanceof kind)) unexpected.push(error);
       }
-      await backUp?.(day);
-      // A rewrite that was stopped may have left some.
-      await deleteGenerations(table, day, (generation) => generation !== row.generation);
-      if (await deleteEvents(table, day, row, hasTime, log)) await days.noteDeleted(day, row);
-    } catch (error) {
-      log.error('day not closed', { day, ...fieldsOf(error) });
-      if (!EXPECTED.some((kind) => error instanceof kind)) unexpected.push(error);
     }
-  }
+  });
   if (unexpected.length > 0) throw unexpected[0];
 };
 
-/** Deletes the event rows of a closed day, except the rows that readers need. @returns whether all rows were read */
-const deleteEvents = async (
-  table: Table,
-  day: Day,
-  { shards, generation }: StoredDay,
-  hasTime: () => boolean,
-  log: Log,
-): Promise<boolean> => {
-  const limit = pLimit(PARALLEL_REQUESTS);
-  const deletions = await Promise.allSettled(
-    Array.from({ length: shards }, async (_, shard) => {
-      const partition = shardPartition(day, shard, generation);
-      const isKept = neededRows(table, partition);
-      return deleteRows(table, partition, ALL_EVENTS, {
-        query: { select: INSTANT_PROPERTIES },
-        isKept,
-        hasTime,
-        limit,
-      });
-    }),
-  );
-  const rows = { event_rows_deleted: 0, event_rows_kept: 0 };
-  let isFinished = true;
-  for (const deletion of deletions) {
-    if (deletion.status === 'rejected') throw deletion.reason;
-    rows.event_rows_deleted += deletion.value.deleted;
-    rows.event_rows_kept += deletion.value.kept;
-    isFinished &&= deletion.value.isFinished;
+/** Takes a day one step further: seals it, and in a later run deletes its event rows. */
+const closeDay = async (closing: Closing, day: Day): Promise<void> => {
+  const { table, shards, demandTime, log } = closing;
+  const seals: ShardSeal[] = [];
+  for (let shard = 0; shard < shards; shard += 1) {
+    demandTime();
+    seals.push(await readSeal(table, shardPartition(day, shard)));
   }
-  log.info(isFinished ? 'day closed' : 'day is being closed', { day, shards, ...rows });
-  return isFinished;
-};
-
-/**
- * Whether an event row of a shard is in a second that has overflowed in any stripe: its samples were dropped, and readers use its event
- * rows. Only of a closed day: in an open one more seconds may overflow. A row is also kept if this cannot be decided: if the event row or
- * the samples of its second are damaged.
- */
-const neededRows = (table: Table, partition: string): ((row: StoredRow) => Promise<boolean>) => {
-  // Event rows come in the order of their keys, so one hour is enough.
-  let known: { readonly hour: number; readonly seconds: ReadonlySet<number> } | undefined;
-  return async (row) => {
-    const second = unlessDamaged(() => {
-      const { minute } = parseEventKey(row.rowKey);
-      return minute * 60 + secondOf(microsecondOfMinute(instantOf(row)));
-    });
-    if (second === undefined) return true;
-    const hour = Math.floor(second / 3_600);
-    if (known?.hour !== hour) known = { hour, seconds: await overflowedSeconds(table, partition, hour) };
-    return known.seconds.has(second);
-  };
-};
-
-/** The overflowed seconds of an hour, and the seconds of damaged rows, as seconds of the day. */
-const overflowedSeconds = async (table: Table, partition: string, hour: number): Promise<ReadonlySet<number>> => {
-  const seconds = new Set<number>();
-  for await (const page of table.pages(partition, rowsOfHour('minute', hour))) {
-    for (const row of page) {
-      const { minute, second } = decodingRow(row, () => parseMinuteKey(parseStripe(row.rowKey).key));
-      const overflowed = unlessDamaged(() => overflowedSecondsOf(minuteRowFrom(row)));
-      const all = Array.from({ length: SECONDS_A_ROW }, (_, index) => second + index);
-      for (const each of overflowed ?? all) seconds.add(minute * 60 + each);
+  if (seals.some(({ sealed }) => sealed === 'rebuilding')) throw new DayHeld();
+  const open = seals.filter(({ sealed }) => sealed === undefined);
+  if (open.length === 0) {
+    await deleteDay(closing, day, seals);
+  } else if (table.now() - Math.max(...seals.map(({ writtenAt }) => writtenAt)) < QUIET_MS) {
+    log.info('day is not quiet', { day });
+  } else {
+    for (const seal of open) {
+      demandTime();
+      await demandDayRows(table, seal);
+      await sealShard(table, seal, 'closed');
     }
+    log.info('day sealed', { day, shards });
   }
-  return seconds;
+};
+
+/** Backs a sealed day up, and then deletes its event rows. */
+const deleteDay = async (closing: Closing, day: Day, seals: readonly ShardSeal[]): Promise<void> => {
+  const { table, shards, container, demandTime, log } = closing;
+  const left = [...seals.entries()].filter(([, { areEventsDeleted }]) => !areEventsDeleted);
+  if (left.length === 0) return;
+  // What fails is logged, and the event rows stay.
+  const shardsLeft = left.map(([shard]) => shard);
+  if (container && !(await backUpDay({ table, container, demandTime, log }, day, shardsLeft, true))) return;
+  const rows = { event_rows_deleted: 0, event_rows_kept: 0 };
+  try {
+    for (const [, seal] of left) {
+      await deleteEvents(table, seal.partition, demandTime, rows);
+      await noteEventsDeleted(table, seal);
+    }
+    log.info('day closed', { day, shards, ...rows });
+  } catch (error) {
+    if (error instanceof OutOfTime) log.info('day is being closed', { day, ...rows });
+    throw error;
+  }
 };
 
 const EXPECTED = [StorageTrouble, WriteConflict, DamagedRow, LaterFormat, DayHeld] as const;

@@ -1,112 +1,167 @@
 import { DamagedRow, DecodeError, decodingRow } from '../../storage/errors.ts';
-import { type Properties, type StoredRow, writeOf } from '../../storage/row.ts';
-import type { Table } from '../../storage/table.ts';
-import { type Day, isDay } from '../model/day.ts';
-import { type Instant, parseInstant, sortableInstant } from '../model/instant.ts';
-import { MAX_SHARDS } from '../model/shard.ts';
-import { DAYS_PARTITION } from './keys.ts';
-import { readWhole } from './properties.ts';
-import { MAX_ATTEMPT } from './stripes.ts';
+import { ANY_VERSION, type NewProperties, type StoredRow, type StoringWrite, writeOf } from '../../storage/row.ts';
+import type { Hour } from '../model/day.ts';
+import { MAX_ID_LENGTH } from '../model/identifier.ts';
+import { type DayTally, EMPTY_TALLY } from '../model/tally.ts';
+import { indexesOf, MAX_CAMERAS_PER_STRIPE } from './bitset.ts';
+import { type Bucket, type Buckets, bucketsPart, bucketValues, hoursFrom } from './buckets.ts';
+import { counterKey, DAY_COUNTER } from './keys.ts';
+import type { PartOf, RowPart } from './part.ts';
+import { namesProperties, namesValues, readNames, readTally, TALLY_PROPERTIES, tallyValues } from './properties.ts';
 
-/** The version of the accuracy figures that a new day's tallies have. A day of another version is named in answers, and not guessed. */
-export const ACCURACY = 1;
-
-/** The one row of a day in the table's partition `days`. */
-interface DayRow {
-  readonly shards: number;
-  /** The generation of the day's rows that counts: the attempt that wrote them; 0: no rewrite did. */
-  readonly generation: number;
-  /** The latest attempt to rewrite the day. Numbers are never reused. */
-  readonly attempt: number;
-  /** The rewrite that is at work, or whose owner died: the process, and from when on others may remove the hold. */
-  readonly hold?: { readonly owner: string; readonly until: Instant } | undefined;
-  /** From this moment on the day takes no more changes; undefined: its closing is not announced. */
-  readonly closes?: Instant | undefined;
-  /** The day's event rows are gone: timers have no more work with it. */
-  readonly isDeleted: boolean;
-  /** The version of the accuracy figures in the day's tallies; 0: the figures are incomplete. */
-  readonly accuracy: number;
+/**
+ * The active cameras of a stripe's day, in the order of their first events. The list is only appended to, so a list that was read
+ * later than an index has its id.
+ */
+export interface CameraList {
+  readonly ids: readonly string[];
+  /** Camera → its index in `ids`. */
+  readonly indexes: ReadonlyMap<string, number>;
+  /** UTF-16 units that it takes, one for each line's end included. */
+  readonly units: number;
 }
 
-export interface StoredDay extends DayRow {
-  readonly etag: string;
+/** A whole `day|05` row: the counts of one stripe of a shard on the day. */
+export interface DayRow {
+  readonly tally: DayTally;
+  readonly hours: Buckets<Hour>;
+  readonly cameras: CameraList;
 }
 
-/** The row of a day that has no events yet. */
-export const newDay = (shards: number): DayRow => ({
-  shards,
-  generation: 0,
-  attempt: 0,
-  isDeleted: false,
-  accuracy: ACCURACY,
-});
+export const NO_CAMERAS: CameraList = { ids: [], indexes: new Map(), units: 0 };
 
-const readInstant = (name: string, properties: Properties): Instant | undefined => {
-  const text = properties[name];
-  const instant = typeof text === 'string' ? parseInstant(text) : undefined;
-  if (text !== undefined && instant === undefined) throw new DecodeError(`${name} is not a time`);
-  return instant;
-};
+export const EMPTY_DAY: DayRow = { tally: EMPTY_TALLY, hours: new Map(), cameras: NO_CAMERAS };
 
-const readHold = (properties: Properties): DayRow['hold'] => {
-  const owner = properties['hold_owner'];
-  const until = readInstant('hold_until', properties);
-  if (owner === undefined && until === undefined) return undefined;
-  if (typeof owner !== 'string' || until === undefined) throw new DecodeError('half of the hold is missing');
-  return { owner, until };
-};
+// State
 
-export const dayRowFrom = (row: StoredRow): StoredDay =>
+/**
+ * Why a day takes no commit: `closed` for good, or `rebuilding` its counters. It stands in the `day` rows of all stripes of a shard, which one
+ * transaction writes.
+ */
+export type Seal = 'closed' | 'rebuilding';
+
+/** What a `day` row says of its shard, in addition to its counts. */
+export interface DayState {
+  /** Of stripe 0 only: other stripes may have rows, too. It is never taken back. */
+  readonly isStriped: boolean;
+  readonly sealed: Seal | undefined;
+}
+
+const [STRIPED, SEALED] = ['striped', 'sealed'];
+
+const readState = (row: StoredRow): DayState =>
   decodingRow(row, () => {
-    const { properties } = row;
+    const { [STRIPED]: striped = false, [SEALED]: sealed = '' } = row.properties;
+    if (typeof striped !== 'boolean') throw new DecodeError('striped is not true or false');
+    // An empty text: a seal was removed. A merge cannot remove a property.
+    if (sealed !== 'closed' && sealed !== 'rebuilding' && sealed !== '') throw new DecodeError('its seal is unknown');
+    return { isStriped: striped, sealed: sealed === '' ? undefined : sealed };
+  });
+
+/** The state alone. */
+export const DAY_STATE: RowPart<DayState> = { select: [STRIPED, SEALED], from: readState };
+
+/** The properties that set the seal of a day row, or take it away (undefined). */
+export const sealProperties = (sealed: Seal | undefined): NewProperties => ({ [SEALED]: sealed ?? '' });
+
+/** The properties of a day row without counts, to insert. */
+export const EMPTY_DAY_PROPERTIES: NewProperties = tallyValues(EMPTY_TALLY, undefined);
+
+/** The property that says that stripes other than 0 may have rows. */
+export const STRIPED_PROPERTIES: NewProperties = { [STRIPED]: true };
+
+/**
+ * The write that the first commit of another stripe makes in stripe 0: from now on readers ask for all stripes.
+ *
+ * @param isStored whether stripe 0 has its `day` row
+ */
+export const stripedWrite = (isStored: boolean): StoringWrite => {
+  const rowKey = counterKey(DAY_COUNTER, 0);
+  return isStored
+    ? // Stripe 0's writer changes other properties of this row all the time.
+      { kind: 'merge', rowKey, etag: ANY_VERSION, properties: STRIPED_PROPERTIES }
+    : { kind: 'insert', rowKey, properties: { ...EMPTY_DAY_PROPERTIES, ...STRIPED_PROPERTIES } };
+};
+
+// Lists
+
+/** Most UTF-16 units of the ids: 200,000 characters take 400 KB, and the row with everything else at its limit stays below 1 MiB. */
+const MAX_UNITS = 200_000;
+
+const CAMERAS = 'cameras';
+
+/** The damage if other rows of a stripe name a camera or a category that its `day` row does not list. */
+export const listsTooShort = (partition: string, stripe: number): DamagedRow =>
+  new DamagedRow(
+    partition,
+    counterKey(DAY_COUNTER, stripe),
+    'its lists lack a camera or a category that other rows have',
+  );
+
+export const hasRoom = ({ ids, units }: CameraList, more: readonly string[]): boolean =>
+  ids.length + more.length <= MAX_CAMERAS_PER_STRIPE && units + unitsOf(more) <= MAX_UNITS;
+
+const unitsOf = (ids: readonly string[]): number => ids.reduce((units, id) => units + id.length + 1, 0);
+
+/** The list with cameras appended; known cameras are skipped. */
+export const withCameras = (list: CameraList, cameraIds: Iterable<string>): CameraList => {
+  const added = [...new Set(cameraIds)].filter((id) => !list.indexes.has(id));
+  if (added.length === 0) return list;
+  const ids = [...list.ids, ...added];
+  return { ids, indexes: indexesOf(ids), units: list.units + unitsOf(added) };
+};
+
+/** Its indexes are computed on first use: most readers do not need them. */
+const readCameras = (row: StoredRow): CameraList =>
+  decodingRow(row, () => {
+    const ids = readNames(CAMERAS, row.properties);
+    let indexes: ReadonlyMap<string, number> | undefined;
     return {
-      etag: row.etag,
-      shards: readWhole('shards', properties, 1, MAX_SHARDS),
-      generation: readWhole('generation', properties, 0, MAX_ATTEMPT),
-      attempt: readWhole('attempt', properties, 0, MAX_ATTEMPT),
-      hold: readHold(properties),
-      closes: readInstant('closes', properties),
-      isDeleted: properties['deleted'] === true,
-      accuracy: readWhole('accuracy', properties, 0, MAX_ATTEMPT),
+      ids,
+      get indexes() {
+        return (indexes ??= indexesOf(ids));
+      },
+      units: unitsOf(ids),
     };
   });
 
-/** Reads the row of a day as storage has it now; undefined if it does not exist. */
-export const readDayRow = async (table: Table, day: Day): Promise<StoredDay | undefined> => {
-  const row = await table.get(DAYS_PARTITION, day);
-  return row && dayRowFrom(row);
+// Reading and writing
+
+/** The tally with the figures of accuracy, and the state. */
+export const DAY_TALLY: RowPart<DayState & Pick<DayRow, 'tally'>> = {
+  select: [...DAY_STATE.select, ...TALLY_PROPERTIES],
+  from: (row) => ({ ...readState(row), tally: decodingRow(row, () => readTally(row.properties)) }),
 };
 
-/**
- * Writes the row of a day in place of the version that was read; `etag` undefined: it does not exist.
- *
- * @returns the row with its new version
- * @throws {WriteConflict} if another process wrote it in the meantime
- */
-export const writeDayRow = async (
-  table: Table,
-  day: Day,
-  etag: string | undefined,
-  { shards, generation, attempt, hold, closes, isDeleted, accuracy }: DayRow,
-): Promise<StoredDay> => {
-  const properties = {
-    shards,
-    generation,
-    attempt,
-    accuracy,
-    ...(hold && { hold_owner: hold.owner, hold_until: sortableInstant(hold.until) }),
-    ...(closes !== undefined && { closes: sortableInstant(closes) }),
-    ...(isDeleted && { deleted: true }),
+const CAMERA_PROPERTIES = namesProperties(CAMERAS, MAX_UNITS, MAX_ID_LENGTH + 1);
+
+/** The tally, which names the categories; the cameras; some hours; and the state. */
+export const dayPart = (
+  hours: readonly Hour[],
+): RowPart<DayState & Pick<DayRow, 'tally' | 'cameras'> & { readonly hours: PartOf<Hour, Bucket> }> => {
+  const buckets = bucketsPart(hours);
+  return {
+    select: [...DAY_TALLY.select, ...CAMERA_PROPERTIES, ...buckets.select],
+    from: (row) => ({ ...DAY_TALLY.from(row), cameras: readCameras(row), hours: buckets.from(row) }),
   };
-  const [written = ''] = await table.transact(DAYS_PARTITION, [writeOf(day, etag, properties, 'replace')]);
-  return { etag: written, shards, generation, attempt, hold, closes, isDeleted, accuracy };
 };
 
-/** The days that still have their event rows, oldest first: closed ones are left out once theirs are deleted. */
-export const openDays = async (table: Table): Promise<readonly Day[]> => {
-  const rows = await table.all(DAYS_PARTITION, { from: '', before: '~' }, { select: ['deleted'] });
-  return rows.flatMap(({ partitionKey, rowKey, properties }) => {
-    if (!isDay(rowKey)) throw new DamagedRow(partitionKey, rowKey, 'its key is not a day');
-    return properties['deleted'] === true ? [] : [rowKey];
+/** A whole row. */
+export const dayRowFrom = (row: StoredRow): DayRow & DayState => ({
+  ...DAY_TALLY.from(row),
+  hours: hoursFrom(row),
+  cameras: readCameras(row),
+});
+
+/** Writes what a commit changes in the `day` row of a stripe. `before` is the row as it is stored, if it is. */
+export const dayWrite = (
+  stripe: number,
+  before: { readonly etag: string; readonly value: DayRow } | undefined,
+  { tally, hours, cameras }: DayRow,
+  changedHours: Iterable<Hour>,
+): StoringWrite =>
+  writeOf(counterKey(DAY_COUNTER, stripe), before?.etag, {
+    ...tallyValues(tally, before?.value.tally),
+    ...bucketValues(hours, changedHours),
+    ...(before?.value.cameras.ids.length !== cameras.ids.length && namesValues(CAMERAS, cameras.ids)),
   });
-};

@@ -1,17 +1,15 @@
 import { DecodeError, decodingRow } from '../../storage/errors.ts';
-import { type NewProperties, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import { type NewProperties, type Properties, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import { type Counts, type Facet, type Facets, NO_COUNTS } from '../model/camera-event.ts';
 import { CATEGORY_FORM, MAX_COUNT } from '../model/identifier.ts';
 import { parseInstant, sortableInstant, type Instant } from '../model/instant.ts';
-import { readObject } from './properties.ts';
+import type { EventKey } from './keys.ts';
 
-/** An `event|0815|ridge-04|f-1029` row: the event as of its newest facets. */
+/** A whole `event|0815|ridge-04|f-1029` row: the event as of its newest facets. */
 export interface EventRow {
   readonly ts: Instant;
   readonly facets: Facets;
 }
-
-export const INSTANT_PROPERTIES: readonly string[] = ['ts_utc'];
 
 /** The properties of a facet, whose time is in a second property. */
 const facetProperties = <Value>(
@@ -24,12 +22,13 @@ const facetProperties = <Value>(
 const countsText = (counts: Counts): string => JSON.stringify(Object.fromEntries(counts));
 
 /** Writes an event's row: an insert if it is not stored yet (`etag` undefined). A facet that is stored never goes, so a merge writes it whole. */
-export const eventWrite = (rowKey: string, etag: string | undefined, { ts, facets }: EventRow): StoringWrite => {
+export const eventWrite = (rowKey: EventKey, etag: string | undefined, { ts, facets }: EventRow): StoringWrite => {
   const properties = {
     ts_utc: sortableInstant(ts),
     ...facetProperties('detections', facets.detections, countsText),
     ...facetProperties('reviewed', facets.reviewed, (value) => value),
     ...facetProperties('annotations', facets.annotations, countsText),
+    ...facetProperties('removed', facets.removed, (value) => value),
   };
   return writeOf(rowKey, etag, properties);
 };
@@ -38,6 +37,19 @@ const readInstant = (value: unknown): Instant => {
   const instant = typeof value === 'string' ? parseInstant(value) : undefined;
   if (instant === undefined) throw new DecodeError('a time is missing or malformed');
   return instant;
+};
+
+const isObject = (value: unknown): value is Properties =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const readObject = (value: unknown): Properties => {
+  try {
+    const parsed: unknown = typeof value === 'string' ? JSON.parse(value) : undefined;
+    if (isObject(parsed)) return parsed;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new DecodeError('a property is not the text of a JSON object');
 };
 
 const readCounts = (value: unknown): Counts => {
@@ -54,12 +66,9 @@ const readCounts = (value: unknown): Counts => {
 };
 
 const readFlag = (value: unknown): boolean => {
-  if (typeof value !== 'boolean') throw new DecodeError('reviewed is not true or false');
+  if (typeof value !== 'boolean') throw new DecodeError('a facet is not true or false');
   return value;
 };
-
-/** The instant of an event, from {@link INSTANT_PROPERTIES} alone. */
-export const instantOf = (row: StoredRow): Instant => decodingRow(row, () => readInstant(row.properties['ts_utc']));
 
 export const eventRowFrom = (row: StoredRow): EventRow =>
   decodingRow(row, () => {
@@ -71,8 +80,14 @@ export const eventRowFrom = (row: StoredRow): EventRow =>
     const detections = facet('detections', readCounts);
     const reviewed = facet('reviewed', readFlag);
     const annotations = facet('annotations', readCounts);
+    const removed = facet('removed', readFlag);
     return {
       ts: readInstant(properties['ts_utc']),
-      facets: { ...(detections && { detections }), ...(reviewed && { reviewed }), ...(annotations && { annotations }) },
+      facets: {
+        ...(detections && { detections }),
+        ...(reviewed && { reviewed }),
+        ...(annotations && { annotations }),
+        ...(removed && { removed }),
+      },
     };
   });

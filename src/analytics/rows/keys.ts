@@ -1,105 +1,109 @@
-import type { Day } from '../model/day.ts';
 import { DecodeError } from '../../storage/errors.ts';
 import type { KeyRange } from '../../storage/row.ts';
+import { type Day, type Hour, hourOf, isDay, isMinuteOfDay, minuteOfHour, type MinuteOfDay } from '../model/day.ts';
+import { MAX_SHARDS } from '../model/shard.ts';
 
 /** A number from 0 to 99 as keys and property names have it: `07`. */
 export const twoDigits = (value: number): string => String(value).padStart(2, '0');
 
-// Table Storage forbids / \ # ? in keys, % causes trouble with encodings, | separates the parts of a key, and a space starts the
-// suffix of a stripe. Each is replaced by its full-width twin, which looks alike, or by a noncharacter, which no id has; a twin in
-// an id is replaced by a noncharacter as well. One character replaces one, so a key with two ids of 128 characters stays far below
-// its limit of 512.
-const PLAIN = '/\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\u2028\u2029 ';
-const ESCAPED = '\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0\uFDD1\uFDD2\uFDD3\uFDD4\uFDD5\uFDD6\uFDD7\uFDD8';
+// Table Storage forbids / \ # ? in keys, % causes trouble with encodings, and | separates the parts of a key. Each is replaced by its
+// full-width twin, which looks alike, or by a noncharacter, which no id has; a twin in an id is replaced by a noncharacter as well. One
+// character replaces one, so a key with two ids of 128 characters stays far below its limit of 512.
+const PLAIN = '/\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\u2028\u2029';
+const ESCAPED = '\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0\uFDD1\uFDD2\uFDD3\uFDD4\uFDD5\uFDD6\uFDD7';
 
 /** An id as keys and camera lists have it. */
 export const escapeId = (id: string): string =>
-  id.replace(/[ /\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\u2028\u2029]/g, (plain) =>
+  id.replace(/[/\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\u2028\u2029]/g, (plain) =>
     ESCAPED.charAt(PLAIN.indexOf(plain)),
   );
 
 export const unescapeId = (text: string): string =>
-  text.replace(/[\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0-\uFDD8]/g, (escaped) =>
+  text.replace(/[\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0-\uFDD7]/g, (escaped) =>
     PLAIN.charAt(ESCAPED.indexOf(escaped)),
   );
 
-/** All keys with a prefix that ends with the separator. */
-const keysUnder = (prefix: `${string}|`): KeyRange => ({ from: prefix, before: `${prefix.slice(0, -1)}}` });
+/** All keys that begin with a text which ends in `|`. `}` is the next character after `|`; `~` sorts before many letters. */
+export const keysUnder = (prefix: `${string}|`): KeyRange => ({ from: prefix, before: `${prefix.slice(0, -1)}}` });
 
-/** The partition of the rows of all days: a row a day, whose key is the day. */
-export const DAYS_PARTITION = 'days';
+// Partitions
 
-/** A shard of a day in one generation of its rows: `2026-11-21_00`, and `2026-11-21.1_00` once the day was rewritten. */
-export const shardPartition = (day: Day, shard: number, generation = 0): string =>
-  `${day}${generation === 0 ? '' : `.${generation}`}_${twoDigits(shard)}`;
+/** The partition of a shard of a day: `2026-11-21.00`. */
+export const shardPartition = (day: Day, shard: number): string => `${day}.${twoDigits(shard)}`;
 
-/** The partitions of all shards and generations of a day. After the day follows a dot or an underscore. */
-export const partitionsOf = (day: Day): KeyRange => ({ from: `${day}.`, before: `${day}\u0060` });
+/** The partitions of all shards of a day, or of all days: `/` is the next character after `.`. */
+export const partitionsOf = (day: Day): KeyRange => ({ from: `${day}.`, before: `${day}/` });
+export const ALL_PARTITIONS: KeyRange = { from: '0', before: ':' };
 
-/** The generation and the shard in the key of a partition of a day. */
-export const parseShardPartition = (day: Day, partition: string): { generation: number; shard: number } => {
-  const [, generation = '0', shard = ''] = /^(?:\.([1-9]\d*))?_(\d\d)$/.exec(partition.slice(day.length)) ?? [];
-  if (!partition.startsWith(day) || shard === '')
-    throw new DecodeError('the partition is not one of a shard of the day');
-  return { generation: Number(generation), shard: Number(shard) };
+/** The day and the shard in the key of a partition. */
+export const parsePartition = (partition: string): { readonly day: Day; readonly shard: number } => {
+  const [, day = '', shard = ''] = /^(\d{4}-\d\d-\d\d)\.(\d\d)$/.exec(partition) ?? [];
+  if (!isDay(day) || Number(shard) >= MAX_SHARDS) throw new DecodeError('its partition is not a shard of a day');
+  return { day, shard: Number(shard) };
 };
 
-/**
- * The row that every new stripe changes. Its key comes after the keys of all stripes, so one query of `day…` answers it as well. Once the rows
- * of a generation are deleted it stays, and tells late readers and recorders.
- */
-export const SEALED_KEY = 'day sealed';
+// Counters. Each exists once per stripe, and its value is the sum.
 
-// The rows below are counter rows: they exist once per stripe. The functions and constants name the keys of stripe 0.
+/** Most stripes of a shard, numbered from 0. More instances than that share stripes. */
+export const MAX_STRIPES = 64;
 
-/** The row of the stripe's day: its tally, its hours, its cameras. */
-export const DAY_KEY = 'day';
+/** What the keys of a counter begin with in all stripes: `day|`, `hour|08|`, `camera|ridge-04|`. */
+export type Counter = 'day|' | `hour|${string}|` | `camera|${string}|`;
 
-/** The row of an hour of the shard (0 to 23), minute by minute. */
-export const hourKey = (hour: number): string => `hour|${twoDigits(hour)}`;
+const DIGITS = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'] as const;
+type Digit = (typeof DIGITS)[number];
 
-/** A minute of the day, 0 to 1439 → `0815`. */
-const clockOf = (minute: number): string => twoDigits(Math.floor(minute / 60)) + twoDigits(minute % 60);
+/** The key of a counter's row in one stripe: `day|05`, `hour|08|05`, `camera|ridge-04|05`. */
+export type CounterKey = `${Counter}${Digit}${Digit}`;
 
-/** Seconds of a minute in one row. Half a minute of the top of the field, 210 frames a second, takes about 35 KB. */
-export const SECONDS_A_ROW = 30;
+/** The day of a shard: its tally, its hours, its cameras. */
+export const DAY_COUNTER = 'day|';
 
-/** The row of half a minute of the shard, sample by sample: selected by a second (0 to 59) of the minute (0 to 1439). */
-export const minuteKey = (minute: number, second: number): string =>
-  `minute|${clockOf(minute)}|${twoDigits(second - (second % SECONDS_A_ROW))}`;
+/** An hour of a shard, minute by minute. */
+export const hourCounter = (hour: Hour): Counter => `hour|${twoDigits(hour)}|`;
 
-export const cameraKey = (cameraId: string): string => `camera|${escapeId(cameraId)}`;
+export const cameraCounter = (cameraId: string): Counter => `camera|${escapeId(cameraId)}|`;
 
-/** The row of an event; the minute is the minute of the day, 0 to 1439. */
-export const eventKey = (minute: number, cameraId: string, eventId: string): string =>
-  `${minutePrefix(minute)}${escapeId(cameraId)}|${escapeId(eventId)}`;
+/** The stripes as keys end with them. */
+const ENDINGS = DIGITS.flatMap((tens) => DIGITS.map((ones) => `${tens}${ones}` as const)).slice(0, MAX_STRIPES);
 
-const minutePrefix = (minute: number): `event|${string}|` => `event|${clockOf(minute)}|`;
+/** The key of a counter's row in a stripe. @throws {RangeError} if there is no such stripe */
+export const counterKey = (counter: Counter, stripe: number): CounterKey => {
+  const ending = ENDINGS[stripe];
+  if (ending === undefined) throw new RangeError('a counter has no such stripe');
+  return `${counter}${ending}`;
+};
 
+/** The rows of a counter in all stripes, which are neighbors. */
+export const stripesOf = (counter: Counter): KeyRange => keysUnder(counter);
+
+export const ALL_HOURS: KeyRange = keysUnder('hour|');
 export const ALL_CAMERAS: KeyRange = keysUnder('camera|');
-export const ALL_MINUTES: KeyRange = keysUnder('minute|');
+
+// Events
+
+/** The key of an event's row: `event|0815|ridge-04|f-1029`. */
+export type EventKey = `event|${string}|${string}|${string}`;
+
+/** `0815` */
+const clockOf = (minute: MinuteOfDay): string => twoDigits(hourOf(minute)) + twoDigits(minuteOfHour(minute));
+
+export const eventKey = (minute: MinuteOfDay, cameraId: string, eventId: string): EventKey =>
+  `event|${clockOf(minute)}|${escapeId(cameraId)}|${escapeId(eventId)}`;
+
 export const ALL_EVENTS: KeyRange = keysUnder('event|');
 
-export const MINUTES = 1_440;
+/** The event rows of an hour. Every key that begins with `event|`, even a damaged key, is in the range of one hour. */
+export const eventsOfHour = (hour: Hour): KeyRange => ({
+  from: hour === 0 ? ALL_EVENTS.from : `event|${twoDigits(hour)}`,
+  before: hour === 23 ? ALL_EVENTS.before : `event|${twoDigits(hour + 1)}`,
+});
 
-/** The minute rows or event rows of an hour, 0 to 23. Every key that there is of the kind is in the range of one hour. */
-export const rowsOfHour = (kind: 'minute' | 'event', hour: number): KeyRange => {
-  const all = keysUnder(`${kind}|`);
-  return {
-    from: hour === 0 ? all.from : `${kind}|${twoDigits(hour)}`,
-    before: hour === 23 ? all.before : `${kind}|${twoDigits(hour + 1)}`,
-  };
-};
+/** The event rows of a minute, of all cameras or one. */
+export const eventsOfMinute = (minute: MinuteOfDay, cameraId?: string): KeyRange =>
+  keysUnder(cameraId === undefined ? `event|${clockOf(minute)}|` : `event|${clockOf(minute)}|${escapeId(cameraId)}|`);
 
-/** The event rows of a minute of the day (0 to 1439), of all cameras or one. */
-export const eventsOfMinute = (minute: number, cameraId?: string): KeyRange =>
-  keysUnder(cameraId === undefined ? minutePrefix(minute) : `${minutePrefix(minute)}${escapeId(cameraId)}|`);
-
-// The functions below throw a DecodeError where the key is not one of such a row.
-
-/** A clock time that exists, `0815` → the minute of the day, 0 to 1439. */
-const minuteOfClock = (clock: string): number | undefined =>
-  /^([01]\d|2[0-3])[0-5]\d$/.test(clock) ? Number(clock.slice(0, 2)) * 60 + Number(clock.slice(2)) : undefined;
+// The functions below throw a DecodeError if the key is not one of such a row.
 
 const notKeyOf = (kind: string): DecodeError => new DecodeError(`its key is not one of a row of the kind ${kind}`);
 
@@ -110,20 +114,23 @@ const partsOf = (key: string, kind: string, count: number): readonly string[] =>
   return parts;
 };
 
-/** The minute of the day (0 to 1439) and the first second (0 or 30) in the key of a minute row. */
-export const parseMinuteKey = (key: string): { minute: number; second: number } => {
-  const [clock = '', text = ''] = partsOf(key, 'minute', 2);
-  const [minute, second] = [minuteOfClock(clock), Number(text)];
-  if (minute === undefined || second >= 60 || minuteKey(minute, second) !== key) throw notKeyOf('minute');
-  return { minute, second };
+/** The stripe in the key of a counter's row. */
+export const parseStripe = (rowKey: string): number => {
+  const stripe = Number(rowKey.slice(-2));
+  const isCounter = /^(?:day|hour\|\d\d|camera\|[^|]+)\|\d\d$/.test(rowKey);
+  if (!isCounter || stripe >= MAX_STRIPES) throw new DecodeError('its key has the ending of no stripe');
+  return stripe;
 };
 
-export const parseCameraKey = (key: string): string => unescapeId(partsOf(key, 'camera', 1).join(''));
+/** The camera in the key of a camera's row. */
+export const parseCameraKey = (rowKey: string): string => unescapeId(partsOf(rowKey, 'camera', 2)[0] ?? '');
 
-/** The minute of the day (0 to 1439), the camera and the event in the key of an event row. */
-export const parseEventKey = (key: string): { minute: number; cameraId: string; eventId: string } => {
-  const [clock = '', camera = '', event = ''] = partsOf(key, 'event', 3);
-  const minute = minuteOfClock(clock);
-  if (minute === undefined) throw notKeyOf('event');
+/** The minute, the camera and the event in the key of an event row. */
+export const parseEventKey = (
+  rowKey: string,
+): { readonly minute: MinuteOfDay; readonly cameraId: string; readonly eventId: string } => {
+  const [clock = '', camera = '', event = ''] = partsOf(rowKey, 'event', 3);
+  const minute = Number(clock.slice(0, 2)) * 60 + Number(clock.slice(2));
+  if (!/^([01]\d|2[0-3])[0-5]\d$/.test(clock) || !isMinuteOfDay(minute)) throw notKeyOf('event');
   return { minute, cameraId: unescapeId(camera), eventId: unescapeId(event) };
 };

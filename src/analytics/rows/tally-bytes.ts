@@ -1,13 +1,12 @@
 import { DecodeError } from '../../storage/errors.ts';
-import { type CategoryTally, NO_COUNT, type Tally } from '../model/tally.ts';
+import type { CategoryDayTally, CategoryTally, DayTally, Tally } from '../model/tally.ts';
 
-// The compact form of counters in binary properties. A count is a varint, seven bits a byte, the low ones first. A day of minutes at the
+// The form of all tallies, in binary properties. A count is a varint, seven bits a byte, the low ones first. A day of minutes at the
 // limits (1,440 minutes with 64 categories) fits a row of 1 MiB in this form only.
 //
-// A tally begins with twice the number of its categories, plus 1 if its three counts of events follow; without them it is of one event,
-// neither reviewed nor annotated, as most frames are. Then each category, ascending by its index in a list that is kept elsewhere. First
-// eight times the number of skipped indexes, plus a bit for each of its three counts that is not 0; and those counts.
-// Counts may be negative: a stripe may hold the correction of an event that another stripe counted. A frame without detections takes one byte.
+// A tally begins with the number of its categories, then has its three counts of events. Then each category, ascending by its index in a
+// list that is kept elsewhere. First 32 times the number of skipped indexes, plus a bit for each of its five counts that is not 0; then
+// those counts. Counts may be negative: a stripe may hold the correction of an event that another stripe counted.
 
 /** Greatest size of a signed count: its zigzag form is still a safe integer. */
 const MAX_SIGNED = 2 ** 52 - 1;
@@ -21,8 +20,7 @@ export const counterFrom = (value: number): number => {
   return value;
 };
 
-/** A shard has fewer than 1,000 categories. A greater index is damage, and no reason to make a list of that length. */
-const MAX_INDEX = 10_000;
+const NO_BYTES = new Uint8Array();
 
 export class ByteWriter {
   readonly #bytes: number[] = [];
@@ -50,16 +48,12 @@ export class ByteWriter {
     this.count(value < 0 ? -2 * value - 1 : 2 * value);
   }
 
-  raw(bytes: Iterable<number>): void {
-    for (const byte of bytes) this.#bytes.push(byte);
-  }
-
-  get length(): number {
-    return this.#bytes.length;
-  }
-
-  bytes(): Uint8Array {
-    return new Uint8Array(this.#bytes);
+  /** @param prefix bytes to put before them */
+  bytes(prefix: Uint8Array = NO_BYTES): Uint8Array {
+    const bytes = new Uint8Array(prefix.length + this.#bytes.length);
+    bytes.set(prefix);
+    bytes.set(this.#bytes, prefix.length);
+    return bytes;
   }
 }
 
@@ -93,86 +87,76 @@ export class ByteReader {
     }
   }
 
+  /** How many bytes were read. */
+  get position(): number {
+    return this.#next;
+  }
+
+  skipTally(): void {
+    const categories = this.count();
+    for (let left = 3; left > 0; left -= 1) this.count();
+    for (let left = categories; left > 0; left -= 1) {
+      for (let bits = this.count() & 31; bits > 0; bits >>= 1) if ((bits & 1) === 1) this.count();
+    }
+  }
+
   signed(): number {
     const zigzag = this.count();
     return counterFrom(zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2);
   }
-
-  /** Skips a tally and returns its bytes. */
-  tally(): Uint8Array {
-    const start = this.#next;
-    const header = this.count();
-    for (let left = header % 2 === 0 ? 0 : 3; left > 0; left -= 1) this.count();
-    for (let left = Math.floor(header / 2); left > 0; left -= 1) {
-      for (let bits = this.count() & 7; bits > 0; bits >>= 1) if ((bits & 1) === 1) this.count();
-    }
-    return this.#bytes.subarray(start, this.#next);
-  }
 }
 
+/** A bit for each of the five counts of a category. Only tallies of days have the last two counts. */
+const BITS = 32;
+
+type AnyCounts = CategoryTally & Partial<CategoryDayTally>;
+
 /** Writes a tally; `indexes` has the index of each category in the list. @throws {RangeError} if a count is too large */
-export const writeTally = (writer: ByteWriter, tally: Tally, indexes: ReadonlyMap<string, number>): void => {
-  const ofEvents = [tally.events, tally.reviewed, tally.annotated];
-  const isOneFrame = tally.events === 1 && tally.reviewed === 0 && tally.annotated === 0;
-  writer.count(2 * tally.categories.size + (isOneFrame ? 0 : 1));
-  if (!isOneFrame) for (const count of ofEvents) writer.signed(count);
-  const categories = Array.from(tally.categories, ([category, { detections, reviewed, annotations }]) => {
+export const writeTally = (writer: ByteWriter, tally: Tally<AnyCounts>, indexes: ReadonlyMap<string, number>): void => {
+  writer.count(tally.categories.size);
+  writer.signed(tally.events);
+  writer.signed(tally.reviewed);
+  writer.signed(tally.annotated);
+  const categories: [index: number, counts: AnyCounts][] = [];
+  for (const [category, counts] of tally.categories) {
     const index = indexes.get(category);
     if (index === undefined) throw new RangeError('a category is not in the list of categories');
-    return { index, counts: [detections, reviewed, annotations] };
-  }).sort((left, right) => left.index - right.index);
+    categories.push([index, counts]);
+  }
+  if (categories.length > 1) categories.sort(([left], [right]) => left - right);
   let next = 0;
-  for (const { index, counts } of categories) {
-    writer.count(counts.reduce((bits, count, bit) => bits + (count === 0 ? 0 : 1 << bit), 8 * (index - next)));
+  for (const [index, { detections, reviewed, annotations, flagged = 0, confirmed = 0 }] of categories) {
+    const counts = [detections, reviewed, annotations, flagged, confirmed];
+    let bits = 0;
+    for (let bit = 0; bit < counts.length; bit += 1) if (counts[bit] !== 0) bits += 1 << bit;
+    writer.count(BITS * (index - next) + bits);
     for (const count of counts) if (count !== 0) writer.signed(count);
     next = index + 1;
   }
 };
 
-/** Adds up stored tallies by the indexes of their categories, which are named last. */
-export class TallySum {
-  #events = 0;
-  #reviewed = 0;
-  #annotated = 0;
-  /** The three counts of category `n` are at `3 * n`; holes where no tally had the category. */
-  readonly #counts: (number | undefined)[] = [];
-
-  /** Adds the next tally of a reader. A day is read sample by sample: nothing here makes a function or a list for each. */
-  add(reader: ByteReader): void {
-    const header = reader.count();
-    const isOneFrame = header % 2 === 0;
-    this.#events += isOneFrame ? 1 : reader.signed();
-    this.#reviewed += isOneFrame ? 0 : reader.signed();
-    this.#annotated += isOneFrame ? 0 : reader.signed();
-    let next = 0;
-    for (let left = Math.floor(header / 2); left > 0; left -= 1) {
-      const bits = reader.count();
-      const index = next + Math.floor(bits / 8);
-      if (index > MAX_INDEX) throw new DecodeError('the index of a category is too large');
-      for (let bit = 0; bit < 3; bit += 1) {
-        const count = (bits & (1 << bit)) === 0 ? 0 : reader.signed();
-        this.#counts[3 * index + bit] = (this.#counts[3 * index + bit] ?? 0) + count;
-      }
-      next = index + 1;
-    }
+/** Reads a tally. @returns undefined if the list lacks a category: it was read before the tally was written */
+export const readTallyBytes = (reader: ByteReader, categories: readonly string[]): DayTally | undefined => {
+  const size = reader.count();
+  const [events, reviewed, annotated] = [reader.signed(), reader.signed(), reader.signed()];
+  const named = new Map<string, CategoryDayTally>();
+  let next = 0;
+  let isComplete = true;
+  for (let left = size; left > 0; left -= 1) {
+    const bits = reader.count();
+    const count = (bit: number): number => ((bits & (1 << bit)) === 0 ? 0 : reader.signed());
+    const index = next + Math.floor(bits / BITS);
+    const category = categories[index];
+    const counts = {
+      detections: count(0),
+      reviewed: count(1),
+      annotations: count(2),
+      flagged: count(3),
+      confirmed: count(4),
+    };
+    if (category === undefined) isComplete = false;
+    else named.set(category, counts);
+    next = index + 1;
   }
-
-  /** The sum; undefined if the list lacks a category: it was read before the tallies were written. */
-  named(categories: readonly string[]): Tally | undefined {
-    if (this.#counts.length > 3 * categories.length) return undefined;
-    const named = new Map<string, CategoryTally>();
-    for (const [index, category] of categories.entries()) {
-      const [detections, reviewed, annotations] = this.#counts.slice(3 * index, 3 * index + 3);
-      if (detections === undefined || reviewed === undefined || annotations === undefined) continue;
-      named.set(category, { ...NO_COUNT, detections, reviewed, annotations });
-    }
-    return { events: this.#events, reviewed: this.#reviewed, annotated: this.#annotated, categories: named };
-  }
-}
-
-/** Reads a tally; undefined if the list lacks a category: it was read before the tally was written. */
-export const readTally = (reader: ByteReader, categories: readonly string[]): Tally | undefined => {
-  const sum = new TallySum();
-  sum.add(reader);
-  return sum.named(categories);
+  return isComplete ? { events, reviewed, annotated, categories: named } : undefined;
 };

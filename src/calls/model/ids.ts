@@ -24,7 +24,7 @@ export const newNotificationId = (now: number, uuid: string): NotificationId => 
   return id;
 };
 
-/** The line's id of a call, well-formed: safe in a URL's path and in a table's key. */
+/** The provider's id of a call, well-formed: safe in a URL's path and in a table's key. */
 export type CallId = string & { readonly __brand: 'CallId' };
 
 // Ids seen so far are GUIDs. Other opaque ids are accepted too, but nothing that could change the URL of a request about the
@@ -40,7 +40,7 @@ export const parseCallId = (text: unknown): CallId | undefined =>
 export const callIdSchema = z.custom<CallId>((value) => parseCallId(value) !== undefined);
 
 /**
- * The attempt of a call. The call request carries it, and the line returns it with every event. So any instance knows the recipient of a
+ * The attempt of a call. The call request carries it, and the provider returns it with every event. So any instance knows the recipient of a
  * call, even after a lost answer. The attempt's id is random; an event with another id changes nothing.
  */
 export interface AttemptRef {
@@ -50,9 +50,9 @@ export interface AttemptRef {
   readonly attemptId: string;
 }
 
-/** A speech of that attempt's call. */
-export interface SpeechRef extends AttemptRef {
-  readonly speech: SpeechNumber;
+/** A prompt of that attempt's call. */
+export interface PromptRef extends AttemptRef {
+  readonly prompt: PromptNumber;
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -61,43 +61,41 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export const formatCallContext = ({ notificationId, index, attemptId }: AttemptRef): string =>
   `${notificationId}/${index}/${attemptId}`;
 
-/** @example formatSpeechContext({ notificationId, index: 3, attemptId, speech: 9 }) // 'fe5c…-81aa…/3/3f0c…e1/9' */
-export const formatSpeechContext = (ref: SpeechRef): string =>
-  ref.speech === MESSAGE ? formatCallContext(ref) : `${formatCallContext(ref)}/${ref.speech}`;
+/** @example formatPromptContext({ notificationId, index: 3, attemptId, prompt: 9 }) // 'fe5c…-81aa…/3/3f0c…e1/9' */
+export const formatPromptContext = (ref: PromptRef): string =>
+  ref.prompt === MESSAGE ? formatCallContext(ref) : `${formatCallContext(ref)}/${ref.prompt}`;
 
 export interface CallContext {
   readonly attempt: AttemptRef;
-  /** The message where the context names no speech. */
-  readonly speech: SpeechNumber;
+  /** The message where the context names no prompt. */
+  readonly prompt: PromptNumber;
 }
 
 /** An event's context; undefined where it is missing or in another form, which must not get into logs and rows. */
 export const parseCallContext = (text: unknown): CallContext | undefined => {
   if (typeof text !== 'string') return undefined;
   const [notificationId = '', index = '', attemptId = '', number = `${MESSAGE}`, ...more] = text.split('/', 5);
-  const speech = /^\d$/.test(number) ? speechOf(Number(number)) : undefined;
+  const prompt = /^\d$/.test(number) ? promptOf(Number(number)) : undefined;
   const isOurs = isNotificationId(notificationId) && /^\d{1,2}$/.test(index) && UUID.test(attemptId);
-  return isOurs && speech !== undefined && more.length === 0
-    ? { attempt: { notificationId, index: Number(index), attemptId }, speech }
+  return isOurs && prompt !== undefined && more.length === 0
+    ? { attempt: { notificationId, index: Number(index), attemptId }, prompt }
     : undefined;
 };
 
-/** A speech of a call: the message, its first and its second repeat, or one of the two goodbyes. A later speech has a higher number. */
-export type SpeechNumber = (typeof SPEECHES)[number];
+/** A prompt of a call: the message, its first and its second repeat, or one of the two goodbyes. A later prompt has a higher number. */
+export type PromptNumber = (typeof PROMPTS)[number];
 
 export const MESSAGE = 0;
 /** How often the callee may hear the message again. */
-export const MOST_REPEATS = 2;
-export const UNDERSTOOD = 8;
-/** Said to a callee who has confirmed, even after `UNDERSTOOD`. */
-export const THANKED = 9;
+export const MAX_REPEATS = 2;
+export const GOODBYE_CANNOT_GO = 8;
+/** Said to a callee who has confirmed, even after {@link GOODBYE_CANNOT_GO}. */
+export const GOODBYE_CONFIRMED = 9;
 
-const LATER_SPEECHES = [1, MOST_REPEATS, UNDERSTOOD, THANKED] as const;
+export const PROMPTS = [MESSAGE, 1, MAX_REPEATS, GOODBYE_CANNOT_GO, GOODBYE_CONFIRMED] as const;
 
-export const SPEECHES = [MESSAGE, ...LATER_SPEECHES] as const;
-
-/** The speech of a number that comes from outside; undefined if it is no such number. */
-export const speechOf = (number: number): SpeechNumber | undefined => SPEECHES.find((speech) => speech === number);
+/** The prompt of a number that comes from outside; undefined if it is no such number. */
+export const promptOf = (number: number): PromptNumber | undefined => PROMPTS.find((prompt) => prompt === number);
 
 /** Whether it is the message, or the message again. */
-export const isMessage = (speech: SpeechNumber): boolean => speech <= MOST_REPEATS;
+export const isMessage = (prompt: PromptNumber): boolean => prompt <= MAX_REPEATS;

@@ -33,7 +33,7 @@ export interface NotificationRequest {
 export type Sent =
   | { readonly kind: 'sent'; readonly id: NotificationId; readonly calls: readonly SentCall[] }
   /** No recipient may be called: impossible numbers, the allowed prefixes, or the day's limit. Nothing was stored. */
-  | { readonly kind: 'refused'; readonly calls: readonly SentCall[] }
+  | { readonly kind: 'nobody callable'; readonly calls: readonly SentCall[] }
   /** The last wave would begin after the deadline. */
   | { readonly kind: 'waves too late' }
   /** The key was used before, for another request. */

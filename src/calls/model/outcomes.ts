@@ -11,7 +11,7 @@ export interface OutcomeEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Where outcomes are published: each has its own entries in the outbox, so that no destination delays another. */
+/** Where outcomes are published, side by side: no destination delays another. */
 export const DESTINATIONS = ['topic', 'webhook'] as const;
 
 export type Destination = (typeof DESTINATIONS)[number];
@@ -21,7 +21,7 @@ export const outcomeSource = (serviceName: string): string => `/${encodeURICompo
 
 export interface OutcomeTopic {
   /**
-   * Publishes events; fulfils when the topic has taken all of them. Ends within {@link LONGEST_PUBLISHING_MS}.
+   * Publishes events; fulfils when the topic has taken all of them. Ends within {@link MAX_PUBLISHING_MS}.
    *
    * @throws any error of the topic's client: tried again later
    */
@@ -29,7 +29,7 @@ export interface OutcomeTopic {
 }
 
 /** How long publishing takes at most, in milliseconds. */
-export const LONGEST_PUBLISHING_MS = 10_000;
+export const MAX_PUBLISHING_MS = 10_000;
 
 /** The outcomes of an attempt: README.md explains them. Answers, rows, logs and alerts use the same words. */
 export const OUTCOMES = [

@@ -1,8 +1,8 @@
 import type { AttemptRef } from '../model/ids.ts';
-import type { CallEvent, CallMessage } from '../model/phone-line.ts';
+import type { CallEvent, CallMessage } from '../model/phone-provider.ts';
 import type { Log } from '../../log.ts';
 
-// The port of the callback paths: what their endpoint needs from the line that posts there.
+// The port of the callback paths: what their endpoint needs from the provider that posts there.
 
 /** What handles the events of callbacks. */
 export interface CallbackHandler {
@@ -24,6 +24,8 @@ export interface CallEvents {
   readonly otherKinds: number;
   /** How many had no well-formed call id: ignored, and nothing is ever requested for them. */
   readonly malformedIds: number;
+  /** The elements that are no events. */
+  readonly malformed: readonly MalformedEvent[];
 }
 
 /** An element of a callback's array that is not an event. */
@@ -35,13 +37,13 @@ export interface MalformedEvent {
 /** `unknown`: the sender's public keys could not be fetched, so the token could not be verified. */
 export type TokenVerdict = 'valid' | 'invalid' | 'unknown';
 
-/** The `Authorization` header of a callback → whether the line sent it. */
+/** The `Authorization` header of a callback → whether the provider sent it. */
 export type VerifyToken = (authorization: string | null) => Promise<TokenVerdict>;
 
-/** The callbacks of a line that reports events in JSON. */
+/** The callbacks of a provider that reports events in JSON. */
 export interface EventCallbacks {
-  /** The array in a callback's body → its events, or all its malformed elements. */
-  readonly parseEvents: (batch: readonly unknown[]) => CallEvents | readonly MalformedEvent[];
+  /** The array in a callback's body → its events. */
+  readonly parseEvents: (batch: readonly unknown[]) => CallEvents;
   /** Undefined: callbacks are not verified; anyone who knows the address is believed. */
   readonly verifyToken: VerifyToken | undefined;
 }
@@ -55,16 +57,16 @@ export interface InstructionRequest {
   readonly form: Readonly<Record<string, string>>;
 }
 
-/** The callbacks of a line whose calls ask by them what to do: the answer is the instruction. */
+/** The callbacks of a provider whose calls ask by them what to do: the answer is the instruction. */
 export interface InstructionCallbacks {
-  /** The header that holds the line's signature. */
+  /** The header that holds the provider's signature. */
   readonly signatureHeader: string;
 
-  /** The base of our addresses that the line posted to; undefined: the signature is wrong. */
+  /** The base of our addresses that the provider posted to; undefined: the signature is wrong. */
   baseOf(request: InstructionRequest, signature: string): Promise<string | undefined>;
 
   /**
-   * Hands on what a callback reports, and answers what the call does next, in the line's own language (XML).
+   * Hands on what a callback reports, and answers what the call does next, in the provider's own language (XML).
    *
    * @param base of the addresses of the requests that follow
    */

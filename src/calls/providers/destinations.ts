@@ -1,7 +1,8 @@
 import pLimit from 'p-limit';
 import type { TokenCredential } from '@azure/identity';
+import { withDeadline } from '../../azure/deadline.ts';
 import { lazily } from '../../azure/lazily.ts';
-import { LONGEST_PUBLISHING_MS, type OutcomeEvent, type OutcomeTopic } from '../model/outcomes.ts';
+import { MAX_PUBLISHING_MS, type OutcomeEvent, type OutcomeTopic } from '../model/outcomes.ts';
 
 /** An Event Grid topic of the CloudEvents schema, and how to reach it. */
 interface EventGridTopic {
@@ -24,7 +25,7 @@ export const eventGridTopic = (
     // Loaded with the first outcome: it is a part of the time that the app takes to start.
     const { AzureKeyCredential, EventGridPublisherClient } = await import('@azure/eventgrid');
     const options = {
-      // The outbox tries again.
+      // The publisher tries again.
       retryOptions: { maxRetries: 0 },
       // The settings accept plain http for loopback addresses only.
       allowInsecureConnection: endpoint.startsWith('http:'),
@@ -39,18 +40,16 @@ export const eventGridTopic = (
   return {
     publish: async (events) => {
       const publisher = await client();
-      await publisher.send(
-        events.map(({ id, type, subject, time, data }) => ({
-          id,
-          type,
-          subject,
-          source,
-          time: new Date(time),
-          data,
-          datacontenttype: 'application/json',
-        })),
-        { abortSignal: AbortSignal.timeout(LONGEST_PUBLISHING_MS) },
-      );
+      const sent = events.map(({ id, type, subject, time, data }) => ({
+        id,
+        type,
+        subject,
+        source,
+        time: new Date(time),
+        data,
+        datacontenttype: 'application/json',
+      }));
+      await withDeadline(MAX_PUBLISHING_MS, async (abortSignal) => publisher.send(sent, { abortSignal }));
     },
   };
 };
@@ -66,8 +65,8 @@ interface WebhookTarget {
 const AT_A_TIME = 16;
 
 /** Thrown if the receiver does not take an event. */
-export class WebhookRefused extends Error {
-  override readonly name = 'WebhookRefused';
+export class WebhookRejected extends Error {
+  override readonly name = 'WebhookRejected';
   /** What it answered: any HTTP status but 2xx. */
   readonly status: number;
 
@@ -113,12 +112,13 @@ export const outcomeWebhook = ({ url, secret }: WebhookTarget, source: string): 
       signal,
     });
     await response.body?.cancel();
-    if (!response.ok) throw new WebhookRefused(response.status);
+    if (!response.ok) throw new WebhookRejected(response.status);
   };
   return {
     publish: async (events) => {
-      const signal = AbortSignal.timeout(LONGEST_PUBLISHING_MS);
-      await pLimit(AT_A_TIME).map(events, async (event) => post(event, signal));
+      await withDeadline(MAX_PUBLISHING_MS, async (signal) =>
+        pLimit(AT_A_TIME).map(events, async (event) => post(event, signal)),
+      );
     },
   };
 };

@@ -1,5 +1,5 @@
 import type { Unanswered } from '../../azure/sdk-error.ts';
-import type { CallResult, FailedRequest, Failure } from '../model/phone-line.ts';
+import type { CallResult, FailedRequest, Failure } from '../model/phone-provider.ts';
 
 // What every provider's codes have in common.
 

@@ -1,6 +1,6 @@
 import type { AlertType } from '../model/alert-types.ts';
-import { type SpeechNumber, THANKED, UNDERSTOOD } from '../model/ids.ts';
-import type { CallMessage } from '../model/phone-line.ts';
+import { type PromptNumber, GOODBYE_CONFIRMED, GOODBYE_CANNOT_GO } from '../model/ids.ts';
+import type { CallMessage } from '../model/phone-provider.ts';
 
 /** How often the unit is spoken: the first seconds of a call are easily missed. */
 export const REPETITIONS = 3;
@@ -36,23 +36,26 @@ const MENU = 'Press 1 to confirm, 2 to hear it again, 3 if you cannot go. ';
 // Without a full stop the voice runs on into the menu.
 const sentenceOf = (details: string): string => `${details}${/[.!?…]$/.test(details) ? '' : '.'} `;
 
-export const goodbyeText = (speech: typeof THANKED | typeof UNDERSTOOD): string =>
-  speech === THANKED ? 'Confirmed. Thank you.' : 'Understood. Thank you.';
+export const goodbyeText = (prompt: typeof GOODBYE_CONFIRMED | typeof GOODBYE_CANNOT_GO): string =>
+  prompt === GOODBYE_CONFIRMED ? 'Confirmed. Thank you.' : 'Understood. Thank you.';
 
-export const spokenText = (speech: SpeechNumber, message: CallMessage): string =>
-  speech === THANKED || speech === UNDERSTOOD ? goodbyeText(speech) : spokenMessage(message);
+export const spokenText = (prompt: PromptNumber, message: CallMessage): string =>
+  prompt === GOODBYE_CONFIRMED || prompt === GOODBYE_CANNOT_GO ? goodbyeText(prompt) : spokenMessage(message);
 
-// Neural en-US voices speak about 15 characters a second. Allow half that speed, and more for digits and signs, which are read
-// out as words.
+// Neural en-US voices speak about 15 characters a second, and spell digits, signs and capitals: 0.3 to 0.5 s each.
+const MS_PER_SPELLED = 500;
+// Half the speed of the voices.
 const SLOWEST_MS_PER_LETTER = 120;
-const SLOWEST_MS_PER_SIGN = 400;
-const START_OF_SPEECH_MS = 10_000;
 // A little slower than the voices: a recipient who counts as reached is not called again.
-const USUAL_MS_PER_CHARACTER = 80;
+const USUAL_MS_PER_LETTER = 80;
+const START_OF_SPEECH_MS = 10_000;
 
-const slowestMs = (text: string): number => {
-  const signs = text.match(/[^\p{L}\s.,']/gu)?.length ?? 0;
-  return (text.length - signs) * SLOWEST_MS_PER_LETTER + signs * SLOWEST_MS_PER_SIGN;
+/** Digits and signs; marks of sentences between digits; capitals in a row. */
+const SPELLED = /[^\p{Script=Latin}\s.,']|(?<=\d)[.,'](?=\d)|\p{Lu}(?=\p{Lu})|(?<=\p{Lu})\p{Lu}/gu;
+
+const speakingMs = (text: string, msPerLetter: number): number => {
+  const spelled = text.match(SPELLED)?.length ?? 0;
+  return (text.length - spelled) * msPerLetter + spelled * MS_PER_SPELLED;
 };
 
 /**
@@ -61,10 +64,10 @@ const slowestMs = (text: string): number => {
  */
 export const speakingTimes = (serviceName: string, alertType: AlertType, terms: MessageTerms = {}) => {
   const unit = messageUnit(serviceName, alertType, terms);
-  const repeatedMs = slowestMs(unit) + (terms.confirm === true ? slowestMs(MENU) : 0);
+  const repeated = terms.confirm === true ? `${unit}${MENU}` : unit;
   return {
-    unitMs: unit.length * USUAL_MS_PER_CHARACTER,
-    messageMs: START_OF_SPEECH_MS + REPETITIONS * repeatedMs,
+    unitMs: speakingMs(unit, USUAL_MS_PER_LETTER),
+    messageMs: START_OF_SPEECH_MS + REPETITIONS * speakingMs(repeated, SLOWEST_MS_PER_LETTER),
   };
 };
 

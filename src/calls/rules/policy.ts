@@ -1,5 +1,5 @@
-import { validatePhoneNumberLength } from 'libphonenumber-js/min';
-import type { PhoneNumber } from '../model/phone-number.ts';
+import * as z from 'zod';
+import { isPossible, type PhoneNumber } from '../model/phone-number.ts';
 
 /** How people are called. Times are in milliseconds. */
 export interface PhoneRules {
@@ -18,21 +18,24 @@ export interface PhoneRules {
   readonly retentionMs: number;
 }
 
-export type NotCallable = 'impossible_number' | 'not_allowed';
+export const notCallableSchema = z.enum(['impossible_number', 'not_allowed', 'day_limit']);
+
+export type NotCallable = z.output<typeof notCallableSchema>;
+
+export const CALLS_USED_UP = 'CALLS_PER_DAY is reached for this UTC day';
 
 export const NOT_CALLABLE: Readonly<Record<NotCallable, string>> = {
-  impossible_number: 'no number of this country has this length',
+  impossible_number: 'there is no such number: check its length, and for a 0 after the country code',
   not_allowed: 'this number may not be called: see PHONE_ALLOWED_PREFIXES',
+  day_limit: CALLS_USED_UP,
 };
 
 /** Why a number is never called. @param prefixes how callable numbers begin; undefined: all numbers */
 export const whyNotCallable = (
   number: PhoneNumber,
   prefixes: readonly string[] | undefined,
-): NotCallable | undefined => {
-  const fault = validatePhoneNumberLength(number);
-  // A number of a country that is not known may exist.
-  if (fault !== undefined && fault !== 'INVALID_COUNTRY') return 'impossible_number';
+): Exclude<NotCallable, 'day_limit'> | undefined => {
+  if (!isPossible(number)) return 'impossible_number';
   return (prefixes?.some((prefix) => number.startsWith(prefix)) ?? true) ? undefined : 'not_allowed';
 };
 
@@ -41,8 +44,6 @@ export const DEFAULT_CONFIRMATIONS_NEEDED = 1;
 
 export const areEnough = (confirmations: number, needed = DEFAULT_CONFIRMATIONS_NEEDED): boolean =>
   confirmations >= needed;
-
-export const CALLS_USED_UP = 'CALLS_PER_DAY is reached for this UTC day';
 
 /** Anomalies of a bad day must not use up the calls that a fire needs. */
 const KEPT_FOR_URGENT = 0.2;

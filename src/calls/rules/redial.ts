@@ -1,6 +1,5 @@
 import type { Outcome } from '../model/outcomes.ts';
 import type { PhoneRules } from './policy.ts';
-import { RANG_MS } from './queue.ts';
 
 export interface RedialTerms extends Pick<PhoneRules, 'attempts' | 'retryMs'> {
   readonly confirm: boolean;
@@ -15,12 +14,12 @@ export interface PastAttempt {
   readonly hasHeardUnit?: boolean | undefined;
   readonly acceptedAt: number;
   readonly endedAt: number;
-  /** It costs none of the attempts. */
-  readonly isFree?: boolean | undefined;
 }
 
 /** This number of declines of a phone that rang long enough is final. */
-const MOST_DECLINED = 2;
+const MAX_DECLINED = 2;
+/** A phone that rang for this time had a line, and its owner has heard it. A quicker decline may be the network's. */
+export const RANG_MS = 6_000;
 
 export type AfterAttempt =
   | { readonly kind: 'final'; readonly state: 'heard' | 'confirmed' | 'cannot_go' | 'failed' | 'not_reached' }
@@ -38,10 +37,9 @@ export const afterAttempts = (
   if (attempts.some(({ outcome }) => outcome === 'cannot_go')) return { kind: 'final', state: 'cannot_go' };
   const last = attempts.at(-1);
   if (last?.outcome === 'refused') return { kind: 'final', state: 'failed' };
-  const declined = attempts.filter(isFirmDecline).length;
-  const used = attempts.filter(({ isFree }) => isFree !== true).length;
+  const declined = attempts.filter((one) => one.outcome === 'declined' && !isQuick(one)).length;
   const at = (last?.endedAt ?? 0) + retryMs;
-  const isGivenUp = declined >= MOST_DECLINED || used >= most || at >= deadlineAt;
+  const isGivenUp = declined >= MAX_DECLINED || attempts.length >= most || at >= deadlineAt;
   return isGivenUp ? { kind: 'final', state: 'not_reached' } : { kind: 'dial again', at };
 };
 
@@ -52,6 +50,6 @@ export const hasReached = (
 ): boolean =>
   confirm ? outcome === 'confirmed' : outcome === 'heard' || (outcome === 'cut_short' && hasHeardUnit === true);
 
-/** Whether the callee declined: a quicker end may be the network's. */
-const isFirmDecline = ({ outcome, acceptedAt, endedAt }: PastAttempt): boolean =>
-  outcome === 'declined' && endedAt - acceptedAt >= RANG_MS;
+/** Whether a phone rang so shortly that the network, and not the callee, may have declined. */
+export const isQuick = ({ acceptedAt, endedAt }: Pick<PastAttempt, 'acceptedAt' | 'endedAt'>): boolean =>
+  endedAt - acceptedAt < RANG_MS;

@@ -1,17 +1,28 @@
 import type { AttemptRef } from '../model/ids.ts';
-import { type CallEvent, type CallResult, PhoneLineError } from '../model/phone-line.ts';
+import { type CallEvent, type CallResult, ProviderError } from '../model/phone-provider.ts';
 import { maskPhoneNumber } from '../model/phone-number.ts';
-import { areEnough, DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/policy.ts';
-import type { Attempt } from '../state/attempt.ts';
-import { attemptIn, confirmedBy, type Notification, type NotificationCase } from '../state/notification.ts';
-import { attemptOf, type FinalState, isFinal, type Recipient } from '../state/recipient.ts';
-import type { CallCommand, Lines, OpenAttempt } from '../state/step.ts';
+import { DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/policy.ts';
+import { isQuick } from '../rules/redial.ts';
+import { acceptedAtOf, type Attempt } from '../state/attempt.ts';
+import type { Lines } from '../state/lines.ts';
+import {
+  type AnyCase,
+  attemptIn,
+  confirmedBy,
+  type Notification,
+  type NotificationCase,
+  wavesOf,
+} from '../state/notification.ts';
+import { isAlert, type OutcomeEntry } from '../state/outcomes.ts';
+import { type AnyRecipient, attemptOf, type FinalState, isFinal } from '../state/recipient.ts';
+import type { Action } from '../state/step.ts';
 import { isoTime } from '../state/view.ts';
+import { type Commit, type Committed, SetAside } from '../store/store.ts';
 import type { Log, LogFields } from '../../log.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
 
 export const attemptFields = (
-  { notification, recipients }: NotificationCase,
+  { notification, recipients }: AnyCase,
   { index, attemptId }: Omit<AttemptRef, 'notificationId'>,
 ): LogFields => {
   const recipient = recipients[index];
@@ -30,14 +41,18 @@ const notificationFields = ({ id, alertType, reference }: Notification): LogFiel
   reference,
 });
 
-const recipientFields = (notification: Notification, recipient: Recipient | undefined, index: number): LogFields => ({
+const recipientFields = (
+  notification: Notification,
+  recipient: AnyRecipient | undefined,
+  index: number,
+): LogFields => ({
   ...notificationFields(notification),
   recipient_index: index,
   recipient: recipient && maskPhoneNumber(recipient.number),
 });
 
 /** The seconds from the request to the acceptance of a call. */
-export const secondsToCall = ({ notification }: NotificationCase, placedAt: number | undefined): LogFields =>
+export const secondsToCall = ({ notification }: AnyCase, placedAt: number | undefined): LogFields =>
   placedAt === undefined
     ? {}
     : { seconds_to_call: Math.max(0, Math.round((placedAt - notification.createdAt) / 100) / 10) };
@@ -49,49 +64,70 @@ const outcomeFields = (attempt: Attempt | undefined): LogFields =>
 
 const REACHED: ReadonlySet<string> = new Set(['heard', 'cut_short', 'confirmed', 'cannot_go']);
 
-/** Logs the changes of a commit: ends of attempts, of recipients and of the notification, and alerts about the lines. */
+/** Logs a change: ends of attempts, of recipients and of the notification, and alerts about the lines. */
 export const logChange = (
-  before: NotificationCase,
-  after: NotificationCase,
-  lines: Lines,
-  nextLines: Lines,
+  {
+    before,
+    stored,
+    lines,
+  }: { readonly before: NotificationCase | undefined } & Pick<Commit, 'lines'> & Pick<Committed, 'stored'>,
   log: Log,
 ): void => {
-  after.recipients.forEach((recipient, index) => {
-    const was = before.recipients[index];
+  stored.recipients.forEach((recipient, index) => {
+    const was = before?.recipients[index];
     if (recipient === was) return;
-    for (const one of recipient.attempts) logAttempt(was && attemptOf(was, one.id), one, after, index, log);
-    if (isFinal(recipient) && recipient.state !== was?.state) logRecipient(recipient, after.notification, index, log);
+    for (const one of recipient.attempts) {
+      logAttempt(was && attemptOf(was, one.id), one, stored, index, lines?.after, log);
+    }
+    if (isFinal(recipient) && recipient.state !== was?.state) logRecipient(recipient, stored, index, log);
+    if (isOverDayLimit(recipient) && (was === undefined || !isOverDayLimit(was))) {
+      log.error('day limit reached', { notification_id: stored.notification.id, recipient_index: index });
+    }
   });
-  logWhole(before.notification, after, log);
-  logLines(lines, nextLines, log);
+  logWhole(before?.notification, stored, log);
+  if (lines !== undefined) logLines(lines.read.lines, lines.after, log);
 };
 
-const logAttempt = (was: Attempt | undefined, one: Attempt, known: NotificationCase, index: number, log: Log): void => {
+const isOverDayLimit = (recipient: AnyRecipient): boolean =>
+  recipient.state === 'waiting' && recipient.isOverDayLimit === true;
+
+const logAttempt = (
+  was: Attempt | undefined,
+  one: Attempt,
+  known: NotificationCase,
+  index: number,
+  lines: Lines | undefined,
+  log: Log,
+): void => {
   if (one.state !== 'over' || (was?.state === 'over' && was.outcome === one.outcome)) return;
   const fields = attemptFields(known, { index, attemptId: one.id });
   const level = REACHED.has(one.outcome) ? 'info' : 'warn';
   log[level]('attempt ended', { ...fields, ...secondsToCall(known, one.placedAt), ...outcomeFields(one) });
+  const others = lines?.slots.filter(({ attempt, until }) => attempt !== one.id && until > one.endedAt).length ?? 0;
+  const acceptedAt = acceptedAtOf(one) ?? one.claimedAt;
+  if (one.outcome === 'declined' && others > 0 && isQuick({ ...one, acceptedAt })) {
+    log.warn('declined at once', { ...fields, open_calls: others });
+  }
 };
 
 const logRecipient = (
-  recipient: Recipient & { readonly state: FinalState },
-  notification: Notification,
+  recipient: AnyRecipient & { readonly state: FinalState },
+  known: NotificationCase,
   index: number,
   log: Log,
 ): void => {
   const { state } = recipient;
-  const fields = {
-    ...recipientFields(notification, recipient, index),
-    status: state,
-    attempts: recipient.attempts.length,
-    ...outcomeFields(recipient.attempts.at(-1)),
-  };
+  const fields = endFields(recipient, known, index);
   if (state !== 'not_reached' && state !== 'failed') log.info(GOOD_ENDS[state], fields);
-  // With waves, the service calls other recipients. An operator is alerted only if too few have confirmed at the end.
-  else if (notification.waveMs !== undefined) log.warn('recipient unconfirmed', fields);
-  else log.error('recipient not reached', fields);
+  else if (!isAlert({ kind: 'recipient', index, status: state }, known)) log.warn('recipient unconfirmed', fields);
 };
+
+const endFields = (recipient: AnyRecipient, { notification }: AnyCase, index: number): LogFields => ({
+  ...recipientFields(notification, recipient, index),
+  status: recipient.state,
+  attempts: recipient.attempts.length,
+  ...outcomeFields(recipient.attempts.at(-1)),
+});
 
 const GOOD_ENDS = {
   heard: 'recipient reached',
@@ -100,29 +136,43 @@ const GOOD_ENDS = {
   stopped: 'recipient stopped',
 } as const satisfies Partial<Record<FinalState, string>>;
 
-const logWhole = (before: Notification, { notification, recipients }: NotificationCase, log: Log): void => {
-  const { confirm, confirmationsNeeded, stoppedAt, completedAt, acknowledged } = notification;
+const logWhole = (before: Notification | undefined, { notification }: NotificationCase, log: Log): void => {
+  const { stoppedAt, completedAt, acknowledged } = notification;
   const fields = notificationFields(notification);
-  if (notification.wave !== before.wave) log.info('wave opened', { ...fields, wave: notification.wave });
-  if (stoppedAt !== before.stoppedAt) log.info('notification stopped', fields);
-  if (acknowledged?.times !== before.acknowledged?.times) log.info('notification acknowledged', fields);
-  if (completedAt === undefined || before.completedAt !== undefined) return;
-  log.info('notification completed', fields);
-  const confirmations = confirmedBy({ recipients }).length;
-  if (confirm && stoppedAt === undefined && !areEnough(confirmations, confirmationsNeeded)) {
-    const needed = confirmationsNeeded ?? DEFAULT_CONFIRMATIONS_NEEDED;
-    log.error('notification not confirmed', { ...fields, confirmations, confirmations_needed: needed });
-  }
+  const wave = wavesOf(notification)?.current;
+  if (before !== undefined && wave !== wavesOf(before)?.current) log.info('wave opened', { ...fields, wave });
+  if (stoppedAt !== before?.stoppedAt) log.info('notification stopped', fields);
+  if (acknowledged?.times !== before?.acknowledged?.times) log.info('notification acknowledged', fields);
+  if (completedAt !== before?.completedAt) log.info('notification completed', fields);
 };
 
-const logLines = ({ queue: before }: Lines, { queue: after }: Lines, log: Log): void => {
+/** Logs an outcome that alerts an operator. */
+export const logAlert = (entry: OutcomeEntry, known: AnyCase, log: Log): void => {
+  if (!isAlert(entry, known)) return;
+  const { notification } = known;
+  if (entry.kind === 'recipient') {
+    const recipient = known.recipients[entry.index];
+    if (recipient !== undefined) log.error('recipient not reached', endFields(recipient, known, entry.index));
+    return;
+  }
+  const confirmations = confirmedBy(known).length;
+  const needed = wavesOf(notification)?.needed ?? DEFAULT_CONFIRMATIONS_NEEDED;
+  const fields = { ...notificationFields(notification), confirmations, confirmations_needed: needed };
+  log.error('notification not confirmed', fields);
+};
+
+const logLines = (before: Lines, after: Lines, log: Log): void => {
   if (after.fault !== undefined && after.fault.toldAt !== before.fault?.toldAt) {
     log.error('calls not accepted', { reason: after.fault.reason, until: isoTime(after.fault.until) });
   }
-  const { limit } = after;
-  if (limit !== undefined && limit.until !== before.limit?.until) {
-    log.error('fewer lines than configured', { calls: limit.calls, until: isoTime(limit.until) });
-  }
+};
+
+/** A call request failed. */
+export const logNotPlaced = (result: CallResult, fields: LogFields, log: Log): void => {
+  const told = { ...fields, ...resultFields(result) };
+  if (result.failure === 'capacity') log.warn('no line free', told);
+  else if (result.failure === 'forbidden') log.error('call forbidden', told);
+  else log.error('call not placed', told);
 };
 
 /** The name of an error. Its message is never logged: it may hold keys or phone numbers. */
@@ -130,7 +180,7 @@ export const errorKind = (error: unknown): string => (error instanceof Error ? e
 
 /** The result of a failed request. After an error of another class, the request may have been done. */
 export const resultOf = (error: unknown): CallResult =>
-  error instanceof PhoneLineError ? error.result : { failure: 'unanswered', reason: 'unexpected error' };
+  error instanceof ProviderError ? error.result : { failure: 'unanswered', reason: 'unexpected error' };
 
 /** A callee answered and heard no message. */
 export const logNotPlayed = (result: CallResult, fields: LogFields, log: Log): void => {
@@ -139,47 +189,42 @@ export const logNotPlayed = (result: CallResult, fields: LogFields, log: Log): v
   else log.error('message not played', told);
 };
 
-/** Logs an event of the line. @param isNews it is no repeat */
+/** Logs an event of the provider. @param isNews it is no repeat */
 export const logEvent = ({ kind, result, callId }: CallEvent, isNews: boolean, known: LogFields, log: Log): void => {
   const fields = { ...known, call_id: callId };
   if (kind === 'play failed' && isNews) logNotPlayed(result, fields, log);
   if (kind !== 'disconnected' && kind !== 'create failed') return;
   const told = { ...fields, ...resultFields(result) };
   log.info('call disconnected', told);
-  if (isNews && result.failure === 'set_up') log.error('call not placed', told);
+  const isUnknown = kind === 'create failed' && result.reason === undefined && result.code !== undefined;
+  if (isNews && (result.failure === 'set_up' || isUnknown)) log.error('call not placed', told);
   if (isNews && result.failure === 'forbidden') log.error('call forbidden', told);
 };
 
 /** After trouble with storage, a later look retries: a warning. Other errors are bugs. */
 export const logFailure = (what: string, error: unknown, fields: LogFields, log: Log): void => {
   if (error instanceof StorageTrouble) log.warn(what, { ...fields, kind: error.reason });
+  else if (error instanceof SetAside) log.warn(what, { ...fields, kind: error.name });
   else log.error('unexpected error', { ...fields, kind: errorKind(error) });
 };
 
 export const logNotUpdated = (error: unknown, { notificationId, index }: AttemptRef, log: Log): void =>
   logFailure('recipient not updated', error, { notification_id: notificationId, recipient_index: index }, log);
 
-export const logOverdue = (known: NotificationCase, commands: readonly CallCommand[], log: Log): void => {
-  for (const ref of commands) {
-    const { command } = ref;
+/** A check has begun an action that no event had begun. */
+export const logOverdue = (known: NotificationCase, actions: readonly Action[], log: Log): void => {
+  for (const ref of actions) {
     const attempt = attemptIn(known, ref);
     const fields = attemptFields(known, ref);
-    if (command === 'dial' || command === 'find') log.warn('call request unclear', fields);
+    if (ref.kind === 'dial') log.warn('call request unclear', fields);
     else if (attempt?.state !== 'hanging_up' || attempt.unanswered === undefined) {
       log.warn('call overdue', { ...fields, reason: attempt?.state === 'hanging_up' ? attempt.reason : undefined });
     }
   }
 };
 
-export const logSilence = (
-  { notification, recipients }: NotificationCase,
-  open: readonly OpenAttempt[],
-  log: Log,
-): void => {
-  const own = new Set<string>(recipients.map(({ number }) => number));
-  const busy = open.filter(
-    ({ number, notificationId }) => own.has(number) && notificationId !== notification.id,
-  ).length;
+/** No phone has rung for an urgent notification. @param busy calls of other notifications to its numbers */
+export const logSilence = ({ notification, recipients }: NotificationCase, busy: number, log: Log): void => {
   log.error('urgent notification silent', {
     ...notificationFields(notification),
     busy_with_our_calls: busy,

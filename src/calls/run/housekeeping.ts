@@ -1,64 +1,59 @@
 import { randomUUID } from 'node:crypto';
-import { type Clock, systemClock } from '../model/clock.ts';
+import { type Clock, clockOf } from '../model/clock.ts';
 import { DESTINATIONS } from '../model/outcomes.ts';
-import type { PhoneLine } from '../model/phone-line.ts';
+import type { PhoneProvider } from '../model/phone-provider.ts';
 import { afterCheck, checkDueAt } from '../rules/provider-check.ts';
-import { logFailure, resultFields, resultOf } from './call-log.ts';
-import type { Cases, Context } from './cases.ts';
-import { WHOLE_EVERY_MS } from './due.ts';
-import type { Publisher } from './publisher.ts';
-import { abandoned, expiredEntries, type NotificationCase, withoutEntries } from '../state/notification.ts';
-import { NotificationStore, type StoredCase } from '../store/notification-store.ts';
+import { logAlert, logFailure, resultFields, resultOf } from './call-log.ts';
+import type { Context } from './notifications.ts';
+import { type Publisher, withoutExpired } from './publisher.ts';
+import { abandonedNotification, settlesAtOf } from '../state/notification.ts';
+import { outcomesToDeliver } from '../state/outcomes.ts';
+import { type LiveCase, Store } from '../store/store.ts';
 import type { Log } from '../../log.ts';
-import { WriteConflict } from '../../storage/errors.ts';
+import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 
 const EXPIRY_EVERY_MS = 3_600_000;
 
-/** Regular work that does not dial: publishes outcomes, checks the provider, deletes expired rows. */
-export const housekeeping = (context: Context, cases: Cases, publishers: readonly Publisher[]) => {
-  const { line, store, clock, policy } = context;
+/** Regular work that does not dial: takes over outcomes, checks the provider, deletes expired rows. None of these stops another. */
+export const housekeeping = (context: Context, publisher: Publisher): ((log: Log) => Promise<void>) => {
+  const { provider, store, clock, policy } = context;
   let expiredAt = -Infinity;
-  let wholeAt = -Infinity;
 
-  const publish = async (now: number, log: Log): Promise<void> => {
-    if (publishers.length === 0) return;
-    const isWhole = now - wholeAt >= WHOLE_EVERY_MS;
-    const untold = await store.untold(now, isWhole);
-    if (isWhole) wholeAt = now;
-    for (const publisher of publishers) publisher.tell(untold, log);
-  };
-
-  /** Checks the provider without a call, if the last check of all instances is too old. */
+  /** Checks the provider without a call: one process, which claims the check first. */
   const checkProvider = async (log: Log): Promise<void> => {
-    const { lines, etag } = await cases.shared();
-    if (clock.now() < checkDueAt(lines.check)) return;
-    const refusal = await refusalOf(line, log);
-    const checked = { ...lines, check: afterCheck(lines.check, refusal, clock.now()) };
+    const due = store.recallLines() ?? (await store.readLines());
+    const { check } = due.lines;
+    if (clock.now() < checkDueAt(check)) return;
     try {
-      cases.learn({ lines: checked, etag: await store.writeLines({ lines: checked, etag }) });
+      await store.writeLines({ ...due.lines, check: { ...check, at: clock.now() } }, due);
+      const reason = await reasonAgainst(provider, log);
+      if (reason === check?.reason) return;
+      const read = store.recallLines() ?? (await store.readLines());
+      await store.writeLines({ ...read.lines, check: afterCheck(check, reason, clock.now()) }, read);
     } catch (error) {
-      // A claim, or the check of another instance, came between: the next run decides again.
+      // A claim, or the check of another process, came between: the next run decides again.
       if (!(error instanceof WriteConflict)) throw error;
-      cases.learn(undefined);
     }
   };
 
-  /** Does the work that is due. @throws {StorageTrouble} */
-  return async (log: Log): Promise<void> => {
-    const now = clock.now();
-    await publish(now, log);
-    await checkProvider(log);
-    if (now - expiredAt < EXPIRY_EVERY_MS) return;
-    await store.deleteBefore(now - policy.rules.retentionMs);
-    expiredAt = now;
+  const deleteExpired = async (): Promise<void> => {
+    if (clock.steady() - expiredAt < EXPIRY_EVERY_MS) return;
+    await store.deleteBefore(clock.now() - policy.rules.retentionMs);
+    expiredAt = clock.steady();
+  };
+
+  return async (log) => {
+    for (const work of [async () => publisher.takeOver(log), async () => checkProvider(log), deleteExpired]) {
+      await work().catch((error: unknown) => logFailure('due work unreachable', error, {}, log));
+    }
   };
 };
 
 /** Why the provider surely refuses calls; undefined if it does not, or if that is not known. */
-const refusalOf = async (line: PhoneLine, log: Log): Promise<string | undefined> => {
+const reasonAgainst = async (provider: PhoneProvider, log: Log): Promise<string | undefined> => {
   try {
-    await line.check();
+    await provider.check();
     return undefined;
   } catch (error) {
     const result = resultOf(error);
@@ -79,38 +74,45 @@ export interface PhoneOffParts {
 }
 
 /**
- * The work of the timer function with `PHONE=off`: ends live notifications as `stopped`, with masked numbers, and deletes expired rows. It
- * keeps the count of the day's calls. Never throws.
+ * The work of the timer function with `PHONE=off`: ends live notifications as failures that need attention, with their outcomes and masked
+ * numbers, and deletes expired rows. It keeps the row of the lines. Never throws.
  */
-export const phoneOff = ({ table, retentionMs, clock = systemClock }: PhoneOffParts): ((log: Log) => Promise<void>) => {
-  const store = new NotificationStore(table, randomUUID, () => undefined);
+export const phoneOff = ({
+  table,
+  retentionMs,
+  clock = clockOf(() => table.now()),
+}: PhoneOffParts): ((log: Log) => Promise<void>) => {
+  const store = new Store(table, () => undefined);
 
-  const write = async (known: StoredCase, after: NotificationCase): Promise<void> => {
+  /** @throws {StorageTrouble} */
+  const endOne = async (known: LiveCase, log: Log): Promise<void> => {
     try {
-      await store.commit(known, after, randomUUID(), undefined);
+      const now = clock.now();
+      const after = abandonedNotification(known, now);
+      // When the phone is on again, they are published where that is configured then.
+      const outcomes = outcomesToDeliver(known, after, DESTINATIONS, now);
+      const { stored, outcomes: out } = await store.commit({ before: known, after, commit: randomUUID(), outcomes });
+      for (const entry of out?.entries ?? []) logAlert(entry, stored, log);
+      if (out !== undefined) await store.noteDelivery(out, DESTINATIONS);
+      if (settlesAtOf(stored) !== undefined) await store.settle(stored);
     } catch (error) {
-      // Another instance was faster. The next run does the rest.
-      if (!(error instanceof WriteConflict)) throw error;
-      store.forget(known.notification.id);
+      if (error instanceof StorageTrouble) throw error;
+      // Another instance was faster, and a row that cannot be written must not stop the others.
+      if (!(error instanceof WriteConflict)) logFailure('due work unreachable', error, {}, log);
     }
   };
 
   return async (log) => {
-    try {
-      const now = clock.now();
-      const { live } = await store.look(now, true);
-      for (const known of live) await write(known, abandoned(known, now));
-      // Newer outcomes are published when the phone is on again.
-      for (const known of await store.untold(now, true)) {
-        const outbox = DESTINATIONS.reduce((all, to) => {
-          const expired = expiredEntries(all, to, now);
-          return expired.length === 0 ? all : withoutEntries(all, to, expired);
-        }, known.outbox);
-        if (outbox !== known.outbox) await write(known, { ...known, outbox });
-      }
-      await store.deleteBefore(now - retentionMs);
-    } catch (error) {
-      logFailure('due work unreachable', error, {}, log);
-    }
+    const endAll = async (): Promise<void> => {
+      for (const known of (await store.readLive()).live) await endOne(known, log);
+    };
+    const now = clock.now();
+    const works = [
+      endAll,
+      async () => void (await withoutExpired(store, 0, now, log)),
+      async () => store.deleteBefore(now - retentionMs),
+    ];
+    for (const work of works)
+      await work().catch((error: unknown) => logFailure('due work unreachable', error, {}, log));
   };
 };

@@ -1,98 +1,151 @@
-import type { NotificationId } from '../model/ids.ts';
 import type { Destination, OutcomeEvent, OutcomeTopic } from '../model/outcomes.ts';
-import { errorKind } from './call-log.ts';
-import type { Cases, Context } from './cases.ts';
-import { dueEntries, expiredEntries, type NotificationCase, type OutboxEntry } from '../state/notification.ts';
+import { errorKind, logAlert } from './call-log.ts';
+import type { Context } from './notifications.ts';
+import type { AnyCase } from '../state/notification.ts';
+import type { Outcomes, Receiver } from '../state/outcomes.ts';
 import { bodyOf, isoTime } from '../state/view.ts';
-import type { StoredCase } from '../store/notification-store.ts';
+import { isUnreadable, type Store, type StoredOutcomes } from '../store/store.ts';
 import type { Log } from '../../log.ts';
+import { WriteConflict } from '../../storage/errors.ts';
 
-/**
- * Publishes outcomes. The row of the notification holds them from the commit that decided them until the destination has taken them.
- * Publishing never delays a call, even if a destination hangs.
- */
+/** The process that wrote outcomes delivers them at once. After this time, any process may. */
+const TAKEN_OVER_AFTER_MS = 60_000;
+/** The lease of a process that delivers what others have left. */
+const LEASE_MS = 30_000;
+const TAKEN_OVER_AT_A_TIME = 50;
+/** How long a receiver is tried. */
+const TRIED_FOR_MS = 24 * 3_600_000;
+/** The pause of a destination after a failure; it doubles with each. */
+const MIN_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 600_000;
+
+/** No publishing to a destination before a time, by the steady clock. */
+interface Pause {
+  readonly until: number;
+  readonly ms: number;
+}
+
+/** Delivers outcomes: to the log, and to the destinations side by side. Their rows hold who has not got them. No call waits for that. */
 export class Publisher {
   readonly #context: Context;
-  readonly #cases: Cases;
-  readonly #to: Destination;
-  readonly #topic: OutcomeTopic;
-  readonly #waiting = new Set<NotificationId>();
-  #running: Promise<void> | undefined;
+  readonly #topics: Readonly<Partial<Record<Receiver, OutcomeTopic | undefined>>>;
+  readonly #pauses = new Map<Receiver, Pause>();
+  readonly #underWay = new Set<Promise<void>>();
   #isEnding = false;
 
-  constructor(context: Context, cases: Cases, to: Destination, topic: OutcomeTopic) {
+  constructor(context: Context, { topic, webhook }: Readonly<Partial<Record<Destination, OutcomeTopic | undefined>>>) {
     this.#context = context;
-    this.#cases = cases;
-    this.#to = to;
-    this.#topic = topic;
+    this.#topics = { topic, webhook };
   }
 
-  /** Starts to publish the due entries of notifications, in the background. */
-  tell(known: readonly StoredCase[], log: Log): void {
-    for (const { notification, outbox } of known) {
-      if (dueEntries(outbox, this.#to, this.#context.clock.now()).length > 0) this.#waiting.add(notification.id);
+  /** Delivers outcomes, once to each receiver, and notes who has not got them. Never throws. */
+  async deliver(outcomes: StoredOutcomes, known: AnyCase, log: Log): Promise<void> {
+    const doing = this.#deliver(outcomes, known, log);
+    this.#underWay.add(doing);
+    await doing;
+    this.#underWay.delete(doing);
+  }
+
+  /** Delivers the outcomes that other processes have left. @throws {StorageTrouble} */
+  async takeOver(log: Log): Promise<void> {
+    const { store, clock } = this.#context;
+    const now = clock.now();
+    const left = await withoutExpired(store, TAKEN_OVER_AFTER_MS, now, log);
+    const [oldest] = left;
+    if (oldest === undefined || now < (oldest.until ?? 0)) return;
+    if (left.every(({ to }) => to.every((one) => this.#isPaused(one)))) return;
+    try {
+      const etag = await store.noteDelivery(oldest, oldest.to, now + LEASE_MS);
+      // The oldest, which has the lease, comes last.
+      for (const one of [...left.slice(1).toReversed(), { ...oldest, etag }]) {
+        const known = await store.find(one.notificationId).catch(ifUnreadable);
+        if (known === undefined || this.#isEnding) continue;
+        await this.deliver(one, known, log);
+      }
+    } catch (error) {
+      // Another process delivers them.
+      if (!(error instanceof WriteConflict)) throw error;
     }
-    if (this.#waiting.size === 0) return;
-    this.#running ??= this.#workOff(log).finally(() => {
-      this.#running = undefined;
-    });
   }
 
-  /** Fulfils after the current request. A later look finds the rest, so that a destination that hangs delays no shutdown. */
+  /** Starts nothing more; fulfils when all destinations have answered. */
   async end(): Promise<void> {
     this.#isEnding = true;
-    await this.#running;
+    await Promise.all(this.#underWay);
   }
 
-  async #workOff(log: Log): Promise<void> {
-    for (let [id] = this.#waiting; id !== undefined && !this.#isEnding; [id] = this.#waiting) {
-      this.#waiting.delete(id);
-      const fields = { to: this.#to, notification_id: id };
-      try {
-        await this.#tellOne(id, fields, log);
-      } catch (error) {
-        log.warn('outcomes not published', { ...fields, kind: errorKind(error) });
-      }
+  async #deliver(outcomes: StoredOutcomes, known: AnyCase, log: Log): Promise<void> {
+    const { to, notificationId } = outcomes;
+    const areTaken = await Promise.all(to.map(async (receiver) => this.#tell(receiver, outcomes, known, log)));
+    const left = to.filter((_, index) => areTaken[index] === false);
+    if (left.length === to.length) return;
+    try {
+      await this.#context.store.noteDelivery(outcomes, left);
+    } catch (error) {
+      // They are delivered again.
+      if (error instanceof WriteConflict) return;
+      log.warn('outcomes not noted', { notification_id: notificationId, kind: errorKind(error) });
     }
   }
 
-  /** Claims the due entries, so that no other instance publishes them meanwhile, publishes them, and deletes them from the row. */
-  async #tellOne(id: NotificationId, fields: object, log: Log): Promise<void> {
-    const to = this.#to;
-    const claim = await this.#cases.take(id, { kind: 'publish', to }, log);
-    if (claim?.isChanged !== true) return;
-    const { stored } = claim;
-    const isTaken = await this.#publish(stored, fields, log);
-    const now = this.#context.clock.now();
-    const entries = isTaken ? (stored.outbox[to]?.entries ?? []) : expiredEntries(stored.outbox, to, now);
-    // If more entries have come meanwhile, this commit starts the next publication.
-    await this.#cases.take(id, { kind: 'published', to, entries, isRefused: !isTaken }, log);
-    if (!isTaken && entries.length > 0) log.error('outcomes never published', { ...fields, events: entries.length });
+  #isPaused(to: Receiver): boolean {
+    return this.#context.clock.steady() < (this.#pauses.get(to)?.until ?? 0);
   }
 
-  async #publish(stored: StoredCase, fields: object, log: Log): Promise<boolean> {
-    const events = eventsOf(stored, stored.outbox[this.#to]?.entries ?? [], this.#context.clock.now());
+  /** @returns whether the receiver has got the outcomes; a destination that is not configured any more gets nothing */
+  async #tell(to: Receiver, outcomes: Outcomes, known: AnyCase, log: Log): Promise<boolean> {
+    const { clock } = this.#context;
+    const { notificationId, entries } = outcomes;
+    if (to === 'log') for (const entry of entries) logAlert(entry, known, log);
+    const topic = this.#topics[to];
+    if (topic === undefined) return true;
+    if (this.#isPaused(to)) return false;
+    const fields = { to, notification_id: notificationId };
     try {
-      await this.#topic.publish(events);
-      log.info('outcomes published', { ...fields, events: events.length });
+      await topic.publish(eventsOf(known, outcomes, clock.now()));
+      this.#pauses.delete(to);
+      log.info('outcomes published', { ...fields, events: entries.length });
       return true;
     } catch (error) {
+      const ms = Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, (this.#pauses.get(to)?.ms ?? 0) * 2));
+      this.#pauses.set(to, { ms, until: clock.steady() + ms });
       log.warn('outcomes not published', { ...fields, kind: errorKind(error), status: httpStatusOf(error) });
       return false;
     }
   }
 }
 
+/** The outcomes that are older than a time. Outcomes that were tried for too long are dropped. @throws {StorageTrouble} */
+export const withoutExpired = async (
+  store: Store,
+  olderThanMs: number,
+  now: number,
+  log: Log,
+): Promise<readonly StoredOutcomes[]> => {
+  const rows = await store.outcomesBefore(now - olderThanMs, TAKEN_OVER_AT_A_TIME);
+  const expired = rows.filter(({ at }) => now - at >= TRIED_FOR_MS);
+  for (const row of expired) {
+    await store.noteDelivery(row, []);
+    log.error('outcomes never published', { notification_id: row.notificationId, events: row.entries.length });
+  }
+  return rows.filter((row) => !expired.includes(row));
+};
+
+/** A row that cannot be read now may be readable later. */
+const ifUnreadable = (error: unknown): undefined => {
+  if (!isUnreadable(error)) throw error;
+};
+
 /** The HTTP status that a destination answered. The message of the error may hold addresses and keys. */
 const httpStatusOf = (error: unknown): number | undefined =>
   error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : undefined;
 
-const eventsOf = (known: NotificationCase, entries: readonly OutboxEntry[], now: number): readonly OutcomeEvent[] => {
+const eventsOf = (known: AnyCase, { at: time, entries }: Outcomes, now: number): readonly OutcomeEvent[] => {
   const body = bodyOf(known, now);
   const { notification_id: id, alert_type, reference, details, reached, confirmations_needed } = body;
   const about = { notification_id: id, alert_type, reference, details, reached, confirmations_needed };
   return entries.map((entry): OutcomeEvent => {
-    const common = { subject: id, time: entry.at };
+    const common = { subject: id, time };
     switch (entry.kind) {
       case 'recipient': {
         const { index, status } = entry;
@@ -102,9 +155,9 @@ const eventsOf = (known: NotificationCase, entries: readonly OutboxEntry[], now:
         return { ...common, id: `${id}/${index}/${status}`, type: 'Notification.RecipientFinal', data };
       }
       case 'acknowledged': {
-        const { times, by, at } = entry;
+        const { times, by } = entry;
         const suffix = times === 1 ? '' : `/${times}`;
-        const data = { ...about, acknowledged_by: by, acknowledged_at: isoTime(at) };
+        const data = { ...about, acknowledged_by: by, acknowledged_at: isoTime(time) };
         return { ...common, id: `${id}/acknowledged${suffix}`, type: 'Notification.Acknowledged', data };
       }
       case 'stopped':

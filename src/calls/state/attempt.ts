@@ -1,14 +1,15 @@
 import * as z from 'zod';
-import { type CallId, callIdSchema, SPEECHES, type SpeechNumber } from '../model/ids.ts';
-import { type Outcome, OUTCOMES } from '../model/outcomes.ts';
+import { type CallId, callIdSchema, PROMPTS, type PromptNumber } from '../model/ids.ts';
+import type { Outcome } from '../model/outcomes.ts';
 import {
   type CallEvent,
   type CallEventKind,
   type CallResult,
   type Failure,
-  LONGEST_REQUEST_MS,
-  type PhoneLine,
-} from '../model/phone-line.ts';
+  MAX_REQUEST_MS,
+  MAX_RINGING_MS,
+  type PhoneProvider,
+} from '../model/phone-provider.ts';
 import { KEYS_AFTER_MS } from '../rules/message.ts';
 
 // One attempt to reach a recipient, which is one call: a union of states. All times are in milliseconds since 1970.
@@ -17,21 +18,21 @@ const time = z.number();
 
 const talkSchema = z.object({
   answeredAt: time,
-  speech: z.object({
-    number: z.literal(SPEECHES),
+  prompt: z.object({
+    number: z.literal(PROMPTS),
     askedAt: time,
-    /** When the line accepted it, or reported its start. */
+    /** When the provider accepted it, or reported its start. */
     acceptedAt: time.optional(),
     unclearAt: time.optional(),
-    /** The instance that claimed it first died before the line answered. */
+    /** The instance that claimed it first died before the provider answered. */
     isRetried: z.boolean().optional(),
   }),
-  /** When the line reported the start of the message, and its end. */
+  /** When the provider reported the start of the message, and its end. */
   startedAt: time.optional(),
   completedAt: time.optional(),
-  /** The message failed, though the callee did not hang up. */
-  hasFailed: z.boolean().optional(),
-  /** Since when the line is silent and the service waits for keys. */
+  /** What the callee heard is not known: the message failed, or the call had ended at an unknown time. */
+  isUnclear: z.boolean().optional(),
+  /** Since when the call is silent and the service waits for keys. */
   quietSince: time.optional(),
   /** The presses of 2, by their position among the keys of the call. */
   repeatKeys: z.array(z.int()).readonly(),
@@ -40,20 +41,24 @@ const talkSchema = z.object({
   cannotGoAt: time.optional(),
 });
 
+/** An action that the commit of this name claimed at a time; the state says which. Undefined: nothing is in progress. */
+const actionSchema = z.object({ commit: z.string(), at: time });
+
 const base = {
-  /** A UUID. An idempotent line acts once for it. */
+  /** A UUID. An idempotent provider acts once for it. */
   id: z.string(),
-  line: z.string(),
-  /** When an instance claimed it, before any request, and how many other calls of this service were open. */
+  provider: z.string(),
+  /** When an instance claimed it, before any request. */
   claimedAt: time,
-  openThen: z.int(),
-  /** All calls that the line has named for it: more than one if a retry placed a second call. */
+  /** The calls that the provider has named for it: more than one if a request that was sent again placed a second call. */
   callIds: z.array(callIdSchema).readonly(),
+  /** Of these, the calls that have ended while others were open. */
+  endedIds: z.array(callIdSchema).readonly().optional(),
   placedAt: time.optional(),
+  action: actionSchema.optional(),
 } as const;
 
 const end = {
-  talk: talkSchema.optional(),
   /** Why the service hung up before an answer. */
   unanswered: z.enum(['no_answer', 'stopped']).optional(),
   code: z.number().optional(),
@@ -61,37 +66,47 @@ const end = {
   reason: z.string().optional(),
 } as const;
 
+const over = z.object({
+  ...base,
+  ...end,
+  state: z.literal('over'),
+  endedAt: time,
+  /** Until when the callee listened. */
+  heardUntil: time,
+});
+
+/** The outcomes that only a talk has. */
+const TALKED = ['confirmed', 'cannot_go', 'heard', 'unconfirmed', 'cut_short'] as const satisfies readonly Outcome[];
+const OTHERS = ['no_answer', 'busy', 'declined', 'refused', 'stopped', 'unknown'] as const satisfies readonly Outcome[];
+
 export const attemptSchema = z.discriminatedUnion('state', [
-  /** An instance is requesting the call. `soughtAt`: it searches the line's list for the call. */
+  /** An instance requests the call. `sent`: how often. */
   z.object({
     ...base,
     state: z.literal('claimed'),
     sent: z.int(),
     sentAt: time,
     checkAt: time,
-    soughtAt: time.optional(),
     reason: z.string().optional(),
   }),
   z.object({ ...base, state: z.literal('ringing') }),
-  /** It ended before an answer. Another event may bring the reason. */
-  z.object({ ...base, state: z.literal('unexplained'), disconnectedAt: time }),
+  /** It ended before an answer was reported. Another event may bring the reason. `connectedMs`: how long it was connected. */
+  z.object({ ...base, state: z.literal('unexplained'), disconnectedAt: time, connectedMs: z.number().optional() }),
   z.object({ ...base, state: z.literal('speaking'), talk: talkSchema }),
-  /** An instance has claimed to hang up: the first at `since`, the latest at `at`. */
-  z.object({ ...base, ...end, state: z.literal('hanging_up'), since: time, at: time }),
+  /** The service hangs up, since a time. `heardUntil`: until when the callee listened, if that was reported. */
   z.object({
     ...base,
     ...end,
-    state: z.literal('over'),
-    endedAt: time,
-    /** Until when the callee listened. */
-    heardUntil: time,
-    outcome: z.enum(OUTCOMES),
-    /** Of `cut_short`: one whole unit of the message was spoken. */
-    hasHeardUnit: z.boolean().optional(),
-    /** Does not count as an attempt: perhaps the network declined, not the callee. */
-    isFree: z.boolean().optional(),
-    wasHungUp: z.boolean().optional(),
+    state: z.literal('hanging_up'),
+    since: time,
+    heardUntil: time.optional(),
+    talk: talkSchema.optional(),
   }),
+  z.discriminatedUnion('outcome', [
+    /** `hasHeardUnit` of `cut_short`: one whole unit of the message was spoken. */
+    over.extend({ outcome: z.enum(TALKED), talk: talkSchema, hasHeardUnit: z.boolean().optional() }),
+    over.extend({ outcome: z.enum(OTHERS), talk: talkSchema.optional() }),
+  ]),
 ]);
 
 export type Attempt = Readonly<z.output<typeof attemptSchema>>;
@@ -103,14 +118,14 @@ export type LiveAttempt = Exclude<Attempt, { readonly state: 'over' }>;
 /** A conversation with a callee or a machine. */
 export type Talk = Readonly<z.output<typeof talkSchema>>;
 
-export interface LineTerms extends Pick<PhoneLine, 'name' | 'isIdempotent'> {
+export interface ProviderTerms extends Pick<PhoneProvider, 'name' | 'isIdempotent'> {
   /** The message goes with the call request: calls speak, answer keys and end by themselves. */
   readonly speaksByItself: boolean;
 }
 
 /** The parameters of an attempt. Durations are in milliseconds. */
 export interface CallTerms {
-  readonly line: LineTerms;
+  readonly provider: ProviderTerms;
   readonly confirm: boolean;
   /** The recipient must not be dialed, and its phone must not ring. */
   readonly isStopped: boolean;
@@ -122,49 +137,58 @@ export interface CallTerms {
   readonly messageMs: number;
 }
 
+/** When an event is decided, and the commit that will store it. */
+export interface Moment {
+  /** In milliseconds since 1970. */
+  readonly now: number;
+  /** Names the commit: an action that begins with it carries this name. */
+  readonly commit: string;
+}
+
 export type CallReport = Pick<CallEvent, 'callId'> &
   Partial<Omit<CallEvent, 'kind' | 'attempt'>> & { readonly kind: Exclude<CallEventKind, 'tone failed'> };
 
 export type AttemptEvent =
   | CallReport
-  /** The line accepted the call request, or did not. */
+  /** The provider accepted the call request, or did not. */
   | { readonly kind: 'placed'; readonly callId: CallId }
   | { readonly kind: 'not placed'; readonly result: CallResult }
-  /** After a request without an answer: the line's list has no call of the attempt. */
-  | { readonly kind: 'not found' }
-  /** The line accepted a speech, or did not. */
-  | { readonly kind: 'speech accepted'; readonly speech: SpeechNumber }
-  | { readonly kind: 'not spoken'; readonly speech: SpeechNumber; readonly result: CallResult }
-  /** The time for keys is over; or the line has hung up. */
-  | { readonly kind: 'no key' | 'hung up' }
-  /** A check is due, or the recipient was stopped. `mayResend`: no other attempt holds the number. */
-  | { readonly kind: 'look'; readonly mayResend: boolean };
+  /** The provider accepted a prompt, or did not. */
+  | { readonly kind: 'prompt accepted'; readonly prompt: PromptNumber }
+  | { readonly kind: 'not spoken'; readonly prompt: PromptNumber; readonly result: CallResult }
+  /** The time for keys is over. */
+  | { readonly kind: 'no key' }
+  /** The provider has hung up; or the call had ended before, at an unknown time. */
+  | { readonly kind: 'hung up' | 'gone' }
+  /** Time has passed. */
+  | { readonly kind: 'check' };
 
-/** The lease of an instance for a request to the line and for writing the answer. */
-const CLAIM_LEASE_MS = LONGEST_REQUEST_MS + 5_000;
+/** The lease of a commit for a request to the provider and for writing the answer. After it, a check gives the action to its own commit. */
+export const LEASE_MS = MAX_REQUEST_MS + 5_000;
 /** The lease for a call request. */
-export const DIAL_LEASE_MS = LONGEST_REQUEST_MS + 10_000;
-/** How long the line may take to report the start of a speech after an unclear answer. */
+export const DIAL_LEASE_MS = MAX_REQUEST_MS + 10_000;
+/** How long the provider may take to report the start of a prompt after an unclear answer. */
 const START_WITHIN_MS = 4_500;
-/** The line reports an end and its reason in two events, at about the same time. */
+/** The provider reports an end and its reason in two events, at about the same time. */
 const REASON_WITHIN_MS = 5_000;
 /** The instance that waits for keys hangs up. Others only check whether it has died. */
 const QUIET_CHECK_MS = KEYS_AFTER_MS + 1_000;
 /** The longest answered call, repeats included. */
-const LONGEST_CALL_MS = 250_000;
-/** How long an attempt holds its number and its line after its hang-up or its check was due. */
-const HELD_AFTER_MS = 10_000;
+const MAX_CALL_MS = 250_000;
+/** How long an attempt takes at most before it begins to hang up: a request that is sent again, ringing, and a call. */
+export const MAX_ATTEMPT_MS = 2 * MAX_RINGING_MS + 2 * MAX_CALL_MS;
 
 export const isLive = (attempt: Attempt): attempt is LiveAttempt => attempt.state !== 'over';
 
 export const talkOf = (attempt: Attempt): Talk | undefined => ('talk' in attempt ? attempt.talk : undefined);
 
-export const latestEnd = ({ answeredAt }: Talk): number => answeredAt + LONGEST_CALL_MS;
+export const latestEnd = ({ answeredAt }: Talk): number => answeredAt + MAX_CALL_MS;
 
-type Durations = Pick<CallTerms, 'ringMs' | 'messageMs'>;
-
-/** When a live attempt is checked if no event comes. */
-export const checkAtOf = (attempt: LiveAttempt, { ringMs, messageMs }: Durations): number => {
+/** When an attempt is checked if no event comes; undefined: never. */
+export const checkAtOf = (
+  attempt: Attempt,
+  { ringMs, messageMs }: Pick<CallTerms, 'ringMs' | 'messageMs'>,
+): number | undefined => {
   switch (attempt.state) {
     case 'claimed':
       return attempt.checkAt;
@@ -173,63 +197,82 @@ export const checkAtOf = (attempt: LiveAttempt, { ringMs, messageMs }: Durations
     case 'unexplained':
       return attempt.disconnectedAt + REASON_WITHIN_MS;
     case 'speaking':
-      return Math.min(speechOverdueAt(attempt.talk, messageMs), latestEnd(attempt.talk));
+      return Math.min(promptOverdueAt(attempt.talk, messageMs), latestEnd(attempt.talk));
     case 'hanging_up':
-      return attempt.at + CLAIM_LEASE_MS;
+      return (attempt.action?.at ?? attempt.since) + LEASE_MS;
+    // A new call of it is being hung up.
+    case 'over':
+      return attempt.action && attempt.action.at + LEASE_MS;
   }
 };
 
-const speechOverdueAt = ({ quietSince, speech }: Talk, messageMs: number): number => {
+const promptOverdueAt = ({ quietSince, prompt }: Talk, messageMs: number): number => {
   if (quietSince !== undefined) return quietSince + QUIET_CHECK_MS;
-  const { acceptedAt, unclearAt, askedAt } = speech;
+  const { acceptedAt, unclearAt, askedAt } = prompt;
   if (acceptedAt !== undefined) return acceptedAt + messageMs;
-  return unclearAt === undefined ? askedAt + CLAIM_LEASE_MS : unclearAt + START_WITHIN_MS;
+  return unclearAt === undefined ? askedAt + LEASE_MS : unclearAt + START_WITHIN_MS;
 };
 
-/** Until when a live attempt holds its number and its line if no event comes. */
-export const heldUntil = (attempt: LiveAttempt, terms: Durations): number =>
-  (attempt.state === 'hanging_up' ? attempt.since : checkAtOf(attempt, terms)) + HELD_AFTER_MS;
-
 /** The callee's answer by key. A 1 wins over a 3, in any order. */
-export const answerBy = (attempt: Attempt): 'confirmed' | 'cannot_go' | undefined => {
-  const talk = talkOf(attempt);
+export const answerBy = (attempt: Attempt): 'confirmed' | 'cannot_go' | undefined => answerIn(talkOf(attempt));
+
+const answerIn = (talk: Talk | undefined): 'confirmed' | 'cannot_go' | undefined => {
   if (talk?.confirmedAt !== undefined) return 'confirmed';
   return talk?.cannotGoAt === undefined ? undefined : 'cannot_go';
 };
 
-/** When the line accepted a call, or the callee answered it; undefined before that. */
+/** When the provider accepted a call, or the callee answered it; undefined before that. */
 export const acceptedAtOf = (attempt: Attempt): number | undefined => attempt.placedAt ?? talkOf(attempt)?.answeredAt;
 
-export const baseOf = ({ id, line, claimedAt, openThen, callIds, placedAt }: Attempt) =>
-  ({ id, line, claimedAt, openThen, callIds, placedAt }) as const;
+/** What every state has. No action is in progress. */
+export const baseOf = ({ id, provider, claimedAt, callIds, endedIds, placedAt }: Attempt) =>
+  ({ id, provider, claimedAt, callIds, endedIds, placedAt }) as const;
 
+/** The calls of an attempt that may be open. */
+export const openCallIds = ({ callIds, endedIds = [] }: Attempt): readonly CallId[] =>
+  callIds.filter((one) => !endedIds.includes(one));
+
+/** An instance claims to hang up. @param heardUntil until when the callee listened, if that was reported */
 export const hangingUp = (
   attempt: LiveAttempt,
-  now: number,
+  { now, commit }: Moment,
+  heardUntil: number | undefined,
   { code, subCode, reason }: CallResult = {},
 ): AttemptIn<'hanging_up'> => {
+  const action = { commit, at: now };
   const why = { talk: talkOf(attempt), code, subCode, reason };
-  return { ...baseOf(attempt), ...why, state: 'hanging_up', since: now, at: now };
+  return { ...baseOf(attempt), ...why, action, heardUntil, state: 'hanging_up', since: now };
 };
 
 const REASONS = { no_answer: 'no answer', stopped: 'stopped before it was answered' } as const;
 
 /** An instance claims to hang up before the message. */
-export const unanswered = (attempt: LiveAttempt, why: keyof typeof REASONS, now: number): AttemptIn<'hanging_up'> => ({
-  ...hangingUp(attempt, now, { reason: REASONS[why] }),
+export const unanswered = (
+  attempt: LiveAttempt,
+  why: keyof typeof REASONS,
+  moment: Moment,
+): AttemptIn<'hanging_up'> => ({
+  ...hangingUp(attempt, moment, undefined, { reason: REASONS[why] }),
   unanswered: why,
 });
 
-export const stoppedRinging = (attempt: Attempt, now: number): Attempt =>
-  attempt.state === 'ringing' ? unanswered(attempt, 'stopped', now) : attempt;
+export const stoppedRinging = (attempt: Attempt, moment: Moment): Attempt =>
+  attempt.state === 'ringing' ? unanswered(attempt, 'stopped', moment) : attempt;
+
+export const PHONE_OFF = 'the phone was switched off';
 
 /** The phone was switched off: no more events will come. */
 export const abandonedAttempt = (attempt: Attempt, now: number): Attempt => {
   if (!isLive(attempt)) return attempt;
-  const how = { outcome: answerBy(attempt) ?? 'unknown', reason: 'the phone was switched off' } as const;
-  return { ...baseOf(attempt), ...how, state: 'over', talk: talkOf(attempt), endedAt: now, heardUntil: now };
+  const talk = talkOf(attempt);
+  const ending = { ...baseOf(attempt), state: 'over', reason: PHONE_OFF, endedAt: now, heardUntil: now } as const;
+  const answer = answerIn(talk);
+  return talk !== undefined && answer !== undefined
+    ? { ...ending, talk, outcome: answer }
+    : { ...ending, talk, outcome: 'unknown' };
 };
 
+/** @param result of the event that ended it */
 export const ended = (
   attempt: LiveAttempt,
   result: CallResult,
@@ -237,46 +280,54 @@ export const ended = (
   endedAt: number,
 ): AttemptIn<'over'> => {
   const own = attempt.state === 'hanging_up' ? attempt : undefined;
-  // The service knows better than the line why it hung up.
+  // The service knows better than the provider why it hung up.
   const { code, subCode, reason } = own?.reason === undefined ? result : own;
-  const over: AttemptIn<'over'> = {
+  const ending: Ending = {
     ...baseOf(attempt),
     state: 'over',
-    talk: talkOf(attempt),
     unanswered: own?.unanswered,
     code,
     subCode,
     reason,
     endedAt,
-    heardUntil: own?.since ?? endedAt,
-    outcome: 'unknown',
-    wasHungUp: own && true,
+    heardUntil: own?.heardUntil ?? own?.since ?? endedAt,
   };
-  return withOutcome(over, terms, own === undefined ? result.failure : undefined);
+  return withOutcome(ending, talkOf(attempt), terms, own === undefined ? result.failure : undefined);
 };
 
-export const withOutcome = (
-  attempt: AttemptIn<'over'>,
+/** An attempt that is over, without its outcome. */
+type Ending = Readonly<z.output<typeof over>>;
+
+/** An attempt that is over after something that a late event tells of its talk. */
+export const withLateTalk = (attempt: AttemptIn<'over'>, talk: Talk, terms: CallTerms): AttemptIn<'over'> => {
+  const { unanswered: own, code, subCode, reason, endedAt, heardUntil } = attempt;
+  const why = { unanswered: own, code, subCode, reason } as const;
+  return withOutcome({ ...baseOf(attempt), ...why, state: 'over', endedAt, heardUntil }, talk, terms);
+};
+
+const withOutcome = (
+  ending: Ending,
+  talk: Talk | undefined,
   { confirm, unitMs }: CallTerms,
   failure?: Failure,
 ): AttemptIn<'over'> => {
-  const { talk, heardUntil, unanswered: own, reason } = attempt;
-  const answer = answerBy(attempt);
-  if (answer !== undefined) return { ...attempt, outcome: answer, reason: undefined };
-  if (talk?.completedAt !== undefined) {
+  const { heardUntil, unanswered: own, reason } = ending;
+  if (talk === undefined) {
+    if (own !== undefined) return { ...ending, outcome: own };
+    // Some failures are outcomes. After the others, the outcome is not known.
+    const outcome = OTHERS.find((one) => one === failure) ?? 'unknown';
+    return { ...ending, outcome, reason: reason ?? 'the call ended before the message' };
+  }
+  const answer = answerIn(talk);
+  if (answer !== undefined) return { ...ending, talk, outcome: answer, reason: undefined };
+  if (talk.completedAt !== undefined) {
     return confirm
-      ? { ...attempt, outcome: 'unconfirmed', reason: 'neither 1 nor 3 was pressed' }
-      : { ...attempt, outcome: 'heard', reason: undefined };
+      ? { ...ending, talk, outcome: 'unconfirmed', reason: 'neither 1 nor 3 was pressed' }
+      : { ...ending, talk, outcome: 'heard', reason: undefined };
   }
-  if (talk?.startedAt !== undefined && talk.hasFailed !== true) {
+  if (talk.startedAt !== undefined && talk.isUnclear !== true) {
     const hasHeardUnit = heardUntil - talk.startedAt >= unitMs;
-    return { ...attempt, outcome: 'cut_short', hasHeardUnit, reason: reason ?? 'the callee hung up' };
+    return { ...ending, talk, outcome: 'cut_short', hasHeardUnit, reason: reason ?? 'the callee hung up' };
   }
-  if (talk !== undefined) {
-    return { ...attempt, outcome: 'unknown', reason: reason ?? 'the call ended before the message surely started' };
-  }
-  if (own !== undefined) return { ...attempt, outcome: own };
-  // Some failures are outcomes. After the others, the outcome is not known.
-  const outcome: Outcome = OUTCOMES.find((one) => one === failure) ?? 'unknown';
-  return { ...attempt, outcome, reason: reason ?? 'the call ended before the message' };
+  return { ...ending, talk, outcome: 'unknown', reason: reason ?? 'the call ended before the message surely started' };
 };

@@ -2,30 +2,30 @@ import * as z from 'zod';
 import { ALERT_TYPE_NAMES, isUrgent } from '../model/alert-types.ts';
 import { type AttemptRef, type NotificationId, notificationIdSchema } from '../model/ids.ts';
 import type { NotificationRequest } from '../model/notification-request.ts';
-import { type Destination, DESTINATIONS } from '../model/outcomes.ts';
 import { maskPhoneNumber, parsePhoneNumber } from '../model/phone-number.ts';
-import { areEnough, CALLS_USED_UP, NOT_CALLABLE, type PhoneRules, whyNotCallable } from '../rules/policy.ts';
-import { RANG_MS } from '../rules/queue.ts';
-import { abandonedAttempt, acceptedAtOf, answerBy, type Attempt, checkAtOf, isLive, talkOf } from './attempt.ts';
+import { areEnough, DEFAULT_CONFIRMATIONS_NEEDED, type PhoneRules, whyNotCallable } from '../rules/policy.ts';
+import { RANG_MS } from '../rules/redial.ts';
+import { settlesAt } from '../rules/retention.ts';
+import { acceptedAtOf, answerBy, type Attempt, checkAtOf, isLive, type Moment, talkOf } from './attempt.ts';
 import {
+  abandoned,
   answerOf,
   attemptOf,
-  final,
-  FINAL_STATES,
+  checked,
   isFinal,
-  looked,
   neverOpened,
+  notCalled,
   opened,
   type ReachTerms,
   type Recipient,
-  refused,
+  type SettledRecipient,
   stopped,
   waiting,
 } from './recipient.ts';
 
 // A notification with its recipients after each event: pure functions. All times are in milliseconds since 1970.
 
-export const notificationSchema = z.object({
+const common = {
   id: notificationIdSchema,
   alertType: z.enum(ALERT_TYPE_NAMES),
   /** Shown, never spoken. */
@@ -36,18 +36,11 @@ export const notificationSchema = z.object({
   deadlineAt: z.number(),
   callbackBaseUrl: z.string().optional(),
   keyHash: z.string().optional(),
-  confirm: z.boolean(),
-  /** From one wave to the next, in milliseconds; undefined: no waves, and each recipient has to confirm. */
-  waveMs: z.int().optional(),
-  /** With waves: this number of confirmations stops the rest. */
-  confirmationsNeeded: z.int().optional(),
-  /** The last wave that has begun, from 1. */
-  wave: z.int(),
-  /** When the next wave begins; undefined: there is no next wave, or it is not needed. */
-  nextWaveAt: z.number().optional(),
+  /** When a person stopped it, and the name of that person if the request had it. */
   stoppedAt: z.number().optional(),
-  /** When enough recipients had confirmed. */
-  confirmedAt: z.number().optional(),
+  stoppedBy: z.string().optional(),
+  /** When `PHONE=off` ended it. */
+  phoneOffAt: z.number().optional(),
   completedAt: z.number().optional(),
   /** The person who handles the alert, and the state at that time. */
   acknowledged: z
@@ -60,19 +53,50 @@ export const notificationSchema = z.object({
       hasEndedShort: z.boolean(),
     })
     .optional(),
+} as const;
+
+const wavesSchema = z.object({
+  /** From one wave to the next, in milliseconds. */
+  everyMs: z.int(),
+  /** This number of confirmations stops the rest. */
+  needed: z.int(),
+  /** The last wave that has begun, from 1. */
+  current: z.int(),
+  /** When the next wave begins; undefined: there is no next wave, or it is not needed. */
+  nextAt: z.number().optional(),
+  /** When enough recipients had confirmed. */
+  confirmedAt: z.number().optional(),
 });
+
+export const notificationSchema = z.discriminatedUnion('confirm', [
+  z.object({ ...common, confirm: z.literal(false) }),
+  /** Callees press a key. Without waves, each recipient has to confirm. */
+  z.object({ ...common, confirm: z.literal(true), waves: wavesSchema.optional() }),
+]);
 
 export type Notification = Readonly<z.output<typeof notificationSchema>>;
 
-/** A notification, its recipients in the order of the request, and the outcomes to publish. */
+export type Waves = Readonly<z.output<typeof wavesSchema>>;
+
+/** A notification that is not settled, with its recipients in the order of the request. */
 export interface NotificationCase {
   readonly notification: Notification;
   readonly recipients: readonly Recipient[];
-  readonly outbox: Outbox;
 }
 
+/** A notification that is over: no call of it is open, and its numbers are masked. */
+export interface SettledCase {
+  readonly notification: Notification;
+  readonly recipients: readonly SettledRecipient[];
+}
+
+export type AnyCase = NotificationCase | SettledCase;
+
+export const wavesOf = (notification: Notification): Waves | undefined =>
+  notification.confirm ? notification.waves : undefined;
+
 export const attemptIn = (
-  { recipients }: NotificationCase,
+  { recipients }: AnyCase,
   { index, attemptId }: Omit<AttemptRef, 'notificationId'>,
 ): Attempt | undefined => {
   const recipient = recipients[index];
@@ -81,9 +105,25 @@ export const attemptIn = (
 
 export const isUrgentNotification = ({ alertType }: Notification): boolean => isUrgent(alertType);
 
-/** Whether a recipient is not final, or a call is open. */
-export const isUnderWay = ({ recipients }: Pick<NotificationCase, 'recipients'>): boolean =>
-  recipients.some((recipient) => !isFinal(recipient) || recipient.attempts.some(isLive));
+/** When a notification settles: some minutes after its last call. Undefined: not yet over. */
+export const settlesAtOf = ({ notification, recipients }: NotificationCase): number | undefined => {
+  const isOver = recipients.every(
+    (recipient) => isFinal(recipient) && !recipient.attempts.some((one) => isLive(one) || one.action !== undefined),
+  );
+  if (!isOver) return undefined;
+  const ends = recipients.flatMap(({ attempts }) =>
+    attempts.flatMap((one) => (one.state === 'over' ? one.endedAt : [])),
+  );
+  return settlesAt(Math.max(notification.completedAt ?? notification.createdAt, ...ends));
+};
+
+/** A notification when it settles: with masked numbers. */
+export const settled = ({ notification, recipients }: NotificationCase): SettledCase => ({
+  notification,
+  recipients: recipients.flatMap((recipient) =>
+    isFinal(recipient) ? { ...recipient, number: maskPhoneNumber(recipient.number) } : [],
+  ),
+});
 
 /** The parts of a new notification that the request does not have. */
 export interface NewNotification {
@@ -100,19 +140,18 @@ export const newNotification = (
   { id, keyHash, isOverDayLimit, rules }: NewNotification,
   now: number,
 ): NotificationCase => {
-  const { alertType, waves, reference, confirm = false, waveMs, ...asked } = request;
-  const { details, confirmationsNeeded, callbackBaseUrl } = asked;
-  const recipients = waves.flatMap((callees, index) =>
-    callees.map(({ number, name }): Recipient => {
+  const { alertType, waves: callees, reference, confirm = false, waveMs, ...asked } = request;
+  const { details, confirmationsNeeded: needed = DEFAULT_CONFIRMATIONS_NEEDED, callbackBaseUrl } = asked;
+  const recipients = callees.flatMap((wave, index) =>
+    wave.map(({ number, name }): Recipient => {
       const later: Recipient = { state: 'later', number, name, wave: index + 1, attempts: [] };
-      const why = whyNotCallable(number, rules.allowedPrefixes);
-      if (why !== undefined) return refused(later, NOT_CALLABLE[why], now);
-      if (isOverDayLimit) return refused(later, CALLS_USED_UP, now);
+      const why = whyNotCallable(number, rules.allowedPrefixes) ?? (isOverDayLimit ? 'day_limit' : undefined);
+      if (why !== undefined) return notCalled(later, why, now);
       return index === 0 ? waiting(later, now) : later;
     }),
   );
   const number = parsePhoneNumber(reference ?? '');
-  const notification: Notification = {
+  const about = {
     id,
     alertType: alertType.name,
     reference: number === undefined ? reference : maskPhoneNumber(number),
@@ -121,89 +160,88 @@ export const newNotification = (
     deadlineAt: now + rules.deadlineMs,
     callbackBaseUrl,
     keyHash,
-    confirm,
-    waveMs,
-    confirmationsNeeded,
-    wave: 1,
-    nextWaveAt: waveMs === undefined ? undefined : now + waveMs,
   };
-  return concluded({ notification, recipients, outbox: {} }, now);
+  const waves = waveMs === undefined ? undefined : { everyMs: waveMs, needed, current: 1, nextAt: now + waveMs };
+  const notification: Notification = confirm ? { ...about, confirm, waves } : { ...about, confirm };
+  return concluded({ notification, recipients }, { now, commit: '' });
 };
 
 export const withRecipient = (
   known: NotificationCase,
   index: number,
   recipient: Recipient,
-  now: number,
+  moment: Moment,
 ): NotificationCase => {
+  if (recipient === known.recipients[index]) return known;
   const recipients = known.recipients.map((one, at) => (at === index ? recipient : one));
-  return concluded({ ...known, recipients }, now);
+  return concluded({ ...known, recipients }, moment);
 };
 
 /** When the next check is due; undefined: never. */
 export const checkAtOfNotification = (known: NotificationCase, terms: ReachTerms): number | undefined => {
-  const { nextWaveAt } = known.notification;
   const times = known.recipients.flatMap((recipient) => [
-    ...recipient.attempts.flatMap((attempt) => (isLive(attempt) ? checkAtOf(attempt, terms) : [])),
+    ...recipient.attempts.flatMap((attempt) => checkAtOf(attempt, terms) ?? []),
     ...(recipient.state === 'waiting' ? [terms.deadlineAt] : []),
   ]);
+  const nextWaveAt = wavesOf(known.notification)?.nextAt;
   const all = nextWaveAt === undefined ? times : [...times, nextWaveAt];
   return all.length === 0 ? undefined : Math.min(...all);
 };
 
-/** A notification after a check of attempts, deadline and next wave. @param mayResend whether a call request may be retried, by index */
-export const lookedAt = (
-  known: NotificationCase,
-  mayResend: (index: number) => boolean,
-  terms: ReachTerms,
-  now: number,
-): NotificationCase => {
-  const recipients = known.recipients.map((recipient, index) => looked(recipient, mayResend(index), terms, now));
+/** A notification after a check of attempts, deadline and next wave. */
+export const checkedNotification = (known: NotificationCase, terms: ReachTerms, moment: Moment): NotificationCase => {
+  const recipients = known.recipients.map((recipient) => checked(recipient, terms, moment));
   const isChanged = recipients.some((recipient, index) => recipient !== known.recipients[index]);
-  const checked = isChanged ? concluded({ ...known, recipients }, now) : known;
-  const isWaveDue = (checked.notification.nextWaveAt ?? Infinity) <= now;
-  return isWaveDue ? concluded(withNextWave(checked, terms, now), now) : checked;
+  const after = isChanged ? concluded({ ...known, recipients }, moment) : known;
+  const waves = wavesOf(after.notification);
+  return waves !== undefined && (waves.nextAt ?? Infinity) <= moment.now
+    ? concluded(withNextWave(after, waves, terms, moment.now), moment)
+    : after;
 };
 
-const withNextWave = (known: NotificationCase, { deadlineAt }: ReachTerms, now: number): NotificationCase => {
-  const { notification, recipients } = known;
+const withWaves = ({ notification, ...known }: NotificationCase, waves: Waves): NotificationCase =>
+  notification.confirm ? { ...known, notification: { ...notification, waves } } : { ...known, notification };
+
+const withNextWave = (
+  known: NotificationCase,
+  waves: Waves,
+  { deadlineAt }: ReachTerms,
+  now: number,
+): NotificationCase => {
+  const { recipients } = known;
   if (now >= deadlineAt) {
-    return {
-      ...known,
-      notification: { ...notification, nextWaveAt: undefined },
-      recipients: recipients.map((recipient) => neverOpened(recipient, now)),
-    };
+    const ended = recipients.map((recipient) => neverOpened(recipient, now));
+    return withWaves({ ...known, recipients: ended }, { ...waves, nextAt: undefined });
   }
-  const later = recipients.flatMap(({ state, wave }) => (state === 'later' ? wave : []));
-  const wave = Math.min(...later);
-  return {
-    ...known,
-    notification: { ...notification, wave, nextWaveAt: now + (notification.waveMs ?? 0) },
-    recipients: recipients.map((recipient) => (recipient.wave === wave ? opened(recipient, now) : recipient)),
-  };
+  const current = Math.min(...recipients.flatMap(({ state, wave }) => (state === 'later' ? wave : [])));
+  const begun = recipients.map((recipient) => (recipient.wave === current ? opened(recipient, now) : recipient));
+  return withWaves({ ...known, recipients: begun }, { ...waves, current, nextAt: now + waves.everyMs });
 };
 
 /** A notification after a stop; the same object if there is nothing to stop. */
-export const stoppedNotification = (known: NotificationCase, now: number): NotificationCase => {
+export const stoppedNotification = (
+  known: NotificationCase,
+  by: string | undefined,
+  moment: Moment,
+): NotificationCase => {
   const { stoppedAt, completedAt } = known.notification;
   if (stoppedAt !== undefined || completedAt !== undefined) return known;
-  return concluded({ ...stoppedRest(known, now), notification: { ...known.notification, stoppedAt: now } }, now);
+  const notification = { ...known.notification, stoppedAt: moment.now, stoppedBy: by };
+  return concluded({ ...stoppedRest(known, moment), notification }, moment);
 };
 
-const stoppedRest = (known: NotificationCase, now: number): NotificationCase => ({
+const stoppedRest = (known: NotificationCase, moment: Moment): NotificationCase => ({
   ...known,
-  recipients: known.recipients.map((recipient) => stopped(recipient, now)),
+  recipients: known.recipients.map((recipient) => stopped(recipient, moment)),
 });
 
 /** The phone was switched off: no more events will come. */
-export const abandoned = (known: NotificationCase, now: number): NotificationCase => {
+export const abandonedNotification = (known: NotificationCase, now: number): NotificationCase => {
   const { notification } = known;
-  const recipients = known.recipients.map((recipient): Recipient => {
-    const attempts = recipient.attempts.map((attempt) => abandonedAttempt(attempt, now));
-    return final({ ...recipient, attempts }, isFinal(recipient) ? recipient.state : (answerOf(recipient) ?? 'stopped'));
-  });
-  const stoppedAt = notification.stoppedAt ?? notification.completedAt ?? now;
-  return concluded({ ...known, notification: { ...notification, stoppedAt }, recipients }, now);
+  const isRunning = notification.stoppedAt === undefined && notification.completedAt === undefined;
+  const recipients = known.recipients.map((recipient) => abandoned(recipient, now));
+  const ended = isRunning ? { ...notification, phoneOffAt: now } : notification;
+  return concluded({ notification: ended, recipients }, { now, commit: '' });
 };
 
 /** Whether a phone has surely rung: long enough, or a callee answered. */
@@ -223,68 +261,57 @@ const canConfirm = (recipient: Recipient): boolean => {
 };
 
 /** Enough confirmations in waves stop the rest. If too few are possible, the next wave begins. After the last recipient, it is completed. */
-const concluded = (known: NotificationCase, now: number): NotificationCase => {
-  const { notification, recipients, outbox } = confirmationsStopTheRest(known, now);
-  const { confirmationsNeeded, completedAt } = notification;
-  const isCompleted = recipients.every(isFinal);
-  const hasLater = recipients.some(({ state }) => state === 'later');
-  const reachable = recipients.filter((recipient) => recipient.state !== 'later' && canConfirm(recipient)).length;
-  const { nextWaveAt = now } = notification;
-  const isNeededNow = !areEnough(reachable, confirmationsNeeded);
-  return {
-    notification: {
-      ...notification,
-      nextWaveAt: hasLater ? (isNeededNow ? Math.min(now, nextWaveAt) : nextWaveAt) : undefined,
-      completedAt: completedAt ?? (isCompleted ? now : undefined),
-    },
-    recipients: isUnderWay({ recipients }) ? recipients : recipients.map(masked),
-    outbox,
-  };
+const concluded = (before: NotificationCase, moment: Moment): NotificationCase => {
+  const known = withWavesConcluded(before, moment);
+  const { notification, recipients } = known;
+  return notification.completedAt === undefined && recipients.every(isFinal)
+    ? { ...known, notification: { ...notification, completedAt: moment.now } }
+    : known;
 };
 
-const confirmationsStopTheRest = (known: NotificationCase, now: number): NotificationCase => {
-  const { waveMs, confirmedAt, confirmationsNeeded } = known.notification;
-  if (waveMs === undefined || confirmedAt !== undefined) return known;
-  if (!areEnough(confirmedBy(known).length, confirmationsNeeded)) return known;
-  return { ...stoppedRest(known, now), notification: { ...known.notification, confirmedAt: now } };
+const withWavesConcluded = (before: NotificationCase, moment: Moment): NotificationCase => {
+  const { now } = moment;
+  const waves = wavesOf(before.notification);
+  if (waves === undefined) return before;
+  const isConfirmed = waves.confirmedAt === undefined && areEnough(confirmedBy(before).length, waves.needed);
+  const known = isConfirmed ? stoppedRest(before, moment) : before;
+  const hasLater = known.recipients.some(({ state }) => state === 'later');
+  const reachable = known.recipients.filter((recipient) => recipient.state !== 'later' && canConfirm(recipient)).length;
+  const { nextAt = now } = waves;
+  const wantedAt = areEnough(reachable, waves.needed) ? nextAt : Math.min(now, nextAt);
+  const confirmedAt = isConfirmed ? now : waves.confirmedAt;
+  return withWaves(known, { ...waves, confirmedAt, nextAt: hasLater ? wantedAt : undefined });
 };
-
-const masked = (recipient: Recipient): Recipient => {
-  const number = maskPhoneNumber(recipient.number);
-  return number === recipient.number ? recipient : { ...recipient, number };
-};
-
-type Reaching = Pick<NotificationCase, 'notification' | 'recipients'>;
 
 /** How long after its end a notification that reached too few needs attention. */
 const ATTENTION_AFTER_END_MS = 24 * 3_600_000;
 
 /** The longest deadline is a day; the last calls end within two hours after it. */
-export const LONGEST_ATTENTION_MS = ATTENTION_AFTER_END_MS + 26 * 3_600_000;
+export const MAX_ATTENTION_MS = ATTENTION_AFTER_END_MS + 26 * 3_600_000;
 
 /** The indexes of the recipients that have confirmed. */
-export const confirmedBy = ({ recipients }: { readonly recipients: readonly Recipient[] }): readonly number[] =>
+export const confirmedBy = ({ recipients }: Pick<AnyCase, 'recipients'>): readonly number[] =>
   recipients.flatMap(({ attempts }, index) =>
     attempts.some((attempt) => answerBy(attempt) === 'confirmed') ? [index] : [],
   );
 
 /** How many recipients have confirmed if the message asks for a key, otherwise how many have heard it. */
-export const reachedOf = (known: Reaching): number =>
+export const reachedOf = (known: AnyCase): number =>
   known.notification.confirm
     ? confirmedBy(known).length
     : known.recipients.filter(({ state }) => state === 'heard' || state === 'confirmed').length;
 
 /** Whether it has reached too few, and was not stopped. */
-export const isShort = (known: Reaching): boolean =>
-  known.notification.stoppedAt === undefined && !areEnough(reachedOf(known), known.notification.confirmationsNeeded);
+export const isShort = (known: AnyCase): boolean =>
+  known.notification.stoppedAt === undefined && !areEnough(reachedOf(known), wavesOf(known.notification)?.needed);
 
-export const needsAttention = (known: Reaching, now: number): boolean => {
+export const needsAttention = (known: AnyCase, now: number): boolean => {
   const { completedAt } = known.notification;
   return isShort(known) && (completedAt === undefined || now - completedAt < ATTENTION_AFTER_END_MS);
 };
 
 /** A notification after an acknowledgement; the same object if the same person repeats it and nothing became worse. */
-export const acknowledged = (known: NotificationCase, by: string, now: number): NotificationCase => {
+export const acknowledged = <Known extends AnyCase>(known: Known, by: string, now: number): Known => {
   const { notification } = known;
   const { acknowledged: before } = notification;
   if (before?.by === by && !hasWorsened(known)) return known;
@@ -293,7 +320,7 @@ export const acknowledged = (known: NotificationCase, by: string, now: number): 
 };
 
 /** Whether it became worse after its acknowledgement: more recipients were not reached, or it ended with too few. */
-export const hasWorsened = (known: Reaching): boolean => {
+export const hasWorsened = (known: AnyCase): boolean => {
   const { acknowledged: then } = known.notification;
   if (then === undefined) return false;
   const now = shortfallOf(known);
@@ -301,74 +328,8 @@ export const hasWorsened = (known: Reaching): boolean => {
 };
 
 const shortfallOf = (
-  known: Reaching,
+  known: AnyCase,
 ): Pick<NonNullable<Notification['acknowledged']>, 'notReached' | 'hasEndedShort'> => ({
   notReached: known.recipients.filter(({ state }) => state === 'not_reached' || state === 'failed').length,
   hasEndedShort: known.notification.completedAt !== undefined && isShort(known),
 });
-
-// The outcomes of a notification that are not published yet: a list for each destination, oldest first. Times are in milliseconds since 1970.
-
-const entrySchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('recipient'), at: z.number(), index: z.int(), status: z.enum(FINAL_STATES) }),
-  /** The notification was stopped, or is over. */
-  z.object({ kind: z.enum(['stopped', 'completed']), at: z.number() }),
-  /** A person handles the alert. */
-  z.object({ kind: z.literal('acknowledged'), at: z.number(), times: z.int(), by: z.string() }),
-]);
-
-export type OutboxEntry = Readonly<z.output<typeof entrySchema>>;
-
-const listSchema = z.object({
-  /** No try before: an instance is publishing until then, or the destination did not take the entries. */
-  tryAt: z.number(),
-  entries: z.array(entrySchema).readonly(),
-});
-
-export const outboxSchema = z.partialRecord(z.enum(DESTINATIONS), listSchema);
-
-/** The outcomes that are not published yet. */
-export type Outbox = Readonly<z.output<typeof outboxSchema>>;
-
-/** The lease of an instance that publishes, which takes less. After that, another instance publishes the same entries. */
-const LEASE_MS = 30_000;
-/** How long a destination is tried. */
-const TRIED_FOR_MS = 24 * 3_600_000;
-/** A pause is as long as the destination has been tried, within these bounds. */
-const SHORTEST_PAUSE_MS = 10_000;
-const LONGEST_PAUSE_MS = 600_000;
-
-export const isEmpty = (outbox: Outbox): boolean => DESTINATIONS.every((to) => (outbox[to]?.entries.length ?? 0) === 0);
-
-/** The entries to publish now; {@link claimedOutbox} claims them. */
-export const dueEntries = (outbox: Outbox, to: Destination, now: number): readonly OutboxEntry[] => {
-  const list = outbox[to];
-  return list === undefined || now < list.tryAt ? [] : list.entries;
-};
-
-/** The outbox while an instance publishes the due entries of a destination; the same object if none is due. */
-export const claimedOutbox = (outbox: Outbox, to: Destination, now: number): Outbox => {
-  const entries = dueEntries(outbox, to, now);
-  return entries.length === 0 ? outbox : { ...outbox, [to]: { entries, tryAt: now + LEASE_MS } };
-};
-
-/** The outbox without entries that were published or dropped. Newer entries are due now. */
-export const withoutEntries = (outbox: Outbox, to: Destination, told: readonly OutboxEntry[]): Outbox => {
-  const gone = new Set(told.map((entry) => JSON.stringify(entry)));
-  const entries = (outbox[to]?.entries ?? []).filter((entry) => !gone.has(JSON.stringify(entry)));
-  return { ...outbox, [to]: { entries, tryAt: 0 } };
-};
-
-/** The outbox after a destination did not take the entries: another try after a pause. */
-export const putOff = (outbox: Outbox, to: Destination, now: number): Outbox => {
-  const entries = outbox[to]?.entries ?? [];
-  const triedMs = now - (entries[0]?.at ?? now);
-  return {
-    ...outbox,
-    [to]: { entries, tryAt: now + Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, triedMs)) },
-  };
-};
-
-/** The entries that were tried for too long. */
-export const expiredEntries = (outbox: Outbox, to: Destination, now: number): readonly OutboxEntry[] =>
-  (outbox[to]?.entries ?? []).filter(({ at }) => now - at >= TRIED_FOR_MS);

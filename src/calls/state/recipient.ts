@@ -1,9 +1,16 @@
 import * as z from 'zod';
-import { isMaskedNumber, numberSchema } from '../model/phone-number.ts';
-import { CALLS_USED_UP, NOT_CALLABLE, type PhoneRules, whyNotCallable } from '../rules/policy.ts';
-import { FREE_DECLINES, isQuickDecline } from '../rules/queue.ts';
+import { maskedNumberSchema, phoneNumberSchema } from '../model/phone-number.ts';
+import {
+  CALLS_USED_UP,
+  NOT_CALLABLE,
+  type NotCallable,
+  notCallableSchema,
+  type PhoneRules,
+  whyNotCallable,
+} from '../rules/policy.ts';
 import { afterAttempts, hasReached, type RedialTerms } from '../rules/redial.ts';
 import {
+  abandonedAttempt,
   acceptedAtOf,
   answerBy,
   type Attempt,
@@ -13,6 +20,8 @@ import {
   type CallTerms,
   DIAL_LEASE_MS,
   isLive,
+  type Moment,
+  PHONE_OFF,
   stoppedRinging,
 } from './attempt.ts';
 import { moveAttempt } from './move-attempt.ts';
@@ -34,8 +43,6 @@ export const FINAL_STATES = [
 export type FinalState = (typeof FINAL_STATES)[number];
 
 const common = {
-  /** Whole until the notification is over. */
-  number: numberSchema,
   name: z.string().optional(),
   /** From 1. */
   wave: z.int(),
@@ -45,11 +52,19 @@ const common = {
   isStopped: z.boolean().optional(),
 } as const;
 
+const ended = z.object({
+  ...common,
+  state: z.enum(FINAL_STATES),
+  /** Of a recipient that was never called: why. */
+  notCalled: notCallableSchema.optional(),
+});
+
 export const recipientSchema = z.discriminatedUnion('state', [
-  z.object({ ...common, state: z.literal('later') }),
+  z.object({ ...common, number: phoneNumberSchema, state: z.literal('later') }),
   /** It is dialed from `dueAt` on, as soon as a line is free. Times are in milliseconds since 1970. */
   z.object({
     ...common,
+    number: phoneNumberSchema,
     state: z.literal('waiting'),
     dueAt: z.number(),
     queuedAt: z.number(),
@@ -58,21 +73,28 @@ export const recipientSchema = z.discriminatedUnion('state', [
     /** Why its last request placed no call, in words. */
     reason: z.string().optional(),
   }),
-  z.object({ ...common, state: z.literal('calling') }),
-  z.object({ ...common, state: z.enum(FINAL_STATES) }),
+  z.object({ ...common, number: phoneNumberSchema, state: z.literal('calling') }),
+  ended.extend({ number: phoneNumberSchema }),
 ]);
 
 export type Recipient = Readonly<z.output<typeof recipientSchema>>;
+
+/** A recipient of a settled notification: only there is its number masked. */
+export const settledRecipientSchema = ended.extend({ number: maskedNumberSchema });
+
+export type SettledRecipient = Readonly<z.output<typeof settledRecipientSchema>>;
+
+export type AnyRecipient = Recipient | SettledRecipient;
 
 export interface ReachTerms extends RedialTerms, Omit<CallTerms, 'isStopped'>, Pick<PhoneRules, 'allowedPrefixes'> {}
 
 const FINAL: ReadonlySet<string> = new Set(FINAL_STATES);
 
 /** Whether the recipient is not dialed again. A late call may still improve its state. */
-export const isFinal = (recipient: Recipient): recipient is Recipient & { readonly state: FinalState } =>
+export const isFinal = <One extends AnyRecipient>(recipient: One): recipient is One & { readonly state: FinalState } =>
   FINAL.has(recipient.state);
 
-export const attemptOf = ({ attempts }: Recipient, attemptId: string): Attempt | undefined =>
+export const attemptOf = ({ attempts }: Pick<AnyRecipient, 'attempts'>, attemptId: string): Attempt | undefined =>
   attempts.find(({ id }) => id === attemptId);
 
 export const answerOf = ({ attempts }: Pick<Recipient, 'attempts'>): ReturnType<typeof answerBy> => {
@@ -88,7 +110,11 @@ const commonOf = ({ number, name, wave, attempts, isStopped }: Recipient) => ({
   isStopped,
 });
 
-export const final = (recipient: Recipient, state: FinalState): Recipient => ({ ...commonOf(recipient), state });
+export const final = (recipient: Recipient, state: FinalState, notCalled?: NotCallable): Recipient => ({
+  ...commonOf(recipient),
+  state,
+  notCalled: notCalled ?? (isFinal(recipient) ? recipient.notCalled : undefined),
+});
 
 /** If another call has reached the callee, the phone must not ring again. */
 const callTerms = (terms: ReachTerms, { isStopped = false, attempts }: Recipient): CallTerms => ({
@@ -105,11 +131,12 @@ export const afterEvent = (
   attemptId: string,
   event: AttemptEvent,
   terms: ReachTerms,
-  now: number,
+  moment: Moment,
 ): Recipient => {
+  const { now } = moment;
   const attempt = attemptOf(recipient, attemptId);
   if (attempt === undefined) return recipient;
-  const moved = moveAttempt(attempt, event, callTerms(terms, recipient), now);
+  const moved = moveAttempt(attempt, event, callTerms(terms, recipient), moment);
   if (moved === attempt) return recipient;
   if (moved === 'not made') {
     const rest = { ...recipient, attempts: recipient.attempts.filter((one) => one !== attempt) };
@@ -117,49 +144,40 @@ export const afterEvent = (
     const reason = 'result' in event ? event.result?.reason : undefined;
     return isOver ? byAttempts(rest, terms, now) : waiting(rest, now, reason);
   }
-  const next = withFreeDecline(moved, recipient.attempts);
-  const isDone = isDoneBy(next, terms);
+  const isDone = isDoneBy(moved, terms);
   // After a late event of an earlier call, the current call is not needed.
-  const attempts = recipient.attempts.map((one) => (one === attempt ? next : isDone ? stoppedRinging(one, now) : one));
+  const attempts = recipient.attempts.map((one) =>
+    one === attempt ? moved : isDone ? stoppedRinging(one, moment) : one,
+  );
   return byAttempts({ ...recipient, attempts }, terms, now);
 };
 
-/** The first quick declines of a recipient do not count as attempts. */
-const withFreeDecline = (attempt: Attempt, others: readonly Attempt[]): Attempt => {
-  if (attempt.state !== 'over' || attempt.outcome !== 'declined' || attempt.isFree !== undefined) return attempt;
-  const free = others.filter((one) => one.state === 'over' && one.isFree === true).length;
-  const isFree = free < FREE_DECLINES && isQuickDecline({ ...attempt, acceptedAt: startOf(attempt) });
-  return isFree ? { ...attempt, isFree } : attempt;
-};
-
-const startOf = (attempt: AttemptIn<'over'>): number => acceptedAtOf(attempt) ?? attempt.claimedAt;
-
-/** A recipient after a check. @param mayResend whether a call request may be retried */
-export const looked = (recipient: Recipient, mayResend: boolean, terms: ReachTerms, now: number): Recipient => {
-  const checked = recipient.attempts.reduce<Recipient>(
-    (known, { id }) => afterEvent(known, id, { kind: 'look', mayResend }, terms, now),
+/** A recipient after a check of its attempts and its deadline. */
+export const checked = (recipient: Recipient, terms: ReachTerms, moment: Moment): Recipient => {
+  const known = recipient.attempts.reduce<Recipient>(
+    (before, { id }) => afterEvent(before, id, { kind: 'check' }, terms, moment),
     recipient,
   );
-  return checked.state === 'waiting' && now >= terms.deadlineAt ? givenUp(checked, now) : checked;
+  return known.state === 'waiting' && moment.now >= terms.deadlineAt ? givenUp(known, moment.now) : known;
 };
 
 /** A recipient after a claim to dial it. The deadline and the settings may forbid the call. */
 export const claimed = (
   recipient: Recipient,
-  { attemptId, openThen }: { readonly attemptId: string; readonly openThen: number },
+  attemptId: string,
   terms: ReachTerms,
-  now: number,
+  { now, commit }: Moment,
 ): Recipient => {
-  if (recipient.state !== 'waiting' || isMaskedNumber(recipient.number)) return recipient;
+  if (recipient.state !== 'waiting') return recipient;
   if (now >= terms.deadlineAt) return givenUp(recipient, now);
   const why = whyNotCallable(recipient.number, terms.allowedPrefixes);
-  if (why !== undefined) return refused(recipient, NOT_CALLABLE[why], now);
+  if (why !== undefined) return notCalled(recipient, why, now);
   const attempt: AttemptIn<'claimed'> = {
     id: attemptId,
-    line: terms.line.name,
+    provider: terms.provider.name,
     state: 'claimed',
+    action: { commit, at: now },
     claimedAt: now,
-    openThen,
     callIds: [],
     sent: 1,
     sentAt: now,
@@ -168,15 +186,20 @@ export const claimed = (
   return { ...commonOf(recipient), state: 'calling', attempts: [...recipient.attempts, attempt] };
 };
 
-export const refused = (recipient: Recipient, reason: string, now: number): Recipient =>
-  final({ ...recipient, attempts: [...recipient.attempts, withoutCall('refused', reason, now)] }, 'failed');
+/** A recipient that may not be called. */
+export const notCalled = (recipient: Recipient, why: NotCallable, now: number): Recipient =>
+  final(withAttempt(recipient, withoutCall('refused', NOT_CALLABLE[why], now)), 'failed', why);
+
+const withAttempt = (recipient: Recipient, attempt: Attempt): Recipient => ({
+  ...recipient,
+  attempts: [...recipient.attempts, attempt],
+});
 
 const withoutCall = (outcome: 'refused' | 'unknown', reason: string, now: number): AttemptIn<'over'> => ({
   id: 'no call',
-  line: '',
+  provider: '',
   state: 'over',
   claimedAt: now,
-  openThen: 0,
   callIds: [],
   endedAt: now,
   heardUntil: now,
@@ -184,14 +207,24 @@ const withoutCall = (outcome: 'refused' | 'unknown', reason: string, now: number
   reason,
 });
 
+/** The phone was switched off: a recipient that was not reached is not called again. */
+export const abandoned = (recipient: Recipient, now: number): Recipient => {
+  const attempts = recipient.attempts.map((attempt) => abandonedAttempt(attempt, now));
+  const known: Recipient = { ...recipient, attempts };
+  if (isFinal(known)) return known;
+  const answer = answerOf(known);
+  if (answer !== undefined) return final(known, answer);
+  const isTold = attempts.some((attempt, index) => attempt !== recipient.attempts[index]);
+  return final(isTold ? known : withAttempt(known, withoutCall('unknown', PHONE_OFF, now)), 'not_reached');
+};
+
 /** No time is left. If no attempt has a reason, an attempt without a call has it. */
 const givenUp = (recipient: Recipient, now: number): Recipient => {
   const { attempts } = recipient;
   const { reason, isOverDayLimit } = recipient.state === 'waiting' ? recipient : {};
   const own = reason ?? (isOverDayLimit === true ? CALLS_USED_UP : undefined);
   if (attempts.length > 0 && own === undefined) return final(recipient, 'not_reached');
-  const why = withoutCall('unknown', own ?? 'no time left', now);
-  return final({ ...recipient, attempts: [...attempts, why] }, 'not_reached');
+  return final(withAttempt(recipient, withoutCall('unknown', own ?? 'no time left', now)), 'not_reached');
 };
 
 /** The calls of the day are used up: no dialing before `until`. */
@@ -217,9 +250,9 @@ export const neverOpened = (recipient: Recipient, now: number): Recipient =>
   recipient.state === 'later' ? givenUp(recipient, now) : recipient;
 
 /** A stop ends waiting and hangs up a ringing call. A message that is being spoken continues. */
-export const stopped = (recipient: Recipient, now: number): Recipient => {
+export const stopped = (recipient: Recipient, moment: Moment): Recipient => {
   if (recipient.isStopped === true) return recipient;
-  const attempts = recipient.attempts.map((attempt) => stoppedRinging(attempt, now));
+  const attempts = recipient.attempts.map((attempt) => stoppedRinging(attempt, moment));
   const next = { ...recipient, isStopped: true, attempts };
   return isFinal(recipient) || recipient.state === 'calling' ? next : final(next, 'stopped');
 };
@@ -227,7 +260,7 @@ export const stopped = (recipient: Recipient, now: number): Recipient => {
 /** The state of a recipient by its attempts. A final state only improves. */
 const byAttempts = (recipient: Recipient, terms: ReachTerms, now: number): Recipient => {
   const past = recipient.attempts.flatMap((attempt) =>
-    attempt.state === 'over' ? { ...attempt, acceptedAt: startOf(attempt) } : [],
+    attempt.state === 'over' ? { ...attempt, acceptedAt: acceptedAtOf(attempt) ?? attempt.claimedAt } : [],
   );
   const follows = afterAttempts(past, terms);
   const end = follows.kind === 'final' ? follows.state : undefined;
@@ -235,7 +268,7 @@ const byAttempts = (recipient: Recipient, terms: ReachTerms, now: number): Recip
   if (recipient.attempts.some(isLive)) return { ...commonOf(recipient), state: 'calling' };
   if (isBetter(end, 'stopped')) return final(recipient, end);
   if (recipient.isStopped === true) return final(recipient, 'stopped');
-  if (follows.kind === 'final' || isMaskedNumber(recipient.number)) return final(recipient, end ?? 'not_reached');
+  if (follows.kind === 'final') return final(recipient, end ?? 'not_reached');
   // Never in the past: a wrong time must not cause a busy loop.
   return waiting(recipient, Math.max(follows.at, now));
 };

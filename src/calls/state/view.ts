@@ -1,9 +1,9 @@
 import type { WaitingCode } from '../model/notification-request.ts';
 import { maskPhoneNumber } from '../model/phone-number.ts';
-import { CALLS_USED_UP, DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/policy.ts';
+import { CALLS_USED_UP } from '../rules/policy.ts';
 import { type Attempt, isLive, talkOf } from './attempt.ts';
-import { confirmedBy, hasWorsened, type Notification, type NotificationCase, reachedOf } from './notification.ts';
-import { answerOf, FINAL_STATES, isFinal, type Recipient } from './recipient.ts';
+import { type AnyCase, confirmedBy, hasWorsened, type Notification, reachedOf, wavesOf } from './notification.ts';
+import { answerOf, type AnyRecipient, FINAL_STATES, isFinal } from './recipient.ts';
 
 // A notification as `GET` and events show it: the names of the JSON, times as ISO 8601 in UTC, numbers masked.
 
@@ -23,9 +23,10 @@ const earliest = (times: readonly (number | undefined)[]): string | undefined =>
 };
 
 /** A notification in answers and events. @param why the known reasons of recipients that wait for a line, by index */
-export const bodyOf = (known: NotificationCase, now: number, why: ReadonlyMap<number, WaitingCode> = new Map()) => {
+export const bodyOf = (known: AnyCase, now: number, why: ReadonlyMap<number, WaitingCode> = new Map()) => {
   const { notification, recipients } = known;
-  const { stoppedAt, waveMs, acknowledged, confirmationsNeeded = DEFAULT_CONFIRMATIONS_NEEDED } = notification;
+  const { stoppedAt, stoppedBy, phoneOffAt, acknowledged } = notification;
+  const waves = wavesOf(notification);
   return {
     notification_id: notification.id,
     alert_type: notification.alertType,
@@ -34,9 +35,12 @@ export const bodyOf = (known: NotificationCase, now: number, why: ReadonlyMap<nu
     created_at: isoTime(notification.createdAt),
     status: statusOf(known),
     reached: reachedOf(known),
-    confirmations_needed: waveMs === undefined ? undefined : confirmationsNeeded,
+    confirmations_needed: waves?.needed,
     confirmed_by: [...confirmedBy(known)],
-    next_wave_at: stoppedAt === undefined ? optionalTime(notification.nextWaveAt) : undefined,
+    next_wave_at: stoppedAt === undefined ? optionalTime(waves?.nextAt) : undefined,
+    stopped_at: optionalTime(stoppedAt),
+    stopped_by: stoppedBy,
+    phone_off_at: optionalTime(phoneOffAt),
     acknowledged_by: acknowledged?.by,
     acknowledged_at: optionalTime(acknowledged?.at),
     worsened_since_acknowledged: hasWorsened(known) ? (true as const) : undefined,
@@ -44,12 +48,17 @@ export const bodyOf = (known: NotificationCase, now: number, why: ReadonlyMap<nu
   };
 };
 
-const statusOf = ({ notification, recipients }: NotificationCase): 'in_progress' | 'completed' | 'stopped' => {
+const statusOf = ({ notification, recipients }: AnyCase): 'in_progress' | 'completed' | 'stopped' => {
   if (notification.stoppedAt !== undefined) return 'stopped';
   return recipients.every(isFinal) ? 'completed' : 'in_progress';
 };
 
-const recipientBody = (recipient: Recipient, notification: Notification, now: number, why: WaitingCode | undefined) => {
+const recipientBody = (
+  recipient: AnyRecipient,
+  notification: Notification,
+  now: number,
+  why: WaitingCode | undefined,
+) => {
   const { number, name, wave, attempts } = recipient;
   const status = recipientStatus(recipient);
   const nextAt = nextAttemptAt(recipient, notification) ?? 0;
@@ -58,7 +67,7 @@ const recipientBody = (recipient: Recipient, notification: Notification, now: nu
     recipient: maskPhoneNumber(number),
     name,
     status,
-    wave: notification.waveMs === undefined ? undefined : wave,
+    wave: wavesOf(notification) === undefined ? undefined : wave,
     attempts: attempts.filter(isTold).map(attemptBody),
     next_attempt_at: nextAt > now && nextAt < notification.deadlineAt ? isoTime(nextAt) : undefined,
     answered_at: earliest(talks.map((talk) => talk?.answeredAt)),
@@ -73,13 +82,14 @@ const isTold = (attempt: Attempt): boolean => attempt.callIds.length > 0 || atte
 const NOT_WAITING = { code: undefined, reason: undefined, since: undefined };
 
 /** For a later wave: when it begins without confirmations. */
-const nextAttemptAt = (recipient: Recipient, { nextWaveAt, waveMs = 0, wave }: Notification): number | undefined => {
+const nextAttemptAt = (recipient: AnyRecipient, notification: Notification): number | undefined => {
   if (recipient.state === 'waiting') return recipient.dueAt;
-  if (recipient.state !== 'later' || nextWaveAt === undefined) return undefined;
-  return nextWaveAt + (recipient.wave - wave - 1) * waveMs;
+  const waves = wavesOf(notification);
+  if (recipient.state !== 'later' || waves?.nextAt === undefined) return undefined;
+  return waves.nextAt + (recipient.wave - waves.current - 1) * waves.everyMs;
 };
 
-const recipientStatus = (recipient: Recipient): (typeof RECIPIENT_STATUSES)[number] => {
+const recipientStatus = (recipient: AnyRecipient): (typeof RECIPIENT_STATUSES)[number] => {
   if (isFinal(recipient)) return recipient.state;
   if (recipient.state !== 'calling') return 'waiting';
   const answer = answerOf(recipient);
@@ -101,7 +111,12 @@ const WORDS: Readonly<Record<WaitingCode, string>> = {
 };
 
 /** Why a recipient waits, and since when. The reason of its own last call comes first. */
-const waitingBody = (recipient: Recipient, { createdAt }: Notification, now: number, why: WaitingCode | undefined) => {
+const waitingBody = (
+  recipient: AnyRecipient,
+  { createdAt }: Notification,
+  now: number,
+  why: WaitingCode | undefined,
+) => {
   const last = recipient.attempts.at(-1);
   if (recipient.state !== 'waiting') {
     const isLater = recipient.state === 'later';

@@ -1,37 +1,52 @@
 import * as z from 'zod';
 import { isNotificationId, type NotificationId, notificationIdPrefix, notificationIdSchema } from '../model/ids.ts';
+import { type Lines, linesSchema } from '../state/lines.ts';
 import {
-  isEmpty,
+  type AnyCase,
   isShort,
-  isUnderWay,
   type NotificationCase,
   notificationSchema,
-  outboxSchema,
+  type SettledCase,
 } from '../state/notification.ts';
-import { recipientSchema } from '../state/recipient.ts';
-import { type Lines, linesSchema } from '../state/step.ts';
+import { type Outcomes, outcomesSchema, type Receiver, RECEIVERS } from '../state/outcomes.ts';
+import { recipientSchema, settledRecipientSchema } from '../state/recipient.ts';
 import { DamagedRow } from '../../storage/errors.ts';
 import type { KeyRange, NewProperties, StoredRow } from '../../storage/row.ts';
 
 /** The format of the rows that this version writes. A later version raises it if this version would misread its rows. */
-export const CALLS_FORMAT = 3;
+export const CALLS_FORMAT = 4;
 
-/**
- * The marks that queries filter by, `yes` or `no`. `live`: a recipient is not final, or a call is open. `told`: all outcomes are published.
- * `short`: it has reached too few.
- */
-export type Mark = 'live' | 'told' | 'short';
+/** The one partition of calls, because a transaction needs one. It takes about 2,000 rows a second; `CALLS_PER_DAY` stays far below. */
+export const CALLS = 'notifications';
+
+/** The row that all instances share. It sorts before all live notifications: a single query reads both, and nothing else. */
+export const LINES_KEY = '!lines';
+
+const LIVE = '!live|';
+const DONE = 'done|';
+const OUT = 'out|';
+
+export const liveKey = (id: NotificationId): string => `${LIVE}${id}`;
+export const doneKey = (id: NotificationId): string => `${DONE}${id}`;
+
+/** The key of the outcomes of a commit. Older ones sort first. */
+export const outcomesKey = ({ at, notificationId }: Outcomes, commit: string): string =>
+  `${OUT}${timeText(at)}|${notificationId}|${commit}`;
+
+/** The key is hashed because a row key does not allow all of its characters. */
+export const idempotencyRowKey = (keyHash: string): string => `key|${keyHash}`;
+
+const timeText = (at: number): string => String(at).padStart(15, '0');
+
+/** The notification of a row, live or settled. */
+export const idOf = (rowKey: string): NotificationId | undefined => {
+  const id = rowKey.slice(rowKey.indexOf('|') + 1);
+  return (rowKey.startsWith(LIVE) || rowKey.startsWith(DONE)) && isNotificationId(id) ? id : undefined;
+};
 
 const about = 'about';
-const outbox = 'outbox';
 
 const recipientProperty = (index: number): string => `r${String(index).padStart(2, '0')}`;
-
-const marksOf = (known: NotificationCase): Readonly<Record<Mark, string>> => ({
-  live: isUnderWay(known) ? 'yes' : 'no',
-  told: isEmpty(known.outbox) ? 'yes' : 'no',
-  short: isShort(known) ? 'yes' : 'no',
-});
 
 /**
  * The changed properties of a notification's row: one JSON text for the notification, and one for each recipient.
@@ -39,37 +54,40 @@ const marksOf = (known: NotificationCase): Readonly<Record<Mark, string>> => ({
  * @param before undefined: it is new
  * @param commit names this write, so that an instance recognizes its own write after a lost answer
  */
-export const changedProperties = (
-  before: NotificationCase | undefined,
-  after: NotificationCase,
-  commit: string,
-): NewProperties => ({
+export const changedProperties = (before: AnyCase | undefined, after: AnyCase, commit: string): NewProperties => ({
   ...(after.notification === before?.notification ? {} : { [about]: JSON.stringify(after.notification) }),
-  ...(after.outbox === before?.outbox ? {} : { [outbox]: JSON.stringify(after.outbox) }),
   ...Object.fromEntries(
     after.recipients.flatMap((recipient, index) =>
       recipient === before?.recipients[index] ? [] : [[recipientProperty(index), JSON.stringify(recipient)]],
     ),
   ),
-  ...marksOf(after),
   recipients: after.recipients.length,
   commit,
 });
 
-export const parseCase = (row: StoredRow, id: NotificationId): NotificationCase & { readonly commit: string } => {
+/** The row of a settled notification. `short`: it has reached too few. */
+export const settledProperties = (known: SettledCase, commit: string): NewProperties => ({
+  ...changedProperties(undefined, known, commit),
+  short: isShort(known) ? 'yes' : 'no',
+});
+
+export const parseLive = (row: StoredRow, id: NotificationId): NotificationCase & { readonly commit: string } => ({
+  ...parsed(row, id, recipientSchema),
+  commit: valueOf(row, 'commit', z.string(), row.properties['commit']),
+});
+
+export const parseSettled = (row: StoredRow, id: NotificationId): SettledCase =>
+  parsed(row, id, settledRecipientSchema);
+
+const parsed = <Schema extends z.ZodType>(row: StoredRow, id: NotificationId, schema: Schema) => {
   const count = valueOf(row, 'recipients', z.int().min(0).max(99), row.properties['recipients']);
   const notification = jsonOf(row, about, notificationSchema);
   if (notification.id !== id) throw new DamagedRow(row.partitionKey, row.rowKey, 'wrong: id');
-  return {
-    notification,
-    recipients: Array.from({ length: count }, (_, index) => jsonOf(row, recipientProperty(index), recipientSchema)),
-    outbox: jsonOf(row, outbox, outboxSchema),
-    commit: valueOf(row, 'commit', z.string(), row.properties['commit']),
-  };
+  const recipients = Array.from({ length: count }, (_, index) => jsonOf(row, recipientProperty(index), schema));
+  return { notification, recipients };
 };
 
-/** The properties of the shared row. Its mark includes it in the query for live notifications. */
-export const linesProperties = (lines: Lines): NewProperties => ({ lines: JSON.stringify(lines), live: 'yes' });
+export const linesProperties = (lines: Lines): NewProperties => ({ lines: JSON.stringify(lines) });
 
 export const parseLines = (row: StoredRow): Lines => jsonOf(row, 'lines', linesSchema);
 
@@ -82,6 +100,31 @@ export type IdempotencyRow = z.output<typeof keySchema>;
 export const parseKey = (row: StoredRow): IdempotencyRow => jsonOf(row, 'use', keySchema);
 
 export const keyProperties = (use: IdempotencyRow): NewProperties => ({ use: JSON.stringify(use) });
+
+const deliverySchema = z.object({
+  /** The receivers that have not got the outcomes. */
+  to: z.array(z.enum(RECEIVERS)).readonly(),
+  /** Until then an instance delivers the oldest outcomes; in milliseconds since 1970. */
+  until: z.number().optional(),
+});
+
+/** The receivers that still have to get the outcomes of a commit. */
+export type Delivery = Readonly<z.output<typeof deliverySchema>>;
+
+export const deliveryProperties = (to: readonly Receiver[], until?: number): NewProperties => ({
+  delivery: JSON.stringify({ to, until }),
+});
+
+export const outcomesProperties = ({ notificationId, at, entries, to }: Outcomes & Delivery): NewProperties => ({
+  outcomes: JSON.stringify({ notificationId, at, entries }),
+  ...deliveryProperties(to),
+});
+
+/** @throws {DamagedRow} */
+export const parseOutcomes = (row: StoredRow): Outcomes & Delivery => ({
+  ...jsonOf(row, 'outcomes', outcomesSchema),
+  ...jsonOf(row, 'delivery', deliverySchema),
+});
 
 const jsonOf = <Schema extends z.ZodType>(row: StoredRow, property: string, schema: Schema): z.output<Schema> => {
   const text = valueOf(row, property, z.string(), row.properties[property]);
@@ -100,42 +143,22 @@ const valueOf = <Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
 ): z.output<Schema> => {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const wrong = parsed.error.issues.map(({ path }) => [property, ...path].join('.')).join();
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return data;
+  const wrong = error.issues.map(({ path }) => [property, ...path].join('.')).join();
   throw new DamagedRow(partitionKey, rowKey, `wrong: ${wrong}`);
 };
 
-/** The one partition of calls, because a transaction needs one. It takes about 2,000 rows a second; `CALLS_PER_DAY` stays far below. */
-export const CALLS = 'notifications';
-
-const START = 'notification|';
 /** After the last id, which is hexadecimal. */
-const END = `${START}g`;
+const END = 'g';
 
-/** The row of the state that all instances share. It sorts before all notifications: a single query reads both. */
-export const LINES_KEY = `${START}!line`;
-
-export const notificationKey = (id: NotificationId): string => `${START}${id}`;
-
-/** The key is hashed because a row key does not allow all of its characters. */
-export const idempotencyRowKey = (keyHash: string): string => `key|${keyHash}`;
-
-export const idOf = (rowKey: string): NotificationId | undefined => {
-  const id = rowKey.slice(START.length);
-  return rowKey.startsWith(START) && isNotificationId(id) ? id : undefined;
-};
+/** The row of the lines, and every live notification. */
+export const LINES_AND_LIVE: KeyRange = { from: LINES_KEY, before: `${LIVE}~` };
 
 /** An id is some seconds older than its row. */
 const ID_IS_EARLIER_MS = 60_000;
 
-const upTo = (at: number): string => `${START}${notificationIdPrefix(Math.max(0, at - ID_IS_EARLIER_MS))}~`;
-
-/** The shared row, and the notifications that were created since a time in milliseconds since 1970; undefined: all. */
-export const linesAndNotifications = (since: number | undefined): KeyRange => ({
-  from: LINES_KEY,
-  before: since === undefined ? END : upTo(since),
-});
+const upTo = (at: number): string => `${notificationIdPrefix(Math.max(0, at - ID_IS_EARLIER_MS))}~`;
 
 /** The filter of a list. Times are in milliseconds since 1970. */
 export interface NotificationsQuery {
@@ -147,15 +170,22 @@ export interface NotificationsQuery {
   readonly until?: number | undefined;
 }
 
-export const notificationsIn = ({ after, since, until }: NotificationsQuery): KeyRange => ({
-  from:
-    after !== undefined
-      ? `${notificationKey(after)}~`
-      : `${START}${until === undefined ? '0' : notificationIdPrefix(until)}`,
+const idsIn = ({ after, since, until }: NotificationsQuery): KeyRange => ({
+  from: after === undefined ? (until === undefined ? '0' : notificationIdPrefix(until)) : `${after}~`,
   before: since === undefined ? END : upTo(since),
 });
 
-export const notificationsBefore = (at: number): KeyRange => ({
-  from: `${START}${notificationIdPrefix(at)}~`,
-  before: END,
+const idsBefore = (at: number): KeyRange => ({ from: `${notificationIdPrefix(at)}~`, before: END });
+
+const below = (prefix: string, { from, before }: KeyRange): KeyRange => ({
+  from: `${prefix}${from}`,
+  before: `${prefix}${before}`,
 });
+
+export const liveIn = (query: NotificationsQuery): KeyRange => below(LIVE, idsIn(query));
+export const doneIn = (query: NotificationsQuery): KeyRange => below(DONE, idsIn(query));
+export const liveBefore = (at: number): KeyRange => below(LIVE, idsBefore(at));
+export const doneBefore = (at: number): KeyRange => below(DONE, idsBefore(at));
+
+/** The outcomes that were decided before a time in milliseconds since 1970. */
+export const outcomesBefore = (at: number): KeyRange => ({ from: OUT, before: `${OUT}${timeText(at)}` });

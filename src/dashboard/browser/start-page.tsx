@@ -1,20 +1,29 @@
 import { render } from 'preact';
 
-import { Alarm } from './alarm.ts';
-import { keptClock, keptKey, keptPhone } from './asking/kept.ts';
+import { keptClock, keptKey, keptName, keptPhone } from './asking/kept.ts';
+import { watchVersion } from './asking/new-version.ts';
 import { Polling } from './asking/polling.ts';
 import { ServiceClock } from './asking/service-clock.ts';
-import { alarmReasons, attentionOf, freshestNotifications, tabSignOf } from './model/attention.ts';
-import { firstState, type PageState } from './model/page-state.ts';
-import { pageStatus } from './model/page-status.ts';
+import { keepTold, readTold } from './asking/told.ts';
+import { dueReasons, reasonsOf } from './model/alarm-rule.ts';
+import { alertTitle } from './model/alert-state.ts';
+import { alertsOf } from './model/alert-order.ts';
+import { arrivalsOf, isOnWall, withFirstAnswer, withSeen, withUnseen } from './model/arrivals.ts';
+import { cameraIdsOf, cameraStatesOf } from './model/camera-states.ts';
+import { healthOf } from './model/health.ts';
+import { firstState, freshestNotifications, listedNotifications, type PageState } from './model/page-state.ts';
 import { apiBase } from './model/questions.ts';
-import { cameraIdsOf, silenceOf } from './model/silence.ts';
+import { actionTroubleText } from './model/refresh.ts';
 import { spanTitle } from './model/spans.ts';
 import { Times } from './model/times.ts';
 import { type ReadView, readView, viewSearch, withoutKey } from './model/view.ts';
-import { Page } from './parts/page.tsx';
-import type { Actions } from './parts/shown.ts';
-import { showInTab } from './tab.ts';
+import { keyboardOf } from './page/keyboard.ts';
+import { Page } from './page/page.tsx';
+import type { Actions, Shown } from './parts/shown.ts';
+import { Alarm } from './signals/alarm.ts';
+import { signal } from './signals/signaling.ts';
+import { showInTab } from './signals/tab.ts';
+import { WakeLock } from './signals/wake-lock.ts';
 
 const replaceSearch = (search: string): void => history.replaceState(null, '', `${location.pathname}${search}`);
 
@@ -24,43 +33,58 @@ const firstView = (): ReadView => {
   if (search !== location.search) replaceSearch(search);
   const { view, problems } = readView(search);
   if (new URLSearchParams(search).has('tz') || keptClock.get() !== 'utc') return { view, problems };
-  replaceSearch(`${search}${search === '' ? '?' : '&'}tz=utc`);
-  return { view: { ...view, clock: 'utc' }, problems };
+  const utc = { ...view, clock: 'utc' } as const;
+  if (problems.length === 0) replaceSearch(viewSearch(utc));
+  return { view: utc, problems };
 };
 
 /** Answers and actions change the state, and the page draws each state. @returns a function that ends the page */
 export const startPage = (root: Element): (() => void) => {
   const { view: shownFirst, problems } = firstView();
   const ended = new AbortController();
-  const alarm = new Alarm();
+  const [alarm, wakeLock] = [new Alarm(), new WakeLock()];
   const clock = new ServiceClock(() => polling.askChanged());
+  const openedAt = performance.now();
   let state = firstState({
     view: shownFirst,
     addressProblems: problems,
     keyHeld: keptKey.get() !== undefined,
     isHidden: document.hidden,
     sawPhone: keptPhone.get() !== undefined,
+    told: readTold(),
   });
 
-  let drawnStatus = '';
-  const draw = (): void => {
+  /** Everything that follows from the state at a time. */
+  const look = () => {
     const now = clock.now();
-    const status = pageStatus(state, now);
-    drawnStatus = JSON.stringify(status);
     const freshest = freshestNotifications(state);
-    const silence = silenceOf(state, now);
-    const attention = attentionOf(state, freshest, silence);
+    const listed = listedNotifications(state, freshest);
+    if (state.parts.notifications?.answer !== undefined) {
+      state = { ...state, told: withFirstAnswer(state.told, listed, now - (performance.now() - openedAt)) };
+    }
+    const all = arrivalsOf(state.told, listed);
+    const arrivals = state.view.wall ? all.filter((each) => isOnWall(each, now)) : all;
+    const alerts = alertsOf(listed, arrivals);
+    const cameras = cameraStatesOf(state, now);
+    const health = healthOf(state, alerts, cameras, now);
+    return { now, freshest, arrivals, alerts, cameras, health, reasons: reasonsOf(listed, arrivals, health.outages) };
+  };
+
+  let shown: Shown | undefined;
+  let drawnHealth = '';
+  const draw = (): void => {
+    const { arrivals, reasons, ...seen } = look();
+    const { now, health, alerts } = seen;
+    state = { ...state, told: signal(alarm, state.told, reasons, arrivals, now) };
+    drawnHealth = JSON.stringify(health);
     const { view, times } = state;
     const title = [view.cameraId, spanTitle(view.span, now, times), 'Camera activity'];
-    showInTab(tabSignOf(attention, status), attention.redCount, title.filter((part) => part !== undefined).join(' · '));
-    alarm.tell(alarmReasons(attention, status));
-    const cameraIds = cameraIdsOf(state);
-    render(
-      <Page
-        {...{ state, view, times, now, status, attention, freshest, silence, cameraIds, sound: alarm, clock, actions }}
-      />,
-      root,
-    );
+    showInTab(health, alerts.openCount, title.filter((part) => part !== undefined).join(' · '));
+    const missed = alarm.isOn && !alarm.isReady ? dueReasons(reasons, state.told, now).length : 0;
+    const sound = { isOn: alarm.isOn, isDecided: alarm.isDecided, isReady: alarm.isReady, missed };
+    const mayScreenSleep = view.wall && wakeLock.isRefused;
+    shown = { state, view, times, ...seen, sound, mayScreenSleep, cameraIds: cameraIdsOf(state), clock, actions };
+    render(<Page {...shown} />, root);
   };
 
   let isDrawDue = false;
@@ -86,7 +110,11 @@ export const startPage = (root: Element): (() => void) => {
 
   const turnTo = ({ view, problems: addressProblems }: ReadView): void => {
     const times = view.clock === state.view.clock ? state.times : new Times(view.clock);
-    changeNow({ view, times, addressProblems, actionTrouble: undefined });
+    const { notification: id } = view;
+    // Who opens an alert has seen it.
+    const told = id === undefined ? state.told : withSeen(state.told, [id]);
+    keepTold(told);
+    changeNow({ view, times, addressProblems, told });
     polling.askChanged();
   };
 
@@ -105,42 +133,92 @@ export const startPage = (root: Element): (() => void) => {
       polling.start();
     },
     forgetKey: () => {
-      keptKey.set(undefined);
-      polling.stop();
+      polling.forgetKey();
       // The reader leaves: no answer stays.
-      changeNow({ keyHeld: false, parts: {}, acted: undefined, locked: { refused: false } });
+      changeNow({ keyHeld: false, parts: {}, acted: undefined, dialog: undefined, locked: { refused: false } });
     },
     want: (wants) => {
       changeNow({ wants: { ...state.wants, ...wants } });
       polling.askChanged();
     },
-    stopNotification: async (id) => polling.act(id, 'stop', {}),
-    acknowledge: async (id, by) => polling.act(id, 'acknowledge', { by }),
+    openDialog: (dialog) => changeNow({ dialog }),
+    say: (toast) => changeNow({ toast }),
+    take: async (of, by) => {
+      const { notification_id: id, acknowledged_by: before } = of;
+      keptName.set(by);
+      const trouble = await polling.act(id, 'acknowledge', { by });
+      if (trouble !== undefined) return actions.say({ text: `Not taken. ${actionTroubleText(trouble)}`, isBad: true });
+      actions.see([id]);
+      const undo = before === undefined || before === by ? {} : { undo: () => void actions.take(of, before) };
+      actions.say({ text: `${by} has it: ${alertTitle(of)}`, isBad: false, ...undo });
+    },
+    stop: async (of, by) => {
+      keptName.set(by);
+      const trouble = await polling.act(of.notification_id, 'stop', { by });
+      if (trouble !== undefined) {
+        return actions.say({ text: `Not stopped. ${actionTroubleText(trouble)}`, isBad: true });
+      }
+      actions.see([of.notification_id]);
+      actions.say({ text: `Stopped by ${by}: ${alertTitle(of)}`, isBad: false });
+    },
+    see: (ids) => {
+      const told = withSeen(state.told, ids);
+      keepTold(told);
+      changeNow({ told });
+    },
+    unsee: (id) => {
+      const told = withUnseen(state.told, id);
+      keepTold(told);
+      changeNow({ told });
+    },
     file: async (question) => polling.file(question),
-    switchSound: (isOn) => void alarm.switchTo(isOn).then(draw),
+    switchSound: (isOn) =>
+      void alarm.switchTo(isOn).then(() => {
+        const { told } = state;
+        draw();
+        // Nothing was due: the reader hears how the alarm sounds.
+        if (isOn && JSON.stringify(told.sounded) === JSON.stringify(state.told.sounded)) alarm.sound('alarm');
+      }),
   };
 
   const seenOrHidden = (): void => {
     changeNow({ isHidden: document.hidden });
-    if (state.locked === undefined) polling.start();
+    polling.start();
+    if (state.view.wall) void wakeLock.hold().then(draw);
+  };
+  /** After a restart, a browser allows sound only after a click or a key. */
+  const unlock = (): void => {
+    if (alarm.isOn && !alarm.isReady) void alarm.wake().then(draw);
   };
   const listen = { signal: ended.signal };
   window.addEventListener('popstate', () => turnTo(readView(location.search)), listen);
   document.addEventListener('visibilitychange', seenOrHidden, listen);
   window.addEventListener('online', seenOrHidden, listen);
-  // After a restart, a browser allows sound only after a click.
-  window.addEventListener('pointerdown', () => void (alarm.isOn && !alarm.isReady && alarm.wake().then(draw)), listen);
-  // Answers get old while nothing else happens.
+  window.addEventListener('pointerdown', unlock, listen);
+  window.addEventListener('keydown', unlock, listen);
+  window.addEventListener(
+    'keydown',
+    keyboardOf(() => shown),
+    listen,
+  );
+  // Answers get old, and an alarm repeats, while nothing else happens.
   const aging = setInterval(() => {
-    if (JSON.stringify(pageStatus(state, clock.now())) !== drawnStatus) draw();
+    const { now, health, arrivals, reasons } = look();
+    state = { ...state, told: signal(alarm, state.told, reasons, arrivals, now) };
+    if (JSON.stringify(health) !== drawnHealth || state.isEarly) changeNow({ isEarly: false });
   }, 1_000);
+  const endVersionWatch = watchVersion({ base: apiBase(location.pathname) }, () => changeNow({ isOutdated: true }));
 
   draw();
   polling.start();
+  unlock();
+  if (state.view.wall) void wakeLock.hold().then(draw);
   return () => {
     ended.abort();
     clearInterval(aging);
+    endVersionWatch();
     polling.stop();
+    void wakeLock.end();
     render(null, root);
   };
 };

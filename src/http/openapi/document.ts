@@ -100,7 +100,9 @@ const describeOperation = (declared: Operation, registered: Route): ZodOpenApiOp
       ...(hasCallbackToken === true ? [{ callbackToken: [] }] : []),
     ],
     ...describeParameters(declared),
-    ...(body && { requestBody: { required: true, content: mapValues(body.content, describeContent) } }),
+    ...(body && {
+      requestBody: { required: body.isOptional !== true, content: mapValues(body.content, describeContent) },
+    }),
     responses: {
       ...(registered.authLevel === 'function' && { 401: KEY_REFUSED }),
       ...describeAnswers(declared),
@@ -110,7 +112,7 @@ const describeOperation = (declared: Operation, registered: Route): ZodOpenApiOp
 };
 
 const describeParameters = (declared: Operation): Pick<ZodOpenApiOperationObject, 'requestParams'> => {
-  const { path, query, headers = declared.conditional && CONDITIONAL.requestHeaders } = declared;
+  const { path, query, headers = declared.conditional === true ? CONDITIONAL.requestHeaders : undefined } = declared;
   const given = {
     ...(path && { path }),
     ...(query !== 'any' && { query: withoutHidden(query) }),

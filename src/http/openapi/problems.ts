@@ -16,7 +16,15 @@ const derivedCodes = (
   ...((GET ?? POST) === undefined ? [] : (['method_not_allowed'] as const)),
   ...(body === undefined
     ? []
-    : (['empty_body', 'not_gzip', 'not_utf8', 'length_required', 'body_too_large', 'unsupported_encoding'] as const)),
+    : ([
+        'empty_body',
+        'body_cut_off',
+        'not_gzip',
+        'not_utf8',
+        'length_required',
+        'body_too_large',
+        'unsupported_encoding',
+      ] as const)),
   ...(body === undefined || body.format === 'form' ? [] : (['not_json'] as const)),
   'unexpected',
 ];

@@ -4,8 +4,8 @@ import { gunzip } from 'node:zlib';
 import type { HttpRequest } from '@azure/functions';
 import type * as z from 'zod';
 
-import { badRequest, Problem, type ProblemError, quotable } from '../problem.ts';
-import { type Fault, faultsOf, fieldOf, pointerOf, valueAt } from './faults.ts';
+import { badRequest, MAX_ERRORS, Problem, type ProblemError, quotable } from '../problem.ts';
+import { type Fault, faultsOf, fieldOf, listed, pointerOf, valueAt } from './faults.ts';
 
 /** A request's body: what the description says of it, and how it is read. */
 export interface RequestBody<Value> {
@@ -15,6 +15,8 @@ export interface RequestBody<Value> {
   readonly content: Readonly<Record<string, DescribedContent>>;
   /** How it is read; as JSON if it is not given. */
   readonly format?: 'form';
+  /** A request may come without it: then `parse` gets undefined. */
+  readonly isOptional?: boolean;
   /**
    * JSON value, or the parameters of a form (each once) → what the handler gets.
    *
@@ -56,10 +58,11 @@ export const jsonBody = <Schema extends z.ZodType>(
   parse: (json) => {
     const parsed = schema.safeParse(json);
     if (parsed.success) return parsed.data;
-    const faults = faultsOf(parsed.error, json, unknownDetail);
+    const { first, total } = listed(faultsOf(parsed.error, json, unknownDetail), MAX_ERRORS);
     throw badRequest(
-      faults.map((one) => bodyError(one, indexIn(json, one.path))),
+      first.map((one) => bodyError(one, indexIn(json, one.path))),
       element,
+      total,
     );
   },
 });
@@ -90,26 +93,44 @@ const indexIn = (json: unknown, path: readonly PropertyKey[]): number | undefine
  */
 export const readBody = async (
   request: HttpRequest,
-  { maxBytes, format }: Pick<RequestBody<unknown>, 'maxBytes' | 'format'>,
+  { maxBytes, format, isOptional = false }: Pick<RequestBody<unknown>, 'maxBytes' | 'format' | 'isOptional'>,
 ): Promise<unknown> => {
-  const text = await readText(request, maxBytes);
+  const text = await readText(request, maxBytes, isOptional);
+  if (text === undefined) return undefined;
   return format === 'form' ? parseForm(text) : parseJson(text);
 };
 
 const tooLarge = (maxBytes: number, cause?: unknown): Problem =>
   new Problem('body_too_large', { detail: `The body is larger than ${maxBytes} bytes.` }, { cause });
 
-const readText = async (request: HttpRequest, maxBytes: number): Promise<string> => {
+/** @returns undefined if there is no body, and none is needed */
+const readText = async (request: HttpRequest, maxBytes: number, isOptional: boolean): Promise<string | undefined> => {
   const isZipped = isGzip(request.headers.get('content-encoding'));
-  // Whole already: the Functions host reads it before any code of this service runs.
-  const sent = Buffer.from(await request.arrayBuffer());
-  if (sent.byteLength > maxBytes) throw tooLarge(maxBytes);
+  const sent = await bytesOf(request, maxBytes);
   if (sent.byteLength === 0) {
     // The host reads a body only if its length is announced.
     if (request.headers.has('transfer-encoding')) throw new Problem('length_required');
+    if (isOptional) return undefined;
     throw new Problem('empty_body');
   }
   return decodeUtf8(isZipped ? await unzipped(sent, maxBytes) : sent);
+};
+
+/** Without HTTP streams the Functions host has read the body before. With them it may be of any size, and may break off. */
+const bytesOf = async ({ body }: HttpRequest, maxBytes: number): Promise<Buffer> => {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of body ?? []) {
+      length += chunk.byteLength;
+      if (length > maxBytes) throw tooLarge(maxBytes);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    throw new Problem('body_cut_off', {}, { cause: error });
+  }
+  return Buffer.concat(chunks);
 };
 
 const parseForm = (text: string): Readonly<Record<string, string>> => {

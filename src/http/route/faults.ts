@@ -22,23 +22,39 @@ export const fault = (code: FaultCode, message: string, where: { path?: Property
   return { code: 'custom' as const, message, params: { ...params }, ...where };
 };
 
-/** The faults of a value by a schema; each unknown member is a separate fault. */
-export const faultsOf = (
+/** The faults of a value by a schema. Each is made when the caller takes it. Each unknown member is a separate fault. */
+export function* faultsOf(
   { issues }: { readonly issues: readonly z.core.$ZodIssue[] },
   value: unknown,
   unknownDetail = (_name: string) => 'is unknown',
-): readonly Fault[] =>
-  issues.flatMap((issue): readonly Fault[] => {
+): Generator<Fault> {
+  for (const issue of issues) {
     const { path, message: detail } = issue;
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ code: 'unknown', path: [...path, key], detail: unknownDetail(key) }));
-    }
-    if (issue.code === 'custom' && isFaultParams(issue.params)) return [{ ...issue.params, path, detail }];
     const inside = issue.code === 'invalid_union' ? insideOf(issue) : undefined;
-    return inside === undefined
-      ? [{ code: codeOf(issue, value), path, detail }]
-      : faultsOf(inside, value, unknownDetail);
-  });
+    if (issue.code === 'unrecognized_keys') {
+      for (const key of issue.keys) yield { code: 'unknown', path: [...path, key], detail: unknownDetail(key) };
+    } else if (issue.code === 'custom' && isFaultParams(issue.params)) yield { ...issue.params, path, detail };
+    else if (inside !== undefined) yield* faultsOf(inside, value, unknownDetail);
+    else yield { code: codeOf(issue, value), path, detail };
+  }
+}
+
+/** The first of many, and how many there are: an answer must not become larger than its request. */
+export interface Listed<Item> {
+  readonly first: readonly Item[];
+  readonly total: number;
+}
+
+/** @param most how many are kept */
+export const listed = <Item>(items: Iterable<Item>, most: number): Listed<Item> => {
+  const first: Item[] = [];
+  let total = 0;
+  for (const item of items) {
+    if (total < most) first.push(item);
+    total += 1;
+  }
+  return { first, total };
+};
 
 /** The fault inside the alternative that fits the value best; undefined if no alternative fits. */
 const insideOf = ({ errors, path }: z.core.$ZodIssueInvalidUnion) => {

@@ -1,7 +1,8 @@
 import type { HttpRequest } from '@azure/functions';
 import * as z from 'zod';
 
-import { badRequest, Problem, quotable, type ProblemError } from '../problem.ts';
+import type { FaultCode } from '../problem-types.ts';
+import { badRequest, MAX_ERRORS, Problem, quotable, type ProblemError } from '../problem.ts';
 import { faultsOf, fieldOf } from './faults.ts';
 
 /** Query parameters that belong to the Functions host: the key and its name. No endpoint refuses them. */
@@ -40,23 +41,29 @@ export const whenRight = (...names: readonly string[]) => ({
  */
 export const readQuery = <Schema extends z.ZodObject>(request: HttpRequest, schema: Schema): z.output<Schema> => {
   const errors: ProblemError[] = [];
+  let total = 0;
+  const refuse = (name: string, code: FaultCode, detail: string): void => {
+    total += 1;
+    if (errors.length < MAX_ERRORS) errors.push({ code, field: quotable(name), detail });
+  };
   const given: Record<string, string> = {};
+  const unknown = unknownParameter(schema);
   // Not from `request.query`: the host joins repeated parameters in it, and `__proto__` is lost.
   const query = new URL(request.url).searchParams;
-  for (const name of new Set(query.keys())) {
+  for (const [name, pairs] of Map.groupBy(query, ([key]) => key)) {
     if (HOST_PARAMETERS.has(name.toLowerCase())) continue;
-    const [value = '', ...more] = query.getAll(name);
+    const [[, value] = [], ...more] = pairs;
     if (!Object.hasOwn(schema.shape, name)) {
-      errors.push({ code: 'unknown', field: quotable(name), detail: unknownParameter(schema) });
-    } else if (value === '') errors.push({ code: 'empty', field: name, detail: 'is empty' });
-    else if (more.length > 0) errors.push({ code: 'repeated', field: name, detail: 'is given more than once' });
+      refuse(name, 'unknown', unknown);
+    } else if (value === undefined || value === '') refuse(name, 'empty', 'is empty');
+    else if (more.length > 0) refuse(name, 'repeated', 'is given more than once');
     else given[name] = value;
   }
   const parsed = schema.safeParse(given);
   const named = new Set(errors.map(({ field }) => field));
   // A parameter that is empty or repeated is not also missing.
   const ofValues = parsed.success ? [] : fieldErrors(parsed.error, given).filter(({ field }) => !named.has(field));
-  if (!parsed.success || errors.length > 0) throw badRequest([...errors, ...ofValues]);
+  if (!parsed.success || total > 0) throw badRequest([...errors, ...ofValues], undefined, total + ofValues.length);
   return parsed.data;
 };
 
@@ -68,7 +75,7 @@ const unknownParameter = (schema: z.ZodObject): string => {
 };
 
 const fieldErrors = (error: z.ZodError, given: unknown): readonly ProblemError[] =>
-  faultsOf(error, given).map(({ code, path, detail }) => ({ code, field: fieldOf(path), detail }));
+  Array.from(faultsOf(error, given), ({ code, path, detail }) => ({ code, field: fieldOf(path), detail }));
 
 /**
  * The headers that a schema names; others are ignored.

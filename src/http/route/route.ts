@@ -9,6 +9,7 @@ import { type Answers, type Given, type Reply, REQUEST_ID } from './answers.ts';
 import { readBody, type RequestBody } from './body.ts';
 import { conditionalAnswer, definedHeaders } from './conditional.ts';
 import { readHeaders, readPath, readQuery } from './fields.ts';
+import { noteLostBody } from './lost-body.ts';
 
 /** The methods that operations are declared for. `HEAD` follows from `GET`. */
 export type Method = 'GET' | 'POST' | 'OPTIONS';
@@ -162,18 +163,33 @@ const withoutBody = ({ status, jsonBody }: HttpResponseInit, headers: Headers): 
   return { ...(status === undefined ? {} : { status }), headers };
 };
 
+const bodyOf = async (
+  request: HttpRequest,
+  body: RequestBody<unknown>,
+  declared: Operation,
+  log: Log,
+): Promise<unknown> => {
+  try {
+    return await readBody(request, body);
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'length_required') noteLostBody(request, declared, log);
+    throw error;
+  }
+};
+
 const respond = async (
-  { demand, path, query, headers, body, conditional, answers, handle }: Operation,
+  declared: Operation,
   request: HttpRequest,
   context: InvocationContext,
 ): Promise<HttpResponseInit> => {
+  const { demand, path, query, headers, body, conditional, answers, handle } = declared;
   const log = invocationLog(context);
   await demand?.(request.headers, log);
   const reply = await handle({
     path: path && readPath(request, path),
     query: query === 'any' ? undefined : readQuery(request, query),
     headers: headers && readHeaders(request, headers),
-    body: body?.parse(await readBody(request, body), request.headers),
+    body: body?.parse(await bodyOf(request, body, declared, log), request.headers),
     search: /\?[^#]*/.exec(request.url)?.[0] ?? '',
     log,
   });

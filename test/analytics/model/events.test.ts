@@ -1,19 +1,20 @@
 import { expect, it } from 'vitest';
 
-import { categoriesOf, contributionOf, type Facets } from '../../../src/analytics/model/camera-event.ts';
+import { contributionOf, type Facets } from '../../../src/analytics/model/camera-event.ts';
 import { CATEGORY_FORM, idProblem, MAX_ID_LENGTH } from '../../../src/analytics/model/identifier.ts';
 import { applyFacets } from '../../../src/analytics/model/newest-wins.ts';
-import { MAX_SHARDS, shardOf } from '../../../src/analytics/model/shard.ts';
-import { NO_COUNT } from '../../../src/analytics/model/tally.ts';
+import { MAX_SHARDS, shardOf, tableOfShards } from '../../../src/analytics/model/shard.ts';
+import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
 import { all, frame, START, toEventMessage } from '../counting.ts';
 import type { PlainMessage } from '../oracle.ts';
 
 it.each([
-  [undefined, ['ridge-04', ' ', '/'.repeat(128), '|%#?\\', 'o\'brien "x"']],
-  [undefined, ['\u3000', '🔥'.repeat(64), '\uFF0F', '\u2028', '__proto__']],
+  [undefined, ['ridge-04', '/'.repeat(128), '|%#?\\', 'o\'brien "x"']],
+  [undefined, ['🔥'.repeat(64), '\uFF0F', 'Ust‧Kut', '__proto__']],
   ['is empty', ['']],
   ['is longer than 128 characters', ['x'.repeat(MAX_ID_LENGTH + 1), '🔥'.repeat(65)]],
-  ['has a control character', ['a\u0000', 'a\nb', 'a\tb', '\u007F', '\u0085', '\u009F']],
+  ['has no visible character', [' ', '\u3000', '\u3164']],
+  ['has a control character', ['a\u2028', 'a\u0000', 'a\nb', 'a\tb', '\u007F', '\u0085', '\u009F']],
   ['has a code point that is not a character', ['\uD83D', '\uDD25\uD83D']],
   ['has a code point that is not a character', ['\uFDD0', '\uFDEF', '\uFFFE', '\uFFFF', '\u{1FFFE}']],
 ])('an id: %s: %j', (problem, ids) => {
@@ -33,11 +34,33 @@ const fold = (...messages: readonly Partial<PlainMessage>[]): Facets =>
     .reduce(applyFacets, {});
 
 // What facets count, and that the newest wins, is played in the world of counting.
-it('of two values with the same time the first stays; a category that was removed stays, and counts 0', () => {
+it('of two values with the same time the first stays; a category that is taken away leaves nothing behind', () => {
   expect(fold({ reviewed: true }, { detections: { fire: 1 }, reviewed: false })).toEqual(fold({ reviewed: true }));
   const known = fold({ annotations: { fire: 2, smoke: 1 } }, { time: START + 1n, annotations: { smoke: 3 } });
-  expect(categoriesOf(known)).toEqual(new Set(['fire', 'smoke']));
-  expect(contributionOf(known).categories.get('fire')).toEqual(NO_COUNT);
+  const never = fold({ time: START + 1n, annotations: { smoke: 3, fire: 0 } });
+  expect(contributionOf(known)).toEqual(contributionOf(never));
+});
+
+it('an event that is removed contributes nothing; its other messages are kept by their time, and count once it is not', () => {
+  const removed = fold(
+    { removed: true },
+    { time: START + 2n, detections: { fire: 1 } },
+    { time: START + 1n, reviewed: true },
+  );
+  expect(contributionOf(removed)).toEqual(EMPTY_TALLY);
+  const { facets } = toEventMessage({
+    cameraId: 'ridge-04',
+    eventId: 'f',
+    ts: START,
+    time: START + 3n,
+    removed: false,
+  });
+  const again = fold({ time: START + 2n, detections: { fire: 1 }, reviewed: true });
+  expect(contributionOf(applyFacets(removed, facets))).toEqual(contributionOf(again));
+});
+
+it('each number of shards has its table', () => {
+  expect([1, 8, 64].map(tableOfShards)).toEqual(['analytics', 'analytics8', 'analytics64']);
 });
 
 it('the shard of a camera never changes, because stored rows are found by it; each shard has about as many cameras', () => {

@@ -1,23 +1,24 @@
 import { expect, it } from 'vitest';
 
-import { EMPTY_TALLY, NO_COUNT, type Tally } from '../../../src/analytics/model/tally.ts';
+import { EMPTY_TALLY, type DayTally } from '../../../src/analytics/model/tally.ts';
 import { keyed } from '../../../src/analytics/record/batch.ts';
-import { planCommit, type ShardRow, type Snapshot } from '../../../src/analytics/record/commit-plan.ts';
+import { planCommit, type Snapshot } from '../../../src/analytics/record/commit-plan.ts';
 import { EMPTY_CAMERA } from '../../../src/analytics/rows/camera-row.ts';
-import { cameraKey, DAY_KEY } from '../../../src/analytics/rows/keys.ts';
-import { EMPTY_STRIPE, NO_CAMERAS, type StripeRow, withCameras } from '../../../src/analytics/rows/stripe-row.ts';
+import { type DayRow, EMPTY_DAY, NO_CAMERAS, withCameras } from '../../../src/analytics/rows/day-row.ts';
 import { all, MINUTE, SHARD, START, toEventMessage } from '../counting.ts';
 import type { PlainMessage } from '../oracle.ts';
 
-/** A shard with these rows. */
-const withRows = (rows: Iterable<readonly [string, ShardRow]>): Snapshot => ({
+/** A shard without rows. */
+const NOTHING: Snapshot = {
   partition: SHARD,
   stripe: 0,
-  rows: new Map(Array.from(rows, ([key, row]) => [key, { ...row, etag: 'e' }])),
-  sealed: undefined,
-  elsewhere: new Map(),
-});
-const NOTHING = withRows([]);
+  day: undefined,
+  hours: new Map(),
+  cameras: new Map(),
+  events: new Map(),
+  firstStripe: 'missing',
+};
+const versioned = <Row>(value: Row) => ({ value, etag: 'e' });
 
 const message = (more: Partial<PlainMessage> = {}): PlainMessage => {
   const ts = START + 495n * MINUTE;
@@ -31,22 +32,28 @@ const plan = (snapshot: Snapshot, messages: readonly Partial<PlainMessage>[]) =>
   return { ...planned, outcomes: outcomes.map((outcome) => (typeof outcome === 'string' ? outcome : outcome.code)) };
 };
 
-/** A shard in which one message is recorded. */
-const after = (one: Partial<PlainMessage>): Snapshot => {
-  const { message: sent, eventKey } = keyed(toEventMessage(message(one)));
-  return withRows([
-    ...plan(NOTHING, [one]).counters,
-    [eventKey, { kind: 'event', value: { ts: sent.ts, facets: sent.facets } }],
-  ]);
+/** A shard in which one message is recorded, by another stripe or the stripe of the snapshot. */
+const after = (first: Partial<PlainMessage>, isElsewhere = false): Snapshot => {
+  const { message: sent, eventKey } = keyed(toEventMessage(message(first)));
+  const { counters } = plan(NOTHING, [first]);
+  const events = new Map([[eventKey, versioned({ ts: sent.ts, facets: sent.facets })]]);
+  if (counters === undefined || isElsewhere) return { ...NOTHING, stripe: 1, events };
+  return {
+    ...NOTHING,
+    events,
+    day: versioned(counters.day),
+    hours: new Map(Array.from(counters.hours, ([hour, row]) => [hour, versioned(row)])),
+    cameras: new Map(Array.from(counters.cameras, ([id, row]) => [id, versioned(row)])),
+  };
 };
-const withStripe = (stripe: Partial<StripeRow>): Snapshot =>
-  withRows([[DAY_KEY, { kind: 'stripe', value: { ...EMPTY_STRIPE, ...stripe } }]]);
+const withDay = (day: Partial<DayRow>): Snapshot => ({ ...NOTHING, day: versioned({ ...EMPTY_DAY, ...day }) });
 
 const named = (count: number): Record<string, number> =>
   Object.fromEntries(all(count).map((index) => [`c${index}`, 1]));
-const tallyOf = (detections: Record<string, number>): Tally => ({
+const NO_COUNTS = { reviewed: 0, annotations: 0, flagged: 0, confirmed: 0 };
+const tallyOf = (counts: Record<string, number>): DayTally => ({
   ...EMPTY_TALLY,
-  categories: new Map(Object.entries(detections).map(([name, count]) => [name, { ...NO_COUNT, detections: count }])),
+  categories: new Map(Object.entries(counts).map(([name, detections]) => [name, { ...NO_COUNTS, detections }])),
 });
 
 it('a transaction folds the messages about one event, and begins with the day row', () => {
@@ -57,9 +64,38 @@ it('a transaction folds the messages about one event, and begins with the day ro
     { time: START + 2n, annotations: { fire: 1 } },
   ]);
   expect(outcomes).toEqual(['recorded', 'superseded', 'recorded', 'unchanged']);
-  // A day row that is not as it was read shows at once that another writer is in the stripe. Only a new stripe has `day sealed`.
-  const kinds = writes.map(({ rowKey }) => rowKey.split('|')[0]);
-  expect(kinds.join()).toBe('day,hour,minute,camera,event,day sealed');
+  // A day row that is not as it was read shows at once that another writer is in the stripe.
+  expect(writes.map(({ rowKey }) => rowKey)).toEqual([
+    'day|00',
+    'hour|08|00',
+    'camera|ridge-04|00',
+    'event|0815|ridge-04|f-1',
+  ]);
+});
+
+it.each([
+  ['striped', { kind: 'merge', etag: '*', properties: { striped: true } }],
+  ['alone', { kind: 'merge', etag: '*', properties: { striped: true } }],
+  ['missing', { kind: 'insert', properties: { striped: true, tally: expect.any(Uint8Array) } }],
+] as const)('the first commit of another stripe says so in stripe 0, which is %s', (firstStripe, write) => {
+  const first = plan({ ...NOTHING, stripe: 7, firstStripe }, [{}]).writes;
+  expect(first.map(({ rowKey }) => rowKey)).toEqual([
+    'day|07',
+    'hour|08|07',
+    'camera|ridge-04|07',
+    'event|0815|ridge-04|f-1',
+    'day|00',
+  ]);
+  expect(first.at(-1)).toMatchObject(write);
+  // A stripe that has a row, but no count yet: a seal was taken away.
+  const later = plan({ ...withDay({}), stripe: 7, firstStripe }, [{}]).writes;
+  expect(later.some(({ rowKey }) => rowKey === 'day|00')).toBe(firstStripe !== 'striped');
+});
+
+it('a message that makes no difference to the counters writes them all the same: its camera is active', () => {
+  const { outcomes, writes } = plan(NOTHING, [{ removed: true, detections: { smoke: 1 } }]);
+  expect(outcomes).toEqual(['recorded']);
+  expect(writes.map(({ rowKey }) => rowKey)).toContain('hour|08|00');
 });
 
 const EVENT = { detections: { smoke: 2 }, annotations: { fire: 1 }, reviewed: false };
@@ -78,10 +114,12 @@ it.each<readonly [string, Partial<PlainMessage>, string]>([
 /** With the configured categories, which the camera has not sent yet. */
 const FULL_CAMERA = { detections: named(64 - CONFIGURED.size) };
 /** 64 other categories were sent before `fire` and `smoke` were configured. */
-const LATE_CONFIGURED = withRows([
-  [cameraKey('ridge-04'), { kind: 'camera', value: { ...EMPTY_CAMERA, tally: tallyOf(named(64)) } }],
-  [DAY_KEY, { kind: 'stripe', value: { ...EMPTY_STRIPE, cameras: withCameras(NO_CAMERAS, ['ridge-04']) } }],
-]);
+const LATE_CONFIGURED: Snapshot = {
+  ...withDay({ cameras: withCameras(NO_CAMERAS, ['ridge-04']) }),
+  cameras: new Map([['ridge-04', versioned({ ...EMPTY_CAMERA, tally: tallyOf(named(64)) })]]),
+};
+/** A stripe that is full, and another stripe has counted the event. */
+const FULL: Snapshot = { ...after({ detections: { x: 2 } }, true), day: withDay({ tally: tallyOf(named(750)) }).day };
 const CAMERAS_BUT_ONE = withCameras(
   NO_CAMERAS,
   all(31_999).map((index) => index.toString(36)),
@@ -114,19 +152,19 @@ it.each<readonly [string, Snapshot, readonly Partial<PlainMessage>[], outcomes: 
   ],
   [
     "category 751 of a shard's day, with the configured ones",
-    withStripe({ tally: tallyOf(named(750 - 3)) }),
+    withDay({ tally: tallyOf(named(750 - 3)) }),
     [{ detections: { x: 1 } }, { cameraId: 'b', detections: { y: 1 } }, { cameraId: 'c', detections: { x: 1, c5: 1 } }],
     'recorded too_many recorded',
   ],
   [
     "camera 32,001 of a shard's day",
-    withStripe({ cameras: CAMERAS_BUT_ONE }),
+    withDay({ cameras: CAMERAS_BUT_ONE }),
     [{ cameraId: 'NEW' }, { cameraId: 'OTHER' }, { cameraId: 'NEW', eventId: 'f-2' }, { cameraId: '5' }],
     'recorded too_many recorded recorded',
   ],
   [
     'an id after 200,000 characters of ids',
-    withStripe({ cameras: IDS_BUT_ONE }),
+    withDay({ cameras: IDS_BUT_ONE }),
     [{ cameraId: 'n'.repeat(128) }, { cameraId: 'm'.repeat(128) }, { cameraId: IDS_BUT_ONE.ids[5] ?? '' }],
     'recorded too_many recorded',
   ],
@@ -138,9 +176,27 @@ it.each<readonly [string, Snapshot, readonly Partial<PlainMessage>[], outcomes: 
   ],
   [
     'no configured category of a shard whose others took the room before',
-    withStripe({ tally: tallyOf(named(750)) }),
+    withDay({ tally: tallyOf(named(750)) }),
     [{ detections: FIRE }, { eventId: 'f-2', detections: MORE }],
     'recorded too_many',
+  ],
+  [
+    'no edit that only takes counts away, although its stripe is full',
+    FULL,
+    [
+      { time: START + 1n, detections: { x: 1 } },
+      { eventId: 'f-2', detections: { x: 1 } },
+    ],
+    'recorded recorded',
+  ],
+  [
+    'an edit that adds a category to a stripe that is full',
+    FULL,
+    [
+      { time: START + 1n, detections: { y: 1 } },
+      { time: START + 2n, detections: {} },
+    ],
+    'too_many recorded',
   ],
   ['65 categories in one message, and counts none of them', NOTHING, [{ detections: named(65) }], 'too_many'],
 ])('a recorder refuses %s', (_, snapshot, messages, outcomes) => {

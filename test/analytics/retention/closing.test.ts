@@ -1,159 +1,261 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { dayOf } from '../../../src/analytics/model/day.ts';
-import { formatInstant, instantFrom } from '../../../src/analytics/model/instant.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { closeDays, type ClosingDependencies } from '../../../src/analytics/retention/close-days.ts';
-import { openDays } from '../../../src/analytics/rows/day-row.ts';
-import { DAYS_PARTITION } from '../../../src/analytics/rows/keys.ts';
-import { all, DATE, frame, HOUR, MemoryStorage, MINUTE, SECOND, SHARD, START, WHOLE_DAY } from '../counting.ts';
+import { shardPartition } from '../../../src/analytics/rows/keys.ts';
+import { readSeal, sealShard, unsealShard } from '../../../src/analytics/rows/seal.ts';
+import { StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
+import { InterposedTable } from '../../storage/interposed-table.ts';
+import { MemoryContainer } from '../../storage/memory-container.ts';
+import {
+  all,
+  CountingProcess,
+  DATE,
+  frame,
+  HOUR,
+  MemoryStorage,
+  MINUTE,
+  SECOND,
+  SHARD,
+  START,
+  WHOLE_DAY,
+} from '../counting.ts';
 import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
 
 const EIGHT = START + 8n * HOUR;
+/** The day ended more than a day ago. */
+const LATER = START + 3n * DAY;
 
-const stored = async (...messages: readonly PlainMessage[]): Promise<MemoryStorage> => {
+/** What the clock of storage says, and the clock of every process. */
+const at = (microsecond: bigint): void => void vi.spyOn(Date, 'now').mockReturnValue(Number(microsecond / 1_000n));
+
+/** A table with these events, written at a moment. */
+const stored = async (messages: readonly PlainMessage[], { shards = 1, writtenAt = START + DAY } = {}) => {
   const storage = new MemoryStorage();
-  await storage.process().record(messages);
+  at(writtenAt);
+  await storage.process(shards).record(messages);
   return storage;
 };
-/** The day is announced to close long ago. */
-const announce = async (storage: MemoryStorage) =>
-  storage.change(DATE, { closes: '2001-01-01T00:00:00.000000Z' }, DAYS_PARTITION);
 
-/** A run of the timer long after the day, or some microseconds after its start. @returns the lines that it logs */
-const run = async (storage: MemoryStorage, options: Partial<ClosingDependencies> = {}, after = 30_000n * DAY) => {
-  vi.spyOn(Date, 'now').mockReturnValue(Number((START + after) / 1_000n));
+/** A run of the timer. @returns what it logs */
+const run = async (storage: MemoryStorage, now = LATER, options: Partial<ClosingDependencies> = {}) => {
+  at(now);
   const lines: (readonly [event: string, fields: object | undefined])[] = [];
   const log = (event: string, fields?: object): void => void lines.push([event, fields]);
-  const { table, days } = storage.process();
-  await closeDays({ table, days, retentionDays: 1, ...options }, { info: log, warn: log, error: log });
+  const { table } = storage.process();
+  await closeDays({ table, shards: 1, retentionDays: 1, ...options }, { info: log, warn: log, error: log });
   return lines;
 };
+const eventsOf = (lines: readonly (readonly [string, unknown])[]): readonly string[] => lines.map(([event]) => event);
 
-const eventKeys = (storage: MemoryStorage): readonly string[] =>
-  storage.keys().filter((rowKey) => rowKey.startsWith('event|'));
-const open = async (storage: MemoryStorage) => openDays(storage.process().table);
+const eventKeys = (storage: MemoryStorage, partition = SHARD): readonly string[] =>
+  storage.keys(partition).filter((rowKey) => rowKey.startsWith('event|'));
+const sealOf = async (storage: MemoryStorage, shard = 0) =>
+  (await readSeal(storage.process().table, shardPartition(DATE, shard))).sealed;
 
 // The world of counting plays closings with concurrent requests and accidents.
 describe('a closed day', () => {
-  // With these large counts a second overflows at about fifty frames.
-  const detections = Object.fromEntries(all(60).map((index) => [`c${index}`, 9_000 + index]));
-  const crowded = EIGHT + 15n * MINUTE + 30n * SECOND;
-  const periods = [
-    WHOLE_DAY,
-    { start: crowded - 1n, end: crowded + 3n * SECOND },
-    { start: crowded + 12_500n, end: crowded + 25_000n },
-    { start: EIGHT + 1n, end: crowded + 62_500n },
-  ];
+  it('answers as before to the minute, refuses changes, and costs the timer no more writes', async () => {
+    const early = all(5).map((index) => frame(`ridge-${index % 2}`, `f${index}`, EIGHT + BigInt(index) * 25n * SECOND));
+    const storage = await stored(early);
+    expect(eventsOf(await run(storage))).toEqual(['day sealed']);
+    expect(eventsOf(await run(storage))).toEqual(['day closed']);
+    expect(eventKeys(storage)).toEqual([]);
+    const oracle = new Oracle(early);
+    for (const question of [
+      WHOLE_DAY,
+      { start: EIGHT, end: EIGHT + MINUTE - 1n },
+      { ...WHOLE_DAY, cameraId: 'ridge-1' },
+    ]) {
+      expect(await storage.process().answer(question)).toEqual(oracle.answer(question));
+    }
+    const late = [frame('ridge-0', 'f0', EIGHT, { time: LATER, reviewed: true }), frame('new', 'new', EIGHT)];
+    expect(await storage.process().record(late)).toEqual([CLOSED_DAY, CLOSED_DAY]);
+    const before = storage.connection.rows(SHARD);
+    expect(await run(storage)).toEqual([]);
+    expect(storage.connection.rows(SHARD)).toEqual(before);
+  });
 
-  it.each([0, 1])(
-    'answers as before to the microsecond, keeps event rows of a second that overflowed in stripe %i of two alone, and refuses changes',
-    async (stripe) => {
-      const storage = new MemoryStorage();
-      const [inSecond, inFirst] = [storage.process(), storage.process()];
-      // The second process to record takes the first stripe over, so the other process moves to another stripe.
-      const early = [2n, 3n].map((before) => frame('crowded', `early${before}`, crowded - before * SECOND));
-      const few = [1n, 500_001n].map((into) => frame('ridge-1', `few${into}`, crowded + into));
-      // In two seconds, with another second between them.
-      const crowd = all(160).map((at) =>
-        frame('crowded', `f${at}`, crowded + 12_500n * BigInt(at < 80 ? at : at + 80), { detections }),
-      );
-      const between = frame('crowded', 'between', crowded + SECOND + 1n);
-      const edits = crowd.slice(3, 4).map((one) => Object.assign({}, one, { time: START + DAY, reviewed: true }));
-      const [crowding, other] = stripe === 0 ? [inFirst, inSecond] : [inSecond, inFirst];
-      await inSecond.record(early.slice(0, 1));
-      await inFirst.record(early.slice(1));
-      await crowding.record(crowd);
-      await other.record([between, ...few, ...edits]);
-      const seconds = ['', ' 01'].map(async (suffix) => inFirst.table.get(SHARD, `minute|0815|30${suffix}`));
-      const samples = (await Promise.all(seconds)).map((row) => row?.properties['second_30']);
-      expect(samples.map((own) => own instanceof Uint8Array && own.length > 1)).toEqual([stripe === 1, stripe === 0]);
-
-      const oracle = new Oracle([...early, between, ...crowd, ...few, ...edits]);
-      const demandRight = async (): Promise<void> => {
-        for (const question of periods.flatMap((period) => [period, { ...period, cameraId: 'crowded' }])) {
-          expect(await storage.process().answer(question)).toEqual(oracle.answer(question));
-        }
-      };
-      await demandRight();
-      await announce(storage);
-      await run(storage);
-      expect(await open(storage)).toEqual([]);
-      expect(eventKeys(storage).toSorted()).toEqual(
-        [...crowd, ...few].map(({ cameraId, eventId }) => `event|0815|${cameraId}|${eventId}`).toSorted(),
-      );
-      const late = [...early.slice(0, 1), frame('new', 'new', EIGHT)].map((one) =>
-        Object.assign({}, one, { time: START + 2n * DAY, reviewed: true }),
-      );
-      expect(await storage.process().record(late)).toEqual([CLOSED_DAY, CLOSED_DAY]);
-      await demandRight();
-      expect(await run(storage), 'it costs the timer nothing more').toEqual([]);
-    },
-  );
-
-  it('keeps an event of which it cannot be told whether its second has overflowed', async () => {
-    const minutes = [0n, 1n, 2n, 60n].map((after) => EIGHT + after * MINUTE);
-    const storage = await stored(...minutes.map((ts, at) => frame(`ridge-${at}`, 'f', ts)));
-    for (const key of ['minute|0800|00', 'minute|0900|00']) await storage.change(key, { second_00: 'text' });
-    await storage.change('event|0801|ridge-1|f', { ts_utc: 'text' });
-    await announce(storage);
+  it('keeps an event row that cannot be decoded: no backup has it', async () => {
+    const storage = await stored(all(3).map((index) => frame('a', `f${index}`, EIGHT)));
+    await storage.change('event|0800|a|f1', { ts_utc: 'text' });
+    const container = new MemoryContainer();
     await run(storage);
-    expect(eventKeys(storage)).toEqual(['event|0800|ridge-0|f', 'event|0801|ridge-1|f', 'event|0900|ridge-3|f']);
+    const lines = await run(storage, LATER + HOUR, { container: async () => container });
+    expect(lines).toContainEqual([
+      'events not backed up',
+      expect.objectContaining({ first: `${SHARD} event|0800|a|f1` }),
+    ]);
+    expect(lines).toContainEqual([
+      'day closed',
+      expect.objectContaining({ event_rows_deleted: 2, event_rows_kept: 1 }),
+    ]);
+    expect(eventKeys(storage)).toEqual(['event|0800|a|f1']);
+  });
+});
+
+describe('a seal', () => {
+  it('is in the day rows of all stripes of all shards, also of shards without events', async () => {
+    const storage = await stored([frame('a', 'f', EIGHT)], { shards: 2 });
+    expect(eventsOf(await run(storage, LATER, { shards: 2 }))).toEqual(['day sealed']);
+    for (const shard of [0, 1]) {
+      const rows = storage.connection
+        .rows(shardPartition(DATE, shard))
+        .filter(({ rowKey }) => rowKey.startsWith('day|'));
+      expect(rows.map(({ rowKey }) => rowKey)).toEqual(
+        all(64).map((stripe) => `day|${String(stripe).padStart(2, '0')}`),
+      );
+      expect(new Set(rows.map(({ properties }) => properties['sealed']))).toEqual(new Set(['closed']));
+    }
+    const others = all(8).map((index) => frame(`other-${index}`, 'f', EIGHT));
+    expect(await storage.process(2).record(others)).toEqual(others.map(() => CLOSED_DAY));
+  });
+
+  it.each([
+    ['into a stripe that exists', [frame('a', 'g', EIGHT)]],
+    ['of the first event of a stripe', []],
+  ])('makes storage refuse a commit %s that was planned before, however late it comes', async (_, before) => {
+    const storage = await stored([frame('a', 'f', EIGHT), ...before]);
+    const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let held = 0;
+    const slow = new CountingProcess(
+      new InterposedTable(async ({ kind, rowKeys }) => {
+        // The process is in stripe 0, or has moved to another stripe.
+        if (kind !== 'transact' || (before.length === 0 && rowKeys[0] === 'day|00') || held > 0) return;
+        held += 1;
+        arrived.resolve();
+        await released.promise;
+      }, storage.connection),
+    );
+    if (before.length === 0) {
+      await slow.record([frame('a', 'f', EIGHT)]);
+      await storage.process().record([frame('a', 'f', EIGHT, { time: EIGHT + 1n, reviewed: true })]);
+    }
+    const recording = slow.record([frame('a', 'late', EIGHT)]);
+    await arrived.promise;
+    expect(eventsOf(await run(storage))).toEqual(['day sealed']);
+    released.resolve();
+    expect(await recording).toEqual([CLOSED_DAY]);
+    expect((await storage.process().answer(WHOLE_DAY)).total_events).toBe(1 + before.length);
+  });
+
+  it('that comes late does not close a day that was written in the meantime, in whatever stripe', async () => {
+    const storage = await stored([frame('a', 'f', EIGHT)]);
+    const { table } = storage.process();
+    await table.insert(SHARD, 'day|05', {});
+    const seal = await readSeal(table, SHARD);
+    await storage.change('day|05', {});
+    await expect(sealShard(table, seal, 'closed')).rejects.toThrow(WriteConflict);
+    expect(await sealOf(storage)).toBeUndefined();
+  });
+
+  it('of a rebuild is taken at any version of other stripes, but not if it comes after another one', async () => {
+    const storage = await stored([frame('a', 'f', EIGHT)]);
+    const { table } = storage.process();
+    const late = await readSeal(table, SHARD);
+    await sealShard(table, late, 'rebuilding');
+    await unsealShard(table, await readSeal(table, SHARD));
+    await expect(sealShard(table, late, 'rebuilding')).rejects.toThrow(WriteConflict);
+    expect(await storage.process().record([frame('a', 'g', EIGHT)])).toEqual(['recorded']);
   });
 });
 
 describe('closing a day', () => {
-  it('is left for the next run if the time is over', async () => {
-    const storage = await stored(frame('a', 'f'));
-    await announce(storage);
-    expect(await run(storage, { runMs: 0 })).toEqual([]);
-    expect([eventKeys(storage).length, await open(storage)]).toEqual([1, [DATE]]);
-    const lines = [...(await run(storage)), ...(await run(storage))];
-    expect(lines.map(([event]) => event)).toEqual(['day closed']);
-  });
-
-  it('goes on in the next run if the time ends while it deletes', async () => {
-    const storage = await stored(frame('a', 'f'));
-    await announce(storage);
-    const late = performance.now() + 21 * 60_000;
-    const lines = await run(storage, { backUp: async () => void vi.spyOn(performance, 'now').mockReturnValue(late) });
-    expect([lines.map(([event]) => event), await open(storage)]).toEqual([['day is being closed'], [DATE]]);
-  });
-
-  it('deletes event rows an hour after the day closed, and no earlier: the clocks of two instances may differ by half an hour', async () => {
-    const storage = await stored(frame('a', 'f'));
-    for (const [after, event, rows] of [
-      [0n, 'day closes', 1],
-      [2n * HOUR - 1_000n, 'day closes', 1],
-      [2n * HOUR, 'day closed', 0],
-    ] as const) {
-      const lines = await run(storage, {}, 2n * DAY + after);
-      expect([lines.map(([line]) => line), eventKeys(storage).length]).toEqual([[event], rows]);
-    }
+  it('waits until storage has not written any shard of the day for an hour: a restore, or a mistyped retention', async () => {
+    const storage = await stored([frame('a', 'f', EIGHT)], { shards: 2 });
+    const others = all(9).map((index) => frame(`b-${index}`, 'f', EIGHT));
+    at(LATER);
+    await storage.process(2).record(others);
+    expect(eventsOf(await run(storage, LATER + HOUR - 1_000n, { shards: 2 }))).toEqual(['day is not quiet']);
+    expect(await sealOf(storage)).toBeUndefined();
+    expect(eventsOf(await run(storage, LATER + HOUR, { shards: 2 }))).toEqual(['day sealed']);
   });
 
   it.each([
-    [-301_000, ['days not closed', { reason: 'clock is off' }]],
-    [301_000, ['days not closed', { reason: 'clock is off' }]],
-    [-299_000, ['day closes', expect.anything()]],
-    [299_000, ['day closes', expect.anything()]],
-  ])('of an instance whose clock is %i ms off says %j', async (offMs, line) => {
-    const storage = await stored(frame('a', 'f'));
-    storage.now = () => Number((START + 30_000n * DAY) / 1_000n) - offMs;
-    expect(await run(storage)).toEqual([line]);
+    [2n * DAY - 1_000n, []],
+    [2n * DAY, ['day sealed']],
+  ])('begins when the day ended as many days ago as it is retained: %i µs after its start', async (after, events) => {
+    const storage = await stored([frame('a', 'f', EIGHT)]);
+    expect(eventsOf(await run(storage, START + after))).toEqual(events);
   });
 
-  it('leaves a day that is not old enough, and a day that cannot be closed holds up no other one', async () => {
-    const starts = all(3).map((after) => START + BigInt(after) * DAY);
-    const storage = await stored(...starts.map((start) => frame('a', 'f', start)));
-    await storage.change(DATE, { shards: 'three' }, DAYS_PARTITION);
-    const now = 4n * DAY - 1_000n;
-    const lines = await run(storage, {}, now);
-    const days = starts.map((start) => dayOf(instantFrom(start)));
-    expect(lines).toEqual([
-      ['day not closed', { day: DATE, kind: 'DamagedRow', partition: DAYS_PARTITION, row: DATE }],
-      ['day closes', { day: days[1], closes: formatInstant(instantFrom(START + now + HOUR)) }],
+  it('goes by the clock of storage, however wrong the clock of the process is', async () => {
+    const storage = await stored([frame('a', 'f', EIGHT)]);
+    storage.now = () => Number((START + DAY + 2n * HOUR) / 1_000n);
+    expect(await run(storage, START + 400n * DAY)).toEqual([]);
+    storage.now = () => Number(LATER / 1_000n);
+    expect(eventsOf(await run(storage, START - 400n * DAY))).toEqual(['day sealed']);
+  });
+
+  it('leaves a day alone whose counters are rebuilt, and says so', async () => {
+    const storage = await stored([frame('a', 'f', EIGHT)]);
+    const { table } = storage.process();
+    await sealShard(table, await readSeal(table, SHARD), 'rebuilding');
+    expect(await run(storage, START + 100n * DAY)).toEqual([['day not closed', { day: DATE, kind: 'DayHeld' }]]);
+    expect(await sealOf(storage)).toBe('rebuilding');
+  });
+
+  it.each(['day|00', 'day|01'])(
+    'is refused if %s is lost, because the seal would hide that; it holds up no other day',
+    async (lost) => {
+      const storage = await stored([frame('a', 'f', EIGHT), frame('a', 'f', EIGHT + DAY)]);
+      const { table } = storage.process();
+      // A second stripe.
+      await table.insert(SHARD, 'day|01', {});
+      await table.insert(SHARD, 'hour|08|01', {});
+      await storage.change(lost, 'deleted');
+      const lines = await run(storage, START + 9n * DAY);
+      expect(lines).toEqual([
+        ['day not closed', { day: DATE, kind: 'DamagedRow', partition: SHARD, row: lost }],
+        ['day sealed', { day: '2026-11-22', shards: 1 }],
+      ]);
+      expect(storage.keys()).not.toContain(lost);
+    },
+  );
+
+  it('deletes nothing before all of the day is backed up', async () => {
+    const storage = await stored([frame('a', 'f', EIGHT), frame('a', 'g', EIGHT + HOUR)]);
+    const container = new MemoryContainer();
+    container.turn = (_, name) => {
+      if (name.endsWith('/09.ndjson.gz')) throw new StorageTrouble(0, { reason: 'AuthorizationFailure' });
+    };
+    const closing = { container: async () => container };
+    await run(storage, LATER, closing);
+    const lines = await run(storage, LATER, closing);
+    expect(lines).toContainEqual([
+      'day not backed up',
+      { day: DATE, shard: 0, hour: 9, kind: 'StorageTrouble', reason: 'AuthorizationFailure' },
     ]);
-    expect(await open(storage)).toEqual(days);
+    expect(eventKeys(storage)).toHaveLength(2);
+    container.turn = () => undefined;
+    expect(eventsOf(await run(storage, LATER, closing))).toEqual(['hour backed up', 'day closed']);
+    expect(container.names()).toEqual([`${SHARD}/08.ndjson.gz`, `${SHARD}/09.ndjson.gz`]);
+    expect(eventKeys(storage)).toEqual([]);
+  });
+
+  it('backs up an hour whose counter row is lost', async () => {
+    const storage = await stored([frame('a', 'f', EIGHT)]);
+    const container = new MemoryContainer();
+    const closing = { container: async () => container };
+    await run(storage, LATER, closing);
+    await storage.change('hour|08|00', 'deleted');
+    await run(storage, LATER, closing);
+    expect(container.linesOf(`${SHARD}/08.ndjson.gz`)).toHaveLength(1);
+  });
+
+  it('throws an unexpected error after all other days were closed', async () => {
+    const storage = await stored([frame('a', 'f', EIGHT), frame('a', 'f', EIGHT + DAY)]);
+    await run(storage, START + 9n * DAY);
+    const page = storage.connection.page.bind(storage.connection);
+    vi.spyOn(storage.connection, 'page').mockImplementation(async (partition, range, query) => {
+      if (partition === SHARD && range.from === 'event|') throw new RangeError('a bug');
+      return page(partition, range, query);
+    });
+    const lines: string[] = [];
+    const log = (event: string): void => void lines.push(event);
+    const { table } = storage.process();
+    const closing = closeDays({ table, shards: 1, retentionDays: 1 }, { info: log, warn: log, error: log });
+    await expect(closing).rejects.toThrow('a bug');
+    expect(lines).toEqual(['day not closed', 'day closed']);
   });
 });

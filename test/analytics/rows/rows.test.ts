@@ -1,56 +1,60 @@
 import * as fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { NO_COUNT, type Tally } from '../../../src/analytics/model/tally.ts';
+import { HOURS, minuteFrom } from '../../../src/analytics/model/day.ts';
+import { EMPTY_TALLY, type DayTally, sumOf, sumOfDays, type Tally } from '../../../src/analytics/model/tally.ts';
+import { indexesIn, indexesOf, unionOf, withIndexes } from '../../../src/analytics/rows/bitset.ts';
+import { addToBucket, type Buckets } from '../../../src/analytics/rows/buckets.ts';
 import {
-  indexesIn,
-  indexesOf,
-  packBitset,
-  unionOf,
-  unpackBitset,
-  withIndexes,
-} from '../../../src/analytics/rows/bitset.ts';
-import { addToBucket, NO_BUCKETS } from '../../../src/analytics/rows/buckets.ts';
-import { DAY_KEY } from '../../../src/analytics/rows/keys.ts';
-import { addSamples, NO_SAMPLES } from '../../../src/analytics/rows/minute-row.ts';
+  addToCamera,
+  cameraPart,
+  cameraRowFrom,
+  cameraWrite,
+  EMPTY_CAMERA,
+} from '../../../src/analytics/rows/camera-row.ts';
+import {
+  DAY_STATE,
+  dayPart,
+  dayRowFrom,
+  dayWrite,
+  NO_CAMERAS,
+  withCameras,
+} from '../../../src/analytics/rows/day-row.ts';
+import { cameraCounter, counterKey, DAY_COUNTER } from '../../../src/analytics/rows/keys.ts';
 import {
   MAX_TALLY_CATEGORIES,
-  readTallyText,
-  tallyProperties,
-  tallyPropertyNames,
+  readTally,
+  TALLY_PROPERTIES,
+  tallyValues,
 } from '../../../src/analytics/rows/properties.ts';
-import {
-  EMPTY_STRIPE,
-  hasSameCounts,
-  NO_CAMERAS,
-  stripeRowFrom,
-  stripeWrite,
-  withCameras,
-} from '../../../src/analytics/rows/stripe-row.ts';
-import { ByteReader, encoded, readTally, writeTally } from '../../../src/analytics/rows/tally-bytes.ts';
-import { DecodeError } from '../../../src/storage/errors.ts';
+import { ByteReader, encoded, readTallyBytes, writeTally } from '../../../src/analytics/rows/tally-bytes.ts';
+import { DamagedRow } from '../../../src/storage/errors.ts';
 import { all, MemoryStorage, SHARD } from '../counting.ts';
 
 /** Tallies with counts from 0 to more than a whole network counts in a day, or differences. */
 const count = fc.oneof(fc.integer({ min: 0, max: 2 ** 40 }), fc.integer({ min: -20_000, max: 20_000 }));
 const plain = { noNullPrototype: true };
 const name = fc.oneof(fc.constantFrom('Fire', 'constructor', 'a'), fc.stringMatching(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/));
-const ofCategory = fc.record({ detections: count, reviewed: count, annotations: count }, plain);
-const tallies: fc.Arbitrary<Tally> = fc.record(
-  {
-    events: count,
-    reviewed: count,
-    annotated: count,
-    categories: fc
-      .uniqueArray(fc.tuple(name, ofCategory), { selector: ([category]) => category, maxLength: 8 })
-      .map((own) => new Map(own.map(([category, counts]) => [category, { ...NO_COUNT, ...counts }]))),
-  },
-  plain,
+const ofCategory = { detections: count, reviewed: count, annotations: count };
+const talliesOf = <Category>(counts: fc.Arbitrary<Category>) =>
+  fc.record(
+    {
+      events: count,
+      reviewed: count,
+      annotated: count,
+      categories: fc
+        .uniqueArray(fc.tuple(name, counts), { selector: ([category]) => category, maxLength: 8 })
+        .map((categories) => new Map(categories)),
+    },
+    plain,
+  );
+const dayTallies: fc.Arbitrary<DayTally> = talliesOf(
+  fc.record({ ...ofCategory, flagged: count, confirmed: count }, plain),
 );
 
 it('a tally in bytes is read with its list of categories or one that has grown since, or skipped', () => {
   fc.assert(
-    fc.property(tallies, (tally) => {
+    fc.property(dayTallies, (tally) => {
       // In another order, and with one before them.
       const list = ['not-in-it', ...[...tally.categories.keys()].reverse()];
       const bytes = encoded((writer) => {
@@ -59,12 +63,12 @@ it('a tally in bytes is read with its list of categories or one that has grown s
       });
       for (const names of [list, [...list, 'later']]) {
         const reader = new ByteReader(bytes);
-        expect([readTally(reader, names), reader.count(), reader.done]).toEqual([tally, 42, true]);
+        expect([readTallyBytes(reader, names), reader.count(), reader.done]).toEqual([tally, 42, true]);
       }
       const skipping = new ByteReader(bytes);
-      expect(readTally(new ByteReader(skipping.tally()), list)).toEqual(tally);
+      skipping.skipTally();
       const older = new ByteReader(bytes);
-      expect(readTally(older, list.slice(0, -1)) === undefined, 'a list that is older').toBe(list.length > 1);
+      expect(readTallyBytes(older, list.slice(0, -1)) === undefined, 'a list that is older').toBe(list.length > 1);
       expect([skipping.count(), older.count()]).toEqual([42, 42]);
     }),
   );
@@ -73,76 +77,133 @@ it('a tally in bytes is read with its list of categories or one that has grown s
   }
 });
 
-it.each([0, 199, 200, 201, 400, MAX_TALLY_CATEGORIES])(
-  'a tally as text is read back unchanged, its categories in their order, with %i categories more',
+it.each([0, 400, MAX_TALLY_CATEGORIES, MAX_TALLY_CATEGORIES + 242])(
+  'the tally of a day is read back unchanged, its categories in their order, with %i categories more',
   (categories) => {
     const more = all(categories).map(
-      (index) => [`_${index}`, { ...NO_COUNT, detections: index, reviewed: -1 }] as const,
+      (index) =>
+        [
+          `_${String(index).padStart(63, 'c')}`,
+          { detections: index, reviewed: -1, annotations: 0, flagged: index, confirmed: 1 },
+        ] as const,
     );
     fc.assert(
-      fc.property(tallies, count, fc.constantFrom('day', 'hour'), (some, flagged, kind) => {
-        const ofDay = kind === 'day' ? { flagged, confirmed: flagged - 1 } : {};
-        const own = Array.from(some.categories, ([category, counts]) => [category, { ...counts, ...ofDay }] as const);
-        const tally = { ...some, categories: new Map([...own, ...more]) };
-        const properties = tallyProperties('day', tally, kind);
-        expect(tallyPropertyNames('day')).toEqual(expect.arrayContaining(Object.keys(properties)));
-        const read = readTallyText('day', { ...properties, day_x: 'other' }, kind);
+      fc.property(dayTallies, (some) => {
+        const tally = { ...some, categories: new Map([...some.categories, ...more]) };
+        const properties = tallyValues(tally, undefined);
+        expect(TALLY_PROPERTIES).toEqual(expect.arrayContaining(Object.keys(properties)));
+        const read = readTally({ ...properties, tally_08: 'other' });
         expect(read).toEqual(tally);
-        expect([...(read?.categories.keys() ?? [])]).toEqual([...tally.categories.keys()]);
+        expect([...read.categories.keys()]).toEqual([...tally.categories.keys()]);
+        // Without new categories their names are not written again.
+        expect(Object.keys(tallyValues(tally, tally))).toEqual(['tally']);
       }),
       { numRuns: 8 },
     );
   },
 );
 
-const sorted = (...some: readonly (readonly number[])[]) => [...new Set(some.flat())].sort((one, two) => one - two);
+const sorted = (...some: readonly (readonly number[])[]) =>
+  [...new Set(some.flat())].sort((left, right) => left - right);
 
-it('a bitset has the indexes that were added, also in a union and as stored, and stays as it is', () => {
-  const runs = fc
-    .array(fc.tuple(fc.nat(400), fc.integer({ min: 1, max: 400 })), { maxLength: 6 })
-    .map((own) => own.flatMap(([from, length]) => all(length).map((index) => from + index)));
-  const indexes = fc.oneof(runs, fc.array(fc.nat(3_000)));
+it('a bitset has the indexes that were added, also in a union, and stays as it is', () => {
+  const indexes = fc.array(fc.nat(3_000));
   fc.assert(
     fc.property(indexes, indexes, (first, then) => {
       const [left, right] = [withIndexes(new Uint8Array(), first), withIndexes(new Uint8Array(), then)];
       for (const both of [withIndexes(left, then), unionOf(left, right), unionOf(right, left)]) {
         expect(indexesIn(both)).toEqual(sorted(first, then));
-        expect(indexesIn(unpackBitset(packBitset(both)))).toEqual(sorted(first, then));
-        expect(packBitset(both).length).toBeLessThanOrEqual(both.length + 1);
       }
       expect([indexesIn(left), indexesIn(right)]).toEqual([sorted(first), sorted(then)]);
     }),
   );
-  for (const bytes of ['', '0201', '0180', '01ffff7f']) {
-    expect(() => unpackBitset(Buffer.from(bytes, 'hex')), bytes).toThrow(DecodeError);
-  }
 });
 
-const ONE: Tally = { events: 1, reviewed: 0, annotated: 0, categories: new Map([['smoke', NO_COUNT]]) };
-const FOG: Tally = { ...ONE, categories: new Map([['fog', { ...NO_COUNT, detections: 5, annotations: 200 }]]) };
-const HOURS = [8, 9].reduce((row, hour) => addToBucket(row, hour, FOG, [3], ['fog']) ?? row, NO_BUCKETS);
+const FOG: DayTally = {
+  events: 1,
+  reviewed: 0,
+  annotated: 0,
+  categories: new Map([['fog', { detections: 5, reviewed: 0, annotations: 200, flagged: 3, confirmed: 2 }]]),
+};
+const NOTHING: Buckets<(typeof HOURS)[number]> = new Map();
+const EIGHT_AND_NINE = HOURS.slice(8, 10);
 
-it('a counter row is not changed with a list of categories that is older than it: another process wrote in between', () => {
-  const samples = [ONE, FOG].map((tally) => [{ microsecond: 7_000_005, cameraIndex: 3, tally }] as const);
-  const [smoke = [], fog = []] = samples;
-  const minute = addSamples(NO_SAMPLES, fog, ['smoke', 'fog']) ?? NO_SAMPLES;
-  expect(addSamples(minute, smoke, ['smoke'])).toBeUndefined();
-  const buckets = addToBucket(NO_BUCKETS, 8, FOG, [3], ['smoke', 'fog']) ?? NO_BUCKETS;
-  expect(addToBucket(buckets, 8, ONE, [3], ['smoke'])).toBeUndefined();
+it('a bucket is not changed with a list of categories that is older than it: another process wrote in between', () => {
+  const [eight] = EIGHT_AND_NINE;
+  if (eight === undefined) throw new Error('there is no such hour');
+  const buckets = addToBucket(NOTHING, eight, FOG, [3], ['smoke', 'fog']) ?? NOTHING;
+  expect(addToBucket(buckets, eight, EMPTY_TALLY, [3], ['smoke'])).toBeUndefined();
 });
 
-it("the row of a stripe is read as it was written, and tells another writer's commit from the mark of a seal", async () => {
-  const { table } = new MemoryStorage().process();
-  const cameras = withCameras(
+const written = {
+  tally: FOG,
+  hours: EIGHT_AND_NINE.reduce((row, hour) => addToBucket(row, hour, FOG, [3], ['fog']) ?? row, NOTHING),
+  cameras: withCameras(
     NO_CAMERAS,
     all(900).map((index) => String(index).padStart(128, 'x')),
+  ),
+};
+
+describe('a row that is read in part', () => {
+  it('says what a whole row says, and what was not read is unknown, and not empty', async () => {
+    const { table } = new MemoryStorage().process();
+    await table.transact(SHARD, [dayWrite(7, undefined, written, written.hours.keys())]);
+    const key = counterKey(DAY_COUNTER, 7);
+    const whole = await table.get(SHARD, key);
+    expect(whole && dayRowFrom(whole)).toEqual({ ...written, isStriped: false, sealed: undefined });
+    const part = dayPart(EIGHT_AND_NINE.slice(0, 1));
+    const row = await table.get(SHARD, key, { select: part.select });
+    if (row === undefined) throw new Error('it is not stored');
+    const { hours, ...rest } = part.from(row);
+    expect(rest).toEqual({ tally: FOG, cameras: written.cameras, isStriped: false, sealed: undefined });
+    const [eight, nine] = EIGHT_AND_NINE;
+    if (eight === undefined || nine === undefined) throw new Error('there are no such hours');
+    expect(hours.get(eight)).toEqual(written.hours.get(eight));
+    expect(() => hours.get(nine)).toThrow(RangeError);
+    // Without its tally a row is damaged, or it was read with the properties of another part.
+    const state = await table.get(SHARD, key, { select: DAY_STATE.select });
+    expect(() => state && part.from(state)).toThrow(DamagedRow);
+  });
+
+  it.each(['soon', 1, true])('is damaged if its seal is %o', async (sealed) => {
+    const row = { partitionKey: SHARD, rowKey: 'day|00', etag: '', properties: { sealed } };
+    expect(() => DAY_STATE.from(row)).toThrow(DamagedRow);
+  });
+});
+
+it('the minutes of a camera are the sums of their differences, in whatever order those come, and also a minute that counts nothing stays', () => {
+  const differences = fc.array(fc.tuple(fc.nat(150), dayTallies), { maxLength: 12 });
+  fc.assert(
+    fc.property(differences, (some) => {
+      const added = some.map(([minute, difference]) => ({ minute: minuteFrom(minute), difference }));
+      const row = added.reduce((before, one) => addToCamera(before, [one]), EMPTY_CAMERA);
+      expect(addToCamera(EMPTY_CAMERA, added)).toEqual(row);
+      const write = cameraWrite(counterKey(cameraCounter('a'), 3), undefined, row, HOURS);
+      const stored = { partitionKey: SHARD, rowKey: write.rowKey, etag: '', properties: write.properties };
+      expect(cameraRowFrom(stored)).toEqual(row);
+      const { tally, hours } = cameraPart(HOURS).from(stored);
+      expect(tally).toEqual(sumOfDays(some.map(([, difference]) => difference)));
+      const expected = Map.groupBy(some, ([minute]) => minute);
+      const found = [...hours.found].flatMap(([hour, minutes]) =>
+        Array.from(minutes, ([minute, ofMinute]) => [60 * hour + minute, ofMinute] as const),
+      );
+      expect(found.map(([minute]) => minute)).toEqual([...expected.keys()].sort((left, right) => left - right));
+      for (const [minute, ofMinute] of found) {
+        expect(withoutZeros(sumOf([ofMinute]))).toEqual(
+          withoutZeros(sumOf(expected.get(minute)?.map(([, each]) => each) ?? [])),
+        );
+      }
+    }),
   );
-  const written = { ...EMPTY_STRIPE, tally: FOG, hours: HOURS, cameras };
-  await table.transact(SHARD, [stripeWrite(0, undefined, undefined, written, HOURS.keys())]);
-  const row = await table.get(SHARD, DAY_KEY);
-  if (row === undefined) throw new Error('it is not stored');
-  expect(stripeRowFrom(row)).toEqual(written);
-  const marked = { ...row.properties, mark: 3, stripes: 2 };
-  expect(hasSameCounts({ ...row, properties: marked }, written)).toBe(true);
-  expect(hasSameCounts({ ...row, properties: { ...marked, cameras: 'other' } }, written)).toBe(false);
+});
+
+const withoutZeros = ({ events, reviewed, annotated, categories }: Tally) => ({
+  events,
+  reviewed,
+  annotated,
+  categories: new Map(
+    [...categories].filter(
+      ([, { detections, ...counts }]) => detections !== 0 || counts.reviewed !== 0 || counts.annotations !== 0,
+    ),
+  ),
 });

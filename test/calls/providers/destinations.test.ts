@@ -3,9 +3,10 @@ import { text } from 'node:stream/consumers';
 
 import { Webhook } from 'standardwebhooks';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { eventGridTopic, outcomeWebhook, WebhookRefused } from '../../../src/calls/providers/destinations.ts';
+import { eventGridTopic, outcomeWebhook, WebhookRejected } from '../../../src/calls/providers/destinations.ts';
 import { LoopbackServer } from '../../harness/loopback-server.ts';
 import { until } from '../../harness/until.ts';
+import { inVirtualTime } from '../../worlds/virtual-time.ts';
 
 const secret = `whsec_${Buffer.from('a key of this test, 32 bytes long').toString('base64')}`;
 
@@ -52,6 +53,25 @@ it('sends a batch to Event Grid once, and gives it 10 s: a later look sends it a
   expect(timeout.mock.calls).toEqual([[10_000]]);
 });
 
+const hangs = async () => new Promise<never>(() => undefined);
+
+it('gives up a batch after 10 s although its token never comes', async () => {
+  await import('@azure/eventgrid');
+  await inVirtualTime(
+    0,
+    () => 0.5,
+    true,
+    async (time) => {
+      const topic = eventGridTopic({ endpoint: 'https://topic.invalid', key: undefined }, '/watch', {
+        getToken: hangs,
+      });
+      const failed = topic.publish(eventsOf(1)).catch((error: unknown) => error);
+      expect(await time.passUntil(failed, 10_000)).toBe(true);
+      expect(await failed).toMatchObject({ name: 'TimeoutError' });
+    },
+  );
+});
+
 it('posts sixteen events of a batch at a time, and gives a batch 10 s: a receiver may take 2 s for each of 50 people', async () => {
   const timeout = vi.spyOn(AbortSignal, 'timeout');
   const waiting: ServerResponse[] = [];
@@ -79,7 +99,7 @@ it.each([
     response.writeHead(received.length > 1 ? 200 : status, { location: '/elsewhere' }).end();
   });
   const thrown = await webhook.publish(eventsOf(1)).catch((error: unknown) => error);
-  expect(thrown instanceof WebhookRefused ? thrown.status : thrown).toBe(isDelivered ? undefined : status);
+  expect(thrown instanceof WebhookRejected ? thrown.status : thrown).toBe(isDelivered ? undefined : status);
   expect(received.map(({ path }) => path)).toEqual(['/outcomes']);
 });
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
-import { type Failure, PhoneLineError } from '../../../src/calls/model/phone-line.ts';
-import { SAFE_TO_REPEAT, sendRepeatedly } from '../../../src/calls/providers/repeat.ts';
+import { type Failure, ProviderError } from '../../../src/calls/model/phone-provider.ts';
+import { hangUpRepeatedly, SAFE_TO_REPEAT, sendRepeatedly } from '../../../src/calls/providers/repeat.ts';
 import { inVirtualTime } from '../../worlds/virtual-time.ts';
 
 const REPEATS = { after: SAFE_TO_REPEAT, tryMs: 1_000, tries: 3 };
@@ -17,7 +17,7 @@ const tried = async (failures: readonly Failure[], waitMs?: number) =>
       const send = async (): Promise<string> => {
         const failure = failures[at.length];
         at.push(time.now);
-        if (failure !== undefined) throw new PhoneLineError({ failure, reason: `try ${at.length}`, waitMs });
+        if (failure !== undefined) throw new ProviderError({ failure, reason: `try ${at.length}`, waitMs });
         return Promise.resolve('done');
       };
       const sent = sendRepeatedly(REPEATS, send).catch((error: Error) => error.message);
@@ -34,13 +34,55 @@ it.each<[string, readonly Failure[], readonly number[], string, number?]>([
     [1_000, 2_000, 800, 1_600],
     'done',
   ],
-  ['the line may ask for another pause', ['capacity'], [300], 'done', 300],
+  ['the provider may ask for another pause', ['capacity'], [300], 'done', 300],
   ['no more tries are sent than may fail', ['unanswered', 'unanswered', 'unanswered'], [200, 400], 'try 3'],
   ['no try is sent after the time for all', ['capacity'], [], 'try 1', 15_000],
   ['a pause may end shortly before that', ['capacity'], [14_900], 'done', 14_900],
   ['an unclear answer is the result, for any answer to a later try', ['unanswered', 'set_up'], [200], 'try 1'],
-  ['unless the call is gone', ['unanswered', 'gone'], [200], 'try 2'],
   ['other failures are not repeated', ['refused'], [], 'try 1'],
 ])('%s', async (_, failures, pauses, result, waitMs) => {
   expect(await tried(failures, waitMs)).toEqual({ pauses, result });
+});
+
+it.each([
+  ['gives up a try that ignores its signal', { ...REPEATS, tryMs: 4_000, tries: 2 }, 8_200],
+  ['ends after 15 s, with its tries and pauses', { ...REPEATS, tryMs: 4_500, tries: 9 }, 15_000],
+  ['ends after 15 s, also if one try may take longer', { ...REPEATS, tryMs: 60_000, tries: 1 }, 15_000],
+])('a request that is never answered %s', async (_, repeats, ms) => {
+  await inVirtualTime(
+    0,
+    () => 0.5,
+    true,
+    async (time) => {
+      const sent = sendRepeatedly(repeats, async () => new Promise<never>(() => undefined));
+      const failed = sent.catch((error: Error) => [error.message, time.now]);
+      expect(await time.passUntil(failed, 60_000)).toBe(true);
+      expect(await failed).toEqual(['no answer in time', ms]);
+    },
+  );
+});
+
+it.each<[readonly (Failure | 'done')[], string]>([
+  [['done'], 'hung up'],
+  [['gone'], 'gone'],
+  [['unreachable', 'capacity', 'gone'], 'gone'],
+  // The first request may have ended the call.
+  [['unanswered', 'gone'], 'hung up'],
+  [['unanswered', 'unreachable', 'gone'], 'hung up'],
+])('a hang-up that is answered %j: %s', async (answers, expected) => {
+  await inVirtualTime(
+    0,
+    () => 0.5,
+    true,
+    async (time) => {
+      const left = [...answers];
+      const hungUp = hangUpRepeatedly(REPEATS, async () => {
+        const failure = left.shift() ?? 'done';
+        if (failure !== 'done') throw new ProviderError({ failure, reason: failure });
+        return Promise.resolve();
+      });
+      await time.passUntil(hungUp, 60_000);
+      expect([await hungUp, left]).toEqual([expected, []]);
+    },
+  );
 });

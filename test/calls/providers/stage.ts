@@ -5,7 +5,7 @@ import { onTestFinished, vi } from 'vitest';
 
 import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
 import { notificationIdSchema, parseCallId } from '../../../src/calls/model/ids.ts';
-import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
+import { ProviderError } from '../../../src/calls/model/phone-provider.ts';
 import { must, phoneNumber } from '../new-case.ts';
 
 export const ID = 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de';
@@ -30,11 +30,11 @@ export const CALL = {
 
 export const DONE = { isDone: true };
 
-/** How a request to a line ended. */
+/** How a request to a provider ended, with its answer. */
 export const outcomeOf = async (doing: Promise<unknown>): Promise<unknown> =>
   doing.then(
-    () => DONE,
-    (error: unknown) => (error instanceof PhoneLineError ? error.result : error),
+    (answer: unknown) => ({ ...DONE, answer }),
+    (error: unknown) => (error instanceof ProviderError ? error.result : error),
   );
 
 /** In this test, pauses end at once. @returns the pauses so far, in milliseconds */

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 
 import {
@@ -82,12 +83,66 @@ it('the longest service name and details, of characters that count as two, are s
   expect(MAX_DETAILS_CHARACTERS).toBe(200);
 });
 
-it('speech takes 10 s to begin, 120 ms a letter and 400 ms a digit or sign; one unit was surely spoken after 80 ms a character', () => {
+const DETAILS = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom('Antelope Ridge', 'camera', 'north of', 'BLM', 'Hwy', 'US', '100%', '#', 'o\u2019clock', '滝'),
+      fc.double({ min: -180, max: 180, noNaN: true }).map((degrees) => degrees.toFixed(4)),
+      fc.nat({ max: 360 }).map((degrees) => `${degrees}°`),
+      fc.stringMatching(/^\+1 206 555 0\d{3}$/),
+    ),
+    { maxLength: 20 },
+  )
+  .map((parts) => parts.join(' ').slice(0, MAX_DETAILS_CHARACTERS));
+
+const WORDS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    'zero one two three four five six seven eight nine'.split(' ').map((word, digit) => [digit, word]),
+  ),
+  '-': 'minus',
+  '+': 'plus',
+  '%': 'percent',
+  '°': 'degrees',
+  '#': 'number',
+  滝: 'waterfall',
+};
+
+/** A text as a voice spells it, at its usual speed of 15 characters a second. */
+const spelledMs = (text: string): number => {
+  const spelled = text
+    .replaceAll(/(?<=\d)\.(?=\d)/g, ' point ')
+    .replaceAll(/[A-Z]{2,}/g, (word) => Array.from(word, (letter) => ` ${letter} e`).join(' '))
+    .replaceAll(/[-\d+%°#滝]/g, (sign) => ` ${WORDS[sign]} `);
+  return (spelled.replaceAll(/\s+/g, ' ').length / 15) * 1_000;
+};
+
+it('a unit is surely spoken after its time, with coordinates, phone numbers and capitals too, and before the message is over', () => {
+  fc.assert(
+    fc.property(DETAILS, fc.boolean(), (details, confirm) => {
+      const terms = { details, confirm };
+      const { unitMs, messageMs } = speakingTimes('Ridge Watch', CUSTOM, terms);
+      expect(unitMs).toBeGreaterThanOrEqual(spelledMs(messageUnit('Ridge Watch', CUSTOM, terms)));
+      expect(messageMs).toBeGreaterThan(3 * unitMs);
+    }),
+  );
+});
+
+it('speech takes 10 s to begin, 120 ms a letter and 500 ms a digit, sign or capital in a row; the time of a unit has 80 ms a letter', () => {
   const times = (details: string) => speakingTimes('Ridge Watch', CUSTOM, { details });
-  const [letters, digits, more] = [times('a'.repeat(10)), times('7'.repeat(10)), times('a'.repeat(20))];
-  expect(digits.messageMs - letters.messageMs).toBe(3 * 10 * (400 - 120));
-  expect(more.messageMs - letters.messageMs).toBe(3 * 10 * 120);
-  expect(more.unitMs - letters.unitMs).toBe(10 * 80);
+  const letters = times('a'.repeat(11));
+  const added = (details: string) => {
+    const { unitMs, messageMs } = times(details);
+    return [unitMs - letters.unitMs, messageMs - letters.messageMs];
+  };
+  expect(added('a'.repeat(21))).toEqual([10 * 80, 3 * 10 * 120]);
+  for (const spelled of ['7', '7'.repeat(10), '-', 'BLM', '4.2', '37.7749', "40'7", '°', 'ж']) {
+    const count = spelled.length;
+    expect(added(spelled.padEnd(11, 'a'))).toEqual([count * (500 - 80), 3 * count * (500 - 120)]);
+  }
+  for (const plain of ['Antelope Rid', 'camera 4. No', "it's, there"]) {
+    const digits = plain.includes('4') ? 1 : 0;
+    expect(added(plain)[0]).toBe((plain.length - 11) * 80 + digits * (500 - 80));
+  }
   // A unit without digits, and without signs but full stops and commas.
   expect(speakingTimes('Ridge Watch', CUSTOM)).toEqual({
     unitMs: UNIT.length * 80,

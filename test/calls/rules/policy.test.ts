@@ -10,6 +10,7 @@ it.each<[number: string, prefixes: readonly string[] | undefined, why: string | 
   ['+12065550100', ['+12065550100'], undefined],
   ['+120655501', undefined, 'impossible_number'],
   ['+1206555010000', ['+44'], 'impossible_number'],
+  ['+4402071234567', undefined, 'impossible_number'],
   // A country that is not known may exist.
   ['+99912345', undefined, undefined],
 ])('%s may be called where %j are allowed; if not: %s', (text, prefixes, why) => {

@@ -7,7 +7,6 @@ const RANG_6_S = { acceptedAt: NOW - 6_000, endedAt: NOW };
 const TERMS: RedialTerms = { attempts: 3, retryMs: 60_000, confirm: false, deadlineAt: NOW + 1_800_000 };
 
 const past = (outcome: Outcome, more: Partial<PastAttempt> = {}): PastAttempt => ({ outcome, ...RANG_6_S, ...more });
-const FREE = past('declined', { isFree: true });
 const SOONER = past('declined', { acceptedAt: NOW - 5_999 });
 const said = (attempts: readonly PastAttempt[], terms: Partial<RedialTerms> = {}): string => {
   const follows = afterAttempts(attempts, { ...TERMS, ...terms });
@@ -27,7 +26,7 @@ it.each<[what: string, readonly PastAttempt[], terms: Partial<RedialTerms>, foll
   ['refused once', [past('refused'), past('busy')], {}, 'again after 60000'],
   ['two attempts', [past('busy'), past('unknown')], {}, 'again after 60000'],
   ['three attempts', [past('busy'), past('unknown'), past('stopped')], {}, 'not_reached'],
-  ['three, one of them free', [past('busy'), FREE, past('busy')], {}, 'again after 60000'],
+  ['three, one of them declined at once', [past('busy'), SOONER, past('busy')], {}, 'not_reached'],
   ['declined once', [past('declined')], {}, 'again after 60000'],
   ['declined twice after 6 s', [past('declined'), past('declined')], {}, 'not_reached'],
   ['declined twice, once sooner', [past('declined'), SOONER], {}, 'again after 60000'],

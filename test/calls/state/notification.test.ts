@@ -4,21 +4,25 @@ import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
 import type { Callee, NotificationRequest } from '../../../src/calls/model/notification-request.ts';
 import type { Attempt } from '../../../src/calls/state/attempt.ts';
 import {
+  abandonedNotification,
   acknowledged,
   checkAtOfNotification,
+  checkedNotification,
   hasRung,
   hasWorsened,
-  isUnderWay,
-  LONGEST_ATTENTION_MS,
-  lookedAt,
+  MAX_ATTENTION_MS,
   needsAttention,
   type NotificationCase,
+  settled,
+  settlesAtOf,
   stoppedNotification,
+  wavesOf,
   withRecipient,
 } from '../../../src/calls/state/notification.ts';
 import { termsOf } from '../../../src/calls/state/step.ts';
 import { bodyOf } from '../../../src/calls/state/view.ts';
 import {
+  at,
   busy,
   callees,
   calling,
@@ -43,8 +47,8 @@ const inWaves = (...people: readonly number[]) =>
     { confirm: true, waveMs: WAVE_MS },
   );
 const states = ({ recipients }: NotificationCase): string => recipients.map(({ state }) => state).join(' ');
-const lookAt = (known: NotificationCase, ms: number): NotificationCase =>
-  lookedAt(known, () => true, termsOf(known, POLICY), START + ms);
+const checkedAt = (known: NotificationCase, ms: number): NotificationCase =>
+  checkedNotification(known, termsOf(known, POLICY), at(START + ms));
 const two = fire([callees(2)]);
 const toConfirm = fire([callees(1)], { confirm: true });
 const confirmed = (known: NotificationCase) => calling(known, 0, spokenTo({ confirmedAt: START }));
@@ -69,11 +73,14 @@ it('masks a reference that is a phone number', () => {
 describe('waves', () => {
   it('follow one another, and do not begin after the deadline', () => {
     const known = inWaves(1, 1, 1);
-    expect(states(lookAt(known, WAVE_MS - 1))).toBe('waiting later later');
-    const second = lookAt(known, WAVE_MS);
-    expect([states(second), second.notification.nextWaveAt]).toEqual(['waiting waiting later', START + 2 * WAVE_MS]);
-    expect(states(lookAt(known, 1_800_000 - 1))).toBe('waiting waiting later');
-    expect(states(lookAt(known, 1_800_000))).toBe('not_reached not_reached not_reached');
+    expect(states(checkedAt(known, WAVE_MS - 1))).toBe('waiting later later');
+    const second = checkedAt(known, WAVE_MS);
+    expect([states(second), wavesOf(second.notification)?.nextAt]).toEqual([
+      'waiting waiting later',
+      START + 2 * WAVE_MS,
+    ]);
+    expect(states(checkedAt(known, 1_800_000 - 1))).toBe('waiting waiting later');
+    expect(states(checkedAt(known, 1_800_000))).toBe('not_reached not_reached not_reached');
   });
 
   // Two people in the first wave, two in the second.
@@ -96,8 +103,8 @@ describe('waves', () => {
       if (what === 'not reached') return ended(before, index, 'not_reached', now);
       return calling(before, index, spokenTo(what === 'confirms' ? { confirmedAt: now } : { cannotGoAt: now }), now);
     }, start);
-    const { nextWaveAt, confirmedAt } = known.notification;
-    expect(nextWaveAt !== undefined && nextWaveAt <= now).toBe(isNextNow);
+    const { nextAt, confirmedAt } = wavesOf(known.notification) ?? {};
+    expect(nextAt !== undefined && nextAt <= now).toBe(isNextNow);
     expect(confirmedAt).toBe(isEnough ? now : undefined);
     expect(known.recipients.slice(2).map(({ state }) => state)).toEqual(Array(2).fill(isEnough ? 'stopped' : 'later'));
   });
@@ -107,21 +114,40 @@ describe('waves', () => {
   });
 });
 
-const standing = (known: NotificationCase) => [
-  known.notification.completedAt,
-  isUnderWay(known),
-  known.recipients.map(({ number }) => number.includes('•')),
-];
-
-it('ends when all are final; numbers are kept until no call is open either', () => {
+it('settles some minutes after its last call; only then are its numbers masked', () => {
   const open = ended(calling(two, 0, RINGING), 1, 'heard', START + 5);
-  expect(standing(open)).toEqual([undefined, true, [false, false]]);
+  expect([open.notification.completedAt, settlesAtOf(open)]).toEqual([undefined, undefined]);
   const { number, wave } = must(open.recipients[0]);
   // A callee answered after a final word.
-  const late = withRecipient(open, 0, { state: 'not_reached', number, wave, attempts: [spokenTo()] }, START + 6);
-  expect(standing(late)).toEqual([START + 6, true, [false, false]]);
+  const late = withRecipient(open, 0, { state: 'not_reached', number, wave, attempts: [spokenTo()] }, at(START + 6));
+  expect([late.notification.completedAt, settlesAtOf(late)]).toEqual([START + 6, undefined]);
   const over = { state: 'not_reached', number, wave, attempts: [busy(START + 7)] } as const;
-  expect(standing(withRecipient(late, 0, over, START + 7))).toEqual([START + 6, false, [true, true]]);
+  const last = withRecipient(late, 0, over, at(START + 7));
+  expect(settlesAtOf(last)).toBe(START + 7 + 310_000);
+  expect(last.recipients[0]?.number).toBe('+12065551000');
+  expect(settled(last).recipients.map((one) => one.number)).toEqual(['+1206•••••00', '+1206•••••01']);
+  // A new call of an attempt that is over is being hung up.
+  const ghost = { ...busy(START + 7), action: { commit: 'c', at: START + 8 } };
+  const again = withRecipient(late, 0, { ...over, attempts: [ghost] }, at(START + 8));
+  expect(settlesAtOf(again)).toBeUndefined();
+});
+
+it('PHONE=off ends it as unreached, which needs attention, and not as stopped by a person', () => {
+  const off = abandonedNotification(calling(two, 0, RINGING), START + 9);
+  expect(bodyOf(off, START + 9)).toMatchObject({ status: 'completed', phone_off_at: '2026-11-21T08:00:00.009Z' });
+  expect([states(off), needsAttention(off, START + 10)]).toEqual(['not_reached not_reached', true]);
+  const stoppedBefore = abandonedNotification(
+    stoppedNotification(calling(two, 0, spokenTo()), 'Ana', at(START)),
+    START + 9,
+  );
+  const body = bodyOf(stoppedBefore, START + 9);
+  expect(body).toMatchObject({ status: 'stopped', stopped_by: 'Ana', stopped_at: '2026-11-21T08:00:00.000Z' });
+  expect(body.phone_off_at).toBeUndefined();
+});
+
+it('who stops it first is kept', () => {
+  const stopped = stoppedNotification(two, 'Ana', at(START));
+  expect(stoppedNotification(stopped, 'Ben', at(START + 1))).toBe(stopped);
 });
 
 it.each<[what: string, attempt: Attempt, ms: number, has: boolean]>([
@@ -147,7 +173,7 @@ describe('attention', () => {
   it.each<[what: string, known: NotificationCase, ms: number, needs: boolean]>([
     ['before anybody is reached', two, 0, true],
     ['once somebody is reached', ended(two, 0, 'heard'), 0, false],
-    ['after a stop', stoppedNotification(two, START), 0, false],
+    ['after a stop', stoppedNotification(two, undefined, at(START)), 0, false],
     ['until 24 hours after its end', missed, 24 * HOUR - 1, true],
     ['and not longer', missed, 24 * HOUR, false],
     ['if the message was heard where keys are asked for', ended(toConfirm, 0, 'heard'), 0, true],
@@ -155,7 +181,7 @@ describe('attention', () => {
   ])('is needed %s', (_, known, ms, needs) => {
     expect(needsAttention(known, START + ms)).toBe(needs);
     // The longest deadline is a day; its last calls end within two hours.
-    expect(LONGEST_ATTENTION_MS).toBe((24 + 24 + 2) * HOUR);
+    expect(MAX_ATTENTION_MS).toBe((24 + 24 + 2) * HOUR);
   });
 
   it('is asked for again if an acknowledged notification becomes worse: more are not reached, or too few in the end', () => {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
-import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
-import type { CallResult } from '../../../src/calls/model/phone-line.ts';
+import type { CallResult } from '../../../src/calls/model/phone-provider.ts';
 import type { AttemptEvent } from '../../../src/calls/state/attempt.ts';
 import {
+  abandoned,
   afterEvent,
+  checked,
   claimed,
   final,
-  looked,
   postponed,
   type ReachTerms,
   type Recipient,
@@ -15,6 +15,7 @@ import {
   waiting,
 } from '../../../src/calls/state/recipient.ts';
 import {
+  at as moment,
   completed,
   connected,
   created,
@@ -33,7 +34,7 @@ import {
 const at = (seconds: number): number => START + seconds * 1_000;
 const TERMS: ReachTerms = {
   ...RULES,
-  line: POLICY.line,
+  provider: POLICY.provider,
   confirm: false,
   deadlineAt: at(1_800),
   unitMs: 7_000,
@@ -45,22 +46,22 @@ const WAITING = waiting({ state: 'later', number, wave: 1, attempts: [] }, START
 
 type Events = readonly AttemptEvent[];
 
-const claim = (recipient: Recipient, terms = TERMS, now = START, openThen = 0): Recipient =>
-  claimed(recipient, { attemptId: `attempt ${recipient.attempts.length + 1}`, openThen }, terms, now);
+const claim = (recipient: Recipient, terms = TERMS, now = START): Recipient =>
+  claimed(recipient, `attempt ${recipient.attempts.length + 1}`, terms, moment(now));
 
 /** The recipient after the events of its last attempt, each a second after another. */
 const after = (recipient: Recipient, events: Events, terms = TERMS, from = START): Recipient =>
   events.reduce(
     (known, event, index) =>
-      afterEvent(known, known.attempts.at(-1)?.id ?? '', event, terms, from + (index + 1) * 1_000),
+      afterEvent(known, known.attempts.at(-1)?.id ?? '', event, terms, moment(from + (index + 1) * 1_000)),
     recipient,
   );
 
 /** The recipient after calls that came to these events, each claimed when it was due. */
-const called = (calls: readonly Events[], terms = TERMS, openThen = 0): Recipient =>
+const called = (calls: readonly Events[], terms = TERMS): Recipient =>
   calls.reduce((recipient, events) => {
     const from = recipient.state === 'waiting' ? recipient.dueAt : START;
-    return after(claim(recipient, terms, from, openThen), events, terms, from);
+    return after(claim(recipient, terms, from), events, terms, from);
   }, WAITING);
 
 const speaking: Events = [placed, connected, started];
@@ -72,7 +73,7 @@ const pressed: Events = [...speaking, key('1'), disconnected];
 
 /** Something becomes known of the first call. */
 const toldOfFirst = (recipient: Recipient, event: AttemptEvent, terms = TERMS) =>
-  afterEvent(recipient, 'attempt 1', event, terms, at(402));
+  afterEvent(recipient, 'attempt 1', event, terms, moment(at(202)));
 
 it.each(['capacity', 'unreachable', 'set_up'] as const)(
   'no call by %s: it costs no attempt, and the recipient queues anew',
@@ -83,24 +84,17 @@ it.each(['capacity', 'unreachable', 'set_up'] as const)(
   },
 );
 
-const declined = (count: number, openThen = 1) =>
-  called(Array<Events>(count).fill(failed('declined')), TERMS, openThen);
+const declined = (count: number) => called(Array<Events>(count).fill(failed('declined')));
 
-const isFree = ({ attempts }: Recipient) => attempts.map((one) => one.state === 'over' && one.isFree);
-
-it('the first two quick declines beside other calls cost no attempt, and are dialed after the pause', () => {
+it('a decline costs an attempt like any other call', () => {
   expect(declined(1)).toMatchObject({ state: 'waiting', dueAt: at(62) });
-  expect(isFree(declined(4))).toEqual([true, true, undefined, undefined]);
-  expect([declined(4), declined(5)].map(({ state }) => state)).toEqual(['waiting', 'not_reached']);
-  for (const others of [declined(2, 0), called([busy, busy], TERMS, 1)])
-    expect(isFree(others)).toEqual([undefined, undefined]);
+  expect([declined(2), declined(3)].map(({ state }) => state)).toEqual(['waiting', 'not_reached']);
 });
 
 it.each<[what: string, recipient: Recipient, state: string]>([
   ['after the deadline', claim(WAITING, TERMS, TERMS.deadlineAt), 'not_reached'],
   ['if the number may not be called', claim(WAITING, { ...TERMS, allowedPrefixes: ['+64'] }), 'failed'],
   ['if it is final', claim(final(WAITING, 'heard')), 'heard'],
-  ['if its number is not kept any more', claim({ ...WAITING, number: maskPhoneNumber(number) }), 'waiting'],
 ])('nobody is dialed %s', (_, recipient, state) => {
   expect(recipient.state).toBe(state);
   expect(recipient.attempts.every((attempt) => attempt.state === 'over')).toBe(true);
@@ -116,7 +110,7 @@ it('nobody is dialed before midnight, or the deadline, if the calls of the day a
   expect(postponed(WAITING, at(600), TERMS)).toMatchObject({ dueAt: at(600), isOverDayLimit: true });
   const late = postponed(WAITING, at(3_600), TERMS);
   expect(late).toMatchObject({ dueAt: TERMS.deadlineAt });
-  const [never, once] = [late, called([busy])].map((one) => looked(one, true, TERMS, TERMS.deadlineAt));
+  const [never, once] = [late, called([busy])].map((one) => checked(one, TERMS, moment(TERMS.deadlineAt)));
   const reason = 'CALLS_PER_DAY is reached for this UTC day';
   expect(never).toMatchObject({ state: 'not_reached', attempts: [{ outcome: 'unknown', reason }] });
   expect(once).toMatchObject({ state: 'not_reached', attempts: [{ outcome: 'busy' }] });
@@ -129,7 +123,7 @@ it.each<[state: string, what: string, before: Events, events: Events]>([
   ['heard', 'it hears the message to its end', speaking, [completed, hungUp]],
   ['stopped', 'it hangs up before', speaking, [disconnected]],
 ])('a stop leads to %s if %s', (state, _, before, events) => {
-  expect(after(stopped(called([before]), at(4)), events, TERMS, at(4))).toMatchObject({ state });
+  expect(after(stopped(called([before]), moment(at(4))), events, TERMS, at(4))).toMatchObject({ state });
 });
 
 describe('late news', () => {
@@ -143,32 +137,42 @@ describe('late news', () => {
   ] as const)('of the key %s ends the dialing: a phone that rings already is hung up', (name, state) => {
     const waits = called([unconfirmed], CONFIRM);
     expect(toldOfFirst(waits, key(name), CONFIRM).state).toBe(state);
-    const requested = claim(waits, CONFIRM, at(400));
+    const requested = claim(waits, CONFIRM, at(200));
     // A call that is claimed and not accepted yet is hung up as soon as it rings, and not sent again.
     const late = toldOfFirst(requested, key(name), CONFIRM);
-    expect(looked(late, true, CONFIRM, at(500)).attempts[1]).toMatchObject({ state: 'claimed', sent: 1 });
-    expect(after(late, [placed], CONFIRM, at(403)).attempts[1]).toMatchObject({ unanswered: 'stopped' });
-    const ringing = toldOfFirst(after(requested, [placed], CONFIRM, at(400)), key(name), CONFIRM);
+    expect(checked(late, CONFIRM, moment(at(300))).attempts[1]).toMatchObject({ state: 'claimed', sent: 1 });
+    expect(after(late, [placed], CONFIRM, at(203)).attempts[1]).toMatchObject({ unanswered: 'stopped' });
+    const ringing = toldOfFirst(after(requested, [placed], CONFIRM, at(200)), key(name), CONFIRM);
     expect(ringing.attempts[1]).toMatchObject({ state: 'hanging_up', unanswered: 'stopped' });
-    expect(after(ringing, [hungUp], CONFIRM, at(403)).state).toBe(state);
+    expect(after(ringing, [hungUp], CONFIRM, at(203)).state).toBe(state);
   });
 
   it('only improves a final state', () => {
     expect(toldOfFirst(called([cannotGo], CONFIRM), key('1'), CONFIRM).state).toBe('confirmed');
     const confirmed = called([pressed], CONFIRM);
     expect(toldOfFirst(confirmed, key('3'), CONFIRM)).toBe(confirmed);
-    const third = after(claim(called([busy, busy]), TERMS, at(400)), [placed], TERMS, at(400));
-    const ended = after(stopped(third, at(401)), [hungUp], TERMS, at(401));
+    const third = after(claim(called([busy, busy]), TERMS, at(200)), [placed], TERMS, at(200));
+    const ended = after(stopped(third, moment(at(201))), [hungUp], TERMS, at(201));
     const told = [connected, disconnected].reduce((known, event) => toldOfFirst(known, event), ended);
     expect([ended.state, told.state]).toEqual(['stopped', 'stopped']);
-    const answers = after(called([busy, busy, busy]), [connected, started], TERMS, at(500));
-    expect([answers.attempts[2]?.state, answers.state]).toEqual(['speaking', 'not_reached']);
-    expect(after(answers, [disconnected], TERMS, at(502)).state).toBe('not_reached');
-    expect(after(answers, [completed, hungUp], TERMS, at(510)).state).toBe('heard');
+    const cut = called([busy, busy, [...speaking, disconnected]]);
+    expect(after(cut, [completed], TERMS, at(510)).state).toBe('heard');
   });
 
   it('of an attempt that placed no call changes nothing', () => {
     const again = called([[notPlaced('capacity')]]);
     expect(toldOfFirst(again, disconnected)).toBe(again);
   });
+});
+
+it('PHONE=off leaves nobody live: who was not reached by then is not called again, and it is said why', () => {
+  const reason = 'the phone was switched off';
+  const last = (recipient: Recipient) => abandoned(recipient, at(500)).attempts.at(-1);
+  for (const live of [WAITING, called([busy]), called([[placed]]), called([speaking])]) {
+    expect(abandoned(live, at(500)).state).toBe('not_reached');
+    expect(last(live)).toMatchObject({ state: 'over', outcome: 'unknown', reason, endedAt: at(500) });
+  }
+  expect(abandoned(called([[...speaking, key('1')]], CONFIRM), at(500)).state).toBe('confirmed');
+  const heard = called([[...speaking, completed, hungUp]]);
+  expect(abandoned(heard, at(500))).toEqual(heard);
 });

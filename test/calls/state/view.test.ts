@@ -7,7 +7,7 @@ import type { Attempt } from '../../../src/calls/state/attempt.ts';
 import { withRecipient } from '../../../src/calls/state/notification.ts';
 import { final, type Recipient } from '../../../src/calls/state/recipient.ts';
 import { bodyOf } from '../../../src/calls/state/view.ts';
-import { busy, callees, CALL_ID, CLAIMED, must, newCase, RINGING, spokenTo, START } from '../new-case.ts';
+import { at as moment, busy, callees, CALL_ID, CLAIMED, must, newCase, RINGING, spokenTo, START } from '../new-case.ts';
 
 const at = (ms: number): string => new Date(START + ms).toISOString();
 const BUSY = busy(START + 9);
@@ -27,12 +27,13 @@ const waits = (attempts: readonly Attempt[], more: object = {}): Recipient => {
 };
 /** The recipient in the answer, nine milliseconds after the start. */
 const toldOf = (recipient: Recipient, why?: WaitingCode) =>
-  bodyOf(withRecipient(newCase(START), 0, recipient, START), START + 9, new Map(why && [[0, why]])).recipients[0];
+  bodyOf(withRecipient(newCase(START), 0, recipient, moment(START)), START + 9, new Map(why && [[0, why]]))
+    .recipients[0];
 
 it.each<[status: string, what: string, recipient: Recipient]>([
   ['waiting', 'while nothing is heard of its call', calling(CLAIMED)],
   ['ringing', 'when an event has named its call', calling({ ...CLAIMED, callIds: [CALL_ID] })],
-  ['ringing', 'when the line has accepted it', calling(RINGING)],
+  ['ringing', 'when the provider has accepted it', calling(RINGING)],
   ['speaking', 'when somebody has answered', calling(spokenTo())],
   ['confirmed', 'as soon as 1 is pressed', calling(spokenTo({ confirmedAt: START + 7 }))],
   ['cannot_go', 'as soon as 3 is pressed', calling(THREE)],
@@ -87,6 +88,6 @@ it('waves are counted from 1; a recipient of a later one is told when it is open
 
 it('the recipients that have confirmed are named by their position', () => {
   const known = newCase(START, { waves: [callees(2)], confirm: true });
-  const confirmed = withRecipient(known, 1, calling(spokenTo({ confirmedAt: START })), START);
+  const confirmed = withRecipient(known, 1, calling(spokenTo({ confirmedAt: START })), moment(START));
   expect(bodyOf(confirmed, START)).toMatchObject({ reached: 1, confirmed_by: [1] });
 });

@@ -59,9 +59,10 @@ const SMALL_PHONE = { width: 320, height: 640 };
 it('with all parts open and odd ids, the page is readable in every theme, on a phone, on a wall, and at 200 %', async () => {
   // Eight steps of a series.
   const range = `ts_utc_start=${YESTERDAY}T12:00:00Z&ts_utc_end=${YESTERDAY}T12:07:59.999999Z`;
-  const search = `?${range}&camera_id=${'x'.repeat(128)}&notification=running`;
+  const search = `?${range}&camera_id=${'x'.repeat(128)}`;
   const { page } = await openPage({ service: SERVICE, search, viewport: SMALL_PHONE });
-  await page.getByText('Range…').click();
+  await page.getByRole('button', { name: /^Range/ }).click();
+  await page.getByRole('button', { name: /Taken and resolved/ }).click();
   for (const summary of await page.locator('.ids summary, .numbers summary').all()) await summary.click();
   await expect.poll(() => page.locator('.numbers table').count()).toBe(4);
   await expect.poll(() => page.locator('.camera-ids li').allInnerTexts()).toEqual(Object.keys(SERVICE.lastSeen));
@@ -73,6 +74,10 @@ it('with all parts open and odd ids, the page is readable in every theme, on a p
   await page.setViewportSize({ width: 390, height: 844 });
   await page.evaluate("document.documentElement.style.fontSize = '200%'");
   expect(await contentWidth(page), 'text of twice the size').toBe(390);
+  await page.locator('#alert-running').click();
+  await page.locator('.drawer .wave').first().waitFor();
+  await expectReadable(page);
+  expect(await contentWidth(page), 'with an open alert').toBe(390);
   expect(await page.evaluate('window.harmed')).toBeUndefined();
 });
 
@@ -88,13 +93,12 @@ it('the page is readable with a wrong key, without data, without an answer, and 
   await expect.poll(() => page.getByText('Nothing in this time.').count()).toBe(4);
   service.instead = () => 'away';
   await page.getByRole('button', { name: 'Refresh' }).click();
-  await page.locator('.attention').getByText('The service does not answer.').waitFor();
+  await page.locator('.problems').getByText('The service does not answer.').waitFor();
   await expectReadable(page);
   service.instead = () => undefined;
   await page.getByRole('button', { name: 'Refresh' }).click();
   await isGreen(page);
-  await page.locator('.notification').first().click();
-  await page.getByRole('button', { name: 'Stop…' }).click();
+  await page.getByRole('button', { name: /^Stop: / }).click();
   expect(await page.getByRole('dialog').count()).toBe(1);
   expect(await violationsOf(page)).toEqual([]);
 });
@@ -102,7 +106,7 @@ it('the page is readable with a wrong key, without data, without an answer, and 
 it('paper has no buttons: the time of the answers, alerts, figures and plots on two pages, then 50 rows of lists', async () => {
   const lastSeen = Object.fromEntries(Array.from({ length: 1_300 }, (_, camera) => [`mountain-top-${camera}`, 60]));
   const { page } = await openPage({ service: { ...SERVICE, lastSeen }, viewport: { width: 700, height: 990 } });
-  await page.getByRole('button', { name: 'Show 100' }).first().click();
+  await page.getByRole('button', { name: 'Show 100 of 1,300' }).click();
   const cameras = page.getByRole('table', { name: /^Cameras/ });
   await expect.poll(() => cameras.locator('tbody tr').count()).toBe(100);
   // On the screen, the name of a camera stays in sight while the table scrolls.
@@ -112,7 +116,7 @@ it('paper has no buttons: the time of the answers, alerts, figures and plots on 
   expect(Math.abs((name?.x ?? 0) - (around?.x ?? Infinity))).toBeLessThan(2);
 
   await page.emulateMedia({ media: 'print' });
-  expect(await page.locator('button.button:visible, nav:visible, input:visible').count()).toBe(0);
+  expect(await page.locator('.button:visible, nav:visible, input:visible').count()).toBe(0);
   expect(await page.getByText('As of 21 Nov 12:00:00 UTC.').isVisible()).toBe(true);
   const bottomOf = async (part: string): Promise<number> => {
     const { y = 0, height = Infinity } = (await page.locator(part).last().boundingBox()) ?? {};
@@ -125,27 +129,82 @@ it('paper has no buttons: the time of the answers, alerts, figures and plots on 
   expect(hidden).toBeLessThanOrEqual(1);
   expect(await cameras.locator('tbody tr:visible').count()).toBe(50);
   expect(await page.locator('.paper').getByText('50 of 1,300').isVisible()).toBe(true);
+  await page.emulateMedia({ media: 'screen' });
+  await page.locator('#alert-running').click();
+  await page.locator('.drawer .wave').first().waitFor();
+  await page.emulateMedia({ media: 'print' });
+  // An open alert is printed alone.
+  expect([await page.locator('.drawer').isVisible(), await page.locator('main').isVisible()]).toEqual([true, false]);
 });
 
-it('an alert stays in sight on a phone that has scrolled, and leads to the strip', async () => {
-  const { page, service } = await openPage({ viewport: { width: 390, height: 844 } });
+it('an alert stays in sight on a phone that has scrolled, leads to the table, and can be taken by a thumb', async () => {
+  const { page, service } = await openPage({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
   await page.evaluate('scrollTo(0, 3000)');
-  service.notifications = [notification('fire')];
+  service.notifications = [notification('fire', { details: 'North ridge' })];
   await page.clock.fastForward(10_000);
-  const count = page.getByRole('link', { name: '1 alert' });
+  const count = page.getByRole('link', { name: /Alerts 1 open/ });
   const { y = -1, height = 0 } = (await count.boundingBox()) ?? {};
   expect(y).toBeGreaterThanOrEqual(0);
   // Narrow: most of a phone is for the figures.
-  expect(y + height).toBeLessThan(90);
+  expect(y + height).toBeLessThan(110);
   await count.click();
-  await expect.poll(async () => (await page.locator('.attention').boundingBox())?.y ?? -1).toBeGreaterThanOrEqual(0);
-  expect((await page.locator('.attention').boundingBox())?.y).toBeLessThan(844);
+  const row = page.locator('[data-alert=fire]');
+  await expect.poll(async () => (await row.boundingBox())?.y ?? 9_999).toBeLessThan(400);
+  const button = await row.getByRole('button', { name: /^Take/ }).boundingBox();
+  expect(button?.height ?? 0).toBeGreaterThanOrEqual(38);
+  expect(button?.x ?? 0).toBeGreaterThan(195);
+  // Two lines.
+  expect((await row.boundingBox())?.height ?? 999).toBeLessThan(90);
+});
+
+const FOCUSED = '(document.activeElement.ariaLabel || document.activeElement.textContent).trim()';
+
+it('at most 12 tab stops are before the content', async () => {
+  const { page } = await openPage({ service: { key: 'everyone' } });
+  await page.getByLabel('Function key').waitFor();
+  await page.keyboard.type('everyone\n');
+  await isGreen(page);
+  await page.getByRole('button', { name: 'Leave it off' }).click();
+  await page.evaluate('document.activeElement.blur()');
+  let stops = 0;
+  do {
+    await page.keyboard.press('Tab');
+    stops += 1;
+  } while (stops < 40 && (await page.evaluate("document.activeElement.closest('.figures') === null")));
+  expect(stops - 1).toBeLessThanOrEqual(12);
+});
+
+it('nothing moves while the page loads: the layout shift is below 0.05', async () => {
+  const { page } = await openPage({ service: SERVICE, viewport: { width: 1_440, height: 900 } });
+  const shift = `new Promise((resolve) => {
+    let sum = 0;
+    new PerformanceObserver((list) => { for (const each of list.getEntries()) sum += each.value; })
+      .observe({ type: 'layout-shift', buffered: true });
+    requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
+  })`;
+  await page.clock.resume();
+  expect(z.number().parse(await page.evaluate(shift))).toBeLessThan(0.05);
+});
+
+it('the wall is readable from three meters at 1080p, in one view', async () => {
+  const { page } = await openPage({
+    service: SERVICE,
+    search: '?wall&tz=utc',
+    viewport: { width: 1_920, height: 1_080 },
+  });
+  const size = async (selector: string): Promise<number> =>
+    z
+      .number()
+      .parse(await page.evaluate(`parseFloat(getComputedStyle(document.querySelector('${selector}')).fontSize)`));
+  expect(await size('.alert .status')).toBeGreaterThanOrEqual(24);
+  expect(await size('.tile .count')).toBeGreaterThanOrEqual(48);
+  expect(await violationsOf(page)).toEqual([]);
+  expect(z.number().parse(await page.evaluate('document.documentElement.scrollHeight'))).toBeLessThanOrEqual(1_080);
 });
 
 it('with the keyboard alone, a reader gives the key, goes to another day, takes an alert, opens a table', async () => {
   const { page } = await openPage({ service: { ...SERVICE, key: 'everyone' } });
   const { keyboard } = page;
-  const FOCUSED = '(document.activeElement.ariaLabel || document.activeElement.textContent).trim()';
   const focused = async (): Promise<string> => String(await page.evaluate(FOCUSED));
   const follow = async (wanted: RegExp, key = 'Tab'): Promise<void> => {
     for (let presses = 0; presses < 120; presses += 1) {
@@ -162,12 +221,14 @@ it('with the keyboard alone, a reader gives the key, goes to another day, takes 
   await follow(/^Skip to the figures$/);
   await expect.poll(focused).toMatch(/^Today, /);
   await follow(/^Earlier day$/, 'Shift+Tab');
-  await page.getByText('Friday 20 November 2026').waitFor();
+  await page.getByRole('button', { name: 'Range: Friday 20 November 2026' }).waitFor();
   expect(await focused()).toBe('Earlier day');
   await follow(/^Table of ai detections$/);
   await page.getByRole('table', { name: 'AI detections per 30 minutes' }).waitFor();
-  await follow(/^I have it$/, 'Shift+Tab');
+  await keyboard.press('j');
+  expect(await focused()).toMatch(/^Fire/);
+  await keyboard.press('a');
+  await page.getByRole('dialog', { name: 'Take this alert' }).waitFor();
   await keyboard.type('Ana\n');
-  await page.locator('.alert.taken').getByText('Ana has it').first().waitFor();
-  await expect.poll(focused).toMatch(/Report of fire$/);
+  await page.getByText('Ana has it: Fire').waitFor();
 });

@@ -11,7 +11,8 @@ it('the address holds the view; back and forward lead through it', async () => {
     '/api/dashboard?camera_id=ridge-1&order_by=smoke&tz=utc',
   );
   await page.getByRole('link', { name: 'All cameras' }).click();
-  await page.getByRole('link', { name: 'Last 1 h' }).click();
+  await page.getByRole('button', { name: /^Range/ }).click();
+  await page.getByRole('link', { name: 'Last hour' }).click();
   expect(await page.title()).toBe('Last hour · Camera activity');
   expect(searchOf(page)).toBe('?last=1h&order_by=smoke&tz=utc');
   await page.goBack();
@@ -23,22 +24,22 @@ it('the address holds the view; back and forward lead through it', async () => {
 });
 
 it('times are local, or UTC by a switch that the address has and the browser keeps; titles have the other zone', async () => {
-  const { page, service } = await openPage({ search: '' });
+  const { page, service } = await openPage({ search: '', service: { lastSeen: { 'ridge-1': 60, silent: 3_600 } } });
   expect(service.askedFor('analytics?').join()).toContain(`ts_utc_start=${TODAY}T08:00:00Z`);
   expect(await page.locator('#shown').innerText()).toBe('Today, Saturday 21 November 2026 PST');
+  const time = page.locator('time').first();
+  expect(await time.innerText()).toBe('21 Nov 03:00:00 PST');
   expect(await page.locator('time').filter({ hasText: 'UTC' }).count()).toBe(0);
   expect(await page.locator('time:not([title$=" UTC"])').count()).toBe(0);
   expect(await page.locator('.marks').first().innerText()).toMatch(/^21 Nov\s+04:00\s+08:00/);
 
-  await page.getByRole('link', { name: 'UTC' }).click();
+  await page.getByRole('link', { name: 'Times are local: show UTC' }).click();
   expect(searchOf(page)).toBe('?tz=utc');
-  const from = page.locator('.period time').first();
-  await expect.poll(() => from.innerText()).toBe(`${TODAY} 00:00:00 UTC`);
-  expect(await from.getAttribute('title')).toBe(`${YESTERDAY} 16:00:00 PST`);
+  await expect.poll(() => time.innerText()).toBe('21 Nov 11:00:00 UTC');
+  expect(await time.getAttribute('title')).toBe('21 Nov 03:00:00 PST');
   await page.goto(page.url().replace('?tz=utc', `?date=${YESTERDAY}`));
   expect(searchOf(page)).toBe(`?date=${YESTERDAY}&tz=utc`);
-  await page.getByRole('link', { name: 'Local time' }).click();
+  await page.getByRole('link', { name: 'Times are UTC: show local time' }).click();
   await page.reload();
-  await page.getByLabel('Day (local)').waitFor();
-  expect(await page.getByText('Cameras are counted by UTC day').count()).toBe(1);
+  await page.getByRole('link', { name: 'Times are local: show UTC' }).waitFor();
 });

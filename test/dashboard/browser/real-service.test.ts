@@ -31,12 +31,15 @@ it('the page shows the figures of a real service: facts, categories, plots, came
   const page = await visit(stage.url, { search: '?date=2024-03-02&tz=utc' });
   await isGreen(page);
   expect(await page.locator('.count').allInnerTexts()).toEqual(['40', '20', '0', '6', '6']);
-  expect(await page.locator('.period').innerText()).toMatch(/2024-03-02 00:00:00 UTC.*2024-03-02 23:59:59.999999 UTC/);
-  expect(await rowsOf(page, 'By category')).toEqual([
-    'fire 420 4 8 4 of 6 confirmed, 0 missed',
-    'smoke 0 0 0 –',
-    'structure 0 0 0 –',
-    'steam 0 2 2 none flagged, 2 missed',
+  expect(await page.locator('#page [role=tooltip]').allTextContents()).toContainEqual(
+    expect.stringMatching(/2024-03-02 00:00:00 UTC to 2024-03-02 23:59:59.999999 UTC/),
+  );
+  expect(await rowsOf(page, 'By category')).toEqual(['fire 420 4 8', 'smoke 0 0 0', 'structure 0 0 0', 'steam 0 2 2']);
+  expect(await rowsOf(page, /^AI in reviewed frames/)).toEqual([
+    'fire 6 4 (67%) 2 0',
+    'smoke – – – –',
+    'structure – – – –',
+    'steam 0 – 0 2',
   ]);
   await page.locator('.ids summary').click();
   await expect.poll(() => page.locator('.ids li').count()).toBe(20);
@@ -47,14 +50,14 @@ it('the page shows the figures of a real service: facts, categories, plots, came
 
   const button = page.getByRole('button', { name: /^Download CSV: Cameras/ });
   const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
-  expect(download.suggestedFilename()).toBe('Cameras-of-the-UTC-day-2-Mar-2024-03-02.csv');
+  expect(download.suggestedFilename()).toBe('Cameras, UTC day 2 Mar 2024-03-02.csv');
   const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n');
   // Without the mark at its start, spreadsheets do not read UTF-8. All cameras are in the file, 15 on the page.
   expect([lines[0], lines.length]).toEqual([expect.stringMatching(/^\uFEFFcamera_id,/), 21]);
   const cameras = await rowsOf(page, /^Cameras/);
-  expect([cameras.length, cameras[0]]).toEqual([15, 'ridge-19 2 0 0 40 0 0 0 0']);
+  expect([cameras.length, cameras[0]]).toEqual([15, 'ridge-19 – 40 2 0 0 0 0 0 0']);
   await page.getByLabel('Filter').fill('RIDGE-1');
-  await expect.poll(() => rowsOf(page, /^Cameras/)).toContain('ridge-1 2 2 2 4 2 2 0 0');
+  await expect.poll(() => rowsOf(page, /^Cameras/)).toContain('ridge-1 – 4 2 2 2 2 2 0 0');
 });
 
 it('the page shows the notifications of a real service, acknowledges and stops them, and is red without a phone', async () => {
@@ -66,28 +69,35 @@ it('the page shows the notifications of a real service, acknowledges and stops t
   for (const { notification_id: id } of reports) await stage.completed(id);
   const page = await visit(stage.url);
   await isGreen(page);
-  const alert = page.locator('.attention .alert');
-  expect((await alert.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([
-    expect.stringMatching(/^✕ 1 not reached Report of fire bear-creek 0 of 1 reached, .* ago I have it$/),
+  const alerts = async () =>
+    (await page.locator('.alert').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim());
+  expect(await alerts()).toEqual([
+    expect.stringMatching(/^✕ Nobody reached Report of fire bear-creek 0 of 1 .* Nobody Take$/),
+    expect.stringMatching(/^\? Message played \(person or voicemail unknown\) Fire 2 of 2 .* Nobody Take$/),
   ]);
-  await alert.getByRole('button', { name: 'I have it' }).click();
+  await page.getByRole('button', { name: 'Take: Report of fire' }).click();
   await page.keyboard.type('Ana');
   await page.keyboard.press('Enter');
-  await page.locator('.alert.taken').getByText('Ana has it').waitFor();
+  await page.getByText('Ana has it: Report of fire').waitFor();
+  await expect.poll(async () => (await alerts()).length).toBe(1);
 
-  await page.getByRole('button', { name: /Confirmed fire/ }).click();
-  await page.locator('.story').waitFor();
-  expect((await page.locator('.story .status').allInnerTexts()).slice(0, 2)).toEqual(['✓ Heard', '✓ Heard']);
+  await page.locator('.alert-link').click();
+  await page.locator('.drawer .wave').waitFor();
+  expect((await page.locator('.drawer .person .status').allInnerTexts()).slice(0, 2)).toEqual([
+    '? Message played',
+    '? Message played',
+  ]);
   // Numbers are masked.
-  expect(await page.locator('main').innerText()).not.toContain('2065550');
+  expect(await page.locator('#page').innerText()).not.toContain('2065550');
+  await page.getByRole('button', { name: 'Close the alert' }).click();
 
   await fetch(`${stage.acs.url}/set-up/401`, { method: 'POST' });
   await stage.alert('PointOfInterest', ['+12065550500']);
   await page.clock.fastForward(10_000);
-  await page.locator('.page-status.red').getByText('The service cannot place calls').waitFor();
-  expect(await page.locator('.attention .problem').innerText()).toContain('does not accept this app');
-  await page.getByRole('button', { name: /Point of interest/ }).click();
-  await page.getByRole('button', { name: 'Stop…' }).click();
-  await page.getByRole('button', { name: 'Stop it' }).click();
-  await page.locator('.notification').first().getByText('1 stopped').waitFor();
+  await page.locator('[data-lamp=Phone].bad').getByText('cannot call').waitFor();
+  expect(await page.locator('.problem').innerText()).toContain('does not accept this app');
+  await page.getByRole('button', { name: 'Stop: Point of interest' }).click();
+  await page.getByLabel('Who stops it?').fill('Bo');
+  await page.getByRole('button', { name: 'Stop the calls' }).click();
+  await page.getByText('Stopped by Bo: Point of interest').waitFor();
 });

@@ -73,7 +73,7 @@ const serve = async (service: PageAnswers, incoming: IncomingMessage, outgoing: 
 };
 
 /** Waits until every answer on the page is current. */
-export const isGreen = async (page: Page): Promise<void> => page.locator('.page-status.green').waitFor();
+export const isGreen = async (page: Page): Promise<void> => page.locator('[data-lamp=Data].good').waitFor();
 
 export const searchOf = (page: Page): string => new URL(page.url()).search;
 

@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 
 import type { Series } from '../../../src/dashboard/browser/model/answers.ts';
 import { orderedCategories, paletteOf } from '../../../src/dashboard/browser/model/categories.ts';
-import { countMarks, peakOf, plotData, timeMarks } from '../../../src/dashboard/browser/model/plot-data.ts';
+import { countMarks, peakOf, plotData } from '../../../src/dashboard/browser/model/plot-data.ts';
 import { seriesStep, STEP_MS, STEPS } from '../../../src/dashboard/browser/model/steps.ts';
-import { endText, startText, Times } from '../../../src/dashboard/browser/model/times.ts';
+import { endText, startText } from '../../../src/dashboard/browser/model/times.ts';
 
 const START = Date.parse('2026-11-21T00:00:00Z');
 
@@ -58,17 +58,6 @@ it('a plot starts where its first whole step starts, and knows the steps of whic
   const steps = stepsOf([{}, {}]).map((step, index) => Object.assign(step, ends[index]));
   const starts = [START, START + STEP_MS.hour];
   expect(plotData({ step: 'hour', steps }, 'total_events', new Map())).toMatchObject({ starts, partial: [0, 1] });
-});
-
-it.each([
-  ['30_minutes', 48, ['21 Nov', '04:00', '08:00', '12:00', '16:00', '20:00']],
-  ['minute', 60, ['21 Nov', '00:10', '00:20', '00:30', '00:40', '00:50']],
-  ['hour', 112, ['21 Nov', '22 Nov', '23 Nov', '24 Nov', '25 Nov']],
-  ['day', 100, ['21 Nov', '6 Dec', '21 Dec', '5 Jan', '20 Jan', '4 Feb', '19 Feb']],
-] as const)('the marks of time by %s, of %i steps, are at most seven round local times', (step, count, marks) => {
-  const starts = Array.from({ length: count }, (_, index) => START + 8 * STEP_MS.hour + index * STEP_MS[step]);
-  const times = new Times('local', 'America/Los_Angeles');
-  expect(timeMarks({ starts, step }, times).map(({ text }) => text)).toEqual(marks);
 });
 
 it('a series has the shortest step with at most 120 bars: 24 or more, from 24 minutes to 120 days', () => {

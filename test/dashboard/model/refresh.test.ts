@@ -11,6 +11,6 @@ it('a question that fails comes again after 2, 4, 8 s and so on, up to its pace,
   // Many pages must not ask at the same moment.
   expect(waitAfter(0, PACES.alerts, 0)).toBe(1_500);
   const busy = { kind: 'unavailable', status: 503, detail: '' } as const;
-  const afterBusy = (retryAfterSeconds: number) => waitAfter(0, PACES.alerts, 1, { ...busy, retryAfterSeconds });
-  expect([1, 30, 3_000].map(afterBusy)).toEqual([2_000, 30_000, 300_000]);
+  const afterBusy = (retryAfterMs: number) => waitAfter(0, PACES.alerts, 1, { ...busy, retryAfterMs });
+  expect([1_000, 30_000, 3_000_000].map(afterBusy)).toEqual([2_000, 30_000, 300_000]);
 });

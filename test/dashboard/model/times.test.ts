@@ -59,3 +59,7 @@ it.each([
 ] as const)('the typed time %s (%s) is %s in California', (text, end, expected) => {
   expect(california.typed(text, end)).toBe(expected);
 });
+
+it('a step through which the clocks change names both zones', () => {
+  expect(california.step(Date.parse('2026-11-01T08:30:00Z'), '30_minutes').text).toBe('1 Nov 01:30 PDT–01:00 PST');
+});

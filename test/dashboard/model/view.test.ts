@@ -15,8 +15,8 @@ it.each<Span>([
   const option = fc.option(text, { nil: undefined });
   const clock = fc.constantFrom('local', 'utc');
   fc.assert(
-    fc.property(option, text, option, clock, (cameraId, orderBy, notification, of) => {
-      const view = { span, cameraId, orderBy, notification, clock: of };
+    fc.property(option, text, option, clock, fc.boolean(), (cameraId, orderBy, notification, of, wall) => {
+      const view = { span, cameraId, orderBy, notification, clock: of, wall };
       expect(readView(viewSearch(view))).toEqual({ view, problems: [] });
     }),
   );

@@ -15,6 +15,57 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
+/** What the browser's sound and desktop notifications did. */
+export interface Heard {
+  /** How often each signal sounded: `880 880 880`, `440 330`. */
+  readonly signals: string[];
+  readonly shown: string[];
+  /** True: the browser blocks the sound until a click. */
+  isBlocked: boolean;
+}
+
+/** Stands for the browser's sound and desktop notifications, and records them. */
+export const hear = (): Heard => {
+  const heard: Heard = { signals: [], shown: [], isBlocked: false };
+  let tones: number[] = [];
+  const started = (frequency: number): void => {
+    tones.push(frequency);
+    queueMicrotask(() => {
+      if (tones.length > 0) heard.signals.push(tones.join(' '));
+      tones = [];
+    });
+  };
+  class Sound {
+    state = heard.isBlocked ? 'suspended' : 'running';
+    readonly currentTime = 0;
+    readonly createGain = () => ({ connect: () => undefined, gain: {} });
+    readonly createOscillator = () => {
+      const frequency = { value: 0 };
+      const start = () => started(frequency.value);
+      return {
+        connect: (next: object) => ({ ...next, connect: () => undefined }),
+        frequency,
+        start,
+        stop: () => undefined,
+      };
+    };
+    readonly resume = async () => {
+      if (!heard.isBlocked) this.state = 'running';
+    };
+  }
+  class Shown extends EventTarget {
+    static permission = 'granted';
+    static readonly requestPermission = async () => 'granted';
+    constructor(_: string, { body }: { readonly body: string }) {
+      super();
+      heard.shown.push(body);
+    }
+  }
+  vi.stubGlobal('AudioContext', Sound);
+  vi.stubGlobal('Notification', Shown);
+  return heard;
+};
+
 /** Hides the tab, or shows it. */
 const setHidden = (isHidden: boolean): void => {
   vi.spyOn(document, 'hidden', 'get').mockReturnValue(isHidden);
@@ -45,7 +96,10 @@ const open = async (): Promise<void> => {
  */
 export const openPage = async (differences: Partial<PageAnswers> = {}, search = '?tz=utc', key?: string) => {
   const service = Object.assign(new PageAnswers(), differences);
-  vi.useFakeTimers({ now: NOON, toFake: ['Date', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  vi.useFakeTimers({
+    now: NOON,
+    toFake: ['Date', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'],
+  });
   vi.restoreAllMocks();
   vi.stubGlobal('fetch', service.fetch);
   // The timeouts of questions pass by the clock of the test, too.
@@ -62,13 +116,24 @@ export const openPage = async (differences: Partial<PageAnswers> = {}, search = 
     service,
     advance,
     setHidden,
-    /** The color and the words of the head. */
-    head: () => ({
-      color: element('.page-status').className.replace('page-status ', ''),
-      words: textOf(element('.page-status .words')),
-    }),
-    /** The lines of the strip, without their buttons. */
-    strip: () => [...document.querySelectorAll('.attention .alert')].map((line) => textOf(line, 'button, dialog')),
+    /** The level and the words of a lamp of the health bar. */
+    lamp: (name: 'Alerts' | 'Phone' | 'Cameras' | 'Data') => {
+      const lamp = element(`[data-lamp=${name}]`);
+      return `${lamp.className.replace('lamp ', '')}: ${textOf(lamp.querySelector('b'), '.paper')}`;
+    },
+    /** Why the page is not current. */
+    problems: () => [...document.querySelectorAll('.problem')].map((line) => textOf(line, 'a')),
+    /** The alerts by section, without their buttons. */
+    alerts: () => {
+      const sections: Record<string, string[]> = {};
+      for (const body of document.querySelectorAll('.alerts tbody')) {
+        const name = textOf(body.querySelector('.section th'), '.note, [aria-hidden]');
+        sections[name] = [...body.querySelectorAll('.alert')].map((row) => textOf(row, 'button, .paper'));
+      }
+      return sections;
+    },
+    /** The row of an alert. */
+    row: (id: string) => element(`[data-alert="${id}"]`),
     figure: (fact: string) => textOf(document.querySelector(`[data-fact="${fact}"]`)),
     press: async (name: string | RegExp, inside: HTMLElement = document.body) => act('button', name, inside),
     follow: async (name: string | RegExp, inside: HTMLElement = document.body) => act('link', name, inside),

@@ -1,12 +1,15 @@
-import type { NotificationId } from '../../../src/calls/model/ids.ts';
+import { isUrgent } from '../../../src/calls/model/alert-types.ts';
+import type { AttemptRef, CallId, NotificationId } from '../../../src/calls/model/ids.ts';
 import type { Destination, OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
+import type { CallRequest } from '../../../src/calls/model/phone-provider.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { PhoneRules } from '../../../src/calls/phone.ts';
+import { CALLS, LINES_KEY } from '../../../src/calls/store/rows.ts';
 import { Chance } from '../chance.ts';
-import type { Travel } from '../life.ts';
+import type { Life, Travel } from '../life.ts';
 import { Story } from '../story.ts';
 import { FAIR, type TableConditions } from '../unreliable-table.ts';
-import type { VirtualTime } from '../virtual-time.ts';
+import { runIn, type VirtualTime } from '../virtual-time.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
 import { CALM, type Mode } from './modes.ts';
 
@@ -21,6 +24,8 @@ export class Conditions {
   /** When our credential is wrong, and when storage cannot be used: from, and until. */
   readonly #setUpFaults: (readonly [number, number])[];
   readonly #outages: (readonly [number, number])[];
+  /** Storage refuses to write the row of this notification. */
+  refusedRow: NotificationId | undefined;
   #faults: Mode;
 
   /** @param now in milliseconds since 1970 */
@@ -41,10 +46,11 @@ export class Conditions {
   }
 
   get table(): TableConditions {
-    const { tableFaults } = this.#faults;
+    const { tableFaults, mostLateMs } = this.#faults;
     const [lost, other] = [tableFaults / 6, tableFaults / 3];
-    const weather = { ...FAIR, lostRequest: lost, lostAnswer: lost, hung: other, refused: other };
-    return { weather, isOutage: this.isOutage };
+    const weather = { ...FAIR, lostRequest: lost, lostAnswer: lost, hung: other, refused: other, mostLateMs };
+    const isRefused = (rowKey: string): boolean => this.refusedRow !== undefined && rowKey.endsWith(this.refusedRow);
+    return { weather, isOutage: this.isOutage, isRefused };
   }
 
   /** Whether storage cannot be used now. */
@@ -70,6 +76,7 @@ export class Conditions {
   calmDown(): void {
     this.#outages.length = 0;
     this.#setUpFaults.length = 0;
+    this.refusedRow = undefined;
     this.#faults = { ...this.#faults, ...CALM };
   }
 
@@ -79,18 +86,17 @@ export class Conditions {
   }
 }
 
-/** A request of an instance to storage or to the line. */
+/** A request of an instance to storage or to the provider. */
 interface OutgoingRequest {
-  readonly to: 'table' | 'line';
+  readonly to: 'table' | 'provider';
   /** In milliseconds since 1970. */
   readonly at: number;
 }
 
 /** A call request as it left the service. */
-export interface DialRequest {
-  readonly attemptId: string;
-  readonly notificationId: NotificationId;
+export interface DialRequest extends AttemptRef {
   readonly number: PhoneNumber;
+  readonly isUrgent: boolean;
   readonly at: number;
   /** Whether the claim of its attempt was stored by then. */
   readonly isStored: boolean;
@@ -100,6 +106,11 @@ export interface DialRequest {
 export interface Published extends OutcomeEvent {
   readonly to: Destination;
 }
+
+const NOTIFICATION_IDS = /[0-9a-f]{12}-[0-9a-f]{20}/g;
+const ACTS_WITHIN_MS = 5_000;
+/** A process is suspended while its request is under way, or a little later. */
+const MOST_UNDER_WAY_MS = 60;
 
 /** The instance that makes this request of all dies of it. */
 export interface Death {
@@ -119,6 +130,12 @@ export class Ground {
   /** All requests of all instances, in that order. */
   readonly requests: OutgoingRequest[] = [];
   readonly dialled: DialRequest[] = [];
+  /** What processes did too long after they had decided it. */
+  readonly lateActs: { readonly what: string; readonly callId: CallId | undefined }[] = [];
+  /** The attempts that took a slot, in that order. */
+  readonly claims = new Set<string>();
+  readonly #closingSince = new Map<Life, number>();
+  readonly #wroteAt = new Map<string, number>();
   /** The events that the destinations have taken, repeats included. */
   readonly published: Published[] = [];
   readonly #time: VirtualTime;
@@ -132,6 +149,14 @@ export class Ground {
     this.story = new Story(now, isTold);
     this.conditions = new Conditions(mode, this.chance, now);
     this.table = new MemoryTable(now);
+    const transact = this.table.transact.bind(this.table);
+    this.table.transact = async (...asked) => {
+      const etags = await transact(...asked);
+      const lines = asked[1].find(({ rowKey }) => rowKey === LINES_KEY);
+      for (const [, attempt = ''] of JSON.stringify(lines ?? '').matchAll(/attempt\\":\\"([^\\]+)/g))
+        this.claims.add(attempt);
+      return etags;
+    };
     this.#time = time;
     this.#death = death;
   }
@@ -146,10 +171,50 @@ export class Ground {
     return this.#time.pass(ms);
   }
 
-  /** An instance makes a request. @returns whether it dies of it */
-  onRequest(to: OutgoingRequest['to']): Travel['death'] {
+  /** A process is told to end: it dials nobody from then on. */
+  noteClosing(life: Life): void {
+    this.#closingSince.set(life, this.now);
+  }
+
+  /** A process writes rows: when it last wrote those of a notification. */
+  noteWrite(request: string, life: Life): void {
+    for (const [id] of request.matchAll(NOTIFICATION_IDS)) this.#wroteAt.set(`${life.name} ${id}`, this.now);
+  }
+
+  /** A process is about to act for an attempt. It does so soon after its commit, or not at all. */
+  noteAct(what: string, { notificationId }: AttemptRef, life: Life, callId?: CallId): void {
+    const lateMs = this.now - (this.#wroteAt.get(`${life.name} ${notificationId}`) ?? -Infinity);
+    if (lateMs > ACTS_WITHIN_MS) this.lateActs.push({ callId, what: `${what} ${lateMs} ms after its commit` });
+  }
+
+  /** A request for a call leaves the service. */
+  noteDial({ attempt, number, alertType }: CallRequest, life: Life): void {
+    this.noteAct(`${number} was dialed`, attempt, life);
+    const closingMs = this.now - (this.#closingSince.get(life) ?? Infinity);
+    if (closingMs > ACTS_WITHIN_MS)
+      this.lateActs.push({
+        callId: undefined,
+        what: `${number} was dialed ${closingMs} ms after the process should end`,
+      });
+    const isStored = JSON.stringify(this.table.rows(CALLS)).includes(attempt.attemptId);
+    this.dialled.push({ ...attempt, number, isUrgent: isUrgent(alertType.name), at: this.now, isStored });
+  }
+
+  /** An instance makes a request, and is perhaps suspended before or after it. @returns whether it dies of it */
+  onRequest(to: OutgoingRequest['to'], life: Life): Travel['death'] {
+    const { chance, conditions } = this;
     if (this.requests.push({ to, at: this.now }) === this.#death?.at) return this.#death.when;
-    if (!this.chance.happens(this.conditions.faults.deathsAtRequests)) return undefined;
-    return this.chance.happens(0.5) ? 'carried out' : 'not carried out';
+    const { suspensions } = conditions.faults;
+    if (suspensions > 0 && chance.happens(suspensions)) {
+      const suspend = (): void => {
+        const ms = chance.between(1_000, 90_000);
+        this.story.tell(() => `${life.name} is suspended for ${Math.round(ms)} ms`);
+        life.suspend(ms);
+      };
+      if (chance.happens(0.5)) suspend();
+      else runIn(undefined, () => setTimeout(suspend, chance.between(1, MOST_UNDER_WAY_MS)));
+    }
+    if (!chance.happens(conditions.faults.deathsAtRequests)) return undefined;
+    return chance.happens(0.5) ? 'carried out' : 'not carried out';
   }
 }

@@ -1,5 +1,5 @@
 import type { Destination, OutcomeTopic } from '../../../src/calls/model/outcomes.ts';
-import type { PhoneLine } from '../../../src/calls/model/phone-line.ts';
+import type { PhoneProvider } from '../../../src/calls/model/phone-provider.ts';
 import { createPhone, type Phone } from '../../../src/calls/phone.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
 import type { Log, LogFields } from '../../../src/log.ts';
@@ -24,15 +24,13 @@ export interface Instance {
   readonly log: Log;
 }
 
-/** Clocks differ by up to twice this. */
-const CLOCK_AHEAD_MS = 1_000;
 /** How often the timer function runs. */
 const SWEEP_MS = 30_000;
 
 /** The instances of the service. Some die, and others take their place. */
 export class Instances {
   readonly #ground: Ground;
-  readonly #lineOf: (life: Life) => PhoneLine;
+  readonly #providerOf: (life: Life) => PhoneProvider;
   readonly #all: Instance[] = [];
   /** No further instance starts. */
   isEnded = false;
@@ -40,10 +38,10 @@ export class Instances {
   /** What all instances logged, in that order. */
   readonly logs: LogLine[] = [];
 
-  /** @param lineOf the line as one process reaches it */
-  constructor(ground: Ground, lineOf: (life: Life) => PhoneLine) {
+  /** @param providerOf the provider as one process reaches it */
+  constructor(ground: Ground, providerOf: (life: Life) => PhoneProvider) {
     this.#ground = ground;
-    this.#lineOf = lineOf;
+    this.#providerOf = providerOf;
   }
 
   get living(): readonly Instance[] {
@@ -69,11 +67,21 @@ export class Instances {
     for (const { life } of this.living) life.end();
   }
 
+  /** An instance is told to end, as by a deployment: it answers what it has begun, and dies. */
+  close({ life, phone }: Instance): void {
+    this.#ground.story.tell(() => `${life.name} is told to end`);
+    const end = async (): Promise<void> => {
+      this.#ground.noteClosing(life);
+      await phone.end();
+    };
+    void life.do(end).then(() => life.end());
+  }
+
   /** Another instance takes the place of each that ends. */
   #spawn(): void {
     if (this.isEnded) return;
     const { chance, story, rules, mode, conditions, table } = this.#ground;
-    const life = new Life(`#${this.#all.length + 1}`, chance.between(-CLOCK_AHEAD_MS, CLOCK_AHEAD_MS));
+    const life = new Life(`#${this.#all.length + 1}`, chance.between(-mode.clocksMs, mode.clocksMs));
     const log = this.#logOf(life);
     const unreliable = new UnreliableTable({
       table,
@@ -81,10 +89,13 @@ export class Instances {
       chance,
       conditions: () => conditions.table,
       latencyMs: mode.tableLatencyMs,
-      onRequest: () => this.#ground.onRequest('table'),
+      onRequest: (request) => {
+        if (request.startsWith('transact')) this.#ground.noteWrite(request, life);
+        return this.#ground.onRequest('table', life);
+      },
     });
     const parts = {
-      line: this.#lineOf(life),
+      provider: this.#providerOf(life),
       table: new Table(unreliable, { format: CALLS_FORMAT }),
       ...Object.fromEntries(mode.destinations.map((to) => [to, this.#destinationOf(to, life)])),
     };
@@ -119,7 +130,7 @@ export class Instances {
   /** One instance gets the timer. If several get it at the same time, that does no harm. */
   #sweep(): void {
     const some = this.#ground.chance.happens(0.3) ? this.living : [this.any() ?? []].flat();
-    for (const { life, phone, log } of some) runIn(life, () => void phone.runDue(log));
+    for (const { life, phone, log } of some) void life.do(async () => phone.runDue(log));
   }
 
   #logOf(life: Life): Log {

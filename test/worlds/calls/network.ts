@@ -3,15 +3,16 @@ import {
   type CallId,
   MESSAGE,
   parseCallId,
-  type SpeechNumber,
-  type SpeechRef,
+  type PromptNumber,
+  type PromptRef,
 } from '../../../src/calls/model/ids.ts';
 import {
   type CallEvent,
   type CallEventKind,
   type CallRequest,
-  PhoneLineError,
-} from '../../../src/calls/model/phone-line.ts';
+  type HangUp,
+  ProviderError,
+} from '../../../src/calls/model/phone-provider.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { resultOf } from '../../../src/calls/providers/acs/codes.ts';
 import { type Codes, courseOf, type Fate } from './callees.ts';
@@ -33,8 +34,8 @@ type Post = (call: NetworkCall, event: CallEvent) => void;
 /** A text for the callee. */
 interface Speech {
   readonly text: string;
-  readonly number: SpeechNumber;
-  readonly ref: SpeechRef | undefined;
+  readonly number: PromptNumber;
+  readonly ref: PromptRef | undefined;
   readonly requestedAt: number;
   startedAt?: number;
   endedAt?: number;
@@ -55,6 +56,10 @@ export interface NetworkCall {
   answeredAt?: number;
   endedAt?: number;
   endedBy?: 'callee' | 'service' | 'network';
+  /** When an instance first got the report of its end. */
+  endToldAt?: number;
+  /** When the service first tried to hang it up. */
+  hangUpAskedAt?: number;
   /** The reference in the report of each key; undefined while the service does not listen. */
   listening?: AttemptRef;
   /** The keys that are reported. `takenAt`: when an instance had stored it. Without storage, keys are lost. */
@@ -66,9 +71,9 @@ export const wholeSpeeches = ({ speeches }: NetworkCall): number => speeches.fil
 
 const DONE: Codes = [200, 0];
 
-const gone = () => new PhoneLineError({ failure: 'gone', reason: 'call not found', code: 404, subCode: 8_522 });
+const gone = () => new ProviderError({ failure: 'gone', reason: 'call not found', code: 404, subCode: 8_522 });
 const rejected = (reason: string, subCode: number) =>
-  new PhoneLineError({ failure: 'refused', reason, code: 400, subCode });
+  new ProviderError({ failure: 'refused', reason, code: 400, subCode });
 
 /** A telephone network with few lines. It carries out requests at once and without faults; the callees differ. */
 export class TelephoneNetwork {
@@ -89,7 +94,7 @@ export class TelephoneNetwork {
     return [...this.#calls.values()];
   }
 
-  /** Places a call; the same attempt again places no second one. @throws {PhoneLineError} if no line is free */
+  /** Places a call; the same attempt again places no second one. @throws {ProviderError} if no line is free */
   call(request: CallRequest): CallId {
     const { mode, chance, now } = this.#ground;
     const { attemptId } = request.attempt;
@@ -98,7 +103,7 @@ export class TelephoneNetwork {
     const own = this.calls.filter((call) => call.request !== undefined);
     const isTurnedAway = own.filter(({ state }) => state !== 'ended').length >= mode.lines;
     if (isTurnedAway && mode.whenLinesAreTaken === '429')
-      throw new PhoneLineError({ failure: 'capacity', reason: 'throttled', code: 429 });
+      throw new ProviderError({ failure: 'capacity', reason: 'throttled', code: 429 });
     const earlier = own.filter((call) => call.request?.number === request.number && call.fate !== 'turned away').length;
     const call = this.#open(request, isTurnedAway ? 'turned away' : this.#fateOf(request.number, earlier));
     this.#byAttempt.set(attemptId, call);
@@ -120,11 +125,11 @@ export class TelephoneNetwork {
     return call;
   }
 
-  /** Speaks a text, after the current speech. A speech after the message interrupts the message. @throws {PhoneLineError} if no callee is there to hear it */
-  speak(callId: CallId, text: string, ref: SpeechRef | undefined): void {
+  /** Speaks a text, after the current speech. A speech after the message interrupts the message. @throws {ProviderError} if no callee is there to hear it */
+  speak(callId: CallId, text: string, ref: PromptRef | undefined): void {
     const { chance, now, story } = this.#ground;
     const call = this.#up(callId);
-    const number = ref?.speech ?? MESSAGE;
+    const number = ref?.prompt ?? MESSAGE;
     const before = call.speeches.at(-1);
     const speech: Speech = { text, number, ref, requestedAt: now };
     call.speeches.push(speech);
@@ -170,16 +175,25 @@ export class TelephoneNetwork {
     }
   }
 
-  /** Reports keys from now on. @throws {PhoneLineError} if no callee is there */
+  /** Reports keys from now on. @throws {ProviderError} if no callee is there */
   listen(callId: CallId, number: PhoneNumber, ref: AttemptRef): void {
     const call = this.#up(callId);
     if (call.request !== undefined && call.request.number !== number) throw rejected('another number', 8_500);
     call.listening = ref;
   }
 
+  /** A request to hang a call up leaves the service. */
+  noteHangUp(callId: CallId): void {
+    const call = this.#calls.get(callId);
+    if (call !== undefined) call.hangUpAskedAt ??= this.#ground.now;
+  }
+
   /** Ends a call, ringing or answered, if it has not ended yet. */
-  hangUp(callId: CallId): void {
-    this.#end(this.#find(callId), 'service');
+  hangUp(callId: CallId): HangUp {
+    const call = this.#find(callId);
+    if (call.state === 'ended') return 'gone';
+    this.#end(call, 'service');
+    return 'hung up';
   }
 
   #open(request: CallRequest | undefined, fate: NetworkCall['fate']): NetworkCall {
@@ -289,10 +303,10 @@ export class TelephoneNetwork {
     call: NetworkCall,
     kind: CallEventKind,
     [code, subCode]: Codes,
-    ref: AttemptRef | SpeechRef | undefined = call.request?.attempt,
+    ref: AttemptRef | PromptRef | undefined = call.request?.attempt,
     more: Pick<CallEvent, 'key'> = {},
   ): void {
-    const speech = ref !== undefined && 'speech' in ref ? { speech: ref.speech } : {};
-    this.#tell(call, { kind, callId: call.id, result: resultOf({ code, subCode }), attempt: ref, ...speech, ...more });
+    const prompt = ref !== undefined && 'prompt' in ref ? { prompt: ref.prompt } : {};
+    this.#tell(call, { kind, callId: call.id, result: resultOf({ code, subCode }), attempt: ref, ...prompt, ...more });
   }
 }

@@ -3,7 +3,7 @@ import { describe, expect, vi } from 'vitest';
 import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
 import { parseCallId } from '../../../src/calls/model/ids.ts';
 import type { OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
-import { type CallEvent, PhoneLineError } from '../../../src/calls/model/phone-line.ts';
+import { type CallEvent, ProviderError } from '../../../src/calls/model/phone-provider.ts';
 import type { Phone } from '../../../src/calls/phone.ts';
 import { phoneOff } from '../../../src/calls/run/housekeeping.ts';
 import { CALLS, LINES_KEY } from '../../../src/calls/store/rows.ts';
@@ -12,7 +12,7 @@ import { BEGINNING } from './ground.ts';
 import { ROOM, scene, SOON } from './scene.ts';
 import { idOf, someNumber, people } from './senders.ts';
 import { WHOLE_NUMBER } from './promises.ts';
-import { UnreliableLine } from './unreliable-line.ts';
+import { UnreliableProvider } from './unreliable-provider.ts';
 import type { World } from './world.ts';
 
 // Alerts to operators, and the rows that are kept for them.
@@ -32,7 +32,7 @@ const standing = async (world: World) => {
 
 describe('the provider', () => {
   scene('is checked hourly, without calling anybody', { instances: 3 }, async (world) => {
-    const check = vi.spyOn(UnreliableLine.prototype, 'check');
+    const check = vi.spyOn(UnreliableProvider.prototype, 'check');
     await world.pass(5 * HOUR_MS + MINUTE_MS);
     expect(check.mock.calls.length).toBeGreaterThanOrEqual(5);
     // Instances that look at the same moment all check.
@@ -56,7 +56,7 @@ describe('the provider', () => {
       const { since = '', ...others } = (await standing(world)) ?? {};
       expect(others).toEqual({ usable: false, reason: 'no permission' });
       expect(Math.abs(Date.parse(since) - (first?.at ?? 0))).toBeLessThan(2_000);
-      const check = vi.spyOn(UnreliableLine.prototype, 'check');
+      const check = vi.spyOn(UnreliableProvider.prototype, 'check');
       await world.pass(10 * MINUTE_MS);
       // At the turns of the timers, each 30 s.
       expect(check.mock.calls.length).toBeGreaterThanOrEqual(6);
@@ -83,7 +83,7 @@ for (const [request, event] of [
 ] as const) {
   scene(`a request to ${request} that the provider refuses is an error in the log: ${event}`, {}, async (world) => {
     vi.spyOn(world.network, request).mockImplementationOnce(() => {
-      throw new PhoneLineError({ failure: 'rejected', reason: 'rejected (400)', code: 400 });
+      throw new ProviderError({ failure: 'rejected', reason: 'rejected (400)', code: 400 });
     });
     world.fire();
     await world.pass(200_000);
@@ -237,9 +237,12 @@ scene('an acknowledged notification goes on, and each destination is told who ha
 const ignore = () => undefined;
 
 /** The app runs with `PHONE=off`. */
-const switchOff = async ({ instances, faultlessTable: table, rules }: World): Promise<void> => {
+const switchOff = async (
+  { instances, faultlessTable: table, rules }: World,
+  error: (event: string) => void = ignore,
+): Promise<void> => {
   instances.end();
-  void phoneOff({ table, retentionMs: rules.retentionMs })({ info: ignore, warn: ignore, error: ignore });
+  void phoneOff({ table, retentionMs: rules.retentionMs })({ info: ignore, warn: ignore, error });
 };
 
 for (const phone of ['on', 'off'] as const) {
@@ -254,7 +257,7 @@ for (const phone of ['on', 'off'] as const) {
       else await switchOff(world);
       await world.pass(forMs);
       world.instances.end();
-      return world.rows.filter(({ rowKey }) => /^(notification\|f|key)/.test(rowKey)).length;
+      return world.rows.filter(({ rowKey }) => /^(!live|done|key)/.test(rowKey)).length;
     };
     await world.pass(world.rules.retentionMs - 2 * DAY_MS);
     expect(await rowsAfterWork()).toBe(2);
@@ -266,7 +269,7 @@ for (const phone of ['on', 'off'] as const) {
 }
 
 scene(
-  'PHONE=off: what was under way is stopped, its numbers are masked, nobody is called, and the count of the day stays',
+  'PHONE=off: what was under way ends unreached, alerts, and is published when the phone is on; nobody is called, and the count of the day stays',
   { retryMs: 60_000, callsAtOnce: 3, lines: 3, callees: { 0: 'busy', 1: 'rings out' } },
   async (world) => {
     const sent = world.fire(people(5));
@@ -275,12 +278,18 @@ scene(
     const lines = () => world.table.rows(CALLS).find(({ rowKey }) => rowKey === LINES_KEY)?.properties['lines'];
     const day = () => /"day":{[^}]*}/.exec(String(lines()))?.[0];
     const counted = day();
-    await switchOff(world);
+    const alerts = vi.fn<(event: string) => void>();
+    await switchOff(world, alerts);
     await world.pass(30_000);
-    expect((await world.bodyOf(sent)).status).toBe('stopped');
-    expect(await world.statuses(sent)).not.toContain('waiting');
+    expect((await world.bodyOf(sent)).status).toBe('completed');
+    expect(await world.statuses(sent)).toEqual(Array(5).fill('not_reached'));
+    expect(alerts.mock.calls.map(([event]) => event)).toEqual(Array(5).fill('recipient not reached'));
     expect(JSON.stringify(world.rows)).not.toMatch(WHOLE_NUMBER);
     expect(counted).toContain('"calls":');
     expect([world.dialled.length, day()]).toEqual([before, counted]);
+    world.instances.start(1);
+    await world.pass(2 * MINUTE_MS);
+    const ends = world.published.filter(({ type }) => type === 'Notification.Completed');
+    expect(ends.map(({ to }) => to).toSorted()).toEqual([...world.mode.destinations].toSorted());
   },
 );

@@ -1,51 +1,67 @@
 import { isUrgent } from '../../../src/calls/model/alert-types.ts';
-import { isMessage, MESSAGE } from '../../../src/calls/model/ids.ts';
+import { type CallId, isMessage, MESSAGE } from '../../../src/calls/model/ids.ts';
 import type { Destination } from '../../../src/calls/model/outcomes.ts';
-import type { CallRequest } from '../../../src/calls/model/phone-line.ts';
 import { maskPhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import { callMessage, spokenText } from '../../../src/calls/rules/message.ts';
-import { FREE_DECLINES } from '../../../src/calls/rules/queue.ts';
+import type { NotificationRequest } from '../../../src/calls/model/notification-request.ts';
 import type { NotificationBody, RecipientBody } from '../../../src/calls/state/view.ts';
-import { LINES_KEY } from '../../../src/calls/store/rows.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
 import { SERVICE_NAME } from './ground.ts';
 import { MS_PER_CHARACTER, type NetworkCall, SPEAKS_WITHIN_MS } from './network.ts';
 import { idOf, numbersOf, type SentRequest } from './senders.ts';
-import type { World } from './world.ts';
+import type { Called, ServiceWorld, World } from './world.ts';
 
 // The promises that hold at the end of every world. Each function returns the broken promises, a line each.
 
 // The longest message, a claim that ran out, and a turn of the timer function.
 const LONGEST_SILENCE_MS = 240_000;
 const LONGEST_CALL_MS = 300_000;
+// A delayed event, and the patience of an event for storage.
+const SPOKEN_TO_WITHIN_MS = 18_000;
 // Delayed events, and a turn of the timer function.
 const RINGS_LONGER_MS = 35_000;
 /** Clocks differ by that. */
 const CLOCKS_MS = 2_000;
+/** From a claim to its call. */
+const CLAIMED_MS = 3_000;
 // More requests would mean that an instance repeats a request without a pause.
 const EFFORT_WITHIN_MS = 10_000;
 const MOST_TABLE_REQUESTS = 400;
-const MOST_LINE_REQUESTS = 100;
+const MOST_PROVIDER_REQUESTS = 100;
 
 /** The service shows less of a phone number outside. */
 export const WHOLE_NUMBER = /\+\d{7}/;
 
-type Broken = readonly string[];
+export type Broken = readonly string[];
 type AttemptBody = RecipientBody['attempts'][number];
 
 /** The texts among them. */
-const those = (said: readonly (string | false)[]): Broken => said.filter((what) => what !== false);
+export const those = (said: readonly (string | false)[]): Broken => said.filter((what) => what !== false);
 
 /** All broken promises. */
-export const brokenPromises = async (world: World): Promise<Broken> => {
-  const { senders, network, mode } = world;
+export const brokenPromises = async (world: World): Promise<Broken> => [
+  ...(await brokenToAll(world, brokenToRecipient)),
+  ...world.network.calls.flatMap((call) => brokenOnLine(call, world)),
+];
+
+/** What may be wrong with a recipient: of this index in the request. */
+type Judge<W extends ServiceWorld> = (body: RecipientBody, index: number, sent: SentRequest, world: W) => Broken;
+
+/** The broken promises that need no look into the calls, and those to each recipient. */
+export const brokenToAll = async <W extends ServiceWorld>(world: W, judge: Judge<W>): Promise<Broken> => {
+  const { senders, mode } = world;
   const broken: string[] = [];
-  for (const sent of senders.sent) broken.push(...brokenToSender(sent, await world.viewOf(sent), world));
+  for (const sent of senders.sent) {
+    const isUnreadable = mode.poison === 'read' && idOf(sent) === world.poisoned;
+    if (!isUnreadable) broken.push(...brokenToSender(sent, await world.viewOf(sent), world, judge));
+  }
   return [
     ...broken,
-    ...network.calls.flatMap((call) => brokenOnLine(call, world)),
     ...brokenInDialling(world),
-    ...(isAllKnown(world) ? brokenAtOnce(world) : []),
+    // Without the table, a process speaks without a commit.
+    ...world.lateActs.flatMap(({ what, callId }) => (wasWithoutTable({ id: callId }, world) ? [] : what)),
+    ...brokenAtOnce(world),
+    ...(isAllKnown(world) ? brokenOrder(world) : []),
     ...brokenRows(world),
     ...brokenLogs(world),
     ...brokenEffort(world),
@@ -54,13 +70,18 @@ export const brokenPromises = async (world: World): Promise<Broken> => {
 };
 
 /** In such a world the service may not know what was spoken, and says nothing wrong if it does not know. */
-const isMuchUnknown = ({ mode }: World): boolean =>
-  mode.eventLoss > 0 || mode.outages > 0 || mode.tableFaults > 0 || mode.deathsAtRequests > 0;
+const isMuchUnknown = ({ mode }: ServiceWorld): boolean =>
+  mode.eventLoss + mode.outages + mode.tableFaults + mode.deathsAtRequests + mode.suspensions + mode.closings > 0;
 
 /** In such a world the service learns of everything. */
-const isAllKnown = (world: World): boolean => !isMuchUnknown(world) && world.mode.lineFaults === 0;
+export const isAllKnown = (world: ServiceWorld): boolean => !isMuchUnknown(world) && world.mode.providerFaults === 0;
 
-const brokenToSender = (sent: SentRequest, view: NotificationBody | undefined, world: World): Broken => {
+const brokenToSender = <W extends ServiceWorld>(
+  sent: SentRequest,
+  view: NotificationBody | undefined,
+  world: W,
+  judge: Judge<W>,
+): Broken => {
   const { request, key, answers } = sent;
   const [first] = answers;
   if (first === undefined) return [`${key} was never answered`];
@@ -70,35 +91,63 @@ const brokenToSender = (sent: SentRequest, view: NotificationBody | undefined, w
   const numbers = numbersOf(request);
   if (first.kind !== 'sent') {
     const isForbidden = numbers.every((number) => !number.startsWith('+1'));
-    return first.kind === 'refused' && isForbidden ? broken : [...broken, `${key}: ${first.kind}`];
+    return first.kind === 'nobody callable' && isForbidden ? broken : [...broken, `${key}: ${first.kind}`];
   }
   if (view === undefined) return [...broken, `${key} was taken and is unknown`];
   if (view.status === 'in_progress') broken.push(`${key} is not over: ${JSON.stringify(view)}`);
   if (view.recipients.length !== numbers.length) return [...broken, `recipients are missing: ${JSON.stringify(view)}`];
+  // Its calls are calls without a row.
+  if (first.id === world.poisoned) return broken;
+  broken.push(...brokenAlerts(first.id, view, request, world));
   const confirmed = view.recipients.filter(({ status }) => status === 'confirmed').length;
   if (request.confirm === true && view.reached !== confirmed) broken.push(`${view.reached} of ${confirmed} confirmed`);
-  for (const [index, recipient] of view.recipients.entries()) {
-    const calls = world.network.calls.filter((call) => call.request?.number === numbers[index]);
-    for (const what of brokenToRecipient(recipient, index, calls, sent, world))
-      broken.push(`${what}: ${JSON.stringify(recipient)} ${JSON.stringify(calls.map(toldOf))}`);
-  }
+  for (const [index, recipient] of view.recipients.entries())
+    for (const what of judge(recipient, index, sent, world)) broken.push(`${what}: ${JSON.stringify(recipient)}`);
   return broken;
 };
 
-const toldOf = ({ id, fate, speeches, keys }: NetworkCall) => ({ id, fate, speeches, keys });
+/** Each bad end is logged for the alert, whatever process dies. */
+const brokenAlerts = (
+  id: string,
+  { status, recipients }: NotificationBody,
+  { waveMs, confirm, confirmationsNeeded = 1 }: NotificationRequest,
+  { instances }: ServiceWorld,
+): Broken => {
+  const told = instances.logs.filter(({ fields }) => fields['notification_id'] === id);
+  const isTold = (event: string, index?: number) =>
+    told.some((line) => line.event === event && line.fields['recipient_index'] === index);
+  const confirmed = recipients.filter((one) => one.status === 'confirmed').length;
+  const isUnconfirmed = confirm === true && status === 'completed' && confirmed < confirmationsNeeded;
+  return those([
+    ...recipients.map(
+      (one, index) =>
+        waveMs === undefined &&
+        BAD_ENDS.has(one.status) &&
+        // The answer to the request says which numbers are never called.
+        one.recipient.startsWith('+1') &&
+        !isTold('recipient not reached', index) &&
+        `no alert says that ${one.recipient} of ${id} was not reached`,
+    ),
+    isUnconfirmed && !isTold('notification not confirmed') && `no alert says that too few have confirmed ${id}`,
+  ]);
+};
 
-/** A call that is declined during other calls may have had no line: the codes do not tell. */
-const COSTS_NOTHING: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up', 'declines', 'declines by 603']);
+const BAD_ENDS: ReadonlySet<string> = new Set(['not_reached', 'failed']);
+
+/** No attempt is used, or the call never rang. */
+const COSTS_NOTHING: ReadonlySet<string> = new Set(['turned away', 'no line', 'set-up']);
 
 const brokenToRecipient = (
   { recipient, status, attempts }: RecipientBody,
   index: number,
-  calls: readonly NetworkCall[],
   sent: SentRequest,
   world: World,
 ): Broken => {
-  const { mode } = world;
+  const { mode, network } = world;
   const { request, stop } = sent;
+  const calls = network.calls.filter(
+    ({ request: one }) => one?.attempt.notificationId === idOf(sent) && one?.attempt.index === index,
+  );
   const whole = calls.flatMap((call) => call.speeches).filter(({ isWhole }) => isWhole).length;
   const keys = calls.flatMap((call) => call.keys);
   const isPressed = (key: string) => keys.some((one) => one.key === key);
@@ -114,7 +163,9 @@ const brokenToRecipient = (
   const isMissed = status === 'not_reached';
   // If the service may not learn of the speech, the callee may hear it in each attempt.
   const mostHeard = isMuchUnknown(world) ? mode.attempts : 1;
-  const isGivenUp = attempts.length >= mode.attempts || declined >= 2 || hadNoTime(sent, index, world);
+  // With many lines, nobody has to wait until the deadline: a poisoned notification must not delay the others.
+  const isLate = mode.poison === undefined && hadNoTime(sent, index, world);
+  const isGivenUp = attempts.length >= mode.attempts || declined >= 2 || isLate;
   return [
     ...those([
       calls.length > 0 && isForbidden && 'a forbidden number was called',
@@ -128,8 +179,7 @@ const brokenToRecipient = (
       isTaken('1') && status !== 'confirmed' && 'a 1 was stored in vain',
       isTaken('3') && !isPressed('1') && status !== 'cannot_go' && 'a 3 was stored in vain',
       status === 'cannot_go' && !isPressed('3') && 'cannot go, and no 3 was pressed',
-      // From outside, the two quick declines that cost no attempt may be any two.
-      attempts.length - Math.min(FREE_DECLINES, declined) > mode.attempts && 'more attempts than allowed',
+      attempts.length > mode.attempts && 'more attempts than allowed',
       rang.length > mode.attempts && mode.outages === 0 && 'called too often',
       isMissed && !isGivenUp && 'given up too early',
       status === 'failed' && !isHopeless && 'failed, though it could be reached',
@@ -139,7 +189,7 @@ const brokenToRecipient = (
 };
 
 /** Whether there was no time for another attempt. An instance that died in the moment has not logged it. */
-const hadNoTime = (sent: SentRequest, index: number, { instances, mode }: World): boolean => {
+export const hadNoTime = (sent: SentRequest, index: number, { instances, mode }: ServiceWorld): boolean => {
   const id = idOf(sent) ?? '';
   const told = instances.logs.filter(
     ({ event, fields }) =>
@@ -155,7 +205,7 @@ const isHeard = (
 ): boolean => {
   const call = network.calls.find(({ id }) => id === callId);
   if (outcome !== 'cut_short' || call === undefined) return outcome === 'heard';
-  const isToldLate = Date.parse(toldAt) - (call.endedAt ?? 0) > CLOCKS_MS;
+  const isToldLate = call.endToldAt !== undefined && Date.parse(toldAt) - (call.endedAt ?? 0) > CLOCKS_MS;
   const hasUnit = call.speeches.some(
     ({ number, text, startedAt = Infinity, endedAt = 0 }) =>
       number === MESSAGE && endedAt - startedAt >= (text.length / 3) * MS_PER_CHARACTER,
@@ -204,11 +254,12 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
   const sent = senders.sent.find((one) => idOf(one) === request?.attempt.notificationId);
   const expected = request && callMessage(SERVICE_NAME, request.alertType, sent?.request);
   // Without the table, the message follows from the callback path.
-  for (const { number, text } of wasWithoutTable(call, world) ? [] : speeches)
+  const isWithout = wasWithoutTable(call, world) || request?.attempt.notificationId === world.poisoned;
+  for (const { number, text } of isWithout ? [] : speeches)
     if (expected !== undefined && text !== spokenText(number, expected)) broken.push(`${id} was told: ${text}`);
   if (answeredAt === undefined) {
     const rangMs = endedAt - placedAt;
-    if (request !== undefined && isAllKnown(world) && rangMs > mode.ringMs + RINGS_LONGER_MS)
+    if (request !== undefined && isAllKnown(world) && !isWithout && rangMs > mode.ringMs + RINGS_LONGER_MS)
       broken.push(`${id} rang for ${rangMs} ms`);
     return broken;
   }
@@ -217,6 +268,7 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
   );
   const silentMs = endedAt - Math.max(answeredAt, ...spokenUntil);
   const lastsMs = endedAt - answeredAt;
+  const waitedMs = (speeches[0]?.requestedAt ?? 0) - answeredAt;
   // If the goodbye cannot be said, the line is hung up at once.
   const isAnswered = call.keys.some(({ key, takenAt }) => (key === '1' || key === '3') && takenAt !== undefined);
   const isDone = isAnswered || speeches.some(({ isWhole }) => isWhole) || !isAllKnown(world);
@@ -225,6 +277,7 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
   return [
     ...broken,
     ...those([
+      waitedMs > SPOKEN_TO_WITHIN_MS && isOnlyStorageBad(world) && `${id} was spoken to after ${waitedMs} ms`,
       lastsMs > LONGEST_CALL_MS && mode.outages === 0 && mode.eventLoss === 0 && `${id} took ${lastsMs} ms`,
       silentMs > LONGEST_SILENCE_MS && `${id} was silent for ${silentMs} ms`,
       isCut && !isDone && `${id} was hung up while being spoken to`,
@@ -233,15 +286,21 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
   ];
 };
 
+/** Without other faults, a process that loses an answer of storage carries out its own commit: nobody waits for a lease. */
+const isOnlyStorageBad = ({ mode }: World): boolean =>
+  mode.providerFaults + mode.deathsAtRequests + mode.suspensions + mode.eventLoss + mode.outages + mode.closings === 0;
+
 const isWrittenDown = (id: string, { rows }: World): boolean =>
   rows.some(({ properties }) => JSON.stringify(properties).includes(`\\"${id}\\"`));
 
 /** Whether an instance heard of a call and could not use the table. */
-const wasWithoutTable = ({ id }: NetworkCall, { instances }: World): boolean =>
-  instances.logs.some(({ event, fields }) => event === 'call records unreachable' && fields['call_id'] === id);
+const wasWithoutTable = ({ id }: { readonly id: CallId | undefined }, { instances }: ServiceWorld): boolean =>
+  instances.logs.some(
+    ({ event, fields }) => event === 'call records unreachable' && id !== undefined && fields['call_id'] === id,
+  );
 
 /** No recipient is dialed before the claim is committed, or after the deadline. */
-const brokenInDialling = ({ mode, dialled }: World): Broken =>
+const brokenInDialling = ({ mode, dialled }: ServiceWorld): Broken =>
   dialled.flatMap(({ notificationId, number, at, isStored }) =>
     those([
       !isStored && `${number} was dialed at ${at} before that was written down`,
@@ -252,54 +311,76 @@ const brokenInDialling = ({ mode, dialled }: World): Broken =>
 /** The id of a notification begins with when it was made. */
 const createdAtOf = (id: string): number => 2 ** 48 - 1 - Number.parseInt(id.slice(0, 12), 16);
 
-/** The calls of the service that were open when a call was placed, with that call. */
-const openAtEach = ({ network }: Pick<World, 'network'>) => {
-  const calls = network.calls.flatMap(({ request, fate, placedAt, endedAt = Infinity }) =>
-    request === undefined || fate === 'turned away' ? [] : { ...request, placedAt, endedAt },
-  );
-  return calls.map((call, index) => ({
-    call,
-    others: calls.slice(0, index).filter(({ endedAt }) => call.placedAt < endedAt),
-  }));
-};
-
 /** The numbers that had two calls of the service at the same time. */
-export const twoAtOnce = (world: Pick<World, 'network'>): Broken =>
-  openAtEach(world).flatMap(({ call, others }) =>
-    others.some(({ number }) => number === call.number) ? [call.number] : [],
-  );
+export const twoAtOnce = ({ placed }: Pick<ServiceWorld, 'placed'>): Broken =>
+  placed.flatMap(({ call, others }) => (others.some(({ number }) => number === call.number) ? [call.number] : []));
 
-const isOther = ({ alertType }: CallRequest): boolean => !isUrgent(alertType.name);
-
-/** No more calls are open than configured, and others than urgent ones leave a line free. */
-const brokenAtOnce = (world: World): Broken => {
+/** No more calls are open than configured, and others than urgent ones leave a line free, also beside a fire. */
+const brokenAtOnce = (world: ServiceWorld): Broken => {
   const { callsAtOnce } = world.mode;
+  const claims = [...world.claims];
+  /** In which order the calls were claimed: a request may be sent much later. */
+  const claimOf = ({ attemptId }: Called) => claims.indexOf(attemptId);
   return [
     ...twoAtOnce(world).map((number) => `two calls at once to ${number}`),
-    ...openAtEach(world).flatMap(({ call, others }) =>
-      those([
+    ...world.placed.flatMap(({ call, others }) => {
+      const before = others.filter((other) => claimOf(other) < claimOf(call));
+      const isLast = !call.isUrgent && before.length >= Math.max(1, callsAtOnce - 1);
+      return those([
         others.length >= callsAtOnce && `${others.length + 1} calls at once`,
-        isOther(call) &&
-          others.filter(isOther).length >= Math.max(1, callsAtOnce - 1) &&
-          `a call that is not urgent took the last line`,
-      ]),
-    ),
+        isLast && `a call that is not urgent took the last line`,
+      ]);
+    }),
   ];
 };
 
-/** Something may still happen to a notification, or destinations do not know all of it. */
-export const isLeftLive = ({ rowKey, properties }: StoredRow): boolean =>
-  rowKey !== LINES_KEY && (properties['live'] === 'yes' || properties['told'] === 'no');
+/** Nobody is called again while another person of an alert that is as urgent waits for the first call. */
+const brokenOrder = ({ senders, dialled, placed, poisoned }: ServiceWorld): Broken => {
+  const attempts = new Set(placed.flatMap(({ call }) => (call.isAttempt ? call.attemptId : [])));
+  const waiting = senders.sent.flatMap((sent) => {
+    const id = idOf(sent);
+    if (id === undefined || id === poisoned || sent.request.waveMs !== undefined) return [];
+    const until = sent.stop?.answeredAt ?? Infinity;
+    return numbersOf(sent.request).flatMap((number, index) => {
+      if (!number.startsWith('+1')) return [];
+      const calledAt = dialled.find((dial) => dial.index === index && dial.notificationId === id)?.at ?? Infinity;
+      const to = Math.min(until, calledAt) - CLAIMED_MS;
+      return { number, isUrgent: isUrgent(sent.request.alertType.name), from: createdAtOf(id) + CLAIMED_MS, to };
+    });
+  });
+  return dialled.flatMap((dial, nth) => {
+    const isAgain = dialled
+      .slice(0, nth)
+      .some(
+        ({ notificationId, index, attemptId }) =>
+          notificationId === dial.notificationId &&
+          index === dial.index &&
+          attemptId !== dial.attemptId &&
+          attempts.has(attemptId),
+      );
+    const passed = waiting.find((one) => one.isUrgent === dial.isUrgent && one.from < dial.at && dial.at < one.to);
+    return those([
+      isAgain && passed !== undefined && `${dial.number} was called again before ${passed.number} was called once`,
+    ]);
+  });
+};
 
-const brokenRows = ({ rows }: World): Broken =>
-  rows.flatMap((row) =>
+/** Something may still happen to a notification, or destinations do not know all of it. */
+export const isLeftLive = ({ rowKey }: StoredRow, { poisoned, mode }: ServiceWorld): boolean => {
+  // Its row is kept, with what nobody can be told.
+  if (mode.poison === 'read' && rowKey.includes(poisoned ?? '?')) return false;
+  return /^(!live|out)\|/.test(rowKey);
+};
+
+const brokenRows = (world: ServiceWorld): Broken =>
+  world.rows.flatMap((row) =>
     those([
       WHOLE_NUMBER.test(JSON.stringify(row.properties)) && `${row.rowKey} has a whole number`,
-      isLeftLive(row) && `${row.rowKey} is left live`,
+      isLeftLive(row, world) && `${row.rowKey} is left live`,
     ]),
   );
 
-const brokenLogs = (world: World): Broken =>
+const brokenLogs = (world: ServiceWorld): Broken =>
   world.instances.logs.flatMap(({ event, fields }) => {
     // If nothing gets lost and no instance dies, each call request has an answer.
     const isSurprising = event === 'call request unclear' && isAllKnown(world);
@@ -307,17 +388,22 @@ const brokenLogs = (world: World): Broken =>
     return those([isBroken && `logged: ${event} ${JSON.stringify(fields)}`]);
   });
 
-const brokenEffort = ({ requests }: World): Broken =>
+const brokenEffort = ({ requests }: ServiceWorld): Broken =>
   [...Map.groupBy(requests, ({ at }) => Math.floor(at / EFFORT_WITHIN_MS)).values()].flatMap((some) => {
     const table = some.filter(({ to }) => to === 'table').length;
-    const line = some.length - table;
-    const isTooMuch = table > MOST_TABLE_REQUESTS || line > MOST_LINE_REQUESTS;
-    return those([isTooMuch && `${table} requests to storage and ${line} to the line within ten seconds`]);
+    const other = some.length - table;
+    const isTooMuch = table > MOST_TABLE_REQUESTS || other > MOST_PROVIDER_REQUESTS;
+    return those([isTooMuch && `${table} requests to storage and ${other} to the provider within ten seconds`]);
   });
 
 /** Each end is published at least once, and once if nothing fails; a repeat has the same id and time. */
-const brokenEvents = (to: Destination, { senders, mode, published }: World): Broken => {
-  const mayRepeat = mode.topicFaults > 0 || mode.tableFaults > 0 || mode.outages > 0 || mode.deathsAtRequests > 0;
+const brokenEvents = (to: Destination, { senders, mode, published, poisoned }: ServiceWorld): Broken => {
+  const mayRepeat =
+    mode.topicFaults > 0 ||
+    mode.tableFaults > 0 ||
+    mode.outages > 0 ||
+    mode.deathsAtRequests > 0 ||
+    mode.suspensions > 0;
   const known = Map.groupBy(
     published.filter((event) => event.to === to),
     ({ id }) => id,
@@ -335,7 +421,8 @@ const brokenEvents = (to: Destination, { senders, mode, published }: World): Bro
     const ends = own.filter((type) => type === 'Notification.Completed').length;
     // A recipient that turns out to have heard after all is published again.
     const isOnce = ends === 1 || (ends === 2 && mode.eventDelay > 0);
-    if (idOf(sent) === undefined || (finals >= numbersOf(sent.request).length && isOnce)) return [];
+    const isLost = idOf(sent) === undefined || (idOf(sent) === poisoned && mode.poison === 'read');
+    if (isLost || (finals >= numbersOf(sent.request).length && isOnce)) return [];
     return [`${finals} recipients and ${ends} ends of ${sent.key} were published to the ${to}`];
   });
   return [...broken, ...missing];

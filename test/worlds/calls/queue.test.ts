@@ -1,11 +1,11 @@
 import { describe, expect, vi } from 'vitest';
 
-import { PhoneLineError } from '../../../src/calls/model/phone-line.ts';
+import { ProviderError } from '../../../src/calls/model/phone-provider.ts';
 import { phoneNumber } from '../../calls/new-case.ts';
 import { BEGINNING } from './ground.ts';
 import { scene, SOON } from './scene.ts';
 import { idOf, someNumber, people } from './senders.ts';
-import { UnreliableLine } from './unreliable-line.ts';
+import { UnreliableProvider } from './unreliable-provider.ts';
 
 // The order of calls. `rules/queue` holds the order and the numbers; these bounds hold over time and over all instances.
 
@@ -57,56 +57,64 @@ describe.each([1, 3])('on %i instances', (instances) => {
     },
   );
 
-  for (const whenLinesAreTaken of ['429', '603'] as const) {
-    scene(
-      `of fifty at most 3 are unreached if there are 2 lines for 4 calls: ${whenLinesAreTaken}`,
-      { ...SOON, instances, callsAtOnce: 4, whenLinesAreTaken, deadlineMs: HOUR_MS },
-      async (world) => {
-        const sent = world.fire(people(50));
-        await world.pass(HOUR_MS);
-        const heard = (await world.statuses(sent)).filter((status) => status === 'heard');
-        expect(heard.length).toBeGreaterThanOrEqual(47);
-      },
-    );
-  }
+  scene(
+    'of fifty at most 3 are unreached if there are 2 lines for 4 calls',
+    { ...SOON, instances, callsAtOnce: 4, deadlineMs: HOUR_MS },
+    async (world) => {
+      const sent = world.fire(people(50));
+      await world.pass(HOUR_MS);
+      const heard = (await world.statuses(sent)).filter((status) => status === 'heard');
+      expect(heard.length).toBeGreaterThanOrEqual(47);
+    },
+  );
 });
+
+scene(
+  'beside the call of a fire an anomaly leaves a line free: the next fire rings within 2 s',
+  { ...SOON, instances: 2 },
+  async (world) => {
+    world.fire();
+    await world.until(() => world.openCalls.length === 1);
+    world.anomaly(people(1, 1));
+    await world.pass(2_000);
+    world.fire(people(1, 2));
+    const sentAt = world.now;
+    await world.pass(10_000);
+    expect(world.rangAt(someNumber(2, 0)) + BEGINNING - sentAt).toBeLessThan(2_000);
+  },
+  ROUNDS,
+);
+
+scene(
+  'of ten people who do not answer, with two lines, the tenth rings within 260 s, and nobody rings twice before',
+  { ringMs: 60_000, retryMs: 60_000, deadlineMs: 1_800_000, callees: () => 'rings out' },
+  async (world) => {
+    world.fire(people(10));
+    await world.pass(260_000);
+    for (const number of people(10)) expect(world.callsTo(number)).toHaveLength(1);
+    await world.pass(1_200_000);
+    for (const number of people(10)) expect(world.callsTo(number)).toHaveLength(3);
+  },
+);
 
 describe('a network without a free line', () => {
   scene('the pause after a refusal ends early when a call is accepted', {}, async (world) => {
     // oxlint-disable-next-line typescript/unbound-method
-    const { call } = UnreliableLine.prototype;
-    vi.spyOn(UnreliableLine.prototype, 'call').mockImplementation(async function (this: UnreliableLine, request) {
+    const { call } = UnreliableProvider.prototype;
+    vi.spyOn(UnreliableProvider.prototype, 'call').mockImplementation(async function (
+      this: UnreliableProvider,
+      request,
+    ) {
       const index = people(3).indexOf(request.number);
       await new Promise((resolve) => void setTimeout(resolve, [1_000, 2_000, 0][index]));
       if (index > 0) return call.bind(this)(request);
-      throw new PhoneLineError({ failure: 'capacity', reason: 'throttled', waitMs: 40_000 });
+      throw new ProviderError({ failure: 'capacity', reason: 'throttled', waitMs: 40_000 });
     });
     world.fire(people(3));
     await world.pass(60_000);
     expect(world.rangAt(someNumber(0, 2))).toBeGreaterThan(2_000);
     expect(world.rangAt(someNumber(0, 2))).toBeLessThan(3_000);
   });
-
-  for (const whenLinesAreTaken of ['429', '603'] as const) {
-    scene(
-      `three suspects lower the number of calls for 10 minutes, and an error reports it: ${whenLinesAreTaken}`,
-      { ...SOON, callsAtOnce: 6, whenLinesAreTaken, deadlineMs: HOUR_MS },
-      async (world) => {
-        world.fire(people(50));
-        await world.pass(20_000);
-        const told = world.logged('fewer lines than configured');
-        expect(told.at(-1)).toMatchObject({ level: 'error', fields: { calls: 2 } });
-        const before = world.dialled.length;
-        // Each call that is dialed finds a line now.
-        await world.pass(570_000);
-        const refused = world.logged('no line free').map(({ at }) => at);
-        const turnedAway = world.network.calls.flatMap((one) => (one.fate === 'turned away' ? one.placedAt : []));
-        expect([...refused, ...turnedAway].filter((at) => at - BEGINNING > 20_000)).toEqual([]);
-        expect(world.dialled.length).toBeGreaterThan(before);
-        expect(world.logged('fewer lines than configured')).toHaveLength(told.length);
-      },
-    );
-  }
 });
 
 scene(
@@ -136,7 +144,7 @@ scene(
     const sent = world.fire(['+120655501', '+442079460000'].map(phoneNumber));
     await world.pass(5_000);
     const calls = [{ code: 'impossible_number' }, { code: 'not_allowed' }];
-    expect(sent.answers).toMatchObject([{ kind: 'refused', calls }]);
+    expect(sent.answers).toMatchObject([{ kind: 'nobody callable', calls }]);
     expect(world.logged('notification refused')).toMatchObject([{ level: 'error', fields: { recipients: 2 } }]);
   },
 );
@@ -157,7 +165,7 @@ scene(
     expect(world.logged('day limit reached')[0]?.level).toBe('error');
     const second = world.anomaly(people(1, 1));
     await world.pass(1_000);
-    expect(second.answers[0]?.kind).toBe('refused');
+    expect(second.answers[0]?.kind).toBe('nobody callable');
     expect(world.logged('day limit reached').at(-1)).toMatchObject({ level: 'error', fields: { recipients: 1 } });
     const again = world.senders.send(first.request, first.key);
     await world.pass(1_000);

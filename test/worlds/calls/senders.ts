@@ -135,7 +135,13 @@ export const wavesOf = (...waves: readonly (readonly PhoneNumber[])[]): Notifica
 
 const someRequest = (index: number, { mode, chance }: Ground): NotificationRequest => {
   const count = chance.wholeBetween(1, mode.mostRecipients);
-  const numbers = Array.from({ length: count }, (_, recipient) => someNumber(index, recipient));
+  const group = mode.areShared === true ? 0 : index;
+  const numbers = Array.from({ length: count }, (_, recipient) => {
+    const ending = chance.anyOf(mode.endings ?? []);
+    return ending === undefined
+      ? someNumber(group, recipient)
+      : phoneNumber(`+1206${55_500 + group * 50 + recipient}${ending}`);
+  });
   if (chance.happens(0.1)) numbers.push(phoneNumber(FORBIDDEN_NUMBER));
   const confirm = chance.happens(mode.confirms);
   const request = {

@@ -3,15 +3,15 @@ import { Account } from '../../../infra/emulators/twilio-simulator/account.ts';
 import type { Form, TwilioCall } from '../../../infra/emulators/twilio-simulator/twilio-call.ts';
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
-import type { PhoneLine } from '../../../src/calls/model/phone-line.ts';
+import type { CallRequest, PhoneProvider } from '../../../src/calls/model/phone-provider.ts';
 import { TwilioCallbacks } from '../../../src/calls/providers/twilio/twilio-callbacks.ts';
-import { type Send, TwilioPhoneLine } from '../../../src/calls/providers/twilio/twilio-phone-line.ts';
+import { type Send, TwilioProvider } from '../../../src/calls/providers/twilio/twilio-provider.ts';
 import type { Life } from '../life.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
-import { BEGINNING } from './ground.ts';
+import { BEGINNING, type DialRequest } from './ground.ts';
 import type { Mode } from './modes.ts';
 import { phoneNumber } from '../../calls/new-case.ts';
-import { ServiceWorld } from './world.ts';
+import { heldUntil, type Placed, ServiceWorld, type WorldOptions } from './world.ts';
 
 const ACCOUNT = { accountSid: `AC${'1'.repeat(32)}`, apiKeySid: `SK${'2'.repeat(32)}`, apiKeySecret: 'secret' };
 const API = 'https://twilio.example';
@@ -22,6 +22,8 @@ const VOICE = 'Polly.Joanna';
 const GIVEN_UP_MS = 10_000;
 /** A conversation at human speed. */
 const PACE = { ringMs: 6_000, eventMs: 200, speakMs: 16_000 };
+/** How long a call speaks a text, in milliseconds. */
+export const SPEAK_MS = PACE.speakMs;
 
 /** A request of an instance to Twilio. */
 interface Asked {
@@ -30,16 +32,25 @@ interface Asked {
   readonly form: URLSearchParams;
 }
 
+/** A request for a call that was carried out. */
+interface PlacedAtTwilio extends Placed, DialRequest {
+  readonly isAttempt: true;
+  readonly of: TwilioCall;
+  readonly placedAt: number;
+  hangUpAskedAt?: number;
+}
+
 /** The service with the real provider of Twilio, and the simulated account. The callee's last two digits choose what happens. */
 export class TwilioWorld extends ServiceWorld {
   readonly account: Account;
   readonly asked: Asked[] = [];
+  readonly placed: PlacedAtTwilio[] = [];
   /** No webhook arrives before this ends. */
   isHeld = false;
   readonly #callbacks = new TwilioCallbacks({ authTokens: ['token'], baseUrls: [BASE], voice: VOICE });
 
-  constructor(seed: string, mode: Mode, time: VirtualTime) {
-    super(seed, mode, {}, time);
+  constructor(seed: string, mode: Mode, options: WorldOptions, time: VirtualTime) {
+    super(seed, mode, options, time);
     this.account = new Account({
       accountSid: ACCOUNT.accountSid,
       ownNumber: NUMBER,
@@ -49,6 +60,10 @@ export class TwilioWorld extends ServiceWorld {
       post: async (url, form) => this.#post(url, form),
       print: () => undefined,
     });
+  }
+
+  override get hasNoOpenCall(): boolean {
+    return this.account.calls.every(({ state }) => state === 'ended');
   }
 
   /** The calls to a number. */
@@ -63,11 +78,18 @@ export class TwilioWorld extends ServiceWorld {
     );
   }
 
-  protected override lineOf(life: Life): PhoneLine {
+  protected override providerOf(life: Life): PhoneProvider {
     const { ringMs } = this.rules;
     const { callsPerSecond } = this.mode;
     const options = { source: NUMBER, callsPerSecond, voice: VOICE, callbackBaseUrl: BASE, ringMs };
-    return new TwilioPhoneLine({ ...ACCOUNT, apiBaseUrl: API }, options, this.#sendOf(life));
+    const line = new TwilioProvider({ ...ACCOUNT, apiBaseUrl: API }, options, this.#sendOf(life));
+    const call = line.call.bind(line);
+    return Object.assign(line, {
+      call: async (request: CallRequest) => {
+        this.noteDial(request, life);
+        return call(request);
+      },
+    });
   }
 
   /** The API as one process reaches it. */
@@ -75,11 +97,33 @@ export class TwilioWorld extends ServiceWorld {
     return async (url, { method, body = '' }) => {
       const { pathname, searchParams: query } = new URL(url);
       const path = pathname.slice(`/2010-04-01/Accounts/${ACCOUNT.accountSid}`.length);
-      const travel = { thereMs: this.chance.between(5, 50), backMs: this.chance.between(5, 300) };
+      const { chance, conditions } = this;
+      const form = new URLSearchParams(body);
+      const [, sid] = /^\/Calls\/(\w+)/.exec(path) ?? [];
+      const hungUp = this.placed.find((one) => one.of.id === sid);
+      if (hungUp !== undefined) hungUp.hangUpAskedAt ??= this.now;
+      const { providerFaults } = conditions.faults;
+      const fault = chance.byProbability([
+        [providerFaults * 0.4, 'request'],
+        [providerFaults * 0.4, 'answer'],
+        [providerFaults * 0.2, 'throttled'],
+      ]);
+      this.story.tell(
+        () => `${life.name} asks for ${method} ${path} ${form.get('To') ?? ''} ${form.get('Status') ?? ''}`,
+      );
+      const travel = {
+        thereMs: chance.between(5, 50),
+        backMs: chance.between(5, 300),
+        death: this.onRequest('provider', life),
+        lost: fault === 'throttled' ? undefined : fault,
+        told: { afterMs: chance.between(5, GIVEN_UP_MS), error: new DOMException('', 'TimeoutError') },
+      };
       return life.request(travel, async () => {
-        const form = new URLSearchParams(body);
         this.asked.push({ request: `${method} ${path}`, form: method === 'GET' ? query : form });
+        if (fault === 'throttled') return { status: 429, headers: new Headers(), json: async () => ({ code: 20_429 }) };
+        this.account.setUpFault = conditions.isSetUpWrong ? 401 : undefined;
         const reply = this.account.reply({ method, path, query, form });
+        if (path === '/Calls.json') this.#notePlaced(form.get('StatusCallback') ?? '');
         if (typeof reply !== 'string') {
           return { status: reply.status, headers: new Headers(reply.headers), json: async () => reply.body };
         }
@@ -89,13 +133,37 @@ export class TwilioWorld extends ServiceWorld {
     };
   }
 
+  /** @param address names the attempt */
+  #notePlaced(address: string): void {
+    const of = this.account.calls.at(-1);
+    const dial = this.dialled.findLast(({ attemptId }) => address.includes(attemptId));
+    if (of === undefined || dial === undefined || this.placed.at(-1)?.of === of) return;
+    const others = this.placed.filter(
+      (one) =>
+        one.of.state !== 'ended' &&
+        one.attemptId !== dial.attemptId &&
+        // A request that is sent again may place a second call, which nobody expects.
+        this.dialled.filter(({ attemptId }) => attemptId === one.attemptId).length === 1 &&
+        this.now < heldUntil(one.placedAt, one.hangUpAskedAt),
+    );
+    this.story.tell(() => `${of.id} to ${of.to}`);
+    this.placed.push({ ...dial, isAttempt: true, call: { ...dial, isAttempt: true }, others, of, placedAt: this.now });
+  }
+
   /** A webhook goes to any instance; if that dies, or takes too long, to any again, twice. */
   async #post(address: string, form: Form): Promise<AppAnswer | undefined> {
     const { pathname, search } = new URL(address);
     while (this.isHeld) await new Promise((resolve) => void setTimeout(resolve, 100));
+    const { eventDelay, eventRepeat, eventLoss } = this.conditions.faults;
+    if (form['CallbackSource'] !== undefined) {
+      // The order of reports is not guaranteed.
+      if (this.chance.happens(eventRepeat)) setTimeout(() => void this.#deliver(pathname, search, form), 3_000);
+      const lateMs = this.chance.happens(eventDelay) ? this.chance.between(500, 20_000) : 1;
+      await new Promise((resolve) => void setTimeout(resolve, lateMs));
+    }
     for (let tried = 0; tried < 3; tried += 1) {
       await new Promise((resolve) => void setTimeout(resolve, this.chance.between(5, 100)));
-      if (this.chance.happens(this.mode.eventLoss)) continue;
+      if (this.chance.happens(eventLoss)) continue;
       const answered = this.#deliver(pathname, search, form);
       const late = new Promise<undefined>((resolve) => void setTimeout(resolve, 5_000, undefined));
       const body = await Promise.race([answered, late]);
@@ -109,6 +177,9 @@ export class TwilioWorld extends ServiceWorld {
     const alertType = ALERT_TYPES.find(({ callbackPath }) => path.endsWith(callbackPath)) ?? ALERT_TYPES[0];
     if (instance === undefined) return undefined;
     const { life, phone, log } = instance;
+    this.story.tell(
+      () => `${life.name} gets ${form['CallStatus']} ${form['Digits'] ?? ''} of ${form['CallSid']} by ${search}`,
+    );
     const handler = {
       handle: async (events: Parameters<typeof phone.handle>[0]) => phone.handle(events, alertType, log),
       messageOf: async (attempt: Parameters<typeof phone.messageOf>[0]) => phone.messageOf(attempt, alertType),
@@ -118,9 +189,14 @@ export class TwilioWorld extends ServiceWorld {
 }
 
 /** Plays in a world of Twilio. */
-export const inTwilioWorld = (seed: string, mode: Mode, play: (world: TwilioWorld) => Promise<void>): Promise<void> =>
-  inVirtualTime(BEGINNING, randomFrom(`twilio, ${seed}`), false, (time) => {
-    const world = new TwilioWorld(seed, mode, time);
+export const inTwilioWorld = <Result>(
+  seed: string,
+  mode: Mode,
+  options: WorldOptions,
+  play: (world: TwilioWorld) => Promise<Result>,
+): Promise<Result> =>
+  inVirtualTime(BEGINNING, randomFrom(`twilio, ${seed}`), options.isTold === true, (time) => {
+    const world = new TwilioWorld(seed, mode, options, time);
     world.instances.start(mode.instances);
     return play(world);
   });

@@ -1,35 +1,9 @@
 import { expect, it } from 'vitest';
 
-import { type Mode, MODES } from './modes.ts';
-import { brokenPromises, isLeftLive } from './promises.ts';
-import { inWorld, type World } from './world.ts';
+import { MODES } from './modes.ts';
+import { playSeed } from './play-seed.ts';
 
-// Each seed: several instances, a telephone network, senders, and the faults of the mode. Then a calm time, after which everything must have ended.
-
-const WITH_FAULTS_MS = 15 * 60_000;
-const CALM_MS = 50 * 60_000;
-// All late, repeated and spontaneous events come within this time after the end.
-const AFTERWARDS_MS = 6 * 60_000;
 const FEW_SEEDS = 2;
-
-/** No work is due, and no line is open. */
-const isOver = ({ rows, network, senders }: World): boolean =>
-  network.calls.every(({ state }) => state === 'ended') &&
-  senders.sent.every(({ answers }) => answers.length > 0) &&
-  !rows.some(isLeftLive);
-
-/** @returns the broken promises, and the story of the world */
-const playSeed = (seed: number, mode: Mode, isTold = false) =>
-  inWorld(String(seed), mode, { isTold }, async (world) => {
-    world.senders.sendSome();
-    await world.pass(WITH_FAULTS_MS);
-    world.conditions.calmDown();
-    world.story.tell(() => 'calm');
-    const calmUntil = world.now + CALM_MS;
-    while (world.now < calmUntil && !isOver(world)) await world.pass(60_000);
-    await world.pass(AFTERWARDS_MS);
-    return { broken: await brokenPromises(world), story: world.story.text };
-  });
 
 const whole = (name: string, otherwise: number): number => {
   const value = Number(process.env[name] ?? otherwise);

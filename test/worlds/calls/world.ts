@@ -1,23 +1,22 @@
-import { randomUUID } from 'node:crypto';
-
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
-import { ALERT_TYPES, type AlertTypeName, alertTypeOf } from '../../../src/calls/model/alert-types.ts';
-import type { CallEvent, PhoneLine } from '../../../src/calls/model/phone-line.ts';
+import { ALERT_TYPES, type AlertTypeName, alertTypeOf, isUrgent } from '../../../src/calls/model/alert-types.ts';
+import type { CallEvent, PhoneProvider } from '../../../src/calls/model/phone-provider.ts';
+import type { NotificationId } from '../../../src/calls/model/ids.ts';
 import type { PhoneNumber } from '../../../src/calls/model/phone-number.ts';
 import type { NotificationBody, NotificationRequest } from '../../../src/calls/phone.ts';
-import { NotificationStore } from '../../../src/calls/store/notification-store.ts';
+import { Store } from '../../../src/calls/store/store.ts';
 import { CALLS_FORMAT } from '../../../src/calls/store/rows.ts';
 import { bodyOf } from '../../../src/calls/state/view.ts';
 import type { StoredRow } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import type { Life } from '../life.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
-import { BEGINNING, type Death, Ground } from './ground.ts';
+import { BEGINNING, type Death, type DialRequest, Ground } from './ground.ts';
 import { Instances } from './instances.ts';
 import type { Mode } from './modes.ts';
 import { type FateOf, type NetworkCall, TelephoneNetwork } from './network.ts';
 import { idOf, people, Senders, type SentRequest, wavesOf } from './senders.ts';
-import { UnreliableLine } from './unreliable-line.ts';
+import { UnreliableProvider } from './unreliable-provider.ts';
 
 /** How a world differs from what its mode says. */
 export interface WorldOptions {
@@ -28,21 +27,49 @@ export interface WorldOptions {
   readonly fateOf?: FateOf | undefined;
 }
 
+/** A call of the service that got a line. */
+export interface Called extends Pick<DialRequest, 'attemptId' | 'number' | 'isUrgent'> {
+  /** It counts as an attempt: the callee was the reason if it failed. */
+  readonly isAttempt: boolean;
+}
+
+/** A call, and the others that held a line when it was placed. */
+export interface Placed {
+  readonly call: Called;
+  readonly others: readonly Called[];
+}
+
+/** A call that cannot be hung up holds its line for a minute from the first try, and no call holds it longer. Storage tells whole seconds. */
+const HELD_WHILE_HANGING_UP_MS = 58_500;
+const LONGEST_HELD_MS = 600_000;
+
+/** Until when a call holds its line at most. Times are in milliseconds since 1970. */
+export const heldUntil = (placedAt: number, hangUpAskedAt = Infinity): number =>
+  Math.min(hangUpAskedAt + HELD_WHILE_HANGING_UP_MS, placedAt + LONGEST_HELD_MS);
+
 /** Several instances of the service and its senders, with any provider, in virtual time. What happens is decided by the seed. */
 export abstract class ServiceWorld extends Ground {
   readonly instances: Instances;
   readonly senders: Senders;
-  readonly #store: NotificationStore;
+  /** The notification whose row cannot be written, or cannot be read. */
+  poisoned: NotificationId | undefined;
+  readonly #store: Store;
 
   constructor(seed: string, mode: Mode, { death, isTold = false }: WorldOptions, time: VirtualTime) {
     super(seed, mode, time, isTold, death);
-    this.instances = new Instances(this, (life) => this.lineOf(life));
+    this.instances = new Instances(this, (life) => this.providerOf(life));
     this.senders = new Senders(this, this.instances);
-    this.#store = new NotificationStore(this.faultlessTable, randomUUID, () => undefined);
+    this.#store = new Store(this.faultlessTable, () => undefined);
   }
 
+  /** Each call of the service that got a line, and those that held one then. */
+  abstract get placed(): readonly Placed[];
+
+  /** Whether all calls have ended, also those of other systems. */
+  abstract get hasNoOpenCall(): boolean;
+
   /** The provider as one process reaches it. */
-  protected abstract lineOf(life: Life): PhoneLine;
+  protected abstract providerOf(life: Life): PhoneProvider;
 
   /** All rows about calls. */
   get rows(): readonly StoredRow[] {
@@ -57,7 +84,7 @@ export abstract class ServiceWorld extends Ground {
   /** The notification of a request, as the table has it, also during an outage. */
   async viewOf(sent: SentRequest): Promise<NotificationBody | undefined> {
     const id = idOf(sent);
-    const known = id && (await this.#store.load(id));
+    const known = id && (await this.#store.find(id));
     return known && bodyOf(known, this.now);
   }
 
@@ -96,6 +123,23 @@ export abstract class ServiceWorld extends Ground {
   /** An alert that is not urgent. */
   anomaly(numbers = people(1)): SentRequest {
     return this.send('Anomaly', numbers);
+  }
+
+  /** From now on, the row of a notification cannot be written until it is calm, or can never be read again. */
+  async poison(sent: SentRequest, how: 'write' | 'read'): Promise<void> {
+    const id = idOf(sent);
+    if (id === undefined) return;
+    this.poisoned = id;
+    this.story.tell(() => `${sent.key} can no longer be ${how === 'write' ? 'written' : 'read'}`);
+    if (how === 'write') this.conditions.refusedRow = id;
+    for (const { partitionKey, rowKey, etag, properties } of how === 'read' ? this.rows : []) {
+      if (!rowKey.endsWith(id)) continue;
+      const texts = Object.keys(properties).filter(
+        (name) => name !== 'timestamp' && typeof properties[name] === 'string',
+      );
+      const damaged = Object.fromEntries(texts.map((name) => [name, '{']));
+      await this.table.transact(partitionKey, [{ kind: 'merge', rowKey, etag, properties: damaged }]);
+    }
   }
 
   /** What all instances logged of an event. */
@@ -140,6 +184,24 @@ export class World extends ServiceWorld {
     return this.network.calls.filter(({ request, fate }) => request?.number === number && fate !== 'turned away');
   }
 
+  override get hasNoOpenCall(): boolean {
+    return this.network.calls.every(({ state }) => state === 'ended');
+  }
+
+  override get placed(): readonly Placed[] {
+    const calls = this.network.calls.flatMap(({ request, fate, placedAt, endedAt = Infinity, hangUpAskedAt }) => {
+      if (request === undefined || fate === 'turned away') return [];
+      const until = Math.min(endedAt, heldUntil(placedAt, hangUpAskedAt));
+      const { number, alertType, attempt } = request;
+      const isAttempt = fate !== 'no line' && fate !== 'set-up';
+      return { ...attempt, number, isUrgent: isUrgent(alertType.name), isAttempt, placedAt, until };
+    });
+    return calls.map((call, index) => ({
+      call,
+      others: calls.slice(0, index).filter(({ until }) => call.placedAt < until),
+    }));
+  }
+
   /** When a number rang first, in milliseconds from the beginning. */
   rangAt(number: PhoneNumber | undefined): number {
     return Math.min(...this.callsTo(number).map(({ placedAt }) => placedAt)) - BEGINNING;
@@ -158,8 +220,8 @@ export class World extends ServiceWorld {
     return call;
   }
 
-  protected override lineOf(life: Life): PhoneLine {
-    return new UnreliableLine(this, this.network, life);
+  protected override providerOf(life: Life): PhoneProvider {
+    return new UnreliableProvider(this, this.network, life);
   }
 
   /** Events get lost, come twice, and come late, by the conditions. */
@@ -182,10 +244,14 @@ export class World extends ServiceWorld {
     }
     const { life, phone, log } = instance;
     this.story.tell(() => `${life.name} gets ${event.kind} of ${event.callId}`);
+    if (event.kind === 'disconnected') call.endToldAt ??= this.now;
     const alertType = call.request?.alertType ?? ALERT_TYPES[0];
+    let isAnswered = false;
+    if (life.isSuspended) setTimeout(() => !isAnswered && this.#deliver(call, event), GIVEN_UP_AFTER_MS);
     void life
       .do(async () => phone.handle([event], alertType, log))
       .then((isStored) => {
+        isAnswered = true;
         const key = event.key && call.keys[event.key.sequence - 1];
         if (isStored === undefined) again();
         else if (isStored && key !== undefined) key.takenAt ??= this.now;
@@ -194,6 +260,8 @@ export class World extends ServiceWorld {
 }
 
 const DELIVERED_AGAIN_MS = 1_000;
+/** An event that gets no answer is sent to another instance. The first may still handle it. */
+const GIVEN_UP_AFTER_MS = 10_000;
 
 /** Plays in a world that begins two hours before a UTC day ends. */
 export const inWorld = <Result>(

@@ -51,6 +51,7 @@ export class Activity {
       ...(chance.happens(0.7) && { detections: this.#counts(3) }),
       ...(chance.happens(0.3) && { reviewed: chance.happens(0.7) }),
       ...(chance.happens(0.3) && { annotations: this.#counts(2) }),
+      ...(chance.happens(0.15) && { removed: chance.happens(0.6) }),
     };
     this.sent.push(message);
     return message;

@@ -16,6 +16,7 @@ export interface EventState {
   readonly detections?: Known<Categories>;
   readonly reviewed?: Known<boolean>;
   readonly annotations?: Known<Categories>;
+  readonly removed?: Known<boolean>;
 }
 
 /** An answer, or a part of it. Counts that are 0 are left out. */
@@ -24,14 +25,15 @@ export interface Counted {
   readonly cameras: ReadonlySet<string>;
 }
 
-/** An answer that may say only how many cameras were active. */
+/** An answer that may say only how many cameras were active, or nothing about them. */
 export interface Answer {
   readonly counts: ReadonlyMap<string, number>;
-  readonly cameras: ReadonlySet<string> | number;
+  readonly cameras?: ReadonlySet<string> | number;
 }
 
-/** What an event counts. */
-export const countsOf = ({ detections, reviewed, annotations }: EventState): ReadonlyMap<string, number> => {
+/** What an event counts. Its camera is active even if it is removed. */
+export const countsOf = ({ detections, reviewed, annotations, removed }: EventState): ReadonlyMap<string, number> => {
+  if (removed?.value === true) return new Map();
   const counts = new Map([['events', 1]]);
   for (const [category, count] of Object.entries(detections?.value ?? {})) {
     if (count !== 0) counts.set(`detected ${category}`, count);
@@ -44,6 +46,22 @@ export const countsOf = ({ detections, reviewed, annotations }: EventState): Rea
     counts.set(`annotated ${category}`, count);
     if (isReviewed) counts.set(`reviewed ${category}`, 1);
   }
+  return counts;
+};
+
+/** What an event counts in the answer about how often the AI was right. */
+export const accuracyCountsOf = (state: EventState): ReadonlyMap<string, number> => {
+  const counts = new Map(Array.from(countsOf(state)).filter(([name]) => name === 'events' || name === 'reviewed'));
+  if (!counts.has('reviewed')) return counts;
+  const [detected, annotated] = [state.detections, state.annotations].map(
+    (facet) =>
+      new Set(Object.entries(facet?.value ?? {}).flatMap(([category, count]) => (count > 0 ? [category] : []))),
+  );
+  for (const category of detected ?? []) {
+    counts.set(`flagged ${category}`, 1);
+    if (annotated?.has(category) === true) counts.set(`confirmed ${category}`, 1);
+  }
+  for (const category of annotated ?? []) if (detected?.has(category) !== true) counts.set(`missed ${category}`, 1);
   return counts;
 };
 
@@ -63,12 +81,13 @@ export const sumOf = (parts: readonly Counted[]): Counted => {
 };
 
 /** Whether an answer says what was counted. */
-export const isSame = ({ counts, cameras }: Counted, answer: Answer): boolean =>
-  isDeepStrictEqual(counts, answer.counts) &&
-  (typeof answer.cameras === 'number' ? cameras.size === answer.cameras : isDeepStrictEqual(cameras, answer.cameras));
+export const isSame = ({ counts, cameras: active }: Counted, { counts: answered, cameras = active }: Answer): boolean =>
+  isDeepStrictEqual(counts, answered) &&
+  (typeof cameras === 'number' ? active.size === cameras : isDeepStrictEqual(active, cameras));
 
 /** An answer in words, for the story of a seed. */
 export const told = ({ counts, cameras }: Answer): string => {
   const what = Array.from(counts, ([name, count]) => `${name} ${count}`).sort((one, other) => (one < other ? -1 : 1));
-  return `${what.join(', ') || 'nothing'} of ${typeof cameras === 'object' ? [...cameras].sort().join(' ') : cameras}`;
+  const active = typeof cameras === 'object' ? [...cameras].sort().join(' ') : (cameras ?? 'some cameras');
+  return `${what.join(', ') || 'nothing'} of ${active}`;
 };

@@ -19,11 +19,15 @@ const BAD = {
   slow: 0.05,
 };
 
+/** How late a transaction may be carried out that got no answer. */
+export const MAX_LATE_MS = 6 * HOUR_MS;
+
 const drawWeather = (chance: Chance): Weather => {
   if (chance.happens(0.35)) return { slow: 0.05 };
   const strength = chance.between(0.3, 2);
   const weather = Object.entries(BAD).map(([name, most]) => [name, chance.happens(0.3) ? 0 : most * strength]);
-  return { ...BAD, ...Object.fromEntries(weather) };
+  const mostLateMs = chance.happens(0.5) ? { mostLateMs: MAX_LATE_MS } : {};
+  return { ...BAD, ...Object.fromEntries(weather), ...mostLateMs };
 };
 
 /** Anything. */
@@ -37,8 +41,8 @@ const mixedForm = (chance: Chance) => {
     requestsOfEach: chance.wholeBetween(1, 5),
     messagesOfEach: isLarge ? 40 : chance.oneOf([1, 1, 2, 4]),
     /**
-     * The longest pause of a sender between two requests, and half of a reader's between two questions, in milliseconds. An hour is
-     * between the announcement and the moment from which a day is closed.
+     * The longest pause of a sender between two requests, and half of a reader's between two questions, in milliseconds. A day that
+     * closes was quiet for an hour.
      */
     pauseMs: chance.oneOf([0, 20, 100]) + (closes ? chance.oneOf([0, 0.3 * HOUR_MS, 1.5 * HOUR_MS]) : 0),
     askers: chance.wholeBetween(1, 4),
@@ -51,12 +55,16 @@ const mixedForm = (chance: Chance) => {
     /** That a process dies at one of its first requests. */
     mortality: chance.happens(0.4) ? 0.4 : 0,
     closes,
-    /** How many operators rewrite a day, at about the same time. */
-    rewrites: chance.happens(0.3) ? chance.oneOf([1, 1, 2]) : 0,
+    /** How many operators rebuild a day, at about the same time. */
+    rebuilds: chance.happens(0.3) ? chance.oneOf([1, 1, 2]) : 0,
+    /** Whether counter rows of a day are damaged before it is rebuilt. */
+    damages: chance.happens(0.5),
+    backsUp: chance.happens(0.7),
+    /** How often backups are sent to the app beside everything. */
+    restores: chance.oneOf([0, 0, 1, 2]),
     /** How much the clocks of processes are off at most, in milliseconds. */
     clocksOffMs: chance.oneOf([1_000, 25 * 60_000]),
-    /** The shards of the days that a process begins. */
-    shards: () => (chance.happens(0.7) ? 1 : chance.wholeBetween(2, 3)),
+    shards: chance.happens(0.7) ? 1 : chance.wholeBetween(2, 3),
   };
 };
 
@@ -81,7 +89,7 @@ const busyForm = (chance: Chance): Partial<Form> => ({
     slow: chance.oneOf([0, 0.1]),
   },
   closes: false,
-  shards: () => 1,
+  shards: 1,
 });
 
 /** Draws what a seed is about. */

@@ -1,19 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+
+import { z } from 'zod';
 
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
+import { DayHeld } from '../../../src/analytics/errors.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
-import { instantFrom } from '../../../src/analytics/model/instant.ts';
+import { instantFrom, parseInstant } from '../../../src/analytics/model/instant.ts';
+import { DamagedRow } from '../../../src/storage/errors.ts';
+import type { RowWrite } from '../../../src/storage/row.ts';
 import { DAY, type PlainMessage, type Question } from '../../analytics/oracle.ts';
+import { MemoryContainer } from '../../storage/memory-container.ts';
 import { Chance } from '../chance.ts';
 import { Life } from '../life.ts';
 import { Story } from '../story.ts';
 import { FAIR, UnreliableTable } from '../unreliable-table.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { Activity } from './activity.ts';
-import { type Answer, told } from './counts.ts';
-import { BEGINNING, drawForm, type Form, OLD_DAY, TODAY } from './form.ts';
-import { Instance, isUnavailable, REFUSED_AS_CLOSED } from './instance.ts';
-import { Truth } from './truth.ts';
+import { told } from './counts.ts';
+import { BEGINNING, drawForm, type Form, MAX_LATE_MS, OLD_DAY, TODAY } from './form.ts';
+import { type Answered, Instance, isUnavailable, REFUSED_AS_CLOSED } from './instance.ts';
+import { reachedContainer } from './reached-container.ts';
+import { type Measure, MINUTE, Truth } from './truth.ts';
 import { WatchedTable } from './watched-table.ts';
 
 /** What playing a seed came to. */
@@ -34,14 +42,11 @@ export const sumOfSeen = (all: readonly Seen[]): Seen => {
   );
 };
 
-const LONGEST_MS = 36 * 3_600_000;
-/** The clock of an instance that closes days is right, as far as it must be. */
-const RIGHT_CLOCK_MS = 290_000;
-const WRONG_CLOCK_MS = 6 * 3_600_000;
+const LONGEST_MS = 72 * 3_600_000;
 const TRIES = 4;
 const ROUNDS = 60;
-/** By then the hold of a stopped rewrite has expired by every clock. */
-const HOLD_EXPIRED_MS = 40 * 60_000;
+/** In days; undefined: the setting is removed. */
+const RETENTIONS = [1, 1, 1, 1, 2, 30, undefined] as const;
 
 /** Plays one seed. @param isTold whether its story is wanted */
 export const play = (seed: number, isTold = false): Promise<Played> =>
@@ -54,7 +59,11 @@ export const play = (seed: number, isTold = false): Promise<Played> =>
 
 const dayFrom = (start: bigint): Day => dayOf(instantFrom(start));
 
-/** One history: instances that record, read, close and rewrite days, their senders and readers, and the storage that they share. */
+/** A question to an instance. */
+type Kind = 'range' | 'series' | 'cameras' | 'accuracy' | 'last seen';
+const KINDS: readonly Kind[] = ['range', 'range', 'range', 'range', 'series', 'cameras', 'accuracy', 'last seen'];
+
+/** One history: instances that record, read, close and rebuild days, their senders and readers, and the storage that they share. */
 class History {
   readonly #chance: Chance;
   readonly #time: VirtualTime;
@@ -64,17 +73,29 @@ class History {
   readonly #days: readonly bigint[];
   readonly #truth = new Truth();
   readonly #table: WatchedTable;
+  readonly #container = new MemoryContainer();
   readonly #broken: string[] = [];
   readonly #writers: Instance[] = [];
   readonly #readers: Instance[] = [];
-  #isClosed = false;
-  #isClosing = false;
+  /** The days whose counters are damaged, until they are rebuilt. */
+  readonly #damaged = new Set<Day>();
   #processes = 0;
   /** How many are still sending messages. */
   #sending: number;
   /** From now on there are no faults. */
   #isCalm = false;
-  readonly #seen = { requests: 0, answers: 0, deaths: 0, stripes: 0, closedDays: 0, rewrites: 0, refusedRewrites: 0 };
+  readonly #seen = {
+    requests: 0,
+    answers: 0,
+    deaths: 0,
+    stripes: 0,
+    closedDays: 0,
+    rebuilds: 0,
+    refusedRebuilds: 0,
+    held: 0,
+    damages: 0,
+    restored: 0,
+  };
 
   constructor(chance: Chance, time: VirtualTime, story: Story, form: Form) {
     this.#chance = chance;
@@ -84,19 +105,24 @@ class History {
     this.#sending = form.senders;
     this.#days = form.closes ? [OLD_DAY, TODAY] : chance.happens(0.2) ? [TODAY, TODAY + DAY] : [TODAY];
     this.#activity = new Activity(chance, form.frames, this.#days);
-    this.#table = new WatchedTable(this.#truth, () => time.now);
+    this.#table = new WatchedTable(
+      this.#truth,
+      () => time.now,
+      async (partition) => this.#damage(partition),
+    );
     story.tell(() => JSON.stringify(form));
   }
 
   async play(): Promise<Played> {
-    const { instances, senders, askers, closes, rewrites } = this.#form;
+    const { instances, senders, askers, closes, rebuilds, restores } = this.#form;
     for (let left = instances; left > 0; left -= 1) this.#spawn(this.#writers);
     for (let left = 2; left > 0; left -= 1) this.#spawn(this.#readers, this.#form.readersLatencyMs);
     const using = Promise.all([
       ...Array.from({ length: senders }, async () => this.#send()),
       ...Array.from({ length: askers }, async () => this.#askSome()),
       ...(closes ? [this.#close()] : []),
-      ...(rewrites > 0 ? [this.#rewriteSome()] : []),
+      ...(rebuilds > 0 ? [this.#rebuildSome()] : []),
+      ...Array.from({ length: closes ? restores : 0 }, async () => this.#restore()),
     ]);
     await this.#through(using, 'somebody waits for ever');
     this.#isCalm = true;
@@ -145,7 +171,11 @@ class History {
         return chance.happens(0.5) ? 'carried out' : 'not carried out';
       },
     });
-    const instance = new Instance(life, connection, this.#form.shards(), tell);
+    const container = reachedContainer(this.#container, async (request, carryOut) => {
+      tell(() => `  ${request}`);
+      return life.request({ thereMs: chance.between(1, 20), backMs: chance.between(1, 20) }, carryOut);
+    });
+    const instance = new Instance(life, connection, { shards: this.#form.shards, container, tell });
     among.push(instance);
     tell(() => 'starts');
     void life.ended.then(async () => {
@@ -158,8 +188,24 @@ class History {
     return instance;
   }
 
-  /** What an instance does; undefined if it dies, or if storage keeps it from it. */
-  async #of<Value>({ life }: Instance, what: string, doing: () => Promise<Value>): Promise<Value | undefined> {
+  /** Any instance that runs; all may have died a moment ago. */
+  async #anyOf(among: readonly Instance[]): Promise<Instance> {
+    while (among.length === 0) await sleep(10);
+    return this.#chance.oneOf(among);
+  }
+
+  /**
+   * What an instance does; undefined if it dies, or if storage keeps it from it, or the seal of a day.
+   *
+   * @param days the days that it is about
+   */
+  async #of<Value>(
+    { life }: Instance,
+    what: string,
+    days: readonly Day[],
+    doing: () => Promise<Value>,
+  ): Promise<Value | undefined> {
+    const since = this.#truth.now;
     this.#story.tell(() => `${life.name} ${what}`);
     try {
       const value = await life.do(doing);
@@ -167,10 +213,26 @@ class History {
       return value;
     } catch (error) {
       const line = `${life.name} ${what}: ${textOf(error)}`;
-      if (isUnavailable(error) && !this.#isCalm) this.#story.tell(() => line);
+      if (this.#isAllowed(error, days, since)) this.#story.tell(() => line);
       else this.#break(line);
       return undefined;
     }
+  }
+
+  /** Storage fails until it is calm; a day is held while it is rebuilt, and its counters may be damaged until then. */
+  #isAllowed(error: unknown, days: readonly Day[], since: number): boolean {
+    if (isUnavailable(error)) return !this.#isCalm;
+    const ofDays = days.map((day) => this.#table.facts(day));
+    if (error instanceof DayHeld) {
+      this.#seen.held += 1;
+      return ofDays.some(({ wasSealed }) => wasSealed.has('rebuilding'));
+    }
+    return error instanceof DamagedRow && days.some((day) => this.#isDoubtful(day, since));
+  }
+
+  /** Whether counters of a day are damaged, or were at that time. */
+  #isDoubtful(day: Day, since: number): boolean {
+    return this.#damaged.has(day) || (this.#form.damages && since < this.#table.facts(day).rebuiltAt);
   }
 
   // Recording
@@ -183,7 +245,7 @@ class History {
       const messages = Array.from({ length }, () => this.#activity.message());
       for (
         let tries = 1;
-        tries <= TRIES && !(await this.#record(this.#chance.oneOf(this.#writers), messages));
+        tries <= TRIES && !(await this.#record(await this.#anyOf(this.#writers), messages));
         tries += 1
       ) {
         await sleep(this.#chance.between(1, 300));
@@ -193,12 +255,14 @@ class History {
   }
 
   /** @returns whether the messages are acknowledged */
-  async #record(instance: Instance, messages: readonly PlainMessage[]): Promise<boolean> {
+  async #record(instance: Instance, messages: readonly PlainMessage[], isRestored = false): Promise<boolean> {
     for (const message of messages) {
-      this.#truth.send(message);
+      // Messages of a backup were sent before.
+      if (!isRestored) this.#truth.send(message);
       this.#story.tell(() => `${instance.life.name} gets ${messageText(message)}`);
     }
-    const outcomes = await this.#of(instance, 'records', async () => instance.outcomes(messages));
+    const days = messages.map(({ ts }) => dayFrom(ts));
+    const outcomes = await this.#of(instance, 'records', days, async () => instance.outcomes(messages));
     if (outcomes === undefined) return false;
     for (const [index, message] of messages.entries()) {
       const outcome = outcomes[index] ?? 'nothing';
@@ -206,7 +270,7 @@ class History {
       this.#story.tell(() => line);
       const isRight =
         outcome === REFUSED_AS_CLOSED
-          ? this.#isClosing && message.ts < TODAY
+          ? this.#table.isClosed(dayFrom(message.ts))
           : ['recorded', 'unchanged', 'superseded'].includes(outcome) && this.#truth.has(message);
       if (!isRight) this.#break(line);
     }
@@ -219,102 +283,211 @@ class History {
     const { questionsOfEach, pauseMs } = this.#form;
     for (let left = questionsOfEach; left > 0 && this.#sending > 0; left -= 1) {
       await sleep(this.#chance.between(0, 2 * pauseMs + 50));
-      const kind = this.#chance.oneOf(['range', 'range', 'range', 'range', 'series', 'cameras'] as const);
-      await this.#ask(this.#chance.oneOf(this.#chance.happens(0.3) ? this.#writers : this.#readers), kind);
+      const kind = this.#chance.oneOf(KINDS);
+      await this.#ask(await this.#anyOf(this.#chance.happens(0.3) ? this.#writers : this.#readers), kind);
     }
   }
 
   /** Every answer is right at a moment between its question and now. */
   async #ask(
     instance: Instance,
-    kind: 'range' | 'series' | 'cameras',
+    kind: Kind,
     question = this.#activity.question(),
     day = this.#chance.oneOf(this.#days),
   ): Promise<void> {
     const since = this.#truth.now;
-    const answers = await this.#of(
-      instance,
-      `answers ${questionText(question)}`,
-      async (): Promise<readonly (readonly [Question, Answer])[]> => {
-        if (kind === 'series') return instance.series(question);
-        if (kind === 'cameras') return instance.camerasOf(day, this.#activity.cameras);
-        return [[question, await instance.range(question)]];
-      },
-    );
-    for (const [asked, answer] of answers ?? []) {
+    const ofDay = { start: day, end: day + DAY - 1n, cameraId: question.cameraId };
+    const asked = kind === 'range' || kind === 'series' ? question : ofDay;
+    const days = this.#days.filter((start) => start <= asked.end && start + DAY > asked.start).map(dayFrom);
+    const what = `answers ${kind} of ${questionText(asked)}`;
+    if (kind === 'last seen') {
+      const seen = await this.#of(instance, what, days, async () => instance.lastSeen(day));
+      this.#seen.answers += Number(seen !== undefined);
+      for (const cameraId of seen === undefined ? [] : new Set([...this.#activity.cameras, ...seen.keys()])) {
+        const minute = seen?.get(cameraId);
+        if (this.#truth.allowsLastSeen({ ...ofDay, cameraId }, minute, since)) continue;
+        if (!days.some((own) => this.#isDoubtful(own, since)))
+          this.#break(
+            `${instance.life.name} ${what}: ${cameraId} at ${minute === undefined ? 'no time' : timeText(minute)}`,
+          );
+      }
+      return;
+    }
+    const measure: Measure = kind === 'accuracy' ? 'accuracy' : 'counts';
+    const answers = await this.#of(instance, what, days, async (): Promise<readonly Answered[]> => {
+      if (kind === 'series') return instance.series(question);
+      if (kind === 'cameras') return instance.camerasOf(day, this.#activity.cameras);
+      if (kind === 'accuracy') return [[ofDay, await instance.accuracyOf(ofDay)]];
+      return [await instance.activity(question)];
+    });
+    if (answers === undefined) return;
+    if (kind === 'range' || kind === 'series') this.#checkPeriod(question, answers, what);
+    for (const [answered, answer] of answers) {
       this.#seen.answers += 1;
-      if (this.#truth.allows(asked, answer, since)) continue;
-      const right = told(this.#truth.answer(asked));
-      this.#break(`${instance.life.name} answers ${questionText(asked)} with ${told(answer)}; it is ${right}`);
+      if (this.#truth.allows(answered, answer, since, measure)) continue;
+      if (days.some((own) => this.#isDoubtful(own, since))) continue;
+      const right = told(this.#truth.answer(answered, measure));
+      this.#break(`${instance.life.name} ${what}: of ${questionText(answered)} ${told(answer)}; it is ${right}`);
     }
   }
 
-  // Closing and rewriting
+  /** An answer is about the period that was asked for; in a closed day its ends are at whole minutes. */
+  #checkPeriod({ start, end }: Question, answers: readonly Answered[], what: string): void {
+    const fits = (asked: bigint, answered: bigint | undefined, whole: bigint): boolean =>
+      answered === asked || (answered === whole && this.#table.isClosed(dayFrom(asked)));
+    const [first, last] = [answers[0]?.[0], answers.at(-1)?.[0]];
+    const isWhole = answers.every(
+      ([period], index) => index === 0 || answers[index - 1]?.[0].end === period.start - 1n,
+    );
+    const startOfMinute = (time: bigint): bigint => time - (time % MINUTE);
+    if (
+      !isWhole ||
+      !fits(start, first?.start, startOfMinute(start)) ||
+      !fits(end, last?.end, startOfMinute(end) + MINUTE - 1n)
+    ) {
+      this.#break(`${what}: ${answers.map(([period]) => questionText(period)).join(', ')}`);
+    }
+  }
+
+  // Closing, backups and rebuilding
 
   async #close(): Promise<void> {
     await sleep(this.#chance.between(0, 2 * this.#form.pauseMs + 2_000));
-    for (let round = 1; round <= ROUNDS && !this.#isClosed; round += 1) {
-      // Instances with wrong clocks do nothing.
-      const others = this.#chance.happens(0.3) ? this.#writers : [this.#chance.oneOf(this.#writers)];
-      const isWrong = this.#chance.happens(0.2);
-      const closer = this.#spawn([], undefined, isWrong ? WRONG_CLOCK_MS : RIGHT_CLOCK_MS);
-      this.#isClosing = true;
+    for (let round = 1; round <= ROUNDS && !this.#table.isForgotten(dayFrom(OLD_DAY)); round += 1) {
+      const others = this.#chance.happens(0.3) ? this.#writers : [await this.#anyOf(this.#writers)];
+      const retention = this.#isCalm ? 1 : this.#chance.anyOf(RETENTIONS);
+      const runMs = this.#chance.oneOf([100, 1_000, 1_200_000]);
       await Promise.all(
-        [closer, ...others].map(async (instance) => {
-          await this.#of(instance, 'closes days', async () => instance.closeDays());
-          this.#isClosed ||= this.#table.isForgotten(dayFrom(OLD_DAY));
+        [this.#spawn([]), ...others].map(async (instance) => {
+          if (this.#form.backsUp && this.#chance.happens(0.3)) {
+            await this.#of(instance, 'backs days up', [], async () => instance.backUpDays(runMs));
+          }
+          if (retention === undefined) return;
+          const what = `closes days after ${retention}`;
+          await this.#of(instance, what, [], async () => instance.closeDays(retention, this.#form.backsUp, runMs));
         }),
       );
       await sleep(this.#chance.oneOf([1_000, 600_000, 3_600_000]));
     }
-    this.#seen.closedDays = Number(this.#isClosed);
+    this.#seen.closedDays = Number(this.#table.isForgotten(dayFrom(OLD_DAY)));
   }
 
-  /** Operators rewrite a day, amid recording or afterwards, each until it succeeds. */
-  async #rewriteSome(): Promise<void> {
+  /** An operator sends the backups to the running app, as `npm run send -- --backup`. */
+  async #restore(): Promise<void> {
+    await sleep(this.#chance.between(0, 4 * this.#form.pauseMs + 3_600_000));
+    for (const message of this.#backedUp()) {
+      this.#seen.restored += 1;
+      await this.#record(await this.#anyOf(this.#writers), [message], true);
+    }
+  }
+
+  /** Operators rebuild a day, amid recording or afterwards, each until it succeeds. */
+  async #rebuildSome(): Promise<void> {
     await sleep(this.#chance.between(0, 10 * this.#form.pauseMs + 300));
     if (this.#chance.happens(0.4)) while (this.#sending > 0) await sleep(50);
     const day = dayFrom(this.#form.closes ? OLD_DAY : this.#chance.oneOf(this.#days));
-    await Promise.all(Array.from({ length: this.#form.rewrites }, async () => this.#rewrite(day)));
+    await Promise.all(Array.from({ length: this.#form.rebuilds }, async () => this.#rebuild(day)));
   }
 
-  async #rewrite(day: Day): Promise<void> {
+  async #rebuild(day: Day): Promise<void> {
     for (let round = 1; round <= ROUNDS; round += 1) {
-      const operator = this.#spawn([], undefined, RIGHT_CLOCK_MS);
-      const shards = this.#chance.happens(0.5) ? this.#chance.wholeBetween(1, 3) : undefined;
-      const rewritten = await this.#of(operator, `rewrites ${day}`, async () => operator.rewrite(day, shards));
-      this.#seen.rewrites += Number(rewritten === 'done');
-      this.#seen.refusedRewrites += Number(rewritten === 'closes');
-      if (rewritten !== undefined && rewritten !== 'again') return;
+      const operator = this.#spawn([]);
+      const rebuilt = await this.#of(operator, `rebuilds ${day}`, [day], async () => operator.rebuild(day));
+      this.#seen.rebuilds += Number(rebuilt === 'done');
+      this.#seen.refusedRebuilds += Number(rebuilt === 'closed');
+      if (rebuilt !== undefined && rebuilt !== 'again') return;
       await sleep(this.#chance.oneOf([10, 1_000, 100_000]));
     }
-    this.#break(`${day} cannot be rewritten`);
+    this.#break(`${day} cannot be rebuilt`);
+  }
+
+  /** Counter rows of a day are changed and deleted when its rebuild begins: until it is rebuilt nobody asks for them. */
+  async #damage(partition: string): Promise<void> {
+    if (!this.#form.damages) return;
+    const damages = this.#table.rows(partition).flatMap((row): readonly RowWrite[] => {
+      const { rowKey } = row;
+      if (rowKey.startsWith('event|') || this.#chance.happens(0.5)) return [];
+      if (!rowKey.startsWith('day|')) return [{ kind: 'delete', rowKey }];
+      const day = String(row.properties['day']).replace(/"events":(-?\d+)/, '"events":7$1');
+      return [{ kind: 'merge', rowKey, etag: '*', properties: { day } }];
+    });
+    if (damages.length === 0) return;
+    this.#damaged.add(partition.slice(0, 10) as Day);
+    this.#seen.damages += 1;
+    this.#story.tell(() => `damage of ${damages.map(({ rowKey }) => rowKey).join(', ')}`);
+    await this.#table.transact(partition, damages);
   }
 
   // The end
 
-  /** Without faults, all messages are sent again, and then every answer is right. */
+  /** Without faults, all messages are sent again, and then every answer is right, also after the last late transaction. */
   async #settle(): Promise<void> {
-    if (this.#form.rewrites > 0) await sleep(HOLD_EXPIRED_MS);
+    await this.#reopen();
     const fresh = this.#spawn([]);
     if (!(await this.#record(fresh, this.#activity.sent))) this.#break('what was sent again was not taken');
-    if (this.#form.rewrites > 0 && this.#chance.happens(0.3)) await this.#rewrite(dayFrom(TODAY));
-    if (this.#activity.sent.some(({ ts }) => ts < TODAY) && !this.#isClosed) {
+    await this.#askAll(fresh);
+    if (this.#form.weather.mostLateMs !== undefined) {
+      await sleep(MAX_LATE_MS);
+      await this.#reopen();
+      await this.#askAll(this.#spawn([]));
+    }
+    if (this.#activity.sent.some(({ ts }) => ts < TODAY) && !this.#table.isForgotten(dayFrom(OLD_DAY))) {
       await this.#close();
-      if (!this.#isClosed) this.#break('the old day is not closed');
+      if (this.#table.isForgotten(dayFrom(OLD_DAY))) await this.#askAll(fresh);
+      else this.#break('the old day is not closed');
     }
-    for (const start of this.#days) {
-      await this.#ask(fresh, 'cameras', undefined, start);
-      await this.#ask(fresh, 'range', { start, end: start + DAY - 1n });
-    }
-    for (const instance of [fresh, fresh, this.#chance.oneOf(this.#writers), this.#chance.oneOf(this.#readers)]) {
-      const question = this.#activity.question();
-      await this.#ask(instance, 'range', question);
-      if (instance === fresh) await this.#ask(instance, 'series', question);
+    if (this.#table.isClosed(dayFrom(OLD_DAY)) && this.#form.backsUp) this.#checkBackup();
+    for (const among of [this.#writers, this.#readers]) {
+      await this.#ask(await this.#anyOf(among), 'range');
     }
     for (const partition of this.#table.partitions()) {
-      const stripes = this.#table.rows(partition).filter(({ rowKey }) => /^day( \d|$)/.test(rowKey));
-      this.#seen.stripes = Math.max(this.#seen.stripes, stripes.length);
+      const stripes = new Set(
+        this.#table.rows(partition).flatMap(({ rowKey }) => /^hour\|\d\d\|(\d\d)$/.exec(rowKey)?.[1] ?? []),
+      );
+      this.#seen.stripes = Math.max(this.#seen.stripes, stripes.size);
+    }
+  }
+
+  /** A rebuild that died, or came late, left a day sealed: it is run again. */
+  async #reopen(): Promise<void> {
+    for (const day of this.#days.map(dayFrom)) {
+      const isSealed = this.#table.partitionsOf(day).some((own) => this.#table.sealOf(own) === 'rebuilding');
+      if (isSealed) await this.#rebuild(day);
+      this.#damaged.delete(day);
+    }
+  }
+
+  async #askAll(instance: Instance): Promise<void> {
+    for (const start of this.#days) {
+      for (const kind of ['cameras', 'accuracy', 'last seen'] as const)
+        await this.#ask(instance, kind, undefined, start);
+      await this.#ask(instance, 'range', { start, end: start + DAY - 1n });
+    }
+    for (const kind of ['range', 'series'] as const) await this.#ask(instance, kind);
+    for (const day of this.#chance.happens(0.1) ? this.#days.map(dayFrom) : []) {
+      const report = await this.#of(instance, `audits ${day}`, [], async () => instance.audit(day));
+      if (report?.differing !== 0) this.#break(`the audit of ${day} finds ${JSON.stringify(report?.differences)}`);
+    }
+  }
+
+  /** The messages in all backups. */
+  #backedUp(): readonly PlainMessage[] {
+    return this.#container.names().flatMap((name) => this.#container.linesOf(name).map(messageFrom));
+  }
+
+  /** What was deleted is in the backup. */
+  #checkBackup(): void {
+    const messages = this.#backedUp();
+    for (const { cameraId, eventId, ts, state } of this.#truth.events) {
+      if (ts >= TODAY) continue;
+      const own = messages.filter((one) => one.cameraId === cameraId && one.eventId === eventId && one.ts === ts);
+      for (const [facet, known] of Object.entries(state)) {
+        const isBackedUp = own.some(
+          (one) => one.time === known.time && isDeepStrictEqual(Reflect.get(one, facet), known.value),
+        );
+        if (!isBackedUp) this.#break(`the backup lacks ${facet} of ${eventId} of ${cameraId}`);
+      }
+      if (own.length === 0) this.#break(`the backup lacks ${eventId} of ${cameraId}`);
     }
   }
 }
@@ -330,3 +503,34 @@ const messageText = ({ cameraId, eventId, ts, time, ...facets }: PlainMessage): 
 
 const questionText = ({ start, end, cameraId }: Question): string =>
   `${timeText(start)} to ${timeText(end)} of ${cameraId ?? 'all'}`;
+
+/** A message as a backup has it. */
+const messageFrom = (line: string): PlainMessage => {
+  const { time, data } = storedMessage.parse(JSON.parse(line));
+  const { event_id: eventId, camera_id: cameraId, ts_utc, detections, reviewed, annotations, removed } = data;
+  return {
+    eventId,
+    cameraId,
+    ts: microseconds(ts_utc),
+    time: microseconds(time),
+    ...(detections && { detections }),
+    ...(reviewed !== undefined && { reviewed }),
+    ...(annotations && { annotations }),
+    ...(removed !== undefined && { removed }),
+  };
+};
+
+const microseconds = (text: string): bigint => parseInstant(text) ?? -1n;
+const counts = z.record(z.string(), z.number());
+const storedMessage = z.object({
+  time: z.string(),
+  data: z.object({
+    event_id: z.string(),
+    camera_id: z.string(),
+    ts_utc: z.string(),
+    detections: counts.optional(),
+    reviewed: z.boolean().optional(),
+    annotations: counts.optional(),
+    removed: z.boolean().optional(),
+  }),
+});

@@ -1,14 +1,17 @@
-import { RewriteAbandoned, rewriteDay, RewriteRefused } from '../../../src/analytics/audit/rewrite.ts';
+import { auditDay, type AuditReport } from '../../../src/analytics/audit/audit.ts';
+import { rebuildDay, RebuildRefused } from '../../../src/analytics/audit/rebuild.ts';
 import { DayHeld, RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
+import { backUpDays } from '../../../src/analytics/retention/back-up-days.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import type { Log } from '../../../src/log.ts';
+import type { BackupContainer } from '../../../src/storage/azure-container.ts';
 import type { TableConnection } from '../../../src/storage/connection.ts';
 import { StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
 import { Table } from '../../../src/storage/table.ts';
-import type { Log } from '../../../src/log.ts';
 import { countsIn, CountingProcess } from '../../analytics/counting.ts';
 import { DAY, type PlainMessage, type Question } from '../../analytics/oracle.ts';
 import type { Life } from '../life.ts';
@@ -17,34 +20,52 @@ import type { Answer } from './counts.ts';
 /** The outcome of a message whose day is closed. */
 export const REFUSED_AS_CLOSED = `refused: ${CLOSED_DAY.refused}`;
 
-/** The end of a rewrite: the day is rewritten; it is closed, or about to be; it has no events; or it must be started again. */
-export type Rewritten = 'done' | 'closes' | 'empty' | 'again';
+/** The end of a rebuild: the day is rebuilt; it is closed; it has no events; or it must be started again. */
+export type Rebuilt = 'done' | 'closed' | 'empty' | 'again';
 
-/** A question and its answer. */
-type Answered = readonly [question: Question, answer: Answer];
+/** What an answer is about, as it says itself, and the answer. */
+export type Answered = readonly [question: Question, answer: Answer];
+
+/** What a process of a world works with. */
+interface InstanceParts {
+  readonly shards: number;
+  readonly container: BackupContainer;
+  /** Takes a line of the story. */
+  readonly tell: (line: () => string) => void;
+}
 
 /** A process of the service, which runs in its {@link life}. */
 export class Instance extends CountingProcess {
   readonly life: Life;
+  readonly #parts: InstanceParts;
   readonly #log: Log;
-  readonly #tell: (line: () => string) => void;
 
-  constructor(life: Life, connection: TableConnection, shardsOfNewDays: number, tell: (line: () => string) => void) {
+  constructor(life: Life, connection: TableConnection, parts: InstanceParts) {
     const at =
       (level: string): Log['info'] =>
       (event, fields = {}) =>
-        tell(() => `${level} ${event} ${JSON.stringify(fields)}`);
+        parts.tell(() => `${level} ${event} ${JSON.stringify(fields)}`);
     const log = { info: at('info'), warn: at('warn'), error: at('error') };
-    super(new Table(connection, { format: FORMAT }), shardsOfNewDays, { log });
+    super(new Table(connection, { format: FORMAT }), parts.shards, { log });
     this.life = life;
+    this.#parts = parts;
     this.#log = log;
-    this.#tell = tell;
   }
 
   /** As `POST /api/events`: the outcome of each message, in words. */
   async outcomes(messages: readonly PlainMessage[]): Promise<readonly string[]> {
     const outcomes = await this.record(messages);
     return outcomes.map((outcome) => (typeof outcome === 'string' ? outcome : `refused: ${outcome.refused}`));
+  }
+
+  /** As `GET /api/analytics`. */
+  async activity({ start, end, cameraId }: Question): Promise<Answered> {
+    const asked = { start: instantFrom(start), end: instantFrom(end) };
+    const { period, tally, activeCameras } = await this.reader.activity(asked, cameraId);
+    return [
+      { start: period.start, end: period.end, cameraId },
+      { counts: countsIn(tally), cameras: new Set(activeCameras) },
+    ];
   }
 
   /** As `GET /api/analytics/series`, in steps that suit the length of the period. */
@@ -62,26 +83,54 @@ export class Instance extends CountingProcess {
     const activities = await this.reader.cameras(dayOf(instantFrom(start)), 1);
     const counted = new Map(activities.map(({ cameraId, tally }) => [cameraId, countsIn(tally)]));
     return Array.from(new Set([...cameraIds, ...counted.keys()]), (cameraId) => {
-      const counts = counted.get(cameraId) ?? new Map<string, number>();
+      const counts = counted.get(cameraId);
       const question = { start, end: start + DAY - 1n, cameraId };
-      return [question, { counts, cameras: counts.has('events') ? 1 : 0 }] as const;
+      return [
+        question,
+        { counts: counts ?? new Map<string, number>(), cameras: counts === undefined ? 0 : 1 },
+      ] as const;
     });
   }
 
-  /** As the timer. */
-  async closeDays(): Promise<void> {
-    await closeDays({ table: this.table, days: this.days, retentionDays: 1 }, this.#log);
+  /** As `GET /api/analytics/accuracy`. */
+  async accuracyOf({ start, cameraId }: Question): Promise<Answer> {
+    return { counts: await this.accuracy(dayOf(instantFrom(start)), cameraId) };
   }
 
-  /** As `npm run audit -- --rewrite`. */
-  async rewrite(day: Day, shards: number | undefined): Promise<Rewritten> {
+  /** As `GET /api/analytics/last-seen`: the first microsecond of the minute in which each camera was last seen on a day. */
+  async lastSeen(start: bigint): Promise<ReadonlyMap<string, bigint>> {
+    return this.reader.lastMinutes(dayOf(instantFrom(start)), 1);
+  }
+
+  /** As the timers. */
+  async backUpDays(runMs: number): Promise<void> {
+    const { shards, container } = this.#parts;
+    await backUpDays({ table: this.table, shards, container: async () => container, runMs }, this.#log);
+  }
+
+  async closeDays(retentionDays: number, backsUp: boolean, runMs: number): Promise<void> {
+    const { shards, container } = this.#parts;
+    await closeDays(
+      { table: this.table, shards, retentionDays, container: backsUp ? async () => container : undefined, runMs },
+      this.#log,
+    );
+  }
+
+  /** As `npm run audit`. */
+  async audit(day: Day): Promise<AuditReport> {
+    return auditDay(this.table, this.#parts.shards, day);
+  }
+
+  /** As `npm run audit -- --rebuild`. */
+  async rebuild(day: Day): Promise<Rebuilt> {
+    const { shards, tell } = this.#parts;
     try {
-      await rewriteDay(this.table, day, { shards, say: (line) => this.#tell(() => line) });
+      await rebuildDay(this.table, shards, day, { withoutUnreadable: false, say: (line) => tell(() => line) });
       return 'done';
     } catch (error) {
-      if (!(error instanceof RewriteRefused || error instanceof RewriteAbandoned)) throw error;
-      this.#tell(() => error.message);
-      if (error.message.includes('clos')) return 'closes';
+      if (!(error instanceof RebuildRefused)) throw error;
+      tell(() => error.message);
+      if (error.message.includes('is closed')) return 'closed';
       return error.message.includes('no events') ? 'empty' : 'again';
     }
   }
@@ -89,4 +138,5 @@ export class Instance extends CountingProcess {
 
 /** Whether a request may fail with an error because of what storage does; the service answers 503. */
 export const isUnavailable = (error: unknown): boolean =>
-  [RecorderUnavailable, DayHeld, StorageTrouble, WriteConflict].some((kind) => error instanceof kind);
+  [RecorderUnavailable, StorageTrouble, WriteConflict].some((kind) => error instanceof kind) &&
+  !(error instanceof DayHeld);

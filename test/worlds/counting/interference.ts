@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
-import { RewriteAbandoned, rewriteDay, RewriteRefused } from '../../../src/analytics/audit/rewrite.ts';
+import { rebuildDay, RebuildRefused, unsealDay } from '../../../src/analytics/audit/rebuild.ts';
 import { DayHeld } from '../../../src/analytics/errors.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
-import { DAYS_PARTITION, SEALED_KEY, shardPartition } from '../../../src/analytics/rows/keys.ts';
 import type { TableConnection } from '../../../src/storage/connection.ts';
-import { DamagedRow, StorageTrouble } from '../../../src/storage/errors.ts';
+import { StorageTrouble } from '../../../src/storage/errors.ts';
+import type { RowWrite } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { CountingProcess, DATE, frame, MINUTE, SHARD, SILENT, START, WHOLE_DAY } from '../../analytics/counting.ts';
-import { Oracle, type PlainMessage } from '../../analytics/oracle.ts';
+import { DAY, Oracle, type PlainMessage, type Question } from '../../analytics/oracle.ts';
 import { InterposedTable, type Turn } from '../../storage/interposed-table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
 import { inVirtualTime, runIn } from '../virtual-time.ts';
 
-// One thing happens during a rewrite of a small day, before one of its requests to storage. Most scenarios are played once for each request:
-// the world meets such a moment by chance once in a thousand histories.
+// One thing happens while a small day is sealed, before one of the requests to storage. Most scenarios are played once for each request: the
+// world meets such a moment by chance once in a thousand histories.
 
 const EIGHT = START + 480n * MINUTE;
 const MESSAGES: readonly PlainMessage[] = [
@@ -31,10 +31,10 @@ const EDIT = frame('ridge-1', 'f-1', EIGHT, { time: START, detections: { fog: 7 
 /** News of an event that is stored, and a new event of another camera. */
 const UPDATE = frame('ridge-1', 'f-2', EIGHT + 10_500_000n, { time: START + 999n * MINUTE, detections: { fog: 2 } });
 const ADDITION = frame('ridge-3', 'f-4', EIGHT);
-const MORE: readonly PlainMessage[] = [UPDATE, ADDITION];
 /** News of another event. Its writer makes another writer in the same stripe move. */
 const NEWS = frame('ridge-8', 'f-3', EIGHT + 61n * MINUTE, { time: START + 999n * MINUTE, detections: { fog: 5 } });
-const QUESTIONS = [
+const TOMORROW = frame('ridge-1', 'f-5', EIGHT + DAY);
+const QUESTIONS: readonly Question[] = [
   WHOLE_DAY,
   { start: EIGHT, end: EIGHT + 60n * MINUTE - 1n },
   { start: EIGHT, end: EIGHT + MINUTE - 1n },
@@ -43,44 +43,57 @@ const QUESTIONS = [
   { start: EIGHT + 1n, end: EIGHT + 61n * MINUTE, cameraId: 'ridge-1' },
 ];
 
-/** The machine on which all processes run: its clock can be set. */
+/** The machine on which all processes and storage run: its clock can be set. */
 const machine = { clockAheadMs: 0, isOver: false };
-const threeMinutesLater = (): void => void (machine.clockAheadMs += 186_000);
+const laterBy = (ms: number): void => void (machine.clockAheadMs += ms);
+const HOUR_MS = 3_600_000;
 
-const rewrite = async (connection: TableConnection, shards?: number) =>
-  rewriteDay(new Table(connection, { format: FORMAT }), DATE, { shards, say: () => undefined });
+/** What is done to the day: its counters are rebuilt, or it is closed. */
+type Doing = (connection: TableConnection, shards: number) => Promise<void>;
+
+const rebuild: Doing = async (connection, shards) =>
+  rebuildDay(new Table(connection, { format: FORMAT }), shards, DATE, {
+    withoutUnreadable: false,
+    say: () => undefined,
+  });
+/** Two runs: one seals the day, and the next one deletes its event rows. */
+const close: Doing = async (connection, shards) => {
+  for (const retentionDays of [1, 1]) {
+    await closeDays({ table: new Table(connection, { format: FORMAT }), shards, retentionDays }, SILENT);
+  }
+};
+
 const thrownBy = async (doing: Promise<unknown>): Promise<unknown> =>
   doing.then(
     () => undefined,
     (error: unknown) => error,
   );
 
-/** Whether a process takes messages; a day that is held, or whose row is lost, takes none now. */
+/** Whether a process takes messages: a day that is rebuilt takes none now, and a closed day none for good. */
 const isTaken = async (process: CountingProcess, messages: readonly PlainMessage[]): Promise<boolean> => {
-  const error = await thrownBy(process.record(messages));
-  if (error === undefined || error instanceof DayHeld || error instanceof DamagedRow) return error === undefined;
-  throw error;
+  try {
+    return (await process.record(messages)).every((outcome) => outcome !== CLOSED_DAY);
+  } catch (error) {
+    if (error instanceof DayHeld) return false;
+    throw error;
+  }
 };
 
-const change = async (table: MemoryTable, rowKey: string, properties = {}, partition = DAYS_PARTITION) =>
-  table.transact(partition, [{ kind: 'merge', rowKey, etag: '*', properties }]);
-
 /** A process whose transactions wait, one after the other, before they are sent. */
-const withheld = async (table: MemoryTable, messages: readonly PlainMessage[], count = 1) => {
+const withheld = async (table: MemoryTable, messages: readonly PlainMessage[], count = 1, shards = 1) => {
   const gates = Array.from(
     { length: count },
     () => [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const,
   );
   let sent = 0;
-  const process = new CountingProcess(
-    new InterposedTable(async ({ kind }) => {
-      const [arrived, released] = (kind === 'transact' && gates[sent]) || [];
-      if (arrived === undefined) return;
-      sent += 1;
-      arrived.resolve();
-      await released?.promise;
-    }, table),
-  );
+  const turn: Turn = async ({ kind }) => {
+    const [arrived, released] = (kind === 'transact' && gates[sent]) || [];
+    if (arrived === undefined) return;
+    sent += 1;
+    arrived.resolve();
+    await released?.promise;
+  };
+  const process = new CountingProcess(new InterposedTable(turn, table), shards, { random: () => 0.6 });
   const recording = isTaken(process, messages);
   await gates[0]?.[0].promise;
   /** Sends the next transaction, and waits until another transaction is withheld or the process has recorded. */
@@ -92,81 +105,65 @@ const withheld = async (table: MemoryTable, messages: readonly PlainMessage[], c
 };
 
 const seeds = new Map<number, MemoryTable>();
-/** A day in two stripes: a process that meets another process in its stripe makes a new stripe. */
-const seeded = async (shards = 1): Promise<MemoryTable> => {
+/** A day in two stripes: a process that meets another process in its stripe takes another stripe. */
+const seeded = async (shards: number): Promise<MemoryTable> => {
   const seed = seeds.get(shards) ?? new MemoryTable(() => Date.now());
   if (!seeds.has(shards)) {
     seeds.set(shards, seed);
     const process = new CountingProcess(seed, shards);
     await process.record([EDIT]);
-    const other = await withheld(seed, MESSAGES.slice(1, 2));
+    const other = await withheld(seed, MESSAGES.slice(1, 2), 1, shards);
     await process.record(MESSAGES.slice(0, 1));
     await other.send();
     await other.recording;
     await process.record(MESSAGES);
-    assert(seed.partitions().some((name) => seed.rows(name).some(({ rowKey }) => rowKey === 'day 01')));
+    assert(seed.partitions().some((name) => seed.rows(name).some(({ rowKey }) => rowKey === 'day|04')));
   }
   return seed.copy();
 };
 
-/** Every question gets each event once. */
-const demandRight = async (table: MemoryTable, messages: readonly PlainMessage[]): Promise<void> => {
+/** An answer has each event once, in the period that it says. */
+const demandAnswer = async (process: CountingProcess, asked: Question, oracle: Oracle): Promise<void> => {
+  const { start, end, cameraId } = asked;
+  const asking = { start: instantFrom(start), end: instantFrom(end) };
+  const { period, tally, activeCameras } = await process.reader.activity(asking, cameraId);
+  const right = oracle.answer({ ...period, cameraId });
+  assert.deepEqual([tally.events, activeCameras], [right.total_events, right.active_camera_ids]);
+  assert.deepEqual(await process.answer(asked), right);
+};
+
+const demandRight = async (table: MemoryTable, messages: readonly PlainMessage[], shards = 1): Promise<void> => {
   const oracle = new Oracle(messages);
-  const process = new CountingProcess(table);
-  for (const question of QUESTIONS) assert.deepEqual(await process.answer(question), oracle.answer(question));
-  const cameras = await process.reader.cameras(DATE, 1);
-  for (const cameraId of new Set(messages.map((message) => message.cameraId))) {
-    const activity = cameras.find((one) => one.cameraId === cameraId);
-    assert.equal(activity?.tally.events, oracle.answer({ ...WHOLE_DAY, cameraId }).total_events);
-  }
+  const process = new CountingProcess(table, shards);
+  for (const question of QUESTIONS) await demandAnswer(process, question, oracle);
 };
 
-/** The day is closed to the end: its closing was announced long ago. */
-const closed = async (memory: MemoryTable) => {
-  await change(memory, DATE, { closes: '2001-01-01T00:00:00.000000Z' });
-  const { table, days } = new CountingProcess(memory);
-  await closeDays({ table, days, retentionDays: 1 }, SILENT);
-  return days.stored(DATE);
-};
+const sealsOf = (table: MemoryTable): readonly unknown[] => [
+  ...new Set(
+    table.rows(SHARD).flatMap(({ rowKey, properties: { sealed = '' } }) => (rowKey.startsWith('day|') ? [sealed] : [])),
+  ),
+];
 
-/** Only the tombstones of other generations are left. */
-const demandClean = (table: MemoryTable, generation: number): void => {
-  const prefix = shardPartition(DATE, 0, generation).slice(0, -2);
-  const others = table.partitions().filter((name) => name !== DAYS_PARTITION && !name.startsWith(prefix));
-  const left = others.flatMap((name) => table.rows(name)).filter(({ rowKey }) => rowKey !== SEALED_KEY);
-  assert.deepEqual(left, []);
-};
+/** Prepares; then interferes before a request of what is done, which waits; then gets its error and checks the day. */
+type Course = (table: MemoryTable) => AsyncGenerator<void, void, unknown>;
 
-/** An answer does not arrive. */
-const lost = (): never => {
-  throw new StorageTrouble(0);
-};
-
-/** Prepares; then interferes before a request of the rewrite, which waits; then gets the error of the rewrite and checks the day. */
-type Course = (table: MemoryTable, hooks: Hooks) => AsyncGenerator<void, void, unknown>;
-interface Hooks {
-  beforeSwitch?: () => Promise<void>;
-}
-
-/** Rewrites a day once for each of its requests, or for each so manieth, and interferes before that request. */
-const atEachRequest = async (course: Course, { shards = 1, stride = 1 } = {}): Promise<void> => {
-  for (let [at, isReached] = [1, true]; isReached; at += stride) {
+/** Does something to the day once for each request, and interferes before that request. */
+const atEachRequest = async (doing: Doing, course: Course, { shards = 1, isStopped = false } = {}): Promise<void> => {
+  for (let [at, isReached] = [1, true]; isReached; at += 1) {
     machine.clockAheadMs = 0;
     const table = await seeded(shards);
-    const hooks: Hooks = {};
-    const steps = course(table, hooks);
+    laterBy(2 * HOUR_MS);
+    const steps = course(table);
     await steps.next();
     let requests = 0;
     let failure: unknown;
-    const turn: Turn = async ({ kind, partition }) => {
+    const turn: Turn = async () => {
       requests += 1;
-      // A rewrite treats some errors as trouble with storage.
       if (requests === at) failure = await thrownBy(steps.next());
-      const isSealed = table.rows(SHARD).some(({ properties }) => properties['attempt'] === 1);
-      if (kind === 'transact' && partition === DAYS_PARTITION && isSealed) await hooks.beforeSwitch?.();
+      // A process that dies sends nothing more, and nothing comes back to it.
+      if (isStopped && requests >= at) throw new Error('it is over');
     };
-    const error = await thrownBy(rewrite(new InterposedTable(turn, table)));
-    // An abandoned rewrite sends fewer requests: their number does not say where to stop.
+    const error = await thrownBy(doing(new InterposedTable(turn, table), shards));
     isReached = requests >= at;
     if (!isReached) await steps.next();
     if (failure !== undefined) throw failure;
@@ -174,191 +171,219 @@ const atEachRequest = async (course: Course, { shards = 1, stride = 1 } = {}): P
   }
 };
 
-const isHeld = (table: MemoryTable): boolean =>
-  table.rows(DAYS_PARTITION).some(({ properties }) => properties['hold_owner'] !== undefined);
+/** Counters are changed and deleted. */
+const damage = async (table: MemoryTable): Promise<void> => {
+  const writes = table.rows(SHARD).flatMap(({ rowKey, properties }): readonly RowWrite[] => {
+    if (rowKey.startsWith('camera|')) return [{ kind: 'delete', rowKey }];
+    if (!rowKey.startsWith('day|')) return [];
+    const day = String(properties['day']).replace(/"events":(-?\d+)/, '"events":7$1');
+    return [{ kind: 'merge', rowKey, etag: '*', properties: { day } }];
+  });
+  await table.transact(SHARD, writes);
+};
 
-/** A transaction that was computed before is sent at each request: it is counted or refused. */
-const lateTransaction = async (shards: number, isNewStripe = false, isLost = false): Promise<void> => {
-  const [first, second] = shards === 3 ? [ADDITION, UPDATE] : [UPDATE, ADDITION];
+/** A transaction that was computed before is sent at each request: it is counted or refused, and so is the next one. */
+const lateTransaction = async (doing: Doing, shards: number, isNewStripe = false): Promise<void> => {
   await atEachRequest(
-    async function* (table, hooks) {
-      const taken = new Map<PlainMessage, boolean>();
-      const late = await withheld(table, [first], isNewStripe ? 2 : 1);
+    doing,
+    async function* (table) {
+      const [first, second] = shards === 1 ? [UPDATE, ADDITION] : [ADDITION, UPDATE];
+      const late = await withheld(table, [first], isNewStripe ? 2 : 1, shards);
+      const taken = new Set<PlainMessage>();
       if (isNewStripe) {
-        // It meets another process in its stripe, and no stripe is idle.
-        await change(table, 'day 01', {}, SHARD);
-        await new CountingProcess(table).record([NEWS]);
-        taken.set(NEWS, true);
+        // It meets another process in its stripe.
+        await new CountingProcess(table, shards).record([NEWS]);
+        taken.add(NEWS);
+        laterBy(2 * HOUR_MS);
         await late.send();
       }
-      if (isLost) await table.transact(DAYS_PARTITION, [{ kind: 'delete', rowKey: DATE }]);
-      // While its first transaction is under way it sends no other one.
-      hooks.beforeSwitch = async () => {
-        if (taken.has(first)) taken.set(second, await isTaken(late.process, [second]));
-      };
       yield;
       await late.send();
-      taken.set(first, await late.recording);
-      assert.equal(yield, undefined);
-      await demandRight(table, [...MESSAGES, ...[NEWS, ...MORE].filter((message) => taken.get(message) === true)]);
+      if (await late.recording) taken.add(first);
+      if (await isTaken(late.process, [second])) taken.add(second);
+      const error = yield;
+      assert(error === undefined || error instanceof RebuildRefused, String(error));
+      if (error !== undefined) await doing(table, shards);
+      await demandRight(table, [...MESSAGES, ...taken], shards);
     },
-    // Of a day whose row is lost all 64 shards are sealed.
-    { shards, stride: isLost ? 29 : 1 },
+    { shards },
   );
 };
 
-/** Readers that had begun before a request continue at that request. */
-const begunBefore: Course = async function* (table) {
-  const released = Promise.withResolvers<void>();
-  const answering = [1, 2].flatMap((begins) =>
-    QUESTIONS.map(async (question) => {
-      let requests = 0;
+/** Readers that had begun before a request continue at that request; others begin there, and continue after everything. */
+const reading: Course = async function* (table) {
+  const [first, last] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const begin = async (begins: readonly number[], released: Promise<void>): Promise<void> => {
+    const answering = begins.flatMap((count) =>
+      QUESTIONS.map(async (question) => {
+        let requests = 0;
+        const turn: Turn = async () => {
+          requests += 1;
+          if (requests > count) await released;
+        };
+        await demandAnswer(new CountingProcess(new InterposedTable(turn, table)), question, new Oracle(MESSAGES));
+      }),
+    );
+    for (const outcome of await Promise.allSettled(answering)) {
+      if (outcome.status === 'rejected' && !(outcome.reason instanceof DayHeld)) throw outcome.reason;
+    }
+  };
+  const begunBefore = begin([1, 3], first.promise);
+  yield;
+  const begunNow = begin([1, 2, 3], last.promise);
+  first.resolve();
+  await begunBefore;
+  assert.equal(yield, undefined);
+  last.resolve();
+  await begunNow;
+};
+
+/** The answer to one request is lost, and the request is carried out or not: a rebuild goes on, or has to be run again. */
+const answerIsLost = async (doing: Doing): Promise<void> => {
+  for (const isCarriedOut of [true, false]) {
+    for (let [at, requests] = [1, 1]; requests >= at; at += 1) {
+      machine.clockAheadMs = 0;
+      const table = await seeded(1);
+      laterBy(2 * HOUR_MS);
+      requests = 0;
+      const lost = (): never => {
+        throw new StorageTrouble(0);
+      };
       const turn: Turn = async () => {
         requests += 1;
-        if (requests > begins) await released.promise;
+        return requests === at ? (isCarriedOut ? lost : lost()) : undefined;
       };
-      return [question, await new CountingProcess(new InterposedTable(turn, table)).answer(question)] as const;
-    }),
-  );
-  yield;
-  released.resolve();
-  for (const [question, answer] of await Promise.all(answering)) {
-    assert.deepEqual(answer, new Oracle(MESSAGES).answer(question));
+      const error = await thrownBy(doing(new InterposedTable(turn, table), 1));
+      assert(error === undefined || error instanceof RebuildRefused || error instanceof StorageTrouble, String(error));
+      await doing(table, 1);
+      await demandRight(table, MESSAGES);
+      assert.equal(await isTaken(new CountingProcess(table), [ADDITION]), doing === rebuild);
+    }
   }
-  assert.equal(yield, undefined);
 };
 
 const SCENARIOS = {
-  'a late transaction into its own stripe': async () => lateTransaction(1),
-  'a late transaction into a new stripe': async () => lateTransaction(1, true),
-  'a late transaction into a shard without rows': async () => lateTransaction(3),
-  'a late transaction into a day whose row is lost': async () => lateTransaction(3, false, true),
+  'a late transaction into its own stripe of a day that is rebuilt': async () => lateTransaction(rebuild, 1),
+  'a late transaction into a new stripe of a day that is rebuilt': async () => lateTransaction(rebuild, 1, true),
+  'a late transaction into a shard without rows': async () => lateTransaction(rebuild, 3),
+  'a late transaction into its own stripe of a day that closes': async () => lateTransaction(close, 1),
+  'a late transaction into a new stripe of a day that closes': async () => lateTransaction(close, 1, true),
+  'readers that had begun before a rebuild go on': async () => atEachRequest(rebuild, reading),
+  'readers that had begun before a closing go on': async () => atEachRequest(close, reading),
+  'an answer to a rebuild is lost': async () => answerIsLost(rebuild),
+  'an answer to a closing is lost': async () => answerIsLost(close),
 
-  'readers that had begun before go on': async () => {
-    for (const shards of [1, 2]) await atEachRequest(begunBefore, { shards });
-  },
-
-  'an answer is lost': async () => {
-    for (const isCarriedOut of [true, false]) {
-      for (let [at, requests] = [1, 1]; requests >= at; at += 1) {
-        const table = await seeded();
-        requests = 0;
-        const turn: Turn = async () => {
-          requests += 1;
-          return requests === at ? (isCarriedOut ? lost : lost()) : undefined;
-        };
-        const { generation, hold } = await rewrite(new InterposedTable(turn, table));
-        assert.deepEqual([generation, hold], [1, undefined]);
-        await demandRight(table, MESSAGES);
-        demandClean(table, 1);
-      }
-    }
-  },
-
-  'it stops, and the day takes events after three minutes': async () =>
-    atEachRequest(async function* (table) {
-      const [reader, recorder] = [new CountingProcess(table), new CountingProcess(table)];
-      await reader.answer(WHOLE_DAY);
-      await recorder.record(MESSAGES);
-      yield;
-      // Before the seal and after the switch the day takes events at once.
-      const isTakenNow = await isTaken(new CountingProcess(table), [ADDITION]);
-      const messages = isTakenNow ? [...MESSAGES, ADDITION] : [...MESSAGES];
-      assert.deepEqual(await reader.answer(WHOLE_DAY), new Oracle(messages).answer(WHOLE_DAY));
-      await demandRight(table, messages);
-      threeMinutesLater();
-      for (const message of [UPDATE, NEWS]) {
-        assert(await isTaken(recorder, [message]));
-        messages.push(message);
-      }
-      await demandRight(table, messages);
-      const error = yield;
-      assert(error === undefined || error instanceof RewriteAbandoned);
-      await demandRight(table, messages);
-    }),
-
-  'another rewrite begins, and takes over after three minutes': async () =>
-    atEachRequest(async function* (table) {
-      yield;
-      const isAtWork = isHeld(table);
-      const other = isAtWork ? table : await seeded();
-      machine.clockAheadMs += 170_000;
-      assert.equal((await thrownBy(rewrite(other))) instanceof RewriteRefused, isAtWork);
-      threeMinutesLater();
-      const { generation } = await rewrite(table, 2);
-      demandClean(table, generation);
-      await new CountingProcess(table).record(MORE);
-      const error = yield;
-      assert(error === undefined || error instanceof RewriteAbandoned);
-      await demandRight(table, [...MESSAGES, ...MORE]);
-    }),
-
-  'it is slow, and renews its hold': async () => {
-    const table = await seeded(16);
-    const turn: Turn = async () => {
-      await sleep(4_500);
-      const until = table.rows(DAYS_PARTITION)[0]?.properties['hold_until'];
-      assert(typeof until !== 'string' || new Date(until) > new Date());
-    };
-    const begun = Date.now();
-    await rewrite(new InterposedTable(turn, table));
-    assert(Date.now() - begun > 300_000, 'it takes much longer than a hold');
-    await demandRight(table, MESSAGES);
-  },
-
-  'the day closes, but not while it is held': async () => {
-    for (const isExpired of [false, true]) {
-      await atEachRequest(async function* (table) {
+  'a rebuild is killed, and run again': async () =>
+    atEachRequest(
+      rebuild,
+      async function* (table) {
+        const recorder = new CountingProcess(table);
+        await recorder.record(MESSAGES);
+        await damage(table);
         yield;
-        if (isExpired) threeMinutesLater();
-        const isAtWork = !isExpired && isHeld(table);
-        const { days } = new CountingProcess(table);
-        const row: unknown = await days.close(DATE).catch((error: unknown) => error);
-        assert.equal(row instanceof DayHeld, isAtWork);
-        const error = yield;
-        if (isAtWork || (row instanceof Object && 'generation' in row && row.generation === 1))
-          assert.equal(error, undefined);
-        else assert(error instanceof RewriteRefused || error instanceof RewriteAbandoned);
-        assert.equal((await days.stored(DATE))?.closes === undefined, isAtWork);
-        await demandRight(table, MESSAGES);
-      });
-    }
-  },
+        yield;
+        const isOpen = sealsOf(table).includes('');
+        // Only the sealed day refuses: the senders keep its events, and send them again.
+        assert.equal(await isTaken(recorder, [UPDATE]), isOpen);
+        assert(await isTaken(recorder, [TOMORROW]));
+        const answered = await thrownBy(recorder.answer(WHOLE_DAY));
+        assert(isOpen || answered instanceof DayHeld);
+        await rebuild(table, 1);
+        assert(await isTaken(recorder, [UPDATE, ADDITION]));
+        await demandRight(table, [...MESSAGES, UPDATE, ADDITION]);
+      },
+      { isStopped: true },
+    ),
 
-  'it stops, and the closed day keeps nothing of it': async () =>
-    atEachRequest(async function* (table) {
+  'a rebuild is killed, and the day is opened as it is': async () =>
+    atEachRequest(
+      rebuild,
+      async function* (table) {
+        const reader = new CountingProcess(table);
+        await reader.answer(WHOLE_DAY);
+        yield;
+        yield;
+        await unsealDay(reader.table, 1, DATE);
+        await rebuild(table, 1);
+        assert.deepEqual(await reader.answer(WHOLE_DAY), new Oracle(MESSAGES).answer(WHOLE_DAY));
+        assert(await isTaken(new CountingProcess(table), [ADDITION]));
+        await demandRight(table, [...MESSAGES, ADDITION]);
+      },
+      { isStopped: true },
+    ),
+
+  'another rebuild begins, and takes over': async () =>
+    atEachRequest(rebuild, async function* (table) {
       yield;
-      const row = await closed(table);
-      assert.equal(row?.isDeleted, true);
-      demandClean(table, row.generation);
-      yield;
+      await rebuild(table, 1);
+      await new CountingProcess(table).record([UPDATE, ADDITION]);
+      const error = yield;
+      assert(error === undefined || error instanceof RebuildRefused, String(error));
+      if (sealsOf(table).includes('rebuilding')) await rebuild(table, 1);
+      await demandRight(table, [...MESSAGES, UPDATE, ADDITION]);
     }),
 
-  'the row of the day is lost, and rewritten': async () => {
-    for (const shards of [1, 3]) {
-      const table = await seeded(shards);
-      await table.transact(DAYS_PARTITION, [{ kind: 'delete', rowKey: DATE }]);
-      assert(!(await isTaken(new CountingProcess(table), MORE)));
-      await assert.rejects(new CountingProcess(table).answer(WHOLE_DAY), DamagedRow);
-      await assert.rejects(new CountingProcess(table).days.close(DATE), DamagedRow);
-      await rewrite(table);
+  'the timer does not close a day that is rebuilt': async () =>
+    atEachRequest(rebuild, async function* (table) {
+      yield;
+      const wasRebuilding = sealsOf(table).includes('rebuilding');
+      laterBy(2 * HOUR_MS);
+      await close(table, 1);
+      assert.equal(sealsOf(table).includes('closed'), !wasRebuilding);
+      const error = yield;
+      assert(error === undefined || (error instanceof RebuildRefused && !wasRebuilding), String(error));
       await demandRight(table, MESSAGES);
-      await change(table, DATE, { shards: 'x' });
-      await rewrite(table, 2);
-      await demandRight(table, MESSAGES);
-    }
-  },
+    }),
 
-  'the row of a closed day is lost, and comes back': async () => {
-    for (const shards of [1, 3]) {
-      const table = await seeded(shards);
-      await closed(table);
-      await table.transact(DAYS_PARTITION, [{ kind: 'delete', rowKey: DATE }]);
-      const row = await rewrite(table);
-      assert.deepEqual([row.generation, row.closes !== undefined], [0, true]);
-      assert.deepEqual(await new CountingProcess(table).record(MORE), [CLOSED_DAY, CLOSED_DAY]);
-      await assert.rejects(rewrite(table), RewriteRefused);
+  'a closed day is not rebuilt': async () =>
+    atEachRequest(close, async function* (table) {
+      yield;
+      const wasClosed = sealsOf(table).includes('closed');
+      assert.equal((await thrownBy(rebuild(table, 1))) instanceof RebuildRefused, wasClosed);
+      assert.equal(yield, undefined);
       await demandRight(table, MESSAGES);
+    }),
+
+  'a closing is killed, and goes on when the retention is as short again': async () =>
+    atEachRequest(
+      close,
+      async function* (table) {
+        const recorder = new CountingProcess(table);
+        await recorder.record(MESSAGES);
+        yield;
+        yield;
+        await demandRight(table, MESSAGES);
+        const isClosed = sealsOf(table).includes('closed');
+        const { table: own } = recorder;
+        await closeDays({ table: own, shards: 1, retentionDays: 365 }, SILENT);
+        const isOpen = await isTaken(recorder, [ADDITION]);
+        assert.equal(isOpen, !isClosed);
+        laterBy(2 * HOUR_MS);
+        await close(table, 1);
+        assert(!(await isTaken(recorder, [...MESSAGES, ADDITION])));
+        assert(!table.rows(SHARD).some(({ rowKey }) => rowKey.startsWith('event|')));
+        await demandRight(table, isOpen ? [...MESSAGES, ADDITION] : MESSAGES);
+      },
+      { isStopped: true },
+    ),
+
+  'a day that is written again is not closed by a seal that comes late': async () => {
+    for (const messages of [[UPDATE], [UPDATE, ADDITION]]) {
+      machine.clockAheadMs = 0;
+      const table = await seeded(1);
+      // In the stripe that `day|00` knows already.
+      const restoring = await withheld(table, messages.slice(0, 1));
+      await new CountingProcess(table).record([NEWS]);
+      laterBy(2 * HOUR_MS);
+      const turn: Turn = async ({ kind }) => {
+        if (kind !== 'transact') return;
+        await restoring.send();
+        assert(await restoring.recording);
+        assert(await isTaken(restoring.process, messages));
+      };
+      await close(new InterposedTable(turn, table), 1);
+      assert.deepEqual(sealsOf(table), ['']);
+      await demandRight(table, [...MESSAGES, NEWS, ...messages]);
     }
   },
 } as const;

@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import { dayOf } from '../../../src/analytics/model/day.ts';
-import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { DAY, type PlainMessage, type Question } from '../../analytics/oracle.ts';
-import { type Answer, countsOf, type Counted, type EventState, isSame, sumOf } from './counts.ts';
+import { accuracyCountsOf, type Answer, countsOf, type Counted, type EventState, isSame, sumOf } from './counts.ts';
 
 /** An event as it was committed. */
 export interface CommittedEvent {
@@ -15,23 +13,26 @@ export interface CommittedEvent {
   readonly state: EventState;
 }
 
+/** What an answer is about: what was counted, or how often the AI was right. */
+export type Measure = 'counts' | 'accuracy';
+
 /** What an event was from a moment on. */
 interface Version extends CommittedEvent {
   readonly moment: number;
-  readonly counted: Counted;
+  readonly counted: Readonly<Record<Measure, Counted>>;
 }
 
 /** The versions of an event. */
 interface KnownEvent {
-  partition: string;
+  readonly name: string;
   readonly versions: [Version, ...Version[]];
 }
 
-const MINUTE = 60_000_000n;
+export const MINUTE = 60_000_000n;
 const HOUR = 60n * MINUTE;
-const FACETS = ['detections', 'reviewed', 'annotations'] as const;
+const FACETS = ['detections', 'reviewed', 'annotations', 'removed'] as const;
 // More ways to see the commits of one question than that are not tried.
-const MOST_WAYS = 5_000;
+const MAX_WAYS = 5_000;
 
 const nameOf = ({ cameraId, eventId, ts }: Pick<PlainMessage, 'cameraId' | 'eventId' | 'ts'>): string =>
   JSON.stringify([cameraId, eventId, String(ts)]);
@@ -56,8 +57,6 @@ export class Truth {
   readonly broken: string[] = [];
   /** The number of commits so far. */
   now = 0;
-  /** When a day was last rewritten. */
-  #rewritten = 0;
   /** How many questions had too many possible answers to be decided. */
   undecided = 0;
   /** How many questions had several possible answers. */
@@ -75,31 +74,19 @@ export class Truth {
     for (const event of events) {
       const name = nameOf(event);
       const { partition, cameraId, state } = event;
-      const counted = { counts: countsOf(state), cameras: new Set([cameraId]) };
+      const cameras = new Set([cameraId]);
+      const counted = {
+        counts: { counts: countsOf(state), cameras },
+        accuracy: { counts: accuracyCountsOf(state), cameras },
+      };
       const version: Version = { ...event, moment: this.now, counted };
       const known = this.#events.get(name);
-      if (known === undefined) this.#events.set(name, { partition, versions: [version] });
-      else if (known.partition !== partition)
-        this.broken.push(`${name} is counted in ${known.partition} and ${partition}`);
+      if (known === undefined) this.#events.set(name, { name, versions: [version] });
+      else if (known.versions[0].partition !== partition)
+        this.broken.push(`${name} is counted in ${known.versions[0].partition} and ${partition}`);
       this.#check(name, known?.versions.at(-1)?.state, state);
       known?.versions.push(version);
     }
-  }
-
-  /** From now on the rows of these partitions count the events of a day. */
-  rewrite(day: string, moved: readonly CommittedEvent[]): void {
-    this.now += 1;
-    this.#rewritten = this.now;
-    const names = new Map(moved.map((event) => [nameOf(event), event]));
-    if (names.size < moved.length) this.broken.push(`${day} has an event twice`);
-    for (const [name, event] of this.#events) {
-      if (dayOf(instantFrom(event.versions[0].ts)) !== day) continue;
-      const after = names.get(name);
-      names.delete(name);
-      if (isDeepStrictEqual(event.versions.at(-1)?.state, after?.state)) event.partition = after?.partition ?? '';
-      else this.broken.push(`the rewrite of ${day} loses ${name}`);
-    }
-    for (const name of names.keys()) this.broken.push(`the rewrite of ${day} makes ${name} up`);
   }
 
   /** Whether an event has everything that a message says, or something newer. */
@@ -111,31 +98,51 @@ export class Truth {
     );
   }
 
+  /** The events as they are now. */
+  get events(): readonly CommittedEvent[] {
+    return Array.from(this.#events.values(), ({ versions }) => versions.at(-1) ?? versions[0]);
+  }
+
   /** The answer to a question by the events now. */
-  answer(question: Question): Counted {
-    return sumOf([...this.#pieces(question).values()].map((events) => at(events, this.now)));
+  answer(question: Question, measure: Measure = 'counts'): Counted {
+    return sumOf([...this.#pieces(question).values()].map((events) => at(events, this.now, measure)));
   }
 
   /** Whether an answer is right at moments between its question and now. */
-  allows(question: Question, answer: Answer, since: number): boolean {
-    const pieces = Array.from(this.#pieces(question, since < this.#rewritten).values(), (events) => {
+  allows(question: Question, answer: Answer, since: number, measure: Measure = 'counts'): boolean {
+    const pieces = Array.from(this.#pieces(question).values(), (events) => {
       const moments = events.flatMap(({ versions }) => versions.map(({ moment }) => Math.max(moment, since)));
-      return Array.from(new Set([since, ...moments]), (moment) => at(events, moment));
+      return Array.from(new Set([since, ...moments]), (moment) => at(events, moment, measure));
     });
     const ways = pieces.reduce((product, seen) => product * seen.length, 1);
     this.contended += Number(ways > 1);
-    this.undecided += Number(ways > MOST_WAYS);
-    return ways > MOST_WAYS || isReachable(sumOf([]), pieces, answer);
+    this.undecided += Number(ways > MAX_WAYS);
+    return ways > MAX_WAYS || isReachable(sumOf([]), pieces, answer);
   }
 
-  /** The events of a question by the piece that they are counted in. Amid a rewrite it is not known with which other cameras. */
-  #pieces({ start, end, cameraId }: Question, isAmidRewrite = false): ReadonlyMap<string, readonly KnownEvent[]> {
+  /**
+   * Whether a camera was last seen in this minute of a period, or never: the camera has an event there, and none in a later minute that
+   * was committed before the question.
+   *
+   * @param minute its first microsecond
+   */
+  allowsLastSeen({ start, end, cameraId }: Question, minute: bigint | undefined, since: number): boolean {
+    const events = [...this.#events.values()].flatMap(({ versions: [first] }) => {
+      const { ts, moment } = first;
+      const isAsked = first.cameraId === cameraId && ts >= start && ts <= end;
+      return isAsked ? [{ minute: ts - (ts % MINUTE), isOld: moment <= since }] : [];
+    });
+    if (minute !== undefined && events.every((event) => event.minute !== minute)) return false;
+    return events.every((event) => !event.isOld || event.minute <= (minute ?? -1n));
+  }
+
+  /** The events of a question by the piece that they are counted in. */
+  #pieces({ start, end, cameraId }: Question): ReadonlyMap<string, readonly KnownEvent[]> {
     const asked = [...this.#events.values()].filter(({ versions: [{ ts, cameraId: own }] }) => {
       return ts >= start && ts <= end && (cameraId ?? own) === own;
     });
-    return Map.groupBy(asked, ({ partition, versions: [{ ts, cameraId: own }] }) => {
-      const rows = isAmidRewrite ? `${ts / DAY} ${own}` : partition;
-      return `${rows} ${pieceOf(ts, start, end, cameraId)}`;
+    return Map.groupBy(asked, ({ name, versions: [{ ts, partition }] }) => {
+      return `${partition} ${pieceOf(ts, start, end, cameraId) ?? name}`;
     });
   }
 
@@ -158,8 +165,8 @@ export class Truth {
   }
 }
 
-/** The part of the range that an event is read from. */
-const pieceOf = (ts: bigint, start: bigint, end: bigint, cameraId: string | undefined): string => {
+/** The part of the range that an event is read from; undefined: a partial minute, whose events are read one by one. */
+const pieceOf = (ts: bigint, start: bigint, end: bigint, cameraId: string | undefined): string | undefined => {
   const isWhole = (length: bigint): boolean => {
     const from = ts - (ts % length);
     return start <= from && from + length - 1n <= end;
@@ -167,12 +174,12 @@ const pieceOf = (ts: bigint, start: bigint, end: bigint, cameraId: string | unde
   if (isWhole(DAY)) return 'day';
   if (isWhole(HOUR)) return cameraId === undefined ? 'hours' : 'camera';
   if (isWhole(MINUTE)) return cameraId === undefined ? `hour ${ts / HOUR}` : 'camera';
-  return `half a minute ${ts / (MINUTE / 2n)}`;
+  return undefined;
 };
 
 /** What events counted at a moment. */
-const at = (events: readonly KnownEvent[], moment: number): Counted =>
-  sumOf(events.flatMap(({ versions }) => versions.findLast((one) => one.moment <= moment)?.counted ?? []));
+const at = (events: readonly KnownEvent[], moment: number, measure: Measure): Counted =>
+  sumOf(events.flatMap(({ versions }) => versions.findLast((one) => one.moment <= moment)?.counted[measure] ?? []));
 
 const isReachable = (sum: Counted, pieces: readonly (readonly Counted[])[], answer: Answer): boolean => {
   const [next, ...rest] = pieces;

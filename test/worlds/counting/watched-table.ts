@@ -1,79 +1,117 @@
 import { eventRowFrom } from '../../../src/analytics/rows/event-row.ts';
-import { DAYS_PARTITION, parseEventKey } from '../../../src/analytics/rows/keys.ts';
+import { parseEventKey } from '../../../src/analytics/rows/keys.ts';
 import type { RowWrite } from '../../../src/storage/row.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
 import type { CommittedEvent, Truth } from './truth.ts';
 
 const EVENT = 'event|';
+const QUIET_MS = 3_600_000;
 
-/** The table of a world. It reports each commit of events to the truth, and demands that closed days take no commit. */
+/** Why a day takes no events, as its `day|NN` rows say. */
+type Sealed = 'closed' | 'rebuilding';
+
+/** What happened to a day. */
+interface DayFacts {
+  /** When an event was last committed, in milliseconds since 1970. */
+  committedAt: number;
+  /** When a rebuild last opened it, as a number of commits. Before that its counters may have been damaged. */
+  rebuiltAt: number;
+  /** How often it was rebuilt. */
+  rebuilds: number;
+  readonly wasSealed: Set<Sealed>;
+}
+
+/**
+ * The table of a world. It reports each commit of events to the truth, and demands that a sealed day takes no commit, that a day is
+ * closed when it has been quiet for an hour, and that event rows are deleted of closed days alone.
+ */
 export class WatchedTable extends MemoryTable {
   readonly #truth: Truth;
-  /** Partitions whose event rows were deleted: a repeated message can no longer be recognized there. */
-  readonly #forgetful = new Set<string>();
-  /** The generation of each day whose rows count, and the generations before it that counted once. */
-  readonly #generations = new Map<string, number>();
-  readonly #replaced = new Set<string>();
+  readonly #now: () => number;
+  /** Told that a partition was sealed as `rebuilding`, and was not before. */
+  readonly #onRebuild: (partition: string) => Promise<void>;
+  readonly #days = new Map<string, DayFacts>();
 
-  constructor(truth: Truth, now: () => number) {
+  constructor(truth: Truth, now: () => number, onRebuild: (partition: string) => Promise<void>) {
     super(now);
     this.#truth = truth;
+    this.#now = now;
+    this.#onRebuild = onRebuild;
   }
 
-  /** Whether a day is closed to the end: event rows were deleted. */
+  facts(day: string): DayFacts {
+    const facts = this.#days.get(day) ?? { committedAt: -Infinity, rebuiltAt: 0, rebuilds: 0, wasSealed: new Set() };
+    this.#days.set(day, facts);
+    return facts;
+  }
+
+  /** The partitions of a day. */
+  partitionsOf(day: string): readonly string[] {
+    return this.partitions().filter((partition) => dayIn(partition) === day);
+  }
+
+  sealOf(partition: string): Sealed | undefined {
+    const seals = new Set(
+      this.rows(partition).flatMap(({ rowKey, properties: { sealed = '' } }) =>
+        rowKey.startsWith('day|') ? [sealed] : [],
+      ),
+    );
+    if (seals.size > 1) this.#truth.broken.push(`${partition} is sealed in part`);
+    return seals.has('closed') ? 'closed' : seals.has('rebuilding') ? 'rebuilding' : undefined;
+  }
+
+  isClosed(day: string): boolean {
+    return this.partitionsOf(day).some((partition) => this.sealOf(partition) === 'closed');
+  }
+
+  /** Whether a day is closed to the end: its event rows are deleted. */
   isForgotten(day: string): boolean {
-    return this.rows(DAYS_PARTITION).some(({ rowKey, properties }) => rowKey === day && properties['deleted'] === true);
-  }
-
-  override async transact(partitionKey: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
-    const etags = await super.transact(partitionKey, writes);
-    if (partitionKey === DAYS_PARTITION) for (const write of writes) this.#watchDay(write);
-    else this.#watch(partitionKey, writes);
-    return etags;
-  }
-
-  /** Whether the rows of another generation count from now on. */
-  #watchDay(write: RowWrite): void {
-    const generation = write.kind === 'delete' ? undefined : write.properties['generation'];
-    const before = this.#generations.get(write.rowKey) ?? 0;
-    if (typeof generation !== 'number' || generation === before) return;
-    this.#replaced.add(generationName(write.rowKey, before));
-    this.#generations.set(write.rowKey, generation);
-    const prefix = `${generationName(write.rowKey, generation)}_`;
-    const rows = this.partitions().flatMap((partition) => (partition.startsWith(prefix) ? this.rows(partition) : []));
-    const moved = rows.filter(({ rowKey }) => rowKey.startsWith(EVENT));
-    this.#truth.rewrite(
-      write.rowKey,
-      moved.map(({ partitionKey, rowKey, properties }) => committedEvent(partitionKey, rowKey, properties)),
+    return this.partitionsOf(day).every(
+      (partition) =>
+        this.sealOf(partition) === 'closed' && !this.rows(partition).some(({ rowKey }) => rowKey.startsWith(EVENT)),
     );
   }
 
-  #watch(partition: string, writes: readonly RowWrite[]): void {
-    const [generation = ''] = partition.split('_');
-    const [day = '', number = '0'] = generation.split('.');
-    const counts = Number(number) === (this.#generations.get(day) ?? 0);
-    const events: CommittedEvent[] = [];
-    for (const write of writes) {
-      if (!write.rowKey.startsWith(EVENT)) continue;
-      if (write.kind === 'delete') {
-        this.#forgetful.add(partition);
-        continue;
-      }
-      if (this.#replaced.has(generation)) {
-        this.#truth.broken.push(`${write.rowKey} of ${partition} was written after its day was rewritten`);
-      }
-      // What a rewrite records anew counts from its switch on.
-      if (!counts) continue;
-      if (this.#forgetful.has(partition)) {
-        this.#truth.broken.push(`${write.rowKey} of ${partition} was written after event rows of its day were deleted`);
-      }
-      events.push(committedEvent(partition, write.rowKey, write.properties));
+  override async transact(partition: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
+    const before = this.sealOf(partition);
+    const etags = await super.transact(partition, writes);
+    const day = dayIn(partition);
+    const facts = this.facts(day);
+    const events = writes.filter(({ rowKey }) => rowKey.startsWith(EVENT));
+    const stored = events.flatMap((write) =>
+      write.kind === 'delete' ? [] : [committedEvent(partition, write.rowKey, write.properties)],
+    );
+    if (stored.length > 0) {
+      if (before !== undefined) this.#truth.broken.push(`${partition} took events while it was ${before}`);
+      facts.committedAt = this.#now();
+      this.#truth.commit(stored);
     }
-    if (events.length > 0) this.#truth.commit(events);
+    if (events.some(({ kind }) => kind === 'delete') && before !== 'closed') {
+      this.#truth.broken.push(`${partition} lost events and is not closed`);
+    }
+    const after = this.sealOf(partition);
+    if (before !== after) await this.#onSeal(partition, before, after, facts);
+    return etags;
+  }
+
+  async #onSeal(partition: string, before: Sealed | undefined, after: Sealed | undefined, facts: DayFacts) {
+    if (before === 'closed') this.#truth.broken.push(`${partition} was closed and is ${after ?? 'open'}`);
+    if (before === 'rebuilding' && after === undefined) {
+      this.#truth.now += 1;
+      facts.rebuiltAt = this.#truth.now;
+      facts.rebuilds += 1;
+    }
+    if (after !== undefined) facts.wasSealed.add(after);
+    if (after === 'rebuilding') await this.#onRebuild(partition);
+    if (after === 'closed') {
+      if (before === 'rebuilding') this.#truth.broken.push(`${partition} was closed while it was rebuilt`);
+      // An hour by the clock of storage, whose `Date` has whole seconds.
+      if (this.#now() - facts.committedAt < QUIET_MS - 1_000) this.#truth.broken.push(`${partition} closed too early`);
+    }
   }
 }
 
-const generationName = (day: string, generation: number): string => (generation === 0 ? day : `${day}.${generation}`);
+const dayIn = (partition: string): string => partition.slice(0, 10);
 
 const committedEvent = (
   partition: string,
@@ -81,7 +119,7 @@ const committedEvent = (
   properties: Readonly<Record<string, unknown>>,
 ): CommittedEvent => {
   const { facets, ...event } = eventRowFrom({ partitionKey: partition, rowKey, etag: '', properties });
-  const { detections, reviewed, annotations } = facets;
+  const { detections, reviewed, annotations, removed } = facets;
   return {
     partition,
     ...parseEventKey(rowKey),
@@ -90,6 +128,7 @@ const committedEvent = (
       ...(detections && { detections: { value: Object.fromEntries(detections.value), time: detections.time } }),
       ...(reviewed && { reviewed }),
       ...(annotations && { annotations: { value: Object.fromEntries(annotations.value), time: annotations.time } }),
+      ...(removed && { removed }),
     },
   };
 };

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { parseCallContext, parseCallId } from '../../model/ids.ts';
-import type { CallEvent, CallEventKind, PressedKey } from '../../model/phone-line.ts';
+import type { CallEvent, CallEventKind, PressedKey } from '../../model/phone-provider.ts';
 import { resultOf } from './codes.ts';
 import type { EventCallbacks, MalformedEvent } from '../callbacks.ts';
 
@@ -18,7 +18,8 @@ const KIND_OF_TYPE: ReadonlyMap<string, CallEventKind> = new Map([
 ]);
 
 const required = z.string().min(1);
-const optional = z.string().optional();
+// Null means absent (CloudEvents, JSON format, 2.2).
+const optional = z.string().nullish();
 
 /** A CloudEvent 1.0 in structured mode. */
 const cloudEventSchema = z.object({
@@ -52,7 +53,7 @@ const KEYS = '0123456789*#';
 
 const NOT_CLOUD_EVENT = 'is not a CloudEvent 1.0: id, source, type and specversion "1.0" are required';
 
-/** The array in a callback's body → its events, or all elements that are not CloudEvents 1.0. */
+/** The array in a callback's body → its events, and the elements that are not CloudEvents 1.0. */
 export const parseCallEvents: EventCallbacks['parseEvents'] = (batch) => {
   const events: CallEvent[] = [];
   const malformed: MalformedEvent[] = [];
@@ -67,7 +68,7 @@ export const parseCallEvents: EventCallbacks['parseEvents'] = (batch) => {
     else if (event === undefined) malformedIds += 1;
     else events.push(event);
   }
-  return malformed.length > 0 ? malformed : { events, otherKinds, malformedIds };
+  return { events, otherKinds, malformedIds, malformed };
 };
 
 const callEvent = (kind: CallEventKind, untrusted: unknown): CallEvent | undefined => {
@@ -80,12 +81,12 @@ const callEvent = (kind: CallEventKind, untrusted: unknown): CallEvent | undefin
     callId,
     result: resultOf(data.resultInformation),
     attempt: context?.attempt,
-    ...(SPOKEN.has(kind) && context !== undefined ? { speech: context.speech } : {}),
+    ...(SPOKEN.has(kind) && context !== undefined ? { prompt: context.prompt } : {}),
     ...(kind === 'tone received' ? { key: pressedKey(data) } : {}),
   };
 };
 
-/** Events about what is spoken: their context names the speech. */
+/** Events about a prompt: their context names it. */
 const SPOKEN: ReadonlySet<CallEventKind> = new Set(['play started', 'play completed', 'play failed', 'play canceled']);
 
 const pressedKey = ({ tone, sequenceId: sequence }: z.output<typeof dataSchema>): PressedKey | undefined => {

@@ -1,5 +1,5 @@
 import { readSdkError } from '../../../azure/sdk-error.ts';
-import { type CallResult, type FailedRequest, type Failure, PhoneLineError } from '../../model/phone-line.ts';
+import { type CallResult, type FailedRequest, type Failure } from '../../model/phone-provider.ts';
 import {
   BUSY,
   DECLINED,
@@ -41,7 +41,7 @@ const OF_SUB_CODE: ReadonlyMap<number, Meaning> = new Map([
   // Speech that fails so may work at the next attempt: nothing is wrong with the number.
   [8_535, { reason: 'speech in a bad format' }],
   [8_536, { reason: 'speech could not be downloaded' }],
-  [8_565, { reason: 'speech refused', failure: 'no_speech', operatorHint: SPEECH_ROLE }],
+  [8_565, { reason: 'speech rejected', failure: 'no_speech', operatorHint: SPEECH_ROLE }],
   [
     8_567,
     {
@@ -67,21 +67,21 @@ export const resultOf = (codes: Pick<CallResult, 'code' | 'subCode'>): CallResul
  *
  * @param now in milliseconds since 1970, for a Retry-After that is a date
  */
-export const failedRequest = (error: unknown, now: number): PhoneLineError => {
+export const failedRequest = (error: unknown, now: number): FailedRequest => {
   const { status, code, retryAfterMs: waitMs, unanswered } = readSdkError(error, now);
-  if (unanswered !== undefined) return new PhoneLineError(FAILURE_WITHOUT_ANSWER[unanswered]);
+  if (unanswered !== undefined) return FAILURE_WITHOUT_ANSWER[unanswered];
   const subCode = code !== undefined && /^\d{1,9}$/.test(code) ? Number(code) : undefined;
   // The status is the HTTP status: only the sub-code tells about the call.
   const meaning = OF_SUB_CODE.get(subCode ?? 0);
   const { failure, reason } = failureOfStatus(status, waitMs);
-  return new PhoneLineError({
+  return {
     code: status,
     subCode,
     waitMs,
     reason: meaning?.reason ?? reason,
     operatorHint: meaning?.operatorHint,
     failure: failureOf(meaning?.failure, failure),
-  });
+  };
 };
 
 const failureOf = (ofSubCode: Failure | undefined, ofStatus: Failure): Failure => {

@@ -1,13 +1,13 @@
 import {
   type AttemptRef,
   formatCallContext,
-  formatSpeechContext,
+  formatPromptContext,
   MESSAGE,
   parseCallContext,
-  type SpeechNumber,
+  type PromptNumber,
 } from '../../model/ids.ts';
 
-/** Why Twilio posts to an address of ours: the status of the call has changed, a key was pressed, or a speech is over. */
+/** Why Twilio posts to an address of ours: the status of the call has changed, a key was pressed, or a prompt is over. */
 type Occasion = 'status' | 'key' | 'end';
 
 /** What an address of ours says about the request that is posted there. */
@@ -16,7 +16,7 @@ export interface Address {
   readonly occasion: Occasion | undefined;
   readonly attempt: AttemptRef | undefined;
   /** What the call says. */
-  readonly speech: SpeechNumber;
+  readonly prompt: PromptNumber;
   /** How many keys the callee pressed before: a repeat of the request has the same number. */
   readonly keys: number;
 }
@@ -37,10 +37,10 @@ const WEBHOOK_RULES = '#ct=2000&rt=5000&rc=2&rp=5xx,ct,rt';
  */
 export const addressOf = (
   path: string,
-  { occasion, attempt, speech = MESSAGE, keys = 0 }: Partial<Address> & { readonly occasion: Occasion },
+  { occasion, attempt, prompt = MESSAGE, keys = 0 }: Partial<Address> & { readonly occasion: Occasion },
 ): string => {
   const context =
-    attempt && (occasion === 'status' ? formatCallContext(attempt) : formatSpeechContext({ ...attempt, speech }));
+    attempt && (occasion === 'status' ? formatCallContext(attempt) : formatPromptContext({ ...attempt, prompt }));
   const parts = [
     ...(context === undefined ? [] : [`attempt=${context}`]),
     `on=${occasion}`,
@@ -58,7 +58,7 @@ export const readAddress = (search: string): Address => {
   return {
     occasion: isOccasion(occasion) ? occasion : undefined,
     attempt: context?.attempt,
-    speech: context?.speech ?? MESSAGE,
+    prompt: context?.prompt ?? MESSAGE,
     keys: /^\d{1,3}$/.test(keys) ? Number(keys) : 0,
   };
 };

@@ -1,5 +1,5 @@
 import { parseCallId } from '../../model/ids.ts';
-import type { CallEvent } from '../../model/phone-line.ts';
+import type { CallEvent } from '../../model/phone-provider.ts';
 import type { Address } from './addresses.ts';
 import { resultOfEnd } from './codes.ts';
 
@@ -18,7 +18,7 @@ const wholeNumber = (text: string | undefined): number | undefined =>
 export const callEvent = (form: Form, address: Address): CallEvent | 'other' | undefined => {
   const callId = parseCallId(form['CallSid']);
   if (callId === undefined || !/^CA[0-9A-Fa-f]{32}$/.test(callId)) return undefined;
-  const { attempt, speech, keys } = address;
+  const { attempt, prompt, keys } = address;
   const about = { callId, attempt, result: {} };
   if (isStatus(form, address)) {
     const codes = { code: wholeNumber(form['SipResponseCode']), subCode: wholeNumber(form['ErrorCode']) };
@@ -48,5 +48,5 @@ export const callEvent = (form: Form, address: Address): CallEvent | 'other' | u
   const key = form['Digits'] ?? '';
   // The service asked for one key only.
   if (key !== '') return { ...about, kind: 'tone received', key: { key: key.slice(0, 1), sequence: keys } };
-  return address.occasion === 'end' ? { ...about, kind: 'play completed', speech } : 'other';
+  return address.occasion === 'end' ? { ...about, kind: 'play completed', prompt } : 'other';
 };

@@ -1,4 +1,4 @@
-import type { CallResult } from '../../model/phone-line.ts';
+import type { CallResult } from '../../model/phone-provider.ts';
 import {
   BUSY,
   INVALID,
@@ -12,6 +12,11 @@ import {
 
 const NOT_ACTIVE: Meaning = { reason: 'the account is not active', failure: 'set_up' };
 const NOT_OUR_NUMBER: Meaning = { reason: 'the caller is not a number of this account', failure: 'set_up' };
+const WRONG_ADDRESS: Meaning = {
+  reason: 'the callback address is not accepted',
+  failure: 'set_up',
+  operatorHint: 'CALLBACK_BASE_URL',
+};
 const COUNTRY: Meaning = { reason: 'calls to this country are not enabled', failure: 'refused' };
 const NOT_CONNECTED: Meaning = { reason: 'the telephone network could not connect the call' };
 
@@ -27,8 +32,10 @@ const OF_ERROR: ReadonlyMap<number, Meaning> = new Map([
   [13_227, COUNTRY],
   [20_003, NOT_ACCEPTED],
   [20_005, NOT_ACTIVE],
+  [20_008, { reason: 'test credentials place no calls', failure: 'set_up', operatorHint: 'TWILIO_API_KEY_SID' }],
   [20_429, THROTTLED],
   [21_201, INVALID],
+  [21_205, WRONG_ADDRESS],
   [21_210, NOT_OUR_NUMBER],
   [21_211, INVALID],
   [21_212, NOT_OUR_NUMBER],
@@ -40,6 +47,7 @@ const OF_ERROR: ReadonlyMap<number, Meaning> = new Map([
   [21_219, { reason: 'a trial account calls verified numbers only', failure: 'refused' }],
   [21_220, { reason: 'the call is over', failure: 'gone' }],
   [21_606, NOT_OUR_NUMBER],
+  [21_609, WRONG_ADDRESS],
   [32_009, NOT_CONNECTED],
   [32_011, NOT_CONNECTED],
 ]);
@@ -52,7 +60,7 @@ const OF_STATUS: ReadonlyMap<string, Meaning> = new Map([
 ]);
 
 /**
- * Twilio's code of a refused request → what it means; empty if that is not known.
+ * Twilio's code of a rejected request → what it means; empty if that is not known.
  *
  * @example meaningOfError(21211) // { reason: 'invalid number', failure: 'refused' }
  */

@@ -1,5 +1,12 @@
-import { MESSAGE, MOST_REPEATS, type SpeechNumber, speechOf, THANKED, UNDERSTOOD } from '../../model/ids.ts';
-import type { CallEvent, CallMessage } from '../../model/phone-line.ts';
+import {
+  MESSAGE,
+  MAX_REPEATS,
+  type PromptNumber,
+  promptOf,
+  GOODBYE_CONFIRMED,
+  GOODBYE_CANNOT_GO,
+} from '../../model/ids.ts';
+import type { CallEvent, CallMessage } from '../../model/phone-provider.ts';
 import type { CallbackHandler, InstructionCallbacks, InstructionRequest } from '../callbacks.ts';
 import { type Address, addressOf, readAddress } from './addresses.ts';
 import { callEvent, isStatus } from './call-events.ts';
@@ -13,7 +20,7 @@ export interface TwilioCallbackOptions {
   readonly authTokens: readonly string[];
   /** The bases of the addresses that Twilio was given, without a slash at their ends. */
   readonly baseUrls: readonly string[];
-  /** The text of the speech. */
+  /** One of Twilio's voices, such as `Polly.Joanna`. */
   readonly voice: string;
 }
 
@@ -87,7 +94,7 @@ export class TwilioCallbacks implements InstructionCallbacks {
   async #answerToKey(
     { key }: CallEvent,
     handled: Promise<boolean | undefined>,
-    { attempt, speech, keys }: Address,
+    { attempt, prompt, keys }: Address,
     path: string,
     reading: Promise<CallMessage | undefined>,
   ): Promise<string> {
@@ -96,18 +103,18 @@ export class TwilioCallbacks implements InstructionCallbacks {
     const said = answerOfKey(key?.key);
     const isStored = (await handled) === true;
     // A 1 that was not stored is not thanked for: the callee hears the message again, and presses again.
-    if (said === 'confirms' && isStored) return twimlOf({ say: goodbyeText(THANKED) }, voice);
-    if (said === 'cannot go' || (speech === UNDERSTOOD && said !== 'confirms')) {
-      const addressOfKeys = addressOf(path, { ...at, occasion: 'key', speech: UNDERSTOOD });
-      const goodbye = said === 'cannot go' ? goodbyeText(UNDERSTOOD) : undefined;
+    if (said === 'confirms' && isStored) return twimlOf({ say: goodbyeText(GOODBYE_CONFIRMED) }, voice);
+    if (said === 'cannot go' || (prompt === GOODBYE_CANNOT_GO && said !== 'confirms')) {
+      const addressOfKeys = addressOf(path, { ...at, occasion: 'key', prompt: GOODBYE_CANNOT_GO });
+      const goodbye = said === 'cannot go' ? goodbyeText(GOODBYE_CANNOT_GO) : undefined;
       return twimlOf({ say: goodbye, keys: addressOfKeys, listenSeconds: LISTENS_AFTER_GOODBYE_SECONDS }, voice);
     }
-    const next = nextSpeech(speech, said === 'repeat');
+    const next = nextPrompt(prompt, said === 'repeat');
     if (next !== undefined) {
       const message = await within(MESSAGE_WITHIN_MS, reading);
-      if (message !== undefined) return messageTwiml(message, path, { ...at, speech: next }, voice);
+      if (message !== undefined) return messageTwiml(message, path, { ...at, prompt: next }, voice);
     }
-    const own = { ...at, speech };
+    const own = { ...at, prompt };
     return twimlOf(
       { keys: addressOf(path, { ...own, occasion: 'key' }), end: addressOf(path, { ...own, occasion: 'end' }) },
       voice,
@@ -115,9 +122,9 @@ export class TwilioCallbacks implements InstructionCallbacks {
   }
 }
 
-/** The text after a key that neither confirms nor declines; undefined: no text, because the message was repeated often enough. */
-const nextSpeech = (speech: SpeechNumber, isRepeat: boolean): SpeechNumber | undefined => {
-  if (speech > MOST_REPEATS) return MESSAGE;
-  if (!isRepeat) return speech;
-  return speech < MOST_REPEATS ? speechOf(speech + 1) : undefined;
+/** The prompt after a key that neither confirms nor declines; undefined: none, because the message was repeated often enough. */
+const nextPrompt = (prompt: PromptNumber, isRepeat: boolean): PromptNumber | undefined => {
+  if (prompt > MAX_REPEATS) return MESSAGE;
+  if (!isRepeat) return prompt;
+  return prompt < MAX_REPEATS ? promptOf(prompt + 1) : undefined;
 };

@@ -1,6 +1,4 @@
-import { ALERT_TYPES } from '../../model/alert-types.ts';
-import { type AttemptRef, newNotificationId } from '../../model/ids.ts';
-import type { CallMessage } from '../../model/phone-line.ts';
+import type { CallMessage } from '../../model/phone-provider.ts';
 import { addressOf } from './addresses.ts';
 import { KEYS_AFTER_MS, REPETITIONS } from '../../rules/message.ts';
 
@@ -10,7 +8,7 @@ interface Instruction {
   readonly say?: string | undefined;
   /** How often the text is spoken: once by default. */
   readonly times?: number;
-  /** Where a key is posted; undefined: the call does not listen. A key ends the speech. */
+  /** Where a key is posted; undefined: the call does not listen. A key ends the prompt. */
   readonly keys?: string | undefined;
   /** How long the call listens after the last word, in whole seconds; as long as keys count by default. */
   readonly listenSeconds?: number;
@@ -19,9 +17,6 @@ interface Instruction {
 }
 
 const KEYS_AFTER_SECONDS = Math.round(KEYS_AFTER_MS / 1_000);
-
-/** Twilio takes no longer instructions in a call request (error 32018), in characters. */
-export const MOST_TWIML_CHARACTERS = 4_000;
 
 /** Characters that no XML can hold. */
 const NOT_XML = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
@@ -75,21 +70,3 @@ export const messageTwiml = (
     },
     voice,
   );
-
-/**
- * How long the instructions of a call request become, in characters: more than {@link MOST_TWIML_CHARACTERS} are refused by Twilio, and the
- * call would fail.
- *
- * @param message the longest that the service may have to say
- * @param callbackBaseUrl without a slash at its end
- */
-export const longestTwiml = (message: CallMessage, callbackBaseUrl: string, voice: string): number =>
-  Math.max(
-    ...ALERT_TYPES.map(
-      ({ callbackPath }) =>
-        messageTwiml(message, `${callbackBaseUrl}/api/${callbackPath}`, { attempt: ANY }, voice).length,
-    ),
-  );
-
-/** All attempts of the last recipients are as long as this attempt. */
-const ANY: AttemptRef = { notificationId: newNotificationId(0, '0'.repeat(32)), index: 49, attemptId: '0'.repeat(36) };

@@ -35,8 +35,11 @@ class Kept {
 /** The function key, until the tab is closed: never in an address or a cookie. */
 export const keptKey = new Kept('function-key', () => sessionStorage);
 
-/** The last name in "I have it", until the tab is closed. */
+/** The last name of a reader who took or stopped an alert, until the tab is closed. */
 export const keptName = new Kept('name', () => sessionStorage);
+
+/** What the tab has told its reader about alerts (JSON), until the tab is closed. */
+export const keptTold = new Kept('told', () => sessionStorage);
 
 /** `yes` if this tab has seen a phone, until the tab is closed. */
 export const keptPhone = new Kept('phone', () => sessionStorage);

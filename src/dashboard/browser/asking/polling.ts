@@ -12,7 +12,7 @@ import {
 } from '../model/answers.ts';
 import { type Answers, type PageState, PARTS, type PartName, withParts } from '../model/page-state.ts';
 import { type Asked, askedOf, type Question, storyQuestion } from '../model/questions.ts';
-import { afterAnswer, afterTrouble, type Part, PACES } from '../model/refresh.ts';
+import { afterAnswer, afterTrouble, isPhoneOff, type Part, PACES, type Trouble } from '../model/refresh.ts';
 import { keptKey } from './kept.ts';
 import { ask, askForFile, type Connection, type Reply } from './service-client.ts';
 
@@ -20,11 +20,12 @@ type AnyAnswer = Answers[PartName];
 
 const SCHEMAS: { readonly [Name in PartName]: z.ZodMiniType<Answers[Name]> } = {
   attention: notificationsSchema,
-  story: notificationSchema,
   notifications: notificationsSchema,
+  story: notificationSchema,
   recent: activitySchema,
   known: knownSchema,
   activity: activitySchema,
+  previous: activitySchema,
   series: seriesSchema,
   cameras: camerasSchema,
   accuracy: accuracySchema,
@@ -35,6 +36,9 @@ const ALERTS: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'st
 
 /** Open questions of the other parts: a browser opens six connections. */
 const MOST_OTHERS = 3;
+
+/** What the service said to a request without a key, or with a wrong one. */
+const unauthorized: Trouble = { kind: 'refused', status: 401, detail: 'It asks for a key.' };
 
 /** An open question of a part, or the wait for its next question. */
 interface Turn {
@@ -50,6 +54,8 @@ export class Polling {
   readonly #change: (state: PageState) => void;
   readonly #turns = new Map<PartName, Turn>();
   readonly #others = pLimit(MOST_OTHERS);
+  /** The last key that the service accepted: a wrong key that a reader types never replaces it. */
+  #acceptedKey = keptKey.get();
 
   constructor(connection: Connection, state: () => PageState, change: (state: PageState) => void) {
     this.#connection = connection;
@@ -74,18 +80,25 @@ export class Polling {
     for (const [name] of PARTS) this.#end(name);
   }
 
-  async act(id: string, action: 'stop' | 'acknowledge', body: object): Promise<void> {
+  /** The reader takes the key away. */
+  forgetKey(): void {
+    this.stop();
+    this.#acceptedKey = undefined;
+    keptKey.set(undefined);
+  }
+
+  /** @returns why the action failed; undefined if it did not */
+  async act(id: string, action: 'stop' | 'acknowledge', body: object): Promise<Trouble | undefined> {
     const { patience } = PACES.live;
     const question = `${storyQuestion(id)}/${action}`;
     const reply = await ask(this.#connection, notificationSchema, question, { post: body, patience });
-    if (reply.kind === 'unauthorized') return this.#lock(reply.keySent);
-    const state = this.#state();
-    if (reply.kind === 'trouble') this.#change({ ...state, actionTrouble: { id, trouble: reply.trouble } });
     if (reply.kind === 'answer') {
-      const acted = { at: this.#connection.clock.now(), answer: reply.has.answer };
-      this.#change({ ...state, acted, actionTrouble: undefined });
+      this.#accepted(reply.key);
+      this.#change({ ...this.#state(), acted: { at: this.#connection.clock.now(), answer: reply.has.answer } });
     }
+    if (reply.kind === 'unauthorized') this.#lock(reply.key);
     for (const name of ALERTS) this.#ask(name);
+    return reply.kind === 'trouble' ? reply.trouble : reply.kind === 'unauthorized' ? unauthorized : undefined;
   }
 
   async file(question: Question): Promise<string | undefined> {
@@ -111,11 +124,11 @@ export class Polling {
   #ask(name: PartName): void {
     this.#end(name);
     const asked = this.#askedOf(name);
-    const { parts, isHidden } = this.#state();
+    const { parts, isHidden, locked } = this.#state();
     const before: Part<AnyAnswer> | undefined = parts[name];
     if (asked === undefined) {
-      // A hidden tab keeps its parts.
-      if (before !== undefined && !isHidden) this.#show(name, undefined);
+      // A hidden tab keeps its parts; so does a page whose key is refused. The open alert is in other answers.
+      if (before !== undefined && !isHidden && locked === undefined) this.#show(name, undefined);
       return;
     }
     const { question, subject, pace } = asked;
@@ -134,23 +147,47 @@ export class Polling {
   }
 
   #heard(name: PartName, reply: Reply<AnyAnswer>, { question, subject, pace }: Asked, turn: Turn): void {
-    if (reply.kind === 'unauthorized') return this.#lock(reply.keySent);
+    if (reply.kind === 'unauthorized') this.#lock(reply.key);
     const now = this.#connection.clock.now();
     const before: Part<AnyAnswer> = this.#state().parts[name] ?? { subject, answer: undefined, failures: 0 };
+    if (reply.kind === 'unauthorized') {
+      // One refusal must not end the alerts: it may be a deployment, or a key that is being replaced.
+      if (!ALERTS.has(name)) return;
+      const { every } = PACES.locked;
+      this.#show(name, { ...before, waitsUntil: undefined, trouble: unauthorized, nextAt: now + every });
+      turn.timer = setTimeout(() => this.#ask(name), every);
+      return;
+    }
     const part =
       reply.kind === 'trouble'
         ? afterTrouble(before, reply.trouble, now, pace, Math.random())
         : afterAnswer(reply.kind === 'answer' ? { ...before, ...reply.has, question } : before, now, pace);
     this.#show(name, part);
     turn.timer = setTimeout(() => this.#ask(name), (part.nextAt ?? now) - now);
-    // A service without fire has another order of the cameras.
-    if (name === 'activity') this.askChanged();
+    if (reply.kind !== 'trouble' || isPhoneOff(reply.trouble)) this.#accepted(reply.key);
+    // A service without fire has another order of the cameras; an open alert may be in a list now.
+    if (name === 'activity' || name === 'notifications') this.askChanged();
   }
 
-  /** The parts keep the answers that an earlier key brought. */
-  #lock(keySent: boolean): void {
-    this.stop();
-    keptKey.set(undefined);
-    this.#change({ ...this.#state(), keyHeld: false, locked: { refused: keySent } });
+  /** The service accepted a key, or needs none: the page polls everything again. */
+  #accepted(key: string | undefined): void {
+    if (key !== keptKey.get()) return;
+    this.#acceptedKey = key;
+    if (this.#state().locked === undefined) return;
+    this.#change({ ...this.#state(), locked: undefined });
+    this.start();
+  }
+
+  /** The parts keep the answers that an earlier key brought. The alerts are asked for again, with the key that was accepted last. */
+  #lock(key: string | undefined): void {
+    // The answer to an earlier key says nothing about the new one.
+    if (key !== keptKey.get()) return;
+    keptKey.set(this.#acceptedKey);
+    for (const [name] of PARTS) if (!ALERTS.has(name)) this.#end(name);
+    this.#change({
+      ...this.#state(),
+      keyHeld: this.#acceptedKey !== undefined,
+      locked: { refused: key !== undefined },
+    });
   }
 }

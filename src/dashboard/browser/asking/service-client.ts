@@ -1,18 +1,21 @@
 import type * as z from 'zod/mini';
 
+import { retryAfterMs } from '../../../retry-after.ts';
 import { problemSchema } from '../model/answers.ts';
 import type { Question } from '../model/questions.ts';
 import type { Trouble } from '../model/refresh.ts';
 import { keptKey } from './kept.ts';
 import type { ServiceClock } from './service-clock.ts';
 
-export type Reply<Answer> =
+/** `key`: the key that was sent; undefined: none was. */
+export type Reply<Answer> = { readonly key: string | undefined } & (
   | { readonly kind: 'answer'; readonly has: { readonly answer: Answer; readonly etag: string | undefined } }
   /** The last answer is still right. */
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'trouble'; readonly trouble: Trouble }
-  /** `keySent`: the service did not accept the key. */
-  | { readonly kind: 'unauthorized'; readonly keySent: boolean };
+  /** The service did not accept the key, or asks for one. */
+  | { readonly kind: 'unauthorized' }
+);
 
 export interface Connection {
   /** Ends with a slash. */
@@ -47,17 +50,17 @@ export const ask = async <Answer>(
     priority: isUrgent ? 'high' : 'auto',
     signal: AbortSignal.any([AbortSignal.timeout(patience), ...(signal === undefined ? [] : [signal])]),
   });
-  if (received === undefined) return { kind: 'trouble', trouble: { kind: 'unreachable' } };
+  if (received === undefined) return { key, kind: 'trouble', trouble: { kind: 'unreachable' } };
   const { response, text } = received;
   const { status } = response;
   clock.hear(response.headers.get('date'));
-  if (status === 304) return { kind: 'unchanged' };
-  if (status === 401) return { kind: 'unauthorized', keySent: key !== undefined };
-  if (status !== 200) return { kind: 'trouble', trouble: troubleOf(response, text) };
+  if (status === 304) return { key, kind: 'unchanged' };
+  if (status === 401) return { key, kind: 'unauthorized' };
+  if (status !== 200) return { key, kind: 'trouble', trouble: troubleOf(response, text, clock.now()) };
   const parsed = schema.safeParse(jsonOf(text));
   return parsed.success
-    ? { kind: 'answer', has: { answer: parsed.data, etag: response.headers.get('etag') ?? undefined } }
-    : { kind: 'trouble', trouble: { kind: 'unreadable' } };
+    ? { key, kind: 'answer', has: { answer: parsed.data, etag: response.headers.get('etag') ?? undefined } }
+    : { key, kind: 'trouble', trouble: { kind: 'unreadable' } };
 };
 
 /** A CSV file; undefined if the service does not answer it now. */
@@ -96,10 +99,9 @@ const jsonOf = (text: string): unknown => {
   }
 };
 
-const troubleOf = ({ status, headers }: Response, text: string): Trouble => {
+const troubleOf = ({ status, headers }: Response, text: string, now: number): Trouble => {
   const problem = problemSchema.safeParse(jsonOf(text));
   const { detail, code } = problem.success ? problem.data : { detail: '' };
-  if (status < 500 && status !== 429) return { kind: 'refused', status, detail };
-  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
-  return { kind: 'unavailable', status, detail, code, retryAfterSeconds: seconds >= 0 ? seconds : undefined };
+  if (status < 500 && status !== 429) return { kind: 'refused', status, detail, code };
+  return { kind: 'unavailable', status, detail, code, retryAfterMs: retryAfterMs(headers, now) };
 };

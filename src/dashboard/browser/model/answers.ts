@@ -77,6 +77,7 @@ const recipient = z.object({
   since: z.optional(z.string()),
   wave: z.optional(z.number()),
   attempts: z.array(attempt),
+  confirmed_at: z.optional(z.string()),
   next_attempt_at: z.optional(z.string()),
 });
 
@@ -95,6 +96,10 @@ export const notificationSchema = z.object({
   acknowledged_by: z.optional(z.string()),
   acknowledged_at: z.optional(z.string()),
   worsened_since_acknowledged: z.optional(z.literal(true)),
+  stopped_at: z.optional(z.string()),
+  stopped_by: z.optional(z.string()),
+  /** `PHONE=off` ended the calls. */
+  phone_off_at: z.optional(z.string()),
   recipients: z.array(recipient),
 });
 

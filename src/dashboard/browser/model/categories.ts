@@ -1,4 +1,4 @@
-import type { Activity, CameraCounts, CategoryAccuracy, CountsPerCategory } from './answers.ts';
+import type { Activity, CameraCounts, CountsPerCategory } from './answers.ts';
 
 export const CATEGORY_MAPS = [
   'counts_per_category',
@@ -10,7 +10,7 @@ export type CategoryMap = (typeof CATEGORY_MAPS)[number];
 
 export const MAP_NAMES: Readonly<Record<CategoryMap, string>> = {
   counts_per_category: 'AI detections',
-  reviewed_counts_per_category: 'Confirmed in reviewed frames',
+  reviewed_counts_per_category: 'Reviewed frames with it',
   annotated_counts_per_category: 'Annotations',
 };
 
@@ -72,15 +72,8 @@ export const cssColor = (palette: Palette, category: string): string => {
   return `light-dark(${light}, ${dark})`;
 };
 
-/** `3 of 40 confirmed, 2 missed`: flags of the AI in reviewed frames, and categories that only the reviewer saw. */
-export const accuracyText = ({ flagged, confirmed, missed }: CategoryAccuracy): string => {
-  if (flagged === 0 && missed === 0) return '–';
-  const right = flagged === 0 ? 'none flagged' : `${confirmed} of ${flagged} confirmed`;
-  return `${right}, ${missed} missed`;
-};
-
 export const totalOf = (counts: CountsPerCategory): number =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-/** Flags of the AI that no reviewer confirmed: a camera with many of them cries wolf. */
-export const notConfirmed = ({ flagged, confirmed }: CameraCounts): number => totalOf(flagged) - totalOf(confirmed);
+/** Flags of the AI with which no reviewer agreed: false alarms. */
+export const falseAlarms = ({ flagged, confirmed }: CameraCounts): number => totalOf(flagged) - totalOf(confirmed);

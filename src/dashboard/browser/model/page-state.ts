@@ -1,18 +1,23 @@
 import type { Accuracy, Activity, Cameras, KnownCameras, Notification, Notifications, Series } from './answers.ts';
-import type { Part, Trouble } from './refresh.ts';
+import { NOTHING_TOLD, type Told } from './arrivals.ts';
+import type { Part } from './refresh.ts';
 import { Times } from './times.ts';
 import type { View } from './view.ts';
 
 export interface Answers {
   /** The notifications that need attention, and whether the phone works. */
   readonly attention: Notifications;
-  readonly story: Notification;
+  /** The notifications of the last 24 hours. */
   readonly notifications: Notifications;
+  /** The open notification, if the other answers lack it. */
+  readonly story: Notification;
   /** The cameras that sent frames in the last minutes. */
   readonly recent: Activity;
   /** The cameras of the last days. */
   readonly known: KnownCameras;
   readonly activity: Activity;
+  /** The figures of the period before. */
+  readonly previous: Activity;
   readonly series: Series;
   readonly cameras: Cameras;
   readonly accuracy: Accuracy;
@@ -24,11 +29,12 @@ export type PartName = keyof Answers;
 /** The parts and their names on the page, the most important first. */
 export const PARTS: readonly (readonly [name: PartName, words: string])[] = [
   ['attention', 'alerts'],
-  ['story', 'the open notification'],
   ['notifications', 'notifications'],
-  ['recent', 'silence'],
-  ['known', 'silence'],
+  ['story', 'the open alert'],
+  ['recent', 'camera states'],
+  ['known', 'camera states'],
   ['activity', 'figures'],
+  ['previous', 'the period before'],
   ['series', 'plots'],
   ['cameras', 'cameras'],
   ['accuracy', 'accuracy'],
@@ -41,9 +47,20 @@ export interface Wants {
   readonly cameras: number;
   /** A part of the cameras' ids; empty: any. */
   readonly search: string;
-  readonly notifications: number;
+  /** Only the cameras that are silent or gone. */
+  readonly notSending: boolean;
   /** Whether the ids of the active cameras are open. */
   readonly ids: boolean;
+}
+
+/** A dialog names the alert as it was when it opened, and stays open whatever becomes of the alert. */
+export type Dialog = { readonly kind: 'take' | 'stop'; readonly of: Notification } | { readonly kind: 'keys' };
+
+/** The result of an action. */
+export interface Toast {
+  readonly text: string;
+  readonly isBad: boolean;
+  readonly undo?: () => void;
 }
 
 /** The page shows this and nothing else. */
@@ -52,7 +69,7 @@ export interface PageState {
   readonly times: Times;
   readonly addressProblems: readonly string[];
   readonly parts: Parts;
-  /** The page polls nothing until it has a key. `refused`: the service did not accept the last key. */
+  /** Until the service accepts a key, the page polls only the alerts. `refused`: the service did not accept the last key. */
   readonly locked: { readonly refused: boolean } | undefined;
   readonly keyHeld: boolean;
   /** A hidden tab polls only the alerts. */
@@ -62,37 +79,39 @@ export interface PageState {
   readonly wants: Wants;
   /** The answer to the last action, and when it came (milliseconds since 1970). */
   readonly acted: { readonly at: number; readonly answer: Notification } | undefined;
-  readonly actionTrouble: { readonly id: string; readonly trouble: Trouble } | undefined;
+  readonly told: Told;
+  readonly dialog: Dialog | undefined;
+  readonly toast: Toast | undefined;
+  /** The service has a newer version of the page. */
+  readonly isOutdated: boolean;
+  /** In its first second, the page waits for the alerts: what stands below them must not move. */
+  readonly isEarly: boolean;
 }
 
-export const LIMITS = {
-  first: { cameras: 15, notifications: 10 },
-  most: { cameras: 100, notifications: 100 },
-} as const;
+export const LIMITS = { first: { cameras: 15 }, most: { cameras: 100 } } as const;
 
 export const firstState = (
-  given: Pick<PageState, 'view' | 'addressProblems' | 'keyHeld' | 'isHidden' | 'sawPhone'>,
+  given: Pick<PageState, 'view' | 'addressProblems' | 'keyHeld' | 'isHidden' | 'sawPhone'> & {
+    readonly told?: Told | undefined;
+  },
 ): PageState => ({
   ...given,
   times: new Times(given.view.clock),
   parts: {},
   locked: undefined,
-  wants: { ...LIMITS.first, search: '', ids: false },
+  wants: { ...LIMITS.first, search: '', notSending: false, ids: false },
   acted: undefined,
-  actionTrouble: undefined,
+  told: given.told ?? NOTHING_TOLD,
+  dialog: undefined,
+  toast: undefined,
+  isOutdated: false,
+  isEarly: true,
 });
 
 export const withParts = (state: PageState, changed: Parts): PageState => {
   const { attention } = changed;
   const isAnswered = attention?.trouble === undefined && attention?.answer !== undefined;
-  // The message about an action that failed goes when the service answers again.
-  const hasRecovered = isAnswered && state.parts.attention?.trouble !== undefined;
-  return {
-    ...state,
-    parts: { ...state.parts, ...changed },
-    sawPhone: state.sawPhone || isAnswered,
-    actionTrouble: hasRecovered ? undefined : state.actionTrouble,
-  };
+  return { ...state, parts: { ...state.parts, ...changed }, sawPhone: state.sawPhone || isAnswered };
 };
 
 export const isBusy = ({ parts, locked }: PageState, name: PartName): boolean => {
@@ -106,4 +125,27 @@ export const orderOf = ({ view, parts }: Pick<PageState, 'view' | 'parts'>): str
   return view.orderBy === 'fire' && known !== undefined && !Object.hasOwn(known, 'fire')
     ? 'total_events'
     : view.orderBy;
+};
+
+/** Each notification by its id, from the freshest answer of all parts of the page. */
+export const freshestNotifications = ({ parts, acted }: PageState): ReadonlyMap<string, Notification> => {
+  const { attention, notifications, story } = parts;
+  const answers = [
+    { at: attention?.answeredAt ?? 0, of: attention?.answer?.notifications ?? [] },
+    { at: notifications?.answeredAt ?? 0, of: notifications?.answer?.notifications ?? [] },
+    { at: story?.answeredAt ?? 0, of: story?.answer === undefined ? [] : [story.answer] },
+    { at: acted?.at ?? 0, of: acted === undefined ? [] : [acted.answer] },
+  ];
+  const oldestFirst = answers.toSorted((left, right) => left.at - right.at).flatMap(({ of }) => of);
+  return new Map(oldestFirst.map((each) => [each.notification_id, each]));
+};
+
+/** The alerts of 24 hours and those that still run, each once. The open alert may be older. */
+export const listedNotifications = (
+  { parts: { attention, notifications } }: Pick<PageState, 'parts'>,
+  freshest: ReadonlyMap<string, Notification>,
+): readonly Notification[] => {
+  const listed = [...(attention?.answer?.notifications ?? []), ...(notifications?.answer?.notifications ?? [])];
+  const ids = new Set(listed.map(({ notification_id: id }) => id));
+  return [...ids].flatMap((id) => freshest.get(id) ?? []);
 };

@@ -1,7 +1,6 @@
 import type { Series } from './answers.ts';
 import { CATEGORY_MAPS, type CategoryMap, countOf, orderedCategories, type Palette } from './categories.ts';
 import { type Step, STEP_MS } from './steps.ts';
-import { shortDay, type Times, utcDayOf } from './times.ts';
 
 export type PlottedFact = CategoryMap | 'total_events';
 
@@ -70,31 +69,6 @@ export const countMarks = (highest: number): readonly number[] => {
   return Array.from({ length: Math.ceil(Math.max(highest, 4) / mark) + 1 }, (_, index) => index * mark);
 };
 
-/** More marks do not fit under a plot on a phone. */
-const MOST_MARKS = 7;
-/** Minutes between marks at round times. */
-const MINUTES = [5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1_440] as const;
-
-export interface TimeMark {
-  /** 0 at the left end of the plot, 1 at the right end. */
-  readonly at: number;
-  readonly text: string;
-}
-
-/** `2026-11-21 08:30:00` → 510 */
-const minutesOf = (clock: string): number => Number(clock.slice(11, 13)) * 60 + Number(clock.slice(14, 16));
-
-/** The marks under a plot, each at the start of a step: at round local times if steps start there. */
-export const timeMarks = ({ starts, step }: Pick<PlotData, 'starts' | 'step'>, times: Times): readonly TimeMark[] => {
-  const clocks = starts.map((start) => (step === 'day' ? `${utcDayOf(start)} 00:00` : times.wall(start)));
-  const round = MINUTES.map((apart) => clocks.flatMap((clock, index) => (minutesOf(clock) % apart === 0 ? index : [])));
-  const every = Math.ceil(starts.length / MOST_MARKS);
-  const even = clocks.flatMap((_, index) => (index % every === 0 ? index : []));
-  const marked = round.find(({ length }) => length >= 2 && length <= MOST_MARKS) ?? even;
-  return marked.map((index) => {
-    const clock = clocks[index] ?? '';
-    return { at: index / starts.length, text: minutesOf(clock) === 0 ? shortDay(clock) : clock.slice(11, 16) };
-  });
-};
-
 export const PLOTTED_FACTS: readonly PlottedFact[] = [...CATEGORY_MAPS, 'total_events'];
+
+export const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -1,8 +1,10 @@
+import { KNOWN_DAYS } from './camera-states.ts';
 import { LIMITS, orderOf, type PageState, type PartName } from './page-state.ts';
+import { previousPeriod } from './previous-period.ts';
 import { type Pace, PACES } from './refresh.ts';
 import { isLive, periodOf, recentPeriod, type UtcDays, utcDaysOf } from './spans.ts';
-import { seriesStep } from './steps.ts';
-import { utcDayOf } from './times.ts';
+import { DAY_MS, seriesStep } from './steps.ts';
+import { startText, utcDayOf } from './times.ts';
 
 /** A path below the API's base, with its query: `analytics?ts_utc_start=…`. It never carries the key. */
 export type Question = string;
@@ -14,14 +16,14 @@ const question = (path: string, parameters: Readonly<Record<string, string | num
 };
 
 /** The order of cameras by false alarms. The service does not know it: the page requests all cameras and sorts them. */
-export const BY_NOT_CONFIRMED = 'not_confirmed';
+export const BY_FALSE_ALARMS = 'false_alarms';
 
 /** The service lists no more cameras. */
 export const MOST_CAMERAS = 5_000;
 
 /** The cameras of some UTC days: all cameras, even if the page shows one camera alone. */
 export const camerasQuestion = ({ last, days }: UtcDays, orderBy: string, search: string, limit: number): Question => {
-  const isSortedHere = orderBy === BY_NOT_CONFIRMED;
+  const isSortedHere = orderBy === BY_FALSE_ALARMS;
   return question('analytics/cameras', {
     date: last,
     days,
@@ -32,8 +34,10 @@ export const camerasQuestion = ({ last, days }: UtcDays, orderBy: string, search
   });
 };
 
-/** A camera that sent nothing for this many days is gone, not silent. */
-export const KNOWN_DAYS = 7;
+/** The service lists no more notifications at once. */
+const MOST_NOTIFICATIONS = 100;
+
+const HOUR_MS = 3_600_000;
 
 export const storyQuestion = (notificationId: string): Question =>
   `notifications/${encodeURIComponent(notificationId)}`;
@@ -45,27 +49,37 @@ export interface Asked {
   readonly pace: Pace;
 }
 
+/** A hidden tab asks for these parts: alerts, and whether cameras send. */
+const WHILE_HIDDEN: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'recent', 'known']);
+
 /** The question of a part of the page at `now` (milliseconds since 1970); undefined if the page does not poll the part. */
 export const askedOf = (state: PageState, name: PartName, now: number): Asked | undefined => {
-  const { view, times, wants, isHidden } = state;
-  if (name === 'attention') {
-    const pace = isHidden ? PACES.hidden : PACES.alerts;
-    return { question: 'notifications?attention=true', subject: name, pace };
+  const { view, times, wants, isHidden, locked } = state;
+  const alerts = locked !== undefined ? PACES.locked : isHidden ? PACES.hidden : PACES.alerts;
+  if (name === 'attention') return { question: 'notifications?attention=true', subject: name, pace: alerts };
+  if (name === 'notifications') {
+    // The question changes once an hour: in between, the service can answer 304.
+    const since = startText(now - (now % HOUR_MS) - DAY_MS);
+    const asked = question('notifications', { ts_utc_start: since, limit: MOST_NOTIFICATIONS });
+    return { question: asked, subject: name, pace: alerts };
   }
-  if (isHidden) return undefined;
+  if (locked !== undefined || (isHidden && !WHILE_HIDDEN.has(name))) return undefined;
   const period = periodOf(view.span, now, times);
   const shown = { ts_utc_start: period.start, ts_utc_end: period.end, camera_id: view.cameraId };
   const days = utcDaysOf(period, now);
   const pace = isLive(view.span, now, times) ? PACES.live : PACES.past;
   const moving = view.span.kind === 'last' ? `last ${view.span.length}, camera ${view.cameraId ?? ''}` : undefined;
   switch (name) {
-    case 'notifications': {
-      const asked = question('notifications', { limit: wants.notifications });
-      return { question: asked, subject: name, pace: PACES.alerts };
-    }
     case 'story': {
-      const asked = view.notification === undefined ? undefined : storyQuestion(view.notification);
-      return asked === undefined ? undefined : { question: asked, subject: asked, pace: PACES.alerts };
+      const { notification: id } = view;
+      if (id === undefined || isListed(state, id)) return undefined;
+      return { question: storyQuestion(id), subject: storyQuestion(id), pace: PACES.alerts };
+    }
+    case 'previous': {
+      const { start, end } = previousPeriod(view.span, now, times);
+      const of = { ...shown, ts_utc_start: start, ts_utc_end: end, active_camera_ids: 'false' };
+      const subject = JSON.stringify([view.span, view.cameraId, start]);
+      return { question: question('analytics', of), subject: moving ?? subject, pace: PACES.past };
     }
     case 'activity': {
       const subject = question('analytics', { ...shown, active_camera_ids: 'false' });
@@ -81,9 +95,9 @@ export const askedOf = (state: PageState, name: PartName, now: number): Asked | 
       // The cameras stay while the page requests a longer list or other names.
       const subject = camerasQuestion(days, order, '', 0);
       // A long list is work for the service and for the page.
-      const isLong = days.days > 2 || wants.cameras > LIMITS.first.cameras || order === BY_NOT_CONFIRMED;
+      const isLong = days.days > 2 || wants.cameras > LIMITS.first.cameras || order === BY_FALSE_ALARMS;
       const asked = camerasQuestion(days, order, wants.search, wants.cameras);
-      return { question: asked, subject, pace: isLong ? PACES.past : pace };
+      return { question: asked, subject, pace: isLong || pace === PACES.past ? PACES.past : PACES.cameras };
     }
     case 'accuracy': {
       const of = { date: days.last, days: days.days, camera_id: view.cameraId };
@@ -104,6 +118,11 @@ export const askedOf = (state: PageState, name: PartName, now: number): Asked | 
     }
   }
 };
+
+const isListed = ({ parts: { attention, notifications } }: PageState, id: string): boolean =>
+  [...(attention?.answer?.notifications ?? []), ...(notifications?.answer?.notifications ?? [])].some(
+    (each) => each.notification_id === id,
+  );
 
 /** `/api/dashboard` → `/api/`: the page is one of the endpoints. */
 export const apiBase = (pathname: string): string => pathname.replace(/\/+$/, '').replace(/[^/]*$/, '') || '/';

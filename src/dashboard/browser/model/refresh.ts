@@ -1,6 +1,11 @@
 export type Trouble =
   /** 4xx, by the service or a gateway. */
-  | { readonly kind: 'refused'; readonly status: number; readonly detail: string }
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly detail: string;
+      readonly code?: string | undefined;
+    }
   /** 5xx or 429. */
   | {
       readonly kind: 'unavailable';
@@ -8,7 +13,7 @@ export type Trouble =
       readonly detail: string;
       /** Only the service itself sends a code; a gateway does not. */
       readonly code?: string | undefined;
-      readonly retryAfterSeconds: number | undefined;
+      readonly retryAfterMs: number | undefined;
     }
   /** No network, no service, or a timeout. */
   | { readonly kind: 'unreachable' }
@@ -24,13 +29,16 @@ const PATIENCE = 15_000;
 
 export const PACES = {
   live: { every: 10_000, patience: PATIENCE },
+  cameras: { every: 30_000, patience: PATIENCE },
   past: { every: 60_000, patience: PATIENCE },
   /** 15 s after their last answer, alerts are old. */
   alerts: { every: 8_000, patience: 7_000 },
   /** Alerts in a hidden tab are old after 75 s. Browsers wake a hidden tab once a minute, so the pause is shorter than that. */
   hidden: { every: 55_000, patience: 20_000 },
   /** Below the 15 minutes after which a camera is silent. */
-  known: { every: 600_000, patience: PATIENCE },
+  known: { every: 600_000, patience: 2 * PATIENCE },
+  /** Alerts while the key is refused. */
+  locked: { every: 60_000, patience: PATIENCE },
 } as const satisfies Record<string, Pace>;
 
 const FIRST_RETRY = 2_000;
@@ -84,7 +92,7 @@ export const afterTrouble = <Answer>(
 const retryDelay = (trouble: Trouble, failures: number, { every }: Pace, chance: number): number => {
   const slowest = Math.min(Math.max(every, 10_000), SLOWEST_RETRY);
   const doubled = Math.min(FIRST_RETRY * 2 ** Math.min(failures - 1, 10), slowest);
-  const asked = trouble.kind === 'unavailable' ? (trouble.retryAfterSeconds ?? 0) * 1_000 : 0;
+  const asked = trouble.kind === 'unavailable' ? (trouble.retryAfterMs ?? 0) : 0;
   return Math.min(Math.max(doubled * (0.75 + chance / 4), asked), LONGEST_PAUSE);
 };
 
@@ -94,6 +102,10 @@ const retryDelay = (trouble: Trouble, failures: number, { every }: Pace, chance:
  */
 export const isPhoneOff = (trouble: Trouble | undefined): boolean =>
   trouble?.kind === 'unavailable' && trouble.status === 503 && trouble.code === 'phone_off';
+
+/** The service does not know a notification: a wrong link, or it was deleted. A deployment's 404 has no code. */
+export const isUnknown = (trouble: Trouble | undefined): boolean =>
+  trouble?.kind === 'refused' && trouble.status === 404 && trouble.code === 'unknown_notification';
 
 export const troubleText = (trouble: Trouble): string => {
   switch (trouble.kind) {
@@ -106,4 +118,10 @@ export const troubleText = (trouble: Trouble): string => {
     case 'unreadable':
       return 'The page cannot read the service’s answer. Reload the page: it may be older than the service.';
   }
+};
+
+/** Why an action failed. The details of the service are about storage and events: they do not help here. */
+export const actionTroubleText = (trouble: Trouble): string => {
+  if (trouble.kind === 'unavailable') return `The service cannot do it now (${trouble.status}). Try again.`;
+  return trouble.kind === 'unreachable' ? 'The service does not answer. Try again.' : troubleText(trouble);
 };

@@ -155,12 +155,15 @@ export class Times extends ZoneClock {
     return this.#both((clock) => `${clock.wall(milliseconds).slice(11)} ${clock.name(milliseconds)}`);
   }
 
-  /** `21 Nov 04:00–05:00 PST`; `21 Nov UTC`, because a series counts UTC days. */
+  /** `21 Nov 04:00–05:00 PST`; `1 Nov 01:30 PDT–01:00 PST`; `21 Nov UTC`, because a series counts UTC days. */
   step(start: number, step: Step): TimeText {
     if (step === 'day') return { text: `${shortDay(utcDayOf(start))} UTC`, other: undefined };
     return this.#both((clock) => {
-      const until = clock.wall(start + STEP_MS[step]).slice(11, 16);
-      return `${shortDay(clock.wall(start))} ${clock.wall(start).slice(11, 16)}–${until} ${clock.name(start)}`;
+      const end = start + STEP_MS[step];
+      const [from, until] = [clock.wall(start), clock.wall(end).slice(11, 16)];
+      const [zone, zoneAfter] = [clock.name(start), clock.name(end)];
+      const change = zone === zoneAfter ? '' : ` ${zone}`;
+      return `${shortDay(from)} ${from.slice(11, 16)}${change}–${until} ${zoneAfter}`;
     });
   }
 

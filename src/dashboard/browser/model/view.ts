@@ -28,6 +28,8 @@ export interface View {
   readonly orderBy: string;
   readonly notification: string | undefined;
   readonly clock: ClockOf;
+  /** For a screen on the wall: large, dark, without controls. */
+  readonly wall: boolean;
 }
 
 const DEFAULT_ORDER = 'fire';
@@ -38,6 +40,7 @@ export const FIRST_VIEW: View = {
   orderBy: DEFAULT_ORDER,
   notification: undefined,
   clock: 'local',
+  wall: false,
 };
 
 export interface ReadView {
@@ -53,7 +56,7 @@ export const addressTime = (text: string): string | undefined => {
 };
 
 const SPANS = ['date', 'ts_utc_start', 'ts_utc_end', 'last'];
-const KNOWN: ReadonlySet<string> = new Set([...SPANS, 'camera_id', 'order_by', 'notification', 'tz']);
+const KNOWN: ReadonlySet<string> = new Set([...SPANS, 'camera_id', 'order_by', 'notification', 'tz', 'wall']);
 
 /** The view in an address's query, and everything that is wrong with the query. */
 export const readView = (search: string): ReadView => {
@@ -62,7 +65,7 @@ export const readView = (search: string): ReadView => {
   for (const name of new Set(parameters.keys())) {
     if (!KNOWN.has(name)) problems.push(`${name.slice(0, 40)} is not a parameter of this page.`);
     else if (parameters.getAll(name).length > 1) problems.push(`${name} is given more than once: the first counts.`);
-    else if (parameters.get(name) === '') problems.push(`${name} is empty.`);
+    else if (parameters.get(name) === '' && name !== 'wall') problems.push(`${name} is empty.`);
   }
   const given = SPANS.filter((name) => parameters.has(name));
   const span = readSpan(parameters);
@@ -82,6 +85,7 @@ export const readView = (search: string): ReadView => {
     orderBy: parameters.get('order_by') || DEFAULT_ORDER,
     notification: parameters.get('notification') || undefined,
     clock: tz === 'utc' ? 'utc' : 'local',
+    wall: parameters.has('wall'),
   };
   return { view, problems };
 };
@@ -99,7 +103,7 @@ const readSpan = (parameters: URLSearchParams): Span | undefined => {
 export const isLast = (text: string): text is Last => Object.hasOwn(LAST, text);
 
 /** `?date=2026-11-21&camera_id=ridge-04`; empty for {@link FIRST_VIEW}. */
-export const viewSearch = ({ span, cameraId, orderBy, notification, clock }: View): string => {
+export const viewSearch = ({ span, cameraId, orderBy, notification, clock, wall }: View): string => {
   const parameters = new URLSearchParams({
     ...(span.kind === 'day' && { date: span.date }),
     ...(span.kind === 'range' && { ts_utc_start: span.start, ts_utc_end: span.end }),
@@ -111,7 +115,8 @@ export const viewSearch = ({ span, cameraId, orderBy, notification, clock }: Vie
   });
   // A colon may stand in a query as it is, and reads better.
   const text = parameters.toString().replaceAll('%3A', ':');
-  return text === '' ? '' : `?${text}`;
+  const parts = [...(wall ? ['wall'] : []), ...(text === '' ? [] : [text])];
+  return parts.length === 0 ? '' : `?${parts.join('&')}`;
 };
 
 /** The Functions host accepts a key in these parameters. */

@@ -3,8 +3,8 @@ import { useState } from 'preact/hooks';
 
 import type { Question } from '../model/questions.ts';
 import { daysText, periodOf } from '../model/spans.ts';
+import { numbers } from './numbers.ts';
 import { useShown } from './shown.ts';
-import { numbers } from './words.tsx';
 
 export interface Column<Row> {
   readonly name: string;
@@ -108,7 +108,7 @@ const download = (name: string, text: string): void => {
   const url = URL.createObjectURL(new Blob([BYTE_ORDER_MARK, text], { type: 'text/csv' }));
   const link = document.createElement('a');
   link.href = url;
-  link.download = name.replace(/[^\w.-]+/g, '-');
+  link.download = name.replaceAll(/[^\w.,() -]+/g, '-');
   link.click();
   URL.revokeObjectURL(url);
 };

@@ -2,15 +2,25 @@ import { createContext } from 'preact';
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
 
 import type { ServiceClock } from '../asking/service-clock.ts';
+import type { Alerts } from '../model/alert-order.ts';
 import type { Notification } from '../model/answers.ts';
-import type { Attention } from '../model/attention.ts';
+import type { CameraStates } from '../model/camera-states.ts';
 import { type Palette, paletteOf } from '../model/categories.ts';
-import { type Answers, isBusy, type PageState, type PartName, type Wants } from '../model/page-state.ts';
-import { type PageStatus, partNote } from '../model/page-status.ts';
+import { partNote } from '../model/freshness.ts';
+import type { Health } from '../model/health.ts';
+import {
+  type Answers,
+  type Dialog,
+  isBusy,
+  type PageState,
+  type PartName,
+  type Toast,
+  type Wants,
+} from '../model/page-state.ts';
 import type { Question } from '../model/questions.ts';
-import type { Silence } from '../model/silence.ts';
 import type { Times } from '../model/times.ts';
 import type { View } from '../model/view.ts';
+import { everySecond } from './every-second.ts';
 
 export interface Actions {
   /** Shows another view, as a new entry of the history. */
@@ -20,11 +30,26 @@ export interface Actions {
   readonly giveKey: (key: string) => void;
   readonly forgetKey: () => void;
   readonly want: (wants: Partial<Wants>) => void;
-  readonly stopNotification: (id: string) => Promise<void>;
-  readonly acknowledge: (id: string, by: string) => Promise<void>;
+  readonly openDialog: (dialog: Dialog | undefined) => void;
+  readonly say: (toast: Toast | undefined) => void;
+  /** A person has the alert. */
+  readonly take: (of: Notification, by: string) => Promise<void>;
+  readonly stop: (of: Notification, by: string) => Promise<void>;
+  /** A reader has seen these alerts. */
+  readonly see: (ids: readonly string[]) => void;
+  readonly unsee: (id: string) => void;
   /** A CSV file; undefined if the service does not answer it now. */
   readonly file: (question: Question) => Promise<string | undefined>;
   readonly switchSound: (isOn: boolean) => void;
+}
+
+export interface Sound {
+  readonly isOn: boolean;
+  readonly isDecided: boolean;
+  /** False: the browser blocks the sound until a click. */
+  readonly isReady: boolean;
+  /** Reasons that would have sounded. */
+  readonly missed: number;
 }
 
 /** What the parts of the page need, computed once for each drawing. */
@@ -34,12 +59,14 @@ export interface Shown {
   readonly times: Times;
   /** Milliseconds since 1970. */
   readonly now: number;
-  readonly status: PageStatus;
-  readonly attention: Attention;
+  readonly health: Health;
+  readonly alerts: Alerts;
   readonly freshest: ReadonlyMap<string, Notification>;
-  readonly silence: Silence | undefined;
+  readonly cameras: CameraStates | undefined;
   readonly cameraIds: readonly string[];
-  readonly sound: { readonly isOn: boolean; readonly isDecided: boolean; readonly isReady: boolean };
+  readonly sound: Sound;
+  /** On the wall: the browser does not keep the screen awake. */
+  readonly mayScreenSleep: boolean;
   readonly clock: ServiceClock;
   readonly actions: Actions;
 }
@@ -69,15 +96,6 @@ export const usePalette = (): Palette => {
 export const useSeconds = (): number => {
   const { clock } = useShown();
   const [now, setNow] = useState(() => clock.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(clock.now()), 1_000);
-    return () => clearInterval(timer);
-  }, [clock]);
+  useEffect(() => everySecond(() => setNow(clock.now())), [clock]);
   return now;
-};
-
-/** Scrolls to an element and moves the focus to it. */
-export const goTo = (element: HTMLElement | null): void => {
-  element?.scrollIntoView({ block: 'start' });
-  element?.focus({ preventScroll: true });
 };

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 
 import type { Span, View } from '../model/view.ts';
-import { goTo, useShown } from './shown.ts';
+import { goTo } from './focus.ts';
+import { useShown } from './shown.ts';
 
 interface ViewLinkProps {
   /** Undefined: the words stay, without a link. */

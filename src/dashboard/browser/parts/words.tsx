@@ -1,9 +1,11 @@
 import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
 
-import { type Wording, wordingOf } from '../model/alerts.ts';
+import { type Wording, wordingOf } from '../model/alert-state.ts';
 import { cssColor, type Palette } from '../model/categories.ts';
-import type { TimeText } from '../model/times.ts';
-import { goTo, useShown } from './shown.ts';
+import { agoText, inText, lengthText, type TimeText } from '../model/times.ts';
+import { goTo } from './focus.ts';
+import { useSeconds, useShown } from './shown.ts';
 
 /** A time, with the other zone in its title. */
 export const TimeWords = ({ of: { text, other }, at }: { readonly of: TimeText; readonly at?: string }) => (
@@ -12,31 +14,35 @@ export const TimeWords = ({ of: { text, other }, at }: { readonly of: TimeText; 
   </time>
 );
 
-/** A time from an answer, formatted in full, without the year, or without the date. */
-export const Time = ({ at, as = 'moment' }: { readonly at: string; readonly as?: 'time' | 'moment' | 'clock' }) => {
+/** A time from an answer, without the year, or without the date. */
+export const Time = ({ at, as = 'moment' }: { readonly at: string; readonly as?: 'moment' | 'clock' }) => {
   const { times } = useShown();
-  return <TimeWords of={as === 'time' ? times.time(at) : times[as](Date.parse(at))} at={at} />;
+  return <TimeWords of={times[as](Date.parse(at))} at={at} />;
 };
 
-const count = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
-const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
-const share = new Intl.NumberFormat(undefined, { style: 'percent', maximumSignificantDigits: 2 });
-
-/** `12,345`; `12K`; `12%`, in the reader's language. */
-export const numbers = {
-  count: (value: number) => count.format(value),
-  short: (value: number) => short.format(value),
-  share: (part: number, whole: number) => share.format(part / whole),
+/** `4 min`, `4 min ago`, or `in 40 s`: it changes every second. `at`: ISO 8601. */
+export const Distance = ({ at, as }: { readonly at: string; readonly as: 'length' | 'ago' | 'in' }) => {
+  const passed = useSeconds() - Date.parse(at);
+  return <>{as === 'in' ? inText(-passed) : as === 'ago' ? agoText(passed) : lengthText(passed)}</>;
 };
 
 /** For readers who cannot tell the colors apart. */
-const SIGNS: Readonly<Record<Wording['tone'], string>> = { good: '✓', pending: '…', bad: '✕', neutral: '•' };
+const SIGNS: Readonly<Record<Wording['tone'], string>> = {
+  good: '✓',
+  pending: '◌',
+  unsure: '?',
+  bad: '✕',
+  neutral: '•',
+};
 
 export const Mark = ({ of }: { readonly of: Wording | string }) => {
   const { text, tone } = typeof of === 'string' ? wordingOf(of) : of;
   return (
     <span class={`status ${tone}`}>
-      <span aria-hidden="true">{SIGNS[tone]}</span> {text}
+      <span class="sign" aria-hidden="true">
+        {SIGNS[tone]}
+      </span>{' '}
+      {text}
     </span>
   );
 };
@@ -45,40 +51,73 @@ export const Swatch = ({ palette, of }: { readonly palette: Palette; readonly of
   <span class="swatch" aria-hidden="true" style={{ backgroundColor: cssColor(palette, of) }} />
 );
 
-/** That a part is not current, or waits for its first answer. */
-export const PartNote = ({ note, busy = false }: { readonly note: string | undefined; readonly busy?: boolean }) =>
-  note !== undefined ? <span class="part-note">{note}</span> : busy ? <span class="note">Loading…</span> : null;
+/** That a part is not current. */
+export const PartNote = ({ note }: { readonly note: string | undefined }) =>
+  note === undefined ? null : <span class="part-note">{note}</span>;
+
+/** A question mark that explains a label: a pointer, the keyboard and a screen reader reach it. */
+export const Tip = ({ about, children }: { readonly about: string; readonly children: string }) => {
+  const id = useId();
+  return (
+    <span class="tip">
+      <button type="button" class="tip-button" aria-label={`What is this: ${about}`} aria-describedby={id}>
+        ?
+      </button>
+      <span id={id} role="tooltip" class="tip-text">
+        {children}
+      </span>
+    </span>
+  );
+};
 
 interface CardProps {
   readonly id: string;
-  readonly title: ComponentChildren;
+  readonly title: string;
+  /** The period, if it is not the page's. */
+  readonly of?: string;
+  readonly tip?: string;
   readonly note: string | undefined;
   readonly busy: boolean;
   readonly children: ComponentChildren;
 }
 
-export const Card = ({ id, title, note, busy, children }: CardProps) => (
+export const Card = ({ id, title, of, tip, note, busy, children }: CardProps) => (
   <section class="card" aria-labelledby={id} aria-busy={busy}>
-    <h2 id={id} tabIndex={-1}>
-      {title} <PartNote note={note} busy={busy} />
-    </h2>
-    {children}
+    <header class="card-head">
+      <h2 id={id} tabIndex={-1}>
+        {title} {of === undefined ? null : <span class="note">{of}</span>}
+      </h2>
+      {tip === undefined ? null : <Tip about={title}>{tip}</Tip>}
+      <PartNote note={note} />
+    </header>
+    {busy ? <Skeleton /> : children}
   </section>
+);
+
+/** Stands in place of a table until its first answer. */
+export const Skeleton = () => (
+  <div class="skeleton">
+    <span class="unseen">Loading…</span>
+  </div>
 );
 
 interface JumpLinkProps {
   readonly to: string;
   readonly class?: string;
+  readonly onFollow?: () => void;
+  readonly title?: string;
   readonly children: ComponentChildren;
 }
 
 /** Leads to an element of the page. The address stays: it holds the view. */
-export const JumpLink = ({ to, class: className = '', children }: JumpLinkProps) => (
+export const JumpLink = ({ to, class: className = '', onFollow, title, children }: JumpLinkProps) => (
   <a
     class={className}
     href={`#${to}`}
+    {...(title === undefined ? {} : { title })}
     onClick={(event) => {
       event.preventDefault();
+      onFollow?.();
       goTo(document.getElementById(to));
     }}
   >

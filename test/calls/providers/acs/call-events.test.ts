@@ -29,14 +29,11 @@ const eventOf = (kind: string, data: object = {}) => ({
   type: `Microsoft.Communication.${kind}`,
   data: { ...recorded.data, ...data },
 });
-const parsed = (...batch: unknown[]) => {
-  const events = parseCallEvents(batch);
-  return 'events' in events ? events : { events: [], otherKinds: 0, malformedIds: 0 };
-};
+const parsed = (...batch: unknown[]) => parseCallEvents(batch);
 
 it('an event of ACS is parsed as ACS sends it, and needs only a call id', () => {
   const event = { kind: 'connected', callId: CALL_ID, result: { code: 200, subCode: 0 }, attempt };
-  expect(parseCallEvents([recorded])).toEqual({ events: [event], otherKinds: 0, malformedIds: 0 });
+  expect(parseCallEvents([recorded])).toEqual({ events: [event], otherKinds: 0, malformedIds: 0, malformed: [] });
   const bare = { id: '1', source: 's', type: recorded.type, specversion: '1.0', data: { callConnectionId: 'a' } };
   const without = { ...bare, data: {} };
   expect(parseCallEvents([bare, without])).toMatchObject({
@@ -51,10 +48,18 @@ it.each([
   [{ source: '' }],
   [{ type: 7 }],
   [{ specversion: '0.3' }],
+  [{ id: null }],
   [{ time: 7 }],
-  [{ subject: null }],
-])('an event with %j is malformed, and the batch with it', (change) => {
-  expect(parseCallEvents([recorded, { ...recorded, ...change }])).toEqual([{ index: 1, detail: expect.any(String) }]);
+])('an event with %j is malformed, and another event of its batch is not', (change) => {
+  expect(parseCallEvents([{ ...recorded, ...change }, recorded])).toMatchObject({
+    events: [{ callId: CALL_ID }],
+    malformed: [{ index: 0, detail: expect.any(String) }],
+  });
+});
+
+it('an optional attribute that is null is absent', () => {
+  const nulls = { time: null, subject: null, dataschema: null, datacontenttype: null };
+  expect(parsed({ ...recorded, ...nulls })).toEqual(parsed(recorded));
 });
 
 it('the kinds of events are compared exactly, and keep their order', () => {
@@ -79,8 +84,8 @@ const NO_CODES = { code: undefined, subCode: undefined };
 const TONE = 'ContinuousDtmfRecognitionToneReceived';
 
 it.each([
-  ['PlayCompleted', {}, { attempt, speech: 0 }],
-  ['PlayCanceled', { operationContext: `${ATTEMPT}/9` }, { attempt, speech: 9 }],
+  ['PlayCompleted', {}, { attempt, prompt: 0 }],
+  ['PlayCanceled', { operationContext: `${ATTEMPT}/9` }, { attempt, prompt: 9 }],
   ['PlayCanceled', { operationContext: `${ATTEMPT}/7` }, { attempt: undefined }],
   [TONE, { tone: 'one', sequenceId: 4 }, { attempt, key: { key: '1', sequence: 4 } }],
   [TONE, { tone: 'pound' }, { key: { key: '#', sequence: 0 } }],
@@ -98,7 +103,7 @@ it('an event has no context unless this service wrote it, and is parsed without 
     fc.property(fc.anything(), fc.oneof(fc.string(), fc.anything()), (data, operationContext) => {
       const events = parseCallEvents([eventOf('CallConnected', { operationContext }), { ...recorded, data }]);
       expect(events).toHaveProperty('events.0.attempt', undefined);
-      expect(parseCallEvents([data, recorded])).toEqual([{ index: 0, detail: expect.any(String) }]);
+      expect(parseCallEvents([data, recorded])).toMatchObject({ events: [{}], malformed: [{ index: 0 }] });
     }),
     { numRuns: 300 },
   );

@@ -4,7 +4,7 @@ import { failedRequest, resultOf } from '../../../../src/calls/providers/acs/cod
 
 const failed = (name: string, code?: string) => Object.assign(new Error('a message'), { name, code });
 
-// `acs-phone-line.test.ts` has the requests that are answered.
+// `acs-provider.test.ts` has the requests that are answered.
 it.each([
   ['no token', failed('CredentialUnavailableError'), { failure: 'unreachable' }],
   ['a broken connection', failed('RestError', 'ECONNRESET'), { failure: 'unanswered', reason: 'connection lost' }],
@@ -12,7 +12,7 @@ it.each([
   // createCall throws a bare string if a 201 has no id.
   ['a string', 'callConnectionId is missing in createCall result', { failure: 'unanswered' }],
 ])('a request that is not answered: %s', (_, error, expected) => {
-  expect(failedRequest(error, 0).result).toMatchObject(expected);
+  expect(failedRequest(error, 0)).toMatchObject(expected);
 });
 
 const FORBIDDEN = 'forbidden by the callee, or our number may not call';
@@ -44,7 +44,7 @@ it.each([
   [403, 8_530, 'no line is free', 'capacity'],
   [400, 8_535, 'speech in a bad format', undefined],
   [400, 8_536, 'speech could not be downloaded', undefined],
-  [400, 8_565, 'speech refused', 'no_speech'],
+  [400, 8_565, 'speech rejected', 'no_speech'],
   [400, 8_567, 'speech not configured', 'no_speech'],
   [200, 0, undefined, undefined],
   [undefined, undefined, undefined, undefined],

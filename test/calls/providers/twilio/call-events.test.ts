@@ -13,21 +13,21 @@ const read = (form: Readonly<Record<string, string>>, search = '') =>
   callEvent({ CallSid: SID, ...form }, readAddress(search));
 
 it('an address says what its requests are about in characters that no proxy rewrites, and asks for three tries of 5 s', () => {
-  const address = addressOf(PATH, { occasion: 'end', attempt, speech: 1, keys: 2 });
+  const address = addressOf(PATH, { occasion: 'end', attempt, prompt: 1, keys: 2 });
   expect(address).toBe(`${PATH}?attempt=${ATTEMPT}/1&on=end&keys=2#ct=2000&rt=5000&rc=2&rp=5xx,ct,rt`);
   expect(new URL(address).search).toBe(searchOf(address));
-  expect(readAddress(searchOf(address))).toEqual({ occasion: 'end', attempt, speech: 1, keys: 2 });
+  expect(readAddress(searchOf(address))).toEqual({ occasion: 'end', attempt, prompt: 1, keys: 2 });
 });
 
 it.each(['', '?attempt=x', '?on=start&keys=-1', `?attempt=${ID}/3/no-uuid&keys=1e3`])(
   'the query %s says nothing',
   (search) => {
-    expect(readAddress(search)).toEqual({ occasion: undefined, attempt: undefined, speech: 0, keys: 0 });
+    expect(readAddress(search)).toEqual({ occasion: undefined, attempt: undefined, prompt: 0, keys: 0 });
   },
 );
 
 const STATUS = searchOf(addressOf(PATH, { occasion: 'status', attempt }));
-const END = searchOf(addressOf(PATH, { occasion: 'end', attempt, speech: 2 }));
+const END = searchOf(addressOf(PATH, { occasion: 'end', attempt, prompt: 2 }));
 
 it.each([
   [{ CallStatus: 'initiated' }, STATUS, { kind: 'ringing', attempt }],
@@ -50,7 +50,7 @@ it.each([
     { kind: 'create failed', result: { subCode: undefined, reason: 'failed' } },
   ],
   [{ Digits: '21' }, '?on=key&keys=7', { kind: 'tone received', key: { key: '2', sequence: 7 } }],
-  [{ CallStatus: 'in-progress' }, END, { kind: 'play completed', speech: 2, attempt }],
+  [{ CallStatus: 'in-progress' }, END, { kind: 'play completed', prompt: 2, attempt }],
 ] as const)('the form %j to %s reports %j', (form, search, event) => {
   expect(read(form, search)).toMatchObject({ callId: SID, ...event });
 });
@@ -86,11 +86,11 @@ it.each([
 });
 
 it.each([
-  ['set_up', [10_001, 20_003, 20_005, 21_210, 21_212, 21_213, 21_606]],
+  ['set_up', [10_001, 20_003, 20_005, 20_008, 21_205, 21_210, 21_212, 21_213, 21_606, 21_609]],
   ['capacity', [10_004, 20_429]],
   ['refused', [10_002, 13_223, 13_224, 13_225, 13_227, 21_201, 21_211, 21_214, 21_215, 21_216, 21_217, 21_219]],
   ['gone', [21_220]],
   [undefined, [99_999]],
-])('a request fails by %s if it is refused with %j', (failure, codes) => {
+])('a request fails by %s if it is rejected with %j', (failure, codes) => {
   expect(codes.map((code) => meaningOfError(code).failure)).toEqual(codes.map(() => failure));
 });

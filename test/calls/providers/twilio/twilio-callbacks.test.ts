@@ -1,7 +1,7 @@
 import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
 import { expect, it, onTestFinished, vi } from 'vitest';
 
-import type { CallEvent, CallMessage } from '../../../../src/calls/model/phone-line.ts';
+import type { CallEvent, CallMessage } from '../../../../src/calls/model/phone-provider.ts';
 import type { CallbackHandler } from '../../../../src/calls/providers/callbacks.ts';
 import { TwilioCallbacks } from '../../../../src/calls/providers/twilio/twilio-callbacks.ts';
 import { ATTEMPT } from '../stage.ts';
@@ -34,15 +34,15 @@ const asked = async (search: string, form: Readonly<Record<string, string>> = FO
   return { answer: answer.replace(/^<\?xml.*\?>/, ''), events, messages };
 };
 
-/** Presses a key: the spoken text, the addresses of keys and speeches in the answer, and the rest. */
-const press = async (Digits: string, speech = '', own: Own = {}) => {
-  const { answer, ...told } = await asked(`?attempt=${ATTEMPT}${speech}&on=key&keys=4`, { ...FORM, Digits }, own);
+/** Presses a key: the spoken text, the addresses of keys and prompts in the answer, and the rest. */
+const press = async (Digits: string, prompt = '', own: Own = {}) => {
+  const { answer, ...told } = await asked(`?attempt=${ATTEMPT}${prompt}&on=key&keys=4`, { ...FORM, Digits }, own);
   return {
     answer,
     ...told,
     says: /<Say[^>]*>([^<]*)/.exec(answer)?.[1],
     keys: /on=key&amp;keys=\d+/.exec(answer)?.[0],
-    speeches: [...answer.matchAll(/444455556666(\/\d)?&/g)].map(([, number = '/0']) => number),
+    prompts: [...answer.matchAll(/444455556666(\/\d)?&/g)].map(([, number = '/0']) => number),
     hangsUp: answer.includes('<Hangup/>'),
   };
 };
@@ -83,23 +83,23 @@ it('a status is an event, and is answered with nothing', async () => {
   }
 });
 
-it('the end of a speech is an event, and the line is hung up', async () => {
+it('the end of a prompt is an event, and the line is hung up', async () => {
   const { answer, events } = await asked(`?attempt=${ATTEMPT}/1&on=end`);
   expect(answer).toBe('<Response><Hangup/></Response>');
-  expect(events).toEqual([expect.objectContaining({ kind: 'play completed', speech: 1 })]);
+  expect(events).toEqual([expect.objectContaining({ kind: 'play completed', prompt: 1 })]);
 });
 
 const end = async () => asked(`?attempt=${ATTEMPT}&on=end`, FORM, { handle: hangs });
 
-it('hangs up 4.2 s after the end of a speech, although storage hangs', async () => {
+it('hangs up 4.2 s after the end of a prompt, although storage hangs', async () => {
   expect(await within(4_100, end)).toBeUndefined();
   expect((await within(4_200, end))?.answer).toContain('<Hangup/>');
 });
 
-const UNDERSTOOD = { keys: 'on=key&amp;keys=5', speeches: ['/8'], hangsUp: true };
-const listensIn = (speech: string) => ({ says: undefined, speeches: [speech, speech], hangsUp: false });
-const again = (speech: string) => ({
-  ...listensIn(speech),
+const CANNOT_GO = { keys: 'on=key&amp;keys=5', prompts: ['/8'], hangsUp: true };
+const listensIn = (prompt: string) => ({ says: undefined, prompts: [prompt, prompt], hangsUp: false });
+const again = (prompt: string) => ({
+  ...listensIn(prompt),
   says: 'Fire. ',
   answer: expect.stringContaining(MESSAGE),
 });
@@ -110,9 +110,9 @@ it.each<[string, string, object, Own?]>([
   ['1', '', { ...again('/0'), keys: 'on=key&amp;keys=5', messages: [3] }, NOT_STORED],
   ['1', '/8', again('/0'), NOT_STORED],
   // After "cannot go", 1 still counts for a second, and no other key.
-  ['3', '', { says: 'Understood. Thank you.', ...UNDERSTOOD }],
+  ['3', '', { says: 'Understood. Thank you.', ...CANNOT_GO }],
   ['1', '/8', { says: 'Confirmed. Thank you.' }],
-  ['2', '/8', { says: undefined, ...UNDERSTOOD }],
+  ['2', '/8', { says: undefined, ...CANNOT_GO }],
   ['2', '', again('/1')],
   ['2', '/1', again('/2')],
   // Repeated often enough: the call only listens.
@@ -121,8 +121,8 @@ it.each<[string, string, object, Own?]>([
   ['9', '/1', again('/1')],
   ['#', '/1', again('/1')],
   ['0', '/1', again('/1')],
-])('key %s in the speech %j: %j', async (key, speech, expected, own) => {
-  expect(await press(key, speech, own)).toMatchObject(expected);
+])('key %s in the prompt %j: %j', async (key, prompt, expected, own) => {
+  expect(await press(key, prompt, own)).toMatchObject(expected);
 });
 
 it('listens for 8 s after the last repeat and for 1 s after a goodbye; a key is told once, with its number', async () => {

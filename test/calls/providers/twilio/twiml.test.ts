@@ -1,9 +1,10 @@
 import twilio from 'twilio';
 import { expect, it } from 'vitest';
 
-import { alertTypeOf } from '../../../../src/calls/model/alert-types.ts';
-import { longestTwiml, MOST_TWIML_CHARACTERS, twimlOf } from '../../../../src/calls/providers/twilio/twiml.ts';
+import { ALERT_TYPES, alertTypeOf } from '../../../../src/calls/model/alert-types.ts';
+import { messageTwiml, twimlOf } from '../../../../src/calls/providers/twilio/twiml.ts';
 import { MAX_DETAILS_CHARACTERS, messageUnit } from '../../../../src/calls/rules/message.ts';
+import { attempt } from '../stage.ts';
 
 const VOICE = 'Polly.Joanna';
 const HOSTILE = `<Say>"Fire" & 'smoke'</Say>\u0007 \uD800 🔥 `;
@@ -23,13 +24,21 @@ it("is what Twilio's own package writes", () => {
   expect(twimlOf({ say: 'Goodbye.' }, VOICE)).toBe(last.toString());
 });
 
+/** Twilio rejects longer instructions in a call request (error 32018). */
+const MAX_TWIML_CHARACTERS = 4_000;
+
 it('fits into a call request with the longest name, details and voice, all of it escaped, and not with any address', () => {
   const [name, details] = ['&'.repeat(200), '&'.repeat(MAX_DETAILS_CHARACTERS)];
   const menu = 'Press 1 to confirm, 2 to hear it again, 3 if you cannot go. ';
   const unit = messageUnit(name, alertTypeOf('PointOfInterest'), { details }) + menu;
-  const lengthAt = (base: string): number => longestTwiml({ unit, hasKeys: true }, base, 'x'.repeat(60));
-  expect(lengthAt(`https://${'a'.repeat(500)}.example`)).toBeLessThanOrEqual(MOST_TWIML_CHARACTERS);
-  expect(lengthAt(`https://${'a'.repeat(900)}.example`)).toBeGreaterThan(MOST_TWIML_CHARACTERS);
-  // Each character of a base counts twice: there are two addresses.
-  expect(lengthAt('https://aa.example') - lengthAt('https://a.example')).toBe(2);
+  const longest = { ...attempt, index: 49 };
+  const lengthAt = (base: string): number =>
+    Math.max(
+      ...ALERT_TYPES.map(({ callbackPath }) => {
+        const path = `${base}/api/${callbackPath}`;
+        return messageTwiml({ unit, hasKeys: true }, path, { attempt: longest }, 'x'.repeat(60)).length;
+      }),
+    );
+  expect(lengthAt(`https://${'a'.repeat(500)}.example`)).toBeLessThanOrEqual(MAX_TWIML_CHARACTERS);
+  expect(lengthAt(`https://${'a'.repeat(900)}.example`)).toBeGreaterThan(MAX_TWIML_CHARACTERS);
 });

@@ -1,0 +1,37 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { CommandError } from '../command-line.ts';
+
+/** Files that hold events by their names, such as the dead letters of Event Grid: `2026/11/21/8/8019620053.json`. */
+const EVENT_FILE = /\.(?:json|ndjson|jsonl)(?:\.gz)?$/i;
+
+/** Files of rejected events, which this command writes next to its sources. */
+const REJECTED_FILE = /\.rejected(?:\.\d+)?\.ndjson$/;
+
+/**
+ * The files in a folder and in the folders below it, by their paths in the order of their code units; a path that is no folder is a file itself.
+ *
+ * @param note tells the operator which files are left out
+ * @throws {CommandError} if the folder has no file of events
+ */
+export const filesIn = async (path: string, note: (text: string) => void): Promise<readonly string[]> => {
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory() !== true) return [path];
+  const entries = await readdir(path, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name));
+  const { files = [], leftOut = [] } = Object.groupBy(paths.toSorted(byCodeUnits), (file) =>
+    EVENT_FILE.test(file) && !REJECTED_FILE.test(file) ? 'files' : 'leftOut',
+  );
+  if (leftOut.length > 0) {
+    const named = leftOut.slice(0, MAX_NAMED).join(', ');
+    const more = leftOut.length > MAX_NAMED ? ` and ${leftOut.length - MAX_NAMED} more` : '';
+    note(`${path}: left out ${named}${more}. To send a file of another name, or rejected events, name the file.`);
+  }
+  if (files.length === 0) throw new CommandError(`${path} has no file that ends in .json, .ndjson, .jsonl or .gz.`);
+  return files;
+};
+
+const MAX_NAMED = 5;
+
+const byCodeUnits = (one: string, other: string): number => (one < other ? -1 : 1);

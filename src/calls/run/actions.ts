@@ -1,0 +1,241 @@
+import pLimit from 'p-limit';
+import { alertTypeOf } from '../model/alert-types.ts';
+import {
+  type AttemptRef,
+  type CallId,
+  GOODBYE_CANNOT_GO,
+  GOODBYE_CONFIRMED,
+  MESSAGE,
+  type PromptNumber,
+} from '../model/ids.ts';
+import type { HangUp } from '../model/phone-provider.ts';
+import { callMessage, KEYS_AFTER_MS, spokenText } from '../rules/message.ts';
+import {
+  attemptFields,
+  logNotPlaced,
+  logNotPlayed,
+  logNotUpdated,
+  resultFields,
+  resultOf,
+  secondsToCall,
+} from './call-log.ts';
+import type { Change, Context, Taken } from './notifications.ts';
+import { type Attempt, type AttemptEvent, openCallIds, talkOf } from '../state/attempt.ts';
+import { attemptIn, type NotificationCase } from '../state/notification.ts';
+import type { Action } from '../state/step.ts';
+import type { Log, LogFields } from '../../log.ts';
+
+/** Stores an event of an attempt. @returns undefined if its notification is not live */
+type Tell = (ref: AttemptRef, event: AttemptEvent, log: Log) => Promise<Taken | undefined>;
+
+/** A process acts only within this time after its commit: later, a check of another process may have the action. */
+const ACTS_WITHIN_MS = 5_000;
+/**
+ * The provider usually reports the start of a prompt within 100 ms. The acceptance is stored only if no event is stored by then, to save a
+ * request.
+ */
+const START_REPORTED_WITHIN_MS = 1_000;
+const HUNG_UP_AT_A_TIME = 16;
+/** Timers fire a moment early. */
+const TIMER_MS = 50;
+
+/** Dials, speaks, listens and hangs up for a commit. The answer of the provider is the next event. */
+export class Actions {
+  readonly #context: Context;
+  readonly #tell: Tell;
+  readonly #hangingUp = pLimit(HUNG_UP_AT_A_TIME);
+  readonly #underWay = new Set<Promise<void>>();
+
+  constructor(context: Context, tell: Tell) {
+    this.#context = context;
+    this.#tell = tell;
+  }
+
+  /** Carries out the actions of a commit. Fulfils when all are answered. Never throws: a later check retries. */
+  async carryOut({ stored, actions, sentAt }: Pick<Change, 'stored' | 'actions' | 'sentAt'>, log: Log): Promise<void> {
+    const doing = Promise.all(actions.map(async (one) => this.#do(one, stored, sentAt, log))).then(() => undefined);
+    this.#underWay.add(doing);
+    void doing.then(() => this.#underWay.delete(doing));
+    return doing;
+  }
+
+  /** Fulfils when all requests to the provider are answered. */
+  async settled(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  async #do(action: Action, known: NotificationCase, sentAt: number, log: Log): Promise<void> {
+    const attempt = attemptIn(known, action);
+    if (attempt === undefined || this.#context.clock.steady() - sentAt > ACTS_WITHIN_MS) return;
+    try {
+      switch (action.kind) {
+        case 'dial':
+          return await this.#dial(action, attempt, known, log);
+        case 'speak':
+          await Promise.all([
+            this.#speak(action, attempt, known, log),
+            this.#listenForKeys(action, attempt, known, log),
+          ]);
+          return;
+        case 'listen':
+          return this.#listen(action, attempt, known);
+        case 'hang up':
+          return await this.#hangUp(action, attempt, known, log);
+      }
+    } catch (error) {
+      logNotUpdated(error, action, log);
+    }
+  }
+
+  /** Stores the answer of the provider, and carries out what follows. */
+  async #answer(ref: AttemptRef, event: AttemptEvent, log: Log): Promise<void> {
+    await (
+      await this.#tell(ref, event, log)
+    )?.acting;
+  }
+
+  /** Places the call of an attempt. */
+  async #dial(ref: Action, attempt: Attempt, known: NotificationCase, log: Log): Promise<void> {
+    const { provider, clock } = this.#context;
+    const { callbackBaseUrl, alertType } = known.notification;
+    const number = known.recipients[ref.index]?.number;
+    if (number === undefined) return;
+    const fields = attemptFields(known, ref);
+    log.info('call requested', fields);
+    const request = {
+      number,
+      alertType: alertTypeOf(alertType),
+      message: this.#messageOf(known),
+      attempt: refOf(ref),
+      firstSentAt: attempt.claimedAt,
+      callbackBaseUrl,
+    };
+    let event: AttemptEvent;
+    try {
+      const callId = await provider.call(request);
+      log.info('call placed', { ...fields, call_id: callId, ...secondsToCall(known, clock.now()) });
+      event = { kind: 'placed', callId };
+    } catch (error) {
+      const result = resultOf(error);
+      logNotPlaced(result, fields, log);
+      event = { kind: 'not placed', result };
+    }
+    await this.#answer(ref, event, log);
+  }
+
+  #messageOf({ notification }: NotificationCase) {
+    return callMessage(this.#context.policy.serviceName, alertTypeOf(notification.alertType), notification);
+  }
+
+  /** Speaks the current prompt of an attempt. */
+  async #speak(ref: Action, attempt: Attempt, known: NotificationCase, log: Log): Promise<void> {
+    const callId = openCallIds(attempt).at(-1);
+    const prompt = talkOf(attempt)?.prompt.number;
+    if (callId === undefined || prompt === undefined) return;
+    const fields = { ...attemptFields(known, ref), ...(prompt === MESSAGE ? {} : { prompt: PROMPT_NAMES[prompt] }) };
+    try {
+      await this.#context.provider.media?.speak(callId, spokenText(prompt, this.#messageOf(known)), {
+        ...refOf(ref),
+        prompt,
+      });
+    } catch (error) {
+      const result = resultOf(error);
+      const isSure = result.failure !== 'gone' && result.failure !== 'unanswered';
+      if (isSure) logNotPlayed(result, fields, log);
+      else log.warn('message perhaps not played', { ...fields, ...resultFields(result) });
+      const reason = `message not played: ${result.reason}`;
+      try {
+        await this.#answer(ref, { kind: 'not spoken', prompt, result: { ...result, reason } }, log);
+      } catch (trouble) {
+        // Without storage no process learns of it: the callee would hear silence.
+        if (isSure) await this.hangUpCall(callId, true, fields, log);
+        throw trouble;
+      }
+      return;
+    }
+    log.info('message playing', fields);
+    this.#noteAccepted(ref, prompt);
+  }
+
+  #noteAccepted(ref: Action, prompt: PromptNumber): void {
+    const { clock, store, log } = this.#context;
+    clock.after(START_REPORTED_WITHIN_MS, () => {
+      const known = store.recall(ref.notificationId);
+      const attempt = known && attemptIn(known, ref);
+      const current = attempt?.state === 'speaking' ? attempt.talk.prompt : undefined;
+      if (known !== undefined && (current?.number !== prompt || current.acceptedAt !== undefined)) return;
+      this.#answer(ref, { kind: 'prompt accepted', prompt }, log).catch((error: unknown) =>
+        logNotUpdated(error, ref, log),
+      );
+    });
+  }
+
+  /** With the message, asks the provider for keys. Never throws: if that fails, the call continues, unconfirmed. */
+  async #listenForKeys(ref: Action, attempt: Attempt, known: NotificationCase, log: Log): Promise<void> {
+    const callId = openCallIds(attempt).at(-1);
+    const number = known.recipients[ref.index]?.number;
+    const isMessage = talkOf(attempt)?.prompt.number === MESSAGE;
+    if (!known.notification.confirm || !isMessage || callId === undefined || number === undefined) return;
+    try {
+      await this.#context.provider.media?.listen(callId, number, refOf(ref));
+    } catch (error) {
+      log.warn('keys not heard', { ...attemptFields(known, ref), ...resultFields(resultOf(error)) });
+    }
+  }
+
+  /** After the last word, waits for keys, and then hangs up: even without storage, unless another prompt has begun. */
+  #listen(ref: Action, attempt: Attempt, known: NotificationCase): void {
+    const { store, clock, log } = this.#context;
+    const quietSince = talkOf(attempt)?.quietSince ?? clock.now();
+    const end = async (): Promise<void> => {
+      try {
+        await this.#answer(ref, { kind: 'no key' }, log);
+      } catch (error) {
+        const now = store.recall(ref.notificationId);
+        const current = now && attemptIn(now, ref);
+        if (current === undefined || talkOf(current)?.quietSince === quietSince) {
+          await this.#hangUpAll(attempt, attemptFields(known, ref), log);
+        }
+        logNotUpdated(error, ref, log);
+      }
+    };
+    clock.after(Math.max(1, quietSince + KEYS_AFTER_MS + TIMER_MS - clock.now()), () => void end());
+  }
+
+  /** Hangs up all calls of an attempt. If one fails, the next check tries again. */
+  async #hangUp(ref: Action, attempt: Attempt, known: NotificationCase, log: Log): Promise<void> {
+    const ends = await this.#hangUpAll(attempt, attemptFields(known, ref), log);
+    if (ends.includes(undefined)) return;
+    const isGone = ends.length > 0 && ends.every((end) => end === 'gone');
+    await this.#answer(ref, { kind: isGone ? 'gone' : 'hung up' }, log);
+  }
+
+  async #hangUpAll(attempt: Attempt, fields: LogFields, log: Log): Promise<readonly (HangUp | undefined)[]> {
+    // Of an attempt that is over, only a new call is open.
+    const calls = attempt.state === 'over' ? attempt.callIds.slice(-1) : openCallIds(attempt);
+    const isAnswered = talkOf(attempt) !== undefined;
+    return Promise.all(calls.map(async (callId) => this.hangUpCall(callId, isAnswered, fields, log)));
+  }
+
+  /** Hangs up a call. Never throws. @returns undefined if that failed */
+  async hangUpCall(callId: CallId, isAnswered: boolean, fields: LogFields, log: Log): Promise<HangUp | undefined> {
+    try {
+      const end = await this.#hangingUp(async () => this.#context.provider.hangUp(callId, isAnswered));
+      log.info('call hung up', { ...fields, call_id: callId });
+      return end;
+    } catch (error) {
+      log.error('hang-up failed', { ...fields, call_id: callId, ...resultFields(resultOf(error)) });
+      return undefined;
+    }
+  }
+}
+
+/** What the provider returns with every event. */
+const refOf = ({ notificationId, index, attemptId }: AttemptRef): AttemptRef => ({ notificationId, index, attemptId });
+
+const PROMPT_NAMES: Readonly<Record<Exclude<PromptNumber, typeof MESSAGE>, string>> = {
+  1: 'repeat',
+  2: 'second repeat',
+  [GOODBYE_CANNOT_GO]: 'cannot go',
+  [GOODBYE_CONFIRMED]: 'confirmed',
+};

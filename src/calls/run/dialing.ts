@@ -1,0 +1,231 @@
+import pLimit from 'p-limit';
+import { sleepBy } from '../model/clock.ts';
+import type { NotificationId } from '../model/ids.ts';
+import { next } from '../rules/queue.ts';
+import type { Actions } from './actions.ts';
+import { logFailure, logOverdue } from './call-log.ts';
+import type { Change, Context, Notifications, Taken } from './notifications.ts';
+import type { Telling } from './telling.ts';
+import { isLive } from '../state/attempt.ts';
+import { queueOf, takenOf } from '../state/lines.ts';
+import { checkAtOfNotification, type NotificationCase, settlesAtOf } from '../state/notification.ts';
+import { actionsOf, type NotificationEvent, termsOf } from '../state/step.ts';
+import { type LiveCase, SetAside } from '../store/store.ts';
+import type { Log } from '../../log.ts';
+import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+
+/** Pause after trouble with storage. */
+const RETRY_MS = 5_000;
+/** The process of the last commit runs first: the others run this much later. */
+const OTHERS_AFTER_MS = [2_000, 5_000] as const;
+const CHECKED_AT_A_TIME = 16;
+const CONFLICT_PAUSE_MS = 50;
+/** After claims for this number of notifications the process reads again: a fire may have come. */
+const CLAIMS_A_RUN = 3;
+
+/**
+ * The loop for claims: reads the live notifications, checks the overdue ones, and claims lines while the queue names a recipient. Five
+ * triggers start it: a request, the end of a call, the earliest time that this process knows, each minute, and the timer function.
+ */
+export class Dialing {
+  readonly #context: Context;
+  readonly #notifications: Notifications;
+  readonly #actions: Actions;
+  readonly #telling: Telling;
+  #running: Promise<void> | undefined;
+  #isAgain = false;
+  #isEnded = false;
+  /** When this process runs next, by the reason; in milliseconds since 1970. */
+  readonly #planned = new Map<string, number>();
+  #armedFor = Infinity;
+  #cancel = (): void => undefined;
+
+  constructor(context: Context, notifications: Notifications, actions: Actions, telling: Telling) {
+    this.#context = context;
+    this.#notifications = notifications;
+    this.#actions = actions;
+    this.#telling = telling;
+  }
+
+  /** Runs at once, or again after the current run. Never throws. */
+  async run(log: Log): Promise<void> {
+    this.#isAgain = true;
+    this.#running ??= this.#runUntilDone(log);
+    return this.#running;
+  }
+
+  /** Plans the next check of a notification, and runs at once if a line or a recipient has become free. */
+  note(change: Change): void {
+    this.#plan(change.stored.notification.id, this.#checkAt(change.stored));
+    if (movesQueue(change)) this.#plan('now', this.#context.clock.now());
+  }
+
+  /** After trouble with storage. */
+  noteTrouble(): void {
+    this.#plan('trouble', this.#context.clock.now() + RETRY_MS);
+  }
+
+  /** Fulfils when all requests to the provider are answered. */
+  async settled(): Promise<void> {
+    await this.#actions.settled();
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** Runs no more; fulfils when all requests to the provider are answered. Nothing is claimed from now on. */
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    this.#cancel();
+    await this.#running;
+    await this.settled();
+  }
+
+  #runAgain(): void {
+    this.#isAgain = true;
+  }
+
+  /** Plans a run at a time. Undefined: this reason needs no run. */
+  #plan(why: string, at: number | undefined): void {
+    if (at === undefined) this.#planned.delete(why);
+    else this.#planned.set(why, at);
+    const { clock, log } = this.#context;
+    const earliest = this.#isEnded ? Infinity : Math.min(...this.#planned.values());
+    if (earliest === this.#armedFor) return;
+    this.#cancel();
+    this.#armedFor = earliest;
+    if (earliest === Infinity) return;
+    this.#cancel = clock.after(Math.max(0, earliest - clock.now()), () => {
+      this.#armedFor = Infinity;
+      // The run plans anew.
+      for (const [name, time] of this.#planned) if (time <= earliest) this.#planned.delete(name);
+      void this.run(log);
+    });
+  }
+
+  async #runUntilDone(log: Log): Promise<void> {
+    try {
+      while (this.#isAgain && !this.#isEnded) {
+        this.#isAgain = false;
+        try {
+          await this.#runOnce(log);
+        } catch (error) {
+          logFailure('due work unreachable', error, {}, log);
+          this.noteTrouble();
+        }
+      }
+    } finally {
+      // Without a pause after the last test: otherwise a request to run would be lost here.
+      this.#running = undefined;
+    }
+  }
+
+  async #runOnce(log: Log): Promise<void> {
+    const { store, clock } = this.#context;
+    const { live, lines } = await store.readLive();
+    const now = clock.now();
+    const own = live.filter((known) => this.#isUsable(known, now));
+    this.#telling.tell(own, lines, now, log);
+    const overdue = own.filter((known) => (this.#checkAt(known) ?? Infinity) <= now);
+    await pLimit(CHECKED_AT_A_TIME).map(overdue, async (known) => this.#check(known, log));
+    for (const known of own) if ((settlesAtOf(known) ?? Infinity) <= now) await this.#settle(known);
+    await this.#claimAll(own, log);
+    for (const known of own) this.#plan(known.notification.id, this.#timeOf(this.#current(known)));
+  }
+
+  /** A notification that cannot be decided about must not stop the others. */
+  #isUsable(known: LiveCase, now: number): boolean {
+    const { id } = known.notification;
+    if (this.#notifications.isSetAside(id)) return false;
+    try {
+      this.#checkAt(known);
+      settlesAtOf(known);
+      next(queueOf(known), [], {}, this.#context.policy.rules, now);
+      return true;
+    } catch (error) {
+      this.#notifications.setAside(id, error);
+      return false;
+    }
+  }
+
+  /** When this process checks a notification: at its time if it made the last commit; others a little later, if that process has died. */
+  #timeOf(known: LiveCase): number | undefined {
+    const { clock, random, store } = this.#context;
+    const at = this.#checkAt(known);
+    const [least, most] = OTHERS_AFTER_MS;
+    if (at === undefined) return undefined;
+    // What stays due must not cause a busy loop.
+    if (at <= clock.now()) return clock.now() + least;
+    return store.isOwn(known) ? at : at + least + random() * (most - least);
+  }
+
+  /** A notification as this process knows it last. */
+  #current(known: LiveCase): LiveCase {
+    return this.#context.store.recall(known.notification.id) ?? known;
+  }
+
+  /** When a notification needs this loop next: for a check, or because no phone has rung. */
+  #checkAt(known: NotificationCase): number | undefined {
+    const checkAt = checkAtOfNotification(known, termsOf(known, this.#context.policy));
+    const silentAt = this.#telling.silentAt(known, this.#context.clock.now());
+    return silentAt === undefined ? checkAt : Math.min(checkAt ?? Infinity, silentAt);
+  }
+
+  async #check({ notification: { id } }: LiveCase, log: Log): Promise<void> {
+    const taken = await this.#take(id, { kind: 'check' }, log);
+    if (taken?.isNews === true) logOverdue(taken.stored, actionsOf(taken.stored, taken.stored.commit), log);
+  }
+
+  /** @returns undefined if the notification is set aside: the others continue */
+  async #take(id: NotificationId, event: NotificationEvent, log: Log): Promise<Taken | undefined> {
+    try {
+      return await this.#notifications.take(id, event, log);
+    } catch (error) {
+      if (error instanceof SetAside) return undefined;
+      throw error;
+    }
+  }
+
+  /** After its last call and some minutes, a notification is settled: its numbers are masked. */
+  async #settle(known: LiveCase): Promise<void> {
+    try {
+      await this.#context.store.settle(known);
+    } catch (error) {
+      if (error instanceof StorageTrouble) throw error;
+      // Another instance was first.
+      if (!(error instanceof WriteConflict)) this.#notifications.setAside(known.notification.id, error);
+    }
+  }
+
+  /** Claims lines while the queue names a recipient: one transaction for the recipients of one notification whose turn it is. */
+  async #claimAll(live: readonly LiveCase[], log: Log): Promise<void> {
+    const { store, policy, clock, random } = this.#context;
+    for (let claims = 0; !this.#isEnded; claims += 1) {
+      const lines = store.recallLines()?.lines;
+      if (lines === undefined || claims === CLAIMS_A_RUN) return this.#runAgain();
+      const usable = live.filter(({ notification: { id } }) => !this.#notifications.isSetAside(id));
+      const queue = usable.flatMap((known) => queueOf(this.#current(known)));
+      const decided = next(queue, takenOf(lines), lines, policy.rules, clock.now());
+      if (decided.kind === 'wait') return this.#plan('queue', decided.until);
+      const { notificationId: id } = decided.who;
+      const others = queue.filter(({ notificationId }) => notificationId !== id);
+      const taken = await this.#take(id, { kind: 'claim', others }, log);
+      if (taken?.isNews === true) continue;
+      // Another process was faster.
+      await sleepBy(clock, random() * CONFLICT_PAUSE_MS);
+      return this.#runAgain();
+    }
+  }
+}
+
+/** Whether a call has ended, a recipient waits again, or a pause is over. */
+const movesQueue = ({ before, stored, lines }: Change): boolean =>
+  (lines !== undefined && lines.read.lines.pauseUntil !== undefined && lines.after.pauseUntil === undefined) ||
+  stored.recipients.some((recipient, index) => {
+    const was = before?.recipients[index];
+    if (recipient === was || was === undefined) return false;
+    const liveNow = recipient.attempts.filter(isLive).length;
+    const liveThen = was.attempts.filter(isLive).length;
+    return liveNow < liveThen || (recipient.state === 'waiting' && was.state !== 'waiting');
+  });

@@ -1,0 +1,169 @@
+import { hash } from 'node:crypto';
+import * as z from 'zod';
+import { type NotificationId, notificationIdSchema } from '../model/ids.ts';
+import type { CallResult } from '../model/phone-provider.ts';
+import type { PhoneNumber } from '../model/phone-number.ts';
+import { afterAccepted, afterClaim, afterFault, afterRefusal, pausesSchema } from '../rules/pauses.ts';
+import { counted } from '../rules/policy.ts';
+import { afterAcceptedCall, providerCheckSchema } from '../rules/provider-check.ts';
+import type { Queued, Taken } from '../rules/queue.ts';
+import { acceptedAtOf, type Attempt, MAX_ATTEMPT_MS } from './attempt.ts';
+import { type AnyCase, isUrgentNotification, type NotificationCase } from './notification.ts';
+import { attemptOf } from './recipient.ts';
+
+// What all instances share: the row whose version fences every decision to dial. Times are in milliseconds since 1970.
+
+/** One of `CALLS_AT_ONCE` lines, which an attempt has taken. The line and the number are in use until a time. */
+const slotSchema = z.object({
+  attempt: z.string(),
+  notification: notificationIdSchema,
+  index: z.int(),
+  /** Hashed: this row outlives the number. */
+  number: z.string(),
+  isUrgent: z.boolean(),
+  until: z.number(),
+});
+
+export const linesSchema = pausesSchema.extend({
+  slots: z.array(slotSchema).readonly(),
+  /** The calls of the UTC day. */
+  day: z.object({ day: z.string(), calls: z.int() }).optional(),
+  check: providerCheckSchema.optional(),
+});
+
+export type Lines = Readonly<z.output<typeof linesSchema>>;
+
+export const NO_LINES: Lines = { slots: [] };
+
+/** How long a slot is kept while its call is hung up: three leases, because a process may die at that moment, twice. */
+const HANGING_UP_MS = 60_000;
+/** Networks release a line so late. */
+const RELEASED_AFTER_MS = 1_500;
+
+export interface QueuedRecipient extends Queued {
+  readonly notificationId: NotificationId;
+  readonly index: number;
+}
+
+/** Identifies a recipient among all notifications. */
+export const whoOf = (id: NotificationId, index: number): string => `${id}/${index}`;
+
+const hashOf = (number: PhoneNumber): string => hash('sha256', number).slice(0, 32);
+
+export const queueOf = ({ notification, recipients }: AnyCase): readonly QueuedRecipient[] =>
+  recipients.flatMap((recipient, index) => {
+    if (recipient.state !== 'waiting') return [];
+    const { dueAt, queuedAt, attempts } = recipient;
+    return [
+      {
+        who: whoOf(notification.id, index),
+        notificationId: notification.id,
+        index,
+        number: hashOf(recipient.number),
+        isUrgent: isUrgentNotification(notification),
+        isCalledAgain: attempts.length > 0,
+        position: index,
+        queuedAt,
+        dueAt,
+      },
+    ];
+  });
+
+/** The slots as the queue sees them. */
+export const takenOf = ({ slots }: Lines): readonly Taken[] =>
+  slots.map(({ notification, index, number, until }) => ({ who: whoOf(notification, index), number, until }));
+
+/** How many calls of other notifications are open to the numbers of a notification. */
+export const busyWithOthers = (
+  { notification, recipients }: NotificationCase,
+  { slots }: Lines,
+  now: number,
+): number => {
+  const own = new Set(recipients.map(({ number }) => hashOf(number)));
+  return slots.filter((slot) => slot.until > now && slot.notification !== notification.id && own.has(slot.number))
+    .length;
+};
+
+/** The lines after a claim: the attempt takes a slot for the longest time that it can last. */
+export const withClaim = (
+  lines: Lines,
+  { notificationId, index, number, isUrgent }: QueuedRecipient,
+  attempt: string,
+  callsPerSecond: number | undefined,
+  now: number,
+): Lines => {
+  const slot = { attempt, notification: notificationId, index, number, isUrgent, until: now + MAX_ATTEMPT_MS };
+  const slots = [...lines.slots.filter(({ until }) => now < until), slot];
+  return afterClaim({ ...lines, slots, day: counted(lines.day, 1, now) }, callsPerSecond, now);
+};
+
+/** A notification before and after an event, and the result that the event had. */
+export interface Move {
+  readonly before: NotificationCase;
+  readonly after: NotificationCase;
+  readonly result?: CallResult | undefined;
+}
+
+/** Whether a move changes the slots: it cannot be stored without the row of the lines. */
+export const movesSlots = ({ before, after }: Move): boolean =>
+  after.recipients.some((recipient, index) => {
+    const was = before.recipients[index];
+    if (was === undefined || was === recipient) return false;
+    return was.attempts.some((attempt) => phaseOf(attempt) !== phaseOf(attemptOf(recipient, attempt.id)));
+  });
+
+/** The lines after a move; the same object if nothing changed. */
+export const linesAfter = (lines: Lines, { before, after, result = {} }: Move, now: number): Lines =>
+  after.recipients.reduce<Lines>((known, recipient, index) => {
+    const was = before.recipients[index];
+    if (was === undefined || was === recipient) return known;
+    return was.attempts.reduce<Lines>((next, attempt) => {
+      const is = attemptOf(recipient, attempt.id);
+      return is === undefined
+        ? afterNotMade(next, whoOf(after.notification.id, index), attempt, result, now)
+        : afterMove(next, attempt, is, now);
+    }, known);
+  }, lines);
+
+const phaseOf = (attempt: Attempt | undefined): 'open' | 'hanging up' | 'over' =>
+  attempt === undefined || attempt.state === 'over' ? 'over' : attempt.state === 'hanging_up' ? 'hanging up' : 'open';
+
+/** The lines after a request that placed no call: its slot is free, and it is no call of the day. */
+const afterNotMade = (
+  lines: Lines,
+  who: string,
+  { id }: Attempt,
+  { failure, reason, waitMs = 0 }: CallResult,
+  now: number,
+): Lines => {
+  const slots = lines.slots.filter(({ attempt }) => attempt !== id);
+  const rest = { ...lines, slots, day: lines.day && counted(lines.day, -1, now) };
+  return failure === 'set_up' ? afterFault(rest, reason, now) : afterRefusal(rest, who, waitMs, now);
+};
+
+const afterMove = (lines: Lines, was: Attempt, is: Attempt, now: number): Lines => {
+  if (was === is) return lines;
+  const phase = phaseOf(is);
+  const moved = phaseOf(was) === phase ? lines : withSlotUntil(lines, is, phase, now);
+  const isNews = acceptedAtOf(is) !== undefined && (acceptedAtOf(was) === undefined || phaseOf(was) !== phase);
+  return isNews ? withAccepted(moved, now) : moved;
+};
+
+const withSlotUntil = (lines: Lines, { id, claimedAt }: Attempt, phase: string, now: number): Lines => {
+  if (phase === 'over') return withReleased(lines, id, now);
+  return withUntil(lines, id, phase === 'open' ? claimedAt + MAX_ATTEMPT_MS : now + HANGING_UP_MS);
+};
+
+/** The lines after the end of a call; the same object if the attempt has no slot. */
+export const withReleased = (lines: Lines, attemptId: string, now: number): Lines =>
+  withUntil(lines, attemptId, now + RELEASED_AFTER_MS);
+
+const withUntil = (lines: Lines, attemptId: string, until: number): Lines =>
+  lines.slots.some(({ attempt }) => attempt === attemptId)
+    ? { ...lines, slots: lines.slots.map((slot) => (slot.attempt === attemptId ? { ...slot, until } : slot)) }
+    : lines;
+
+const withAccepted = (lines: Lines, now: number): Lines => {
+  const check = afterAcceptedCall(lines.check, now);
+  return check === lines.check ? afterAccepted(lines) : afterAccepted({ ...lines, check });
+};

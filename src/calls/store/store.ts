@@ -1,0 +1,458 @@
+import { LRUCache } from 'lru-cache';
+import type { NotificationId } from '../model/ids.ts';
+import { KEY_HOLDS_MS, type KeyUse } from '../rules/idempotency.ts';
+import type { MessageTerms } from '../rules/message.ts';
+import { type Lines, NO_LINES } from '../state/lines.ts';
+import {
+  type AnyCase,
+  MAX_ATTENTION_MS,
+  needsAttention,
+  type Notification,
+  type NotificationCase,
+  settled,
+  type SettledCase,
+} from '../state/notification.ts';
+import type { Outcomes, Receiver } from '../state/outcomes.ts';
+import {
+  CALLS,
+  changedProperties,
+  type Delivery,
+  deliveryProperties,
+  doneBefore,
+  doneIn,
+  doneKey,
+  type IdempotencyRow,
+  idempotencyRowKey,
+  idOf,
+  keyProperties,
+  LINES_AND_LIVE,
+  LINES_KEY,
+  linesProperties,
+  liveBefore,
+  liveIn,
+  liveKey,
+  type NotificationsQuery,
+  outcomesBefore,
+  outcomesKey,
+  outcomesProperties,
+  parseKey,
+  parseLines,
+  parseLive,
+  parseOutcomes,
+  parseSettled,
+  settledProperties,
+} from './rows.ts';
+import {
+  DamagedRow,
+  LaterFormat,
+  RequestRefused,
+  type RowKeys,
+  StorageTrouble,
+  WriteConflict,
+} from '../../storage/errors.ts';
+import { type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
+
+/** This process cannot use the row of a notification for a while: its calls are treated like calls without a row. */
+export class SetAside extends Error {
+  override readonly name = 'SetAside';
+}
+
+/** A live notification, as it is stored. */
+export interface LiveCase extends NotificationCase {
+  readonly etag: string;
+  /** Names the write that made this version. */
+  readonly commit: string;
+}
+
+/** A settled notification, as it is stored. */
+export interface DoneCase extends SettledCase {
+  readonly etag: string;
+}
+
+export interface StoredLines {
+  readonly lines: Lines;
+  /** Undefined: there is no such row yet. */
+  readonly etag: string | undefined;
+}
+
+/** The stored outcomes of a commit. */
+export interface StoredOutcomes extends Outcomes, Delivery {
+  readonly rowKey: string;
+  readonly etag: string;
+}
+
+/** A transaction about a notification. */
+export interface Commit {
+  /** Undefined: the notification is new. */
+  readonly before: LiveCase | undefined;
+  readonly after: NotificationCase;
+  readonly commit: string;
+  /** The row of the lines as it was read, and after the transaction. Undefined: it does not change. */
+  readonly lines?: { readonly read: StoredLines; readonly after: Lines } | undefined;
+  readonly outcomes?: (Outcomes & Delivery) | undefined;
+  /** The key of a new notification, and the version of an earlier row of that key. */
+  readonly key?: (KeyUse & { readonly etag?: string | undefined }) | undefined;
+}
+
+/** What a transaction has stored. */
+export interface Committed {
+  readonly stored: LiveCase;
+  readonly outcomes: StoredOutcomes | undefined;
+}
+
+export interface Listed<Item> {
+  readonly found: readonly Item[];
+  /** The last notification that was read if there may be more. */
+  readonly next: NotificationId | undefined;
+}
+
+/** What the calls of a notification say: that never changes. */
+export type Spoken = Pick<Notification, 'alertType'> & MessageTerms;
+
+/** The callee hears silence during such a request. */
+const IN_A_CALL = { deadlineMs: 1_500, tries: 1, isAnyFormat: true } as const;
+/** The live notifications, in pages. A slow page is better than no page. */
+const LIVE = { deadlineMs: 6_000, tries: 1, isAnyFormat: true } as const;
+/** Lists for operators, and outcomes. */
+const LISTED = { tries: 2, isAnyFormat: true } as const;
+const MAX_REMEMBERED = 1_000;
+const MAX_SPOKEN = 10_000;
+/** A list reads this number of rows at most, in such pages. */
+const MAX_LISTED = 1_000;
+const LISTED_AT_A_TIME = 100;
+const DELETED_AT_A_TIME = 50;
+/** Of a transaction. Storage takes 100 writes and 4 MiB. */
+const MAX_WRITES = 90;
+const MAX_BYTES = 3 * 1024 * 1024;
+
+/**
+ * The rows about calls. Every write requires the versions that were read.
+ *
+ * All methods throw StorageTrouble if the table cannot be used now, and RequestRefused if storage never takes a write.
+ */
+export class Store {
+  readonly #table: Table;
+  readonly #tell: (row: RowKeys, error: Error) => void;
+  /** Another instance may have changed a row since: then a commit meets a conflict. */
+  readonly #remembered = new LRUCache<NotificationId, LiveCase>({ max: MAX_REMEMBERED });
+  /** The latest commits of this process. */
+  readonly #own = new LRUCache<string, true>({ max: MAX_REMEMBERED });
+  readonly #spoken = new LRUCache<NotificationId, Spoken>({ max: MAX_SPOKEN });
+  readonly #told = new LRUCache<string, true>({ max: MAX_REMEMBERED });
+  #lines: StoredLines | undefined;
+
+  /** @param tell called once per process for each unreadable row */
+  constructor(table: Table, tell: (row: RowKeys, error: Error) => void) {
+    this.#table = table;
+    this.#tell = tell;
+  }
+
+  /** A live notification as this process read or wrote it last. */
+  recall(id: NotificationId): LiveCase | undefined {
+    return this.#remembered.get(id);
+  }
+
+  /** Whether this process made the last commit of a notification, as far as it knows. */
+  isOwn({ commit }: LiveCase): boolean {
+    return this.#own.has(commit);
+  }
+
+  forget(id: NotificationId): void {
+    this.#remembered.delete(id);
+  }
+
+  /** What the calls of a notification say, if this process has ever read it. */
+  spokenOf(id: NotificationId): Spoken | undefined {
+    return this.#spoken.get(id);
+  }
+
+  /** The row of the lines as this process read or wrote it last. */
+  recallLines(): StoredLines | undefined {
+    return this.#lines;
+  }
+
+  forgetLines(): void {
+    this.#lines = undefined;
+  }
+
+  /** A live notification; undefined if it does not exist. @throws {DamagedRow | LaterFormat} its row cannot be read */
+  async load(id: NotificationId): Promise<LiveCase | undefined> {
+    const row = await this.#table.get(CALLS, liveKey(id), IN_A_CALL);
+    if (row === undefined) this.forget(id);
+    return row && this.#liveOf(row, id);
+  }
+
+  /** A settled notification; undefined if it does not exist. @throws {DamagedRow | LaterFormat} its row cannot be read */
+  async loadDone(id: NotificationId): Promise<DoneCase | undefined> {
+    const row = await this.#table.get(CALLS, doneKey(id), IN_A_CALL);
+    return row && this.#doneOf(row, id);
+  }
+
+  /** A notification, live or settled. It may settle between the two reads. @throws {DamagedRow | LaterFormat} */
+  async find(id: NotificationId): Promise<AnyCase | undefined> {
+    return (await this.load(id)) ?? (await this.loadDone(id));
+  }
+
+  /** The row of the lines, and every live notification that can be read: one query. */
+  async readLive(): Promise<StoredLines & { readonly live: readonly LiveCase[] }> {
+    const rows = await this.#table.all(CALLS, LINES_AND_LIVE, LIVE);
+    this.#lines = this.#linesOf(rows.find(({ rowKey }) => rowKey === LINES_KEY));
+    return { ...this.#lines, live: rows.flatMap((row) => this.#unlessUnreadable(row, (id) => this.#liveOf(row, id))) };
+  }
+
+  /** The row of the lines, read from storage. */
+  async readLines(): Promise<StoredLines> {
+    this.#lines = this.#linesOf(await this.#table.get(CALLS, LINES_KEY, IN_A_CALL));
+    return this.#lines;
+  }
+
+  /** Writes a notification and the other rows of the same decision in one transaction. @throws {WriteConflict} another writer was first */
+  async commit({ before, after, commit, lines, outcomes, key }: Commit): Promise<Committed> {
+    const { id } = after.notification;
+    const writes: RowWrite[] = [writeOf(liveKey(id), before?.etag, changedProperties(before, after, commit))];
+    if (lines !== undefined) writes.push(linesWrite(lines.after, lines.read.etag));
+    if (key !== undefined) {
+      const use = { notificationId: id, fingerprint: key.fingerprint, createdAt: after.notification.createdAt };
+      writes.push(writeOf(idempotencyRowKey(key.keyHash), key.etag, keyProperties(use), 'replace'));
+    }
+    const { etags, stored: out } = await this.#withOutcomes(writes, outcomes, commit);
+    this.#own.set(commit, true);
+    if (lines !== undefined) this.#lines = { lines: lines.after, etag: etags[1] };
+    return { stored: this.#remember({ ...after, etag: etags[0] ?? '', commit }), outcomes: out };
+  }
+
+  /** Writes a settled notification again. @throws {WriteConflict} another writer was first */
+  async replaceDone(
+    before: DoneCase,
+    after: SettledCase,
+    commit: string,
+    outcomes: Commit['outcomes'],
+  ): Promise<StoredOutcomes | undefined> {
+    const properties = settledProperties(after, commit);
+    const own: RowWrite = { kind: 'replace', rowKey: doneKey(after.notification.id), etag: before.etag, properties };
+    return (await this.#withOutcomes([own], outcomes, commit)).stored;
+  }
+
+  /** Makes writes together with the outcomes of the same commit. */
+  async #withOutcomes(
+    writes: readonly RowWrite[],
+    outcomes: Commit['outcomes'],
+    commit: string,
+  ): Promise<{ readonly etags: readonly string[]; readonly stored: StoredOutcomes | undefined }> {
+    if (outcomes === undefined) return { etags: await this.#transact(writes), stored: undefined };
+    const rowKey = outcomesKey(outcomes, commit);
+    const etags = await this.#transact([
+      ...writes,
+      { kind: 'insert', rowKey, properties: outcomesProperties(outcomes) },
+    ]);
+    return { etags, stored: { ...outcomes, rowKey, etag: etags.at(-1) ?? '' } };
+  }
+
+  /** Moves a live notification to its settled row, with masked numbers. @throws {WriteConflict} another instance was first */
+  async settle(known: LiveCase): Promise<void> {
+    const { id } = known.notification;
+    this.forget(id);
+    await this.#transact([
+      { kind: 'insert', rowKey: doneKey(id), properties: settledProperties(settled(known), known.commit) },
+      { kind: 'delete', rowKey: liveKey(id) },
+    ]);
+  }
+
+  /** @throws {WriteConflict} another writer was first */
+  async writeLines(after: Lines, read: StoredLines): Promise<void> {
+    this.#lines = undefined;
+    const [etag = ''] = await this.#transact([linesWrite(after, read.etag)]);
+    this.#lines = { lines: after, etag };
+  }
+
+  /** All notifications that need attention, newest first. */
+  async needingAttention(now: number): Promise<readonly AnyCase[]> {
+    const live = await this.#table.all(CALLS, liveIn({}), LISTED);
+    const where = { property: 'short', from: 'yes', to: 'yes' };
+    const range = doneIn({ since: now - MAX_ATTENTION_MS });
+    const done = await this.#table.all(CALLS, range, { ...LISTED, where });
+    return this.#merged(live, done).flatMap((row) => this.#anyOf(row).filter((known) => needsAttention(known, now)));
+  }
+
+  /** At most `most` readable notifications, newest first. @param isMeant whether a notification belongs to the list */
+  async list(
+    { most, ...query }: NotificationsQuery & { readonly most: number },
+    isMeant: (known: AnyCase) => boolean,
+  ): Promise<Listed<AnyCase>> {
+    const found: AnyCase[] = [];
+    let read = 0;
+    let last: NotificationId | undefined;
+    /** @returns whether the list is full */
+    const take = (rows: readonly StoredRow[]): boolean => {
+      for (const row of rows) {
+        if (found.length === most || read === MAX_LISTED) return true;
+        read += 1;
+        last = idOf(row.rowKey) ?? last;
+        found.push(...this.#anyOf(row).filter(isMeant));
+      }
+      return false;
+    };
+    let live = await this.#table.all(CALLS, liveIn(query), LISTED);
+    const pages = this.#table.pages(CALLS, doneIn(query), { ...LISTED, most: LISTED_AT_A_TIME });
+    for await (const page of pages) {
+      // Later pages have older notifications.
+      const end = idOf(page.at(-1)?.rowKey ?? '') ?? '';
+      const own = live.filter(({ rowKey }) => (idOf(rowKey) ?? '') <= end);
+      live = live.filter((row) => !own.includes(row));
+      if (take(this.#merged(own, page))) return { found, next: last };
+    }
+    return { found, next: take(live) ? last : undefined };
+  }
+
+  /** Rows of live and of settled notifications by their ids, each once. A notification that settles is read live and settled. */
+  #merged(live: readonly StoredRow[], done: readonly StoredRow[]): readonly StoredRow[] {
+    const rows = new Map([...done, ...live].map((row) => [idOf(row.rowKey) ?? '', row]));
+    return [...rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
+  }
+
+  #anyOf(row: StoredRow): readonly AnyCase[] {
+    // A list must not displace what the calls of this process need.
+    return this.#unlessUnreadable<AnyCase>(row, (id) =>
+      row.rowKey === doneKey(id) ? this.#doneOf(row, id) : this.#read(row, () => parseLive(row, id)),
+    );
+  }
+
+  /** The request of a key in the last 24 hours, and the version of the row. */
+  async readKey(
+    { keyHash }: KeyUse,
+    now: number,
+  ): Promise<{ readonly earlier?: IdempotencyRow | undefined; readonly etag?: string | undefined }> {
+    const row = await this.#table.get(CALLS, idempotencyRowKey(keyHash), IN_A_CALL);
+    if (row === undefined) return {};
+    // An unreadable row must not prevent calls.
+    const earlier = this.#unlessDamaged(() => this.#read(row, () => parseKey(row)));
+    const isHeld = earlier !== undefined && now - earlier.createdAt < KEY_HOLDS_MS;
+    return { earlier: isHeld ? earlier : undefined, etag: row.etag };
+  }
+
+  /** The oldest outcomes that were decided before a time, oldest first. Unreadable rows are deleted. */
+  async outcomesBefore(at: number, most: number): Promise<readonly StoredOutcomes[]> {
+    const { rows } = await this.#table.page(CALLS, outcomesBefore(at), { ...LISTED, most });
+    const readable: StoredOutcomes[] = [];
+    for (const row of rows) {
+      const { rowKey, etag } = row;
+      const outcomes = this.#unlessDamaged(() => this.#read(row, () => parseOutcomes(row)));
+      if (outcomes === undefined) await this.#unlessGone(rowKey);
+      else readable.push({ ...outcomes, rowKey, etag });
+    }
+    return readable;
+  }
+
+  /** Notes the receivers that still have to get outcomes; without a receiver, it deletes the outcomes. @throws {WriteConflict} another instance delivers them */
+  async noteDelivery({ rowKey, etag }: StoredOutcomes, to: readonly Receiver[], until?: number): Promise<string> {
+    if (to.length === 0) {
+      await this.#unlessGone(rowKey);
+      return '';
+    }
+    const properties = deliveryProperties(to, until);
+    const [written = ''] = await this.#transact([{ kind: 'merge', rowKey, etag, properties }]);
+    return written;
+  }
+
+  /** Deletes settled notifications that were created before a time, with their keys, and rows that cannot be read. */
+  async deleteBefore(at: number): Promise<void> {
+    for (const range of [doneBefore(at), liveBefore(at)]) {
+      for await (const page of this.#table.pages(CALLS, range, { most: DELETED_AT_A_TIME, isAnyFormat: true })) {
+        for (const row of page) {
+          const [known] = this.#anyOf(row);
+          // A live notification settles first.
+          if (known !== undefined && row.rowKey === liveKey(known.notification.id)) continue;
+          if (known?.notification.keyHash !== undefined) await this.#deleteKey(known.notification);
+          await this.#unlessGone(row.rowKey);
+        }
+      }
+    }
+  }
+
+  /** Deletes the row of a key, unless a newer notification has it. */
+  async #deleteKey({ id, keyHash = '' }: Pick<Notification, 'id' | 'keyHash'>): Promise<void> {
+    const rowKey = idempotencyRowKey(keyHash);
+    const row = await this.#table.get(CALLS, rowKey, { isAnyFormat: true });
+    const use = row && this.#unlessDamaged(() => this.#read(row, () => parseKey(row)));
+    if (use?.notificationId === id) await this.#unlessGone(rowKey);
+  }
+
+  async #unlessGone(rowKey: string): Promise<void> {
+    try {
+      await this.#table.delete(CALLS, [rowKey]);
+    } catch (error) {
+      if (!(error instanceof WriteConflict)) throw error;
+    }
+  }
+
+  async #transact(writes: readonly RowWrite[]): Promise<readonly string[]> {
+    if (writes.length > MAX_WRITES || Buffer.byteLength(JSON.stringify(writes)) > MAX_BYTES)
+      throw new RequestRefused(413);
+    return this.#table.transact(CALLS, writes, IN_A_CALL);
+  }
+
+  /** A damaged row is replaced with the next write. A row of a later format is never replaced. */
+  #linesOf(row: StoredRow | undefined): StoredLines {
+    if (row === undefined) return { lines: NO_LINES, etag: undefined };
+    try {
+      return { lines: this.#read(row, () => parseLines(row)), etag: row.etag };
+    } catch (error) {
+      if (error instanceof LaterFormat) throw new StorageTrouble(0, { reason: 'later format', cause: error });
+      if (error instanceof DamagedRow) return { lines: NO_LINES, etag: row.etag };
+      throw error;
+    }
+  }
+
+  #remember(stored: LiveCase): LiveCase {
+    const { id, alertType, details } = stored.notification;
+    this.#remembered.set(id, stored);
+    this.#spoken.set(id, { alertType, details });
+    return stored;
+  }
+
+  #liveOf(row: StoredRow, id: NotificationId): LiveCase {
+    const known = this.#remembered.get(id);
+    if (known?.etag === row.etag) return known;
+    return this.#remember({ ...this.#read(row, () => parseLive(row, id)), etag: row.etag });
+  }
+
+  #doneOf(row: StoredRow, id: NotificationId): DoneCase {
+    return { ...this.#read(row, () => parseSettled(row, id)), etag: row.etag };
+  }
+
+  /** @throws {DamagedRow | LaterFormat} after telling it once */
+  #read<Value>(row: StoredRow, parse: () => Value): Value {
+    try {
+      this.#table.checkFormat(row);
+      return parse();
+    } catch (error) {
+      if (isUnreadable(error) && !this.#told.has(row.rowKey)) {
+        this.#told.set(row.rowKey, true);
+        this.#tell(row, error);
+      }
+      throw error;
+    }
+  }
+
+  #unlessUnreadable<Value>(row: StoredRow, read: (id: NotificationId) => Value): readonly Value[] {
+    const id = idOf(row.rowKey);
+    const value = id && this.#unlessDamaged(() => read(id));
+    return value === undefined ? [] : [value];
+  }
+
+  #unlessDamaged<Value>(read: () => Value): Value | undefined {
+    try {
+      return read();
+    } catch (error) {
+      if (isUnreadable(error)) return undefined;
+      throw error;
+    }
+  }
+}
+
+const linesWrite = (lines: Lines, etag: string | undefined): RowWrite =>
+  writeOf(LINES_KEY, etag, linesProperties(lines), 'replace');
+
+export const isUnreadable = (error: unknown): error is DamagedRow | LaterFormat =>
+  error instanceof DamagedRow || error instanceof LaterFormat;

@@ -1,0 +1,24 @@
+import * as z from 'zod/mini';
+
+import type { Told } from '../model/arrivals.ts';
+import { keptTold } from './kept.ts';
+
+const toldSchema = z.object({
+  since: z.optional(z.number()),
+  known: z.array(z.string()),
+  sounded: z.record(z.string(), z.number()),
+  shown: z.array(z.string()),
+});
+
+/** What this tab told its reader before it was loaded again; undefined in a new tab. */
+export const readTold = (): Told | undefined => {
+  try {
+    const { data } = toldSchema.safeParse(JSON.parse(keptTold.get() ?? 'null'));
+    return data && { ...data, since: data.since };
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+};
+
+export const keepTold = (told: Told): void => keptTold.set(JSON.stringify(told));

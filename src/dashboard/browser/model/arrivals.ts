@@ -1,0 +1,66 @@
+import { isFire } from './alert-state.ts';
+import type { Notification } from './answers.ts';
+
+/**
+ * What a tab has told its reader about alerts. It survives a reload. An alert is new to the tab until a reader has seen it, even if its calls
+ * were over before the page could ask again.
+ */
+export interface Told {
+  /** When the tab was opened first: milliseconds since 1970, by the service's clock. Undefined before the first answer. */
+  readonly since: number | undefined;
+  /** Alerts that are not new: their calls were over when the tab was opened, or a reader has seen them. */
+  readonly known: readonly string[];
+  /** Reasons of the alarm that sounded, and when last. */
+  readonly sounded: Readonly<Record<string, number>>;
+  /** Reasons of which a desktop notification was shown. */
+  readonly shown: readonly string[];
+}
+
+export const NOTHING_TOLD: Told = { since: undefined, known: [], sounded: {}, shown: [] };
+
+/** More ids than the service lists in a day. */
+const MOST_KNOWN = 500;
+
+/** An instance's clock may differ from the clock of the answer (milliseconds). */
+const CLOCKS_DIFFER = 30_000;
+
+/**
+ * The first answer tells which alerts are not new.
+ *
+ * @param openedAt when the tab was opened, by the service's clock
+ */
+export const withFirstAnswer = (told: Told, listed: readonly Notification[], openedAt: number): Told => {
+  if (told.since !== undefined) return told;
+  const over = listed.filter(
+    ({ status, created_at: at }) => status !== 'in_progress' && Date.parse(at) < openedAt - CLOCKS_DIFFER,
+  );
+  return { ...told, since: openedAt, known: over.map(({ notification_id: id }) => id) };
+};
+
+/** A reader has seen these alerts. */
+export const withSeen = (told: Told, ids: readonly string[]): Told => ({
+  ...told,
+  known: [...new Set([...told.known, ...ids])].slice(-MOST_KNOWN),
+});
+
+/** A reader takes back that they have seen an alert. */
+export const withUnseen = (told: Told, id: string): Told => ({
+  ...told,
+  known: told.known.filter((each) => each !== id),
+});
+
+/** The alerts that came while the tab was open, and that no reader has seen in it. */
+export const arrivalsOf = ({ since, known }: Told, listed: readonly Notification[]): readonly Notification[] => {
+  if (since === undefined) return [];
+  const isKnown = new Set(known);
+  return listed.filter(({ notification_id: id }) => !isKnown.has(id));
+};
+
+/** Only a fire stays listed until a reader has seen it. For other types, the sound is enough. */
+export const staysListed = (arrival: Notification): boolean => isFire(arrival);
+
+/** Nobody marks alerts as seen on a wall: a new fire that is over stays listed for so long (milliseconds). */
+const ON_WALL_MS = 3_600_000;
+
+/** @param now milliseconds since 1970 */
+export const isOnWall = ({ created_at: at }: Notification, now: number): boolean => now - Date.parse(at) < ON_WALL_MS;

@@ -1,0 +1,72 @@
+import type { PageState } from './page-state.ts';
+import { SILENT_MINUTES } from './spans.ts';
+
+/** The page knows the cameras of so many days. The service answers no more at once. */
+export const KNOWN_DAYS = 31;
+
+/** A camera that sent nothing for so many days is gone. */
+export const GONE_DAYS = 7;
+
+/** So large a share of silent cameras needs a person. */
+const SILENT_SHARE = 0.1;
+
+export interface CameraState {
+  readonly id: string;
+  readonly state: 'sending' | 'silent' | 'gone';
+  /** ISO 8601. */
+  readonly lastEventAt: string;
+}
+
+export interface CameraStates {
+  readonly byId: ReadonlyMap<string, CameraState>;
+  /** Silent and gone cameras, the latest first. */
+  readonly notSending: readonly CameraState[];
+  readonly sending: number;
+  readonly total: number;
+  /** At least a tenth of the cameras of 31 days is silent or gone. */
+  readonly areManySilent: boolean;
+}
+
+/** The state of each camera of 31 days at `now` (milliseconds since 1970); undefined until the service has answered. */
+export const cameraStatesOf = ({ parts }: Pick<PageState, 'parts'>, now: number): CameraStates | undefined => {
+  const [known, recent] = [parts.known?.answer?.cameras, parts.recent];
+  const sendingIds = recent?.answer?.active_camera_ids;
+  if (known === undefined || sendingIds === undefined) return undefined;
+  const isSending = new Set(sendingIds);
+  const silentFrom = now - SILENT_MINUTES * 60_000;
+  const goneFrom = now - GONE_DAYS * 86_400_000;
+  const states = new Map<string, CameraState>();
+  for (const { camera_id: id, last_event_at: at } of known) {
+    const last = Date.parse(at);
+    // A camera may have begun to send after the answer about recent cameras.
+    const state = isSending.has(id) || last > silentFrom ? 'sending' : last > goneFrom ? 'silent' : 'gone';
+    states.set(id, { id, state, lastEventAt: at });
+  }
+  // A camera may have begun to send after the answer about all cameras.
+  const answeredAt = new Date(recent?.answeredAt ?? now).toISOString();
+  for (const id of isSending) if (!states.has(id)) states.set(id, { id, state: 'sending', lastEventAt: answeredAt });
+  const notSending = [...states.values()]
+    .filter(({ state }) => state !== 'sending')
+    .sort((left, right) => timeOf(right) - timeOf(left) || (left.id < right.id ? -1 : 1));
+  const total = states.size;
+  return {
+    byId: states,
+    notSending,
+    sending: total - notSending.length,
+    total,
+    areManySilent: notSending.length > 0 && notSending.length >= total * SILENT_SHARE,
+  };
+};
+
+const timeOf = ({ lastEventAt }: CameraState): number => Date.parse(lastEventAt);
+
+export const cameraIdsOf = ({
+  parts: { known, recent, activity, cameras },
+}: Pick<PageState, 'parts'>): readonly string[] =>
+  [
+    ...new Set([
+      ...[...(known?.answer?.cameras ?? []), ...(cameras?.answer?.cameras ?? [])].map(({ camera_id: id }) => id),
+      ...(recent?.answer?.active_camera_ids ?? []),
+      ...(activity?.answer?.active_camera_ids ?? []),
+    ]),
+  ].sort();

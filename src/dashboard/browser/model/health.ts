@@ -1,0 +1,149 @@
+import type { Alerts } from './alert-order.ts';
+import type { CameraStates } from './camera-states.ts';
+import { type Freshness, freshnessOf, type Problem } from './freshness.ts';
+import type { PageState } from './page-state.ts';
+import { isPhoneOff } from './refresh.ts';
+
+// The one rule for the health bar, and for title, icon and color of the tab: the worst of four lamps decides.
+//
+// Bad (red): a fire needs a person, or could burn unnoticed. Warn (amber): look at it. Quiet (gray): nothing to do, or not known yet.
+
+export type Level = 'good' | 'quiet' | 'warn' | 'bad';
+
+export interface Lamp {
+  readonly name: 'Alerts' | 'Phone' | 'Cameras' | 'Data';
+  readonly level: Level;
+  readonly text: string;
+  /** What the lamp means, in a sentence. */
+  readonly tip: string;
+}
+
+export interface Health {
+  readonly lamps: readonly Lamp[];
+  readonly worst: Level;
+  readonly icon: 'calm' | 'alert' | 'open' | 'outage' | 'silence';
+  /** For the title of the tab: what is bad, besides the count of alerts. */
+  readonly titleWords: readonly string[];
+  /** When the data was true (milliseconds since 1970). */
+  readonly asOf: number | undefined;
+  readonly problems: readonly Problem[];
+  /** Why a fire could burn unnoticed, for the alarm: id → words. */
+  readonly outages: ReadonlyMap<string, string>;
+}
+
+const isBad = ({ level }: Lamp): boolean => level === 'bad';
+
+export const healthOf = (state: PageState, alerts: Alerts, cameras: CameraStates | undefined, now: number): Health => {
+  const freshness = freshnessOf(state, now);
+  const phone = phoneOf(state, freshness, now);
+  const data = dataOf(state, freshness);
+  const [alertLamp, cameraLamp] = [alertLampOf(state, alerts, freshness), cameraLampOf(cameras)];
+  const lamps = [alertLamp, phone.lamp, cameraLamp, data];
+  const needsKey = state.locked !== undefined;
+  const blind =
+    phone.problem?.text ??
+    (freshness.areAlertsOld || state.locked?.refused === true
+      ? 'The page cannot tell whether there are alerts.'
+      : undefined);
+  const silence = cameras?.areManySilent === true ? silenceText(cameras) : undefined;
+  const ofPhone = phone.problem === undefined ? [] : [phone.problem];
+  return {
+    lamps,
+    worst: (['bad', 'warn', 'quiet'] as const).find((level) => lamps.some((lamp) => lamp.level === level)) ?? 'good',
+    icon:
+      alerts.failedCount > 0
+        ? 'alert'
+        : isBad(phone.lamp) || isBad(data)
+          ? 'outage'
+          : silence !== undefined
+            ? 'silence'
+            : alertLamp.level === 'warn'
+              ? 'open'
+              : 'calm',
+    titleWords: [
+      ...(needsKey ? ['Key needed'] : isBad(phone.lamp) ? [phone.title] : isBad(data) ? ['Not current'] : []),
+      ...(silence === undefined ? [] : [silence]),
+    ],
+    asOf: freshness.asOf,
+    problems: needsKey ? keyProblems(state, freshness) : [...ofPhone, ...freshness.problems],
+    outages: new Map([
+      ...(blind === undefined ? [] : [['outage', blind] as const]),
+      ...(silence === undefined ? [] : [[cameras?.sending === 0 ? 'no camera' : 'silence', `${silence}.`] as const]),
+    ]),
+  };
+};
+
+const alertLampOf = ({ parts }: PageState, alerts: Alerts, { areAlertsOld }: Freshness): Lamp => {
+  const { openCount, failedCount, drillCount, running } = alerts;
+  const drills = drillCount === 0 ? '' : ` · ${drillCount === 1 ? '1 drill' : `${drillCount} drills`}`;
+  const lamp = (level: Level, text: string): Lamp => ({
+    name: 'Alerts',
+    level,
+    text: `${text}${drills}`,
+    tip: 'Alerts of the last 24 hours that need a person or are new. Drills count apart.',
+  });
+  if (openCount > 0) return lamp(failedCount > 0 ? 'bad' : 'warn', openCount === 1 ? '1 open' : `${openCount} open`);
+  if (areAlertsOld) return lamp('bad', 'unknown');
+  if (isPhoneOff(parts.attention?.trouble)) return lamp('quiet', 'none');
+  if (parts.attention?.answer === undefined) return lamp('quiet', '…');
+  const calm = running.filter(({ alert_type: type }) => type !== 'Custom').length;
+  return calm > 0 ? lamp('quiet', `${calm} running`) : lamp('good', 'none open');
+};
+
+/** `18 of 20 cameras are not sending`; `No camera is sending` */
+const silenceText = ({ notSending, sending, total }: CameraStates): string =>
+  sending === 0 ? 'No camera is sending' : `${notSending.length} of ${total} cameras are not sending`;
+
+const cameraLampOf = (cameras: CameraStates | undefined): Lamp => {
+  const tip = 'Cameras that sent a frame in the last 15 minutes, of all cameras of the last 31 days.';
+  if (cameras === undefined) return { name: 'Cameras', level: 'quiet', text: '…', tip };
+  const { sending, total, areManySilent } = cameras;
+  const level = areManySilent ? 'bad' : sending < total || total === 0 ? 'quiet' : 'good';
+  return { name: 'Cameras', level, text: `${sending} of ${total}`, tip };
+};
+
+const dataOf = ({ locked }: PageState, { standing, oldParts }: Freshness): Lamp => {
+  const tip = 'The age of the oldest answer on the page.';
+  const lamp = (level: Level, text: string): Lamp => ({ name: 'Data', level, text, tip });
+  if (locked !== undefined) return lamp('bad', 'key needed');
+  if (standing === 'loading') return lamp('quiet', 'loading');
+  if (standing === 'current') return lamp('good', '');
+  return lamp('bad', oldParts.length === 0 ? 'not current' : `not current: ${oldParts.join(', ')}`);
+};
+
+/** While the key is refused, the page goes on to ask for alerts with the key that it holds. */
+const keyProblems = ({ locked, parts }: PageState, { asOf }: Freshness): readonly Problem[] => {
+  const answeredAt = parts.attention?.answeredAt ?? asOf;
+  if (answeredAt === undefined) return [];
+  const text =
+    locked?.refused === true
+      ? 'The service refuses the key. The page asks for alerts once a minute, and for a new key.'
+      : 'The service asks for a key now. The page asks for alerts once a minute.';
+  return [{ text, parts: [], asOf: answeredAt, nextAt: parts.attention?.nextAt }];
+};
+
+/** Whether the service can call people; a problem only if this service has a phone, or this tab saw one. */
+const phoneOf = (
+  { parts: { attention }, sawPhone, times }: PageState,
+  { areAlertsOld }: Freshness,
+  now: number,
+): { readonly lamp: Lamp; readonly title: string; readonly problem: Problem | undefined } => {
+  const tip = 'Whether the service can place calls, by its last check of the telephone provider.';
+  const lamp = (level: Level, text: string): Lamp => ({ name: 'Phone', level, text, tip });
+  const { answer, trouble, answeredAt: asOf, nextAt } = attention ?? {};
+  if (isPhoneOff(trouble)) {
+    if (!sawPhone) return { lamp: lamp('quiet', 'not used here'), title: '', problem: undefined };
+    const text = 'The phone is switched off: the service calls no person. It was started with PHONE=off.';
+    return { lamp: lamp('bad', 'off'), title: 'Phone is off', problem: { text, parts: ['alerts'], asOf, nextAt } };
+  }
+  if (answer?.phone === undefined) return { lamp: lamp('quiet', '…'), title: '', problem: undefined };
+  if (!answer.phone.usable) {
+    const { since, reason } = answer.phone;
+    const from = since === undefined ? '' : ` (since ${times.moment(Math.min(Date.parse(since), now)).text})`;
+    const text = `The service cannot place calls${from}${reason === undefined ? '' : `: ${reason}`}.`;
+    // The answer itself is current.
+    const problem = { text, parts: [], asOf, nextAt };
+    return { lamp: lamp('bad', 'cannot call'), title: 'The service cannot place calls', problem };
+  }
+  return { lamp: areAlertsOld ? lamp('quiet', 'unknown') : lamp('good', 'ready'), title: '', problem: undefined };
+};

@@ -1,0 +1,124 @@
+import type { Lamp, Level } from '../model/health.ts';
+import { lengthText } from '../model/times.ts';
+import { useSeconds, useShown } from '../parts/shown.ts';
+import { JumpLink } from '../parts/words.tsx';
+
+/** Each level has its own sign, for readers who cannot tell the colors apart. */
+const SIGNS: Readonly<Record<Level, string>> = { good: '✓', quiet: '•', warn: '!', bad: '✕' };
+
+/** The health of the service and of the page, and the sound. It stays in sight while the reader scrolls. */
+export const HealthBar = () => {
+  const { health, view, state, actions } = useShown();
+  return (
+    <header class={`health ${health.worst}`}>
+      <h1>Camera activity</h1>
+      <ul class="lamps" aria-label="Health">
+        {health.lamps.map((lamp) => (
+          <li key={lamp.name} class={`lamp ${lamp.level}`} data-lamp={lamp.name} title={lamp.tip}>
+            <LampLink of={lamp}>
+              <span class="sign" aria-hidden="true">
+                {SIGNS[lamp.level]}
+              </span>
+              <span class="lamp-name">{lamp.name}</span>{' '}
+              <b>{lamp.name === 'Data' ? <DataWords of={lamp} /> : lamp.text}</b>
+            </LampLink>
+          </li>
+        ))}
+      </ul>
+      {view.wall ? null : (
+        <div class="health-actions">
+          <SoundButton />
+          {state.keyHeld ? (
+            <button type="button" class="button small" onClick={actions.forgetKey}>
+              Forget key
+            </button>
+          ) : null}
+          <button
+            type="button"
+            class="button small"
+            aria-label="Keyboard shortcuts"
+            onClick={() => actions.openDialog({ kind: 'keys' })}
+          >
+            ?
+          </button>
+        </div>
+      )}
+    </header>
+  );
+};
+
+const LampLink = ({
+  of: { name, level },
+  children,
+}: {
+  readonly of: Lamp;
+  readonly children: preact.ComponentChildren;
+}) => {
+  const { actions, view } = useShown();
+  if (view.wall || (name !== 'Alerts' && name !== 'Cameras')) return <span class="lamp-body">{children}</span>;
+  const isSilent = name === 'Cameras' && level !== 'good';
+  return (
+    <JumpLink
+      to={name === 'Alerts' ? 'alerts' : 'cameras'}
+      class="lamp-body"
+      {...(isSilent ? { onFollow: () => actions.want({ notSending: true }) } : {})}
+    >
+      {children}
+    </JumpLink>
+  );
+};
+
+/** `6 s old`; on paper, the time. */
+const DataWords = ({ of: { text, level } }: { readonly of: Lamp }) => {
+  const { health, times } = useShown();
+  const now = useSeconds();
+  const { asOf } = health;
+  const at = asOf === undefined ? '' : times.clock(asOf).text;
+  return (
+    <span title={at}>
+      {text}
+      {asOf === undefined ? null : (
+        <>
+          <span class="screen">{level === 'bad' ? ` as of ${at}` : ` ${lengthText(now - asOf)} old`}</span>
+          <span class="paper"> as of {at}</span>
+        </>
+      )}
+    </span>
+  );
+};
+
+/** Says where the reader clicks that the browser blocks the sound. */
+const SoundButton = () => {
+  const { sound, actions } = useShown();
+  const isBlocked = sound.isOn && !sound.isReady;
+  const missed = sound.missed === 0 ? '' : `: ${sound.missed} missed`;
+  const words = isBlocked ? `Sound is blocked${missed}. Click to allow it` : sound.isOn ? 'Sound on' : 'Sound off';
+  return (
+    <button
+      type="button"
+      class={isBlocked ? 'button small blocked' : 'button small'}
+      aria-pressed={sound.isOn}
+      onClick={() => actions.switchSound(isBlocked || !sound.isOn)}
+    >
+      <span aria-hidden="true">{sound.isOn && !isBlocked ? '🔊' : '🔇'}</span> {words}
+    </button>
+  );
+};
+
+/** Asked once in each browser. A browser lets a page sound only after a click. */
+export const SoundQuestion = () => {
+  const { actions } = useShown();
+  return (
+    <section class="banner" aria-label="Sound">
+      <p>Play a sound when an alert arrives, and every 25 s until a person takes it, even if you are in another tab?</p>
+      <div class="row">
+        <button type="button" class="button primary" onClick={() => actions.switchSound(true)}>
+          Turn the sound on
+        </button>
+        <button type="button" class="button" onClick={() => actions.switchSound(false)}>
+          Leave it off
+        </button>
+      </div>
+    </section>
+  );
+};

@@ -1,0 +1,101 @@
+import { spanTitle, zoneOf } from '../model/spans.ts';
+import { type Shown, ShownContext } from '../parts/shown.ts';
+import { JumpLink } from '../parts/words.tsx';
+import { AlertsTable } from './alerts-table.tsx';
+import { Cameras } from './cameras.tsx';
+import { Categories, Quality } from './categories.tsx';
+import { Dialogs, ToastLine } from './dialogs.tsx';
+import { Drawer } from './drawer.tsx';
+import { HealthBar, SoundQuestion } from './health-bar.tsx';
+import { KeyForm } from './key-form.tsx';
+import { Plots } from './plots.tsx';
+import { Problems } from './problems.tsx';
+import { Tiles } from './tiles.tsx';
+import { Tools } from './tools.tsx';
+import { Wall } from './wall.tsx';
+
+export const Page = (shown: Shown) => {
+  const { state, view, sound } = shown;
+  const { locked, addressProblems, parts, isEarly, isOutdated } = state;
+  const hasShown = parts.activity?.answer !== undefined || parts.attention?.answer !== undefined;
+  const isEmpty = locked !== undefined && !hasShown;
+  const { attention } = parts;
+  // The alerts push everything else down: nothing is below them until they are there, or a second has passed.
+  const isWaiting =
+    isEarly && locked === undefined && attention?.answer === undefined && attention?.trouble === undefined;
+  return (
+    <ShownContext.Provider value={shown}>
+      {isEmpty || view.wall ? null : (
+        <JumpLink to="shown" class="unseen">
+          Skip to the figures
+        </JumpLink>
+      )}
+      <HealthBar />
+      <main class={view.wall ? 'wall' : ''}>
+        {isOutdated ? <Outdated /> : null}
+        <Problems />
+        {sound.isDecided || view.wall ? null : <SoundQuestion />}
+        {locked === undefined ? null : <KeyForm refused={locked.refused} hasShown={hasShown} />}
+        {addressProblems.length === 0 ? null : (
+          <div class="banner" role="alert">
+            {addressProblems.map((problem) => (
+              <p key={problem}>{problem}</p>
+            ))}
+          </div>
+        )}
+        {isEmpty ? null : <AlertsTable />}
+        {isEmpty || isWaiting ? null : view.wall ? <Wall /> : <Content {...shown} />}
+      </main>
+      <Foot {...shown} />
+      <Drawer />
+      <Dialogs />
+      <ToastLine />
+    </ShownContext.Provider>
+  );
+};
+
+const Outdated = () => (
+  <p class="banner" role="status">
+    The service has a new version of this page.{' '}
+    <button type="button" class="button small" onClick={() => location.reload()}>
+      Reload
+    </button>
+  </p>
+);
+
+const Content = ({ view, times, now }: Shown) => (
+  <>
+    <Tools />
+    <h2 id="shown" class="unseen" tabIndex={-1}>
+      {spanTitle(view.span, now, times)} {zoneOf(view.span, now, times)}
+      {view.cameraId === undefined ? null : (
+        <>
+          {' · '}
+          <bdi>{view.cameraId}</bdi>
+        </>
+      )}
+    </h2>
+    <Tiles />
+    <Plots />
+    <div class="pair">
+      <Categories />
+      <Quality />
+    </div>
+    <Cameras />
+  </>
+);
+
+/** The page mentions a larger error of the computer's clock; milliseconds. */
+const WRONG_CLOCK = 60_000;
+
+const Foot = ({ view, times, now, health, clock: { offset } }: Shown) => (
+  <footer>
+    <span class="paper">As of {times.moment(health.asOf ?? now).text}. </span>
+    {times.readerZone === 'UTC'
+      ? 'Times are UTC.'
+      : `Times are ${times.isUtc ? 'UTC' : `${times.readerZone} (${zoneOf(view.span, now, times)})`}; point at a time to see the other zone. Cameras, AI quality and daily steps use UTC days.`}
+    {Math.abs(offset) < WRONG_CLOCK
+      ? null
+      : ` The clock of this computer is ${Math.round(Math.abs(offset) / 60_000)} min ${offset < 0 ? 'fast' : 'slow'}: the page uses the clock of the service.`}
+  </footer>
+);

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+
+import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
+import type { AttemptEvent } from '../../../src/calls/state/attempt.ts';
+import {
+  busyWithOthers,
+  type Lines,
+  movesSlots,
+  NO_LINES,
+  queueOf,
+  withReleased,
+} from '../../../src/calls/state/lines.ts';
+import { type Known, type NotificationEvent, step } from '../../../src/calls/state/step.ts';
+import * as given from '../new-case.ts';
+import { at, callees, must, newCase, POLICY, RULES, START } from '../new-case.ts';
+
+const MIDNIGHT = Date.parse('2026-11-22T00:00:00Z');
+const MAX_ATTEMPT_MS = 730_000;
+
+const fire = newCase(START, { alertType: alertTypeOf('ConfirmedFire'), waves: [callees(2)] });
+const one = newCase(START, { alertType: alertTypeOf('ConfirmedFire') });
+
+const call = (event: AttemptEvent, attemptId = 'a'): NotificationEvent => ({
+  kind: 'call',
+  index: 0,
+  attemptId,
+  event,
+});
+const claim: NotificationEvent = { kind: 'claim', others: [] };
+
+/** A notification and the lines after events, a second apart. The attempts are a, b, c … */
+const after = (
+  events: readonly NotificationEvent[],
+  lines: Lines = NO_LINES,
+  known = one,
+  policy = POLICY,
+  from = START,
+): { readonly known: Known['known']; readonly lines: Lines } => {
+  let ids = 'abcdefghij';
+  const newId = (): string => {
+    const id = ids.slice(0, 1);
+    ids = ids.slice(1);
+    return id;
+  };
+  const end = events.reduce<Known>(
+    (before, event, nth) => step(before, event, { policy, newId }, at(from + nth * 1_000)),
+    { known, lines },
+  );
+  return { known: end.known, lines: must(end.lines) };
+};
+
+const slots = ({ lines }: { readonly lines: Lines }) =>
+  lines.slots.map(({ attempt, until }) => `${attempt} until ${until - START}`);
+
+describe('a slot', () => {
+  it('is taken by a claim for the longest time that a call can last, one for each recipient whose turn it is', () => {
+    const claimed = after([claim], NO_LINES, fire);
+    expect(slots(claimed)).toEqual([`a until ${MAX_ATTEMPT_MS}`, `b until ${MAX_ATTEMPT_MS}`]);
+    expect(claimed.lines.slots[0]).toMatchObject({ notification: fire.notification.id, index: 0, isUrgent: true });
+    expect(claimed.lines.day).toEqual({ day: '2026-11-21', calls: 2 });
+    const full = after([claim], NO_LINES, fire, { ...POLICY, rules: { ...RULES, callsAtOnce: 1 } });
+    expect(slots(full)).toHaveLength(1);
+    const others = queueOf(newCase(START - 1, { alertType: alertTypeOf('ConfirmedFire'), waves: [callees(2, 50)] }));
+    expect(slots(after([{ kind: 'claim', others }], NO_LINES, fire))).toEqual([]);
+  });
+
+  it('does not hold the number itself', () => {
+    expect(JSON.stringify(after([claim], NO_LINES, fire).lines)).not.toContain('1206555');
+  });
+
+  it.each<[what: string, events: readonly NotificationEvent[], until: number[]]>([
+    [
+      'stays while the phone rings and while the callee listens',
+      [claim, call(given.placed), call(given.connected)],
+      [MAX_ATTEMPT_MS],
+    ],
+    ['is kept for 60 s when the hang-up begins', [claim, call(given.connected), call(given.completed)], [62_000]],
+    ['is kept 1.5 s after the end', [claim, call(given.placed), call(given.created('busy'))], [3_500]],
+    ['also after the hang-up', [claim, call(given.connected), call(given.completed), call(given.hungUp)], [4_500]],
+    ['is free at once if no call was placed', [claim, call(given.notPlaced('capacity'))], []],
+  ])('%s', (_, events, until) => {
+    expect(after(events).lines.slots.map((slot) => slot.until - START)).toEqual(until);
+  });
+
+  it('moves when an attempt is placed, begins to hang up, or ends: only then the lines must be known', () => {
+    const [claimed, answered, ending] = [
+      [],
+      [call(given.connected)],
+      [call(given.connected), call(given.completed)],
+    ].map((events) => after([claim, ...events]).known);
+    const moves = (before = claimed, known = answered) => movesSlots({ before: must(before), after: must(known) });
+    expect([moves(), moves(answered, ending), moves(ending, ending)]).toEqual([false, true, false]);
+  });
+
+  it('of an attempt is released 1.5 s after its end is heard of', () => {
+    const { lines } = after([claim]);
+    expect(withReleased(lines, 'a', START + 5).slots[0]?.until).toBe(START + 1_505);
+    expect(withReleased(lines, 'other', START)).toBe(lines);
+  });
+
+  it('that is over goes with the next claim', () => {
+    const { lines } = after([claim, call(given.notPlaced('refused'))]);
+    expect(slots(after([claim], lines, newCase(START + 1), POLICY, START + 60_000))).toEqual(['a until 790000']);
+  });
+});
+
+describe('pauses and the calls of the day', () => {
+  it.each<[what: string, events: readonly NotificationEvent[], expected: object, before?: Partial<Lines>]>([
+    [
+      'a call that was not placed is none of the day',
+      [claim, call(given.notPlaced('capacity'))],
+      { day: { calls: 0 } },
+    ],
+    [
+      'a refusal pauses',
+      [claim, call(given.notPlaced('capacity', 9_000))],
+      { pauseUntil: START + 10_000, refusals: 1 },
+    ],
+    ['a fault of our set-up, too', [claim, call(given.notPlaced('set_up'))], { fault: { reason: 'set_up' } }],
+    [
+      'an accepted call ends the pause',
+      [claim, call(given.placed)],
+      { pauseUntil: undefined },
+      { pauseUntil: START, refusals: 2 },
+    ],
+    [
+      'and the alarm of the check',
+      [claim, call(given.connected)],
+      { check: { at: START + 1_000 } },
+      { check: { at: START, reason: 'x' } },
+    ],
+  ])('%s', (_, events, expected, before) => {
+    expect(after(events, { ...NO_LINES, ...before }).lines).toMatchObject(expected);
+  });
+
+  it('who is over the limit of the day waits until midnight, and takes no line', () => {
+    const used = { ...NO_LINES, day: { day: '2026-11-21', calls: 100 } };
+    const { known, lines } = after([claim], used, newCase(MIDNIGHT - 60_000), POLICY, MIDNIGHT - 60_000);
+    expect(known.recipients).toMatchObject([{ state: 'waiting', dueAt: MIDNIGHT, isOverDayLimit: true }]);
+    expect(lines).toBe(used);
+  });
+
+  it('the last fifth of the day is for urgent alerts', () => {
+    const used = { ...NO_LINES, day: { day: '2026-11-21', calls: 80 } };
+    expect(after([claim], used).lines.slots).toHaveLength(1);
+    expect(after([claim], used, newCase(START)).lines.slots).toHaveLength(0);
+  });
+});
+
+it('tells how many phones of a notification are busy with others', () => {
+  const { lines } = after([claim]);
+  const other = newCase(START + 1, { waves: [callees(2)] });
+  expect([busyWithOthers(other, lines, START), busyWithOthers(one, lines, START)]).toEqual([1, 0]);
+  expect(busyWithOthers(other, lines, START + MAX_ATTEMPT_MS)).toBe(0);
+});

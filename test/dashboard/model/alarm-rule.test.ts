@@ -1,0 +1,108 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+
+import {
+  dueReasons,
+  type Reason,
+  reasonsOf,
+  REPEAT_MS,
+  toldOnce,
+  unshownReasons,
+  withSounded,
+} from '../../../src/dashboard/browser/model/alarm-rule.ts';
+import {
+  arrivalsOf,
+  isOnWall,
+  NOTHING_TOLD,
+  withFirstAnswer,
+  withSeen,
+  withUnseen,
+} from '../../../src/dashboard/browser/model/arrivals.ts';
+import { before, missed, NOON, notification, person } from '../answers.ts';
+
+const NONE: ReadonlyMap<string, string> = new Map();
+const CONFIRMED = { status: 'completed', recipients: [person('00', 'confirmed')] };
+
+const idsOf = (reasons: readonly Reason[]): readonly string[] => reasons.map(({ id }) => id);
+
+it('sounds for alerts that need a person and for new alerts; a drill has its tone, and repeats never', () => {
+  const fire = missed('fire', { details: 'Mile 4' });
+  const over = notification('over', { ...CONFIRMED, alert_type: 'Anomaly' });
+  const drill = missed('drill', { alert_type: 'Custom' });
+  const reasons = reasonsOf(
+    [fire, over, drill, notification('known', CONFIRMED)],
+    [over, drill],
+    new Map([['outage', 'Blind.']]),
+  );
+  expect(reasons).toEqual([
+    { id: 'alert fire', words: 'Fire: Mile 4', tone: 'alarm', repeats: true },
+    { id: 'alert over', words: 'Anomaly', tone: 'alarm', repeats: false },
+    { id: 'alert drill', words: 'Drill', tone: 'drill', repeats: false },
+    { id: 'outage', words: 'Blind.', tone: 'alarm', repeats: false },
+  ]);
+});
+
+it('sounds once for each reason, every 25 s while an alert needs a person, and again for one that became worse', () => {
+  const reasons = reasonsOf([missed('fire')], [], new Map([['silence', '']]));
+  const told = withSounded(NOTHING_TOLD, reasons, reasons, NOON);
+  expect(dueReasons(reasons, NOTHING_TOLD, NOON)).toEqual(reasons);
+  expect(dueReasons(reasons, told, NOON + REPEAT_MS - 1)).toEqual([]);
+  expect(idsOf(dueReasons(reasons, told, NOON + REPEAT_MS))).toEqual(['alert fire']);
+  const taken = { acknowledged_by: 'Ana', acknowledged_at: before(0) };
+  expect(reasonsOf([missed('fire', taken)], [], NONE)).toEqual([]);
+  const worse = reasonsOf([missed('fire', { ...taken, worsened_since_acknowledged: true })], [], NONE);
+  expect(dueReasons(worse, told, NOON + 1)).toEqual(worse);
+});
+
+it('a reason that was blocked stays due; a reason that ends and comes again is due again', () => {
+  const reasons = reasonsOf([], [], new Map([['silence', '']]));
+  const blocked = withSounded(NOTHING_TOLD, reasons, [], NOON);
+  expect(dueReasons(reasons, blocked, NOON)).toEqual(reasons);
+  const ended = withSounded(withSounded(blocked, reasons, reasons, NOON), [], [], NOON);
+  expect(dueReasons(reasons, ended, NOON)).toEqual(reasons);
+  expect(unshownReasons(reasons, { ...ended, shown: ['silence'] })).toEqual([]);
+});
+
+it('another type than fire is not new after it has sounded, or without sound; a fire is new until it was seen', () => {
+  const arrivals = [notification('fire', CONFIRMED), notification('other', { ...CONFIRMED, alert_type: 'BurnJob' })];
+  expect(toldOnce(arrivals, NOTHING_TOLD, true)).toEqual([]);
+  expect(toldOnce(arrivals, { ...NOTHING_TOLD, sounded: { 'alert other': NOON } }, true)).toEqual(['other']);
+  expect(toldOnce(arrivals, NOTHING_TOLD, false)).toEqual(['other']);
+});
+
+it('what was over when the tab was opened is not new; what came later is, until a reader has seen it', () => {
+  const first = [
+    notification('over', { ...CONFIRMED, created_at: before(3_600) }),
+    notification('runs', { created_at: before(3_600) }),
+    notification('over while it opened', { ...CONFIRMED, created_at: before(-2) }),
+  ];
+  const told = withFirstAnswer(NOTHING_TOLD, first, NOON);
+  const listed = [...first, notification('later', CONFIRMED)];
+  const news = arrivalsOf(told, listed).map(({ notification_id: id }) => id);
+  expect(news).toEqual(['runs', 'over while it opened', 'later']);
+  expect(withFirstAnswer(told, listed, NOON + 1)).toBe(told);
+  const seen = withSeen(told, ['later']);
+  expect(arrivalsOf(seen, listed)).toHaveLength(2);
+  expect(arrivalsOf(withUnseen(seen, 'later'), listed)).toHaveLength(3);
+  expect(arrivalsOf(NOTHING_TOLD, listed), 'before the first answer').toEqual([]);
+});
+
+it('every alert that comes after the first answer is new exactly until it was seen, whatever the order', () => {
+  const id = fc.string({ minLength: 1, maxLength: 8 });
+  fc.assert(
+    fc.property(fc.uniqueArray(id, { maxLength: 100 }), fc.array(fc.nat(99), { maxLength: 100 }), (ids, seen) => {
+      const listed = ids.map((each) => notification(each, CONFIRMED));
+      const seenIds = seen.flatMap((index) => ids[index] ?? []);
+      const told = withSeen(withFirstAnswer(NOTHING_TOLD, [], NOON - 3_600_000), seenIds);
+      const expected = ids.filter((each) => !seenIds.includes(each));
+      expect(arrivalsOf(told, listed).map((each) => each.notification_id)).toEqual(expected);
+    }),
+  );
+});
+
+it('on a wall, where nobody marks a fire as seen, it stays for an hour', () => {
+  expect([3_599, 3_600].map((seconds) => isOnWall(notification('n', { created_at: before(seconds) }), NOON))).toEqual([
+    true,
+    false,
+  ]);
+});

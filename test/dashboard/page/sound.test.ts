@@ -1,0 +1,135 @@
+import { screen } from '@testing-library/preact';
+import { expect, it } from 'vitest';
+
+import { before, missed, notification, person } from '../answers.ts';
+import { element, hear, openPage, textOf } from './stage.ts';
+
+const ALARM = '880 880 880';
+const DRILL = '440 330';
+const CONFIRMED = { status: 'completed', recipients: [person('00', 'confirmed')] };
+
+it('is offered to everybody once, with or without a key, and plays an alarm as a test', async () => {
+  const heard = hear();
+  const page = await openPage();
+  expect(screen.getByRole('region', { name: 'Sound' })).toBeDefined();
+  await page.press('Leave it off');
+  expect(localStorage.getItem('wildfire-camera-activity.sound'), 'for all tabs').toBe('off');
+  await page.reload();
+  expect(screen.queryByRole('region', { name: 'Sound' })).toBeNull();
+  page.service.notifications = [missed('fire')];
+  await page.advance(8_000);
+  expect(heard.signals).toEqual([]);
+  page.service.notifications = [];
+  await page.advance(8_000);
+  await page.press(/^Sound off/);
+  expect(heard.signals).toEqual([ALARM]);
+  expect((await openPage({ key: 'a-key' })) && screen.getByRole('button', { name: /Sound on/ })).toBeDefined();
+});
+
+it('repeats every 25 s until a person takes the alert; turned on while an alert is red, it sounds for it', async () => {
+  const heard = hear();
+  const page = await openPage({ notifications: [missed('fire', { details: 'Mile 4' })] });
+  await page.press('Turn the sound on');
+  expect(heard).toMatchObject({ signals: [ALARM], shown: ['Fire: Mile 4'] });
+  await page.advance(150_000);
+  expect(heard.signals).toEqual(Array(7).fill(ALARM));
+  page.service.notifications = [missed('fire', { acknowledged_by: 'Ana', acknowledged_at: before(0) })];
+  await page.advance(8_000);
+  await page.advance(60_000);
+  expect([heard.signals.length, heard.shown.length]).toEqual([7, 1]);
+});
+
+it('comes for a fire that was over before the next question, also in a hidden tab; it stays listed until it was seen', async () => {
+  const heard = hear();
+  const page = await openPage();
+  await page.press('Turn the sound on');
+  heard.signals.length = 0;
+  page.setHidden(true);
+  await page.advance(1_000);
+  page.service.notifications = [notification('fire', { ...CONFIRMED, details: 'Mile 4' })];
+  await page.advance(56_000);
+  expect(heard).toMatchObject({ signals: [ALARM], shown: ['Fire: Mile 4'] });
+  expect(document.title).toMatch(/^\(1\) /);
+  page.setHidden(false);
+  await page.advance(60_000);
+  expect(heard.signals).toEqual([ALARM]);
+  expect(page.alerts()['Needs you']).toEqual([expect.stringMatching(/^New ✓ Confirmed by .* Fire Mile 4/)]);
+  await page.press('Seen: Fire: Mile 4');
+  expect(page.alerts()).toEqual({ 'Taken and resolved': [] });
+  await page.press('Undo');
+  expect(page.alerts()['Needs you']).toHaveLength(1);
+  await page.follow(/^Fire/);
+  expect(page.alerts()['Needs you'], 'a reader who opens it has seen it').toBeUndefined();
+});
+
+it('that the browser blocks says so at the button, and what was missed sounds after the click', async () => {
+  const heard = hear();
+  const page = await openPage();
+  await page.press('Turn the sound on');
+  heard.signals.length = 0;
+  heard.isBlocked = true;
+  await page.reload();
+  page.service.notifications = [notification('over', CONFIRMED), missed('fire')];
+  await page.advance(8_000);
+  await page.advance(1_000);
+  expect(heard.signals).toEqual([]);
+  const button = screen.getByRole('button', { name: /^Sound is blocked/ });
+  expect(textOf(button, '[aria-hidden]')).toBe('Sound is blocked: 2 missed. Click to allow it');
+  heard.isBlocked = false;
+  element('main').dispatchEvent(new Event('pointerdown', { bubbles: true }));
+  await page.advance(0);
+  expect(heard.signals).toEqual([ALARM]);
+});
+
+it('of a drill has another tone, comes once, and drills count apart', async () => {
+  const heard = hear();
+  const page = await openPage();
+  await page.press('Turn the sound on');
+  heard.signals.length = 0;
+  page.service.notifications = [missed('drill', { alert_type: 'Custom' })];
+  await page.advance(60_000);
+  expect([heard.signals, page.lamp('Alerts')]).toEqual([[DRILL], 'good: none open · 1 drill']);
+  expect(document.title).toMatch(/^Today/);
+  expect(page.row('drill').className).toBe('alert drill');
+});
+
+it('comes if the page is blind: no answer, no calls are possible, cameras are silent, or a refused key', async () => {
+  const heard = hear();
+  // After a minute, this frame is 15 minutes old.
+  const aging = { key: 'a-key', lastSeen: { 'ridge-1': 890 } };
+  const { service, advance, press, problems } = await openPage(aging, '?tz=utc', 'a-key');
+  await press('Turn the sound on');
+  service.instead = () => 'away';
+  await advance(8_500);
+  expect(heard.shown).toEqual([]);
+  await advance(8_000);
+  service.instead = () => undefined;
+  await advance(20_000);
+  service.phone = { usable: false, reason: 'refused' };
+  await advance(8_000);
+  service.phone = { usable: true };
+  await advance(20_000);
+  expect(heard.shown).toEqual([
+    'The page cannot tell whether there are alerts.',
+    'The service cannot place calls: refused.',
+    'No camera is sending.',
+  ]);
+  expect(problems()).toEqual(['✕ No camera is sending.']);
+  expect(document.title).toMatch(/^No camera is sending · Today/);
+  service.key = 'another';
+  await advance(8_000);
+  expect(heard.shown.slice(3)).toEqual(['The page cannot tell whether there are alerts.']);
+});
+
+it('comes in a hidden tab when a tenth of the cameras of 31 days is silent', async () => {
+  const heard = hear();
+  const sending = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`ridge-${index}`, 60]));
+  const { service, press, advance, setHidden, lamp } = await openPage({ lastSeen: { ...sending, last: 60 } });
+  await press('Turn the sound on');
+  expect([heard.shown, lamp('Cameras')]).toEqual([[], 'good: 10 of 10']);
+  setHidden(true);
+  service.lastSeen = { ...sending, last: 8 * 86_400 };
+  await advance(601_000);
+  expect([heard.shown, lamp('Cameras')]).toEqual([['1 of 10 cameras are not sending.'], 'bad: 9 of 10']);
+  expect(document.title).toMatch(/^1 of 10 cameras are not sending · /);
+});
