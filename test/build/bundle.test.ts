@@ -95,11 +95,12 @@ describe('the release bundle', () => {
   });
 
   it('has the functions of the table of endpoints', () => {
-    const documented = tableOf('src/http/README.md', 'Endpoints').flatMap(([method = '', paths = '', name = '', key]) =>
-      paths.split(', ').map((path) => {
-        const level = key === 'yes' ? 'function' : 'anonymous';
-        return `${method} ${path} ${level}: ${name === 'as the path' ? path : name}`;
-      }),
+    const documented = tableOf('src/http/README.md', 'Endpoints').flatMap(
+      ([method = '', paths = '', names = '', key]) =>
+        paths.split(', ').map((path, index) => {
+          const level = key === 'yes' ? 'function' : 'anonymous';
+          return `${method} ${path} ${level}: ${names === 'as the path' ? path : names.split(', ')[index]}`;
+        }),
     );
     const registered = RELEASE_ROUTES.flatMap((route) => {
       const [methods = '', ...rest] = route.split(' ');
