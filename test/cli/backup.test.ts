@@ -64,8 +64,8 @@ describe('a container of backups', () => {
 
   it('lets only one of two writers replace the version that both have read, and writes nothing without facts', async () => {
     const { container } = await containerOf('writers');
-    const write = async (value: string, facts: object | undefined = { state: 's' }) =>
-      container.write('both', Readable.from([Buffer.from(value)]), () => facts && { ...facts }, undefined);
+    const write = async (value: string) =>
+      container.write('both', Readable.from([Buffer.from(value)]), () => ({ state: 's' }), undefined);
     const writes = await Promise.allSettled([write('one'), write('two')]);
     expect(writes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
     const nothing = container.write('nothing', Readable.from([Buffer.from('text')]), () => undefined, undefined);

@@ -32,7 +32,7 @@ export class Life implements WorldProcess {
     this.#end.resolve(undefined);
   }
 
-  /** The process stands still for this time: its timers, its requests, and the answers to them wait. */
+  /** Suspends the process for this time: its timers, its requests, and the answers to them wait. */
   suspend(ms: number): void {
     this.suspendedUntil = Math.max(this.suspendedUntil, performance.now() + ms);
   }
@@ -41,7 +41,7 @@ export class Life implements WorldProcess {
     return this.#waitMs > 0;
   }
 
-  /** How long it still stands still, in milliseconds. */
+  /** How long it is still suspended, in milliseconds. */
   get #waitMs(): number {
     return Math.max(0, this.suspendedUntil - performance.now());
   }

@@ -10,7 +10,7 @@ export interface WorldProcess {
   readonly clockAheadMs: number;
   /** Timers of a process that has ended no longer go off. */
   readonly isOver: boolean;
-  /** Until then, by `performance.now`, its timers wait. Its clock goes on. Never by default. */
+  /** Until then, by `performance.now`, its timers wait. Its clock continues. Never by default. */
   readonly suspendedUntil?: number;
 }
 

@@ -9,7 +9,7 @@ export const daySchema = z.object({ ...periodMembers, active_cameras: activeCame
 export const dayTable = (day: z.infer<typeof daySchema>): string => {
   const categories = Object.keys(day.counts_per_category);
   const rows = [
-    ['', 'flagged by the AI', 'in reviewed frames', 'annotations'],
+    ['', 'AI detections', 'reviewed frames with it', 'annotations'],
     ...categories.map((category) => [
       category,
       count(day.counts_per_category[category]),

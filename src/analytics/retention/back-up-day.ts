@@ -32,9 +32,6 @@ interface DueHour {
   readonly backups: ReadonlyMap<string, Backup>;
 }
 
-/** The state of an hour without a row. */
-const NO_ROWS = 'no rows';
-
 /**
  * The name of the backup of an hour of a shard: `2026-11-20.00/08.ndjson.gz`. A backup that has fewer events than the backup before it has
  * another name: both are kept.
@@ -79,7 +76,10 @@ export const backUpDay = async (
   return isWhole;
 };
 
-/** The hours of a shard that have changed since their last backup. Before the last backup, damage must not hide an hour: all are read. */
+/**
+ * The hours of a shard that have changed since their last backup: one query asks for the versions of all rows of hours. Before the last
+ * backup, damage must not hide an hour: an hour without rows is read as well.
+ */
 const dueHours = async (
   { table, container }: BackingUp,
   day: Day,
@@ -87,29 +87,18 @@ const dueHours = async (
   isLast: boolean,
 ): Promise<readonly DueHour[]> => {
   const partition = shardPartition(day, shard);
-  const states = await hourStates(table, partition);
+  const rows = await table.all(partition, ALL_HOURS, { select: [] });
   const backups = await container.list(`${partition}/`);
   const due = HOURS.flatMap((hour) => {
-    const state = states.get(hour) ?? (isLast ? NO_ROWS : undefined);
-    if (state === undefined) return [];
-    const own = { day, shard, hour, state, backups };
-    return [false, true].some((fewer) => backups.get(backupName(own, fewer))?.facts['state'] === state) ? [] : [own];
+    const versions = rows.flatMap(({ rowKey, etag }) => (rowKey.startsWith(hourCounter(hour)) ? [rowKey, etag] : []));
+    const state = createHash('sha256').update(versions.join('\n')).digest('base64url');
+    const each = { day, shard, hour, state, backups };
+    const isBackedUp = [false, true].some((fewer) => backups.get(backupName(each, fewer))?.facts['state'] === state);
+    return isBackedUp || (versions.length === 0 && !isLast) ? [] : [each];
   });
   // The event rows of a closed day are deleted page by page: the remaining rows are no backup.
   return due.length === 0 || isLast || (await readSeal(table, partition)).sealed === undefined ? due : [];
 };
-
-/** The state of each hour of a shard that has rows: the versions of its rows. One query asks for all hours. */
-const hourStates = async (table: Table, partition: string): Promise<ReadonlyMap<Hour, string>> => {
-  const rows = await table.all(partition, ALL_HOURS, { select: [] });
-  const states = HOURS.map((hour): [Hour, string] => {
-    const ofHour = rows.filter(({ rowKey }) => rowKey.startsWith(hourCounter(hour)));
-    return [hour, ofHour.map(({ rowKey, etag }) => `${rowKey} ${etag}`).join('\n')];
-  });
-  return new Map(states.filter(([, versions]) => versions !== '').map(([hour, versions]) => [hour, hashOf(versions)]));
-};
-
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
 
 /** Writes the backup of an hour that has events. */
 const backUpHour = async (backingUp: BackingUp, due: DueHour): Promise<void> => {

@@ -7,7 +7,7 @@ import type { Day } from '../model/day.ts';
 import { shardPartition } from '../rows/keys.ts';
 import { demandDayRows, noteEventsDeleted, readSeal, sealShard, type ShardSeal } from '../rows/seal.ts';
 import { endedBefore, storedDays } from '../rows/stored-days.ts';
-import { backUpDay } from './back-up-day.ts';
+import { backUpDay, type BackingUp } from './back-up-day.ts';
 import { deleteEvents } from './delete-events.ts';
 import { OutOfTime, RUN_MS, withinTime } from './run-time.ts';
 
@@ -33,12 +33,9 @@ export interface ClosingDependencies {
 }
 
 /** One run. */
-interface Closing {
-  readonly table: Table;
+interface Closing extends Omit<BackingUp, 'container'> {
   readonly shards: number;
   readonly container: BackupContainer | undefined;
-  readonly demandTime: () => void;
-  readonly log: Log;
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { AttemptRef } from '../model/ids.ts';
+import type { NotificationRequest, SentCall } from '../model/notification-request.ts';
 import { type CallEvent, type CallResult, ProviderError } from '../model/phone-provider.ts';
 import { maskPhoneNumber } from '../model/phone-number.ts';
-import { DEFAULT_CONFIRMATIONS_NEEDED } from '../rules/policy.ts';
+import { DEFAULT_CONFIRMATIONS_NEEDED, endOfDay } from '../rules/policy.ts';
 import { isQuick } from '../rules/redial.ts';
 import { acceptedAtOf, type Attempt } from '../state/attempt.ts';
 import type { Lines } from '../state/lines.ts';
@@ -230,4 +231,20 @@ export const logSilence = ({ notification, recipients }: NotificationCase, busy:
     busy_with_our_calls: busy,
     reason: recipients.flatMap((one) => (one.state === 'waiting' && one.reason !== undefined ? one.reason : []))[0],
   });
+};
+
+/** No recipient of a request can ever be called. @param now in milliseconds since 1970 */
+export const logNobodyCallable = (
+  calls: readonly SentCall[],
+  { alertType }: NotificationRequest,
+  now: number,
+  log: Log,
+): void => {
+  const [first] = calls;
+  const fields = { alert_type: alertType.name, recipients: calls.length };
+  if (calls.some((call) => call.status === 'failed' && call.code === 'day_limit')) {
+    log.error('day limit reached', { ...fields, until: isoTime(endOfDay(now)) });
+  }
+  const reason = first === undefined || first.status === 'placed' ? undefined : first.reason;
+  log.error('notification refused', { ...fields, reason });
 };

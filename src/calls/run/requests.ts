@@ -2,14 +2,14 @@ import { isUrgent } from '../model/alert-types.ts';
 import { sleepBy } from '../model/clock.ts';
 import { newNotificationId, type NotificationId } from '../model/ids.ts';
 import type { NotificationRequest, Sent, SentCall } from '../model/notification-request.ts';
-import type { PhoneNumber } from '../model/phone-number.ts';
 import { type KeyUse, keyUse } from '../rules/idempotency.ts';
-import { callsLeft, endOfDay, type NotCallable } from '../rules/policy.ts';
+import { callsLeft } from '../rules/policy.ts';
 import { waitsFor } from '../rules/queue.ts';
+import { logNobodyCallable } from './call-log.ts';
 import type { Dialing } from './dialing.ts';
 import type { Change, Context, Notifications } from './notifications.ts';
 import type { Publisher } from './publisher.ts';
-import { type Lines, queueOf, takenOf } from '../state/lines.ts';
+import { queueOf, takenOf } from '../state/lines.ts';
 import {
   acknowledged,
   type AnyCase,
@@ -20,7 +20,7 @@ import {
 import { outcomesToDeliver } from '../state/outcomes.ts';
 import { isFinal } from '../state/recipient.ts';
 import { actionsOf, type NotificationEvent, step } from '../state/step.ts';
-import { bodyOf, isoTime, type NotificationBody, type RecipientBody } from '../state/view.ts';
+import { bodyOf, callOf, type NotificationBody, standingOf } from '../state/view.ts';
 import { type Listed, SetAside } from '../store/store.ts';
 import type { IdempotencyRow, NotificationsQuery } from '../store/rows.ts';
 import type { Log } from '../../log.ts';
@@ -265,43 +265,4 @@ export class Requests {
 
 const ifConflict = (error: unknown): void => {
   if (!(error instanceof WriteConflict)) throw error;
-};
-
-const OVER: ReadonlySet<string | undefined> = new Set(['failed', 'not_reached', 'stopped']);
-
-/** The last call, or why there is no call. A repeated request finds later states too. */
-const callOf = (recipient: PhoneNumber, body: RecipientBody | undefined, notCalled?: NotCallable): SentCall => {
-  const callId = body?.attempts.findLast((one) => one.call_connection_id !== undefined)?.call_connection_id;
-  if (body?.status !== 'failed' && callId !== undefined) return { recipient, status: 'placed', callId };
-  if (body?.status === 'waiting' && body.code !== undefined && body.reason !== undefined) {
-    return { recipient, status: 'waiting', code: body.code, reason: body.reason, since: Date.parse(body.since ?? '') };
-  }
-  const last = body?.attempts.at(-1)?.reason;
-  const reason = OVER.has(body?.status) ? (last ?? body?.status ?? '') : 'is being dialed';
-  return { recipient, status: 'failed', code: notCalled ?? 'refused', reason };
-};
-
-const logNobodyCallable = (
-  calls: readonly SentCall[],
-  { alertType }: NotificationRequest,
-  now: number,
-  log: Log,
-): void => {
-  const [first] = calls;
-  const fields = { alert_type: alertType.name, recipients: calls.length };
-  if (calls.some((call) => call.status === 'failed' && call.code === 'day_limit')) {
-    log.error('day limit reached', { ...fields, until: isoTime(endOfDay(now)) });
-  }
-  const reason = first === undefined || first.status === 'placed' ? undefined : first.reason;
-  log.error('notification refused', { ...fields, reason });
-};
-
-/** Whether calls can be placed, by the last check and by the last call; if not, since when (ISO 8601) and why. */
-const standingOf = ({ check, fault }: Lines, now: number) => {
-  const refusal = check?.reason;
-  if (check !== undefined && refusal !== undefined) {
-    return { usable: false, since: isoTime(check.since ?? check.at), reason: refusal };
-  }
-  if (fault === undefined || now >= fault.until) return { usable: true };
-  return { usable: false, since: isoTime(fault.toldAt), reason: fault.reason ?? 'the phone service refuses calls' };
 };

@@ -1,7 +1,8 @@
-import type { WaitingCode } from '../model/notification-request.ts';
-import { maskPhoneNumber } from '../model/phone-number.ts';
-import { CALLS_USED_UP } from '../rules/policy.ts';
+import type { SentCall, WaitingCode } from '../model/notification-request.ts';
+import { maskPhoneNumber, type PhoneNumber } from '../model/phone-number.ts';
+import { CALLS_USED_UP, type NotCallable } from '../rules/policy.ts';
 import { type Attempt, isLive, talkOf } from './attempt.ts';
+import type { Lines } from './lines.ts';
 import { type AnyCase, confirmedBy, hasWorsened, type Notification, reachedOf, wavesOf } from './notification.ts';
 import { answerOf, type AnyRecipient, FINAL_STATES, isFinal } from './recipient.ts';
 
@@ -141,4 +142,28 @@ const attemptBody = (attempt: Attempt) => {
     sub_code: end?.subCode,
     reason: end?.reason,
   };
+};
+
+const OVER: ReadonlySet<string | undefined> = new Set(['failed', 'not_reached', 'stopped']);
+
+/** A recipient in the answer to its request: the last call, or why there is no call. A repeated request finds later states too. */
+export const callOf = (recipient: PhoneNumber, body: RecipientBody | undefined, notCalled?: NotCallable): SentCall => {
+  const callId = body?.attempts.findLast((one) => one.call_connection_id !== undefined)?.call_connection_id;
+  if (body?.status !== 'failed' && callId !== undefined) return { recipient, status: 'placed', callId };
+  if (body?.status === 'waiting' && body.code !== undefined && body.reason !== undefined) {
+    return { recipient, status: 'waiting', code: body.code, reason: body.reason, since: Date.parse(body.since ?? '') };
+  }
+  const last = body?.attempts.at(-1)?.reason;
+  const reason = OVER.has(body?.status) ? (last ?? body?.status ?? '') : 'is being dialed';
+  return { recipient, status: 'failed', code: notCalled ?? 'refused', reason };
+};
+
+/** Whether calls can be placed, by the last check and by the last call; if not, since when (ISO 8601) and why. */
+export const standingOf = ({ check, fault }: Lines, now: number) => {
+  const refusal = check?.reason;
+  if (check !== undefined && refusal !== undefined) {
+    return { usable: false, since: isoTime(check.since ?? check.at), reason: refusal };
+  }
+  if (fault === undefined || now >= fault.until) return { usable: true };
+  return { usable: false, since: isoTime(fault.toldAt), reason: fault.reason ?? 'the phone service refuses calls' };
 };

@@ -111,7 +111,7 @@ export const startPage = (root: Element): (() => void) => {
   const turnTo = ({ view, problems: addressProblems }: ReadView): void => {
     const times = view.clock === state.view.clock ? state.times : new Times(view.clock);
     const { notification: id } = view;
-    // Who opens an alert has seen it.
+    // A reader who opens an alert has seen it.
     const told = id === undefined ? state.told : withSeen(state.told, [id]);
     keepTold(told);
     changeNow({ view, times, addressProblems, told });

@@ -110,7 +110,7 @@ it('paper has no buttons: the time of the answers, alerts, figures and plots on 
   const cameras = page.getByRole('table', { name: /^Cameras/ });
   await expect.poll(() => cameras.locator('tbody tr').count()).toBe(100);
   // On the screen, the name of a camera stays in sight while the table scrolls.
-  const region = page.getByRole('region', { name: /^Cameras .*, table$/ });
+  const region = page.getByRole('region', { name: /^Cameras, .*table$/ });
   await region.evaluate((element) => element.scrollTo(2_000, 0));
   const [name, around] = [await cameras.locator('tbody th').first().boundingBox(), await region.boundingBox()];
   expect(Math.abs((name?.x ?? 0) - (around?.x ?? Infinity))).toBeLessThan(2);

@@ -64,7 +64,7 @@ describe('the table of alerts', () => {
     expect(new Set(names).size).toBe(names.length);
     expect(textOf(screen.getByRole('button', { name: /Taken and resolved/ }))).toBe('▸ Taken and resolved 15 in 24 h');
     await press(/Taken and resolved/);
-    // A taken alert has no button: it is taken over in its drawer.
+    // A taken alert has no button: its drawer has it.
     expect(document.querySelectorAll('.alert')).toHaveLength(18);
     expect(document.querySelectorAll('.alert.taken button')).toHaveLength(0);
   });

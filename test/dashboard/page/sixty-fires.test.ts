@@ -63,7 +63,7 @@ it('60 fires at random times are each heard and listed: visible, hidden, reloade
           await page.reload();
         }
         await page.advance(seconds * 1_000);
-        // The operator comes back, and clicks.
+        // The operator returns, and clicks.
         heard.isBlocked = false;
         element('main').dispatchEvent(new Event('pointerdown', { bubbles: true }));
       }

@@ -171,12 +171,12 @@ export class Ground {
     return this.#time.pass(ms);
   }
 
-  /** A process is told to end: it dials nobody from then on. */
+  /** A process is told to end: after that it dials no recipient. */
   noteClosing(life: Life): void {
     this.#closingSince.set(life, this.now);
   }
 
-  /** A process writes rows: when it last wrote those of a notification. */
+  /** A process writes rows of notifications: notes when it last did so for each. */
   noteWrite(request: string, life: Life): void {
     for (const [id] of request.matchAll(NOTIFICATION_IDS)) this.#wroteAt.set(`${life.name} ${id}`, this.now);
   }

@@ -44,7 +44,7 @@ export const brokenPromises = async (world: World): Promise<Broken> => [
   ...world.network.calls.flatMap((call) => brokenOnLine(call, world)),
 ];
 
-/** What may be wrong with a recipient: of this index in the request. */
+/** Judges a recipient, by its index in the request. */
 type Judge<W extends ServiceWorld> = (body: RecipientBody, index: number, sent: SentRequest, world: W) => Broken;
 
 /** The broken promises that need no look into the calls, and those to each recipient. */
@@ -106,7 +106,7 @@ const brokenToSender = <W extends ServiceWorld>(
   return broken;
 };
 
-/** Each bad end is logged for the alert, whatever process dies. */
+/** Each bad end is logged for the alert, even if processes die. */
 const brokenAlerts = (
   id: string,
   { status, recipients }: NotificationBody,
@@ -163,7 +163,7 @@ const brokenToRecipient = (
   const isMissed = status === 'not_reached';
   // If the service may not learn of the speech, the callee may hear it in each attempt.
   const mostHeard = isMuchUnknown(world) ? mode.attempts : 1;
-  // With many lines, nobody has to wait until the deadline: a poisoned notification must not delay the others.
+  // With many lines, no recipient waits until the deadline: a poisoned notification must not delay the others.
   const isLate = mode.poison === undefined && hadNoTime(sent, index, world);
   const isGivenUp = attempts.length >= mode.attempts || declined >= 2 || isLate;
   return [
@@ -286,7 +286,7 @@ const brokenOnLine = (call: NetworkCall, world: World): Broken => {
   ];
 };
 
-/** Without other faults, a process that loses an answer of storage carries out its own commit: nobody waits for a lease. */
+/** Without other faults, a process that loses an answer of storage carries out its own commit: no callee waits for a lease. */
 const isOnlyStorageBad = ({ mode }: World): boolean =>
   mode.providerFaults + mode.deathsAtRequests + mode.suspensions + mode.eventLoss + mode.outages + mode.closings === 0;
 
@@ -315,7 +315,7 @@ const createdAtOf = (id: string): number => 2 ** 48 - 1 - Number.parseInt(id.sli
 export const twoAtOnce = ({ placed }: Pick<ServiceWorld, 'placed'>): Broken =>
   placed.flatMap(({ call, others }) => (others.some(({ number }) => number === call.number) ? [call.number] : []));
 
-/** No more calls are open than configured, and others than urgent ones leave a line free, also beside a fire. */
+/** No more calls are open than configured, and an alert that is not urgent leaves a line free, even during the call of a fire. */
 const brokenAtOnce = (world: ServiceWorld): Broken => {
   const { callsAtOnce } = world.mode;
   const claims = [...world.claims];
@@ -334,7 +334,7 @@ const brokenAtOnce = (world: ServiceWorld): Broken => {
   ];
 };
 
-/** Nobody is called again while another person of an alert that is as urgent waits for the first call. */
+/** No recipient is called again while another recipient of an alert that is as urgent waits for the first call. */
 const brokenOrder = ({ senders, dialled, placed, poisoned }: ServiceWorld): Broken => {
   const attempts = new Set(placed.flatMap(({ call }) => (call.isAttempt ? call.attemptId : [])));
   const waiting = senders.sent.flatMap((sent) => {
@@ -367,7 +367,7 @@ const brokenOrder = ({ senders, dialled, placed, poisoned }: ServiceWorld): Brok
 
 /** Something may still happen to a notification, or destinations do not know all of it. */
 export const isLeftLive = ({ rowKey }: StoredRow, { poisoned, mode }: ServiceWorld): boolean => {
-  // Its row is kept, with what nobody can be told.
+  // Its row is kept, and its outcomes cannot be published.
   if (mode.poison === 'read' && rowKey.includes(poisoned ?? '?')) return false;
   return /^(!live|out)\|/.test(rowKey);
 };

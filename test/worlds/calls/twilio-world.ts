@@ -142,7 +142,7 @@ export class TwilioWorld extends ServiceWorld {
       (one) =>
         one.of.state !== 'ended' &&
         one.attemptId !== dial.attemptId &&
-        // A request that is sent again may place a second call, which nobody expects.
+        // A request that is sent again may place a second call, which holds no slot.
         this.dialled.filter(({ attemptId }) => attemptId === one.attemptId).length === 1 &&
         this.now < heldUntil(one.placedAt, one.hangUpAskedAt),
     );

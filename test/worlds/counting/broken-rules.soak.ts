@@ -63,6 +63,21 @@ const RULES_OF_COUNTING: Rules = {
   'a day is closed when it was quiet for an hour': [
     ['retention/close-days.ts', 'QUIET_MS = 3_600_000', 'QUIET_MS = -1'],
   ],
+  'a day is closed by the clock of storage': [
+    ['rows/stored-days.ts', 'instantFromMilliseconds(table.now())', 'instantFromMilliseconds(Date.now())'],
+  ],
+  'every commit writes the row of its hour, also for a difference of 0': [
+    [
+      'record/commit-plan.ts',
+      'of byHour) {\n    const stored',
+      'of byHour) {\n    if (changesNothing(some)) continue;\n    const stored',
+    ],
+    [
+      'record/commit-plan.ts',
+      'const NO_FACETS',
+      'const changesNothing = (some: readonly Change[]): boolean =>\n  some.every(({ difference }) => difference.events === 0 && difference.reviewed === 0 && difference.categories.size === 0);\n\nconst NO_FACETS',
+    ],
+  ],
   'event rows are deleted after their backup': [
     ['retention/close-days.ts', 'if (container && !(await', 'if (table.now() < 0 && container && !(await'],
   ],
@@ -105,6 +120,15 @@ const RULES_OF_SEALS: Readonly<Partial<Record<Scenario, Rules>>> = {
       ['read/read-shard.ts', 'if (isRebuilding && !source.whileRebuilding) throw', 'if (days.size > 99) throw'],
     ],
     'striped is never taken back': [['audit/rebuild.ts', 'replaced(0, STRIPED_PROPERTIES,', 'replaced(0, {},']],
+  },
+  'readers that had begun before a closing go on': {
+    'the day rows are read after the event rows of partial minutes': [
+      [
+        'read/read-shard.ts',
+        'Promise.all([Promise.all(requests.map(rowsOf)), earlier])',
+        'Promise.all([Promise.all(requests.map(rowsOf))])',
+      ],
+    ],
   },
   'the timer does not close a day that is rebuilt': {
     'a day that is rebuilt is not closed': [

@@ -43,6 +43,8 @@ export const sumOfSeen = (all: readonly Seen[]): Seen => {
 };
 
 const LONGEST_MS = 72 * 3_600_000;
+/** Days are closed by the clock of storage. */
+const WRONG_CLOCK_MS = 72 * 3_600_000;
 const TRIES = 4;
 const ROUNDS = 60;
 /** In days; undefined: the setting is removed. */
@@ -357,8 +359,9 @@ class History {
       const others = this.#chance.happens(0.3) ? this.#writers : [await this.#anyOf(this.#writers)];
       const retention = this.#isCalm ? 1 : this.#chance.anyOf(RETENTIONS);
       const runMs = this.#chance.oneOf([100, 1_000, 1_200_000]);
+      const closersClockOffMs = this.#chance.happens(0.3) ? WRONG_CLOCK_MS : undefined;
       await Promise.all(
-        [this.#spawn([]), ...others].map(async (instance) => {
+        [this.#spawn([], undefined, closersClockOffMs), ...others].map(async (instance) => {
           if (this.#form.backsUp && this.#chance.happens(0.3)) {
             await this.#of(instance, 'backs days up', [], async () => instance.backUpDays(runMs));
           }

@@ -6,6 +6,7 @@ import type { CommittedEvent, Truth } from './truth.ts';
 
 const EVENT = 'event|';
 const QUIET_MS = 3_600_000;
+const DAY_MS = 24 * QUIET_MS;
 
 /** Why a day takes no events, as its `day|NN` rows say. */
 type Sealed = 'closed' | 'rebuilding';
@@ -105,6 +106,9 @@ export class WatchedTable extends MemoryTable {
     if (after === 'rebuilding') await this.#onRebuild(partition);
     if (after === 'closed') {
       if (before === 'rebuilding') this.#truth.broken.push(`${partition} was closed while it was rebuilt`);
+      // The shortest retention is one whole day.
+      if (this.#now() < Date.parse(dayIn(partition)) + 2 * DAY_MS)
+        this.#truth.broken.push(`${partition} closed before its time`);
       // An hour by the clock of storage, whose `Date` has whole seconds.
       if (this.#now() - facts.committedAt < QUIET_MS - 1_000) this.#truth.broken.push(`${partition} closed too early`);
     }

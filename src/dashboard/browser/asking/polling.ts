@@ -178,7 +178,7 @@ export class Polling {
     this.start();
   }
 
-  /** The parts keep the answers that an earlier key brought. The alerts are asked for again, with the key that was accepted last. */
+  /** The parts keep the answers that an earlier key brought. The page asks for the alerts again, with the last accepted key. */
   #lock(key: string | undefined): void {
     // The answer to an earlier key says nothing about the new one.
     if (key !== keptKey.get()) return;

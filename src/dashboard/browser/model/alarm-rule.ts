@@ -4,20 +4,20 @@ import type { Told } from './arrivals.ts';
 
 // When the page sounds: once for each new alert and for each outage, and again every 25 s while an alert needs a person.
 
-/** Milliseconds until the alarm sounds again for an alert that nobody has taken. */
+/** Milliseconds until the alarm sounds again for an alert that no person has taken. */
 export const REPEAT_MS = 25_000;
 
 export interface Reason {
   readonly id: string;
   /** For a desktop notification. */
   readonly words: string;
-  /** A drill has a tone of its own. */
+  /** A drill has its own tone. */
   readonly tone: 'alarm' | 'drill';
   /** Sounds again until a person takes the alert. */
   readonly repeats: boolean;
 }
 
-/** An alert that was taken and became worse is a new reason. */
+/** A taken alert that became worse is a new reason. */
 const idOf = ({
   notification_id: id,
   acknowledged_at: at,
@@ -26,7 +26,7 @@ const idOf = ({
 
 /**
  * @param alerts in their latest state
- * @param arrivals those of them that are new to this tab
+ * @param arrivals the alerts that are new to this tab
  * @param outages why a fire could burn unnoticed: id → words
  */
 export const reasonsOf = (
@@ -53,7 +53,7 @@ export const dueReasons = (reasons: readonly Reason[], { sounded }: Told, now: n
 /** More alerts than the service lists in a day. */
 const MOST_ALERTS = 500;
 
-/** An alert stays told when it leaves the lists, also while a reloaded page has no answer yet. An outage that comes again is told again. */
+/** The page keeps alerts that left the lists: a reloaded page has no list yet. An outage that comes again sounds again. */
 const keptIds = (ids: readonly string[], reasons: readonly Reason[]): readonly string[] => {
   const current = new Set(reasons.map(({ id }) => id));
   return ids.filter((id) => id.startsWith('alert ') || current.has(id)).slice(-MOST_ALERTS);
@@ -71,7 +71,7 @@ export const withShown = (told: Told, reasons: readonly Reason[], fresh: readonl
   shown: keptIds([...told.shown, ...fresh.map(({ id }) => id)], reasons),
 });
 
-/** The reasons of which no desktop notification was shown yet. */
+/** The reasons without a desktop notification. */
 export const unshownReasons = (reasons: readonly Reason[], { shown }: Told): readonly Reason[] =>
   reasons.filter(({ id }) => !shown.includes(id));
 

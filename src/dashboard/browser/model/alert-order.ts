@@ -3,7 +3,7 @@ import { staysListed } from './arrivals.ts';
 import type { Notification } from './answers.ts';
 
 export interface Alerts {
-  /** Calls that failed, fires that nobody is known to have heard of, and new fires that are over: worst first. */
+  /** Calls that failed, fires without a known listener, and new fires that are over: worst first. */
   readonly needsYou: readonly Notification[];
   readonly running: readonly Notification[];
   /** Of 24 hours, the newest first. */
@@ -17,7 +17,7 @@ export interface Alerts {
   readonly drillCount: number;
 }
 
-/** Fires first, drills last. Of fires: first those whose calls are over and that nobody has. */
+/** Fires first, drills last. A fire without owner whose calls are over comes first. */
 const rankOf = (of: Notification, unseen: ReadonlySet<string>): number => {
   const { stage } = alertState(of);
   const kind = isFire(of) ? 0 : isDrill(of) ? 20 : 10;
@@ -32,7 +32,7 @@ const newestFirst = (left: Notification, right: Notification): number =>
  * The sections of the alerts.
  *
  * @param listed alerts of 24 hours, each once, in its latest state
- * @param arrivals those of them that are new to this tab
+ * @param arrivals the alerts that are new to this tab
  */
 export const alertsOf = (listed: readonly Notification[], arrivals: readonly Notification[]): Alerts => {
   const unseen = new Set(

@@ -71,7 +71,7 @@ export const nameOf = ({ name, recipient }: Pick<Recipient, 'recipient' | 'name'
 
 const PLAYED = 'Message played (person or voicemail unknown)';
 
-/** What became of an alert: the one rule for its words, its color and its section. */
+/** The outcome of an alert: the one rule for its words, its color and its section. */
 export const alertState = (of: Notification): AlertState => {
   const { status, reached, recipients, confirmations_needed: needed = 1, stopped_by: by } = of;
   const confirmed = recipients.filter((each) => each.status === 'confirmed');
@@ -104,8 +104,7 @@ const failureText = ({ recipients, phone_off_at: phoneOffAt }: Notification): st
 };
 
 /**
- * Whether an alert needs a person now: nobody has taken it, and its calls failed; for a fire, also while too few people are reached, or if
- * the message was only played. A drill needs nobody.
+ * Whether an alert without owner needs a person now: its calls failed. A fire also needs a person until enough people are known to have heard of it. A drill needs no person.
  */
 export const needsPerson = (of: Notification): boolean => {
   if (isDrill(of) || isTaken(of)) return false;

@@ -12,7 +12,7 @@ export interface Told {
   readonly known: readonly string[];
   /** Reasons of the alarm that sounded, and when last. */
   readonly sounded: Readonly<Record<string, number>>;
-  /** Reasons of which a desktop notification was shown. */
+  /** Reasons with a desktop notification. */
   readonly shown: readonly string[];
 }
 
@@ -59,7 +59,7 @@ export const arrivalsOf = ({ since, known }: Told, listed: readonly Notification
 /** Only a fire stays listed until a reader has seen it. For other types, the sound is enough. */
 export const staysListed = (arrival: Notification): boolean => isFire(arrival);
 
-/** Nobody marks alerts as seen on a wall: a new fire that is over stays listed for so long (milliseconds). */
+/** No reader marks alerts as seen on a wall: a new fire that is over stays listed for an hour (milliseconds). */
 const ON_WALL_MS = 3_600_000;
 
 /** @param now milliseconds since 1970 */

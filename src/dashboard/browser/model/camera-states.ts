@@ -1,10 +1,10 @@
 import type { PageState } from './page-state.ts';
 import { SILENT_MINUTES } from './spans.ts';
 
-/** The page knows the cameras of so many days. The service answers no more at once. */
+/** The page knows the cameras of these days. The service answers no more at once. */
 export const KNOWN_DAYS = 31;
 
-/** A camera that sent nothing for so many days is gone. */
+/** A camera that sent nothing for a week is gone. */
 export const GONE_DAYS = 7;
 
 /** So large a share of silent cameras needs a person. */

@@ -22,7 +22,7 @@ export interface Health {
   readonly lamps: readonly Lamp[];
   readonly worst: Level;
   readonly icon: 'calm' | 'alert' | 'open' | 'outage' | 'silence';
-  /** For the title of the tab: what is bad, besides the count of alerts. */
+  /** For the title of the tab: the bad lamps, without the count of alerts. */
   readonly titleWords: readonly string[];
   /** When the data was true (milliseconds since 1970). */
   readonly asOf: number | undefined;
@@ -111,7 +111,7 @@ const dataOf = ({ locked }: PageState, { standing, oldParts }: Freshness): Lamp 
   return lamp('bad', oldParts.length === 0 ? 'not current' : `not current: ${oldParts.join(', ')}`);
 };
 
-/** While the key is refused, the page goes on to ask for alerts with the key that it holds. */
+/** While the key is refused, the page continues to ask for alerts with the key that it holds. */
 const keyProblems = ({ locked, parts }: PageState, { asOf }: Freshness): readonly Problem[] => {
   const answeredAt = parts.attention?.answeredAt ?? asOf;
   if (answeredAt === undefined) return [];

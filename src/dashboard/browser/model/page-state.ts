@@ -53,7 +53,7 @@ export interface Wants {
   readonly ids: boolean;
 }
 
-/** A dialog names the alert as it was when it opened, and stays open whatever becomes of the alert. */
+/** A dialog names the alert as it was when it opened, and stays open when the alert changes. */
 export type Dialog = { readonly kind: 'take' | 'stop'; readonly of: Notification } | { readonly kind: 'keys' };
 
 /** The result of an action. */
@@ -84,7 +84,7 @@ export interface PageState {
   readonly toast: Toast | undefined;
   /** The service has a newer version of the page. */
   readonly isOutdated: boolean;
-  /** In its first second, the page waits for the alerts: what stands below them must not move. */
+  /** In its first second, the page waits for the alerts: the figures below them must not move. */
   readonly isEarly: boolean;
 }
 
@@ -140,7 +140,7 @@ export const freshestNotifications = ({ parts, acted }: PageState): ReadonlyMap<
   return new Map(oldestFirst.map((each) => [each.notification_id, each]));
 };
 
-/** The alerts of 24 hours and those that still run, each once. The open alert may be older. */
+/** The alerts of 24 hours and the running alerts, each once. The open alert may be older. */
 export const listedNotifications = (
   { parts: { attention, notifications } }: Pick<PageState, 'parts'>,
   freshest: ReadonlyMap<string, Notification>,

@@ -59,7 +59,7 @@ const midnights = (from: number, until: number, times: Times, apart: number): re
   return found;
 };
 
-/** Whole multiples of so many minutes on the local clock. */
+/** Whole multiples of `apart` minutes on the local clock. */
 const withinDays = (from: number, until: number, times: Times, apart: number): readonly number[] => {
   const found = new Set<number>();
   for (let day = times.dayOf(from); times.startOfDay(day) < until; day = shiftDay(day, 1)) {

@@ -13,7 +13,7 @@ export interface Next {
 export const nextOf = ({ status, recipients, next_wave_at: wave }: Running): Next | undefined => {
   if (status !== 'in_progress') return undefined;
   if (wave !== undefined) {
-    // The first wave of which nobody was called yet.
+    // The first wave without a call.
     const number = wavesOf({ recipients }).find(
       (each) => each.number !== undefined && each.startedAt === undefined,
     )?.number;

@@ -73,13 +73,14 @@ export const AlertsTable = () => {
 };
 
 const Section = ({ name, of }: { readonly name: string; readonly of: readonly Notification[] }) => {
+  const { view } = useShown();
   if (of.length === 0) return null;
   const drills = of.filter(isDrill).length;
   const others = of.length - drills;
   return (
     <tbody role="rowgroup">
       <tr role="row" class="section">
-        <th scope="rowgroup" role="rowheader" colSpan={6}>
+        <th scope="rowgroup" role="rowheader" colSpan={view.wall ? 5 : 6}>
           {name}{' '}
           <span class="note">
             {[
@@ -96,7 +97,7 @@ const Section = ({ name, of }: { readonly name: string; readonly of: readonly No
   );
 };
 
-/** Red: its calls failed. Amber: nobody is known to have it. Violet: a drill. Otherwise without color. */
+/** Red: its calls failed. Amber: a fire without owner. Violet: a drill. Otherwise without color. */
 const toneOf = (of: Notification): string => {
   if (isDrill(of)) return 'drill';
   if (!needsPerson(of)) return isTaken(of) ? 'taken' : '';

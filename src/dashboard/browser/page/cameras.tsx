@@ -13,7 +13,7 @@ import { Card, Distance, Mark, Name, Time } from '../parts/words.tsx';
 import { ActiveIds } from './active-ids.tsx';
 import { useStatesNote } from './tiles.tsx';
 
-/** All cameras with their state: the cameras of some UTC days with their counts, or those that do not send. */
+/** All cameras with their state: the cameras of some UTC days with their counts, or the cameras that do not send. */
 export const Cameras = () => {
   const { state, view, times, now, cameras, actions } = useShown();
   const { busy, note } = usePart('cameras');

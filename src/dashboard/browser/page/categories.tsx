@@ -38,7 +38,7 @@ const useCategoryColumn = (): Column<string> => {
   };
 };
 
-/** What was counted in the period, by category. */
+/** The counts of the period, by category. */
 export const Categories = () => {
   const { times } = useShown();
   const first = useCategoryColumn();
@@ -75,7 +75,7 @@ export const Categories = () => {
   );
 };
 
-/** How often the AI was right, in reviewed frames. The service counts it by UTC day: it has a table of its own. */
+/** How often the AI was right, in reviewed frames. The service counts it by UTC day: it has its own table. */
 export const Quality = () => {
   const { view, times, now } = useShown();
   const first = useCategoryColumn();

@@ -7,7 +7,7 @@ import type { Notification } from '../model/answers.ts';
 import { useShown } from '../parts/shown.ts';
 import { SHORTCUTS } from './keyboard.ts';
 
-/** The open dialog. The page owns it: it stays, with what was typed, whatever becomes of the alert under it. */
+/** The open dialog. The page owns it: it stays, with the typed text, when the alert changes. */
 export const Dialogs = () => {
   const { dialog } = useShown().state;
   if (dialog === undefined) return null;
@@ -40,7 +40,7 @@ const Modal = ({ title, returnTo, children }: { title: string; returnTo: string;
   );
 };
 
-/** `Fire · North ridge, mile 4`, and what has become of it since the dialog opened. */
+/** `Fire · North ridge, mile 4`, and its changes since the dialog opened. */
 const About = ({ of }: { readonly of: Notification }) => {
   const now = useShown().freshest.get(of.notification_id) ?? of;
   const [before, after] = [alertState(of).text, alertState(now).text];

@@ -37,7 +37,7 @@ const Opened = ({ id }: { readonly id: string }) => {
         if (event.key === 'Escape') close();
       }}
     >
-      <header>
+      <div class="drawer-head">
         <h2 id="story-title" ref={heading} tabIndex={-1}>
           {of === undefined ? 'Alert' : alertTypeText(of.alert_type)}
           {of?.details === undefined ? null : <bdi class="place">{of.details}</bdi>}
@@ -45,7 +45,7 @@ const Opened = ({ id }: { readonly id: string }) => {
         <button type="button" class="button small" aria-label="Close the alert" onClick={close}>
           ✕
         </button>
-      </header>
+      </div>
       <PartNote note={of === undefined ? undefined : note} />
       {of !== undefined ? (
         <Story of={of} />

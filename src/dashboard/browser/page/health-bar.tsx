@@ -100,7 +100,7 @@ const SoundButton = () => {
       aria-pressed={sound.isOn}
       onClick={() => actions.switchSound(isBlocked || !sound.isOn)}
     >
-      <span aria-hidden="true">{sound.isOn && !isBlocked ? '🔊' : '🔇'}</span> {words}
+      {words}
     </button>
   );
 };

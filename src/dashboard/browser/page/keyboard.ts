@@ -13,7 +13,7 @@ export const SHORTCUTS: readonly (readonly [key: string, words: string])[] = [
   ['?', 'This list'],
 ];
 
-/** Handles the keys of the page. A reader who types, or who has a dialog open, types. */
+/** Handles the keys of the page. In a field or a dialog, letters are text. */
 export const keyboardOf =
   (shownNow: () => Shown | undefined) =>
   (event: KeyboardEvent): void => {

@@ -1,3 +1,4 @@
+import { isBusy } from '../model/page-state.ts';
 import { spanTitle, zoneOf } from '../model/spans.ts';
 import { type Shown, ShownContext } from '../parts/shown.ts';
 import { JumpLink } from '../parts/words.tsx';
@@ -19,10 +20,8 @@ export const Page = (shown: Shown) => {
   const { locked, addressProblems, parts, isEarly, isOutdated } = state;
   const hasShown = parts.activity?.answer !== undefined || parts.attention?.answer !== undefined;
   const isEmpty = locked !== undefined && !hasShown;
-  const { attention } = parts;
   // The alerts push everything else down: nothing is below them until they are there, or a second has passed.
-  const isWaiting =
-    isEarly && locked === undefined && attention?.answer === undefined && attention?.trouble === undefined;
+  const isWaiting = isEarly && (isBusy(state, 'attention') || isBusy(state, 'notifications'));
   return (
     <ShownContext.Provider value={shown}>
       {isEmpty || view.wall ? null : (

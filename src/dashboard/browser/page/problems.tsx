@@ -6,7 +6,7 @@ import { JumpLink, TimeWords } from '../parts/words.tsx';
 
 /** Why the page is not current, or a fire could burn unnoticed. */
 export const Problems = () => {
-  const { health, alerts, cameras, actions } = useShown();
+  const { health, alerts, cameras, actions, view } = useShown();
   const silence = [...health.outages].find(([id]) => id !== 'outage')?.[1];
   const spoken = [
     ...health.problems.map(({ text }) => text),
@@ -29,9 +29,11 @@ export const Problems = () => {
           {silence === undefined || cameras === undefined ? null : (
             <p class="problem">
               <span aria-hidden="true">✕</span> <strong>{silence}</strong>{' '}
-              <JumpLink to="cameras" class="screen" onFollow={() => actions.want({ notSending: true })}>
-                Show them
-              </JumpLink>
+              {view.wall ? null : (
+                <JumpLink to="cameras" class="screen" onFollow={() => actions.want({ notSending: true })}>
+                  Show them
+                </JumpLink>
+              )}
             </p>
           )}
         </section>

@@ -46,11 +46,9 @@ export const Tools = () => {
         {times.readerZone === 'UTC' ? (
           <span class="note">UTC</span>
         ) : (
-          <ViewLink
-            to={{ ...view, clock: times.isUtc ? 'local' : 'utc' }}
-            label={times.isUtc ? 'Times are UTC: show local time' : 'Times are local: show UTC'}
-          >
+          <ViewLink to={{ ...view, clock: times.isUtc ? 'local' : 'utc' }}>
             {zoneOf(span, now, times)} <span aria-hidden="true">⇄</span>
+            <span class="unseen">: show {times.isUtc ? 'local time' : 'UTC'}</span>
           </ViewLink>
         )}
         <button type="button" class="button" aria-label="Refresh" title="Refresh" onClick={actions.refreshNow}>

@@ -10,7 +10,7 @@ interface ComboboxProps {
   /** The chosen option; typed text stays until this changes or the focus leaves. */
   readonly value: string;
   readonly options: readonly string[];
-  /** Stands beside an option: its state. */
+  /** The state of an option. */
   readonly noteOf: (option: string) => ComponentChildren;
   /** An empty text: none. The reader may also choose a text that is no option. */
   readonly onChoose: (option: string) => void;
