@@ -2,7 +2,7 @@ const LONGEST_WAIT = 600; // seconds; a date in Retry-After may come from a wron
 
 /** The seconds to wait by a Retry-After header: a number or a date (RFC 9110). NaN if it is missing or neither. */
 const retryAfter = (header) => {
-  const text = header?.trim() ?? '';
+  const text = String(header ?? '').trim();
   if (/^\d{1,9}$/.test(text)) return Number(text);
   const date = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text.endsWith('GMT') ? text : `${text} GMT`) : NaN;
   return (date - Date.now()) / 1000;

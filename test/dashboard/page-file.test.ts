@@ -16,10 +16,10 @@ const contentOf = (html: string, element: 'script' | 'style'): string => {
   return content;
 };
 
-it('the page is one file of at most 50 KB over the wire, whose policy allows exactly its script and its style', async () => {
+it('the page is one file of at most 52 KB over the wire, whose policy allows exactly its script and its style', async () => {
   const { contentSecurityPolicy, gzipped, html: bytes } = await dashboardPage(BUILT)();
   const html = gunzipSync(gzipped).toString('utf8');
-  expect([html, gzipped.byteLength <= 50 * 1_024]).toEqual([Buffer.from(bytes).toString('utf8'), true]);
+  expect([html, gzipped.byteLength <= 52 * 1_024]).toEqual([Buffer.from(bytes).toString('utf8'), true]);
   const hashOf = (element: 'script' | 'style') =>
     createHash('sha256').update(contentOf(html, element)).digest('base64');
   expect(contentSecurityPolicy.split('; ')).toEqual([

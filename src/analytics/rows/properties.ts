@@ -53,7 +53,7 @@ export const readNames = (name: string, properties: Properties): readonly string
 /** Most categories that a tally takes: the row of an hour stays below 1 MiB. */
 export const MAX_TALLY_CATEGORIES = 750;
 
-// Room for 250 more: configured categories always find room. So does a category if the stripe only takes its counts away.
+// Room for 250 more: for configured categories, and for categories whose counts the stripe only takes away.
 const LONGEST_NAME = 64;
 const [TALLY, CATEGORIES] = ['tally', 'categories'];
 

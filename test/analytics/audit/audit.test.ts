@@ -92,18 +92,18 @@ describe('an audit', () => {
 
   it('names how often the AI was right, and a removed event that is counted', async () => {
     const storage = await recorded();
-    const day = await storage.connection.get(SHARD, 'day|00', {});
-    const stored = readTally(day?.properties ?? {});
-    const categories = Array.from(
-      stored.categories,
-      ([category, counts]) => [category, { ...counts, flagged: 3 }] as const,
-    );
-    await storage.change('day|00', tallyValues({ ...stored, categories: new Map(categories) }, stored));
-    expect((await audit(storage)).differences).toContainEqual({
-      name: 'accuracy: flagged.fire',
-      answered: 3,
-      counted: 2,
-    });
+    for (const rowKey of ['day|00', 'camera|ridge-0|00']) {
+      const row = await storage.connection.get(SHARD, rowKey, {});
+      const stored = readTally(row?.properties ?? {});
+      const categories = Array.from(
+        stored.categories,
+        ([category, counts]) => [category, Object.assign({}, counts, { flagged: 3 })] as const,
+      );
+      await storage.change(rowKey, tallyValues({ ...stored, categories: new Map(categories) }, stored));
+    }
+    const { differences } = await audit(storage);
+    expect(differences).toContainEqual({ name: 'accuracy: flagged.fire', answered: 3, counted: 2 });
+    expect(differences).toContainEqual({ name: 'ridge-0, day: flagged.fire', answered: 3, counted: 2 });
     await storage.change('event|1000|test|f-removed', { removed: false });
     expect(await namesIn(storage)).toContain('test, minute 10:00:00: total_events');
   });

@@ -170,7 +170,7 @@ it('at most 12 tab stops are before the content', async () => {
   do {
     await page.keyboard.press('Tab');
     stops += 1;
-  } while (stops < 40 && (await page.evaluate("document.activeElement.closest('.figures') === null")));
+  } while (stops < 40 && (await page.evaluate<boolean>("document.activeElement.closest('.figures') === null")));
   expect(stops - 1).toBeLessThanOrEqual(12);
 });
 

@@ -60,7 +60,7 @@ const mixedForm = (chance: Chance) => {
     /** Whether counter rows of a day are damaged before it is rebuilt. */
     damages: chance.happens(0.5),
     backsUp: chance.happens(0.7),
-    /** How often backups are sent to the app beside everything. */
+    /** How often an operator sends the backups to the running app. */
     restores: chance.oneOf([0, 0, 1, 2]),
     /** How much the clocks of processes are off at most, in milliseconds. */
     clocksOffMs: chance.oneOf([1_000, 25 * 60_000]),

@@ -7,6 +7,7 @@ import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { DayHeld } from '../../../src/analytics/errors.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom, parseInstant } from '../../../src/analytics/model/instant.ts';
+import { parsePartition } from '../../../src/analytics/rows/keys.ts';
 import { DamagedRow } from '../../../src/storage/errors.ts';
 import type { RowWrite } from '../../../src/storage/row.ts';
 import { DAY, type PlainMessage, type Question } from '../../analytics/oracle.ts';
@@ -20,7 +21,7 @@ import { Activity } from './activity.ts';
 import { told } from './counts.ts';
 import { BEGINNING, drawForm, type Form, MAX_LATE_MS, OLD_DAY, TODAY } from './form.ts';
 import { type Answered, Instance, isUnavailable, REFUSED_AS_CLOSED } from './instance.ts';
-import { reachedContainer } from './reached-container.ts';
+import { compressWithoutThreads, reachedContainer } from './reached-container.ts';
 import { type Measure, MINUTE, Truth } from './truth.ts';
 import { WatchedTable } from './watched-table.ts';
 
@@ -50,6 +51,8 @@ const ROUNDS = 60;
 /** In days; undefined: the setting is removed. */
 const RETENTIONS = [1, 1, 1, 1, 2, 30, undefined] as const;
 
+compressWithoutThreads();
+
 /** Plays one seed. @param isTold whether its story is wanted */
 export const play = (seed: number, isTold = false): Promise<Played> =>
   inVirtualTime(BEGINNING, randomFrom(`the service, ${seed}`), isTold, (time) => {
@@ -59,6 +62,7 @@ export const play = (seed: number, isTold = false): Promise<Played> =>
     return new History(chance, time, story, form).play();
   });
 
+const startOfMinute = (time: bigint): bigint => time - (time % MINUTE);
 const dayFrom = (start: bigint): Day => dayOf(instantFrom(start));
 
 /** A question to an instance. */
@@ -333,7 +337,7 @@ class History {
     }
   }
 
-  /** An answer is about the period that was asked for; in a closed day its ends are at whole minutes. */
+  /** An answer covers the period of its question; in a closed day its ends are at whole minutes. */
   #checkPeriod({ start, end }: Question, answers: readonly Answered[], what: string): void {
     const fits = (asked: bigint, answered: bigint | undefined, whole: bigint): boolean =>
       answered === asked || (answered === whole && this.#table.isClosed(dayFrom(asked)));
@@ -341,7 +345,6 @@ class History {
     const isWhole = answers.every(
       ([period], index) => index === 0 || answers[index - 1]?.[0].end === period.start - 1n,
     );
-    const startOfMinute = (time: bigint): bigint => time - (time % MINUTE);
     if (
       !isWhole ||
       !fits(start, first?.start, startOfMinute(start)) ||
@@ -404,7 +407,7 @@ class History {
     this.#break(`${day} cannot be rebuilt`);
   }
 
-  /** Counter rows of a day are changed and deleted when its rebuild begins: until it is rebuilt nobody asks for them. */
+  /** Changes and deletes counter rows of a day when its rebuild begins. Until its end the service refuses questions about the day. */
   async #damage(partition: string): Promise<void> {
     if (!this.#form.damages) return;
     const damages = this.#table.rows(partition).flatMap((row): readonly RowWrite[] => {
@@ -415,7 +418,7 @@ class History {
       return [{ kind: 'merge', rowKey, etag: '*', properties: { day } }];
     });
     if (damages.length === 0) return;
-    this.#damaged.add(partition.slice(0, 10) as Day);
+    this.#damaged.add(parsePartition(partition).day);
     this.#seen.damages += 1;
     this.#story.tell(() => `damage of ${damages.map(({ rowKey }) => rowKey).join(', ')}`);
     await this.#table.transact(partition, damages);
@@ -423,7 +426,7 @@ class History {
 
   // The end
 
-  /** Without faults, all messages are sent again, and then every answer is right, also after the last late transaction. */
+  /** Without faults, all messages are sent again, and then every answer is right. It stays right after the last late transaction. */
   async #settle(): Promise<void> {
     await this.#reopen();
     const fresh = this.#spawn([]);
@@ -478,7 +481,7 @@ class History {
     return this.#container.names().flatMap((name) => this.#container.linesOf(name).map(messageFrom));
   }
 
-  /** What was deleted is in the backup. */
+  /** Every deleted event is in a backup. */
   #checkBackup(): void {
     const messages = this.#backedUp();
     for (const { cameraId, eventId, ts, state } of this.#truth.events) {

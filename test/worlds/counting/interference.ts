@@ -48,7 +48,7 @@ const machine = { clockAheadMs: 0, isOver: false };
 const laterBy = (ms: number): void => void (machine.clockAheadMs += ms);
 const HOUR_MS = 3_600_000;
 
-/** What is done to the day: its counters are rebuilt, or it is closed. */
+/** A rebuild or a closing of the day. */
 type Doing = (connection: TableConnection, shards: number) => Promise<void>;
 
 const rebuild: Doing = async (connection, shards) =>
@@ -56,7 +56,7 @@ const rebuild: Doing = async (connection, shards) =>
     withoutUnreadable: false,
     say: () => undefined,
   });
-/** Two runs: one seals the day, and the next one deletes its event rows. */
+/** Two runs: one seals the day, and the second run deletes its event rows. */
 const close: Doing = async (connection, shards) => {
   for (const retentionDays of [1, 1]) {
     await closeDays({ table: new Table(connection, { format: FORMAT }), shards, retentionDays }, SILENT);
@@ -144,7 +144,7 @@ const sealsOf = (table: MemoryTable): readonly unknown[] => [
   ),
 ];
 
-/** Prepares; then interferes before a request of what is done, which waits; then gets its error and checks the day. */
+/** Prepares; then interferes before a request of the rebuild or the closing, which waits; then gets its error and checks the day. */
 type Course = (table: MemoryTable) => AsyncGenerator<void, void, unknown>;
 
 /** Does something to the day once for each request, and interferes before that request. */
@@ -182,7 +182,7 @@ const damage = async (table: MemoryTable): Promise<void> => {
   await table.transact(SHARD, writes);
 };
 
-/** A transaction that was computed before is sent at each request: it is counted or refused, and so is the next one. */
+/** A transaction that was computed before is sent at each request: it is counted or refused. Another transaction follows it. */
 const lateTransaction = async (doing: Doing, shards: number, isNewStripe = false): Promise<void> => {
   await atEachRequest(
     doing,
@@ -246,7 +246,11 @@ const reading: Course = async function* (table) {
   await begunNow;
 };
 
-/** The answer to one request is lost, and the request is carried out or not: a rebuild goes on, or has to be run again. */
+const lost = (): never => {
+  throw new StorageTrouble(0);
+};
+
+/** The answer to one request is lost, and the request is carried out or not: a rebuild continues, or has to be run again. */
 const answerIsLost = async (doing: Doing): Promise<void> => {
   for (const isCarriedOut of [true, false]) {
     for (let [at, requests] = [1, 1]; requests >= at; at += 1) {
@@ -254,9 +258,6 @@ const answerIsLost = async (doing: Doing): Promise<void> => {
       const table = await seeded(1);
       laterBy(2 * HOUR_MS);
       requests = 0;
-      const lost = (): never => {
-        throw new StorageTrouble(0);
-      };
       const turn: Turn = async () => {
         requests += 1;
         return requests === at ? (isCarriedOut ? lost : lost()) : undefined;

@@ -15,8 +15,12 @@ const createGzip = (): Transform => {
     flush: (done) => done(null, zlib.gzipSync(Buffer.concat(chunks))),
   });
 };
-Object.defineProperty(zlib, 'createGzip', { value: createGzip });
-syncBuiltinESMExports();
+
+/** From now on this process compresses without threads. */
+export const compressWithoutThreads = (): void => {
+  Object.defineProperty(zlib, 'createGzip', { value: createGzip });
+  syncBuiltinESMExports();
+};
 
 /** A container as one process reaches it: `ask` sends its requests. */
 export const reachedContainer = (

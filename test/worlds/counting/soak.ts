@@ -39,5 +39,5 @@ else {
     await interfere(scenario).catch((error: unknown) => console.log(`${scenario}: ${String(error)}`));
   }
 }
-// What waits for ever in a broken world would keep the process alive.
+// A broken world may still wait, and would keep the process alive.
 process.exit(isWhole ? 0 : 1);

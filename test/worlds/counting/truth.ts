@@ -13,7 +13,7 @@ export interface CommittedEvent {
   readonly state: EventState;
 }
 
-/** What an answer is about: what was counted, or how often the AI was right. */
+/** The two kinds of answers: counts, or how often the AI was right. */
 export type Measure = 'counts' | 'accuracy';
 
 /** What an event was from a moment on. */
@@ -98,7 +98,7 @@ export class Truth {
     );
   }
 
-  /** The events as they are now. */
+  /** The newest version of each event. */
   get events(): readonly CommittedEvent[] {
     return Array.from(this.#events.values(), ({ versions }) => versions.at(-1) ?? versions[0]);
   }

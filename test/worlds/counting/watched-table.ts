@@ -11,7 +11,7 @@ const DAY_MS = 24 * QUIET_MS;
 /** Why a day takes no events, as its `day|NN` rows say. */
 type Sealed = 'closed' | 'rebuilding';
 
-/** What happened to a day. */
+/** The events in the life of a day that the promises are about. */
 interface DayFacts {
   /** When an event was last committed, in milliseconds since 1970. */
   committedAt: number;
@@ -23,8 +23,8 @@ interface DayFacts {
 }
 
 /**
- * The table of a world. It reports each commit of events to the truth, and demands that a sealed day takes no commit, that a day is
- * closed when it has been quiet for an hour, and that event rows are deleted of closed days alone.
+ * The table of a world. It reports each commit of events to the truth. It demands that a sealed day takes no commit, and that a day is
+ * closed after an hour of quiet. Only closed days may lose event rows.
  */
 export class WatchedTable extends MemoryTable {
   readonly #truth: Truth;

@@ -1,5 +1,5 @@
 import { createContext } from 'preact';
-import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import { useContext, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 
 import type { ServiceClock } from '../asking/service-clock.ts';
 import type { Alerts } from '../model/alert-order.ts';
@@ -96,6 +96,7 @@ export const usePalette = (): Palette => {
 export const useSeconds = (): number => {
   const { clock } = useShown();
   const [now, setNow] = useState(() => clock.now());
-  useEffect(() => everySecond(() => setNow(clock.now())), [clock]);
+  // At once: a busy browser runs other effects late.
+  useLayoutEffect(() => everySecond(() => setNow(clock.now())), [clock]);
   return now;
 };
