@@ -32,8 +32,8 @@ const { TABLES_CONNECTION_STRING, TABLES_ENDPOINT, TABLES_PREFIX, COUNTER_SHARDS
 const tablesSchema = z.object({ TABLES_CONNECTION_STRING, TABLES_ENDPOINT, TABLES_PREFIX, COUNTER_SHARDS });
 
 /**
- * {@link chosenCounters} from its four sources. A settings file that names the emulator on its usual port (for `func start`) comes last, as for
- * `npm start`.
+ * {@link chosenCounters} from its four sources. If the settings file has the emulator on its usual port, the file is for `func start`: all other
+ * sources come first.
  */
 export const countersFrom = (
   environment: Readonly<Record<string, string | undefined>>,
