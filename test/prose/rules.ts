@@ -71,13 +71,9 @@ for want of → say "without"
 (go|goes|went|going) on → say "continue"
 besides? → say "next to", "with" or "and"
 mend(s|ed|ing)? → say "fix"
-(?<!page )look(s|ed|ing)? at → say "read", "check" or "compare"
-stor(y|ies) → say "scenario", "steps" or "log"
 (a|an|the|its|their|each|every) (marks?|holds?)(?= (of|on|is|has|are|in)\b|[.,;:]|$) → use the term of the field
 (shows?|has|have|hold|holds|log|logs|with|see|sees) (the |a )?whole (phone )?numbers? → say "unmasked number"
 says? too (little|much) → name the missing thing
-what (the|a|an|each|this|that) \w+ (did|does|has done) (?!next)\w+ → use a noun: "the answer", "the action"
-thanked → say "goodbye"
 (generation|row|answer|version) that counts → name it
 meanwhile(?!,) → say "in the meantime", or name the step
 any more(?! \w) → say "no longer"

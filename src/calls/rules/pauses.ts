@@ -4,7 +4,7 @@ import * as z from 'zod';
 // milliseconds since 1970.
 
 export const pausesSchema = z.object({
-  /** No call is dialed before this time, which grows with the refusals in a row. */
+  /** No dialing before, and how many refusals in a row led to that. */
   pauseUntil: z.number().optional(),
   refusals: z.int().optional(),
   /** The recipient whose call request was refused last. */

@@ -153,7 +153,7 @@ export class Notifications {
     const { store, clock, log } = this.#context;
     store.forget(id);
     this.#setAside.set(id, clock.steady() + SET_ASIDE_MS);
-    // The store has logged a row that cannot be read.
+    // The store has told of a row that cannot be read.
     if (isUnreadable(error)) return;
     const isRefused = error instanceof RequestRefused;
     log.error(isRefused ? 'notification not written' : 'unexpected error', {

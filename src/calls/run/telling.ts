@@ -6,7 +6,7 @@ import { checkAtOfNotification, hasRung, isUrgentNotification, type Notification
 import { type Policy, termsOf } from '../state/step.ts';
 import type { Log } from '../../log.ts';
 
-/** If no phone rings for an urgent notification within this time, an operator is alerted. */
+/** If no phone rings for an urgent notification within this time, an operator is told. */
 const RINGS_WITHIN_MS = 120_000;
 /** If a check is later than this, an operator is told. */
 const LATE_MS = 120_000;

@@ -25,7 +25,7 @@ export const MS_PER_CHARACTER = 65;
 /** How long after the request the message starts at the latest, in milliseconds. */
 export const SPEAKS_WITHIN_MS = 600;
 
-/** The action of the callee this time. @param earlier how many calls to the same number were placed before */
+/** What the callee does this time. @param earlier how many calls to the same number were placed before */
 export type FateOf = (number: PhoneNumber, earlier: number) => Fate;
 
 /** Brings an event about a call to the service. */

@@ -21,7 +21,7 @@ import { UnreliableProvider } from './unreliable-provider.ts';
 /** How a world differs from what its mode says. */
 export interface WorldOptions {
   readonly death?: Death | undefined;
-  /** Whether the log of the world is written: that takes time. */
+  /** Whether the story is written: that takes time. */
   readonly isTold?: boolean;
   /** What callees do; by the mode's probabilities if it is not given. */
   readonly fateOf?: FateOf | undefined;
