@@ -42,7 +42,10 @@ it('infra/README.md has numbers of the simulator, with their effect', () => {
 it('infra/azure/README.md has the values that a deployment takes', () => {
   const taken = readText('infra/azure/main.parameters.json').matchAll(/"\$\{([A-Z_]+)/g);
   const [, settings = ''] = /These \[settings\][^:]*:([^]*?)\.\n/.exec(readText('infra/azure/README.md')) ?? [];
-  const explained = [...tableOf('infra/azure/README.md', 'Values').map(([name = '']) => name), ...variablesIn(settings)];
+  const explained = [
+    ...tableOf('infra/azure/README.md', 'Values').map(([name = '']) => name),
+    ...variablesIn(settings),
+  ];
   // azd itself sets the values that begin with AZURE_.
   const names = [...taken].flatMap(([, name = '']) => (name.startsWith('AZURE_') ? [] : [name]));
   expect(explained.toSorted()).toEqual(names.toSorted());
