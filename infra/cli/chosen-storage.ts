@@ -32,8 +32,8 @@ const { TABLES_CONNECTION_STRING, TABLES_ENDPOINT, TABLES_PREFIX, COUNTER_SHARDS
 const tablesSchema = z.object({ TABLES_CONNECTION_STRING, TABLES_ENDPOINT, TABLES_PREFIX, COUNTER_SHARDS });
 
 /**
- * {@link chosenCounters} from its four sources. A settings file that names the emulator on its usual port (for `func start`) comes last, as for
- * `npm start`.
+ * {@link chosenCounters} from its sources, the first source first: environment, settings file, note of the local run. The file's address of the
+ * emulator on its usual port comes last, because it is meant for `func start`.
  */
 export const countersFrom = (
   environment: Readonly<Record<string, string | undefined>>,

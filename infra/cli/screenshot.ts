@@ -22,7 +22,7 @@ const settled = async (page: Page): Promise<void> => {
   await page.locator('.waiting, .skeleton, [aria-busy=true]').first().waitFor({ state: 'detached' });
 };
 
-/** The last two digits choose the story of the simulated phone: 01 does not answer, 02 is busy, 70 presses 1. */
+/** The last two digits select the scenario of the simulated phone: 01 does not answer, 02 is busy, 70 presses 1. */
 const number = (last: string): string => `${freshNumbers(Date.now())}${last}`;
 
 /** Reports a fire to three people in waves. No callee of the first wave answers: the fire runs while the browser takes the pictures. */

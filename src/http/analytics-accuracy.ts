@@ -41,7 +41,22 @@ const accuracySchema = z
         'Days that are not included because their counters do not keep these figures. Always empty in this version.',
       ),
   })
-  .meta({ id: 'AnalyticsAccuracy' });
+  .meta({
+    id: 'AnalyticsAccuracy',
+    examples: [
+      {
+        date: '2026-11-20',
+        days: 1,
+        total_events: 1,
+        reviewed_total_events: 1,
+        categories: {
+          fire: { flagged: 0, confirmed: 0, missed: 1, recall: 0 },
+          smoke: { flagged: 1, confirmed: 1, missed: 0, precision: 1, recall: 1 },
+        },
+        without: [],
+      },
+    ],
+  });
 
 /** `GET /api/analytics/accuracy`: how often the AI was right on UTC days, as far as operators reviewed its events. */
 export const analyticsAccuracy = ({ reader, now, categories }: AnalyticsDependencies): Route =>

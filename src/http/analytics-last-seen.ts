@@ -44,7 +44,17 @@ export const analyticsLastSeen = ({ reader, now }: Pick<AnalyticsDependencies, '
           z
             .object({ camera_id: z.string(), last_event_at: answeredTime.describe(LAST_EVENT_AT) })
             .meta({ id: 'LastSeenOfCamera' }),
-        ).meta({ id: 'LastSeenOfCameras' }),
+        ).meta({
+          id: 'LastSeenOfCameras',
+          examples: [
+            {
+              date: '2026-11-20',
+              days: 1,
+              total_cameras: 1,
+              cameras: [{ camera_id: 'ridge-04', last_event_at: '2026-11-20T08:00:00+00:00' }],
+            },
+          ],
+        }),
       },
     },
     handle: async ({ query: { date = dayOf(now()), ...asked } }) => ({

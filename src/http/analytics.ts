@@ -58,6 +58,20 @@ const whichCameras = {
   ),
 };
 
+/** The day of one frame: the AI flagged smoke; an operator reviewed the frame, and drew two fires and the smoke. */
+const EXAMPLE = {
+  ts_utc_start: '2026-11-20T00:00:00+00:00',
+  ts_utc_end: '2026-11-20T23:59:59.999999+00:00',
+  total_events: 1,
+  active_cameras: 1,
+  active_camera_ids: ['ridge-04'],
+  counts_per_category: { fire: 0, smoke: 1, structure: 0 },
+  reviewed_total_events: 1,
+  reviewed_counts_per_category: { fire: 1, smoke: 1, structure: 0 },
+  annotated_total_events: 1,
+  annotated_counts_per_category: { fire: 2, smoke: 1, structure: 0 },
+};
+
 const ANSWERS = {
   200: {
     description:
@@ -72,7 +86,7 @@ const ANSWERS = {
           .describe('Those cameras, sorted. Left out with `active_camera_ids=false`.'),
         ...countMembers,
       })
-      .meta({ id: 'Analytics' }),
+      .meta({ id: 'Analytics', examples: [EXAMPLE] }),
   },
 } as const satisfies Answers;
 

@@ -115,7 +115,7 @@ const batchSchema = z.array(cameraEventSchema).max(MAX_EVENTS).meta({ id: 'Camer
 
 /**
  * The accepted bodies, by media type, for the description, which explains the binary mode in words. `application/json` comes first, because it has
- * both forms and some client generators look at the first media type alone.
+ * both forms and some client generators read the first media type alone.
  */
 export const EVENTS_CONTENT = {
   'application/json': {

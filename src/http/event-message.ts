@@ -206,7 +206,7 @@ const lateFaults = (element: unknown, now: Instant): readonly Fault[] =>
     return isLate ? [{ code: 'too_late' as const, path, detail: 'is more than one day ahead of now' }] : [];
   });
 
-/** zod passes over this key in counts, as it may not be set on an object like any other. */
+/** zod leaves `__proto__` out of a record without a fault, because setting it would change the prototype. */
 const prototypeFaults = (element: unknown): readonly Fault[] => {
   const data = objectOf(objectOf(element)['data']);
   return ['detections', 'annotations'].flatMap((member) =>

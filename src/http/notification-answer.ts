@@ -39,44 +39,41 @@ const recipientSchema = z.object({
 
 export const NOTIFICATION_STATUSES = ['in_progress', 'completed', 'stopped'] as const;
 
-/** The current state of a notification. */
-export const notificationAnswer = z
-  .object({
-    notification_id: z.string(),
-    alert_type: z.enum(ALERT_TYPE_NAMES),
-    reference: z.string().optional(),
-    details: z.string().optional().describe('The place. Spoken after the phrase of the alert type.'),
-    created_at: time,
-    status: z.enum(NOTIFICATION_STATUSES),
-    reached: z
-      .int()
-      .min(0)
-      .describe(
-        'How many were reached: recipients who confirmed if the request has `confirm`, otherwise recipients who heard the message.',
-      ),
-    confirmations_needed: z.int().min(1).optional().describe('How many have to confirm; left out without waves.'),
-    confirmed_by: z.array(z.int().min(0)).describe('The recipients that confirmed, by index in `recipients`.'),
-    next_wave_at: time
-      .optional()
-      .describe('When the next wave is called if too few confirm until then; left out if none waits.'),
-    stopped_at: time.optional().describe('When a person stopped it.'),
-    stopped_by: z.string().optional().describe('Who stopped it, if the request said.'),
-    phone_off_at: time
-      .optional()
-      .describe(
-        'When `PHONE=off` ended it: recipients who were not reached by then are `not_reached`, and it needs attention.',
-      ),
-    acknowledged_by: z.string().optional().describe('The person who handles the alert.'),
-    acknowledged_at: time.optional(),
-    worsened_since_acknowledged: z
-      .literal(true)
-      .optional()
-      .describe('After it was acknowledged, more recipients were not reached, or it ended with too few confirmations.'),
-    recipients: z.array(recipientSchema).describe('In the order of the request.'),
-  })
-  .meta({ id: 'NotificationState', description: 'A notification and the state of its recipients.' });
+const stateSchema = z.object({
+  notification_id: z.string(),
+  alert_type: z.enum(ALERT_TYPE_NAMES),
+  reference: z.string().optional(),
+  details: z.string().optional().describe('The place. Spoken after the phrase of the alert type.'),
+  created_at: time,
+  status: z.enum(NOTIFICATION_STATUSES),
+  reached: z
+    .int()
+    .min(0)
+    .describe(
+      'How many were reached: recipients who confirmed if the request has `confirm`, otherwise recipients who heard the message.',
+    ),
+  confirmations_needed: z.int().min(1).optional().describe('How many have to confirm; left out without waves.'),
+  confirmed_by: z.array(z.int().min(0)).describe('The recipients that confirmed, by index in `recipients`.'),
+  next_wave_at: time
+    .optional()
+    .describe('When the next wave is called if too few confirm until then; left out if none waits.'),
+  stopped_at: time.optional().describe('When a person stopped it.'),
+  stopped_by: z.string().optional().describe('Who stopped it, if the request said.'),
+  phone_off_at: time
+    .optional()
+    .describe(
+      'When `PHONE=off` ended it: recipients who were not reached by then are `not_reached`, and it needs attention.',
+    ),
+  acknowledged_by: z.string().optional().describe('The person who handles the alert.'),
+  acknowledged_at: time.optional(),
+  worsened_since_acknowledged: z
+    .literal(true)
+    .optional()
+    .describe('After it was acknowledged, more recipients were not reached, or it ended with too few confirmations.'),
+  recipients: z.array(recipientSchema).describe('In the order of the request.'),
+});
 
-export const NOTIFICATION_EXAMPLE: z.input<typeof notificationAnswer> = {
+export const NOTIFICATION_EXAMPLE: z.input<typeof stateSchema> = {
   notification_id: 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de',
   alert_type: 'ConfirmedFire',
   created_at: '2026-11-21T08:00:02.500Z',
@@ -99,3 +96,10 @@ export const NOTIFICATION_EXAMPLE: z.input<typeof notificationAnswer> = {
     },
   ],
 };
+
+/** The current state of a notification. */
+export const notificationAnswer = stateSchema.meta({
+  id: 'NotificationState',
+  description: 'A notification and the state of its recipients.',
+  examples: [NOTIFICATION_EXAMPLE],
+});

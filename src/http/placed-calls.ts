@@ -19,6 +19,11 @@ const outcomeSchema = z.discriminatedUnion('status', [
   z.object({ recipient, status: z.literal('failed'), code: codeSchema, reason }),
 ]);
 
+const EXAMPLE: { notification_id: string; calls: z.output<typeof outcomeSchema>[] } = {
+  notification_id: 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de',
+  calls: [{ recipient: '+12065550100', status: 'placed', call_connection_id: '401f2d00-5d56-4d8a-b1e3-0242ac120002' }],
+};
+
 export const CALLS_ANSWERS = {
   202: {
     description:
@@ -28,7 +33,7 @@ export const CALLS_ANSWERS = {
         notification_id: z.string().describe('For `GET /api/notifications/{id}`.'),
         calls: z.array(outcomeSchema).min(1).max(50),
       })
-      .meta({ id: 'Calls' }),
+      .meta({ id: 'Calls', examples: [EXAMPLE] }),
   },
 } as const satisfies Answers;
 

@@ -54,7 +54,9 @@ export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
       answers: {
         200: {
           description: 'All events are stored.',
-          schema: z.object(countMembers).meta({ id: 'Recorded' }),
+          schema: z
+            .object(countMembers)
+            .meta({ id: 'Recorded', examples: [{ recorded: 2, unchanged: 0, superseded: 0 }] }),
         },
       },
       problems: ['events_refused', 'not_cloudevents', 'event_grid_schema', 'too_many_events', ...STORAGE_PROBLEMS],

@@ -8,7 +8,7 @@ export interface Patience {
   readonly deadlineMs?: number;
   /** How often a read is tried. Writes are tried once: the writer reads again and decides. */
   readonly tries?: number;
-  /** Rows of later formats are answered too: the reader looks at each. */
+  /** Rows of later formats are answered too: the reader checks each. */
   readonly isAnyFormat?: boolean;
 }
 

@@ -6,7 +6,7 @@ import { describe, expect, inject, it } from 'vitest';
 import { z } from 'zod';
 
 import { VERSION } from '../../src/version.ts';
-import { readText } from '../docs/markdown.ts';
+import { readMarkdown, readText, tableOf } from '../docs/markdown.ts';
 import { loadBundle } from '../harness/bundled.ts';
 
 const mapSchema = z.object({ sources: z.array(z.string()), sourcesContent: z.undefined().optional() });
@@ -92,6 +92,29 @@ describe('the release bundle', () => {
     expect(usual.map(({ name }) => name)).toEqual(['Sweep']);
     // Requests under way are finished before the process ends.
     expect(hooks).toContain('appTerminate');
+  });
+
+  it('has the functions of the table of endpoints', () => {
+    const documented = tableOf('src/http/README.md', 'Endpoints').flatMap(
+      ([method = '', paths = '', names = '', key]) =>
+        paths.split(', ').map((path, index) => {
+          const level = key === 'yes' ? 'function' : 'anonymous';
+          return `${method} ${path} ${level}: ${names === 'as the path' ? path : names.split(', ')[index]}`;
+        }),
+    );
+    const registered = RELEASE_ROUTES.flatMap((route) => {
+      const [methods = '', ...rest] = route.split(' ');
+      return methods.split(',').map((method) => [method, ...rest].join(' '));
+    });
+    expect(documented.toSorted()).toEqual(registered.toSorted());
+  });
+
+  it('has the functions whose keys the page about security tells apart', () => {
+    const names = RELEASE_ROUTES.map((route) => route.split(' ').at(-1));
+    const holders = tableOf('SECURITY.md', 'Who can do what').map((row) => row.join(' '));
+    expect(names.filter((name) => !holders.some((row) => row.split(/[ ,;:]+/).includes(String(name))))).toEqual([]);
+    const settings = readMarkdown('SECURITY.md').code.filter((code) => /^[A-Z][a-z]+(?:[A-Z][a-z]+)+$/.test(code));
+    expect(settings.filter((name) => !names.includes(name))).toEqual([]);
   });
 
   it('needs no setting of a phone service with PHONE=off', () => {

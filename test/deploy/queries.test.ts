@@ -68,7 +68,7 @@ const workbookQueries = z
   .items.flatMap(({ content: { title = '', query } }) => (query === undefined ? [] : [{ name: title, text: query }]));
 
 /** The queries of the page: empty lines separate the queries of a block, and a comment names each. */
-const pageQueries = codeBlocksOf(`${AZURE}README.md`, 'kusto')
+const pageQueries = codeBlocksOf(`${AZURE}operate.md`, 'kusto')
   .flatMap((block) => block.split('\n\n'))
   .map((text) => ({ name: text.split('\n')[0] ?? '', text: text.replace(/^\/\/ .*\n/, '') }));
 

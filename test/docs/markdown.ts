@@ -22,7 +22,7 @@ export const readText = (path: string): string => readFileSync(`${ROOT}${path}`,
 /** The texts of all source files of the service. */
 export const sourceTexts = (): string => pathsOf('src/**/*.ts').map(readText).join('\n');
 
-/** The parts of a Markdown text that the tests and the check of the wording look at. */
+/** The parts of a Markdown text that the tests and the check of the wording read. */
 export class Markdown {
   /** The targets of all links and pictures, of Markdown and of HTML, unresolved. */
   readonly links: string[] = [];
@@ -65,7 +65,7 @@ export class Markdown {
 const markdown = unified().use(remarkParse).use(remarkGfm);
 type Node = ReturnType<typeof markdown.parse>['children'][number];
 
-/** The text of a node, without marks of Markdown and without HTML; `code` stands for each piece of code. */
+/** The text of a node, without the syntax of Markdown and without HTML; `code` stands for each piece of code. */
 const textOf = (node: Node, code?: string): string => {
   let text = '';
   visit(node, (part) => {

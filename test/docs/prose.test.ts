@@ -16,6 +16,8 @@ it.each([
   'With Node 22 or later at hand, the part in quotes is enough.',
   'A late report is taken for the lost one if there is none that fits.',
   'Waiting uses no attempt; answering and hearing nothing uses one.',
+  'The sweep looks at a row without the mark of the generation that counts.',
+  'A row has the whole number until the story of the call ends.',
 ])('rejects: %s', (sentence) => {
   expect(faultsIn(sentence)).not.toEqual([]);
 });

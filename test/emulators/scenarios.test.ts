@@ -37,7 +37,7 @@ const INVALID: Story = ['400/560484 0', '400/21211 0'];
 /** Each event after the request comes later by `ms`. */
 const later = (story: string, ms: number): string =>
   story.replaceAll(/[1-9]\d{3}(?=,|$)/g, (at) => String(Number(at) + ms));
-/** The stories of the first calls to a number. */
+/** The steps of the first calls to a number. */
 const inTurn = (...stories: readonly Story[]): Story => [
   stories.map(([one]) => one).join(' | '),
   stories.map(([, other]) => other).join(' | '),

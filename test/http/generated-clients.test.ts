@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 
-import { codeBlocksOf, ROOT } from '../docs/markdown.ts';
+import { pathsOf, readText, ROOT } from '../docs/markdown.ts';
 import { type App, startApp, testEnvironment } from '../harness/app.ts';
 
 const run = promisify(execFile);
@@ -28,10 +28,13 @@ const programOf = (generator: string): string =>
 
 let app: App;
 
-/** The programs of the page, with the command in their first lines that generates the client. */
-const programs = codeBlocksOf('src/http/clients.md', 'ts').flatMap((code, index) => {
+const PROGRAMS = 'infra/clients/generated';
+
+/** The programs of the folder, each with the command in its first line that generates its client. */
+const programs = pathsOf(`${PROGRAMS}/*.ts`).map((path, index) => {
+  const code = readText(path);
   const [, generator = '', options = ''] = /^\/\/ npx (\S+) (.+)\n/.exec(code) ?? [];
-  return generator === '' ? [] : [{ generator, options: options.split(' '), code, name: `program-${index}` }];
+  return { generator, options: options.split(' '), code, name: `program-${index}` };
 });
 
 /** Generates the client of a program from the description of this test's app, and writes the program to a file. */
@@ -47,7 +50,7 @@ beforeAll(async () => {
   // No number is dialed: no allowed number begins like that.
   app = await startApp({ environment: testEnvironment({ PHONE_ALLOWED_PREFIXES: '+44' }), functionKey: KEY });
   await writeFile(join(FOLDER, 'package.json'), JSON.stringify({ type: 'module' }));
-  const [config = ''] = codeBlocksOf('src/http/clients.md', 'js');
+  const config = readText(`${PROGRAMS}/orval.config.mjs`);
   await writeFile(join(FOLDER, 'orval.config.mjs'), config.replaceAll('http://localhost:7071', app.url));
   await Promise.all(programs.map(generate));
 });
@@ -56,8 +59,8 @@ afterAll(async () => {
   await rm(FOLDER, { recursive: true, force: true });
 });
 
-it('the code of the page compiles with each generated client, without a cast', async () => {
-  expect(programs.map(({ generator }) => generator)).toEqual(Object.keys(GENERATORS));
+it('each program compiles with its generated client, without a cast', async () => {
+  expect(programs.map(({ generator }) => generator).toSorted()).toEqual(Object.keys(GENERATORS).toSorted());
   for (const { code } of programs) expect(code).not.toMatch(/\bas\b(?! const)|\bany\b|@ts-|[\w)\]]!/);
   const strict = ['--strict', '--noUncheckedIndexedAccess', '--skipLibCheck', '--types', 'node', '--ignoreConfig'];
   const modern = [

@@ -71,6 +71,10 @@ for want of → say "without"
 (go|goes|went|going) on → say "continue"
 besides? → say "next to", "with" or "and"
 mend(s|ed|ing)? → say "fix"
+(a|an|the|its|their|each|every) (marks?|holds?)(?= (of|on|is|has|are|in)\b|[.,;:]|$) → use the term of the field
+(shows?|has|have|hold|holds|log|logs|with|see|sees) (the |a )?whole (phone )?numbers? → say "unmasked number"
+says? too (little|much) → name the missing thing
+(generation|row|answer|version) that counts → name it
 meanwhile(?!,) → say "in the meantime", or name the step
 any more(?! \w) → say "no longer"
 of (its|their|our|his|your) own(?! \w) → say "its own" before the noun

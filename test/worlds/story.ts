@@ -1,7 +1,7 @@
 /** The events of a seed, a line each, with the virtual time in seconds. */
 export class Story {
   readonly #now: () => number;
-  /** Whether the story is wanted: few seeds are read. */
+  /** Whether the lines are wanted: few seeds are read. */
   readonly #isTold: boolean;
   readonly #startedAt: number;
   readonly #lines: string[] = [];

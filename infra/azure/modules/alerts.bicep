@@ -1,4 +1,4 @@
-// The alerts. infra/azure/README.md ("Operate") says what to do about each.
+// The alerts. infra/azure/operate.md says what to do about each.
 param prefix string
 param location string
 param tags object
@@ -278,7 +278,7 @@ StorageTableLogs
   }
   {
     name: 'damaged-rows'
-    description: 'A stored row cannot be read, or is lost: its partition is named. infra/azure/README.md has the audit to run.'
+    description: 'A stored row cannot be read, or is lost: its partition is named. infra/azure/operate.md has the audit to run.'
     severity: 1
     query: '''
 traces

@@ -24,9 +24,9 @@ export interface CallParts<Event> {
   readonly complain: (request: string, status: number, reason: string) => void;
 }
 
-/** One line of a call's story. */
+/** One step of a call. */
 interface StoryLine {
-  /** ISO 8601, UTC. All times of a story have this form. */
+  /** ISO 8601, UTC. All times of the steps have this form. */
   readonly at: string;
   /** The app asked, the provider reported, the voice spoke. */
   readonly kind: 'request' | 'event' | 'speech';
@@ -138,14 +138,14 @@ export abstract class PhoneCall<Event = never> {
     return line;
   }
 
-  /** Whether the scenario loses an event; then the story has an entry. @param name the name of the event at ACS @param text its name in the story */
+  /** Whether the scenario loses an event; then the log of the call has an entry. @param name the name of the event at ACS @param text its name in the log */
   protected isLost(name: string, text = name): boolean {
     const isLost = this.scenario.lost?.includes(name) === true;
     if (isLost) this.note('event', text, 'lost');
     return isLost;
   }
 
-  /** Posts an event to the app as often as the scenario says, and adds the answers to the story. @returns the first answer */
+  /** Posts an event to the app as often as the scenario says, and adds the answers to the log of the call. @returns the first answer */
   protected async report(text: string, url: string, event: Event, afterMs = 0): Promise<AppAnswer | undefined> {
     const post = async (): Promise<AppAnswer | undefined> => {
       const line = this.note('event', text);
@@ -196,7 +196,7 @@ export abstract class PhoneCall<Event = never> {
     this.#isListening = false;
   }
 
-  /** The call, for the log of the simulator. It shows the whole number, because no person has it. */
+  /** The call, for the log of the simulator. It shows the number unmasked, because no person has it. */
   told() {
     const { id, to, from, state, endedBy } = this;
     return {

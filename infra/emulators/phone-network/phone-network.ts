@@ -150,5 +150,5 @@ export class PhoneNetwork<Call extends PhoneCall = PhoneCall, Event = never> {
   }
 }
 
-/** For the story: a status, or the event in place of an answer. */
+/** For the log of a call: a status, or the event in place of an answer. */
 const nameOf = (reply: Reply): string => (typeof reply === 'string' ? reply : String(reply.status));

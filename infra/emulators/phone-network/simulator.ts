@@ -77,7 +77,7 @@ export const startSimulator = async () => {
     serve: (served: Provider): void => {
       provider = served;
     },
-    /** The story of every call, the mistakes of the app, and the published events, repeats included. `GET /log` answers the same. */
+    /** The steps of every call, the mistakes of the app, and the published events, repeats included. `GET /log` answers the same. */
     log,
     /** Fulfils when no callback is on its way, including callbacks after the end of a call. */
     settled: async () => deliveries.settled(),

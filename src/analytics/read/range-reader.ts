@@ -14,7 +14,7 @@ import { readShard, type ShardReading, type ShardSource } from './read-shard.ts'
 // Which rows a piece of a period is read from, and what that costs, is in the README, under Reading. All of one event is in one row of a
 // piece, and each row is read as of one moment over all stripes, so no event is ever half visible.
 
-/** What a shard did in disjoint pieces of a day, in their order. */
+/** The activity of a shard in disjoint pieces of a day, in their order. */
 export interface PiecesReading {
   readonly sums: readonly ActivitySum[];
   /** Whether the day is closed: then partial minutes were read from event rows that may be gone. */

@@ -85,7 +85,7 @@ export const isSame = ({ counts, cameras: active }: Counted, { counts: answered,
   isDeepStrictEqual(counts, answered) &&
   (typeof cameras === 'number' ? active.size === cameras : isDeepStrictEqual(active, cameras));
 
-/** An answer in words, for the story of a seed. */
+/** An answer in words, for the log of a seed. */
 export const told = ({ counts, cameras }: Answer): string => {
   const what = Array.from(counts, ([name, count]) => `${name} ${count}`).sort((one, other) => (one < other ? -1 : 1));
   const active = typeof cameras === 'object' ? [...cameras].sort().join(' ') : (cameras ?? 'some cameras');

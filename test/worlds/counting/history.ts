@@ -53,7 +53,7 @@ const RETENTIONS = [1, 1, 1, 1, 2, 30, undefined] as const;
 
 compressWithoutThreads();
 
-/** Plays one seed. @param isTold whether its story is wanted */
+/** Plays one seed. @param isTold whether its log is wanted */
 export const play = (seed: number, isTold = false): Promise<Played> =>
   inVirtualTime(BEGINNING, randomFrom(`the service, ${seed}`), isTold, (time) => {
     const chance = new Chance(`the world, ${seed}`);

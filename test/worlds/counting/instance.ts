@@ -30,7 +30,7 @@ export type Answered = readonly [question: Question, answer: Answer];
 interface InstanceParts {
   readonly shards: number;
   readonly container: BackupContainer;
-  /** Takes a line of the story. */
+  /** Takes a line of the log of the world. */
   readonly tell: (line: () => string) => void;
 }
 

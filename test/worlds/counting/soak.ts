@@ -1,5 +1,5 @@
 /**
- * Plays seeds of counting's world until a seed is broken, and prints its story. It always prints the story of a single seed.
+ * Plays seeds of counting's world until a seed is broken, and prints its log. It always prints the log of a single seed.
  *
  *     node --import tsx test/worlds/counting/soak.ts --seed 438
  *     node --import tsx test/worlds/counting/soak.ts --seed 1 --seeds 10000

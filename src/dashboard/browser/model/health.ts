@@ -6,7 +6,7 @@ import { isPhoneOff } from './refresh.ts';
 
 // The one rule for the health bar, and for title, icon and color of the tab: the worst of four lamps decides.
 //
-// Bad (red): a fire needs a person, or could burn unnoticed. Warn (amber): look at it. Quiet (gray): nothing to do, or not known yet.
+// Bad (red): a fire needs a person, or could burn unnoticed. Warn (amber): check it. Quiet (gray): nothing to do, or not known yet.
 
 export type Level = 'good' | 'quiet' | 'warn' | 'bad';
 

@@ -19,7 +19,7 @@ export interface TimeMark {
 
 /**
  * The marks under a plot, at round local times. A mark at midnight is its date, and the first mark has its date too. In a zone with half
- * hours, a mark may stand within a step.
+ * hours, a tick may be within a step.
  */
 export const timeMarks = ({ starts, step }: Pick<PlotData, 'starts' | 'step'>, times: Times): readonly TimeMark[] => {
   const [from = 0] = starts;

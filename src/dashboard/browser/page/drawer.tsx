@@ -12,7 +12,7 @@ import { usePart, useShown } from '../parts/shown.ts';
 import { Distance, Mark, PartNote, Skeleton, Time } from '../parts/words.tsx';
 import { Timeline } from './timeline.tsx';
 
-/** The story of the open alert, at the side: health bar and alerts stay in sight. The address holds it. */
+/** The timeline of the open alert, at the side: health bar and alerts stay in sight. The address holds it. */
 export const Drawer = () => {
   const { view } = useShown();
   return view.notification === undefined ? null : <Opened key={view.notification} id={view.notification} />;

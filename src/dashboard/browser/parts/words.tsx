@@ -51,7 +51,7 @@ export const Swatch = ({ palette, of }: { readonly palette: Palette; readonly of
   <span class="swatch" aria-hidden="true" style={{ backgroundColor: cssColor(palette, of) }} />
 );
 
-/** That a part is not current. */
+/** Says that a part of the page is not current. */
 export const PartNote = ({ note }: { readonly note: string | undefined }) =>
   note === undefined ? null : <span class="part-note">{note}</span>;
 
