@@ -3,7 +3,6 @@ import type { HttpRequest, HttpResponseInit, InvocationContext } from '@azure/fu
 import { DayHeld, RecorderUnavailable } from '../analytics/errors.ts';
 import { invocationLog, type Log } from '../log.ts';
 import { DamagedRow, LaterFormat, StorageTrouble } from '../storage/errors.ts';
-import { defaultDetail } from './problem-types.ts';
 import { Problem, problemResponse } from './problem.ts';
 
 /** In seconds. */
@@ -48,8 +47,10 @@ const dayIn = (partition: string): string | undefined => /^\d{4}-\d{2}-\d{2}/.ex
 const dayHeldProblem = ({ partition }: DayHeld, log: Log): Problem => {
   const day = dayIn(partition);
   log.warn('day held', { day });
-  const detail = defaultDetail('day_held').replace('of a day', day === undefined ? 'of a day' : `of ${day}`);
-  return new Problem('day_held', { detail, headers: RETRY_AFTER });
+  return new Problem('day_held', {
+    detail: `The counters of ${day ?? 'a day'} are being rebuilt. Send the request again later: the service counts no event twice.`,
+    headers: RETRY_AFTER,
+  });
 };
 
 const damagedRowProblem = ({ partitionKey, rowKey }: DamagedRow, log: Log): Problem => {

@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import { CAMERA_EVENT_TYPE } from '../analytics/model/camera-event.ts';
 import { ATTRIBUTES, cameraEventSchema } from './event-message.ts';
+import { percentDecoded } from './percent-encoded.ts';
 import { badRequest, Problem, type ProblemError } from './problem.ts';
 import type { BodyHeaders } from './route/body.ts';
 
@@ -73,11 +74,7 @@ const QUOTED = /^"(?:[^"\\]|\\.)*"$/;
 const headerText = (value: string): string | undefined => {
   if (!/^[\x20-\x7e]*$/.test(value)) return undefined;
   const unquoted = QUOTED.test(value) ? value.slice(1, -1).replaceAll(/\\(.)/g, '$1') : value;
-  try {
-    return decodeURIComponent(unquoted.replaceAll(/%(?![0-9a-f]{2})/gi, '%25'));
-  } catch {
-    return undefined;
-  }
+  return percentDecoded(unquoted);
 };
 
 const gridSchema = z.object({ eventType: z.string(), eventTime: z.string(), subject: z.string() });

@@ -63,11 +63,7 @@ export const PROBLEM_TYPES = {
     detail:
       'Storage is unavailable, and the request was perhaps stored. Send it again later, a notification with the same Idempotency-Key: the service counts no event twice.',
   },
-  day_held: {
-    status: 503,
-    title: 'The counters of a day are being rebuilt',
-    detail: 'The counters of a day are being rebuilt. Send the request again later: the service counts no event twice.',
-  },
+  day_held: { status: 503, title: 'The counters of a day are being rebuilt' },
   token_not_checked: {
     status: 503,
     title: 'The service cannot get the keys that verify the token. Send the callback again later',

@@ -1,6 +1,7 @@
 import type { HttpRequest } from '@azure/functions';
 import * as z from 'zod';
 
+import { percentDecoded } from '../percent-encoded.ts';
 import type { FaultCode } from '../problem-types.ts';
 import { badRequest, MAX_ERRORS, Problem, quotable, type ProblemError } from '../problem.ts';
 import { faultsOf, fieldOf } from './faults.ts';
@@ -69,15 +70,9 @@ export const readQuery = <Schema extends z.ZodObject>(request: HttpRequest, sche
   return parsed.data;
 };
 
-/** The name in `name=value` if that encodes no UTF-8: a parser would put U+FFFD there. A stray percent sign stands for itself. */
-const nameIfUndecodable = (pair: string): readonly string[] => {
-  try {
-    decodeURIComponent(pair.replaceAll(/%(?![0-9a-f]{2})/gi, '%25'));
-    return [];
-  } catch {
-    return pair.split('=', 1);
-  }
-};
+/** The name in `name=value` if that encodes no UTF-8: a parser would put U+FFFD there. */
+const nameIfUndecodable = (pair: string): readonly string[] =>
+  percentDecoded(pair) === undefined ? pair.split('=', 1) : [];
 
 const unknownParameter = (schema: z.ZodObject): string => {
   const known = Object.keys(schema.shape);

@@ -119,7 +119,6 @@ export type Series = z.infer<typeof seriesSchema>;
 export type Cameras = z.infer<typeof camerasSchema>;
 export type CameraCounts = Cameras['cameras'][number];
 export type Accuracy = z.infer<typeof accuracySchema>;
-export type CategoryAccuracy = z.infer<typeof accuracy>;
 export type KnownCameras = z.infer<typeof knownSchema>;
 export type Attempt = z.infer<typeof attempt>;
 export type Recipient = z.infer<typeof recipient>;
