@@ -10,26 +10,10 @@ import { readTally, tallyValues } from '../../../src/analytics/rows/properties.t
 import { LaterFormat } from '../../../src/storage/errors.ts';
 import type { NewProperties } from '../../../src/storage/row.ts';
 import { Table } from '../../../src/storage/table.ts';
-import { all, bytes, DATE, frame, HOUR, MemoryStorage, MINUTE, SHARD, SILENT, START } from '../counting.ts';
-import { DAY, type PlainMessage } from '../oracle.ts';
+import { all, bytes, DATE, frame, type MemoryStorage, SHARD, SILENT, START } from '../counting.ts';
+import { DAY } from '../oracle.ts';
+import { EIGHT, MESSAGES, recorded } from './recorded-day.ts';
 
-const EIGHT = START + 8n * HOUR;
-const MESSAGES: readonly PlainMessage[] = [
-  ...all(4).map((index) =>
-    frame(`ridge-${index % 2}`, `f-${index}`, EIGHT + BigInt(index) * (MINUTE + 4_999_999n), {
-      detections: { smoke: index % 3, fire: 1 },
-      reviewed: index % 2 === 0,
-      annotations: { smoke: index },
-    }),
-  ),
-  frame('test', 'f-removed', EIGHT + 2n * HOUR, { removed: true }),
-];
-
-const recorded = async (messages = MESSAGES, shards = 1): Promise<MemoryStorage> => {
-  const storage = new MemoryStorage();
-  await storage.process(shards).record(messages);
-  return storage;
-};
 const audit = async (storage: MemoryStorage, shards = 1) => auditDay(storage.process().table, shards, DATE);
 const namesIn = async (storage: MemoryStorage): Promise<readonly string[]> =>
   (await audit(storage)).differences.map(({ name }) => name);

@@ -20,34 +20,18 @@ import {
   CountingProcess,
   DATE,
   frame,
-  HOUR,
-  MemoryStorage,
+  type MemoryStorage,
   MINUTE,
   SHARD,
   SILENT,
   START,
   WHOLE_DAY,
 } from '../counting.ts';
-import { DAY, type PlainMessage } from '../oracle.ts';
+import { DAY } from '../oracle.ts';
+import { EIGHT, MESSAGES, recorded } from './recorded-day.ts';
 
-const EIGHT = START + 8n * HOUR;
-const MESSAGES: readonly PlainMessage[] = [
-  ...all(4).map((index) =>
-    frame(`ridge-${index % 2}`, `f-${index}`, EIGHT + BigInt(index) * (MINUTE + 4_999_999n), {
-      detections: { smoke: index % 3, fire: 1 },
-      reviewed: index % 2 === 0,
-      annotations: { smoke: index },
-    }),
-  ),
-  frame('test', 'f-removed', EIGHT + 2n * HOUR, { removed: true }),
-];
 const EVENT = 'event|0801|ridge-1|f-1';
 
-const recorded = async (messages = MESSAGES, shards = 1): Promise<MemoryStorage> => {
-  const storage = new MemoryStorage();
-  await storage.process(shards).record(messages);
-  return storage;
-};
 const rebuild = async (storage: MemoryStorage, options: Partial<RebuildOptions> = {}, shards = 1) =>
   rebuildDay(storage.process().table, shards, DATE, { withoutUnreadable: false, say: () => undefined, ...options });
 /** The answers about the day are {@link RIGHT} if they are right once these messages are recorded, and the audit finds nothing. */
