@@ -192,6 +192,39 @@ describe('a destination of outcomes', () => {
   );
 
   scene(
+    'that fails is tried again by the process that wrote the outcomes: after a second, and after longer pauses',
+    { lines: 3, callsAtOnce: 3, topicFaults: 1, destinations: ['webhook'], timerNeverRuns: true },
+    async (world) => {
+      for (let group = 0; group < 3; group += 1) world.fire(people(1, group));
+      const failed = () => world.logged('outcomes not published');
+      await world.until(() => failed().length > 0);
+      await world.pass(35_000);
+      // After pauses of 1, 2, 4 … s, for each of three notifications.
+      expect(failed().length).toBeGreaterThan(6);
+      expect(failed().length).toBeLessThanOrEqual(18);
+      const calls = world.network.calls.length;
+      world.conditions.calmDown();
+      const known = world.published.length;
+      await world.pass(33_000);
+      const told = world.published.slice(known).map(({ subject }) => subject);
+      expect([new Set(told).size, calls]).toEqual([3, 3]);
+    },
+  );
+
+  scene(
+    'that fails once is tried again after a second',
+    { topicFaults: 1, destinations: ['webhook'], timerNeverRuns: true },
+    async (world) => {
+      world.fire();
+      const [failed, taken] = [() => world.logged('outcomes not published'), () => world.logged('outcomes published')];
+      await world.until(() => failed().length > 0);
+      world.conditions.calmDown();
+      await world.until(() => taken().length > 0, 10_000);
+      expect((taken()[0]?.at ?? 0) - (failed()[0]?.at ?? 0)).toBeLessThan(1_200);
+    },
+  );
+
+  scene(
     'does not delay the end of a process: it is told once of one notification, and by another process of the rest',
     { lines: 3, callsAtOnce: 3, topicFaults: 1, destinations: ['webhook'] },
     async (world) => {
