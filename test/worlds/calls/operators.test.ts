@@ -6,7 +6,8 @@ import type { OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
 import { type CallEvent, ProviderError } from '../../../src/calls/model/phone-provider.ts';
 import type { Phone } from '../../../src/calls/phone.ts';
 import { phoneOff } from '../../../src/calls/run/housekeeping.ts';
-import { CALLS, LINES_KEY } from '../../../src/calls/store/rows.ts';
+import { CALLS, LINES_KEY, liveKey } from '../../../src/calls/store/rows.ts';
+import { DamagedRow } from '../../../src/storage/errors.ts';
 import { must } from '../../calls/new-case.ts';
 import { BEGINNING } from './ground.ts';
 import { ROOM, scene, SOON } from './scene.ts';
@@ -266,6 +267,32 @@ scene('an acknowledged notification goes on, and each destination is told who ha
     ]);
   }
 });
+
+scene(
+  'a notification whose row is damaged: an operator reads, stops and acknowledges it in vain, for the same reason',
+  SOON,
+  async (world) => {
+    const sent = world.fire();
+    await world.pass(2_000);
+    const id = must(idOf(sent));
+    await world.table.transact(CALLS, [{ kind: 'merge', rowKey: liveKey(id), etag: '*', properties: { about: '{}' } }]);
+    world.instances.end();
+    world.instances.start(1);
+    await world.pass(5_000);
+    const reasons: unknown[] = [];
+    const { life, phone, log } = must(world.instances.living[0]);
+    for (const ask of [
+      async () => phone.read(id),
+      async () => phone.stop(id, log),
+      async () => phone.acknowledge(id, 'Ana', log),
+      async () => phone.stop(id, log),
+    ]) {
+      void life.do(async () => ask().catch((error: unknown) => reasons.push(error)));
+      await world.pass(5_000);
+    }
+    expect(reasons).toEqual(Array(4).fill(expect.any(DamagedRow)));
+  },
+);
 
 const ignore = () => undefined;
 
