@@ -60,11 +60,15 @@ describe('the items of a file', () => {
     );
   });
 
-  it('are refused if they are larger than a request, or not UTF-8', async () => {
+  it('are refused if they are larger than a request, not UTF-8, or nested without end', async () => {
     const [large] = await split(JSON.stringify('x'.repeat(MAX_EVENTS_BYTES)));
     expect(large?.fault).toBe('is larger than 4194302 bytes');
     const [, latin] = await split(Buffer.from('{}\n{"a":"é"}', 'latin1'));
     expect(latin?.fault).toBe('is not valid UTF-8');
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    for (const line of [`[${deep}]`, `{"reason":"?","line":1,"event":${deep}}`]) {
+      expect((await split(`${line}\n{}`)).map(({ fault }) => fault)).toEqual(['is nested too deeply', undefined]);
+    }
   });
 
   it('over many lines are one fault beyond 256 MiB, which are not read', async () => {
@@ -98,9 +102,10 @@ describe('the items of a file', () => {
   it.each<[string, Buffer, number, string]>([
     ['UTF-16', Buffer.from('\uFEFF{}\n{}', 'utf16le'), 1, 'UTF-16'],
     ['UTF-16 of a file of gzip', gzipSync(Buffer.from('\uFEFF{}', 'utf16le')), 1, 'UTF-16'],
+    ['gzip, and was cut before its first byte', Buffer.alloc(0), 1, 'is empty, which is no gzip'],
     ['gzip with another text after it', Buffer.concat([gzipSync('{}\n'), Buffer.from('{}\n')]), 1, 'damaged gzip'],
   ])('end with the fault of a file that is %s', async (_, bytes, line, fault) => {
-    const items = readItems('file', Readable.from([bytes], { objectMode: false }), new AbortController().signal);
+    const items = readItems('file.gz', Readable.from([bytes], { objectMode: false }), new AbortController().signal);
     expect((await Array.fromAsync(items)).at(-1)).toMatchObject({
       line,
       isEnd: true,

@@ -35,9 +35,9 @@ const LINE_FEED = 0x0a;
 class DamagedSource extends Error {}
 
 /**
- * The items of a stream. Its first two bytes tell whether it is gzip, not its name.
+ * The items of a stream. Its first two bytes tell whether it is gzip, not its name, unless it is empty.
  *
- * @param name of the source, for messages
+ * @param name of the source
  * @param stop ends reading at once; its reason is thrown
  * @returns last, for a source that cannot be read to its end, the fault of the source
  * @throws {CommandError} during reading, if the stream fails
@@ -47,9 +47,10 @@ export const readItems = (name: string, stream: Readable, stop: AbortSignal): As
 
 async function* bytesOf(name: string, raw: Readable, stop: AbortSignal): AsyncGenerator<Buffer> {
   try {
-    yield* unpacked(buffersOf(addAbortSignal(stop, raw)));
+    yield* unpacked(name, buffersOf(addAbortSignal(stop, raw)));
   } catch (error) {
     stop.throwIfAborted();
+    if (error instanceof DamagedSource) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     if (isOfZlib(error)) throw new DamagedSource(`is damaged gzip (${reason})`, { cause: error });
     throw stoppedError(`${name} stopped being readable: ${reason}.`, error);
@@ -63,13 +64,14 @@ async function* buffersOf(stream: Readable): AsyncGenerator<Buffer> {
   for await (const chunk of stream) if (Buffer.isBuffer(chunk)) yield chunk;
 }
 
-async function* unpacked(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+async function* unpacked(name: string, chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   let head = Buffer.alloc(0);
   while (head.length < GZIP_MAGIC.length) {
     const next = await chunks.next();
     if (next.done === true) break;
     head = Buffer.concat([head, next.value]);
   }
+  if (head.length === 0 && name.endsWith('.gz')) throw new DamagedSource('is empty, which is no gzip');
   const whole = async function* (): AsyncGenerator<Buffer> {
     yield head;
     yield* chunks;
@@ -181,10 +183,10 @@ function* itemsOf({ at: line, text, isUtf8: isReadable }: Line): Generator<Item>
   if (value === undefined) {
     yield { line, index: undefined, text, fault: isReadable ? 'is not JSON' : 'is not valid UTF-8' };
   } else if (Array.isArray(value)) {
-    for (const [index, element] of value.entries()) yield itemOf(line, index, JSON.stringify(element), element);
+    for (const [index, element] of value.entries()) yield itemOf(line, index, element);
   } else {
     // The original text: a parsed number may lose digits.
-    yield itemOf(line, undefined, text, value);
+    yield itemOf(line, undefined, value, text);
   }
 }
 
@@ -199,9 +201,20 @@ const rejectedLineSchema = z.object({
   event: z.unknown(),
 });
 
-const itemOf = (line: number, index: number | undefined, text: string, value: unknown): Item => {
+const itemOf = (line: number, index: number | undefined, value: unknown, text?: string): Item => {
   const rejected = rejectedLineSchema.safeParse(value).data?.event;
-  const sent = rejected === undefined ? text : JSON.stringify(rejected);
+  const sent = rejected === undefined && text !== undefined ? text : jsonOf(rejected ?? value);
+  if (sent === undefined) return { line, index, text: text ?? '', fault: 'is nested too deeply' };
   const isTooLarge = Buffer.byteLength(sent) > MAX_EVENT_BYTES;
   return { line, index, text: sent, fault: isTooLarge ? `is larger than ${MAX_EVENT_BYTES} bytes` : undefined };
+};
+
+/** Undefined for a value of JSON that is nested more deeply than the stack of this process allows. */
+const jsonOf = (value: unknown): string | undefined => {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 };
