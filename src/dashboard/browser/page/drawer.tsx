@@ -8,7 +8,7 @@ import { nextOf } from '../model/timeline.ts';
 import { Button } from '../parts/button.tsx';
 import { goTo } from '../parts/focus.ts';
 import { Reference } from '../parts/reference.tsx';
-import { usePart, useShown } from '../parts/shown.ts';
+import { type Shown, usePart, useShown } from '../parts/shown.ts';
 import { Distance, Mark, PartNote, Skeleton, Time } from '../parts/words.tsx';
 import { Timeline } from './timeline.tsx';
 
@@ -18,32 +18,30 @@ export const Drawer = () => {
   return view.notification === undefined ? null : <Opened key={view.notification} id={view.notification} />;
 };
 
+/** Closes the open alert, if there is one. Its row has the focus then. */
+export const closeAlert = ({ view, actions }: Pick<Shown, 'view' | 'actions'>): void => {
+  const { notification: id } = view;
+  if (id === undefined) return;
+  actions.show({ ...view, notification: undefined });
+  goTo(document.getElementById(`alert-${id}`) ?? document.getElementById('alerts'));
+};
+
 const Opened = ({ id }: { readonly id: string }) => {
-  const { state, view, freshest, actions } = useShown();
+  const shown = useShown();
+  const { state, freshest } = shown;
   const { note } = usePart('story');
   const of = freshest.get(id);
   const trouble = state.parts.story?.trouble;
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
-  const close = (): void => {
-    actions.show({ ...view, notification: undefined });
-    goTo(document.getElementById(`alert-${id}`) ?? document.getElementById('alerts'));
-  };
   return (
-    <div
-      class="drawer"
-      role="dialog"
-      aria-labelledby="story-title"
-      onKeyDown={(event) => {
-        if (event.key === 'Escape') close();
-      }}
-    >
+    <div class="drawer" role="dialog" aria-labelledby="story-title">
       <div class="drawer-head">
         <h2 id="story-title" ref={heading} tabIndex={-1}>
           {of === undefined ? 'Alert' : alertTypeText(of.alert_type)}
           {of?.details === undefined ? null : <bdi class="place">{of.details}</bdi>}
         </h2>
-        <Button look="small" aria-label="Close the alert" onClick={close}>
+        <Button look="small" aria-label="Close the alert" onClick={() => closeAlert(shown)}>
           ✕
         </Button>
       </div>
