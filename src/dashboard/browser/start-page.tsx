@@ -72,7 +72,7 @@ export const startPage = (root: Element): (() => void) => {
   };
 
   let kept: Told = state.told;
-  /** Sounds what is due, and keeps what the tab has told. */
+  /** Sounds each due signal, and keeps a note of it. */
   const signalDue = ({ now, reasons, arrivals }: ReturnType<typeof look>): void => {
     state = { ...state, told: signal(alarm, state.told, reasons, arrivals, now) };
     if (state.told !== kept) keepTold((kept = state.told));

@@ -228,7 +228,7 @@ describe('the drawer', () => {
     await press('Close the alert');
     expect([location.search, document.activeElement?.id]).toEqual(['?tz=utc', 'alert-fire']);
     await follow(/^Fire/);
-    // The reader has clicked beside the drawer.
+    // The reader has clicked outside of the drawer.
     element('#shown').focus();
     fireEvent.keyDown(element('#shown'), { key: 'Escape' });
     expect([location.search, document.activeElement?.id]).toEqual(['?tz=utc', 'alert-fire']);

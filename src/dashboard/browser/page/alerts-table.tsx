@@ -138,7 +138,7 @@ const Section = ({ name, of, shown }: SectionProps) => {
   );
 };
 
-/** It needs nothing but to be seen. */
+/** A reader only has to see it. */
 const isSeeable = (of: Notification, { unseen }: Alerts): boolean =>
   unseen.has(of.notification_id) && alertState(of).stage === 'done';
 
