@@ -125,7 +125,7 @@ export const startPage = (root: Element): (() => void) => {
     polling.askChanged();
   };
 
-  const seen = (ids: readonly string[]): void => changeNow({ told: withSeen(state.told, ids) });
+  const markSeen = (ids: readonly string[]): void => changeNow({ told: withSeen(state.told, ids) });
 
   const actions: Actions = {
     show: (view) => {
@@ -161,7 +161,7 @@ export const startPage = (root: Element): (() => void) => {
       }
       trouble ??= await polling.act(id, 'acknowledge', { by });
       if (trouble !== undefined) return actions.say({ text: `Not taken. ${actionTroubleText(trouble)}`, isBad: true });
-      seen([id]);
+      markSeen([id]);
       const undo = before && { undo: () => void actions.take({ ...of, acknowledged_by: by }, before) };
       actions.say({ text: `${by} has it: ${alertTitle(of)}`, isBad: false, ...undo });
     },
@@ -171,12 +171,12 @@ export const startPage = (root: Element): (() => void) => {
       if (trouble !== undefined) {
         return actions.say({ text: `Not stopped. ${actionTroubleText(trouble)}`, isBad: true });
       }
-      seen([id]);
+      markSeen([id]);
       actions.say({ text: `Stopped by ${by}: ${alertTitle(of)}`, isBad: false });
     },
     see: (alerts) => {
       const ids = alerts.map(({ notification_id: id }) => id);
-      seen(ids);
+      markSeen(ids);
       const undo = (): void => changeNow({ told: withUnseen(state.told, ids) });
       const [first, ...more] = alerts.map(alertTitle);
       actions.say({ text: more.length > 0 ? `Seen: ${ids.length} alerts` : `Seen: ${first}`, isBad: false, undo });
