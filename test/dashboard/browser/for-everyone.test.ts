@@ -215,7 +215,7 @@ it('the wall is readable from three meters at 1080p, in one view', async () => {
   };
   expect(await bottomOf()).toBeGreaterThan(900);
   expect(await bottomOf()).toBeLessThanOrEqual(1_080);
-  // With so many lines, half of the plot would be below the edge.
+  // With these lines, half of the plot would be below the edge.
   service.notifications = Array.from({ length: 9 }, (_, index) => missed(`${index}`, { details: 'word '.repeat(30) }));
   await page.clock.fastForward(10_000);
   await page.getByText('+4 more').waitFor();

@@ -138,7 +138,7 @@ const Section = ({ name, of, shown }: SectionProps) => {
   );
 };
 
-/** It needs nothing but to be seen. */
+/** It only has to be seen. */
 const isSeeable = (of: Notification, { unseen }: Alerts): boolean =>
   unseen.has(of.notification_id) && alertState(of).stage === 'done';
 

@@ -18,7 +18,7 @@ export const Drawer = () => {
   return view.notification === undefined ? null : <Opened key={view.notification} id={view.notification} />;
 };
 
-/** Closes the open alert, if there is one. Its row has the focus then. */
+/** Closes the open alert, if any. Its row has the focus then. */
 export const closeAlert = ({ view, actions }: Pick<Shown, 'view' | 'actions'>): void => {
   const { notification: id } = view;
   if (id === undefined) return;
