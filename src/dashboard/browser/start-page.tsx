@@ -72,7 +72,7 @@ export const startPage = (root: Element): (() => void) => {
   };
 
   let kept: Told = state.told;
-  /** Sounds each due signal, and keeps a note of it. */
+  /** Gives the due signals, and keeps what the tab has told. */
   const signalDue = ({ now, reasons, arrivals }: ReturnType<typeof look>): void => {
     state = { ...state, told: signal(alarm, state.told, reasons, arrivals, now) };
     if (state.told !== kept) keepTold((kept = state.told));
@@ -81,9 +81,9 @@ export const startPage = (root: Element): (() => void) => {
   let shown: Shown | undefined;
   let drawnHealth = '';
   const draw = (): void => {
-    const seen = look();
-    const { now, health, reasons } = seen;
-    signalDue(seen);
+    const looked = look();
+    const { now, health, reasons } = looked;
+    signalDue(looked);
     drawnHealth = JSON.stringify(health);
     const { view, times } = state;
     const camera = view.cameraId === undefined ? [] : [view.cameraId];
@@ -91,7 +91,7 @@ export const startPage = (root: Element): (() => void) => {
     const missed = alarm.isOn && !alarm.isReady ? dueReasons(reasons, state.told, now).length : 0;
     const sound = { isOn: alarm.isOn, isDecided: alarm.isDecided, isReady: alarm.isReady, missed };
     const mayScreenSleep = view.wall && wakeLock.isRefused;
-    shown = { state, view, times, ...seen, sound, mayScreenSleep, cameraIds: cameraIdsOf(state), clock, actions };
+    shown = { state, view, times, ...looked, sound, mayScreenSleep, cameraIds: cameraIdsOf(state), clock, actions };
     render(<Page {...shown} />, root);
   };
 
@@ -125,7 +125,7 @@ export const startPage = (root: Element): (() => void) => {
     polling.askChanged();
   };
 
-  const markSeen = (ids: readonly string[]): void => changeNow({ told: withSeen(state.told, ids) });
+  const seen = (ids: readonly string[]): void => changeNow({ told: withSeen(state.told, ids) });
 
   const actions: Actions = {
     show: (view) => {
@@ -161,7 +161,7 @@ export const startPage = (root: Element): (() => void) => {
       }
       trouble ??= await polling.act(id, 'acknowledge', { by });
       if (trouble !== undefined) return actions.say({ text: `Not taken. ${actionTroubleText(trouble)}`, isBad: true });
-      markSeen([id]);
+      seen([id]);
       const undo = before && { undo: () => void actions.take({ ...of, acknowledged_by: by }, before) };
       actions.say({ text: `${by} has it: ${alertTitle(of)}`, isBad: false, ...undo });
     },
@@ -171,12 +171,12 @@ export const startPage = (root: Element): (() => void) => {
       if (trouble !== undefined) {
         return actions.say({ text: `Not stopped. ${actionTroubleText(trouble)}`, isBad: true });
       }
-      markSeen([id]);
+      seen([id]);
       actions.say({ text: `Stopped by ${by}: ${alertTitle(of)}`, isBad: false });
     },
     see: (alerts) => {
       const ids = alerts.map(({ notification_id: id }) => id);
-      markSeen(ids);
+      seen(ids);
       const undo = (): void => changeNow({ told: withUnseen(state.told, ids) });
       const [first, ...more] = alerts.map(alertTitle);
       actions.say({ text: more.length > 0 ? `Seen: ${ids.length} alerts` : `Seen: ${first}`, isBad: false, undo });
@@ -213,9 +213,9 @@ export const startPage = (root: Element): (() => void) => {
   );
   // Answers get old, and an alarm repeats, while nothing else happens.
   const aging = setInterval(() => {
-    const seen = look();
-    signalDue(seen);
-    if (JSON.stringify(seen.health) !== drawnHealth || state.isEarly) changeNow({ isEarly: false });
+    const looked = look();
+    signalDue(looked);
+    if (JSON.stringify(looked.health) !== drawnHealth || state.isEarly) changeNow({ isEarly: false });
   }, 1_000);
   const endVersionWatch = watchVersion({ base: apiBase(location.pathname) }, () => changeNow({ isOutdated: true }));
 

@@ -6,6 +6,9 @@ import { element, focused, openPage, textOf } from './stage.ts';
 
 const dialog = (): HTMLElement => screen.getByRole('dialog', { name: /this alert|Take over|Stop the calls/ });
 
+/** A fire that a person took 2 s after noon. */
+const owned = (by: string) => [missed('fire', { acknowledged_by: by, acknowledged_at: before(-2) })];
+
 type Page = Awaited<ReturnType<typeof openPage>>;
 
 /** Takes the alert of a row. */
@@ -146,7 +149,6 @@ describe('taking an alert', () => {
 
   it('replaces nobody who came meanwhile: the dialog names them, and asks again if the page did not know them', async () => {
     const page = await openPage({ notifications: [missed('fire')] });
-    const owned = (by: string) => [missed('fire', { acknowledged_by: by, acknowledged_at: before(-2) })];
     await page.press(/^Take/, page.row('fire'));
     page.service.notifications = owned('Ana');
     await page.advance(8_000);
@@ -228,7 +230,7 @@ describe('the drawer', () => {
     await press('Close the alert');
     expect([location.search, document.activeElement?.id]).toEqual(['?tz=utc', 'alert-fire']);
     await follow(/^Fire/);
-    // The reader has clicked outside of the drawer.
+    // The reader has clicked next to the drawer.
     element('#shown').focus();
     fireEvent.keyDown(element('#shown'), { key: 'Escape' });
     expect([location.search, document.activeElement?.id]).toEqual(['?tz=utc', 'alert-fire']);

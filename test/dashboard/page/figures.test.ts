@@ -126,6 +126,8 @@ it('a time without frames leads to the day of the newest frame, and names an unk
   expect(textOf(element('.figures .banner'))).toBe(
     'No camera sent a frame in this time. The newest frame came at 20 Nov 12:00:00 UTC. Show that day',
   );
+  // The banner is a row: its words stay one item.
+  expect(textOf(element('.figures .banner > :first-child'))).toMatch(/ UTC\.$/);
   await follow('Show that day');
   expect(location.search).toBe('?date=2026-11-20&tz=utc');
   const { figure } = await openPage({ frames: 0 }, '?camera_id=nobody&tz=utc');
@@ -133,6 +135,22 @@ it('a time without frames leads to the day of the newest frame, and names an unk
   expect(textOf(element('.figures .banner'))).toBe(
     'nobody sent nothing in this time. Nothing came in the last 31 days.',
   );
+});
+
+it('a figure that is not current has the time of its answer in place of its change, and is not red for that', async () => {
+  const { service, advance } = await openPage();
+  service.key = 'now';
+  await advance(10_000);
+  const tiles = Array.from(document.querySelectorAll('.tile'), (each) => [textOf(each), each.matches('.bad')]);
+  expect(tiles.map(([text]) => text)).toEqual([
+    expect.stringMatching(/^Camera frames 10 As of 21 Nov 12:00:00 UTC$/),
+    expect.stringMatching(/^Active cameras 2 As of /),
+    expect.stringMatching(/^Not sending now .*0 As of /),
+    expect.stringMatching(/^Reviewed frames 1 As of /),
+    expect.stringMatching(/^Annotated frames 1 As of /),
+  ]);
+  expect(tiles.map(([, isBad]) => isBad)).not.toContain(true);
+  expect(textOf(element('.plot figcaption'))).toBe('AI detections As of 21 Nov 12:00:00 UTC per 30 minutes');
 });
 
 it('the page never shows the figures of one day as those of another, however late they come', async () => {

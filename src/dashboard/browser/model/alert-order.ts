@@ -29,7 +29,7 @@ const rankOf = (of: Notification): number => {
 const oldestFirst = (left: Notification, right: Notification): number =>
   Date.parse(left.created_at) - Date.parse(right.created_at);
 
-/** Of equal alerts, the oldest comes first: a new alert moves no row above it. */
+/** Of equal alerts, the oldest comes first: a new alert moves no older row. */
 const worstFirst = (left: Notification, right: Notification): number =>
   rankOf(left) - rankOf(right) || oldestFirst(left, right);
 

@@ -138,7 +138,7 @@ const Section = ({ name, of, shown }: SectionProps) => {
   );
 };
 
-/** A reader only has to see it. */
+/** It only has to be seen. */
 const isSeeable = (of: Notification, { unseen }: Alerts): boolean =>
   unseen.has(of.notification_id) && alertState(of).stage === 'done';
 
@@ -159,16 +159,16 @@ const Row = ({ of }: { readonly of: Notification }) => {
     <tr role="row" class={`alert ${toneOf(of)}`} data-alert={id} aria-current={view.notification === id}>
       <td role="cell" class="state">
         {isUnseen ? <span class="new">New</span> : null} <Mark of={alertState(of)} />
-        {of.worsened_since_acknowledged === true ? <span class="note"> It has become worse</span> : null}
+        {of.worsened_since_acknowledged && <span class="note"> It has become worse</span>}
       </td>
       <td role="cell" class="what">
         <ViewLink to={{ ...view, notification: id }} class="alert-link" id={`alert-${id}`}>
           <b>{alertTypeText(type)}</b>
-          {details === undefined ? null : <bdi> {details}</bdi>}
+          {details && <bdi> {details}</bdi>}
         </ViewLink>
         <span class="note more">
-          {reference === undefined ? null : <Reference of={reference} />}
-          {next === undefined ? null : (
+          {reference && <Reference of={reference} />}
+          {next && (
             <span>
               {next.what} <Distance at={next.at} as="in" />
             </span>
@@ -194,7 +194,7 @@ const Row = ({ of }: { readonly of: Notification }) => {
         </span>
       </td>
       <td role="cell" class="owner">
-        {of.acknowledged_by === undefined ? <span class="note">Nobody</span> : <bdi>{of.acknowledged_by}</bdi>}
+        {of.acknowledged_by ? <bdi>{of.acknowledged_by}</bdi> : <span class="note">Nobody</span>}
       </td>
       {view.wall ? null : (
         <td role="cell" class="actions">

@@ -49,8 +49,8 @@ const About = ({ of, now }: { readonly of: Notification; readonly now: Notificat
     <>
       <p class="about">
         <b>{alertTypeText(of.alert_type)}</b>
-        {of.details === undefined ? null : <bdi> · {of.details}</bdi>}
-        {of.reference === undefined ? null : <bdi class="note"> · {of.reference}</bdi>}
+        {of.details && <bdi> · {of.details}</bdi>}
+        {of.reference && <bdi class="note"> · {of.reference}</bdi>}
       </p>
       <p role="status" class="since-opened">
         {before === after ? null : `Meanwhile: ${after}. `}
@@ -172,7 +172,7 @@ export const ToastLine = () => {
       {toast === undefined ? null : (
         <p class={toast.isBad ? 'toast bad' : 'toast'}>
           <span>{toast.text}</span>
-          {toast.undo === undefined ? null : (
+          {toast.undo && (
             <Button
               look="small"
               onClick={() => {

@@ -18,7 +18,7 @@ export const Drawer = () => {
   return view.notification === undefined ? null : <Opened key={view.notification} id={view.notification} />;
 };
 
-/** Closes the open alert. Its row has the focus then. */
+/** Closes the open alert, if any. Its row has the focus then. */
 export const closeAlert = ({ view, actions }: Pick<Shown, 'view' | 'actions'>): void => {
   const { notification: id } = view;
   if (id === undefined) return;
@@ -39,7 +39,7 @@ const Opened = ({ id }: { readonly id: string }) => {
       <div class="drawer-head">
         <h2 id="story-title" ref={heading} tabIndex={-1}>
           {of === undefined ? 'Alert' : alertTypeText(of.alert_type)}
-          {of?.details === undefined ? null : <bdi class="place">{of.details}</bdi>}
+          {of?.details && <bdi class="place">{of.details}</bdi>}
         </h2>
         <Button look="small" aria-label="Close the alert" onClick={() => closeAlert(shown)}>
           ✕
@@ -68,7 +68,7 @@ const Story = ({ of }: { readonly of: Notification }) => {
     <>
       <p class="story-state">
         <Mark of={alertState(of)} />{' '}
-        {of.stopped_at === undefined ? null : (
+        {of.stopped_at && (
           <span class="note">
             at <Time at={of.stopped_at} as="clock" />
           </span>
@@ -78,16 +78,16 @@ const Story = ({ of }: { readonly of: Notification }) => {
       <dl class="facts">
         <dt>Owner</dt>
         <dd>
-          {owner === undefined ? 'Nobody has taken it' : <bdi>{owner}</bdi>}
-          {takenAt === undefined ? null : (
+          {owner ? <bdi>{owner}</bdi> : 'Nobody has taken it'}
+          {takenAt && (
             <span class="note">
               {' '}
               since <Time at={takenAt} as="clock" />
             </span>
           )}
-          {of.worsened_since_acknowledged === true ? <b class="bad"> · it has become worse since</b> : null}
+          {of.worsened_since_acknowledged && <b class="bad"> · it has become worse since</b>}
         </dd>
-        {next === undefined ? null : (
+        {next && (
           <>
             <dt>Next</dt>
             <dd>
@@ -107,7 +107,7 @@ const Story = ({ of }: { readonly of: Notification }) => {
             <Distance at={of.created_at} as="ago" />
           </span>
         </dd>
-        {reference === undefined ? null : (
+        {reference && (
           <>
             <dt>Reference</dt>
             <dd>

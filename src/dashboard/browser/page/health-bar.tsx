@@ -121,7 +121,7 @@ const SoundButton = () => {
 export const SoundQuestion = () => {
   const { actions } = useShown();
   return (
-    <section class="banner screen" aria-label="Sound">
+    <section class="banner" aria-label="Sound">
       <p>Play a sound when an alert arrives, and every 25 s until a person takes it, even if you are in another tab?</p>
       <div class="row">
         <Button look="primary" onClick={() => actions.switchSound(true)}>
