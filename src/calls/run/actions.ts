@@ -6,6 +6,7 @@ import {
   GOODBYE_CANNOT_GO,
   GOODBYE_CONFIRMED,
   MESSAGE,
+  type NotificationId,
   type PromptNumber,
 } from '../model/ids.ts';
 import type { HangUp } from '../model/phone-provider.ts';
@@ -19,10 +20,10 @@ import {
   resultOf,
   secondsToCall,
 } from './call-log.ts';
-import type { Change, Context, Taken } from './notifications.ts';
+import type { Claimed, Context, Taken } from './notifications.ts';
 import { type Attempt, type AttemptEvent, openCallIds, talkOf } from '../state/attempt.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
-import type { Action } from '../state/step.ts';
+import { type Action, actionsOf } from '../state/step.ts';
 import type { Log, LogFields } from '../../log.ts';
 
 /** Stores an event of an attempt. @returns undefined if its notification is not live */
@@ -44,7 +45,8 @@ export class Actions {
   readonly #context: Context;
   readonly #tell: Tell;
   readonly #hangingUp = pLimit(HUNG_UP_AT_A_TIME);
-  readonly #underWay = new Set<Promise<void>>();
+  /** The actions of commits, and their notifications. */
+  readonly #underWay = new Map<Promise<unknown>, NotificationId>();
 
   constructor(context: Context, tell: Tell) {
     this.#context = context;
@@ -52,16 +54,17 @@ export class Actions {
   }
 
   /** Carries out the actions of a commit. Fulfils when all are answered. Never throws: a later check retries. */
-  async carryOut({ stored, actions, sentAt }: Pick<Change, 'stored' | 'actions' | 'sentAt'>, log: Log): Promise<void> {
-    const doing = Promise.all(actions.map(async (one) => this.#do(one, stored, sentAt, log))).then(() => undefined);
-    this.#underWay.add(doing);
-    void doing.then(() => this.#underWay.delete(doing));
-    return doing;
+  async carryOut({ stored, commit, sentAt }: Claimed, log: Log): Promise<void> {
+    const doing = Promise.all(actionsOf(stored, commit).map(async (one) => this.#do(one, stored, sentAt, log)));
+    this.#underWay.set(doing, stored.notification.id);
+    await doing;
+    this.#underWay.delete(doing);
   }
 
-  /** Fulfils when all requests to the provider are answered. */
-  async settled(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  /** Fulfils when all requests to the provider are answered: about one notification, or about all. */
+  async settled(about?: NotificationId): Promise<void> {
+    const left = () => [...this.#underWay].flatMap(([doing, id]) => (id === (about ?? id) ? doing : []));
+    while (left().length > 0) await Promise.all(left());
   }
 
   async #do(action: Action, known: NotificationCase, sentAt: number, log: Log): Promise<void> {

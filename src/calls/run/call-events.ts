@@ -74,7 +74,7 @@ export class CallEvents {
 
   /** An event minutes after the end: a new call of a settled notification is hung up, and a key is dropped. */
   async #isSettled(event: CallEvent & CallReport, ref: AttemptRef, log: Log): Promise<boolean> {
-    const known = await this.#context.store.loadDone(ref.notificationId);
+    const known = await this.#context.store.loadSettled(ref.notificationId);
     if (known === undefined) return false;
     const fields = attemptFields(known, ref);
     logEvent(event, false, fields, log);

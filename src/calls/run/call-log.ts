@@ -18,7 +18,7 @@ import { isAlert, type OutcomeEntry } from '../state/outcomes.ts';
 import { type AnyRecipient, attemptOf, type FinalState, isFinal } from '../state/recipient.ts';
 import type { Action } from '../state/step.ts';
 import { isoTime } from '../state/view.ts';
-import { type Commit, type Committed, SetAside } from '../store/store.ts';
+import { type Committed, SetAside } from '../store/store.ts';
 import type { Log, LogFields } from '../../log.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
 
@@ -66,14 +66,7 @@ const outcomeFields = (attempt: Attempt | undefined): LogFields =>
 const REACHED: ReadonlySet<string> = new Set(['heard', 'cut_short', 'confirmed', 'cannot_go']);
 
 /** Logs a change: ends of attempts, of recipients and of the notification, and alerts about the lines. */
-export const logChange = (
-  {
-    before,
-    stored,
-    lines,
-  }: { readonly before: NotificationCase | undefined } & Pick<Commit, 'lines'> & Pick<Committed, 'stored'>,
-  log: Log,
-): void => {
+export const logChange = ({ before, stored, lines }: Committed, log: Log): void => {
   stored.recipients.forEach((recipient, index) => {
     const was = before?.recipients[index];
     if (recipient === was) return;

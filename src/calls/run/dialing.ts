@@ -2,15 +2,14 @@ import pLimit from 'p-limit';
 import { sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/ids.ts';
 import { next } from '../rules/queue.ts';
-import type { Actions } from './actions.ts';
 import { logFailure, logOverdue } from './call-log.ts';
-import type { Change, Context, Notifications, Taken } from './notifications.ts';
+import type { Context, Notifications, Taken } from './notifications.ts';
 import type { Telling } from './telling.ts';
 import { isLive } from '../state/attempt.ts';
 import { queueOf } from '../state/lines.ts';
 import { checkAtOfNotification, type NotificationCase, settlesAtOf } from '../state/notification.ts';
 import { actionsOf, type NotificationEvent, termsOf } from '../state/step.ts';
-import { type LiveCase, SetAside } from '../store/store.ts';
+import { type Committed, type LiveCase, SetAside } from '../store/store.ts';
 import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 
@@ -30,7 +29,6 @@ const CLAIMS_A_RUN = 3;
 export class Dialing {
   readonly #context: Context;
   readonly #notifications: Notifications;
-  readonly #actions: Actions;
   readonly #telling: Telling;
   #running: Promise<void> | undefined;
   #isAgain = false;
@@ -40,10 +38,9 @@ export class Dialing {
   #armedFor = Infinity;
   #cancel = (): void => undefined;
 
-  constructor(context: Context, notifications: Notifications, actions: Actions, telling: Telling) {
+  constructor(context: Context, notifications: Notifications, telling: Telling) {
     this.#context = context;
     this.#notifications = notifications;
-    this.#actions = actions;
     this.#telling = telling;
   }
 
@@ -55,9 +52,9 @@ export class Dialing {
   }
 
   /** Plans the next check of a notification, and runs at once if a line or a recipient has become free. */
-  note(change: Change): void {
-    this.#plan(change.stored.notification.id, this.#checkAt(change.stored));
-    if (movesQueue(change)) this.#plan('now', this.#context.clock.now());
+  note(committed: Committed): void {
+    this.#plan(committed.stored.notification.id, this.#checkAt(committed.stored));
+    if (movesQueue(committed)) this.#plan('now', this.#context.clock.now());
   }
 
   /** After trouble with storage. */
@@ -65,25 +62,11 @@ export class Dialing {
     this.#plan('trouble', this.#context.clock.now() + RETRY_MS);
   }
 
-  /** Fulfils when all requests to the provider are answered. */
-  async settled(): Promise<void> {
-    await this.#actions.settled();
-  }
-
-  get isEnded(): boolean {
-    return this.#isEnded;
-  }
-
-  /** Runs no more; fulfils when all requests to the provider are answered. Nothing is claimed from now on. */
+  /** Runs no more: nothing is claimed from now on. */
   async end(): Promise<void> {
     this.#isEnded = true;
     this.#cancel();
     await this.#running;
-    await this.settled();
-  }
-
-  #runAgain(): void {
-    this.#isAgain = true;
   }
 
   /** Plans a run at a time. Undefined: this reason needs no run. */
@@ -203,7 +186,7 @@ export class Dialing {
     const { store, policy, clock, random } = this.#context;
     for (let claims = 0; !this.#isEnded; claims += 1) {
       const lines = store.recallLines()?.lines;
-      if (lines === undefined || claims === CLAIMS_A_RUN) return this.#runAgain();
+      if (lines === undefined || claims === CLAIMS_A_RUN) break;
       const usable = live.filter(({ notification: { id } }) => !this.#notifications.isSetAside(id));
       const queue = usable.flatMap((known) => queueOf(this.#current(known)));
       const decided = next(queue, lines.slots, lines, policy.rules, clock.now());
@@ -214,13 +197,14 @@ export class Dialing {
       if (taken?.isNews === true) continue;
       // Another process was faster.
       await sleepBy(clock, random() * CONFLICT_PAUSE_MS);
-      return this.#runAgain();
+      break;
     }
+    this.#isAgain = true;
   }
 }
 
 /** Whether a call has ended, a recipient waits again, or a pause is over. */
-const movesQueue = ({ before, stored, lines }: Change): boolean =>
+const movesQueue = ({ before, stored, lines }: Committed): boolean =>
   (lines !== undefined && lines.read.lines.pauseUntil !== undefined && lines.after.pauseUntil === undefined) ||
   stored.recipients.some((recipient, index) => {
     const was = before?.recipients[index];

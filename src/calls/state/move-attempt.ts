@@ -87,6 +87,9 @@ export const moveAttempt = (attempt: Attempt, event: AttemptEvent, terms: CallTe
 
 /** Whether an event can change nothing, even if this version of the attempt is old: what it reports is known and final. */
 export const isOldNews = (attempt: Attempt, event: AttemptEvent): boolean => {
+  // The report of the end came before the answer to the hang-up.
+  if (event.kind === 'hung up' || event.kind === 'gone')
+    return attempt.state === 'over' && attempt.action === undefined;
   if (!('callId' in event) || !attempt.callIds.includes(event.callId)) return false;
   if (event.kind === 'placed' || event.kind === 'ringing') return attempt.placedAt !== undefined;
   const isEnd = event.kind === 'disconnected' || event.kind === 'create failed';

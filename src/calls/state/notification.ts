@@ -240,12 +240,12 @@ const stoppedRest = (known: NotificationCase, moment: Moment): NotificationCase 
 });
 
 /** The phone was switched off: no more events will come. */
-export const abandonedNotification = (known: NotificationCase, now: number): NotificationCase => {
+export const abandonedNotification = (known: NotificationCase, moment: Moment): NotificationCase => {
   const { notification } = known;
   const isRunning = notification.stoppedAt === undefined && notification.completedAt === undefined;
-  const recipients = known.recipients.map((recipient) => abandoned(recipient, now));
-  const ended = isRunning ? { ...notification, phoneOffAt: now } : notification;
-  return concluded({ notification: ended, recipients }, { now, commit: '' });
+  const recipients = known.recipients.map((recipient) => abandoned(recipient, moment.now));
+  const ended = isRunning ? { ...notification, phoneOffAt: moment.now } : notification;
+  return concluded({ notification: ended, recipients }, moment);
 };
 
 /** Whether a phone has surely rung: long enough, or a callee answered. */
