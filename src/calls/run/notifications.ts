@@ -162,8 +162,8 @@ export class Notifications {
     }
   }
 
-  /** Releases the line of a call whose notification cannot be used. @throws {StorageTrouble} */
-  async releaseLine(attemptId: string): Promise<void> {
+  /** Releases the slot of a call whose notification cannot be used. @throws {StorageTrouble} */
+  async releaseSlot(attemptId: string): Promise<void> {
     const { store, clock } = this.#context;
     const release = async (): Promise<void> => {
       const read = await store.lines();

@@ -267,11 +267,11 @@ export class Store {
   }
 
   /** Moves a live notification to its settled row, with masked numbers. @throws {WriteConflict} another instance was first */
-  async settle(known: LiveCase): Promise<void> {
-    const { id } = known.notification;
+  async settle(live: LiveCase): Promise<void> {
+    const { id } = live.notification;
     this.forget(id);
     await this.#transact([
-      { kind: 'insert', rowKey: doneKey(id), properties: settledProperties(settled(known), known.commit) },
+      { kind: 'insert', rowKey: doneKey(id), properties: settledProperties(settled(live), live.commit) },
       { kind: 'delete', rowKey: liveKey(id) },
     ]);
   }
@@ -290,13 +290,13 @@ export class Store {
     const range = doneIn({ since: now - MAX_ATTENTION_MS });
     const done = await this.#table.all(CALLS, range, { ...LISTED, where });
     const all = this.#merged(live, done).flatMap((row) => this.#anyOf(row) ?? []);
-    return all.filter((known) => needsAttention(known, now));
+    return all.filter((stored) => needsAttention(stored, now));
   }
 
   /** At most `most` readable notifications, newest first. @param isMeant whether a notification belongs to the list */
   async list(
     { most, ...query }: NotificationsQuery & { readonly most: number },
-    isMeant: (known: AnyCase) => boolean,
+    isMeant: (stored: AnyCase) => boolean,
   ): Promise<Listed<AnyCase>> {
     const found: AnyCase[] = [];
     let read = 0;
@@ -307,8 +307,8 @@ export class Store {
         if (found.length === most || read === MAX_LISTED) return true;
         read += 1;
         last = idOf(row.rowKey) ?? last;
-        const known = this.#anyOf(row);
-        if (known !== undefined && isMeant(known)) found.push(known);
+        const stored = this.#anyOf(row);
+        if (stored !== undefined && isMeant(stored)) found.push(stored);
       }
       return false;
     };
@@ -377,10 +377,10 @@ export class Store {
     for (const range of [doneBefore(at), liveBefore(at)]) {
       for await (const page of this.#table.pages(CALLS, range, { most: DELETED_AT_A_TIME, isAnyFormat: true })) {
         for (const row of page) {
-          const known = this.#anyOf(row);
+          const stored = this.#anyOf(row);
           // A live notification settles first.
-          if (known !== undefined && isLiveRow(row)) continue;
-          if (known?.notification.keyHash !== undefined) await this.#deleteKey(known.notification);
+          if (stored !== undefined && isLiveRow(row)) continue;
+          if (stored?.notification.keyHash !== undefined) await this.#deleteKey(stored.notification);
           await this.#unlessGone(row.rowKey);
         }
       }
@@ -430,8 +430,8 @@ export class Store {
 
   #liveOf(row: StoredRow): LiveCase {
     const id = idOf(row.rowKey);
-    const known = id && this.#remembered.get(id);
-    if (known?.etag === row.etag) return known;
+    const remembered = id && this.#remembered.get(id);
+    if (remembered?.etag === row.etag) return remembered;
     return this.#remember({ ...this.#read(row, parseLive), etag: row.etag });
   }
 
