@@ -57,22 +57,22 @@ export interface PromptRef extends AttemptRef {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** @example formatCallContext({ notificationId, index: 3, attemptId }) // 'fe5c…-81aa…/3/3f0c…e1' */
-export const formatCallContext = ({ notificationId, index, attemptId }: AttemptRef): string =>
-  `${notificationId}/${index}/${attemptId}`;
+/**
+ * @example formatCallContext({ notificationId, index: 3, attemptId }) // 'fe5c…-81aa…/3/3f0c…e1'
+ * @example formatCallContext({ notificationId, index: 3, attemptId, prompt: 9 }) // 'fe5c…-81aa…/3/3f0c…e1/9'
+ */
+export const formatCallContext = (ref: AttemptRef & Partial<PromptRef>): string => {
+  const { notificationId, index, attemptId, prompt = MESSAGE } = ref;
+  return `${notificationId}/${index}/${attemptId}${prompt === MESSAGE ? '' : `/${prompt}`}`;
+};
 
-/** @example formatPromptContext({ notificationId, index: 3, attemptId, prompt: 9 }) // 'fe5c…-81aa…/3/3f0c…e1/9' */
-export const formatPromptContext = (ref: PromptRef): string =>
-  ref.prompt === MESSAGE ? formatCallContext(ref) : `${formatCallContext(ref)}/${ref.prompt}`;
-
-export interface CallContext {
-  readonly attempt: AttemptRef;
-  /** The message where the context names no prompt. */
-  readonly prompt: PromptNumber;
-}
-
-/** An event's context; undefined where it is missing or in another form, which must not get into logs and rows. */
-export const parseCallContext = (text: unknown): CallContext | undefined => {
+/**
+ * An event's context: the attempt, and the prompt, which is the message where the context names none. Undefined where it is missing or in
+ * another form, which must not get into logs and rows.
+ */
+export const parseCallContext = (
+  text: unknown,
+): { readonly attempt: AttemptRef; readonly prompt: PromptNumber } | undefined => {
   if (typeof text !== 'string') return undefined;
   const [notificationId = '', index = '', attemptId = '', number = `${MESSAGE}`, ...more] = text.split('/', 5);
   const prompt = /^\d$/.test(number) ? promptOf(Number(number)) : undefined;
