@@ -121,7 +121,7 @@ const requestsOfCall = async (stage: Stage): Promise<void> => {
   const { begun, toAcs } = await call('+12065551100');
   const toStorage = askedAt.filter((at) => at >= begun).length;
   report('Requests of a call that goes well', [{ 'to storage': toStorage, 'to ACS': toAcs }]);
-  demandAtMost('Requests to storage', toStorage, MAX_REQUESTS);
+  demandAtMost(['Requests to storage', toStorage, MAX_REQUESTS]);
 };
 
 /** Calls: the time that a callee waits for the message, and the requests of a call. */

@@ -43,5 +43,5 @@ export const memoryBench = async (stage: Stage): Promise<void> => {
     rows.push({ frames: ((part + 1) * FRAMES) / PARTS, 'process, MiB': memory.now, 'at most so far, MiB': most });
   }
   report(`Memory of an instance, ${CAMERAS} cameras, requests of ${REQUEST} frames`, rows);
-  demandAtMost('The process, MiB', most, MAX_MIB);
+  demandAtMost(['The process, MiB', most, MAX_MIB]);
 };
