@@ -78,6 +78,9 @@ const RULES_OF_COUNTING: Rules = {
       'const changesNothing = (some: readonly Change[]): boolean =>\n  some.every(({ difference }) => difference.events === 0 && difference.reviewed === 0 && difference.categories.size === 0);\n\nconst NO_FACETS',
     ],
   ],
+  'an export looks for the seal after the last event': [
+    ['retention/export-day.ts', '  }\n  await demandOpen();', '  }'],
+  ],
   'event rows are deleted after their backup': [
     ['retention/close-days.ts', 'if (container && !(await', 'if (table.now() < 0 && container && !(await'],
   ],

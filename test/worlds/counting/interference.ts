@@ -6,7 +6,9 @@ import { DayHeld } from '../../../src/analytics/errors.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
+import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { tallyValues } from '../../../src/analytics/rows/properties.ts';
 import type { TableConnection } from '../../../src/storage/connection.ts';
 import { StorageTrouble } from '../../../src/storage/errors.ts';
 import type { RowWrite } from '../../../src/storage/row.ts';
@@ -173,11 +175,10 @@ const atEachRequest = async (doing: Doing, course: Course, { shards = 1, isStopp
 
 /** Counters are changed and deleted. */
 const damage = async (table: MemoryTable): Promise<void> => {
-  const writes = table.rows(SHARD).flatMap(({ rowKey, properties }): readonly RowWrite[] => {
+  const writes = table.rows(SHARD).flatMap(({ rowKey }): readonly RowWrite[] => {
     if (rowKey.startsWith('camera|')) return [{ kind: 'delete', rowKey }];
     if (!rowKey.startsWith('day|')) return [];
-    const day = String(properties['day']).replace(/"events":(-?\d+)/, '"events":7$1');
-    return [{ kind: 'merge', rowKey, etag: '*', properties: { day } }];
+    return [{ kind: 'merge', rowKey, etag: '*', properties: tallyValues({ ...EMPTY_TALLY, events: 7 }, EMPTY_TALLY) }];
   });
   await table.transact(SHARD, writes);
 };
