@@ -78,9 +78,6 @@ const RULES_OF_COUNTING: Rules = {
       'const changesNothing = (some: readonly Change[]): boolean =>\n  some.every(({ difference }) => difference.events === 0 && difference.reviewed === 0 && difference.categories.size === 0);\n\nconst NO_FACETS',
     ],
   ],
-  'an export looks for the seal after the last event': [
-    ['retention/export-day.ts', '  }\n  await demandOpen();', '  }'],
-  ],
   'event rows are deleted after their backup': [
     ['retention/close-days.ts', 'if (container && !(await', 'if (table.now() < 0 && container && !(await'],
   ],
@@ -131,6 +128,11 @@ const RULES_OF_SEALS: Readonly<Partial<Record<Scenario, Rules>>> = {
         'Promise.all([Promise.all(requests.map(rowsOf)), earlier])',
         'Promise.all([Promise.all(requests.map(rowsOf))])',
       ],
+    ],
+  },
+  'exports that had begun before a closing go on': {
+    'an export looks for the seal after the last event': [
+      ['retention/export-day.ts', '  }\n  await demandOpen();', '  }'],
     ],
   },
   'the timer does not close a day that is rebuilt': {
