@@ -74,9 +74,9 @@ async function* unpacked(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer>
 
 /**
  * The JSON values of an input. It is NDJSON if its first line is a JSON value: then each line is an event or an array of events, and a damaged line
- * affects only itself. Otherwise it is one array or object over many lines, which is read whole.
+ * affects only itself. Otherwise it is one array or object over many lines, which is read into memory.
  *
- * @throws {CommandError} if it is no NDJSON and too large to be read whole, or if it is UTF-16
+ * @throws {CommandError} if it is no NDJSON and too large for memory, or if it is UTF-16
  */
 export async function* itemsIn(name: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Item> {
   const held: Line[] = [];
@@ -100,7 +100,7 @@ export async function* itemsIn(name: string, chunks: AsyncIterable<Buffer>): Asy
 
 interface Line {
   readonly at: number;
-  /** Without blanks at its ends, and without a byte order mark, which `trim` takes for a blank. */
+  /** Without blanks at its ends, and without a byte order mark, which `trim` also removes. */
   readonly text: string;
   readonly isUtf8: boolean;
 }
