@@ -160,7 +160,7 @@ const sendLoad = async (
   const endMs = (due.at(-1) ?? 0) + PATIENCE_MS;
   return openLoop(due, async (index) => {
     const frame = all[index];
-    // Each round of frames begins one instance further, so that no camera stays with one.
+    // Each round of frames begins at the next instance: so the frames of a camera go to all instances.
     const number = (index + Math.floor(index / count)) % count;
     const instance = instances[number];
     if (frame === undefined || instance === undefined) throw new RangeError('there is no such request');

@@ -42,7 +42,7 @@ const KEYS =
 const members = {
   channel: z
     .literal('phone', { error: 'must be "phone"' })
-    .meta({ description: 'How the recipients are told.', examples: ['phone'] }),
+    .meta({ description: 'How the service reaches the recipients.', examples: ['phone'] }),
   alert_type: alertTypeName,
   reference: referenceText.optional().meta({
     description:
