@@ -56,6 +56,8 @@ const eventsSchema = z
   .array(z.unknown())
   .meta({ id: 'CallbackEvents', description: 'CloudEvents 1.0, as Communication Services posts them.' });
 
+const NOT_CLOUD_EVENT = 'is not a CloudEvent 1.0: id, source, type and specversion "1.0" are required';
+
 const CONNECTED = {
   id: '5a7b8f5e-0a0e-4f0e-9a51-57c1f4a6e7b1',
   source: 'calling/callConnections/401f2d00-5d56-4d8a-b1e3-0242ac120002',
@@ -87,7 +89,7 @@ const eventOperation = (alertType: AlertType, phone: Phone<EventParts>) =>
         detail: `${malformed.length} of ${body.length} elements are not CloudEvents. The others are handled.`,
         errors: malformed
           .slice(0, MAX_ERRORS)
-          .map(({ index, detail }) => ({ code: 'invalid', index, pointer: `/${index}`, detail })),
+          .map((index) => ({ code: 'invalid', index, pointer: `/${index}`, detail: NOT_CLOUD_EVENT })),
         total: malformed.length,
       });
     },

@@ -31,13 +31,12 @@ export type CallId = string & { readonly __brand: 'CallId' };
 // call: no empty id, slash, percent sign or dots alone.
 const CALL_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._~=-]{0,199}$/;
 
-const isCallId = (text: string): text is CallId => CALL_ID_PATTERN.test(text);
+const isCallId = (text: unknown): text is CallId => typeof text === 'string' && CALL_ID_PATTERN.test(text);
 
 /** Text → call id; undefined where it is not well-formed, and then no request may be made about it. */
-export const parseCallId = (text: unknown): CallId | undefined =>
-  typeof text === 'string' && isCallId(text) ? text : undefined;
+export const parseCallId = (text: unknown): CallId | undefined => (isCallId(text) ? text : undefined);
 
-export const callIdSchema = z.custom<CallId>((value) => parseCallId(value) !== undefined);
+export const callIdSchema = z.custom<CallId>(isCallId);
 
 /**
  * The attempt of a call. The call request carries it, and the provider returns it with every event. So any instance knows the recipient of a

@@ -24,14 +24,8 @@ export interface CallEvents {
   readonly otherKinds: number;
   /** How many had no well-formed call id: ignored, and nothing is ever requested for them. */
   readonly malformedIds: number;
-  /** The elements that are no events. */
-  readonly malformed: readonly MalformedEvent[];
-}
-
-/** An element of a callback's array that is not an event. */
-export interface MalformedEvent {
-  readonly index: number;
-  readonly detail: string;
+  /** The indexes of the elements that are not CloudEvents 1.0. */
+  readonly malformed: readonly number[];
 }
 
 /** `unknown`: the sender's public keys could not be fetched, so the token could not be verified. */

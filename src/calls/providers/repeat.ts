@@ -13,14 +13,6 @@ export interface Repeats {
   readonly tries: number;
 }
 
-/**
- * Sends one try. The signal ends it in time.
- *
- * @param mayBeDone whether an earlier try was not answered, and may have been carried out
- * @throws {ProviderError} if it fails
- */
-type SendOnce<Answer> = (abortSignal: AbortSignal, mayBeDone: boolean) => Promise<Answer>;
-
 const FIRST_PAUSE_MS = 200;
 // If the provider does not say how long to wait.
 const FIRST_CAPACITY_PAUSE_MS = 1_000;
@@ -32,11 +24,12 @@ export const SAFE_TO_REPEAT: ReadonlySet<Failure> = new Set(['capacity', 'unreac
  * Sends a request until it is answered, fails in a way that may not be repeated, or reaches {@link MAX_REQUEST_MS}. It never waits longer, not
  * even for a try that ignores its signal.
  *
+ * @param send sends one try, which the signal ends in time. `mayBeDone`: an earlier try was not answered, and may have been carried out
  * @throws {ProviderError}
  */
 export const sendRepeatedly = async <Answer>(
   { after, tryMs, tries }: Repeats,
-  send: SendOnce<Answer>,
+  send: (abortSignal: AbortSignal, mayBeDone: boolean) => Promise<Answer>,
 ): Promise<Answer> => {
   const end = performance.now() + MAX_REQUEST_MS;
   let unclear: ProviderError | undefined;
