@@ -87,7 +87,8 @@ export class Reader {
       piecesOf(period).map(async (piece) => this.#readDay(read, piece.day, [piece], cameraId)),
     );
     const sums = days.flatMap(({ shards }) => shards.flat());
-    const active = new Set(sums.flatMap((sum) => [...sum.cameras()]));
+    const active = new Set<string>();
+    for (const sum of sums) for (const cameraId of sum.cameras()) active.add(cameraId);
     return {
       period: covered(period, days),
       tally: sumOf(sums.map((sum) => sum.tally)),
