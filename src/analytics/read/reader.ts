@@ -88,7 +88,7 @@ export class Reader {
     );
     const sums = days.flatMap(({ shards }) => shards.flat());
     const active = new Set<string>();
-    for (const sum of sums) for (const cameraId of sum.cameras()) active.add(cameraId);
+    for (const sum of sums) for (const id of sum.cameras()) active.add(id);
     return {
       period: covered(period, days),
       tally: sumOf(sums.map((sum) => sum.tally)),
