@@ -109,7 +109,7 @@ const bareInstance = (connectionString: string, stripe: number): Pick<Instance, 
   const partitionKey = 'bare';
   // About as large as the service writes them.
   const counts = { tally: new Uint8Array(12), active: new Uint8Array(CAMERAS / 8) };
-  let waiting: EventMessage[] = [];
+  const waiting: EventMessage[] = [];
   let underWay: Promise<unknown> = Promise.resolve();
   const commit = async (): Promise<void> => {
     const batch = waiting.splice(0);

@@ -109,17 +109,20 @@ export const withCameras = (list: CameraList, cameraIds: Iterable<string>): Came
   return { ids, indexes: indexesOf(ids), units: list.units + unitsOf(added) };
 };
 
-/** Its indexes are computed on first use: most readers do not need them. */
+/** Its indexes and units are computed on first use: readers need only the ids. */
 const readCameras = (row: StoredRow): CameraList =>
   decodingRow(row, () => {
     const ids = readNames(CAMERAS, row.properties);
     let indexes: ReadonlyMap<string, number> | undefined;
+    let units: number | undefined;
     return {
       ids,
       get indexes() {
         return (indexes ??= indexesOf(ids));
       },
-      units: unitsOf(ids),
+      get units() {
+        return (units ??= unitsOf(ids));
+      },
     };
   });
 
