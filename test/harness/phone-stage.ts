@@ -87,6 +87,8 @@ const setStage = async (
     network,
     url,
     fetch: fetchChecked,
+    /** The log of all instances. */
+    output: () => apps.map((app) => app.output()).join('\n'),
 
     /** Sends a notification. @param recipients in a list of lists: in waves @param more further members */
     alert: async (
