@@ -3,8 +3,6 @@ import { describe, expect, it, vi } from 'vitest';
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
-import { shardPartition } from '../../../src/analytics/rows/keys.ts';
-import { readSeal, sealShard } from '../../../src/analytics/rows/seal.ts';
 import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
 import { readTally, tallyValues } from '../../../src/analytics/rows/properties.ts';
 import { LaterFormat } from '../../../src/storage/errors.ts';
@@ -45,11 +43,7 @@ describe('an audit', () => {
       'all cameras, hour 08:00:00: active camera ridge-0',
     ],
     ['a lost row of an hour', { 'hour|08|00': 'deleted' }, 'all cameras, minute 08:00:00: total_events', 'last seen'],
-    [
-      'a minute that lacks its cameras',
-      { 'hour|08|00': { active_03: bytes(0) } },
-      'last seen: ridge-1 at 08:01:00',
-    ],
+    ['a minute that lacks its cameras', { 'hour|08|00': { active_03: bytes(0) } }, 'last seen: ridge-1 at 08:01:00'],
     ['an hour that cannot be read', { 'hour|08|00': { tally_00: bytes(9, 9) } }, 'all cameras, minutes of 08:00:00'],
     [
       'a lost row of a camera',
@@ -127,13 +121,6 @@ describe('an audit', () => {
     }
   });
 
-  it('reads a day whose rebuild was stopped', async () => {
-    const storage = await recorded();
-    const { table } = storage.process();
-    await sealShard(table, await readSeal(table, SHARD), 'rebuilding');
-    expect(await audit(storage)).toMatchObject({ sealed: 'rebuilding', differing: 0, events: 4 });
-  });
-
   it('names event rows that cannot be decoded', async () => {
     const storage = await recorded();
     const key = 'event|0801|ridge-1|f-1';
@@ -156,12 +143,5 @@ describe('an audit', () => {
     const { differing, differences } = await audit(storage);
     expect(differing).toBeGreaterThan(1_000);
     expect(differences).toHaveLength(1_000);
-  });
-
-  it('has its events in one shard of several', async () => {
-    const storage = await recorded(MESSAGES, 2);
-    expect(storage.keys(shardPartition(DATE, 1)).length).toBeGreaterThan(0);
-    await storage.change('day|00', counting(1), shardPartition(DATE, 1));
-    expect((await audit(storage, 2)).differing).toBeGreaterThan(0);
   });
 });
