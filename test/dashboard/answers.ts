@@ -26,7 +26,6 @@ export const notification = (id: string, rest: Partial<Notification> = {}): Noti
   alert_type: 'ConfirmedFire',
   created_at: before(60),
   status: 'in_progress',
-  reached: (rest.recipients ?? []).filter(({ status }) => status === 'heard' || status === 'confirmed').length,
   recipients: [person('00', 'ringing')],
   ...rest,
 });
@@ -196,8 +195,8 @@ export class PageAnswers {
   }
 }
 
-const needsAttention = ({ status, reached, confirmations_needed: needed = 1 }: Notification): boolean =>
-  status !== 'stopped' && reached < needed;
+const needsAttention = ({ status, recipients, confirmations_needed: needed = 1 }: Notification): boolean =>
+  status !== 'stopped' && recipients.filter((each) => ['heard', 'confirmed'].includes(each.status)).length < needed;
 
 const stopped = (each: Recipient): Recipient =>
   ['waiting', 'ringing'].includes(each.status) ? { ...each, status: 'stopped' } : each;

@@ -49,7 +49,7 @@ const rejectedPathOf = ({ name, backup }: Source): string => {
  *
  * @param sent is changed as the service answers
  * @returns whether all counts are right
- * @throws {CommandError} if a source cannot be sent to its end; `sent` says where to resume
+ * @throws {CommandError} if the sending ends early; `sent` says where to resume
  */
 export const sendAll = async (sources: readonly Source[], sent: Sent, sending: SendingAll): Promise<boolean> => {
   const first = sending.resumesAt === undefined ? 0 : sources.findIndex(({ name }) => name === sending.resumesAt?.name);
@@ -70,6 +70,7 @@ export const sendAll = async (sources: readonly Source[], sent: Sent, sending: S
     await sendBatches(batches, { ...sending, isOfOneDay: backup !== undefined }, async (some, outcome) => {
       const rejected = await appendRejected(rejectedPath, name, some, outcome);
       if (rejected > 0) sent.rejectedFiles.add(rejectedPath);
+      for (const { line, fault, isEnd } of some) if (isEnd) sending.note(`${name}:${line} ${fault}.`);
       sent.counts.recorded += outcome.recorded;
       sent.counts.unchanged += outcome.unchanged;
       sent.counts.rejected += rejected;

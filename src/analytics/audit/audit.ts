@@ -155,7 +155,7 @@ class DayAudit extends Comparison {
       }
     }
     const period = this.#periodOf(hour);
-    const tally = sumOf([...minutes.values()].flatMap((tallies) => [...tallies.values()]));
+    const tally = sumOf([...minutes.values()].flatMap((tallies) => Array.from(tallies.values())));
     await this.#compareActivity(`hour ${clockOf(period.start)}`, period, numbersOf(tally, [...active.keys()]));
     await this.#compareMinutes('all cameras', hour, (minute) => [...(minutes.get(minute)?.values() ?? [])]);
     // The minutes of each camera of a closed day are the counts.

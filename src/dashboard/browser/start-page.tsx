@@ -8,7 +8,7 @@ import { keepTold, readTold } from './asking/told.ts';
 import { dueReasons, reasonsOf } from './model/alarm-rule.ts';
 import { alertTitle } from './model/alert-state.ts';
 import { alertsOf } from './model/alert-order.ts';
-import { arrivalsOf, isOnWall, withFirstAnswer, withSeen, withUnseen } from './model/arrivals.ts';
+import { arrivalsOf, isOnWall, type Told, withFirstAnswer, withSeen, withUnseen } from './model/arrivals.ts';
 import { cameraIdsOf, cameraStatesOf } from './model/camera-states.ts';
 import { healthOf } from './model/health.ts';
 import { firstState, freshestNotifications, listedNotifications, type PageState } from './model/page-state.ts';
@@ -67,23 +67,31 @@ export const startPage = (root: Element): (() => void) => {
     const alerts = alertsOf(listed, arrivals);
     const cameras = cameraStatesOf(state, now);
     const health = healthOf(state, alerts, cameras, now);
-    return { now, freshest, arrivals, alerts, cameras, health, reasons: reasonsOf(listed, arrivals, health.outages) };
+    const reasons = reasonsOf([...alerts.worst, ...alerts.rest], arrivals, health.outages);
+    return { now, freshest, arrivals, alerts, cameras, health, reasons };
+  };
+
+  let kept: Told = state.told;
+  /** Gives the due signals, and keeps what the tab has told. */
+  const signalDue = ({ now, reasons, arrivals }: ReturnType<typeof look>): void => {
+    state = { ...state, told: signal(alarm, state.told, reasons, arrivals, now) };
+    if (state.told !== kept) keepTold((kept = state.told));
   };
 
   let shown: Shown | undefined;
   let drawnHealth = '';
   const draw = (): void => {
-    const { arrivals, reasons, ...seen } = look();
-    const { now, health, alerts } = seen;
-    state = { ...state, told: signal(alarm, state.told, reasons, arrivals, now) };
+    const looked = look();
+    const { now, health, reasons } = looked;
+    signalDue(looked);
     drawnHealth = JSON.stringify(health);
     const { view, times } = state;
-    const title = [view.cameraId, spanTitle(view.span, now, times), 'Camera activity'];
-    showInTab(health, alerts.openCount, title.filter((part) => part !== undefined).join(' · '));
+    const camera = view.cameraId === undefined ? [] : [view.cameraId];
+    showInTab(health, [...camera, spanTitle(view.span, now, times), 'Camera activity']);
     const missed = alarm.isOn && !alarm.isReady ? dueReasons(reasons, state.told, now).length : 0;
     const sound = { isOn: alarm.isOn, isDecided: alarm.isDecided, isReady: alarm.isReady, missed };
     const mayScreenSleep = view.wall && wakeLock.isRefused;
-    shown = { state, view, times, ...seen, sound, mayScreenSleep, cameraIds: cameraIdsOf(state), clock, actions };
+    shown = { state, view, times, ...looked, sound, mayScreenSleep, cameraIds: cameraIdsOf(state), clock, actions };
     render(<Page {...shown} />, root);
   };
 
@@ -110,13 +118,14 @@ export const startPage = (root: Element): (() => void) => {
 
   const turnTo = ({ view, problems: addressProblems }: ReadView): void => {
     const times = view.clock === state.view.clock ? state.times : new Times(view.clock);
-    const { notification: id } = view;
-    // A reader who opens an alert has seen it.
-    const told = id === undefined ? state.told : withSeen(state.told, [id]);
-    keepTold(told);
+    const { notification: left } = state.view;
+    // A reader who leaves an alert has seen it. While it is open, its row stays in its place.
+    const told = left === undefined || left === view.notification ? state.told : withSeen(state.told, [left]);
     changeNow({ view, times, addressProblems, told });
     polling.askChanged();
   };
+
+  const seen = (ids: readonly string[]): void => changeNow({ told: withSeen(state.told, ids) });
 
   const actions: Actions = {
     show: (view) => {
@@ -145,29 +154,32 @@ export const startPage = (root: Element): (() => void) => {
     say: (toast) => changeNow({ toast }),
     take: async (of, by) => {
       const { notification_id: id, acknowledged_by: before } = of;
-      const trouble = await polling.act(id, 'acknowledge', { by });
+      let trouble = await polling.act(id);
+      // Another reader has taken it since the reader of this page saw its owner.
+      if (trouble === undefined && freshestNotifications(state).get(id)?.acknowledged_by !== before) {
+        return actions.openDialog({ kind: 'take', of });
+      }
+      trouble ??= await polling.act(id, 'acknowledge', { by });
       if (trouble !== undefined) return actions.say({ text: `Not taken. ${actionTroubleText(trouble)}`, isBad: true });
-      actions.see([id]);
-      const undo = before === undefined || before === by ? {} : { undo: () => void actions.take(of, before) };
+      seen([id]);
+      const undo = before && { undo: () => void actions.take({ ...of, acknowledged_by: by }, before) };
       actions.say({ text: `${by} has it: ${alertTitle(of)}`, isBad: false, ...undo });
     },
     stop: async (of, by) => {
-      const trouble = await polling.act(of.notification_id, 'stop', { by });
+      const { notification_id: id } = of;
+      const trouble = await polling.act(id, 'stop', { by });
       if (trouble !== undefined) {
         return actions.say({ text: `Not stopped. ${actionTroubleText(trouble)}`, isBad: true });
       }
-      actions.see([of.notification_id]);
+      seen([id]);
       actions.say({ text: `Stopped by ${by}: ${alertTitle(of)}`, isBad: false });
     },
-    see: (ids) => {
-      const told = withSeen(state.told, ids);
-      keepTold(told);
-      changeNow({ told });
-    },
-    unsee: (id) => {
-      const told = withUnseen(state.told, id);
-      keepTold(told);
-      changeNow({ told });
+    see: (alerts) => {
+      const ids = alerts.map(({ notification_id: id }) => id);
+      seen(ids);
+      const undo = (): void => changeNow({ told: withUnseen(state.told, ids) });
+      const [first, ...more] = alerts.map(alertTitle);
+      actions.say({ text: more.length > 0 ? `Seen: ${ids.length} alerts` : `Seen: ${first}`, isBad: false, undo });
     },
     file: async (question) => polling.file(question),
     switchSound: (isOn) =>
@@ -201,9 +213,9 @@ export const startPage = (root: Element): (() => void) => {
   );
   // Answers get old, and an alarm repeats, while nothing else happens.
   const aging = setInterval(() => {
-    const { now, health, arrivals, reasons } = look();
-    state = { ...state, told: signal(alarm, state.told, reasons, arrivals, now) };
-    if (JSON.stringify(health) !== drawnHealth || state.isEarly) changeNow({ isEarly: false });
+    const looked = look();
+    signalDue(looked);
+    if (JSON.stringify(looked.health) !== drawnHealth || state.isEarly) changeNow({ isEarly: false });
   }, 1_000);
   const endVersionWatch = watchVersion({ base: apiBase(location.pathname) }, () => changeNow({ isOutdated: true }));
 

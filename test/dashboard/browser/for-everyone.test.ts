@@ -102,9 +102,10 @@ it('the page is readable with a wrong key, without data, without an answer, and 
   expect(await violationsOf(page)).toEqual([]);
 });
 
-it('paper has no buttons: the time of the answers, alerts, figures and plots on two pages, then 50 rows of lists', async () => {
+it('paper has no buttons: the time of the answers, alerts, the period, figures and plots on two pages, then 50 rows of lists', async () => {
   const lastSeen = Object.fromEntries(Array.from({ length: 1_300 }, (_, camera) => [`mountain-top-${camera}`, 60]));
-  const { page } = await openPage({ service: { ...SERVICE, lastSeen }, viewport: { width: 700, height: 990 } });
+  const search = '?camera_id=mountain-top-7&tz=utc';
+  const { page } = await openPage({ service: { ...SERVICE, lastSeen }, search, viewport: { width: 700, height: 990 } });
   await page.getByRole('button', { name: 'Show 100 of 1,300' }).click();
   const cameras = page.getByRole('table', { name: /^Cameras/ });
   await expect.poll(() => cameras.locator('tbody tr').count()).toBe(100);
@@ -117,6 +118,10 @@ it('paper has no buttons: the time of the answers, alerts, figures and plots on 
   await page.emulateMedia({ media: 'print' });
   expect(await page.locator('.button:visible, nav:visible, input:visible').count()).toBe(0);
   expect(await page.getByText('As of 21 Nov 12:00:00 UTC.').isVisible()).toBe(true);
+  // The period, the zone and the camera, and no question.
+  const heading = page.getByRole('heading', { name: 'Today, Saturday 21 November 2026 UTC · mountain-top-7' });
+  expect((await heading.boundingBox())?.height).toBeGreaterThan(10);
+  expect(await page.getByText('Play a sound').isVisible()).toBe(false);
   const bottomOf = async (part: string): Promise<number> => {
     const { y = 0, height = Infinity } = (await page.locator(part).last().boundingBox()) ?? {};
     return y + height;
@@ -152,8 +157,15 @@ it('an alert stays in sight on a phone that has scrolled, leads to the table, an
   const button = await row.getByRole('button', { name: /^Take/ }).boundingBox();
   expect(button?.height ?? 0).toBeGreaterThanOrEqual(38);
   expect(button?.x ?? 0).toBeGreaterThan(195);
-  // Two lines.
+  // Two lines, and a place of any length.
   expect((await row.boundingBox())?.height ?? 999).toBeLessThan(90);
+  service.notifications = [notification('fire', { details: 'North ridge, above the old quarry road, '.repeat(4) })];
+  await page.clock.fastForward(10_000);
+  await row.getByText('quarry road').waitFor();
+  expect((await row.boundingBox())?.height ?? 999).toBeLessThan(90);
+  await row.getByRole('link').first().click();
+  const [bar, drawer] = [await page.locator('.health').boundingBox(), await page.locator('.drawer').boundingBox()];
+  expect(drawer?.y, 'the drawer begins below the health bar').toBeCloseTo((bar?.y ?? 0) + (bar?.height ?? 0), 0);
 });
 
 const FOCUSED = '(document.activeElement.ariaLabel || document.activeElement.textContent).trim()';
@@ -186,8 +198,10 @@ it('nothing moves while the page loads: the layout shift is below 0.05', async (
 });
 
 it('the wall is readable from three meters at 1080p, in one view', async () => {
+  const details = 'A long place, beyond the old bridge and the second creek, on the way to the ridge, mile ';
+  const fires = Array.from({ length: 14 }, (_, mile) => missed(`fire-${mile}`, { details: `${details}${mile}` }));
   const { page } = await openPage({
-    service: SERVICE,
+    service: { ...SERVICE, notifications: fires },
     search: '?wall&tz=utc',
     viewport: { width: 1_920, height: 1_080 },
   });
@@ -198,7 +212,10 @@ it('the wall is readable from three meters at 1080p, in one view', async () => {
   expect(await size('.alert .status')).toBeGreaterThanOrEqual(24);
   expect(await size('.tile .count')).toBeGreaterThanOrEqual(48);
   expect(await violationsOf(page)).toEqual([]);
-  expect(z.number().parse(await page.evaluate('document.documentElement.scrollHeight'))).toBeLessThanOrEqual(1_080);
+  const bars = (await page.locator('.bars').boundingBox()) ?? { y: 0, height: 0 };
+  const marks = (await page.locator('.marks').boundingBox()) ?? { y: Infinity, height: 0 };
+  expect(bars.height, 'a plot under the most alerts').toBeGreaterThan(80);
+  expect(marks.y + marks.height).toBeLessThanOrEqual(1_080);
 });
 
 it('with the keyboard alone, a reader gives the key, goes to another day, takes an alert, opens a table', async () => {

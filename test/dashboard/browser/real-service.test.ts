@@ -31,9 +31,6 @@ it('the page shows the figures of a real service: facts, categories, plots, came
   const page = await visit(stage.url, { search: '?date=2024-03-02&tz=utc' });
   await isGreen(page);
   expect(await page.locator('.count').allInnerTexts()).toEqual(['40', '20', '0', '6', '6']);
-  expect(await page.locator('#page [role=tooltip]').allTextContents()).toContainEqual(
-    expect.stringMatching(/2024-03-02 00:00:00 UTC to 2024-03-02 23:59:59.999999 UTC/),
-  );
   expect(await rowsOf(page, 'By category')).toEqual(['fire 420 4 8', 'smoke 0 0 0', 'structure 0 0 0', 'steam 0 2 2']);
   expect(await rowsOf(page, /^AI in reviewed frames/)).toEqual([
     'fire 6 4 (67%) 2 0',
@@ -70,8 +67,8 @@ it('the page shows the notifications of a real service, acknowledges and stops t
   const alerts = async () =>
     (await page.locator('.alert').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim());
   expect(await alerts()).toEqual([
-    expect.stringMatching(/^New ✕ Nobody reached Report of fire bear-creek 0 of 1 .* Nobody Take$/),
-    expect.stringMatching(/^New \? Message played \(person or voicemail unknown\) Fire 1 of 2 .* Nobody Take$/),
+    expect.stringMatching(/^New ✕ Nobody reached Report of fire bear-creek 0 of 1.* Nobody Take$/),
+    expect.stringMatching(/^New \? Message played \(person or voicemail unknown\) Fire Played to 1.* Nobody Take$/),
   ]);
   await page.getByRole('button', { name: 'Take: Report of fire' }).click();
   await page.keyboard.type('Ana');

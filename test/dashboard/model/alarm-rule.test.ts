@@ -3,17 +3,17 @@ import { expect, it } from 'vitest';
 
 import {
   dueReasons,
+  newReasons,
   type Reason,
   reasonsOf,
-  REPEAT_MS,
   toldOnce,
-  unshownReasons,
-  withSounded,
+  withAlarm,
 } from '../../../src/dashboard/browser/model/alarm-rule.ts';
 import {
   arrivalsOf,
   isOnWall,
   NOTHING_TOLD,
+  type Told,
   withFirstAnswer,
   withSeen,
   withUnseen,
@@ -42,31 +42,44 @@ it('sounds for alerts that need a person and for new alerts; a drill has its ton
   ]);
 });
 
+/** What the tab has told after the alarm sounded for these reasons at noon. */
+const heardAtNoon = (reasons: readonly Reason[], told: Told = NOTHING_TOLD): Told =>
+  withAlarm(told, reasons, { heard: reasons, shown: reasons }, NOON);
+
 it('sounds once for each reason, every 25 s while an alert needs a person, and again for one that became worse', () => {
   const reasons = reasonsOf([missed('fire')], [], new Map([['silence', '']]));
-  const told = withSounded(NOTHING_TOLD, reasons, reasons, NOON);
+  const told = heardAtNoon(reasons);
   expect(dueReasons(reasons, NOTHING_TOLD, NOON)).toEqual(reasons);
-  expect(dueReasons(reasons, told, NOON + REPEAT_MS - 1)).toEqual([]);
-  expect(idsOf(dueReasons(reasons, told, NOON + REPEAT_MS))).toEqual(['alert fire']);
+  expect(dueReasons(reasons, told, NOON + 24_999)).toEqual([]);
+  expect(idsOf(dueReasons(reasons, told, NOON + 25_000))).toEqual(['alert fire']);
   const taken = { acknowledged_by: 'Ana', acknowledged_at: before(0) };
   expect(reasonsOf([missed('fire', taken)], [], NONE)).toEqual([]);
   const worse = reasonsOf([missed('fire', { ...taken, worsened_since_acknowledged: true })], [], NONE);
   expect(dueReasons(worse, told, NOON + 1)).toEqual(worse);
 });
 
-it('a reason that was blocked stays due; a reason that ends and comes again is due again', () => {
+it('a reason that was blocked stays due, and is shown once; a reason that ends and comes again is due again', () => {
   const reasons = reasonsOf([], [], new Map([['silence', '']]));
-  const blocked = withSounded(NOTHING_TOLD, reasons, [], NOON);
+  const blocked = withAlarm(NOTHING_TOLD, reasons, { heard: [], shown: reasons }, NOON);
+  expect([newReasons(reasons, NOTHING_TOLD), newReasons(reasons, blocked)]).toEqual([reasons, []]);
   expect(dueReasons(reasons, blocked, NOON)).toEqual(reasons);
-  const ended = withSounded(withSounded(blocked, reasons, reasons, NOON), [], [], NOON);
-  expect(dueReasons(reasons, ended, NOON)).toEqual(reasons);
-  expect(unshownReasons(reasons, { ...ended, shown: ['silence'] })).toEqual([]);
+  const ended = withAlarm(heardAtNoon(reasons, blocked), [], { heard: [], shown: [] }, NOON);
+  expect([dueReasons(reasons, ended, NOON), newReasons(reasons, ended)]).toEqual([reasons, reasons]);
+});
+
+it('an alert that left the lists is not due again when it comes back', () => {
+  const reasons = reasonsOf([missed('fire')], [], NONE);
+  const left = withAlarm(heardAtNoon(reasons), [], { heard: [], shown: [] }, NOON);
+  expect([dueReasons(reasons, left, NOON + 1), newReasons(reasons, left)]).toEqual([[], []]);
 });
 
 it('another type than fire is not new after it has sounded, or without sound; a fire is new until it was seen', () => {
   const arrivals = [notification('fire', CONFIRMED), notification('other', { ...CONFIRMED, alert_type: 'BurnJob' })];
   expect(toldOnce(arrivals, NOTHING_TOLD, true)).toEqual([]);
   expect(toldOnce(arrivals, { ...NOTHING_TOLD, sounded: { 'alert other': NOON } }, true)).toEqual(['other']);
+  expect(toldOnce(arrivals, { ...NOTHING_TOLD, sounded: { 'alert other': 0 } }, true), 'the sound is blocked').toEqual(
+    [],
+  );
   expect(toldOnce(arrivals, NOTHING_TOLD, false)).toEqual(['other']);
 });
 
@@ -83,7 +96,7 @@ it('what was over when the tab was opened is not new; what came later is, until 
   expect(withFirstAnswer(told, listed, NOON + 1)).toBe(told);
   const seen = withSeen(told, ['later']);
   expect(arrivalsOf(seen, listed)).toHaveLength(2);
-  expect(arrivalsOf(withUnseen(seen, 'later'), listed)).toHaveLength(3);
+  expect(arrivalsOf(withUnseen(seen, ['later']), listed)).toHaveLength(3);
   expect(arrivalsOf(NOTHING_TOLD, listed), 'before the first answer').toEqual([]);
 });
 

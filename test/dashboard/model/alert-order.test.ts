@@ -10,15 +10,15 @@ const CONFIRMED = { status: 'completed', recipients: [person('00', 'confirmed')]
 
 const idsOf = (alerts: readonly Notification[]): readonly string[] => alerts.map(({ notification_id: id }) => id);
 
-it('has three sections: fires whose calls are over and that nobody has come first, drills last, then the newest', () => {
+it('has three sections: fires whose calls are over and that nobody has come first, drills last; of equal alerts, the one that waits longest', () => {
   const alerts = alertsOf(
     [
       notification('drill', { alert_type: 'Custom', created_at: before(1) }),
       missed('failed drill', { alert_type: 'Custom', created_at: before(2) }),
       missed('anomaly', { alert_type: 'Anomaly', created_at: before(3) }),
       notification('played', { ...PLAYED, created_at: before(4) }),
+      missed('later fire', { created_at: before(800) }),
       missed('old fire', { alert_type: 'ReportOfFire', created_at: before(900) }),
-      missed('fire', { created_at: before(800) }),
       notification('ringing', { created_at: before(5) }),
       notification('taken and ringing', { ...TAKEN, created_at: before(4) }),
       missed('taken', TAKEN),
@@ -28,16 +28,16 @@ it('has three sections: fires whose calls are over and that nobody has come firs
     ],
     [],
   );
-  expect(idsOf(alerts.needsYou)).toEqual(['fire', 'old fire', 'played', 'anomaly', 'worse', 'failed drill']);
+  expect(idsOf(alerts.needsYou)).toEqual(['old fire', 'later fire', 'played', 'worse', 'anomaly', 'failed drill']);
   expect(idsOf(alerts.running)).toEqual(['ringing', 'taken and ringing', 'drill']);
   expect(idsOf(alerts.worst)).toEqual([
-    'fire',
     'old fire',
+    'later fire',
     'played',
     'ringing',
     'taken and ringing',
-    'anomaly',
     'worse',
+    'anomaly',
     'failed drill',
     'drill',
   ]);

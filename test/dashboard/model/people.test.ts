@@ -1,17 +1,25 @@
 import { expect, it } from 'vitest';
 
-import { dotsOf, peopleText, reachedText } from '../../../src/dashboard/browser/model/people.ts';
+import { confirmedText, dotsOf, peopleText } from '../../../src/dashboard/browser/model/people.ts';
 import { nextOf, wavesOf } from '../../../src/dashboard/browser/model/timeline.ts';
 import { before, notification, person, WAVES } from '../answers.ts';
 
 const people = (...statuses: readonly string[]) => statuses.map((status) => person('00', status));
 
-it('has a dot for each person, at most six, reached people first; the words name everybody who was not reached', () => {
+it('has a dot for each person, at most five, confirmed people first; the words name everybody', () => {
   const of = people('not_reached', 'waiting', 'confirmed', 'ringing', 'cannot_go');
-  expect(dotsOf(of)).toEqual(['reached', 'calling', 'open', 'lost', 'lost']);
-  expect(dotsOf(people(...Array<string>(50).fill('heard')))).toHaveLength(6);
+  expect(dotsOf(of)).toEqual(['confirmed', 'calling', 'open', 'lost', 'lost']);
+  expect(dotsOf(people(...Array<string>(50).fill('heard')))).toHaveLength(5);
   expect(peopleText(of)).toBe('1 not reached, 1 waiting, 1 confirmed, 1 ringing, 1 cannot go');
-  expect(reachedText(notification('n', { recipients: of }))).toBe('1 of 5');
+  expect(confirmedText(of)).toBe('1 of 5');
+});
+
+it('a voicemail hears a message, too: a person to whom it was only played has no full dot, and is not counted', () => {
+  const of = people('not_reached', 'heard', 'ringing', 'heard');
+  expect(dotsOf(of)).toEqual(['played', 'played', 'calling', 'lost']);
+  expect(confirmedText(of)).toBe('Played to 2');
+  expect(confirmedText(people('heard', 'confirmed'))).toBe('1 of 2');
+  expect(confirmedText(people('ringing', 'cannot_go'))).toBe('0 of 2');
 });
 
 it('next is the next wave, or the next call and to whom; nothing if the calls are over', () => {

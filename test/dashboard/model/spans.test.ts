@@ -67,14 +67,14 @@ it('earlier and later lead from the last hour to the hour before, and not beyond
   expect(future.map((span) => movedSpan(span, 1, NOW, california))).toEqual([undefined, undefined, undefined]);
 });
 
-it.each<[string, Span, Times, string, number, boolean, string]>([
-  ['a UTC day', day('2026-11-20'), utc, '2026-11-20', 1, true, 'UTC day 20 Nov'],
-  ['a local day', day('2026-11-19'), california, '2026-11-20', 2, false, 'UTC days 19 Nov – 20 Nov'],
-  ['a local day that has begun', TODAY, california, '2026-11-21', 1, false, 'UTC day 21 Nov'],
-  ['seven UTC days', SEVEN_DAYS, utc, '2026-11-21', 7, true, 'UTC days 15 Nov – 21 Nov'],
-  ['a quarter', range('08-01T00:00', '11-01T00:00'), utc, '2026-10-31', 31, false, 'UTC days 1 Oct – 31 Oct'],
-])('the cameras of %s are counted by UTC day', (_, span, times, last, days, isExact, text) => {
-  expect(utcDaysOf(periodOf(span, NOW, times), NOW)).toEqual({ last, days, isExact, text });
+it.each<[string, Span, Times, string, number, string]>([
+  ['a UTC day', day('2026-11-20'), utc, '2026-11-20', 1, 'UTC day 20 Nov'],
+  ['a local day', day('2026-11-19'), california, '2026-11-20', 2, 'UTC days 19 Nov – 20 Nov'],
+  ['a local day that has begun', TODAY, california, '2026-11-21', 1, 'UTC day 21 Nov'],
+  ['seven UTC days', SEVEN_DAYS, utc, '2026-11-21', 7, 'UTC days 15 Nov – 21 Nov'],
+  ['a quarter', range('08-01T00:00', '11-01T00:00'), utc, '2026-10-31', 31, 'UTC days 1 Oct – 31 Oct'],
+])('the cameras of %s are counted by UTC day', (_, span, times, last, days, text) => {
+  expect(utcDaysOf(periodOf(span, NOW, times), NOW)).toEqual({ last, days, text });
 });
 
 it('figures can grow while their period ends now, or ended less than a minute ago', () => {

@@ -1,10 +1,13 @@
-import { screen, within } from '@testing-library/preact';
+import { fireEvent, screen, within } from '@testing-library/preact';
 import { describe, expect, it } from 'vitest';
 
 import { before, missed, notification, person, WAVES } from '../answers.ts';
 import { element, focused, openPage, textOf } from './stage.ts';
 
 const dialog = (): HTMLElement => screen.getByRole('dialog', { name: /this alert|Take over|Stop the calls/ });
+
+/** A fire that a person took 2 s after noon. */
+const owned = (by: string) => [missed('fire', { acknowledged_by: by, acknowledged_at: before(-2) })];
 
 type Page = Awaited<ReturnType<typeof openPage>>;
 
@@ -33,7 +36,7 @@ describe('the table of alerts', () => {
     });
     expect(alerts()).toEqual({
       Running: [
-        'New ◌ 1 of 2 confirmed Fire North ridge, mile 4 ridge-1 example.org/…/4 javascript:alert(1) https://user:word@example.org/2 The next wave in 40 s 1 of 3 reached: 1 confirmed, 1 ringing, 1 not reached 1 min Nobody',
+        'New ◌ 1 confirmed, 2 needed Fire North ridge, mile 4 ridge-1 example.org/…/4 javascript:alert(1) https://user:word@example.org/2 The next wave in 40 s 1 of 3: 1 confirmed, 1 ringing, 1 not reached 1 min Nobody',
       ],
     });
     const links = [...document.querySelectorAll<HTMLAnchorElement>('.reference a')];
@@ -57,7 +60,7 @@ describe('the table of alerts', () => {
       ['Running', 1],
       ['Taken and resolved', 0],
     ]);
-    expect([lamp('Alerts'), document.title.slice(0, 4)]).toEqual(['bad: 2 open', '(2) ']);
+    expect([lamp('Alerts'), document.title.slice(0, 16)]).toEqual(['bad: 2 open', 'Alerts 2 open · ']);
     const names = screen
       .getAllByRole('button', { name: /^(Take|Stop): / })
       .map((each) => each.getAttribute('aria-label'));
@@ -67,6 +70,21 @@ describe('the table of alerts', () => {
     // A taken alert has no button: its drawer has it.
     expect(document.querySelectorAll('.alert')).toHaveLength(18);
     expect(document.querySelectorAll('.alert.taken button')).toHaveLength(0);
+  });
+
+  it('is amber for a fire whose message was only played, and counts no person: it may have been a voicemail', async () => {
+    const recipients = [person('75', 'heard'), person('00', 'heard')];
+    const { alerts, lamp, row } = await openPage({
+      notifications: [notification('fire', { status: 'completed', recipients })],
+    });
+    expect(alerts()['Needs you']).toEqual([
+      '? Message played (person or voicemail unknown) Fire Played to 2: 2 message played 1 min Nobody',
+    ]);
+    expect([row('fire').className, lamp('Alerts')]).toEqual(['alert open', 'warn: 1 open']);
+    expect([...row('fire').querySelectorAll('.dots i')].map(({ className }) => className)).toEqual([
+      'played',
+      'played',
+    ]);
   });
 
   it('says that no alert needs the reader', async () => {
@@ -92,7 +110,7 @@ describe('taking an alert', () => {
     expect(page.alerts()).toEqual({ 'Taken and resolved': [] });
     expect(document.title).toMatch(/^Today/);
     expect(textOf(element('.toast'))).toMatch(/^Ana has it: Fire: Mile 4/);
-    await page.advance(8_000);
+    await page.advance(12_000);
     expect(document.querySelector('.toast')).toBeNull();
   });
 
@@ -129,6 +147,26 @@ describe('taking an alert', () => {
     expect(field.value, 'the name of the reader').toBe('Bo');
   });
 
+  it('replaces nobody who came meanwhile: the dialog names them, and asks again if the page did not know them', async () => {
+    const page = await openPage({ notifications: [missed('fire')] });
+    await page.press(/^Take/, page.row('fire'));
+    page.service.notifications = owned('Ana');
+    await page.advance(8_000);
+    expect(textOf(dialog())).toMatch(
+      /^Take over from Ana Fire Ana has taken it at 12:00:02 UTC\. .* Take over from Ana Cancel$/,
+    );
+    // The next question of the page would come later.
+    page.service.notifications = owned('Zoe');
+    await page.submit({ 'Who has it?': 'Bo' }, dialog());
+    expect(page.service.asked.filter(({ method }) => method === 'POST')).toEqual([]);
+    expect(textOf(dialog())).toMatch(/^Take over from Zoe Fire Zoe has taken it at 12:00:02 UTC\./);
+    expect(within(dialog()).getByLabelText<HTMLInputElement>('Who has it?').value).toBe('Bo');
+    await page.submit({ 'Who has it?': 'Bo' }, dialog());
+    expect(page.service.notifications[0]?.acknowledged_by).toBe('Bo');
+    await page.press('Undo');
+    expect(page.service.notifications[0]?.acknowledged_by).toBe('Zoe');
+  });
+
   it('hides nothing: an outcome that becomes worse needs a person again', async () => {
     const page = await openPage({ notifications: [notification('fire')] });
     await take(page, 'fire', 'Ana');
@@ -139,14 +177,14 @@ describe('taking an alert', () => {
     ];
     await page.advance(8_000);
     expect(page.alerts()['Needs you']).toEqual([
-      '✕ Nobody reached It has become worse Fire 0 of 1 reached: 1 not reached 1 min Ana',
+      '✕ Nobody reached It has become worse Fire 0 of 1: 1 not reached 1 min Ana',
     ]);
-    expect(document.title).toMatch(/^\(1\) /);
+    expect(document.title).toMatch(/^Alerts 1 open · /);
   });
 });
 
 describe('stopping an alert', () => {
-  it('asks first, for a name and a key; it sends both, and says who stopped it', async () => {
+  it('asks first, for a name, and says who stopped it', async () => {
     const { service, press, row, alerts } = await openPage({
       notifications: [notification('fire', { details: 'Mile 4' })],
     });
@@ -154,17 +192,14 @@ describe('stopping an alert', () => {
     expect(focused()).toBe('Continue phoning');
     expect(textOf(dialog())).toMatch(/^Stop the calls of this alert\? Fire · Mile 4/);
     within(dialog()).getByLabelText<HTMLInputElement>('Who stops it?').value = 'Bo';
-    within(dialog()).getByLabelText<HTMLInputElement>(/Function key/).value = 'a-key';
     service.instead = (path) => (path.endsWith('/stop') ? 'away' : undefined);
     await press('Stop the calls');
     expect(textOf(element('.toast'))).toContain('Not stopped. The service does not answer. Try again.');
     service.instead = () => undefined;
     await press(/^Stop/, row('fire'));
-    expect(within(dialog()).queryByLabelText(/Function key/)).toBeNull();
     await press('Stop the calls');
     expect(service.asked.findLast(({ method }) => method === 'POST')).toMatchObject({
       path: 'notifications/fire/stop',
-      key: 'a-key',
       body: '{"by":"Bo"}',
     });
     expect(alerts()).toEqual({ 'Taken and resolved': [] });
@@ -193,6 +228,11 @@ describe('the drawer', () => {
     await follow(/^Fire/);
     expect([location.search, focused()]).toEqual(['?notification=fire&tz=utc', 'Fire Mile 4']);
     await press('Close the alert');
+    expect([location.search, document.activeElement?.id]).toEqual(['?tz=utc', 'alert-fire']);
+    await follow(/^Fire/);
+    // The reader has clicked next to the drawer.
+    element('#shown').focus();
+    fireEvent.keyDown(element('#shown'), { key: 'Escape' });
     expect([location.search, document.activeElement?.id]).toEqual(['?tz=utc', 'alert-fire']);
   });
 

@@ -1,8 +1,8 @@
 import { screen } from '@testing-library/preact';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
-import { notification, type PageAnswers, refusal } from '../answers.ts';
+import { NOON, notification, type PageAnswers, refusal } from '../answers.ts';
 import { element, openPage, textOf } from './stage.ts';
 
 const AS_OF_NOON = 'bad: not current: alerts, notifications as of 12:00:00 UTC';
@@ -56,7 +56,7 @@ describe('polling', () => {
     expect(problems()[0]).toContain('The page shows data from 21 Nov 12:00:00 UTC.');
     expect(figure('total_events')).toBe('10');
     expect(screen.getByLabelText('Function key')).toBe(document.activeElement);
-    expect(document.title).toMatch(/^Key needed · /);
+    expect(document.title).toMatch(/^Data key needed · Today/);
     expect(sessionStorage.getItem('wildfire-camera-activity.function-key')).toBe('first');
     const from = service.asked.length;
     await advance(120_000);
@@ -83,8 +83,8 @@ it('red: a service that stops answering, 15 s after its answers, in health bar, 
   expect(problems()[0]).toContain(
     'The service does not answer. Not current: alerts, notifications. The page shows data from 21 Nov 12:00:00 UTC.',
   );
-  expect(document.title).toMatch(/^Not current · Today/);
-  expect(document.querySelector<HTMLLinkElement>('link[rel=icon]')?.href).toContain(encodeURIComponent('M2 2 30 30'));
+  expect(document.title).toMatch(/^Alerts unknown · Data not current: alerts, notifications · Today/);
+  expect(document.querySelector<HTMLLinkElement>('link[rel=icon]')?.href).toContain(encodeURIComponent('<circle'));
 });
 
 it('red: one part that fails says as of when it is true, and the other parts continue', async () => {
@@ -95,7 +95,7 @@ it('red: one part that fails says as of when it is true, and the other parts con
   expect(figure('total_events')).toBe('11');
   expect(lamp('Data')).toBe('bad: not current: plots as of 12:00:00 UTC');
   const notes = [...document.querySelectorAll('.part-note')].map((note) => note.textContent);
-  expect(notes).toEqual(['As of 21 Nov 12:00:00 UTC']);
+  expect(notes).toEqual(Array.from({ length: 4 }, () => 'As of 21 Nov 12:00:00 UTC'));
   expect(problems()[0]).toContain('Reload the page');
 });
 
@@ -106,7 +106,7 @@ it('red: no calls are possible, with the time and the reason', async () => {
   expect([lamp('Phone'), lamp('Data')]).toEqual(['bad: cannot call', expect.stringMatching(/^good/)]);
   expect(problems()[0]).toContain('The service cannot place calls (since 21 Nov 11:59:00 UTC): the provider refuses.');
   expect(problems()[0]).toContain('The page asks again in 8 s.');
-  expect(document.title).toMatch(/^The service cannot place calls · /);
+  expect(document.title).toMatch(/^Phone cannot call · Today/);
   service.phone = { usable: true };
   await advance(8_000);
   expect(lamp('Phone')).toBe('good: ready');
@@ -123,7 +123,19 @@ it('red: PHONE=off in a tab that saw a phone, even after a reload; the alerts st
   expect(alerts()['Running']).toHaveLength(1);
   expect(element('#alerts .part-note').textContent).toBe('As of 21 Nov 12:00:00 UTC');
   await reload();
-  expect(lamp('Phone')).toBe('bad: off');
+  expect([lamp('Phone'), lamp('Alerts')]).toEqual(['bad: off', 'bad: unknown']);
+  expect(textOf(element('#alerts'))).toBe('The page cannot tell whether there are alerts.');
+});
+
+it('red: alerts after hours without an answer, as in a computer that slept; the page never says that all is well', async () => {
+  const { service, lamp, advance, setHidden } = await openPage();
+  expect(textOf(element('#alerts'))).toBe('No alert needs you.');
+  service.instead = () => 'hang';
+  vi.setSystemTime(NOON + 3_600_000);
+  setHidden(false);
+  await advance(0);
+  expect(lamp('Alerts')).toBe('bad: unknown');
+  expect(textOf(element('#alerts'))).toBe('As of 21 Nov 12:00:00 UTC No alert needed you then.');
 });
 
 it('gray: PHONE=off in a tab that never saw a phone; the first alert is shown within 10 s', async () => {

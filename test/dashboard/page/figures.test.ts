@@ -126,6 +126,8 @@ it('a time without frames leads to the day of the newest frame, and names an unk
   expect(textOf(element('.figures .banner'))).toBe(
     'No camera sent a frame in this time. The newest frame came at 20 Nov 12:00:00 UTC. Show that day',
   );
+  // The banner is a row: its words stay one item.
+  expect(textOf(element('.figures .banner > :first-child'))).toMatch(/ UTC\.$/);
   await follow('Show that day');
   expect(location.search).toBe('?date=2026-11-20&tz=utc');
   const { figure } = await openPage({ frames: 0 }, '?camera_id=nobody&tz=utc');
@@ -133,6 +135,22 @@ it('a time without frames leads to the day of the newest frame, and names an unk
   expect(textOf(element('.figures .banner'))).toBe(
     'nobody sent nothing in this time. Nothing came in the last 31 days.',
   );
+});
+
+it('a figure that is not current has the time of its answer in place of its change, and is not red for that', async () => {
+  const { service, advance } = await openPage();
+  service.key = 'now';
+  await advance(10_000);
+  const tiles = Array.from(document.querySelectorAll('.tile'), (each) => [textOf(each), each.matches('.bad')]);
+  expect(tiles.map(([text]) => text)).toEqual([
+    expect.stringMatching(/^Camera frames 10 As of 21 Nov 12:00:00 UTC$/),
+    expect.stringMatching(/^Active cameras 2 As of /),
+    expect.stringMatching(/^Not sending now .*0 As of /),
+    expect.stringMatching(/^Reviewed frames 1 As of /),
+    expect.stringMatching(/^Annotated frames 1 As of /),
+  ]);
+  expect(tiles.map(([, isBad]) => isBad)).not.toContain(true);
+  expect(textOf(element('.plot figcaption'))).toBe('AI detections As of 21 Nov 12:00:00 UTC per 30 minutes');
 });
 
 it('the page never shows the figures of one day as those of another, however late they come', async () => {
@@ -155,8 +173,12 @@ it('the key is asked for; the page reports a wrong key, and keeps the right key 
   expect(textOf(element('.key'))).toContain('App keys');
   // For password managers.
   expect(screen.getByLabelText('Function key').getAttribute('autocomplete')).toBe('current-password');
-  await page.submit({ 'Function key': 'no key – at all' });
-  expect(screen.getByText(/^A key consists of letters/)).toBeDefined();
+  const field = screen.getByLabelText<HTMLInputElement>('Function key');
+  const isValid = (key: string): boolean => {
+    field.value = key;
+    return field.checkValidity();
+  };
+  expect(['no key – at all', 'a b', '', ' right '].map(isValid)).toEqual([false, false, false, true]);
   await page.submit({ 'Function key': 'wrong' });
   expect(screen.getByText('The service did not accept this key.')).toBeDefined();
   expect(screen.getByLabelText('Function key').getAttribute('aria-invalid')).toBe('true');
@@ -173,7 +195,7 @@ it('the key is asked for; the page reports a wrong key, and keeps the right key 
   await page.press('Forget key');
   expect(document.querySelector('[data-fact]')).toBeNull();
   expect(sessionStorage.getItem('wildfire-camera-activity.function-key')).toBeNull();
-  expect(document.title).toMatch(/^Key needed/);
+  expect(document.title).toMatch(/^Data key needed/);
 });
 
 describe('the view', () => {

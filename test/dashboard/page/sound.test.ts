@@ -50,7 +50,7 @@ it('comes for a fire that was over before the next question, also in a hidden ta
   page.service.notifications = [notification('fire', { ...CONFIRMED, details: 'Mile 4' })];
   await page.advance(56_000);
   expect(heard).toMatchObject({ signals: [ALARM], shown: ['Fire: Mile 4'] });
-  expect(document.title).toMatch(/^\(1\) /);
+  expect(document.title).toMatch(/^Alerts 1 open · /);
   page.setHidden(false);
   await page.advance(60_000);
   expect(heard.signals).toEqual([ALARM]);
@@ -60,7 +60,9 @@ it('comes for a fire that was over before the next question, also in a hidden ta
   await page.press('Undo');
   expect(page.alerts()['Needs you']).toHaveLength(1);
   await page.follow(/^Fire/);
-  expect(page.alerts()['Needs you'], 'a reader who opens it has seen it').toBeUndefined();
+  expect(page.alerts()['Needs you'], 'the row of an open alert stays in its place').toHaveLength(1);
+  await page.press('Close the alert');
+  expect(page.alerts()['Needs you'], 'a reader who read it has seen it').toBeUndefined();
 });
 
 it('that the browser blocks says so at the button, and what was missed sounds after the click', async () => {
@@ -80,6 +82,32 @@ it('that the browser blocks says so at the button, and what was missed sounds af
   element('main').dispatchEvent(new Event('pointerdown', { bubbles: true }));
   await page.advance(0);
   expect(heard.signals).toEqual([ALARM]);
+});
+
+it('of many fires that were over before the reader came: one click has seen them all, and one takes it back', async () => {
+  const page = await openPage();
+  page.service.notifications = [
+    ...Array.from({ length: 3 }, (_, index) => notification(`over ${index}`, CONFIRMED)),
+    notification('runs'),
+  ];
+  await page.advance(8_000);
+  await page.press('Seen: all 3 that are over');
+  expect(page.alerts()).toEqual({ Running: [expect.stringContaining('Fire')], 'Taken and resolved': [] });
+  expect(textOf(element('.toast span'))).toBe('Seen: 3 alerts');
+  await page.press('Undo');
+  expect(page.alerts()['Needs you']).toHaveLength(3);
+});
+
+it('names the worst first in a desktop notification', async () => {
+  const heard = hear();
+  const page = await openPage();
+  await page.press('Turn the sound on');
+  page.service.notifications = [
+    missed('drill', { alert_type: 'Custom', details: 'Alpha' }),
+    missed('fire', { details: 'Mile 4' }),
+  ];
+  await page.advance(8_000);
+  expect(heard.shown).toEqual(['Fire: Mile 4\nDrill: Alpha']);
 });
 
 it('of a drill has another tone, comes once, and drills count apart', async () => {
@@ -116,7 +144,7 @@ it('comes if the page is blind: no answer, no calls are possible, cameras are si
     'No camera is sending.',
   ]);
   expect(problems()).toEqual(['✕ No camera is sending.']);
-  expect(document.title).toMatch(/^No camera is sending · Today/);
+  expect(document.title).toMatch(/^Cameras 0 of 1 · Today/);
   service.key = 'another';
   await advance(8_000);
   expect(heard.shown.slice(3)).toEqual(['The page cannot tell whether there are alerts.']);
@@ -132,5 +160,5 @@ it('comes in a hidden tab when a tenth of the cameras of 31 days is silent', asy
   service.lastSeen = { ...sending, last: 8 * 86_400 };
   await advance(601_000);
   expect([heard.shown, lamp('Cameras')]).toEqual([['1 of 10 cameras are not sending.'], 'bad: 9 of 10']);
-  expect(document.title).toMatch(/^1 of 10 cameras are not sending · /);
+  expect(document.title).toMatch(/^Cameras 9 of 10 · /);
 });

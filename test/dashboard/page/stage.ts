@@ -127,7 +127,7 @@ export const openPage = async (differences: Partial<PageAnswers> = {}, search = 
     alerts: () => {
       const sections: Record<string, string[]> = {};
       for (const body of document.querySelectorAll('.alerts tbody')) {
-        const name = textOf(body.querySelector('.section th'), '.note, [aria-hidden]');
+        const name = textOf(body.querySelector('.section th'), '.note, .button, [aria-hidden]');
         sections[name] = [...body.querySelectorAll('.alert')].map((row) => textOf(row, 'button, .paper'));
       }
       return sections;

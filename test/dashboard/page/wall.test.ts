@@ -59,3 +59,11 @@ it('the wall lists the five worst alerts, and says how many more there are: dril
   expect(alerts()['Needs you']).toHaveLength(4);
   expect(textOf(element('#alerts'))).toMatch(/ \+3 more$/);
 });
+
+it('the wall says how many fires have no row, and has no head of a section without rows', async () => {
+  lockScreen(async () => Promise.reject(new TypeError('undefined')));
+  const failed = Array.from({ length: 5 }, (_, index) => missed(`failed ${index}`));
+  const { alerts } = await openPage({ notifications: [...failed, notification('runs')] }, '?wall&tz=utc');
+  expect(Object.keys(alerts())).toEqual(['Needs you']);
+  expect(textOf(element('#alerts'))).toMatch(/ \+1 more, of them 1 fire$/);
+});

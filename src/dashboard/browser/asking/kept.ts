@@ -49,6 +49,3 @@ export const keptClock = new Kept('clock', () => localStorage);
 
 /** `on` or `off`, for all later pages; undefined before the reader chose. */
 export const keptSound = new Kept('sound', () => localStorage);
-
-/** A header takes visible ASCII only. */
-export const canBeKey = (text: string): boolean => /^[\x21-\x7e]{1,512}$/.test(text);

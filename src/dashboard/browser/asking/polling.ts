@@ -87,11 +87,11 @@ export class Polling {
     keptKey.set(undefined);
   }
 
-  /** @returns why the action failed; undefined if it did not */
-  async act(id: string, action: 'stop' | 'acknowledge', body: object): Promise<Trouble | undefined> {
+  /** Acts on a notification, or without an action only reads it. @returns why that failed; undefined if it did not */
+  async act(id: string, action?: 'stop' | 'acknowledge', post?: object): Promise<Trouble | undefined> {
     const { patience } = PACES.live;
-    const question = `${storyQuestion(id)}/${action}`;
-    const reply = await ask(this.#connection, notificationSchema, question, { post: body, patience });
+    const question = storyQuestion(id) + (action === undefined ? '' : `/${action}`);
+    const reply = await ask(this.#connection, notificationSchema, question, { post, patience });
     if (reply.kind === 'answer') {
       this.#accepted(reply.key);
       this.#change({ ...this.#state(), acted: { at: this.#connection.clock.now(), answer: reply.has.answer } });

@@ -27,7 +27,7 @@ interface Asking {
   readonly patience: number;
   readonly signal?: AbortSignal;
   readonly etag?: string | undefined;
-  readonly post?: object;
+  readonly post?: object | undefined;
   readonly isUrgent?: boolean;
 }
 

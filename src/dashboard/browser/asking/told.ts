@@ -7,14 +7,12 @@ const toldSchema = z.object({
   since: z.optional(z.number()),
   known: z.array(z.string()),
   sounded: z.record(z.string(), z.number()),
-  shown: z.array(z.string()),
 });
 
 /** What this tab told its reader before it was loaded again; undefined in a new tab. */
 export const readTold = (): Told | undefined => {
   try {
-    const { data } = toldSchema.safeParse(JSON.parse(keptTold.get() ?? 'null'));
-    return data && { ...data, since: data.since };
+    return toldSchema.safeParse(JSON.parse(keptTold.get() ?? 'null')).data;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

@@ -25,7 +25,7 @@ const idOf = ({
 }: Notification): string => (worsened === true ? `alert ${id} ${at ?? ''}` : `alert ${id}`);
 
 /**
- * @param alerts in their latest state
+ * @param alerts in their latest state, the worst first
  * @param arrivals the alerts that are new to this tab
  * @param outages why a fire could burn unnoticed: id → words
  */
@@ -46,38 +46,40 @@ export const reasonsOf = (
 /** The reasons that must sound at `now`. */
 export const dueReasons = (reasons: readonly Reason[], { sounded }: Told, now: number): readonly Reason[] =>
   reasons.filter(({ id, repeats }) => {
-    const last = Object.hasOwn(sounded, id) ? sounded[id] : undefined;
-    return last === undefined || (repeats && now - last >= REPEAT_MS);
+    const last = sounded[id] ?? 0;
+    return last === 0 || (repeats && now - last >= REPEAT_MS);
   });
+
+/** The reasons without a desktop notification. */
+export const newReasons = (reasons: readonly Reason[], { sounded }: Told): readonly Reason[] =>
+  reasons.filter(({ id }) => !Object.hasOwn(sounded, id));
 
 /** More alerts than the service lists in a day. */
 const MOST_ALERTS = 500;
 
-/** The page keeps alerts that left the lists: a reloaded page has no list yet. An outage that comes again sounds again. */
-const keptIds = (ids: readonly string[], reasons: readonly Reason[]): readonly string[] => {
+/**
+ * The alarm sounded for `heard` at `now`, and the desktop notifications of `shown` were shown. Alerts that left the lists are kept: a reloaded
+ * page has no list yet. An outage that comes again sounds again.
+ */
+export const withAlarm = (
+  told: Told,
+  reasons: readonly Reason[],
+  { heard, shown }: { readonly heard: readonly Reason[]; readonly shown: readonly Reason[] },
+  now: number,
+): Told => {
+  const all = [
+    ...Object.entries(told.sounded),
+    ...shown.map(({ id }) => [id, 0] as const),
+    ...heard.map(({ id }) => [id, now] as const),
+  ];
   const current = new Set(reasons.map(({ id }) => id));
-  return ids.filter((id) => id.startsWith('alert ') || current.has(id)).slice(-MOST_ALERTS);
+  const kept = [...new Map(all)].filter(([id]) => id.startsWith('alert ') || current.has(id));
+  return { ...told, sounded: Object.fromEntries(kept.slice(-MOST_ALERTS)) };
 };
-
-/** The alarm sounded for these reasons at `now`. */
-export const withSounded = (told: Told, reasons: readonly Reason[], due: readonly Reason[], now: number): Told => {
-  const all = { ...told.sounded, ...Object.fromEntries(due.map(({ id }) => [id, now])) };
-  return { ...told, sounded: Object.fromEntries(keptIds(Object.keys(all), reasons).map((id) => [id, all[id] ?? now])) };
-};
-
-/** Desktop notifications of these reasons were shown. */
-export const withShown = (told: Told, reasons: readonly Reason[], fresh: readonly Reason[]): Told => ({
-  ...told,
-  shown: keptIds([...told.shown, ...fresh.map(({ id }) => id)], reasons),
-});
-
-/** The reasons without a desktop notification. */
-export const unshownReasons = (reasons: readonly Reason[], { shown }: Told): readonly Reason[] =>
-  reasons.filter(({ id }) => !shown.includes(id));
 
 /** An alert of another type than fire is not new any more when its calls are over, and it has sounded or the sound is off. */
 export const toldOnce = (arrivals: readonly Notification[], { sounded }: Told, isSoundOn: boolean): readonly string[] =>
   arrivals
     .filter((each) => !isFire(each) && each.status !== 'in_progress')
-    .filter((each) => !isSoundOn || Object.hasOwn(sounded, idOf(each)))
+    .filter((each) => !isSoundOn || (sounded[idOf(each)] ?? 0) > 0)
     .map(({ notification_id: id }) => id);

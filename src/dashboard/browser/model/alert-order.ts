@@ -1,5 +1,4 @@
 import { alertState, isDrill, isFire, isTaken, needsPerson } from './alert-state.ts';
-import { staysListed } from './arrivals.ts';
 import type { Notification } from './answers.ts';
 
 export interface Alerts {
@@ -10,7 +9,7 @@ export interface Alerts {
   readonly worst: readonly Notification[];
   /** Of 24 hours, the newest first. */
   readonly rest: readonly Notification[];
-  /** New fires that are over: listed until a reader has seen them. */
+  /** New fires: listed until a reader has seen them. For other types, the sound is enough. */
   readonly unseen: ReadonlySet<string>;
   /** Alerts that need a person, and unseen fires, without drills. */
   readonly openCount: number;
@@ -20,15 +19,19 @@ export interface Alerts {
 }
 
 /** Fires first, drills last. A fire without owner whose calls are over comes first. */
-const rankOf = (of: Notification, unseen: ReadonlySet<string>): number => {
+const rankOf = (of: Notification): number => {
   const { stage } = alertState(of);
   const kind = isFire(of) ? 0 : isDrill(of) ? 20 : 10;
-  const urgency = stage === 'failed' ? 0 : stage === 'unsure' ? 1 : unseen.has(of.notification_id) ? 2 : 3;
+  const urgency = stage === 'failed' ? 0 : stage === 'unsure' ? 1 : 2;
   return kind + urgency + (isTaken(of) ? 5 : 0);
 };
 
-const newestFirst = (left: Notification, right: Notification): number =>
-  left.created_at === right.created_at ? 0 : left.created_at < right.created_at ? 1 : -1;
+const oldestFirst = (left: Notification, right: Notification): number =>
+  Date.parse(left.created_at) - Date.parse(right.created_at);
+
+/** Of equal alerts, the oldest comes first: a new alert moves no older row. */
+const worstFirst = (left: Notification, right: Notification): number =>
+  rankOf(left) - rankOf(right) || oldestFirst(left, right);
 
 /**
  * The sections of the alerts.
@@ -38,7 +41,7 @@ const newestFirst = (left: Notification, right: Notification): number =>
  */
 export const alertsOf = (listed: readonly Notification[], arrivals: readonly Notification[]): Alerts => {
   const unseen = new Set(
-    arrivals.filter((each) => staysListed(each) && !isTaken(each)).map(({ notification_id: id }) => id),
+    arrivals.filter((each) => isFire(each) && !isTaken(each)).map(({ notification_id: id }) => id),
   );
   const sectionOf = (of: Notification): 'needsYou' | 'running' | 'rest' => {
     const { stage } = alertState(of);
@@ -48,22 +51,21 @@ export const alertsOf = (listed: readonly Notification[], arrivals: readonly Not
     return isOpen || unseen.has(of.notification_id) ? 'needsYou' : 'rest';
   };
   const sections = Map.groupBy(listed, sectionOf);
-  const [needsYou, running, rest] = [
-    sections.get('needsYou') ?? [],
-    sections.get('running') ?? [],
-    sections.get('rest') ?? [],
-  ];
-  const worstFirst = (left: Notification, right: Notification): number =>
-    rankOf(left, unseen) - rankOf(right, unseen) || newestFirst(left, right);
-  const isOpen = (each: Notification): boolean => needsPerson(each) || unseen.has(each.notification_id);
+  const [needsYou = [], running = [], rest = []] = (['needsYou', 'running', 'rest'] as const).map((name) =>
+    sections.get(name),
+  );
+  const worst = [...needsYou, ...running].toSorted(worstFirst);
   return {
     needsYou: needsYou.toSorted(worstFirst),
     running: running.toSorted(worstFirst),
-    worst: [...needsYou, ...running].toSorted(worstFirst),
-    rest: rest.toSorted(newestFirst),
+    worst,
+    rest: rest.toSorted((left, right) => oldestFirst(right, left)),
     unseen,
-    openCount: [...needsYou, ...running].filter(isOpen).length,
+    openCount: worst.filter((each) => needsPerson(each) || unseen.has(each.notification_id)).length,
     failedCount: needsYou.filter((each) => alertState(each).stage === 'failed' && !isDrill(each)).length,
-    drillCount: [...needsYou, ...running].filter(isDrill).length,
+    drillCount: worst.filter(isDrill).length,
   };
 };
+
+/** `1 drill`; `3 drills` */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -10,7 +10,6 @@ const WORDS: ReadonlyMap<string, Wording> = new Map([
   ['waiting', { text: 'Waiting', tone: 'pending' }],
   ['ringing', { text: 'Ringing', tone: 'pending' }],
   ['speaking', { text: 'In the call', tone: 'pending' }],
-  // A voicemail hears the message, too.
   ['heard', { text: 'Message played', tone: 'unsure' }],
   ['confirmed', { text: 'Confirmed', tone: 'good' }],
   ['unconfirmed', { text: 'Message played, no key pressed', tone: 'bad' }],
@@ -60,8 +59,8 @@ export const isTaken = ({
 
 export interface AlertState extends Wording {
   /**
-   * `running`: calls are made. `failed`: the calls are over, and too few people were reached. `unsure`: the calls are over, the message was
-   * played, and no person is known to have heard it. `done`: enough people confirmed, or a person stopped it.
+   * `running`: calls are made. `failed`: the calls are over, and too few people confirmed. `unsure`: the calls are over, the message was
+   * played, and no person is known to have heard it. `done`: enough people confirmed, or a person stopped the calls.
    */
   readonly stage: 'running' | 'failed' | 'unsure' | 'done';
 }
@@ -73,7 +72,7 @@ const PLAYED = 'Message played (person or voicemail unknown)';
 
 /** The outcome of an alert: the one rule for its words, its color and its section. */
 export const alertState = (of: Notification): AlertState => {
-  const { status, reached, recipients, confirmations_needed: needed = 1, stopped_by: by } = of;
+  const { status, recipients, confirmations_needed: needed = 1, stopped_by: by } = of;
   const confirmed = recipients.filter((each) => each.status === 'confirmed');
   const [first] = confirmed;
   if (status === 'stopped') {
@@ -86,21 +85,20 @@ export const alertState = (of: Notification): AlertState => {
     return { stage: stageOf('done'), text: `Confirmed by ${people}`, tone: 'good' };
   }
   if (first !== undefined) {
-    const text = `${isRunning ? '' : 'Only '}${confirmed.length} of ${needed} confirmed`;
+    const text = `${isRunning ? '' : 'Only '}${confirmed.length} confirmed, ${needed} needed`;
     return { stage: stageOf('failed'), text, tone: isRunning ? 'pending' : 'bad' };
   }
-  if (reached >= needed && recipients.some((each) => each.status === 'heard')) {
+  // The service counts these people as reached. A voicemail hears the message, too.
+  if (recipients.some((each) => each.status === 'heard')) {
     return { stage: stageOf('unsure'), text: PLAYED, tone: 'unsure' };
   }
   if (isRunning) return { stage: 'running', text: 'Calling', tone: 'pending' };
-  if (reached >= needed) return { stage: 'unsure', text: 'Calls over', tone: 'unsure' };
   return { stage: 'failed', text: failureText(of), tone: 'bad' };
 };
 
 const failureText = ({ recipients, phone_off_at: phoneOffAt }: Notification): string => {
   if (phoneOffAt !== undefined) return 'Nobody reached: the phone was switched off';
-  if (recipients.some(({ status }) => status === 'cannot_go')) return 'Nobody can go';
-  return recipients.some(({ status }) => status === 'heard') ? 'Too few people reached' : 'Nobody reached';
+  return recipients.some(({ status }) => status === 'cannot_go') ? 'Nobody can go' : 'Nobody reached';
 };
 
 /**

@@ -89,8 +89,6 @@ export const notificationSchema = z.object({
   details: z.optional(z.string()),
   created_at: z.string(),
   status: z.string(),
-  /** The recipients that heard the message or, if the notification asks for a key, confirmed. */
-  reached: z.number(),
   confirmations_needed: z.optional(z.number()),
   next_wave_at: z.optional(z.string()),
   acknowledged_by: z.optional(z.string()),

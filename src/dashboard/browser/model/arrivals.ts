@@ -1,4 +1,3 @@
-import { isFire } from './alert-state.ts';
 import type { Notification } from './answers.ts';
 
 /**
@@ -7,16 +6,17 @@ import type { Notification } from './answers.ts';
  */
 export interface Told {
   /** When the tab was opened first: milliseconds since 1970, by the service's clock. Undefined before the first answer. */
-  readonly since: number | undefined;
+  readonly since?: number | undefined;
   /** Alerts that are not new: their calls were over when the tab was opened, or a reader has seen them. */
   readonly known: readonly string[];
-  /** Reasons of the alarm that sounded, and when last. */
+  /**
+   * The reasons of the alarm that had a desktop notification, and when the alarm sounded last for each (milliseconds since 1970). 0: the
+   * browser blocks the sound.
+   */
   readonly sounded: Readonly<Record<string, number>>;
-  /** Reasons with a desktop notification. */
-  readonly shown: readonly string[];
 }
 
-export const NOTHING_TOLD: Told = { since: undefined, known: [], sounded: {}, shown: [] };
+export const NOTHING_TOLD: Told = { known: [], sounded: {} };
 
 /** More ids than the service lists in a day. */
 const MOST_KNOWN = 500;
@@ -43,10 +43,10 @@ export const withSeen = (told: Told, ids: readonly string[]): Told => ({
   known: [...new Set([...told.known, ...ids])].slice(-MOST_KNOWN),
 });
 
-/** A reader takes back that they have seen an alert. */
-export const withUnseen = (told: Told, id: string): Told => ({
+/** A reader takes back that they have seen these alerts. */
+export const withUnseen = (told: Told, ids: readonly string[]): Told => ({
   ...told,
-  known: told.known.filter((each) => each !== id),
+  known: told.known.filter((each) => !ids.includes(each)),
 });
 
 /** The alerts that came while the tab was open, and that no reader has seen in it. */
@@ -55,9 +55,6 @@ export const arrivalsOf = ({ since, known }: Told, listed: readonly Notification
   const isKnown = new Set(known);
   return listed.filter(({ notification_id: id }) => !isKnown.has(id));
 };
-
-/** Only a fire stays listed until a reader has seen it. For other types, the sound is enough. */
-export const staysListed = (arrival: Notification): boolean => isFire(arrival);
 
 /** No reader marks alerts as seen on a wall: a new fire that is over stays listed for an hour (milliseconds). */
 const ON_WALL_MS = 3_600_000;

@@ -86,7 +86,10 @@ const problemsOf = (bad: readonly Judged[], count: number): readonly Problem[] =
     },
   );
 
-/** The note of a part that is not current: the time of its answer. Undefined if it is current, or shows nothing. */
+/**
+ * The note of a part that is not current: the time of its answer. Undefined if it is current, or shows nothing. The page gives the figures time
+ * for a question after a pause, but never the alerts.
+ */
 export const partNote = (
   { parts, locked, times }: Pick<PageState, 'parts' | 'locked' | 'times'>,
   name: PartName,
@@ -95,7 +98,8 @@ export const partNote = (
   const part: Part<unknown> | undefined = parts[name];
   if (part === undefined) return undefined;
   const standing = standingOf(part, now);
-  if (locked === undefined && (standing === 'current' || standing === 'asking')) return undefined;
+  const isAsking = standing === 'asking' && !(WATCHED.has(name) && part.answeredAt !== undefined);
+  if (locked === undefined && (standing === 'current' || isAsking)) return undefined;
   if (part.answeredAt !== undefined) return `As of ${times.moment(part.answeredAt).text}`;
   return standing === 'no phone' ? undefined : 'Not current';
 };

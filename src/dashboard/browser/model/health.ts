@@ -1,4 +1,5 @@
-import type { Alerts } from './alert-order.ts';
+import { type Alerts, counted } from './alert-order.ts';
+import { isDrill } from './alert-state.ts';
 import type { CameraStates } from './camera-states.ts';
 import { type Freshness, freshnessOf, type Problem } from './freshness.ts';
 import type { PageState } from './page-state.ts';
@@ -20,62 +21,51 @@ export interface Lamp {
 
 export interface Health {
   readonly lamps: readonly Lamp[];
+  /** It decides the icon of the tab. The title names the red and amber lamps. */
   readonly worst: Level;
-  readonly icon: 'calm' | 'alert' | 'open' | 'outage' | 'silence';
-  /** For the title of the tab: the bad lamps, without the count of alerts. */
-  readonly titleWords: readonly string[];
   /** When the data was true (milliseconds since 1970). */
   readonly asOf: number | undefined;
   readonly problems: readonly Problem[];
+  /** `18 of 20 cameras are not sending.`, if they are too many. */
+  readonly silence: string | undefined;
   /** Why a fire could burn unnoticed, for the alarm: id → words. */
   readonly outages: ReadonlyMap<string, string>;
 }
 
-const isBad = ({ level }: Lamp): boolean => level === 'bad';
-
 export const healthOf = (state: PageState, alerts: Alerts, cameras: CameraStates | undefined, now: number): Health => {
   const freshness = freshnessOf(state, now);
   const phone = phoneOf(state, freshness, now);
-  const data = dataOf(state, freshness);
-  const [alertLamp, cameraLamp] = [alertLampOf(state, alerts, freshness), cameraLampOf(cameras)];
-  const lamps = [alertLamp, phone.lamp, cameraLamp, data];
-  const needsKey = state.locked !== undefined;
+  const lamps = [
+    alertLampOf(state, alerts, freshness),
+    phone.lamp,
+    cameraLampOf(cameras),
+    dataLampOf(state, freshness),
+  ];
   const blind =
     phone.problem?.text ??
     (freshness.areAlertsOld || state.locked?.refused === true
       ? 'The page cannot tell whether there are alerts.'
       : undefined);
   const silence = cameras?.areManySilent === true ? silenceText(cameras) : undefined;
-  const ofPhone = phone.problem === undefined ? [] : [phone.problem];
   return {
     lamps,
     worst: (['bad', 'warn', 'quiet'] as const).find((level) => lamps.some((lamp) => lamp.level === level)) ?? 'good',
-    icon:
-      alerts.failedCount > 0
-        ? 'alert'
-        : isBad(phone.lamp) || isBad(data)
-          ? 'outage'
-          : silence !== undefined
-            ? 'silence'
-            : alertLamp.level === 'warn'
-              ? 'open'
-              : 'calm',
-    titleWords: [
-      ...(needsKey ? ['Key needed'] : isBad(phone.lamp) ? [phone.title] : isBad(data) ? ['Not current'] : []),
-      ...(silence === undefined ? [] : [silence]),
-    ],
     asOf: freshness.asOf,
-    problems: needsKey ? keyProblems(state, freshness) : [...ofPhone, ...freshness.problems],
+    problems:
+      state.locked === undefined
+        ? [...(phone.problem === undefined ? [] : [phone.problem]), ...freshness.problems]
+        : keyProblems(state, freshness),
+    silence,
     outages: new Map([
       ...(blind === undefined ? [] : [['outage', blind] as const]),
-      ...(silence === undefined ? [] : [[cameras?.sending === 0 ? 'no camera' : 'silence', `${silence}.`] as const]),
+      ...(silence === undefined ? [] : [[cameras?.sending === 0 ? 'no camera' : 'silence', silence] as const]),
     ]),
   };
 };
 
-const alertLampOf = ({ parts }: PageState, alerts: Alerts, { areAlertsOld }: Freshness): Lamp => {
+const alertLampOf = ({ parts, sawPhone }: PageState, alerts: Alerts, { areAlertsOld }: Freshness): Lamp => {
   const { openCount, failedCount, drillCount, running } = alerts;
-  const drills = drillCount === 0 ? '' : ` · ${drillCount === 1 ? '1 drill' : `${drillCount} drills`}`;
+  const drills = drillCount === 0 ? '' : ` · ${counted(drillCount, 'drill')}`;
   const lamp = (level: Level, text: string): Lamp => ({
     name: 'Alerts',
     level,
@@ -83,16 +73,16 @@ const alertLampOf = ({ parts }: PageState, alerts: Alerts, { areAlertsOld }: Fre
     tip: 'Alerts of the last 24 hours that need a person or are new. Drills count apart.',
   });
   if (openCount > 0) return lamp(failedCount > 0 ? 'bad' : 'warn', openCount === 1 ? '1 open' : `${openCount} open`);
-  if (areAlertsOld) return lamp('bad', 'unknown');
-  if (isPhoneOff(parts.attention?.trouble)) return lamp('quiet', 'none');
+  const isOff = isPhoneOff(parts.attention?.trouble);
+  if (areAlertsOld || (isOff && sawPhone)) return lamp('bad', 'unknown');
+  if (isOff) return lamp('quiet', 'none');
   if (parts.attention?.answer === undefined) return lamp('quiet', '…');
-  const calm = running.filter(({ alert_type: type }) => type !== 'Custom').length;
+  const calm = running.filter((each) => !isDrill(each)).length;
   return calm > 0 ? lamp('quiet', `${calm} running`) : lamp('good', 'none open');
 };
 
-/** `18 of 20 cameras are not sending`; `No camera is sending` */
 const silenceText = ({ notSending, sending, total }: CameraStates): string =>
-  sending === 0 ? 'No camera is sending' : `${notSending.length} of ${total} cameras are not sending`;
+  sending === 0 ? 'No camera is sending.' : `${notSending.length} of ${total} cameras are not sending.`;
 
 const cameraLampOf = (cameras: CameraStates | undefined): Lamp => {
   const tip = 'Cameras that sent a frame in the last 15 minutes, of all cameras of the last 31 days.';
@@ -102,7 +92,7 @@ const cameraLampOf = (cameras: CameraStates | undefined): Lamp => {
   return { name: 'Cameras', level, text: `${sending} of ${total}`, tip };
 };
 
-const dataOf = ({ locked }: PageState, { standing, oldParts }: Freshness): Lamp => {
+const dataLampOf = ({ locked }: PageState, { standing, oldParts }: Freshness): Lamp => {
   const tip = 'The age of the oldest answer on the page.';
   const lamp = (level: Level, text: string): Lamp => ({ name: 'Data', level, text, tip });
   if (locked !== undefined) return lamp('bad', 'key needed');
@@ -127,23 +117,22 @@ const phoneOf = (
   { parts: { attention }, sawPhone, times }: PageState,
   { areAlertsOld }: Freshness,
   now: number,
-): { readonly lamp: Lamp; readonly title: string; readonly problem: Problem | undefined } => {
+): { readonly lamp: Lamp; readonly problem?: Problem } => {
   const tip = 'Whether the service can place calls, by its last check of the telephone provider.';
   const lamp = (level: Level, text: string): Lamp => ({ name: 'Phone', level, text, tip });
   const { answer, trouble, answeredAt: asOf, nextAt } = attention ?? {};
   if (isPhoneOff(trouble)) {
-    if (!sawPhone) return { lamp: lamp('quiet', 'not used here'), title: '', problem: undefined };
+    if (!sawPhone) return { lamp: lamp('quiet', 'not used here') };
     const text = 'The phone is switched off: the service calls no person. It was started with PHONE=off.';
-    return { lamp: lamp('bad', 'off'), title: 'Phone is off', problem: { text, parts: ['alerts'], asOf, nextAt } };
+    return { lamp: lamp('bad', 'off'), problem: { text, parts: ['alerts'], asOf, nextAt } };
   }
-  if (answer?.phone === undefined) return { lamp: lamp('quiet', '…'), title: '', problem: undefined };
+  if (answer?.phone === undefined) return { lamp: lamp('quiet', '…') };
   if (!answer.phone.usable) {
     const { since, reason } = answer.phone;
     const from = since === undefined ? '' : ` (since ${times.moment(Math.min(Date.parse(since), now)).text})`;
     const text = `The service cannot place calls${from}${reason === undefined ? '' : `: ${reason}`}.`;
     // The answer itself is current.
-    const problem = { text, parts: [], asOf, nextAt };
-    return { lamp: lamp('bad', 'cannot call'), title: 'The service cannot place calls', problem };
+    return { lamp: lamp('bad', 'cannot call'), problem: { text, parts: [], asOf, nextAt } };
   }
-  return { lamp: areAlertsOld ? lamp('quiet', 'unknown') : lamp('good', 'ready'), title: '', problem: undefined };
+  return { lamp: areAlertsOld ? lamp('quiet', 'unknown') : lamp('good', 'ready') };
 };

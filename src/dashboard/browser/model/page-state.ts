@@ -86,7 +86,8 @@ export interface PageState {
   readonly isEarly: boolean;
 }
 
-export const LIMITS = { first: { cameras: 15 }, most: { cameras: 100 } } as const;
+/** The rows of the list of cameras: at first, and on demand. */
+export const [FIRST_CAMERAS, MORE_CAMERAS] = [15, 100] as const;
 
 export const firstState = (
   given: Pick<PageState, 'view' | 'addressProblems' | 'keyHeld' | 'isHidden' | 'sawPhone'> & {
@@ -97,7 +98,7 @@ export const firstState = (
   times: new Times(given.view.clock),
   parts: {},
   locked: undefined,
-  wants: { ...LIMITS.first, search: '', notSending: false },
+  wants: { cameras: FIRST_CAMERAS, search: '', notSending: false },
   acted: undefined,
   told: given.told ?? NOTHING_TOLD,
   dialog: undefined,

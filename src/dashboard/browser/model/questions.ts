@@ -1,5 +1,5 @@
 import { KNOWN_DAYS } from './camera-states.ts';
-import { LIMITS, orderOf, type PageState, type PartName } from './page-state.ts';
+import { FIRST_CAMERAS, orderOf, type PageState, type PartName } from './page-state.ts';
 import { previousPeriod } from './previous-period.ts';
 import { type Pace, PACES } from './refresh.ts';
 import { isLive, periodOf, recentPeriod, type UtcDays, utcDaysOf } from './spans.ts';
@@ -95,7 +95,7 @@ export const askedOf = (state: PageState, name: PartName, now: number): Asked | 
       // The cameras stay while the page requests a longer list or other names.
       const subject = camerasQuestion(days, order, '', 0);
       // A long list is work for the service and for the page.
-      const isLong = days.days > 2 || wants.cameras > LIMITS.first.cameras || order === BY_FALSE_ALARMS;
+      const isLong = days.days > 2 || wants.cameras > FIRST_CAMERAS || order === BY_FALSE_ALARMS;
       const asked = camerasQuestion(days, order, wants.search, wants.cameras);
       return { question: asked, subject, pace: isLong || pace === PACES.past ? PACES.past : PACES.cameras };
     }

@@ -70,7 +70,6 @@ export const isLive = (span: Span, now: number, times: Times): boolean =>
 export interface UtcDays {
   readonly last: string;
   readonly days: number;
-  readonly isExact: boolean;
   readonly text: string;
 }
 
@@ -79,12 +78,10 @@ export const utcDaysOf = ({ start, end }: PeriodEnds, now: number): UtcDays => {
   const first = start.slice(0, 10);
   const begun = [end.slice(0, 10), utcDayOf(now)].sort()[0] ?? first;
   const last = begun < first ? first : begun;
-  const touched = daysBetween(first, last) + 1;
-  const days = Math.min(Math.max(touched, 1), 31);
-  const isExact = touched === days && start === `${first}T00:00:00Z` && end.endsWith('T23:59:59.999999Z');
+  const days = Math.min(daysBetween(first, last) + 1, 31);
   const text =
     days === 1 ? `UTC day ${shortDay(last)}` : `UTC days ${shortDay(shiftDay(last, 1 - days))} – ${shortDay(last)}`;
-  return { last, days, isExact, text };
+  return { last, days, text };
 };
 
 /** `08:36`, or `08:36:20`. */

@@ -134,14 +134,6 @@ export class Times extends ZoneClock {
     this.#other = own === 'UTC' ? undefined : new ZoneClock(this.isUtc ? own : 'UTC');
   }
 
-  /** `2026-11-21 04:00:02 PST`, with a fraction beyond milliseconds. `at`: ISO 8601, UTC. */
-  time(at: string): TimeText {
-    const instant = Date.parse(at);
-    if (Number.isNaN(instant)) return { text: at, other: undefined };
-    const fraction = /\.\d{4,}/.exec(at)?.[0] ?? '';
-    return this.#both((clock) => `${clock.wall(instant)}${fraction} ${clock.name(instant)}`);
-  }
-
   /** `21 Nov 04:00:02 PST` */
   moment(milliseconds: number): TimeText {
     return this.#both((clock) => {

@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
 
-import { alertState, alertTitle, alertTypeText, isDrill, isTaken, needsPerson } from '../model/alert-state.ts';
+import { type Alerts, counted } from '../model/alert-order.ts';
+import { alertState, alertTitle, alertTypeText, isDrill, isFire, isTaken, needsPerson } from '../model/alert-state.ts';
 import type { Notification } from '../model/answers.ts';
 import { isOpening } from '../model/page-state.ts';
-import { dotsOf, peopleText, reachedText } from '../model/people.ts';
+import { confirmedText, dotsOf, peopleText } from '../model/people.ts';
 import { isPhoneOff } from '../model/refresh.ts';
 import { nextOf } from '../model/timeline.ts';
 import { Button } from '../parts/button.tsx';
@@ -16,39 +17,28 @@ import { Distance, Mark, PartNote, Time } from '../parts/words.tsx';
 /** More rows would push figures and plot off a wall. */
 const MOST_ON_WALL = 5;
 
+const COLUMNS = ['State', 'What and where', 'People', 'Since', 'Owner'];
+
 /** All alerts of 24 hours, in three sections with the same columns. On a phone, each alert is a card. */
 export const AlertsTable = () => {
   const { alerts, state, view } = useShown();
-  const { answer, busy, note } = usePart('attention');
-  const list = usePart('notifications');
+  const { busy } = usePart('attention');
+  const note = useNote();
   const [isOpen, setOpen] = useState(false);
   const { needsYou, running, rest, worst } = alerts;
-  const onWall = new Set(worst.slice(0, MOST_ON_WALL));
-  const more = view.wall ? worst.length - onWall.size : 0;
-  const rowsOf = (of: readonly Notification[]) => (view.wall ? of.filter((each) => onWall.has(each)) : of);
-  // One of the two answers alone has a part of the alerts.
-  const isWaiting = isOpening(state);
-  const isCalm = isWaiting || (needsYou.length === 0 && running.length === 0);
-  const hasNoPhone = isPhoneOff(state.parts.attention?.trouble) && answer === undefined;
+  const shown = view.wall ? worst.slice(0, MOST_ON_WALL) : worst;
+  const more = worst.slice(shown.length);
+  const fires = more.filter(isFire).length;
+  const isCalm = isOpening(state) || worst.length === 0;
   return (
     <section id="alerts" class="card alerts" aria-label="Alerts" aria-busy={busy} tabIndex={-1}>
-      <PartNote note={note ?? list.note} />
-      {!isCalm ? null : (
-        <p class="calm">
-          {busy || isWaiting
-            ? 'Loading the alerts…'
-            : hasNoPhone
-              ? 'This service does not phone: there are no alerts (PHONE=off).'
-              : note === undefined
-                ? 'No alert needs you.'
-                : 'No alert needed you then.'}
-        </p>
-      )}
-      {isWaiting || (isCalm && rest.length === 0) ? null : (
+      <PartNote note={note} />
+      {isCalm ? <Calm /> : null}
+      {isOpening(state) || (isCalm && rest.length === 0) ? null : (
         <table role="table" aria-label="Alerts">
           <thead role="rowgroup" class={isCalm && !isOpen ? 'unseen' : ''}>
             <tr role="row">
-              {['State', 'What and where', 'People', 'Since', 'Owner'].map((name) => (
+              {COLUMNS.map((name) => (
                 <th key={name} scope="col" role="columnheader">
                   {name}
                 </th>
@@ -60,8 +50,8 @@ export const AlertsTable = () => {
               )}
             </tr>
           </thead>
-          <Section name="Needs you" of={needsYou} rows={rowsOf(needsYou)} />
-          <Section name="Running" of={running} rows={rowsOf(running)} />
+          <Section name="Needs you" of={needsYou} shown={shown} />
+          <Section name="Running" of={running} shown={shown} />
           {view.wall || rest.length === 0 ? null : (
             <tbody role="rowgroup">
               <tr role="row" class="section">
@@ -80,34 +70,65 @@ export const AlertsTable = () => {
           )}
         </table>
       )}
-      {more === 0 ? null : <p class="calm">{`+${more} more`}</p>}
+      {more.length === 0 ? null : (
+        <p class="calm">{`+${more.length} more${fires === 0 ? '' : `, of them ${counted(fires, 'fire')}`}`}</p>
+      )}
     </section>
   );
+};
+
+/** As of when the alerts are true, if they are not current. Each of the two answers alone has a part of them. */
+const useNote = (): string | undefined => {
+  const [attention, list] = [usePart('attention').note, usePart('notifications').note];
+  return attention ?? list;
+};
+
+/** In place of rows. It never says that all is well while the page cannot know. */
+const Calm = () => {
+  const { state } = useShown();
+  const { answer, busy } = usePart('attention');
+  const note = useNote();
+  const isUnused = isPhoneOff(state.parts.attention?.trouble) && !state.sawPhone;
+  const words =
+    busy || isOpening(state)
+      ? 'Loading the alerts…'
+      : isUnused
+        ? 'This service does not phone: there are no alerts (PHONE=off).'
+        : answer === undefined
+          ? 'The page cannot tell whether there are alerts.'
+          : note === undefined
+            ? 'No alert needs you.'
+            : 'No alert needed you then.';
+  return <p class="calm">{words}</p>;
 };
 
 interface SectionProps {
   readonly name: string;
   readonly of: readonly Notification[];
-  /** The alerts that have a row. */
-  readonly rows: readonly Notification[];
+  /** The alerts of all sections that have a row. */
+  readonly shown: readonly Notification[];
 }
 
-const Section = ({ name, of, rows }: SectionProps) => {
-  const { view } = useShown();
-  if (of.length === 0) return null;
+const Section = ({ name, of, shown }: SectionProps) => {
+  const { alerts, view, actions } = useShown();
+  const rows = of.filter((each) => shown.includes(each));
+  if (rows.length === 0) return null;
   const drills = of.filter(isDrill).length;
   const others = of.length - drills;
+  const over = of.filter((each) => isSeeable(each, alerts));
   return (
     <tbody role="rowgroup">
       <tr role="row" class="section">
         <th scope="rowgroup" role="rowheader" colSpan={view.wall ? 5 : 6}>
           {name}{' '}
           <span class="note">
-            {[
-              ...(others > 0 ? [others] : []),
-              ...(drills > 0 ? [drills === 1 ? '1 drill' : `${drills} drills`] : []),
-            ].join(' · ')}
-          </span>
+            {[...(others > 0 ? [others] : []), ...(drills > 0 ? [counted(drills, 'drill')] : [])].join(' · ')}
+          </span>{' '}
+          {over.length < 2 || view.wall ? null : (
+            <Button look="small" onClick={() => actions.see(over)}>
+              Seen: all {over.length} that are over
+            </Button>
+          )}
         </th>
       </tr>
       {rows.map((each) => (
@@ -116,6 +137,10 @@ const Section = ({ name, of, rows }: SectionProps) => {
     </tbody>
   );
 };
+
+/** It only has to be seen. */
+const isSeeable = (of: Notification, { unseen }: Alerts): boolean =>
+  unseen.has(of.notification_id) && alertState(of).stage === 'done';
 
 /** Red: its calls failed. Amber: a fire without owner. Violet: a drill. Otherwise without color. */
 const toneOf = (of: Notification): string => {
@@ -134,16 +159,16 @@ const Row = ({ of }: { readonly of: Notification }) => {
     <tr role="row" class={`alert ${toneOf(of)}`} data-alert={id} aria-current={view.notification === id}>
       <td role="cell" class="state">
         {isUnseen ? <span class="new">New</span> : null} <Mark of={alertState(of)} />
-        {of.worsened_since_acknowledged === true ? <span class="note"> It has become worse</span> : null}
+        {of.worsened_since_acknowledged && <span class="note"> It has become worse</span>}
       </td>
       <td role="cell" class="what">
         <ViewLink to={{ ...view, notification: id }} class="alert-link" id={`alert-${id}`}>
           <b>{alertTypeText(type)}</b>
-          {details === undefined ? null : <bdi> {details}</bdi>}
+          {details && <bdi> {details}</bdi>}
         </ViewLink>
         <span class="note more">
-          {reference === undefined ? null : <Reference of={reference} />}
-          {next === undefined ? null : (
+          {reference && <Reference of={reference} />}
+          {next && (
             <span>
               {next.what} <Distance at={next.at} as="in" />
             </span>
@@ -156,8 +181,8 @@ const Row = ({ of }: { readonly of: Notification }) => {
             <i key={index} class={dot} />
           ))}
         </span>{' '}
-        {reachedText(of)}
-        <span class="unseen"> reached: {people}</span>
+        {confirmedText(recipients)}
+        <span class="unseen">: {people}</span>
       </td>
       <td role="cell" class="since">
         <span title={at}>
@@ -169,7 +194,7 @@ const Row = ({ of }: { readonly of: Notification }) => {
         </span>
       </td>
       <td role="cell" class="owner">
-        {of.acknowledged_by === undefined ? <span class="note">Nobody</span> : <bdi>{of.acknowledged_by}</bdi>}
+        {of.acknowledged_by ? <bdi>{of.acknowledged_by}</bdi> : <span class="note">Nobody</span>}
       </td>
       {view.wall ? null : (
         <td role="cell" class="actions">
@@ -183,17 +208,10 @@ const Row = ({ of }: { readonly of: Notification }) => {
 /** Only what the row needs: a taken alert is taken over in its drawer. */
 const RowActions = ({ of }: { readonly of: Notification }) => {
   const { alerts, actions } = useShown();
-  const { notification_id: id, status } = of;
   const title = alertTitle(of);
-  const { stage } = alertState(of);
-  const canTake = !isTaken(of) && stage !== 'done';
-  const see = (): void => {
-    actions.see([id]);
-    actions.say({ text: `Seen: ${title}`, isBad: false, undo: () => actions.unsee(id) });
-  };
   return (
     <>
-      {canTake ? (
+      {!isTaken(of) && alertState(of).stage !== 'done' ? (
         <Button
           look={needsPerson(of) ? 'small primary' : 'small'}
           aria-label={`Take: ${title}`}
@@ -202,12 +220,12 @@ const RowActions = ({ of }: { readonly of: Notification }) => {
           Take
         </Button>
       ) : null}
-      {alerts.unseen.has(id) && stage === 'done' ? (
-        <Button look="small" aria-label={`Seen: ${title}`} onClick={see}>
+      {isSeeable(of, alerts) ? (
+        <Button look="small" aria-label={`Seen: ${title}`} onClick={() => actions.see([of])}>
           Seen
         </Button>
       ) : null}
-      {status === 'in_progress' ? (
+      {of.status === 'in_progress' ? (
         <Button look="small" aria-label={`Stop: ${title}`} onClick={() => actions.openDialog({ kind: 'stop', of })}>
           Stop
         </Button>

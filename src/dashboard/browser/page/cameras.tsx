@@ -2,7 +2,7 @@ import { textFilter } from '../../../text-filter.ts';
 import type { CameraCounts } from '../model/answers.ts';
 import { type CameraState, KNOWN_DAYS } from '../model/camera-states.ts';
 import { countOf, falseAlarms, orderedCategories, totalOf } from '../model/categories.ts';
-import { LIMITS, orderOf } from '../model/page-state.ts';
+import { FIRST_CAMERAS, MORE_CAMERAS, orderOf } from '../model/page-state.ts';
 import { BY_FALSE_ALARMS, camerasQuestion, MOST_CAMERAS } from '../model/questions.ts';
 import { periodOf, utcDaysOf } from '../model/spans.ts';
 import { Button } from '../parts/button.tsx';
@@ -101,7 +101,7 @@ const Counted = () => {
   const sorted =
     order === BY_FALSE_ALARMS ? listed.toSorted((left, right) => falseAlarms(right) - falseAlarms(left)) : listed;
   const cameras = sorted.slice(0, limit);
-  const other = limit === LIMITS.first.cameras ? LIMITS.most.cameras : LIMITS.first.cameras;
+  const other = limit === FIRST_CAMERAS ? MORE_CAMERAS : FIRST_CAMERAS;
   if (cameras.length === 0) {
     return <p class="empty">{search === '' ? 'No camera sent a frame on this day.' : 'No camera of this name.'}</p>;
   }
@@ -120,7 +120,7 @@ const Counted = () => {
         rowKey={({ camera_id: id }) => id}
         file={camerasQuestion(days, order, search, MOST_CAMERAS)}
       />
-      {total > LIMITS.first.cameras ? (
+      {total > FIRST_CAMERAS ? (
         <Button look="small" onClick={() => actions.want({ cameras: other })}>
           {other > limit ? `Show ${numbers.count(Math.min(other, total))} of ${numbers.count(total)}` : 'Show fewer'}
         </Button>

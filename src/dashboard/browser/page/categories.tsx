@@ -41,19 +41,14 @@ const useCategoryColumn = (): Column<string> => {
 
 /** The counts of the period, by category. */
 export const Categories = () => {
-  const { times } = useShown();
   const first = useCategoryColumn();
   const { answer, busy, note } = usePart('activity');
   const { rows, more } = useRows(answer === undefined ? [] : orderedCategories([answer]));
-  const period =
-    answer === undefined
-      ? ''
-      : ` Period: ${times.time(answer.ts_utc_start).text} to ${times.time(answer.ts_utc_end).text}, both ends included.`;
   return (
     <Card
       id="categories"
       title="By category"
-      tip={`A frame can have several detections and annotations. "${MAP_NAMES.reviewed_counts_per_category}" are the reviewed frames in which a reviewer marked the category.${period}`}
+      tip={`A frame can have several detections and annotations. "${MAP_NAMES.reviewed_counts_per_category}" are the reviewed frames in which a reviewer marked the category.`}
       note={note}
       busy={busy}
     >

@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 
-import { canBeKey, keptName } from '../asking/kept.ts';
+import { keptName } from '../asking/kept.ts';
 import { alertState, alertTypeText } from '../model/alert-state.ts';
 import type { Notification } from '../model/answers.ts';
 import { Button } from '../parts/button.tsx';
 import { useShown } from '../parts/shown.ts';
+import { Time } from '../parts/words.tsx';
 import { SHORTCUTS } from './keyboard.ts';
 
 /** The open dialog. The page owns it: it stays, with the typed text, when the alert changes. */
@@ -13,8 +14,7 @@ export const Dialogs = () => {
   const { dialog } = useShown().state;
   if (dialog === undefined) return null;
   if (dialog.kind === 'keys') return <KeysDialog />;
-  const key = `${dialog.kind} ${dialog.of.notification_id}`;
-  return dialog.kind === 'take' ? <TakeDialog key={key} of={dialog.of} /> : <StopDialog key={key} of={dialog.of} />;
+  return <ActDialog key={`${dialog.kind} ${dialog.of.notification_id}`} {...dialog} />;
 };
 
 /** A modal dialog. `returnTo`: the id of the element that gets the focus if the opener is gone. */
@@ -42,20 +42,23 @@ const Modal = ({ title, returnTo, children }: { title: string; returnTo: string;
 };
 
 /** `Fire · North ridge, mile 4`, and its changes since the dialog opened. */
-const About = ({ of }: { readonly of: Notification }) => {
-  const now = useShown().freshest.get(of.notification_id) ?? of;
+const About = ({ of, now }: { readonly of: Notification; readonly now: Notification }) => {
   const [before, after] = [alertState(of).text, alertState(now).text];
-  const owner = now.acknowledged_by === of.acknowledged_by ? undefined : now.acknowledged_by;
+  const { acknowledged_by: owner, acknowledged_at: at } = now;
   return (
     <>
       <p class="about">
         <b>{alertTypeText(of.alert_type)}</b>
-        {of.details === undefined ? null : <bdi> · {of.details}</bdi>}
-        {of.reference === undefined ? null : <bdi class="note"> · {of.reference}</bdi>}
+        {of.details && <bdi> · {of.details}</bdi>}
+        {of.reference && <bdi class="note"> · {of.reference}</bdi>}
       </p>
       <p role="status" class="since-opened">
         {before === after ? null : `Meanwhile: ${after}. `}
-        {owner === undefined ? null : `${owner} has taken it.`}
+        {owner === of.acknowledged_by || at === undefined ? null : (
+          <>
+            {owner} has taken it at <Time at={at} as="clock" />.
+          </>
+        )}
       </p>
     </>
   );
@@ -64,38 +67,46 @@ const About = ({ of }: { readonly of: Notification }) => {
 /** The service's limit. */
 const MOST_CHARACTERS = 60;
 
-interface NameDialogProps {
-  readonly title: string;
-  readonly of: Notification;
-  readonly label: string;
-  readonly note: string;
-  readonly submit: ComponentChildren;
-  readonly cancel: string;
-  /** Cancel has the focus: Enter does nothing. */
-  readonly isCareful?: boolean;
-  readonly onName: (by: string) => void;
-  readonly children?: ComponentChildren;
-}
+/** What a dialog says about an alert that has this owner now. */
+const wordsOf = (kind: 'take' | 'stop', owner: string | undefined) => {
+  if (kind === 'stop') {
+    return {
+      title: 'Stop the calls of this alert?',
+      label: 'Who stops it?',
+      note: 'The service calls no more people and cancels ringing calls. A person in a call hears the message to its end.',
+      submit: 'Stop the calls',
+      cancel: 'Continue phoning',
+    };
+  }
+  const submit = owner === undefined ? 'Take' : `Take over from ${owner}`;
+  return {
+    title: owner === undefined ? 'Take this alert' : submit,
+    label: 'Who has it?',
+    note: 'Every reader sees the name, and the alarm stops. Calls continue. The alert comes back if it becomes worse.',
+    submit,
+    cancel: 'Cancel',
+  };
+};
 
 /** It asks for the name each time: the next shift uses the same screen. */
-const NameDialog = (props: NameDialogProps) => {
-  const { title, of, label, note, submit, cancel, isCareful = false, onName, children } = props;
-  const { actions } = useShown();
+const ActDialog = ({ kind, of }: { readonly kind: 'take' | 'stop'; readonly of: Notification }) => {
+  const { actions, freshest } = useShown();
+  const now = freshest.get(of.notification_id) ?? of;
+  const { title, label, note, submit, cancel } = wordsOf(kind, now.acknowledged_by);
   const [input, canceling] = [useRef<HTMLInputElement>(null), useRef<HTMLButtonElement>(null)];
-  // At once, and after the dialog has opened: no typed letter is lost.
-  useLayoutEffect(() => (isCareful ? canceling.current?.focus() : input.current?.select()), [isCareful]);
+  // At once, and after the dialog has opened: no typed letter is lost. Before a stop, Enter alone does nothing.
+  useLayoutEffect(() => (kind === 'stop' ? canceling.current?.focus() : input.current?.select()), [kind]);
   const close = (): void => actions.openDialog(undefined);
   return (
     <Modal title={title} returnTo={`alert-${of.notification_id}`}>
-      <About of={of} />
+      <About of={of} now={now} />
       <form
         onSubmit={(event) => {
           event.preventDefault();
           const by = input.current?.value.trim() ?? '';
-          if (by === '') return;
           keptName.set(by);
-          onName(by);
           close();
+          void actions[kind](now, by);
         }}
       >
         <label>
@@ -110,68 +121,17 @@ const NameDialog = (props: NameDialogProps) => {
             defaultValue={keptName.get() ?? ''}
           />
         </label>
-        {children}
         <p class="note">{note}</p>
         <div class="row">
-          {submit}
+          <Button type="submit" look={kind === 'stop' ? 'stop' : 'primary'}>
+            {submit}
+          </Button>
           <Button ref={canceling} onClick={close}>
             {cancel}
           </Button>
         </div>
       </form>
     </Modal>
-  );
-};
-
-const TakeDialog = ({ of }: { readonly of: Notification }) => {
-  const { actions } = useShown();
-  const owner = of.acknowledged_by;
-  return (
-    <NameDialog
-      title={owner === undefined ? 'Take this alert' : `Take over from ${owner}`}
-      of={of}
-      label="Who has it?"
-      note="Every reader sees the name, and the alarm stops. Calls continue. The alert comes back if it becomes worse."
-      submit={
-        <Button type="submit" look="primary">
-          Take
-        </Button>
-      }
-      cancel="Cancel"
-      onName={(by) => void actions.take(of, by)}
-    />
-  );
-};
-
-const StopDialog = ({ of }: { readonly of: Notification }) => {
-  const { actions, state } = useShown();
-  const key = useRef<HTMLInputElement>(null);
-  const stop = (by: string): void => {
-    const given = key.current?.value.trim() ?? '';
-    if (canBeKey(given)) actions.giveKey(given);
-    void actions.stop(of, by);
-  };
-  return (
-    <NameDialog
-      title="Stop the calls of this alert?"
-      of={of}
-      label="Who stops it?"
-      note="The service calls no more people and cancels ringing calls. A person in a call hears the message to its end."
-      submit={
-        <Button type="submit" look="stop">
-          Stop the calls
-        </Button>
-      }
-      cancel="Continue phoning"
-      isCareful
-      onName={stop}
-    >
-      {state.keyHeld ? null : (
-        <label>
-          Function key, if this service demands one <input ref={key} type="password" autocomplete="off" />
-        </label>
-      )}
-    </NameDialog>
   );
 };
 
@@ -195,39 +155,35 @@ const KeysDialog = () => {
 };
 
 /** Milliseconds that a good result stays. A failure stays until the reader closes it. */
-const TOAST_MS = 8_000;
+const TOAST_MS = 12_000;
 
 /** The result of the last action. */
 export const ToastLine = () => {
   const { state, actions } = useShown();
   const { toast } = state;
-  const [hovered, setHovered] = useState(false);
+  const close = (): void => actions.say(undefined);
   useEffect(() => {
-    if (toast === undefined || toast.isBad || hovered) return undefined;
-    const timer = setTimeout(() => actions.say(undefined), TOAST_MS);
+    if (toast === undefined || toast.isBad) return undefined;
+    const timer = setTimeout(close, TOAST_MS);
     return () => clearTimeout(timer);
-  }, [toast, hovered, actions]);
+  }, [toast]);
   return (
     <div class="toasts" role={toast?.isBad === true ? 'alert' : 'status'}>
       {toast === undefined ? null : (
-        <p
-          class={toast.isBad ? 'toast bad' : 'toast'}
-          onPointerEnter={() => setHovered(true)}
-          onPointerLeave={() => setHovered(false)}
-        >
+        <p class={toast.isBad ? 'toast bad' : 'toast'}>
           <span>{toast.text}</span>
-          {toast.undo === undefined ? null : (
+          {toast.undo && (
             <Button
               look="small"
               onClick={() => {
-                actions.say(undefined);
+                close();
                 toast.undo?.();
               }}
             >
               Undo
             </Button>
           )}
-          <Button look="small" aria-label="Close the message" onClick={() => actions.say(undefined)}>
+          <Button look="small" aria-label="Close the message" onClick={close}>
             ✕
           </Button>
         </p>

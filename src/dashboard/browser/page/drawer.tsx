@@ -8,7 +8,7 @@ import { nextOf } from '../model/timeline.ts';
 import { Button } from '../parts/button.tsx';
 import { goTo } from '../parts/focus.ts';
 import { Reference } from '../parts/reference.tsx';
-import { usePart, useShown } from '../parts/shown.ts';
+import { type Shown, usePart, useShown } from '../parts/shown.ts';
 import { Distance, Mark, PartNote, Skeleton, Time } from '../parts/words.tsx';
 import { Timeline } from './timeline.tsx';
 
@@ -18,32 +18,30 @@ export const Drawer = () => {
   return view.notification === undefined ? null : <Opened key={view.notification} id={view.notification} />;
 };
 
+/** Closes the open alert, if any. Its row has the focus then. */
+export const closeAlert = ({ view, actions }: Pick<Shown, 'view' | 'actions'>): void => {
+  const { notification: id } = view;
+  if (id === undefined) return;
+  actions.show({ ...view, notification: undefined });
+  goTo(document.getElementById(`alert-${id}`) ?? document.getElementById('alerts'));
+};
+
 const Opened = ({ id }: { readonly id: string }) => {
-  const { state, view, freshest, actions } = useShown();
+  const shown = useShown();
+  const { state, freshest } = shown;
   const { note } = usePart('story');
   const of = freshest.get(id);
   const trouble = state.parts.story?.trouble;
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
-  const close = (): void => {
-    actions.show({ ...view, notification: undefined });
-    goTo(document.getElementById(`alert-${id}`) ?? document.getElementById('alerts'));
-  };
   return (
-    <div
-      class="drawer"
-      role="dialog"
-      aria-labelledby="story-title"
-      onKeyDown={(event) => {
-        if (event.key === 'Escape') close();
-      }}
-    >
+    <div class="drawer" role="dialog" aria-labelledby="story-title">
       <div class="drawer-head">
         <h2 id="story-title" ref={heading} tabIndex={-1}>
           {of === undefined ? 'Alert' : alertTypeText(of.alert_type)}
-          {of?.details === undefined ? null : <bdi class="place">{of.details}</bdi>}
+          {of?.details && <bdi class="place">{of.details}</bdi>}
         </h2>
-        <Button look="small" aria-label="Close the alert" onClick={close}>
+        <Button look="small" aria-label="Close the alert" onClick={() => closeAlert(shown)}>
           ✕
         </Button>
       </div>
@@ -70,7 +68,7 @@ const Story = ({ of }: { readonly of: Notification }) => {
     <>
       <p class="story-state">
         <Mark of={alertState(of)} />{' '}
-        {of.stopped_at === undefined ? null : (
+        {of.stopped_at && (
           <span class="note">
             at <Time at={of.stopped_at} as="clock" />
           </span>
@@ -80,16 +78,16 @@ const Story = ({ of }: { readonly of: Notification }) => {
       <dl class="facts">
         <dt>Owner</dt>
         <dd>
-          {owner === undefined ? 'Nobody has taken it' : <bdi>{owner}</bdi>}
-          {takenAt === undefined ? null : (
+          {owner ? <bdi>{owner}</bdi> : 'Nobody has taken it'}
+          {takenAt && (
             <span class="note">
               {' '}
               since <Time at={takenAt} as="clock" />
             </span>
           )}
-          {of.worsened_since_acknowledged === true ? <b class="bad"> · it has become worse since</b> : null}
+          {of.worsened_since_acknowledged && <b class="bad"> · it has become worse since</b>}
         </dd>
-        {next === undefined ? null : (
+        {next && (
           <>
             <dt>Next</dt>
             <dd>
@@ -109,7 +107,7 @@ const Story = ({ of }: { readonly of: Notification }) => {
             <Distance at={of.created_at} as="ago" />
           </span>
         </dd>
-        {reference === undefined ? null : (
+        {reference && (
           <>
             <dt>Reference</dt>
             <dd>

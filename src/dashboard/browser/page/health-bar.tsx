@@ -1,8 +1,11 @@
+import { useLayoutEffect, useRef } from 'preact/hooks';
+
 import type { Lamp, Level } from '../model/health.ts';
 import { lengthText } from '../model/times.ts';
 import { Button } from '../parts/button.tsx';
 import { useSeconds, useShown } from '../parts/shown.ts';
 import { JumpLink } from '../parts/words.tsx';
+import { closeAlert } from './drawer.tsx';
 
 /** Each level has its own sign, for readers who cannot tell the colors apart. */
 const SIGNS: Readonly<Record<Level, string>> = { good: '✓', quiet: '•', warn: '!', bad: '✕' };
@@ -10,8 +13,17 @@ const SIGNS: Readonly<Record<Level, string>> = { good: '✓', quiet: '•', warn
 /** The health of the service and of the page, and the sound. It stays in sight while the reader scrolls. */
 export const HealthBar = () => {
   const { health, view, state, actions } = useShown();
+  const bar = useRef<HTMLElement>(null);
+  // The drawer begins below the bar, and the bar never covers the focus: on a phone, it has two or three lines.
+  useLayoutEffect(() => {
+    const measured = new ResizeObserver(() =>
+      document.documentElement.style.setProperty('--head', `${bar.current?.offsetHeight ?? 0}px`),
+    );
+    if (bar.current !== null) measured.observe(bar.current);
+    return () => measured.disconnect();
+  }, []);
   return (
-    <header class={`health ${health.worst}`}>
+    <header ref={bar} class={`health ${health.worst}`}>
       <h1>Camera activity</h1>
       <ul class="lamps" aria-label="Health">
         {health.lamps.map((lamp) => (
@@ -50,14 +62,19 @@ const LampLink = ({
   readonly of: Lamp;
   readonly children: preact.ComponentChildren;
 }) => {
-  const { actions, view } = useShown();
+  const shown = useShown();
+  const { actions, view } = shown;
   if (view.wall || (name !== 'Alerts' && name !== 'Cameras')) return <span class="lamp-body">{children}</span>;
   const isSilent = name === 'Cameras' && level !== 'good';
   return (
     <JumpLink
       to={name === 'Alerts' ? 'alerts' : 'cameras'}
       class="lamp-body"
-      {...(isSilent ? { onFollow: () => actions.want({ notSending: true }) } : {})}
+      onFollow={() => {
+        // On a phone, it covers the page.
+        closeAlert(shown);
+        if (isSilent) actions.want({ notSending: true });
+      }}
     >
       {children}
     </JumpLink>

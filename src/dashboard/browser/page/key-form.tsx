@@ -1,6 +1,5 @@
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
-import { canBeKey } from '../asking/kept.ts';
 import { Button } from '../parts/button.tsx';
 import { useShown } from '../parts/shown.ts';
 
@@ -8,23 +7,17 @@ import { useShown } from '../parts/shown.ts';
 export const KeyForm = ({ refused, isHeld }: { readonly refused: boolean; readonly isHeld: boolean }) => {
   const { actions } = useShown();
   const input = useRef<HTMLInputElement>(null);
-  const [unfit, setUnfit] = useState(false);
-  // Before the paint, so that the first typed letter is not lost.
-  useLayoutEffect(() => input.current?.focus(), [refused]);
+  // Before the paint, so that the first typed letter is not lost. A reader who is somewhere else stays there.
+  useLayoutEffect(() => {
+    const { activeElement: at, body } = document;
+    if (at === body || at?.id === 'shown') input.current?.focus();
+  }, [refused]);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    const key = input.current?.value.trim() ?? '';
-    setUnfit(!canBeKey(key));
-    if (!canBeKey(key)) return;
-    actions.giveKey(key);
+    actions.giveKey(input.current?.value.trim() ?? '');
     // The form had the focus, and is gone.
-    document.querySelector<HTMLElement>('#shown')?.focus();
+    document.getElementById('shown')?.focus();
   };
-  const problem = unfit
-    ? 'A key consists of letters, digits and signs, without spaces.'
-    : refused
-      ? 'The service did not accept this key.'
-      : undefined;
   return (
     <section class="card key" aria-labelledby="key-title">
       <h2 id="key-title">{isHeld ? 'The service no longer accepts the key' : 'This service asks for a key'}</h2>
@@ -43,14 +36,18 @@ export const KeyForm = ({ refused, isHeld }: { readonly refused: boolean; readon
             autocomplete="current-password"
             spellcheck={false}
             aria-describedby="key-note key-problem"
-            aria-invalid={problem !== undefined}
+            aria-invalid={refused}
+            required
+            // A header takes visible ASCII only.
+            pattern="\s*[!-~]{1,512}\s*"
+            title="letters, digits and signs, without spaces"
           />
           <Button type="submit" look="primary">
             Open
           </Button>
         </div>
         <p id="key-problem" class="trouble" role="alert">
-          {problem}
+          {refused ? 'The service did not accept this key.' : undefined}
         </p>
         <p id="key-note" class="note">
           The page keeps it until this tab is closed, sends it to this service only, and never puts it into an address.

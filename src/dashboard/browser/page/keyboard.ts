@@ -1,6 +1,7 @@
 import { alertState, isTaken } from '../model/alert-state.ts';
 import type { Notification } from '../model/answers.ts';
 import type { Shown } from '../parts/shown.ts';
+import { closeAlert } from './drawer.tsx';
 
 export const SHORTCUTS: readonly (readonly [key: string, words: string])[] = [
   ['/', 'Find a camera'],
@@ -20,7 +21,10 @@ export const keyboardOf =
     const shown = shownNow();
     const { key, target } = event;
     if (shown === undefined || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    if (shown.view.wall || shown.state.dialog !== undefined || isTyping(target)) return;
+    if (shown.view.wall || shown.state.dialog !== undefined) return;
+    // A field or a panel that uses this key does not let it come here.
+    if (key === 'Escape') return closeAlert(shown);
+    if (isTyping(target)) return;
     if (key === '/') document.getElementById('camera')?.focus();
     else if (key === '?') shown.actions.openDialog({ kind: 'keys' });
     else if (key === 'j' || key === 'k') move(key === 'j' ? 1 : -1);

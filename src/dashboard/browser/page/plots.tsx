@@ -26,13 +26,12 @@ export const Plots = ({ facts = PLOTTED_FACTS }: { readonly facts?: readonly Plo
       <h2 id="plots-title" class="unseen">
         Over time
       </h2>
-      <PartNote note={note} />
-      <div class="plots">
+      <div class="pair">
         {facts.map((fact) =>
           answer === undefined ? (
             <div key={fact} class="plot card waiting" />
           ) : (
-            <Plot key={fact} fact={fact} series={answer} choice={choice} onChoice={setChoice} />
+            <Plot key={fact} {...{ fact, note, choice }} series={answer} onChoice={setChoice} />
           ),
         )}
       </div>
@@ -43,12 +42,13 @@ export const Plots = ({ facts = PLOTTED_FACTS }: { readonly facts?: readonly Plo
 interface PlotProps {
   readonly fact: PlottedFact;
   readonly series: Series;
+  readonly note: string | undefined;
   readonly choice: Choice;
   readonly onChoice: (choice: Choice) => void;
 }
 
 /** One fact over time: a plot, its legend, and a table with the same numbers. */
-const Plot = ({ fact, series, choice, onChoice }: PlotProps) => {
+const Plot = ({ fact, series, note, choice, onChoice }: PlotProps) => {
   const title = fact === 'total_events' ? 'Camera frames' : MAP_NAMES[fact];
   const { times, view } = useShown();
   const palette = usePalette();
@@ -62,6 +62,7 @@ const Plot = ({ fact, series, choice, onChoice }: PlotProps) => {
     <figure class="plot card">
       <figcaption>
         <h3>{title}</h3>
+        <PartNote note={note} />
         <p class="pointed" aria-hidden="true">
           {pointed === undefined || index < 0 ? `per ${stepText(step)}` : <TimeWords of={times.step(pointed, step)} />}
         </p>

@@ -6,14 +6,12 @@ import { JumpLink, TimeWords } from '../parts/words.tsx';
 
 /** Why the page is not current, or a fire could burn unnoticed. */
 export const Problems = () => {
-  const { health, alerts, cameras, actions, view } = useShown();
-  const silence = [...health.outages].find(([id]) => id !== 'outage')?.[1];
+  const { health, alerts, actions, view } = useShown();
+  const { silence } = health;
   const spoken = [
     ...health.problems.map(({ text }) => text),
     ...(silence === undefined ? [] : [silence]),
-    ...[...alerts.needsYou, ...alerts.running]
-      .filter(needsPerson)
-      .map((each) => `${alertTitle(each)}. ${alertState(each).text}.`),
+    ...alerts.worst.filter(needsPerson).map((each) => `${alertTitle(each)}. ${alertState(each).text}.`),
   ];
   return (
     <>
@@ -26,7 +24,7 @@ export const Problems = () => {
           {health.problems.map((problem) => (
             <ProblemLine key={problem.text} of={problem} />
           ))}
-          {silence === undefined || cameras === undefined ? null : (
+          {silence === undefined ? null : (
             <p class="problem">
               <span aria-hidden="true">✕</span> <strong>{silence}</strong>{' '}
               {view.wall ? null : (
@@ -58,7 +56,7 @@ const ProblemLine = ({ of: { text, parts, asOf, nextAt } }: { readonly of: Probl
           </>
         )}
       </span>
-      {nextAt === undefined ? null : <span class="note screen">The page asks again {inText(nextAt - now)}.</span>}
+      {nextAt === undefined ? null : <span class="note screen"> The page asks again {inText(nextAt - now)}.</span>}
     </p>
   );
 };

@@ -12,7 +12,7 @@ import { Distance, JumpLink, PartNote, Time, Tip } from '../parts/words.tsx';
 /** The figures of the period, each with its change and a trend. */
 export const Tiles = () => {
   const { view, state } = useShown();
-  const { answer, busy, note } = usePart('activity');
+  const { answer, busy } = usePart('activity');
   const reviewed = answer && answer.reviewed_total_events > 0;
   return (
     <section class="figures" aria-label="Figures" aria-busy={busy}>
@@ -25,7 +25,6 @@ export const Tiles = () => {
         </CountTile>
         <CountTile name="Annotated frames" fact="annotated_total_events" />
       </dl>
-      <PartNote note={note} />
       {answer?.total_events === 0 && state.parts.known?.answer !== undefined ? <Nothing /> : null}
     </section>
   );
@@ -36,13 +35,15 @@ interface TileProps {
   readonly fact: string;
   /** Undefined before the first answer. */
   readonly of: number | string | undefined;
+  /** Stands in place of `children` while the figure is not current. */
+  readonly note: string | undefined;
   readonly tip?: string;
   readonly isBad?: boolean;
   readonly trend?: readonly number[];
   readonly children?: ComponentChildren;
 }
 
-const Tile = ({ name, fact, of, tip, isBad = false, trend = [], children }: TileProps) => (
+const Tile = ({ name, fact, of, note, tip, isBad = false, trend = [], children }: TileProps) => (
   <div class={isBad ? 'tile card bad' : 'tile card'}>
     <dt>
       {name} {tip === undefined ? null : <Tip about={name}>{tip}</Tip>}
@@ -51,7 +52,7 @@ const Tile = ({ name, fact, of, tip, isBad = false, trend = [], children }: Tile
       <span class="count" data-fact={fact}>
         {of === undefined ? '–' : typeof of === 'number' ? numbers.count(of) : of}
       </span>
-      <span class="note">{children}</span>
+      {note === undefined ? <span class="note">{children}</span> : <PartNote note={note} />}
       {trend.length === 0 ? null : <Trend of={trend} />}
     </dd>
   </div>
@@ -74,13 +75,13 @@ const CountTile = ({
   readonly children?: ComponentChildren;
 }) => {
   const { view, times, now } = useShown();
-  const { answer } = usePart('activity');
+  const { answer, note } = usePart('activity');
   const previous = usePart('previous').answer;
   const series = usePart('series').answer;
   const change = answer && previous && changeText(answer[fact], previous[fact]);
   const { words } = previousPeriod(view.span, now, times);
   return (
-    <Tile name={name} fact={fact} of={answer?.[fact]} trend={series === undefined ? [] : trendOf(series, fact, now)}>
+    <Tile {...{ name, fact, note }} of={answer?.[fact]} trend={series === undefined ? [] : trendOf(series, fact, now)}>
       {change === undefined ? null : (
         <span class="change" title={`Against ${words}: ${numbers.count(previous?.[fact] ?? 0)}`}>
           {change}
@@ -108,10 +109,11 @@ const NotSendingTile = () => {
       name="Not sending now"
       fact="not_sending"
       of={count}
-      isBad={note !== undefined || cameras?.areManySilent === true}
+      note={note}
+      isBad={cameras?.areManySilent === true}
       tip={`Of the cameras of the last ${KNOWN_DAYS} days: no frame for 15 minutes. Gone: no frame for 7 days.`}
     >
-      {note ?? (gone === 0 ? null : `${numbers.count(gone)} gone for 7 days `)}
+      {gone === 0 ? null : `${numbers.count(gone)} gone for 7 days `}
       {count === undefined || count === 0 ? null : (
         <JumpLink to="cameras" onFollow={() => actions.want({ notSending: true })}>
           Show
@@ -134,9 +136,9 @@ const CameraTile = ({ id }: { readonly id: string }) => {
       name="This camera now"
       fact="camera_now"
       of={cameras === undefined ? undefined : words}
-      isBad={note !== undefined || isSilent}
+      note={note}
+      isBad={isSilent}
     >
-      {note}
       {found === undefined || !isSilent ? null : (
         <span title={found.lastEventAt}>
           for <Distance at={found.lastEventAt} as="length" />
@@ -155,17 +157,21 @@ const Nothing = () => {
   const newest = known.map(({ last_event_at: at }) => at).reduce((left, right) => (left > right ? left : right), '');
   return (
     <p class="banner" role="status">
-      {cameraId === undefined ? 'No camera sent a frame' : [<bdi key="id">{cameraId}</bdi>, ' sent nothing']} in this
-      time.{' '}
-      {newest === '' ? (
-        `Nothing came in the last ${KNOWN_DAYS} days.`
-      ) : (
-        <>
-          The newest frame came at <Time at={newest} />.{' '}
-          <ViewLink to={{ ...view, span: spanOfDay(times.dayOf(Date.parse(newest)), now, times) }} class="button small">
-            Show that day
-          </ViewLink>
-        </>
+      <span>
+        {cameraId === undefined ? 'No camera sent a frame' : [<bdi key="id">{cameraId}</bdi>, ' sent nothing']} in this
+        time.{' '}
+        {newest === '' ? (
+          `Nothing came in the last ${KNOWN_DAYS} days.`
+        ) : (
+          <>
+            The newest frame came at <Time at={newest} />.
+          </>
+        )}
+      </span>{' '}
+      {newest === '' ? null : (
+        <ViewLink to={{ ...view, span: spanOfDay(times.dayOf(Date.parse(newest)), now, times) }} class="button small">
+          Show that day
+        </ViewLink>
       )}
     </p>
   );

@@ -54,7 +54,7 @@ const Person = ({ of }: { readonly of: Recipient }) => {
       <p class="person">
         <b>{name === undefined ? 'Unnamed' : <bdi>{name}</bdi>}</b> <span class="note">{recipient}</span>
         <Mark of={status} />
-        {confirmed === undefined ? null : (
+        {confirmed && (
           <span class="note">
             <Time at={confirmed} as="clock" />
           </span>
@@ -67,12 +67,12 @@ const Person = ({ of }: { readonly of: Recipient }) => {
         {attempts.length > 0 ? null : <li class="note">{isWaiting ? 'Not called yet' : 'Not called'}</li>}
         {!isWaiting || (next === undefined && reason === undefined) ? null : (
           <li class="note">
-            {next === undefined ? null : (
+            {next && (
               <>
                 Next call <Distance at={next} as="in" /> at <Time at={next} as="clock" />.{' '}
               </>
             )}
-            {reason === undefined || since === undefined ? null : (
+            {reason && since && (
               <>
                 Waiting since <Time at={since} as="clock" />: {reason}.
               </>
@@ -93,7 +93,7 @@ const AttemptLine = ({ of }: { readonly of: Attempt }) => {
   const isSaid = reason === undefined || SAID.has(outcome ?? '') || reason.toLowerCase() === mark.text.toLowerCase();
   return (
     <li>
-      {placed === undefined ? null : (
+      {placed && (
         <span class="at">
           <Time at={placed} as="clock" />
         </span>

@@ -32,12 +32,11 @@ export interface Actions {
   readonly want: (wants: Partial<Wants>) => void;
   readonly openDialog: (dialog: Dialog | undefined) => void;
   readonly say: (toast: Toast | undefined) => void;
-  /** A person has the alert. */
+  /** A person has the alert. If it no longer has the owner in `of`, the dialog opens again. */
   readonly take: (of: Notification, by: string) => Promise<void>;
   readonly stop: (of: Notification, by: string) => Promise<void>;
   /** A reader has seen these alerts. */
-  readonly see: (ids: readonly string[]) => void;
-  readonly unsee: (id: string) => void;
+  readonly see: (alerts: readonly Notification[]) => void;
   /** A CSV file; undefined if the service does not answer it now. */
   readonly file: (question: Question) => Promise<string | undefined>;
   readonly switchSound: (isOn: boolean) => void;
