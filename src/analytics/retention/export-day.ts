@@ -17,7 +17,7 @@ interface Exporting {
  * The events of a day as CloudEvents, a line each, shard by shard. Each event is as of some moment since the export began.
  *
  * @param shards how many shards each day has
- * @throws {DayClosed} also after the last line: the day was closed meanwhile, and its event rows may have been deleted
+ * @throws {DayClosed} even after the last line: the day was closed meanwhile, and its event rows may have been deleted
  * @throws {StorageTrouble | LaterFormat}
  */
 export async function* exportDay(
