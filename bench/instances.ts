@@ -101,7 +101,7 @@ const recorderInstance = (connectionString: string): Instance => {
 };
 
 /**
- * The SDK alone: the least that an event can take on this machine. It has one transaction under way, with all that waits: the row of each event,
+ * The SDK alone: the least that an event can take on this machine. It has one transaction under way, with all waiting events: the row of each event,
  * and counter rows of the day, the hour and the cameras. No writer meets another.
  */
 const bareInstance = (connectionString: string, stripe: number): Pick<Instance, 'send'> => {
