@@ -101,7 +101,7 @@ const recorderInstance = (connectionString: string): Instance => {
 };
 
 /**
- * The SDK alone: the least that an event can take on this machine. It has one transaction under way, with each write that waits: the row of each event,
+ * The SDK alone: the least that an event can take on this machine. It has one transaction under way, with all waiting events: the row of each event,
  * and counter rows of the day, the hour and the cameras. No writer meets another.
  */
 const bareInstance = (connectionString: string, stripe: number): Pick<Instance, 'send'> => {
@@ -160,7 +160,7 @@ const sendLoad = async (
   const endMs = (due.at(-1) ?? 0) + PATIENCE_MS;
   return openLoop(due, async (index) => {
     const frame = all[index];
-    // Each round of frames begins at the next instance: so the frames of a camera go to all instances.
+    // Each round of frames begins one instance further, so that no camera stays with one.
     const number = (index + Math.floor(index / count)) % count;
     const instance = instances[number];
     if (frame === undefined || instance === undefined) throw new RangeError('there is no such request');
