@@ -186,9 +186,10 @@ describe('POST /api/notifications hands on', () => {
   });
 });
 
+const failedBy = <Number>(code: FailedCode, recipient: Number) =>
+  ({ recipient, status: 'failed', code, reason: 'refused (400)' }) as const;
+
 describe('POST /api/notifications answers', () => {
-  const failedBy = <Number>(code: FailedCode, recipient: Number) =>
-    ({ recipient, status: 'failed', code, reason: 'refused (400)' }) as const;
   const failed = failedBy('refused', phoneNumber(FIRST));
   const placed = { recipient: phoneNumber(SECOND), status: 'placed', callId: CALL_ID } as const;
   it.each<[Sent['kind'], codes: FailedCode[], status: number, code: string, detail: RegExp]>([
