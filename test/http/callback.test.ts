@@ -108,7 +108,7 @@ describe('a callback with events', () => {
     expect(problemOf(await post([7, good, { ...good, source: '' }, { ...good, id: null }]))).toMatchObject({
       status: 400,
       detail: '3 of 4 elements are not CloudEvents. The others are handled.',
-      errors: [0, 2, 3].map((index) => ({ index, detail: NO_EVENT })),
+      errors: [0, 2, 3].map((index) => ({ index, pointer: `/${index}`, detail: NO_EVENT })),
     });
     expect(handled).toMatchObject([[{ kind: 'connected' }, 'Anomaly']]);
     const { errors, errors_total: total } = problemOf(await post(Array(10_000).fill(7)));

@@ -186,8 +186,11 @@ describe('POST /api/notifications hands on', () => {
   });
 });
 
+const failedBy = <Number>(code: FailedCode, recipient: Number) =>
+  ({ recipient, status: 'failed', code, reason: 'refused (400)' }) as const;
+
 describe('POST /api/notifications answers', () => {
-  const failed = { recipient: phoneNumber(FIRST), status: 'failed', code: 'refused', reason: 'refused (400)' } as const;
+  const failed = failedBy('refused', phoneNumber(FIRST));
   const placed = { recipient: phoneNumber(SECOND), status: 'placed', callId: CALL_ID } as const;
   it.each<[Sent['kind'], codes: FailedCode[], status: number, code: string, detail: RegExp]>([
     ['key of another request', [], 422, 'key_reused', /in the last 24 hours/],
@@ -197,10 +200,10 @@ describe('POST /api/notifications answers', () => {
     ['nobody callable', ['impossible_number', 'day_limit'], 502, 'nobody_callable', /see calls/],
     ['sent', ['refused', 'refused'], 502, 'nobody_callable', /see calls/],
   ])('%s, %j, with a %i', async (kind, codes, status, code, detail) => {
-    const calls = codes.map((one) => ({ ...failed, code: one }));
+    const calls = codes.map((one) => failedBy(one, phoneNumber(FIRST)));
     answer = kind === 'sent' ? { kind, id: ID, calls } : kind === 'nobody callable' ? { kind, calls } : { kind };
     // A problem is logged and passed on.
-    const masked = calls.map((call) => ({ ...call, recipient: maskPhoneNumber(call.recipient) }));
+    const masked = codes.map((one) => failedBy(one, maskPhoneNumber(phoneNumber(FIRST))));
     const more = { ...(kind === 'sent' && { notification_id: ID }), ...(codes.length > 0 && { calls: masked }) };
     const said = { status, code, detail: expect.stringMatching(detail), ...more };
     expect(problemOf(await post({}))).toEqual({ type: expect.any(String), title: expect.any(String), ...said });
