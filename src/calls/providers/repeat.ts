@@ -60,7 +60,7 @@ export const sendRepeatedly = async <Answer>(
  * Hangs up a call.
  *
  * @param send throws `gone` if the call is over
- * @returns `gone` even if an earlier try, which was not answered, may have ended the call: nobody knows when it ended
+ * @returns `gone` even if an earlier try, which was not answered, may have ended the call: the time of its end is not known
  */
 export const hangUpRepeatedly = async (
   repeats: Repeats,

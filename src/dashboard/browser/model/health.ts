@@ -84,8 +84,12 @@ const cameraLampOf = (cameras: CameraStates | undefined): Lamp => {
   return { name: 'Cameras', level, text: `${sending} of ${total}` };
 };
 
+const lampOf =
+  (name: string) =>
+  (level: Level, text: string): Lamp => ({ name, level, text });
+
 const dataLampOf = ({ locked }: PageState, { standing, oldParts }: Freshness): Lamp => {
-  const lamp = (level: Level, text: string): Lamp => ({ name: 'Data', level, text });
+  const lamp = lampOf('Data');
   if (locked !== undefined) return lamp('bad', 'key needed');
   if (standing === 'loading') return lamp('quiet', 'loading');
   if (standing === 'current') return lamp('good', '');
@@ -109,7 +113,7 @@ const phoneOf = (
   { areAlertsOld }: Freshness,
   now: number,
 ): { readonly lamp: Lamp; readonly problem?: Problem } => {
-  const lamp = (level: Level, text: string): Lamp => ({ name: 'Phone', level, text });
+  const lamp = lampOf('Phone');
   const { answer, trouble, answeredAt: asOf, nextAt } = attention ?? {};
   if (isPhoneOff(trouble)) {
     if (!sawPhone) return { lamp: lamp('quiet', 'not used here') };

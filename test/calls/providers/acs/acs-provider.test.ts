@@ -164,7 +164,7 @@ it.each<[keyof typeof ASKED, readonly Answer[], object]>([
   ['hangUp', [[410]], WAS_OVER],
   ['hangUp', [AT_ONCE, [404, '8522']], WAS_OVER],
   // The first request may have ended the call.
-  ['hangUp', [[500], [404, '8522']], HUNG_UP],
+  ['hangUp', [[500], [404, '8522']], WAS_OVER],
   ['hangUp', [[500], [500], [500], [204]], HUNG_UP],
   ['hangUp', [[500], [500], [500], [500]], UNANSWERED],
   ['hangUp', [[400]], { failure: 'rejected' }],
