@@ -85,7 +85,7 @@ const cameraLampOf = (cameras: CameraStates | undefined): Lamp => {
 };
 
 const lampOf =
-  (name: string) =>
+  (name: Lamp['name']) =>
   (level: Level, text: string): Lamp => ({ name, level, text });
 
 const dataLampOf = ({ locked }: PageState, { standing, oldParts }: Freshness): Lamp => {
