@@ -11,7 +11,7 @@ const EVENTS_DELETED = 'events_deleted';
 /** The key of `day|00`. Its version orders the seals of a shard, and the writes under a seal. */
 export const DAY_00 = counterKey(DAY_COUNTER, 0);
 
-/** What the `day|NN` rows of a shard of a day say of its seal. */
+/** The seal of a shard of a day, by its `day|NN` rows. */
 export interface ShardSeal {
   readonly partition: string;
   /** The rows, without their counts. */

@@ -51,7 +51,7 @@ export class Actions {
     this.#tell = tell;
   }
 
-  /** Carries out the actions of a commit. Fulfils when all are answered. Never throws: a later check retries. */
+  /** Carries out the actions of a commit. Fulfills when all are answered. Never throws: a later check retries. */
   async carryOut({ stored, actions, sentAt }: Pick<Change, 'stored' | 'actions' | 'sentAt'>, log: Log): Promise<void> {
     const doing = Promise.all(actions.map(async (one) => this.#do(one, stored, sentAt, log))).then(() => undefined);
     this.#underWay.add(doing);
@@ -59,7 +59,7 @@ export class Actions {
     return doing;
   }
 
-  /** Fulfils when all requests to the provider are answered. */
+  /** Fulfills when all requests to the provider are answered. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
@@ -230,7 +230,7 @@ export class Actions {
   }
 }
 
-/** What the provider returns with every event. */
+/** The context that the provider returns with every event. */
 const refOf = ({ notificationId, index, attemptId }: AttemptRef): AttemptRef => ({ notificationId, index, attemptId });
 
 const PROMPT_NAMES: Readonly<Record<Exclude<PromptNumber, typeof MESSAGE>, string>> = {

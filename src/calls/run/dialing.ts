@@ -65,7 +65,7 @@ export class Dialing {
     this.#plan('trouble', this.#context.clock.now() + RETRY_MS);
   }
 
-  /** Fulfils when all requests to the provider are answered. */
+  /** Fulfills when all requests to the provider are answered. */
   async settled(): Promise<void> {
     await this.#actions.settled();
   }
@@ -74,7 +74,7 @@ export class Dialing {
     return this.#isEnded;
   }
 
-  /** Runs no more; fulfils when all requests to the provider are answered. Nothing is claimed from now on. */
+  /** Runs no more; fulfills when all requests to the provider are answered. Nothing is claimed from now on. */
   async end(): Promise<void> {
     this.#isEnded = true;
     this.#cancel();
@@ -155,7 +155,7 @@ export class Dialing {
     const at = this.#checkAt(known);
     const [least, most] = OTHERS_AFTER_MS;
     if (at === undefined) return undefined;
-    // What stays due must not cause a busy loop.
+    // A check that stays due must not cause a busy loop.
     if (at <= clock.now()) return clock.now() + least;
     return store.isOwn(known) ? at : at + least + random() * (most - least);
   }

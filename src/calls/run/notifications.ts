@@ -56,7 +56,7 @@ export interface Change extends Committed {
 
 /** The work that follows a change. */
 export interface Followers {
-  /** Carries out actions. Fulfils when all are answered. Never throws. */
+  /** Carries out actions. Fulfills when all are answered. Never throws. */
   readonly carryOut: (change: Pick<Change, 'stored' | 'actions' | 'sentAt'>, log: Log) => Promise<void>;
   readonly note: (change: Change, log: Log) => void;
   /** Events could not be stored: this process must run soon. */
@@ -68,7 +68,7 @@ export interface Taken {
   readonly stored: LiveCase;
   /** It changed something. */
   readonly isNews: boolean;
-  /** Fulfils when the actions of its commit are answered. */
+  /** Fulfills when the actions of its commit are answered. */
   readonly acting: Promise<void>;
 }
 
@@ -189,7 +189,7 @@ export class Notifications {
     });
   }
 
-  /** Logs and notes a change. Fulfils when its actions are answered. */
+  /** Logs and notes a change. Fulfills when its actions are answered. */
   async follow(change: Change, log: Log): Promise<void> {
     logChange(change, log);
     this.#followers.note(change, log);

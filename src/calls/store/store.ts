@@ -100,7 +100,7 @@ export interface Commit {
   readonly key?: (KeyUse & { readonly etag?: string | undefined }) | undefined;
 }
 
-/** What a transaction has stored. */
+/** The result of a transaction. */
 export interface Committed {
   readonly stored: LiveCase;
   readonly outcomes: StoredOutcomes | undefined;
@@ -112,7 +112,7 @@ export interface Listed<Item> {
   readonly next: NotificationId | undefined;
 }
 
-/** What the calls of a notification say: that never changes. */
+/** The texts of the calls of a notification: they never change. */
 export type Spoken = Pick<Notification, 'alertType'> & MessageTerms;
 
 /** The callee hears silence during such a request. */
@@ -167,7 +167,7 @@ export class Store {
     this.#remembered.delete(id);
   }
 
-  /** What the calls of a notification say, if this process has ever read it. */
+  /** The texts of the calls of a notification, if this process has ever read it. */
   spokenOf(id: NotificationId): Spoken | undefined {
     return this.#spoken.get(id);
   }

@@ -15,7 +15,7 @@ export interface Lamp {
   readonly name: 'Alerts' | 'Phone' | 'Cameras' | 'Data';
   readonly level: Level;
   readonly text: string;
-  /** What the lamp means, in a sentence. */
+  /** The meaning of the lamp, in a sentence. */
   readonly tip: string;
 }
 
