@@ -42,7 +42,7 @@ it('sounds for alerts that need a person and for new alerts; a drill has its ton
   ]);
 });
 
-/** What the tab has told after the alarm sounded for these reasons at noon. */
+/** The memory of the tab after the alarm sounded for these reasons at noon. */
 const heardAtNoon = (reasons: readonly Reason[], told: Told = NOTHING_TOLD): Told =>
   withAlarm(told, reasons, { heard: reasons, shown: reasons }, NOON);
 

@@ -2,7 +2,7 @@ import { daysBetween, endText, longDay, shiftDay, shortDay, startText, type Time
 import { LAST, type Span } from './view.ts';
 
 const HOUR_MS = 3_600_000;
-/** The address takes no earlier years. */
+/** The address accepts no earlier years. */
 const FIRST_TIME = Date.parse('0001-01-01T00:00:00Z');
 
 /** Both ends of a period, included, as texts of a question. */
