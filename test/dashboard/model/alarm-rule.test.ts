@@ -112,8 +112,8 @@ it('what was over when the tab was opened is not new; what came later is, until 
 });
 
 it('an alert that ended at most 30 s before the tab was opened is new: clocks of instances differ', () => {
-  const ended = (seconds: number) => notification(`${seconds}`, { ...CONFIRMED, created_at: before(seconds) });
-  expect(withFirstAnswer(NOTHING_TOLD, [ended(29), ended(30), ended(31)], NOON).known).toEqual(['31']);
+  const ended = [29, 30, 31].map((age) => notification(`${age}`, { ...CONFIRMED, created_at: before(age) }));
+  expect(withFirstAnswer(NOTHING_TOLD, ended, NOON).known).toEqual(['31']);
 });
 
 it('keeps the latest 500 alerts that a reader has seen', () => {
