@@ -8,7 +8,6 @@ import { CLOSE_DAYS_SCHEDULE, closeDays } from './analytics/retention/close-days
 import { FORMAT } from './analytics/rows/format.ts';
 import { lazyCredential } from './azure/credential.ts';
 import { ALERT_TYPES } from './calls/model/alert-types.ts';
-import { outcomeSource } from './calls/model/outcomes.ts';
 import { createPhone } from './calls/phone.ts';
 import { eventGridTopic, outcomeWebhook } from './calls/providers/destinations.ts';
 import { connectToProvider } from './calls/providers/provider.ts';
@@ -70,9 +69,8 @@ const { callRetentionMs: retentionMs } = settings;
 const startPhone = (own: PhoneSettings) => {
   const { provider, callbacks } = connectToProvider(own, credential, appLog);
   const { serviceName } = settings;
-  const source = outcomeSource(serviceName);
-  const topic = own.topic && eventGridTopic(own.topic, source, credential);
-  const webhook = own.webhook && outcomeWebhook(own.webhook, source);
+  const topic = own.topic && eventGridTopic(own.topic, credential);
+  const webhook = own.webhook && outcomeWebhook(own.webhook);
   const parts = createPhone({
     provider,
     table: calls,

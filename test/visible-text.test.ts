@@ -7,6 +7,7 @@ import { visibleFault } from '../src/visible-text.ts';
 
 it.each([
   ['an interpunct in the name of a place', 'Ust‧Kut'],
+  ['signs alone', '‧', '·', '´', '゛', '̈́a', '†', '€', '๏', '〿', '⠁'],
   ['joiners in Persian, Malayalam and Sinhala', 'کوه‌سنگی', 'മലയാളം ന്‍', 'ශ්‍රී ලංකා'],
   ['vowel signs and marks in Hindi, Tamil and Burmese', 'हिन्दी', 'தமிழ்', 'မြန်မာ'],
   ['marks that are code points of their own', 'Pin\u0303on', 'Việt', 'Σάμος'],
@@ -30,6 +31,8 @@ it.each([
   ['joiners, selectors and marks of direction', '\u200D', '\u034F', '\uFE0F', '\u200F', '\u2060', '\uFEFF', '\u180B'],
   ['tags', '\u{E0020}', '\u{E0067}\u{E007F}'],
   ['blanks of music and hieroglyphs', '\u{1D159}', '\u{13441}'],
+  ['marks without a letter', '\u0301', '\u20E3', '\u093F', '\u0E31', ' \u0308', '\u{1D165}', '\u{11046}'],
+  ['a placeholder for an object', '\uFFFC'],
 ])('refuses a text of %s alone', (_what, ...texts) => {
   for (const text of texts) {
     expect([text, visibleFault(text), idProblem(text)]).toEqual([text, ...Array(2).fill('has no visible character')]);

@@ -21,13 +21,21 @@ const phone = async ({ groupKey, groupLabels, alerts }) => {
     .replaceAll(/[<>&\p{C}\p{Z}\p{DI}\u2800]+/gu, ' ')
     .trim();
   const details = (labels || 'alert').slice(0, 200).replace(/\p{Cs}$/u, '');
+  // A redirected POST would become a GET, whose answer looks like success. Alertmanager waits for this answer before it posts again.
   const post = (body) =>
-    fetch(`${SERVICE_URL}/api/notifications`, { method: 'POST', headers, body: JSON.stringify(body) });
+    fetch(`${SERVICE_URL}/api/notifications`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(10_000),
+    });
   const alert = { channel: 'phone', alert_type, recipients };
   let answer = await post({ ...alert, details });
   if (answer.status === 400) answer = await post(alert); // Alertmanager does not post again: words must not cost the call
   if (!answer.ok) console.error(answer.status, await answer.text());
-  return answer.status; // after a 5xx Alertmanager posts again
+  // After a 5xx Alertmanager posts again soon, until the address or the key is right.
+  return answer.ok || [400, 422].includes(answer.status) ? answer.status : 503;
 };
 
 createServer((request, response) => {

@@ -1,7 +1,8 @@
 """Counts what Frigate detects, and phones RECIPIENTS about its alerts of fire and smoke. Needs paho-mqtt, and send.py in the same folder.
 
-One thread receives, and writes what it receives into the file QUEUE before the broker may forget it. Other threads phone and count from there, so that a call
-waits for no count, and neither stops the receiving. The file has one row for each detected object and alert that the service has not answered for yet.
+One thread receives. It starts a call at once, and writes what it receives into the file QUEUE before the broker may forget it. Other threads send, so that a
+call waits for no count and for no other call. The file has one row for each detected object and alert that the service has not answered for yet. Without the
+file, as on a full disk, the rows stay in memory.
 """
 
 import json, os, queue, sqlite3, threading, time, traceback, urllib.error
@@ -14,18 +15,32 @@ LABELS = {"fire": "fire", "smoke": "smoke"}
 SERVICE = (os.environ.get("SERVICE_URL", "http://localhost:7071"), os.environ.get("FUNCTION_KEY", ""))
 RECIPIENTS = [number.strip() for number in os.environ.get("RECIPIENTS", "").split(",") if number.strip()]
 PREFIX = os.environ.get("MQTT_TOPIC_PREFIX", "frigate")
-CALLERS, BATCH = 8, 500  # calls under way at once; events in a request
-CALL_PAUSE, COUNT_PAUSE, REFUSED_PAUSE = 1, 5, 30  # seconds before the next try; after an answer such as 401
-CALL_TIMEOUT = 15  # seconds; the service answers sooner
+CALLERS, BATCH = 8, 500  # threads that repeat calls; events in a request
+CALL_PAUSE, COUNT_PAUSE, REFUSED_PAUSE = 1, 5, 30  # seconds before the next try; for counts, after an answer such as 401
+CALL_TIMEOUT = 5  # seconds; to repeat a request that has no answer is safe, because of its key
+MOST_THREADS, MOST_UNSAVED, LONGEST = 64, 100_000, 8_192  # calls, rows in memory, characters in a row
+FILE = os.environ.get("QUEUE", "frigate-queue.db")
 
-rows = sqlite3.connect(os.environ.get("QUEUE", "frigate-queue.db"), check_same_thread=False, isolation_level=None)
-rows.execute("CREATE TABLE IF NOT EXISTS queue (place INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT, id TEXT, value TEXT, UNIQUE (kind, id))")
+def opened(path):
+    file = sqlite3.connect(path, timeout=0.2, check_same_thread=False, isolation_level=None)
+    file.execute("CREATE TABLE IF NOT EXISTS queue (place INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT, id TEXT, value TEXT, UNIQUE (kind, id))")
+    return file
+
 access, said = threading.Lock(), {}
-calls, counts = queue.SimpleQueue(), threading.Event()
+calls, calling = queue.SimpleQueue(), set()  # calls to repeat; the alerts whose calls have no answer yet
+counts, unsaved = threading.Event(), {}  # unsaved: id of an object → row that the file did not take
 
 def run(statement, *values):
-    with access:
-        return rows.execute(statement, values).fetchall()
+    """The rows; None if the file cannot be used."""
+    try:
+        with access:
+            return rows.execute(statement, values).fetchall()
+    except sqlite3.Error as error:
+        say(f"{FILE}: {error}. What it does not take stays in memory.", "file")
+        return None
+
+def keep(kind, id, value):
+    return run("INSERT OR REPLACE INTO queue (kind, id, value) VALUES (?, ?, ?)", kind, id, value) is not None
 
 def say(text, key=None, seconds=60):
     """Prints a line; lines of one key at most once in this time."""
@@ -49,7 +64,7 @@ def detected(after):
     found = category([after["label"]])
     if found is None:
         return
-    run("INSERT OR REPLACE INTO queue (kind, id, value) VALUES ('count', ?, ?)", after["id"], json.dumps({
+    value = json.dumps({
         "specversion": "1.0",
         "id": f"{after['id']}-{after['frame_time']}",
         "source": f"/{PREFIX}",
@@ -61,7 +76,14 @@ def detected(after):
             "ts_utc": utc(after["start_time"]),
             "detections": {found: 0 if after.get("false_positive") else 1},
         },
-    }))
+    })
+    if len(value) > LONGEST:
+        raise ValueError("too long")
+    if not keep("count", after["id"], value):
+        with access:
+            unsaved[after["id"]] = value
+            if len(unsaved) > MOST_UNSAVED:
+                del unsaved[next(iter(unsaved))]
     counts.set()
 
 def reviewed(after):
@@ -71,49 +93,70 @@ def reviewed(after):
         return
     if after["severity"] != "alert":
         return say(f"No call yet: {', '.join(words)} of {after['camera']} is no alert. See review.alerts.labels of Frigate.", f"no alert of {after['camera']}")
-    value = json.dumps({"channel": "phone", "alert_type": "ReportOfFire", "recipients": RECIPIENTS, "reference": after["camera"]})
-    if RECIPIENTS and not run("SELECT 1 FROM queue WHERE kind = 'call' AND id = ?", after["id"]):
-        run("INSERT INTO queue (kind, id, value) VALUES ('call', ?, ?)", after["id"], value)
+    if not RECIPIENTS or after["id"] in calling:
+        return
+    value = json.dumps({"channel": "phone", "alert_type": "ReportOfFire", "recipients": RECIPIENTS, "reference": after["camera"][:100]})
+    calling.add(after["id"])
+    if threading.active_count() < MOST_THREADS:
+        threading.Thread(target=phone, args=(after["id"], value), daemon=True).start()
+    else:
         calls.put((after["id"], value))
+    keep("call", after["id"], value)
+    if after["id"] not in calling:  # the answer came before the row
+        run("DELETE FROM queue WHERE kind = 'call' AND id = ?", after["id"])
 
-def phone():
+def phone(review, value):
+    """Asks for a call once. Without an answer, one of CALLERS asks again, however long the service asks to wait."""
+    if ask("a call", notify_once, json.loads(value), f"frigate-{review}", *SERVICE, CALL_TIMEOUT) > 0:
+        time.sleep(CALL_PAUSE)
+        return calls.put((review, value))
+    calling.discard(review)
+    run("DELETE FROM queue WHERE kind = 'call' AND id = ?", review)
+
+def repeat_calls():
     while True:
-        review, value = calls.get()
-        while not answered("a call", CALL_PAUSE, notify_once, json.loads(value), f"frigate-{review}", *SERVICE, CALL_TIMEOUT):
-            pass
-        run("DELETE FROM queue WHERE kind = 'call' AND id = ?", review)
+        phone(*calls.get())
 
 def count():
     while True:
-        batch = run("SELECT place, value FROM queue WHERE kind = 'count' ORDER BY place LIMIT ?", BATCH)
-        if not batch:
-            counts.wait()
+        stored = run("SELECT place, value FROM queue WHERE kind = 'count' ORDER BY place LIMIT ?", BATCH) or []
+        with access:
+            spare = list(unsaved.items())[: BATCH - len(stored)]
+        if not stored and not spare:
+            counts.wait(60)
             counts.clear()
-        elif answered("counts", COUNT_PAUSE, send_once, [json.loads(value) for _, value in batch], *SERVICE):
-            # A later message about an object has another place.
-            run(f"DELETE FROM queue WHERE place IN ({','.join(str(place) for place, _ in batch)})")
+            continue
+        pause = ask("counts", send_once, [json.loads(value) for _, value in stored + spare], *SERVICE)
+        if pause == 0:
+            # A later message about an object has another place, and another text.
+            with access:
+                for id, value in spare:
+                    if unsaved.get(id) is value:
+                        del unsaved[id]
+            gone = run(f"DELETE FROM queue WHERE place IN ({','.join(str(place) for place, _ in stored)})")
+            pause = COUNT_PAUSE if gone is None else 0  # the same rows again: a repeat changes nothing
+        time.sleep(pause)
 
-def answered(what, pause, request, *values):
-    """Sends once. False, after a pause, if it must be sent again."""
+def ask(what, request, *values):
+    """Sends once. Returns the seconds to wait before the same is sent again; 0 if it was answered."""
     try:
         answer = request(*values)
         if "code" in answer:
             say(f"{what}: {answer['detail']}")
-        return True
+        return 0
     except Unavailable as error:
         say(f"{what}: the service does not answer. What waits is sent again.", what)
-        time.sleep(max(error.seconds, pause))
+        return max(error.seconds, COUNT_PAUSE)
     except urllib.error.HTTPError as error:
-        say(f"{what}: the service answers {error.code}. Is the key right?", what)
-        time.sleep(REFUSED_PAUSE)
-    return False
+        say(f"{what}: the service answers {error.code}. Are SERVICE_URL and FUNCTION_KEY right?", what)
+        return REFUSED_PAUSE
 
 HANDLERS = {f"{PREFIX}/events": detected, f"{PREFIX}/reviews": reviewed}
 
 def on_message(_client, _userdata, message):
     try:
         HANDLERS[message.topic](json.loads(message.payload)["after"])
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except Exception as error:  # no message may end the program: the broker would send it again at each start
         say(f"Not understood: {message.topic} {message.payload[:200]} ({error!r})")
 
 def on_connect(client, _userdata, _flags, code, *_):
@@ -129,9 +172,15 @@ def end(error):
 threading.excepthook = end
 if not RECIPIENTS:
     say("RECIPIENTS is empty: nobody is phoned.")
-for waiting in run("SELECT id, value FROM queue WHERE kind = 'call' ORDER BY place"):
-    calls.put(waiting)
-for work in [count] + [phone] * CALLERS:
+try:
+    rows = opened(FILE)
+except sqlite3.Error as error:
+    say(f"{FILE}: {error}. Everything stays in memory.")
+    rows = opened(":memory:")
+for review, value in run("SELECT id, value FROM queue WHERE kind = 'call' ORDER BY place") or []:
+    calling.add(review)
+    calls.put((review, value))
+for work in [count] + [repeat_calls] * CALLERS:
     threading.Thread(target=work, daemon=True).start()
 
 # A session of this name: the broker keeps messages for it while this program is away.

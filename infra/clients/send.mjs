@@ -8,17 +8,27 @@ const retryAfter = (header) => {
   return (date - Date.now()) / 1000;
 };
 
+/** Undefined if it is the page of a proxy. */
+const jsonIn = (text) => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
 /** Sends CloudEvents to the service until they are answered. Fulfils with the answer, even if some events are wrong. */
 export const send = async (events, url = 'http://localhost:7071', key = '', pause = 5) => {
   const headers = { 'content-type': 'application/cloudevents-batch+json', 'x-functions-key': key };
   const body = Buffer.from(JSON.stringify(events));
   if (body.length > 4 * 1024 * 1024) throw new Error('more than 4 MiB: send the halves');
   for (;;) {
-    const request = { method: 'POST', headers, body, signal: AbortSignal.timeout(240_000) };
+    const request = { method: 'POST', headers, body, redirect: 'manual', signal: AbortSignal.timeout(240_000) };
     const answer = await fetch(`${url}/api/events`, request).catch(() => undefined);
     const said = await answer?.text().catch(() => undefined);
     if (said !== undefined) {
-      if (answer.status === 200 || answer.status === 400) return JSON.parse(said);
+      const told = answer.status === 200 || answer.status === 400 ? jsonIn(said) : undefined;
+      if (told !== undefined) return told;
       if (![429, 500, 502, 503, 504].includes(answer.status)) throw new Error(`answered with ${answer.status}`);
     } // no answer, or half an answer: send them again
     const asked = Math.min(retryAfter(answer?.headers.get('retry-after')), LONGEST_WAIT);

@@ -27,6 +27,14 @@ def notify_once(notification, idempotency_key, url, key, timeout=240):
     headers = {"content-type": "application/json", "x-functions-key": key, "idempotency-key": idempotency_key}
     return _post(f"{url}/api/notifications", notification, headers, timeout)
 
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A POST that is redirected becomes a GET, whose answer looks like success."""
+
+    def redirect_request(self, *_):
+        return None
+
+_open = urllib.request.build_opener(_NoRedirect).open
+
 def retry_after(header):
     """The seconds to wait by a Retry-After header: a number or a date (RFC 9110); 0 if it is missing or neither."""
     text = (header or "").strip()
@@ -51,13 +59,25 @@ def _post(url, value, headers, timeout):
         raise ValueError("more than 4 MiB: send the halves")
     try:
         request = urllib.request.Request(url, body, headers)
-        return json.load(urllib.request.urlopen(request, timeout=timeout))
+        answer = _answer(_open(request, timeout=timeout))
+        if answer is None:
+            raise Unavailable()  # another server answered, such as a proxy
+        return answer
     except urllib.error.HTTPError as error:
         is_final = error.code == 502 and error.headers.get_content_type() == "application/problem+json"
-        if error.code in (400, 422) or is_final:  # 502: no recipient can be called
-            return json.load(error)
+        answer = _answer(error) if error.code in (400, 422) or is_final else None
+        if answer is not None:  # 502: no recipient can be called
+            return answer
         if error.code not in (429, 500, 502, 503, 504):
             raise
         raise Unavailable(retry_after(error.headers.get("Retry-After"))) from None
-    except (OSError, http.client.HTTPException, json.JSONDecodeError):
+    except (OSError, http.client.HTTPException):
         raise Unavailable() from None  # no answer, or half an answer
+
+def _answer(response):
+    """The answer of the service; None if another server answered."""
+    try:
+        answer = json.load(response)
+        return answer if {"recorded", "notification_id", "code"} & answer.keys() else None
+    except (AttributeError, ValueError):
+        return None

@@ -9,7 +9,10 @@ const {
 } = process.env;
 const headers = { 'content-type': 'application/json', 'x-functions-key': FUNCTION_KEY };
 
-const listed = await fetch(`${SERVICE_URL}/api/analytics/cameras?counts=false&days=7&limit=5000`, { headers });
+const listed = await fetch(`${SERVICE_URL}/api/analytics/cameras?counts=false&days=7&limit=5000`, {
+  headers,
+  signal: AbortSignal.timeout(60_000),
+});
 if (!listed.ok) throw new Error(await listed.text());
 const { cameras } = await listed.json();
 const silent = cameras.filter(({ last_event_at }) => Date.now() - Date.parse(last_event_at) > SILENT_MINUTES * 60_000);
@@ -23,6 +26,8 @@ if (latest !== undefined) {
   const key = createHash('sha256').update(`${camera_id} ${last_event_at}`).digest('hex');
   const answer = await fetch(`${SERVICE_URL}/api/notifications`, {
     method: 'POST',
+    redirect: 'manual',
+    signal: AbortSignal.timeout(60_000),
     headers: { ...headers, 'idempotency-key': key },
     body: JSON.stringify({
       channel: 'phone',

@@ -106,7 +106,7 @@ describe('npm run send -- --backup', () => {
 
   it('puts the events that the service refuses into the working directory', async () => {
     const { url } = await backedUp('refused');
-    const errors = [{ index: 0, detail: 'the day is closed' }];
+    const errors = [{ index: 0, code: 'too_many', detail: 'too many cameras' }];
     const service = await ScriptedService.start(({ path, body }) =>
       path.startsWith('/api/analytics/day')
         ? { status: 200, body: JSON.stringify({ total_events: 300 }) }
@@ -117,6 +117,31 @@ describe('npm run send -- --backup', () => {
     await send(`${HOURS[9]}:1`, DATE, service.url, environment, cwd);
     expect(await readdir(cwd)).toEqual([`${HOURS[9]?.replace('/', '-')}.rejected.ndjson`]);
   });
+
+  it.each([
+    [300, 0],
+    [299, 1],
+  ])(
+    'says once that a day is closed, leaves out its backups, and compares its count: %i, exit code %i',
+    async (total_events, code) => {
+      const { url } = await backedUp(`closed-${code}`);
+      const service = await ScriptedService.start(({ path, body }) => {
+        if (path.startsWith('/api/analytics/day')) return { status: 200, body: JSON.stringify({ total_events }) };
+        const errors = all(JSON.parse(body).length).map((index) => ({
+          index,
+          code: 'day_closed',
+          detail: 'is closed',
+        }));
+        return { status: 400, body: JSON.stringify({ errors, recorded: 0, unchanged: 0 }) };
+      });
+      const cwd = ownDirectory();
+      const sent = await send(DATE, DATE, service.url, { BACKUP_CONTAINER_URL: url, COUNTER_SHARDS: '2' }, cwd);
+      const said = `${DATE} is closed: the service takes no events of it. Its backups are left out.\n`;
+      expect(sent).toEqual({ code, said, printed: expect.stringContaining(`300 events  ${total_events} counted`) });
+      // One with events, and one about the count.
+      expect([service.requests, await readdir(cwd)]).toEqual([2, []]);
+    },
+  );
 
   it.each([
     [{}, 'BACKUP_CONTAINER_URL is not set.\n'],

@@ -1,8 +1,14 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { constants, gunzipSync, gzipSync } from 'node:zlib';
+
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { itemsIn } from '../../infra/cli/send/items.ts';
+import { itemsIn, readItems } from '../../infra/cli/send/items.ts';
 import { MAX_EVENTS_BYTES } from '../../src/http/event-batch.ts';
+import { all } from '../analytics/counting.ts';
 
 /** The items of an input that comes in chunks of this size. */
 const split = async (input: string | Buffer, chunkBytes = Infinity) => {
@@ -12,7 +18,7 @@ const split = async (input: string | Buffer, chunkBytes = Infinity) => {
       yield await Promise.resolve(bytes.subarray(at, Math.min(at + chunkBytes, bytes.length)));
     }
   };
-  return Array.fromAsync(itemsIn('events', chunks()));
+  return Array.fromAsync(itemsIn(chunks()));
 };
 
 const good = (line: number, text: string, index?: number) => ({ line, index, text, fault: undefined });
@@ -54,20 +60,56 @@ describe('the items of a file', () => {
     );
   });
 
-  it('are refused if they are larger than a request, or not UTF-8', async () => {
+  it('are refused if they are larger than a request, not UTF-8, or nested without end', async () => {
     const [large] = await split(JSON.stringify('x'.repeat(MAX_EVENTS_BYTES)));
     expect(large?.fault).toBe('is larger than 4194302 bytes');
     const [, latin] = await split(Buffer.from('{}\n{"a":"é"}', 'latin1'));
     expect(latin?.fault).toBe('is not valid UTF-8');
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    for (const line of [`[${deep}]`, `{"reason":"?","line":1,"event":${deep}}`]) {
+      expect((await split(`${line}\n{}`)).map(({ fault }) => fault)).toEqual(['is nested too deeply', undefined]);
+    }
   });
 
-  it('over many lines are refused beyond 256 MiB', async () => {
+  it('over many lines are one fault beyond 256 MiB, which are not read', async () => {
     const line = Buffer.from(`${'x'.repeat(1_048_575)}\n`);
     let lines = 0;
     const endless = async function* (): AsyncGenerator<Buffer> {
       for (; ; lines += 1) yield line;
     };
-    await expect(Array.fromAsync(itemsIn('events', endless()))).rejects.toThrow('256 MiB');
+    const items = await Array.fromAsync(itemsIn(endless()));
+    expect(items).toMatchObject([{ line: 1, text: '', fault: expect.stringContaining('256 MiB'), isEnd: true }]);
     expect(lines).toBe(256);
+  });
+
+  it('are, of a file of gzip that was cut anywhere, the lines that it still has, and the fault of the next line', async () => {
+    // Hashes do not shrink much: so the unpacked lines arrive while the file is read.
+    const lines = all(3_000).map((at) => JSON.stringify(createHash('sha256').update(`${at}`).digest('hex')));
+    const packed = gzipSync(`${lines.join('\n')}\n`);
+    for (let length = 11; length < packed.length; length += 3_001) {
+      const cut = packed.subarray(0, length);
+      const left = gunzipSync(cut, { finishFlush: constants.Z_SYNC_FLUSH }).toString().split('\n').length - 1;
+      const bytes = Readable.from([cut], { objectMode: false });
+      // The reader is slower than the file, so unpacked lines wait for it.
+      const reading = readItems('cut.gz', bytes, new AbortController().signal);
+      const items = await Array.fromAsync(reading, async (item) => setImmediate(item));
+      const fault = expect.stringContaining('damaged gzip');
+      expect(items.pop()).toMatchObject({ line: left + 1, isEnd: true, fault });
+      expect(items).toEqual(lines.slice(0, left).map((one, at) => good(at + 1, one)));
+    }
+  });
+
+  it.each<[string, Buffer, number, string]>([
+    ['UTF-16', Buffer.from('\uFEFF{}\n{}', 'utf16le'), 1, 'UTF-16'],
+    ['UTF-16 of a file of gzip', gzipSync(Buffer.from('\uFEFF{}', 'utf16le')), 1, 'UTF-16'],
+    ['gzip, and was cut before its first byte', Buffer.alloc(0), 1, 'is empty, which is no gzip'],
+    ['gzip with another text after it', Buffer.concat([gzipSync('{}\n'), Buffer.from('{}\n')]), 1, 'damaged gzip'],
+  ])('end with the fault of a file that is %s', async (_, bytes, line, fault) => {
+    const items = readItems('file.gz', Readable.from([bytes], { objectMode: false }), new AbortController().signal);
+    expect((await Array.fromAsync(items)).at(-1)).toMatchObject({
+      line,
+      isEnd: true,
+      fault: expect.stringContaining(fault),
+    });
   });
 });

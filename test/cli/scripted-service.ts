@@ -20,6 +20,7 @@ type Reply = Answer | 'record' | 'reset' | 'torn';
 interface Asked {
   /** Its number, from 1. */
   readonly number: number;
+  readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -50,8 +51,8 @@ export class ScriptedService {
 
   async #answer(script: Script, request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.requests += 1;
-    const { url: path = '', headers } = request;
-    const asked = { number: this.requests, path, headers, body: await text(request) };
+    const { method = '', url: path = '', headers } = request;
+    const asked = { number: this.requests, method, path, headers, body: await text(request) };
     const reply = await script(asked);
     if (reply === 'reset') response.destroy();
     else if (reply === 'torn') {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import timers from 'node:timers/promises';
@@ -122,6 +123,32 @@ describe('npm run send', () => {
     expect(resumed).toMatchObject({ code: 0, printed: summary(0, 2, 0) });
   });
 
+  it('sends what it can read of each file, and says where a file is damaged', async () => {
+    const service = await ScriptedService.start();
+    const cwd = await dayOf(1);
+    await mkdir(join(cwd, 'files', 'folder.json'), { recursive: true });
+    const write = async (name: string, bytes: string | Buffer) => writeFile(join(cwd, 'files', name), bytes);
+    await write('a utf16.json', Buffer.from(`\uFEFF${event('f-1')}`, 'utf16le'));
+    const packed = gzipSync(Array.from({ length: 900 }, (_, at) => event(`c-${at}`, randomUUID())).join('\n'));
+    await write('b cut.ndjson.gz', packed.subarray(0, packed.length - 9));
+    await write('c empty.json', '');
+    await write('d.ndjson', event('f-2'));
+    await symlink('folder.json', join(cwd, 'files', 'link.json'));
+    const { code, printed, said } = await send(cwd, service, 'files');
+    const [, line] =
+      /^files\/b cut\.ndjson\.gz:(\d+) is damaged gzip \(unexpected end of file\)\. From here on/m.exec(said) ?? [];
+    expect(said).toMatch(/^files\/a utf16\.json:1 is UTF-16: /m);
+    expect(said).toContain('left out files/link.json.');
+    expect([code, Number(line)]).toEqual([1, service.times.size - 1]);
+    expect(printed).toMatch(/^rejected   2, in files\/a utf16\.json\.rejected\.ndjson, files\/b cut/m);
+    expect(service.times.has('f-2')).toBe(true);
+    const checked = await send(cwd, service, 'files', '--check');
+    expect(checked).toMatchObject({
+      code: 1,
+      printed: expect.stringContaining(`files/b cut.ndjson.gz:${line} is damaged`),
+    });
+  });
+
   it('sets events in the schema of Event Grid aside', async () => {
     const body = JSON.stringify({ code: 'event_grid_schema', detail: 'The events use the Event Grid schema.' });
     const service = await ScriptedService.start(() => ({ status: 400, body }));
@@ -170,13 +197,11 @@ describe('npm run send', () => {
   it('names what it cannot use before it sends anything', async () => {
     const service = await ScriptedService.start();
     const cwd = await dayOf(1);
-    await writeFile(join(cwd, 'utf16.json'), `\uFEFF${event('f-0')}`, 'utf16le');
     await mkdir(join(cwd, 'empty'));
     for (const [args, complaint] of [
       [['missing.json'], 'missing.json cannot be read.'],
       [['empty'], 'empty has no file that ends in .json, .ndjson, .jsonl or .gz.'],
       [['.'], 'A FILE is named twice.'],
-      [['utf16.json', '--from', 'utf16.json:1'], 'is UTF-16'],
       [['--key-file', 'missing.key'], 'The key file missing.key cannot be read.'],
       [['--from', 'other.ndjson:1'], '--from names other.ndjson, which is not among the inputs.'],
     ] as const) {

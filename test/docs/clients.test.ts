@@ -130,6 +130,32 @@ it.for(CLIENTS)(
   },
 );
 
+const SILENT = { camera_id: 'ridge-04', last_event_at: '2026-01-01T00:00:00+00:00' };
+
+/** Redirects a POST, and answers the GET that it may become as the service answers it: with a list. */
+const redirecting = async (methods: Set<string>) =>
+  ScriptedService.start(({ method, path }) => {
+    methods.add(method);
+    const moved = { status: 301, headers: { location: path } };
+    return method === 'POST' ? moved : { status: 200, body: JSON.stringify({ notifications: [], cameras: [SILENT] }) };
+  });
+
+it.for(CLIENTS.filter(({ program }) => program !== 'dotnet'))(
+  '$file takes no redirect, nor the answer of another server, for success',
+  async ({ file, program, caller }, { skip }) => {
+    needProgram(program, skip);
+    const methods = new Set<string>();
+    const cwd = ownDirectory();
+    const compiled = await prepare({ file, program, caller }, cwd);
+    await writeFile(join(cwd, 'events.json'), JSON.stringify(EVENTS));
+    const send = async (service: ScriptedService) => run(program, [compiled, service.url], { cwd });
+    await expect(send(await redirecting(methods))).rejects.toThrow('301');
+    expect(methods).toEqual(new Set(['POST']));
+    const proxy = { status: 400, headers: { 'content-type': 'text/html' }, body: '<h1>Bad Request</h1>' };
+    await expect(send(await ScriptedService.start(() => proxy))).rejects.toThrow('400');
+  },
+);
+
 const stageOf = sharedStage({});
 const ask = async (path: string, init?: RequestInit): Promise<unknown> =>
   (await stageOf().fetch(`${stageOf().url}/api/${path}`, init)).json();
@@ -148,9 +174,9 @@ const watch = async () => {
 const listSchema = z.object({ notifications: z.array(z.looseObject({ notification_id: z.string() })) });
 
 /** Starts the receiver of webhooks. Posts a webhook to it, and returns the status. */
-const receiver = async (serviceUrl = stageOf().url) => {
+const receiver = async (serviceUrl = stageOf().url, more: NodeJS.ProcessEnv = {}) => {
   const port = String(await freePort());
-  const env = { ...process.env, SERVICE_URL: serviceUrl, PORT: port };
+  const env = { ...process.env, SERVICE_URL: serviceUrl, PORT: port, ...more };
   const child = spawn(process.execPath, [join(FOLDER, 'alertmanager.mjs')], { env, stdio: 'ignore' });
   onTestFinished(() => void child.kill());
   const post = async (body: unknown): Promise<number> =>
@@ -221,6 +247,21 @@ it('the receiver of webhooks phones without words if the service refuses them', 
   expect(bodies).toEqual([{ ...silent, details: 'SmokeReported, ridge 4 , north' }, silent]);
 });
 
+/** Deadlines of requests pass in a hundredth of the time. */
+const FAST =
+  '--import=data:text/javascript,const{timeout}=AbortSignal;AbortSignal.timeout=(ms)=>timeout.call(AbortSignal,ms/100)';
+
+it('the receiver of webhooks asks for a retry if the service redirects, hangs, or refuses the key', async () => {
+  const methods = new Set<string>();
+  const moved = await redirecting(methods);
+  expect(await (await receiver(moved.url))(webhook(alert('firing')))).toBe(503);
+  expect(methods).toEqual(new Set(['POST']));
+  const refusing = await ScriptedService.start(() => ({ status: 401 }));
+  expect(await (await receiver(refusing.url))(webhook(alert('firing')))).toBe(503);
+  const hanging = await ScriptedService.start(async () => new Promise(() => undefined));
+  expect(await (await receiver(hanging.url, { NODE_OPTIONS: FAST }))(webhook(alert('firing')))).toBe(503);
+});
+
 it('the receiver of webhooks asks for a retry if the service does not answer, or the body is no webhook', async () => {
   const post = await receiver(`http://127.0.0.1:${await freePort()}`);
   expect(await post('no webhook')).toBe(503);
@@ -247,4 +288,7 @@ it('silent cameras get one call, and a further call when the next camera falls s
   await demandSent(first);
   expect(await check({ SILENT_MINUTES: '2' })).toMatch(/^3 of \d+ cameras are silent\n$/);
   await demandSent({ details: 'Camera ridge-05 is silent.' }, first);
+  // A redirect is not a call.
+  const moved = await redirecting(new Set());
+  await expect(check({ SERVICE_URL: moved.url })).rejects.toThrow('Command failed');
 });

@@ -47,10 +47,12 @@ const startFrigate = async (
   { port, told }: Awaited<ReturnType<typeof startBroker>>,
   SERVICE_URL: string,
   cwd: string,
+  more: NodeJS.ProcessEnv = {},
 ) => {
   for (const file of ['frigate.py', 'send.py']) copyFileSync(join(FOLDER, file), join(cwd, file));
   const hasPaho = spawnSync('python3', ['-c', 'import paho.mqtt.client'], { cwd }).status === 0;
-  const env = { ...process.env, SERVICE_URL, RECIPIENTS: '+12065550100', MQTT_PORT: `${port}`, MQTT_HOST: '127.0.0.1' };
+  const broker = { MQTT_PORT: `${port}`, MQTT_HOST: '127.0.0.1' };
+  const env = { ...process.env, SERVICE_URL, RECIPIENTS: '+12065550100', ...broker, ...more };
   const child = spawn('python3', ['frigate.py'], {
     cwd,
     env: hasPaho ? env : { ...env, PYTHONPATH: STAND_IN },
@@ -202,6 +204,73 @@ it('Frigate: a fire that the service cannot take is called as soon as it can, an
   const back = asked.length;
   await until(() => asked.slice(back).some((key) => key.endsWith('r-1')), 'the first fire is called', 5_000);
 });
+
+it('Frigate: a fire waits for no request that hangs, no redirect ends as a call, and no Retry-After delays a call', async () => {
+  const called = new Map<string, number>();
+  let isAway = true;
+  const service = await ScriptedService.start(async ({ method, path, headers }) => {
+    const key = String(headers['idempotency-key']).replace(/^.*-/, '');
+    if (method === 'GET') return { status: 200, body: '{"notifications":[]}' };
+    if (isAway && Number(key) < 12) return new Promise(() => undefined);
+    if (isAway && key === '12') return { status: 301, headers: { location: path } };
+    if (isAway && key === '13') return { status: 503, headers: { 'retry-after': '600' } };
+    called.set(key, performance.now());
+    return PLACED;
+  });
+  const broker = await startBroker();
+  await startFrigate(broker, service.url, ownDirectory());
+  for (let number = 0; number < 14; number += 1)
+    await broker.publish('reviews', review(`r-${number}`, 'alert', ['fire']));
+  await until(() => service.requests >= 14, 'all are asked for');
+  const published = performance.now();
+  await broker.publish('reviews', review('r-14', 'alert', ['smoke']));
+  await until(() => called.has('14'), 'the next fire is called');
+  expect((called.get('14') ?? Infinity) - published).toBeLessThan(2_000);
+  expect(called.size).toBe(1);
+  isAway = false;
+  await until(() => called.size === 15, 'all are called', 15_000);
+});
+
+it('Frigate: a file that is locked, or cannot be written, costs no call and no count; no message ends the program', async () => {
+  const called = new Set<string>();
+  const service = await ScriptedService.start(({ path, headers }) => {
+    if (path !== '/api/notifications') return 'record';
+    called.add(String(headers['idempotency-key']).replace(/^frigate-[\d.]+-/, ''));
+    return PLACED;
+  });
+  const broker = await startBroker();
+  const cwd = ownDirectory();
+  const first = await startFrigate(broker, service.url, cwd);
+  const lock = spawn('python3', ['-c', LOCK], { cwd, stdio: ['pipe', 'pipe', 'inherit'] });
+  onTestFinished(async () => end(lock));
+  await once(lock.stdout, 'data');
+  const deep = `{"after":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+  for (const poison of [deep, object('huge', 'fire', { start_time: 1e300 }), object('x'.repeat(9_000), 'fire')]) {
+    await broker.publish('events', poison);
+  }
+  await broker.publish('events', object('locked', 'fire'));
+  await broker.publish('reviews', review('locked', 'alert', ['fire']));
+  await until(() => called.has('locked') && service.times.has(`${START}-locked`), 'both are answered');
+  lock.stdin.end();
+  await once(lock, 'exit');
+  await broker.publish('events', object('free', 'fire'));
+  await until(() => service.times.has(`${START}-free`), 'it is counted');
+  expect(first.child.exitCode).toBeNull();
+  expect(first.output()).toContain('database is locked');
+
+  await end(first.child);
+  await startFrigate(broker, service.url, cwd, { QUEUE: 'no/such/folder.db' });
+  await broker.publish('reviews', review('without', 'alert', ['fire']));
+  await broker.publish('events', object('without', 'fire'));
+  await until(() => called.has('without') && service.times.has(`${START}-without`), 'both are answered');
+});
+
+/** Locks the file of the queue, as a backup of it may, until its input ends. */
+const LOCK = `import sqlite3, sys
+file = sqlite3.connect("frigate-queue.db", isolation_level=None)
+file.execute("BEGIN EXCLUSIVE")
+print("locked", flush=True)
+sys.stdin.read()`;
 
 const stageOf = sharedStage({});
 

@@ -1,8 +1,11 @@
-import { request } from 'node:http';
-import { Readable } from 'node:stream';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { newNotificationId } from '../../src/calls/model/ids.ts';
 import { type App, startApp, testEnvironment } from '../harness/app.ts';
 import { until } from '../harness/until.ts';
 import { cloudEvent } from './cloud-event.ts';
@@ -17,14 +20,22 @@ beforeAll(async () => {
 });
 afterAll(async () => Promise.all([whole.stop(), streaming.stop()]));
 
-/** Posts a body in chunks, as some senders do. */
-const post = async ({ url }: App, path: string, body: unknown, headers: Readonly<Record<string, string>> = {}) =>
-  fetch(`${url}/api/${path}`, {
+/** Posts a body in chunks, as some senders do; `fetch` would announce the length of an empty one. */
+const post = async ({ url }: App, path: string, body: unknown, headers: Readonly<Record<string, string>> = {}) => {
+  const posting = request(`${url}/api/${path}`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'user-agent': 'sender/1', ...headers },
-    body: Readable.toWeb(Readable.from([typeof body === 'string' ? body : JSON.stringify(body)])),
-    duplex: 'half',
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': 'sender/1',
+      'transfer-encoding': 'chunked',
+      ...headers,
+    },
   });
+  posting.end(typeof body === 'string' ? body : JSON.stringify(body));
+  const [answer]: IncomingMessage[] = await once(posting, 'response');
+  if (answer === undefined) throw new Error('There is no answer.');
+  return { status: answer.statusCode, text: await text(answer) };
+};
 
 const RINGING = [{ specversion: '1.0', id: '1', source: 's', type: 'Microsoft.Communication.AddParticipantSucceeded' }];
 const AEG = { 'x-functions-key': KEY, 'aeg-event-type': 'Notification' };
@@ -51,13 +62,24 @@ describe('a body in chunks', () => {
   it('arrives with HTTP_STREAMS=on', async () => {
     expect((await post(streaming, 'AnomalyCallback', RINGING)).status).toBe(200);
     const recorded = await post(streaming, 'events', [cloudEvent()], AEG);
-    expect([recorded.status, await recorded.json()]).toMatchObject([200, { recorded: 1 }]);
+    expect([recorded.status, JSON.parse(recorded.text)]).toMatchObject([200, { recorded: 1 }]);
     expect((await post(streaming, 'AnomalyCallback', `"${'x'.repeat(1_048_576)}"`)).status).toBe(413);
     expect((await post(streaming, 'events', [cloudEvent()])).status).toBe(401);
     const day = await fetch(`${streaming.url}/api/analytics/day?date=2024-02-29`, {
       headers: { 'x-functions-key': KEY },
     });
     expect(await day.json()).toMatchObject({ total_events: 1 });
+    expect(lost(streaming)).toEqual([]);
+  });
+
+  it('that is empty is an empty body with HTTP_STREAMS=on, and no body where none is needed', async () => {
+    const empty = await post(streaming, 'events', '', AEG);
+    expect([empty.status, JSON.parse(empty.text)]).toMatchObject([400, { code: 'empty_body' }]);
+    expect((await post(streaming, 'AnomalyCallback', '')).status).toBe(400);
+    // No body at all: some clients announce none, and the host sends chunks to the app.
+    const unknown = `notifications/${newNotificationId(0, randomUUID())}/stop`;
+    expect((await post(streaming, unknown, '', { 'x-functions-key': KEY })).status).toBe(404);
+    expect((await post(whole, unknown, '', { 'x-functions-key': KEY })).status).toBe(411);
     expect(lost(streaming)).toEqual([]);
   });
 

@@ -16,8 +16,15 @@ export interface Outcome {
   readonly refused: ReadonlyMap<Item, string>;
 }
 
+/** The day of the events is closed: the service takes none of them. */
+export class DayClosed extends Error {
+  override readonly name = 'DayClosed';
+}
+
 export interface Sending {
   readonly target: Target;
+  /** Whether all events are of one day: then the first event that is refused for its closed day ends the sending. */
+  readonly isOfOneDay?: boolean;
   /** How long one request may fail in a row. */
   readonly giveUpAfterMs: number;
   /** Ends the sending after the requests in flight; its reason is thrown. */
@@ -50,13 +57,14 @@ export class Delivery {
    * Delivers events without faults.
    *
    * @throws {CommandError} if the sending ends early: none, some or all of them may be recorded
+   * @throws {DayClosed}
    */
   async deliver(items: readonly Item[]): Promise<Outcome> {
     if (items.length === 0) return { recorded: 0, unchanged: 0, refused: new Map() };
     let failingSince: number | undefined;
     for (;;) {
       await this.#ready();
-      const reply = await post(this.#sending.target, items);
+      const reply = await post(this.#sending, items);
       if (reply === 'too large') return this.#halves(items);
       if ('unlisted' in reply) return this.#unlisted(items, reply);
       if ('refused' in reply) {
@@ -138,8 +146,8 @@ type Reply = Outcome | 'too large' | Unlisted | Unavailable;
 /** Azure's front end ends a request after 230 seconds. */
 const REQUEST_MILLISECONDS = 240_000;
 
-/** One request. @throws {CommandError} if no retry helps */
-const post = async ({ url, key }: Target, items: readonly Item[]): Promise<Reply> => {
+/** One request. @throws {CommandError | DayClosed} if no retry helps */
+const post = async ({ target: { url, key }, isOfOneDay }: Sending, items: readonly Item[]): Promise<Reply> => {
   let response: Response;
   let body: string;
   try {
@@ -158,8 +166,14 @@ const post = async ({ url, key }: Target, items: readonly Item[]): Promise<Reply
   } catch (failure) {
     return connectionFailure(failure);
   }
+  if (isOfOneDay && closedSchema.safeParse(jsonIn(body)).success) throw new DayClosed();
   return replyOf(response, body, items);
 };
+
+/** An answer that refuses an event because its day is closed. */
+const closedSchema = z.object({
+  errors: z.array(z.object({ code: z.string() })).refine((errors) => errors.some(({ code }) => code === 'day_closed')),
+});
 
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
 

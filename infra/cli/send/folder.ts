@@ -10,7 +10,7 @@ const EVENT_FILE = /\.(?:json|ndjson|jsonl)(?:\.gz)?$/i;
 const REJECTED_FILE = /\.rejected(?:\.\d+)?\.ndjson$/;
 
 /**
- * The readable files in a folder and in the folders below it, by their paths in the order of their code units; a path that is no folder is a file itself.
+ * The files in a folder and in the folders below it, by their paths in the order of their code units; a path that is no folder is a file itself.
  *
  * @param note tells the operator which files are left out
  * @throws {CommandError} if the folder has no file of events
@@ -33,9 +33,10 @@ export const filesIn = async (path: string, note: (text: string) => void): Promi
   return files;
 };
 
+/** A link may lead nowhere or to a folder, and a pipe may never end. */
 const isReadable = async (file: string): Promise<boolean> =>
   access(file, constants.R_OK).then(
-    () => true,
+    async () => (await stat(file)).isFile(),
     () => false,
   );
 

@@ -5,7 +5,6 @@ import { createGunzip } from 'node:zlib';
 import { z } from 'zod';
 
 import { MAX_EVENTS_BYTES } from '../../../src/http/event-batch.ts';
-import { CommandError } from '../command-line.ts';
 import { jsonIn } from '../json.ts';
 import { stoppedError } from './options.ts';
 
@@ -18,6 +17,8 @@ export interface Item {
   /** The text to send: JSON, unless the item has a fault. */
   readonly text: string;
   readonly fault: string | undefined;
+  /** True: the fault is of the source, which cannot be read beyond here. */
+  readonly isEnd?: true;
 }
 
 /** A request with one event is an array, which has two brackets. */
@@ -30,37 +31,47 @@ const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 const UTF16_MARKS = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 const LINE_FEED = 0x0a;
 
+/** The bytes of a source are no events from here on: to read them again does not help. The message ends a sentence about the source. */
+class DamagedSource extends Error {}
+
 /**
- * The items of a stream. Its first two bytes tell whether it is gzip, not its name.
+ * The items of a stream. Its first two bytes tell whether it is gzip, not its name, unless it is empty.
  *
- * @param name of the source, for messages
+ * @param name of the source
  * @param stop ends reading at once; its reason is thrown
- * @throws {CommandError} during reading, if the stream fails, its gzip is damaged, or it is UTF-16
+ * @returns last, for a source that cannot be read to its end, the fault of the source
+ * @throws {CommandError} during reading, if the stream fails
  */
 export const readItems = (name: string, stream: Readable, stop: AbortSignal): AsyncGenerator<Item> =>
-  itemsIn(name, bytesOf(name, stream, stop));
+  itemsIn(bytesOf(name, stream, stop));
 
 async function* bytesOf(name: string, raw: Readable, stop: AbortSignal): AsyncGenerator<Buffer> {
   try {
-    yield* unpacked(buffersOf(addAbortSignal(stop, raw)));
+    yield* unpacked(name, buffersOf(addAbortSignal(stop, raw)));
   } catch (error) {
     stop.throwIfAborted();
+    if (error instanceof DamagedSource) throw error;
     const reason = error instanceof Error ? error.message : String(error);
+    if (isOfZlib(error)) throw new DamagedSource(`is damaged gzip (${reason})`, { cause: error });
     throw stoppedError(`${name} stopped being readable: ${reason}.`, error);
   }
 }
+
+const isOfZlib = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
 
 async function* buffersOf(stream: Readable): AsyncGenerator<Buffer> {
   for await (const chunk of stream) if (Buffer.isBuffer(chunk)) yield chunk;
 }
 
-async function* unpacked(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+async function* unpacked(name: string, chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   let head = Buffer.alloc(0);
   while (head.length < GZIP_MAGIC.length) {
     const next = await chunks.next();
     if (next.done === true) break;
     head = Buffer.concat([head, next.value]);
   }
+  if (head.length === 0 && name.endsWith('.gz')) throw new DamagedSource('is empty, which is no gzip');
   const whole = async function* (): AsyncGenerator<Buffer> {
     yield head;
     yield* chunks;
@@ -69,26 +80,37 @@ async function* unpacked(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer>
   const gunzip = createGunzip();
   // The loop below throws the error of any stream: a pipeline destroys all its streams with the error.
   pipeline(Readable.from(whole(), { objectMode: false }), gunzip, () => undefined);
-  yield* buffersOf(gunzip);
+  try {
+    yield* buffersOf(gunzip);
+  } catch (error) {
+    // The bytes that it unpacked before the damage.
+    const rest: unknown = gunzip.read();
+    if (Buffer.isBuffer(rest)) yield rest;
+    throw error;
+  }
 }
 
 /**
  * The JSON values of an input. It is NDJSON if its first line is a JSON value: then each line is an event or an array of events, and a damaged line
  * affects only itself. Otherwise it is one array or object over many lines, which is read whole.
  *
- * @throws {CommandError} if it is no NDJSON and too large to be read whole, or if it is UTF-16
+ * @returns last, for an input that is UTF-16, damaged, or no NDJSON and too large to be read whole, that fault
  */
-export async function* itemsIn(name: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Item> {
+export async function* itemsIn(chunks: AsyncIterable<Buffer>): AsyncGenerator<Item> {
   const held: Line[] = [];
   let heldBytes = 0;
   let isByLine: boolean | undefined;
-  for await (const line of linesOf(name, chunks)) {
+  for await (const line of linesOf(chunks)) {
+    if ('damage' in line) {
+      for (const one of held) yield* itemsOf(one);
+      return yield endOf(line);
+    }
     isByLine ??= jsonIn(line.text) !== undefined;
     if (isByLine) yield* itemsOf(line);
     else {
       held.push(line);
       heldBytes += Buffer.byteLength(line.text) + 1;
-      if (heldBytes > MAX_DOCUMENT_BYTES) throw tooLargeDocument(name);
+      if (heldBytes > MAX_DOCUMENT_BYTES) return yield endOf({ at: held[0]?.at ?? line.at, damage: TOO_LARGE });
     }
   }
   const [first] = held;
@@ -98,6 +120,14 @@ export async function* itemsIn(name: string, chunks: AsyncIterable<Buffer>): Asy
   else yield* itemsOf({ at: first.at, text: whole, isUtf8: held.every((line) => line.isUtf8) });
 }
 
+const endOf = ({ at, damage }: Damage): Item => ({
+  line: at,
+  index: undefined,
+  text: '',
+  fault: `${damage}. From here on, nothing of it is sent`,
+  isEnd: true,
+});
+
 interface Line {
   readonly at: number;
   /** Without blanks at its ends, and without a byte order mark, which `trim` takes for a blank. */
@@ -105,49 +135,58 @@ interface Line {
   readonly isUtf8: boolean;
 }
 
+/** The line from which a source cannot be read. */
+interface Damage {
+  readonly at: number;
+  readonly damage: string;
+}
+
 /** The lines of a stream of bytes that are not blank: not Node's `readline`, which also splits at U+2028, valid inside JSON. */
-async function* linesOf(name: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
+async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line | Damage> {
   let pieces: Buffer[] = [];
   let length = 0;
   let at = 0;
   const line = function* (): Generator<Line> {
     const bytes = Buffer.concat(pieces);
-    [pieces, length, at] = [[], 0, at + 1];
-    if (at === 1 && UTF16_MARKS.some((mark) => bytes.subarray(0, mark.length).equals(mark))) {
-      throw new CommandError(`${name} is UTF-16. Write it as UTF-8; in PowerShell: Out-File -Encoding utf8.`);
+    if (at === 0 && UTF16_MARKS.some((mark) => bytes.subarray(0, mark.length).equals(mark))) {
+      throw new DamagedSource('is UTF-16: write it as UTF-8 (in PowerShell: Out-File -Encoding utf8)');
     }
+    [pieces, length, at] = [[], 0, at + 1];
     const text = bytes.toString('utf8').trim();
     if (text !== '') yield { at, text, isUtf8: isUtf8(bytes) };
   };
-  for await (const chunk of chunks) {
-    let start = 0;
-    for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
-      pieces.push(chunk.subarray(start, end));
-      yield* line();
-      start = end + 1;
+  try {
+    for await (const chunk of chunks) {
+      let start = 0;
+      for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
+        pieces.push(chunk.subarray(start, end));
+        yield* line();
+        start = end + 1;
+      }
+      pieces.push(chunk.subarray(start));
+      length += chunk.length - start;
+      if (length > MAX_DOCUMENT_BYTES) throw new DamagedSource(TOO_LARGE);
     }
-    pieces.push(chunk.subarray(start));
-    length += chunk.length - start;
-    if (length > MAX_DOCUMENT_BYTES) throw tooLargeDocument(name);
+    yield* line();
+  } catch (error) {
+    if (!(error instanceof DamagedSource)) throw error;
+    yield { at: at + 1, damage: error.message };
   }
-  yield* line();
 }
 
-const tooLargeDocument = (name: string): CommandError =>
-  new CommandError(
-    `${name} is neither NDJSON nor a JSON array of at most ${MAX_DOCUMENT_BYTES / 1_048_576} MiB. ` +
-      `Write one event on each line: jq -c '.[]' ${name} > events.ndjson`,
-  );
+const TOO_LARGE =
+  `is neither NDJSON nor a JSON array of at most ${MAX_DOCUMENT_BYTES / 1_048_576} MiB: ` +
+  "write one event on each line (jq -c '.[]')";
 
 function* itemsOf({ at: line, text, isUtf8: isReadable }: Line): Generator<Item> {
   const value = isReadable ? jsonIn(text) : undefined;
   if (value === undefined) {
     yield { line, index: undefined, text, fault: isReadable ? 'is not JSON' : 'is not valid UTF-8' };
   } else if (Array.isArray(value)) {
-    for (const [index, element] of value.entries()) yield itemOf(line, index, JSON.stringify(element), element);
+    for (const [index, element] of value.entries()) yield itemOf(line, index, element);
   } else {
     // The original text: a parsed number may lose digits.
-    yield itemOf(line, undefined, text, value);
+    yield itemOf(line, undefined, value, text);
   }
 }
 
@@ -162,9 +201,20 @@ const rejectedLineSchema = z.object({
   event: z.unknown(),
 });
 
-const itemOf = (line: number, index: number | undefined, text: string, value: unknown): Item => {
+const itemOf = (line: number, index: number | undefined, value: unknown, text?: string): Item => {
   const rejected = rejectedLineSchema.safeParse(value).data?.event;
-  const sent = rejected === undefined ? text : JSON.stringify(rejected);
+  const sent = rejected === undefined && text !== undefined ? text : jsonOf(rejected ?? value);
+  if (sent === undefined) return { line, index, text: text ?? '', fault: 'is nested too deeply' };
   const isTooLarge = Buffer.byteLength(sent) > MAX_EVENT_BYTES;
   return { line, index, text: sent, fault: isTooLarge ? `is larger than ${MAX_EVENT_BYTES} bytes` : undefined };
+};
+
+/** Undefined for a value of JSON that is nested more deeply than the stack of this process allows. */
+const jsonOf = (value: unknown): string | undefined => {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 };

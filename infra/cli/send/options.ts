@@ -78,8 +78,8 @@ npm run send -- --backup [--from YYYY-MM-DD] [--to YYYY-MM-DD] [options]
   --help                  prints this
 
 Ctrl-C finishes the requests in flight, stops, and prints how to resume. A second Ctrl-C stops at once.
-Exit code 0: all events are recorded. 1: events were rejected, or a count is too low. 2: an option, a file or a setting is wrong.
-3: the command was stopped, or lost the service, before the end. 130: a second Ctrl-C.`,
+Exit code 0: all events are recorded. 1: events were rejected, a file is damaged, or a count is too low.
+2: an option, a file or a setting is wrong. 3: the command was stopped, or lost the service, before the end. 130: a second Ctrl-C.`,
   values,
 } as const;
 

@@ -7,7 +7,7 @@ import { ask } from '../ask.ts';
 import { CommandError } from '../command-line.ts';
 import { grouped } from '../grouped.ts';
 import type { Advance } from '../progress.ts';
-import { Delivery, type Outcome, type Sending } from './deliver.ts';
+import { DayClosed, Delivery, type Outcome, type Sending } from './deliver.ts';
 import { type Item, readItems } from './items.ts';
 import { type Position, STDIN, type Target } from './options.ts';
 import { appendRejected, setAsideRejected } from './rejected.ts';
@@ -44,11 +44,12 @@ const rejectedPathOf = ({ name, backup }: Source): string => {
 };
 
 /**
- * Sends the sources one after the other. After the last backup of a day it compares the day's count.
+ * Sends the sources one after the other. After the last backup of a day it compares the day's count. If the service refuses an event of a
+ * backup because its day is closed, the other backups of the day are left out.
  *
  * @param sent is changed as the service answers
  * @returns whether all counts are right
- * @throws {CommandError} if a source cannot be sent to its end; `sent` says where to resume
+ * @throws {CommandError} if the sending ends early; `sent` says where to resume
  */
 export const sendAll = async (sources: readonly Source[], sent: Sent, sending: SendingAll): Promise<boolean> => {
   const first = sending.resumesAt === undefined ? 0 : sources.findIndex(({ name }) => name === sending.resumesAt?.name);
@@ -56,9 +57,9 @@ export const sendAll = async (sources: readonly Source[], sent: Sent, sending: S
   const rest = sources.slice(first);
   const size = rest.reduce((sum, source) => sum + (source.size ?? NaN), 0);
   let [sizeBefore, items, isRight] = [0, 0, true];
-  for (const [index, source] of rest.entries()) {
+  let closedDay: string | undefined;
+  const sendSource = async (source: Source, resumesAt: number | undefined): Promise<void> => {
     const { name, backup } = source;
-    const resumesAt = index === 0 ? sending.resumesAt?.item : undefined;
     const rejectedPath = rejectedPathOf(source);
     const kept = resumesAt === undefined ? await setAsideRejected(rejectedPath) : undefined;
     if (kept !== undefined) sending.note(`The rejected events of an earlier run are in ${kept} now.`);
@@ -66,9 +67,10 @@ export const sendAll = async (sources: readonly Source[], sent: Sent, sending: S
     sent.position = `${name}:${next}`;
     const stream = await source.open();
     const batches = batchesOf(readItems(name, stream, sending.stop), next - 1, sending.batch);
-    await sendBatches(batches, sending, async (some, outcome) => {
+    await sendBatches(batches, { ...sending, isOfOneDay: backup !== undefined }, async (some, outcome) => {
       const rejected = await appendRejected(rejectedPath, name, some, outcome);
       if (rejected > 0) sent.rejectedFiles.add(rejectedPath);
+      for (const { line, fault, isEnd } of some) if (isEnd) sending.note(`${name}:${line} ${fault}.`);
       sent.counts.recorded += outcome.recorded;
       sent.counts.unchanged += outcome.unchanged;
       sent.counts.rejected += rejected;
@@ -83,6 +85,17 @@ export const sendAll = async (sources: readonly Source[], sent: Sent, sending: S
         text: sent.counts.rejected === 0 ? '' : `${grouped(sent.counts.rejected)} rejected`,
       });
     });
+  };
+  for (const [index, source] of rest.entries()) {
+    const { backup } = source;
+    try {
+      const isLeftOut = backup !== undefined && backup.day === closedDay;
+      if (!isLeftOut) await sendSource(source, index === 0 ? sending.resumesAt?.item : undefined);
+    } catch (error) {
+      if (!(error instanceof DayClosed) || backup === undefined) throw error;
+      closedDay = backup.day;
+      sending.note(`${closedDay} is closed: the service takes no events of it. Its backups are left out.`);
+    }
     sizeBefore += source.size ?? 0;
     if (backup === undefined || rest[index + 1]?.backup?.day === backup.day) continue;
     const ofDay = sources.flatMap((other) => (other.backup?.day === backup.day ? other.backup : []));
@@ -97,7 +110,7 @@ export const sendAll = async (sources: readonly Source[], sent: Sent, sending: S
  * Sends batches, several requests at a time. If a request fails, the requests in flight are finished first.
  *
  * @param onAnswered receives the batches in the order of the source, up to the first failure
- * @throws {CommandError} if a batch cannot be sent
+ * @throws {CommandError | DayClosed} if a batch cannot be sent
  */
 const sendBatches = async (
   batches: AsyncIterable<readonly Item[]>,

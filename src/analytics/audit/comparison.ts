@@ -1,5 +1,5 @@
 import { isDamage } from '../../storage/errors.ts';
-import { EMPTY_TALLY, type DayTally, type Tally } from '../model/tally.ts';
+import { type DayTally, EMPTY_TALLY, type Tally } from '../model/tally.ts';
 
 /** A number of an answer that differs from the count, or an answer that a damaged row prevents. */
 export type Difference =
@@ -9,13 +9,10 @@ export type Difference =
 /** More differences are only counted: a damaged day may have millions. */
 const MOST_DIFFERENCES = 1_000;
 
-/** The tally of a counter, and its active cameras: their ids, or the number of cameras. */
-export interface Activity {
-  readonly tally: Tally;
-  readonly activeCameras: readonly string[] | number;
-}
+/** Numbers by their names. A missing number is 0. */
+export type Numbers = ReadonlyMap<string, number>;
 
-export const NO_ACTIVITY: Activity = { tally: EMPTY_TALLY, activeCameras: 0 };
+export const NO_NUMBERS: Numbers = new Map();
 
 /** Compares the answers of the service with counts. */
 export class Comparison {
@@ -37,24 +34,12 @@ export class Comparison {
   }
 
   /** @param counter names it, such as `ridge-04, minute 08:15:00` */
-  compare(counter: string, counted: Activity, answered: Activity): void {
-    this.#compareAll(counter, numbersOf(counted), numbersOf(answered));
-  }
-
-  /** Compares how often the AI was right. */
-  compareAccuracy(counter: string, counted: DayTally, answered: DayTally): void {
-    this.#compareAll(counter, accuracyNumbersOf(counted), accuracyNumbersOf(answered));
-  }
-
-  #compareAll(counter: string, counted: ReadonlyMap<string, number>, answered: ReadonlyMap<string, number>): void {
+  compare(counter: string, counted: Numbers, answered: Numbers): void {
     for (const name of new Set([...counted.keys(), ...answered.keys()])) {
-      this.compareNumber(`${counter}: ${name}`, answered.get(name) ?? 0, counted.get(name) ?? 0);
+      const [is, should] = [answered.get(name) ?? 0, counted.get(name) ?? 0];
+      this.compared += 1;
+      if (is !== should) this.#note({ name: `${counter}: ${name}`, answered: is, counted: should });
     }
-  }
-
-  compareNumber(name: string, answered: number, counted: number): void {
-    this.compared += 1;
-    if (answered !== counted) this.#note({ name, answered, counted });
   }
 
   #note(difference: Difference): void {
@@ -63,8 +48,17 @@ export class Comparison {
   }
 }
 
-/** The numbers that are not 0, as answers name them. */
-const numbersOf = ({ tally, activeCameras }: Activity): ReadonlyMap<string, number> => {
+/**
+ * The numbers that are not 0, as answers name them.
+ *
+ * @param activeCameras their ids, or the number of cameras
+ * @param accuracy a tally with the figures of accuracy, if the answer has them
+ */
+export const numbersOf = (
+  tally: Tally,
+  activeCameras: readonly string[] | number,
+  accuracy: DayTally = EMPTY_TALLY,
+): Numbers => {
   const numbers = new Map<string, number>();
   const add = (name: string, value: number): void => void (value !== 0 && numbers.set(name, value));
   add('total_events', tally.events);
@@ -77,13 +71,9 @@ const numbersOf = ({ tally, activeCameras }: Activity): ReadonlyMap<string, numb
     add(`reviewed_counts_per_category.${category}`, counts.reviewed);
     add(`annotated_counts_per_category.${category}`, counts.annotations);
   }
+  for (const [category, { flagged, confirmed }] of accuracy.categories) {
+    add(`flagged.${category}`, flagged);
+    add(`confirmed.${category}`, confirmed);
+  }
   return numbers;
 };
-
-const accuracyNumbersOf = ({ categories }: DayTally): ReadonlyMap<string, number> =>
-  new Map(
-    [...categories].flatMap(([category, { flagged, confirmed }]) => [
-      [`flagged.${category}`, flagged],
-      [`confirmed.${category}`, confirmed],
-    ]),
-  );

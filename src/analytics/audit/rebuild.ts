@@ -1,21 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
 
 import { StorageTrouble, unlessDamaged, WriteConflict } from '../../storage/errors.ts';
-import {
-  ANY_VERSION,
-  MAX_OPERATIONS,
-  type NewProperties,
-  type RowWrite,
-  type StoredRow,
-  writeOf,
-} from '../../storage/row.ts';
+import { ANY_VERSION, type NewProperties, type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import { backoffMs, type Table } from '../../storage/table.ts';
-import type { Day } from '../model/day.ts';
+import type { Day, Hour } from '../model/day.ts';
 import { growingDayTally } from '../model/tally.ts';
-import { areTooLarge, type KeyedMessage, keyed } from '../record/batch.ts';
-import { planCommit, type Snapshot } from '../record/commit-plan.ts';
-import { bucketValues } from '../rows/buckets.ts';
-import { cameraWrite } from '../rows/camera-row.ts';
+import { type KeyedMessage, keyed } from '../record/batch.ts';
+import { planCommit, type Versioned } from '../record/commit-plan.ts';
+import { bucketValues, type HourRow } from '../rows/buckets.ts';
+import { type CameraRow, cameraWrite } from '../rows/camera-row.ts';
 import { type DayRow, dayRowFrom, dayWrite, EMPTY_DAY, sealProperties, STRIPED_PROPERTIES } from '../rows/day-row.ts';
 import type { UnreadableRow } from '../rows/decoded-pages.ts';
 import {
@@ -30,7 +23,7 @@ import {
   shardPartition,
 } from '../rows/keys.ts';
 import { DAY_00, readSeal, sealShard, unsealShard } from '../rows/seal.ts';
-import { readStripes } from '../rows/stripes.ts';
+import { readStripes, type StripeRows } from '../rows/stripes.ts';
 import { eventPages } from './stored-events.ts';
 
 /** The day cannot be rebuilt, or not now. */
@@ -85,11 +78,12 @@ export const unsealDay = async (table: Table, shards: number, day: Day): Promise
 const TAKEN_OVER =
   'another process took the day over, or an answer of storage was lost. The day stays sealed: run the rebuild again';
 
-/** The rebuilt counter rows of one stripe, in memory. */
-type Stripe = Pick<Snapshot, 'day' | 'hours' | 'cameras'>;
-
-/** The lists of the stored `day` rows by stripe, without counts. */
-type Lists = ReadonlyMap<number, DayRow>;
+/** The counter rows of one stripe, in memory. */
+interface Stripe {
+  day: DayRow | undefined;
+  readonly hours: Map<Hour, HourRow>;
+  readonly cameras: Map<string, CameraRow>;
+}
 
 class ShardRebuild {
   readonly #table: Table;
@@ -116,15 +110,13 @@ class ShardRebuild {
     });
     this.#options.say(`${this.#partition} is sealed: the service refuses events and questions of the day`);
     const unreadable: UnreadableRow[] = [];
-    let [lists, stripes]: [Lists, readonly Stripe[]] = [new Map(), []];
+    let stripes: readonly Stripe[];
     try {
-      lists = await this.#lists();
-      stripes = await this.#count(lists, unreadable);
+      stripes = await this.#count(await readStripes(this.#table, this.#partition, DAY_COUNTER), unreadable);
       const counted = new Set(stripes.flatMap(({ cameras }) => [...cameras.keys()]));
-      if ([...lists.values()].some(({ cameras }) => cameras.ids.some((id) => !counted.has(id)))) {
-        // A camera that a list names is active. This camera has no events, so the lists begin anew.
-        lists = new Map();
-        stripes = await this.#count(lists, []);
+      // A camera that a list names is active. If one of them has no events, the lists begin anew.
+      if (stripes.some(({ day }) => day?.cameras.ids.some((id) => !counted.has(id)))) {
+        stripes = await this.#count(new Map(), []);
       }
     } catch (error) {
       // Nothing is written yet, unless an earlier rebuild was stopped.
@@ -133,59 +125,45 @@ class ShardRebuild {
     }
     for (const { row } of unreadable) await this.#setAside(row);
     await this.#writeCounters(stripes);
-    await this.#open(stripes, lists);
+    await this.#open(stripes);
     this.#options.say(`${this.#partition} is open again`);
   }
 
-  /** A reader may resolve an index that it read before the rebuild, so the names keep their places. */
-  async #lists(): Promise<Lists> {
-    const rows = await readStripes(this.#table, this.#partition, DAY_COUNTER);
-    return new Map(
-      Array.from(rows, ([stripe, row]): [number, DayRow] => {
-        const { tally, cameras } = unlessDamaged(() => dayRowFrom(row)) ?? EMPTY_DAY;
-        // The categories stay, with zeros.
-        return [stripe, { tally: growingDayTally().add(tally).add(tally, -1), cameras, hours: new Map() }];
-      }),
-    );
-  }
-
-  /** Plans the commits of all events, as if none were stored. An event without room in a stripe goes into the next stripe. */
-  async #count(lists: Lists, left: UnreadableRow[]): Promise<readonly Stripe[]> {
-    const stripes: Stripe[] = [];
-    const add = (messages: readonly KeyedMessage[], stripe: number): void => {
-      if (messages.length === 0) return;
-      if (stripe === MAX_STRIPES) throw new RebuildRefused('the stripes have no room for all events');
-      const list = lists.get(stripe);
-      const before = stripes[stripe] ?? { day: list && unversioned(list), hours: new Map(), cameras: new Map() };
-      const snapshot = {
-        partition: this.#partition,
-        stripe,
-        ...before,
-        events: new Map(),
-        firstStripe: 'striped',
-      } as const;
-      const { outcomes, counters } = planCommit(snapshot, messages);
-      if (counters !== undefined) {
-        stripes[stripe] = {
-          day: unversioned(counters.day),
-          hours: new Map([...before.hours, ...allUnversioned(counters.hours)]),
-          cameras: new Map([...before.cameras, ...allUnversioned(counters.cameras)]),
-        };
-      }
-      add(
-        messages.filter((_, index) => typeof outcomes[index] !== 'string'),
-        stripe + 1,
-      );
-    };
+  /**
+   * Plans the commits of all events, as if none were stored. An event without room in a stripe goes into the next stripe.
+   *
+   * @param before the stored `day` rows, whose lists keep their order: a reader may resolve an index that it read before the rebuild
+   */
+  async #count(before: StripeRows, left: UnreadableRow[]): Promise<readonly Stripe[]> {
+    const stripes = Array.from({ length: MAX_STRIPES }, (_, stripe): Stripe => {
+      const row = before.get(stripe);
+      return { day: row && listsOf(row), hours: new Map(), cameras: new Map() };
+    });
     for await (const { decoded, unreadable } of eventPages(this.#table, this.#partition, this.#day, ALL_EVENTS)) {
       const [first] = unreadable;
       if (first !== undefined && !this.#options.withoutUnreadable) {
         throw new RebuildRefused(`${first.damage} (row ${first.row.rowKey}). Leave it out with --without-unreadable`);
       }
       left.push(...unreadable);
-      add(decoded.map(keyed), 0);
+      let messages = decoded.map(keyed);
+      for (const [stripe, rows] of stripes.entries()) {
+        if (messages.length > 0) messages = this.#add(messages, stripe, rows);
+      }
+      if (messages.length > 0) throw new RebuildRefused('the stripes have no room for all events');
     }
     return stripes;
+  }
+
+  /** @returns the messages that a stripe has no room for */
+  #add(messages: readonly KeyedMessage[], stripe: number, rows: Stripe): KeyedMessage[] {
+    const [hours, cameras] = [versioned(rows.hours), versioned(rows.cameras)];
+    const day = rows.day && { value: rows.day, etag: '' };
+    const snapshot = { partition: this.#partition, stripe, day, hours, cameras, events: new Map() };
+    const { outcomes, counters } = planCommit({ ...snapshot, firstStripe: 'striped' }, messages);
+    rows.day = counters?.day ?? rows.day;
+    for (const [hour, row] of counters?.hours ?? []) rows.hours.set(hour, row);
+    for (const [id, row] of counters?.cameras ?? []) rows.cameras.set(id, row);
+    return messages.filter((_, index) => typeof outcomes[index] !== 'string');
   }
 
   /** Moves an event row that cannot be decoded to another key. A key has 512 characters, and a text 32K. */
@@ -200,45 +178,40 @@ class ShardRebuild {
   async #writeCounters(stripes: readonly Stripe[]): Promise<void> {
     const rebuilt = new Map<string, () => NewProperties>();
     for (const [stripe, { hours, cameras }] of stripes.entries()) {
-      for (const [hour, { value }] of hours) {
-        rebuilt.set(counterKey(hourCounter(hour), stripe), () => bucketValues(value, value.keys()));
+      for (const [hour, row] of hours) {
+        rebuilt.set(counterKey(hourCounter(hour), stripe), () => bucketValues(row, row.keys()));
       }
-      for (const [id, { value }] of cameras) {
+      for (const [id, row] of cameras) {
         const key = counterKey(cameraCounter(id), stripe);
-        rebuilt.set(key, () => cameraWrite(key, undefined, value, value.hours.keys()).properties);
+        rebuilt.set(key, () => cameraWrite(key, undefined, row, row.hours.keys()).properties);
       }
     }
     const stored = new Set<string>();
     for (const range of [ALL_HOURS, ALL_CAMERAS]) {
       for (const { rowKey } of await this.#table.all(this.#partition, range, { select: [] })) stored.add(rowKey);
     }
-    let waiting: RowWrite[] = [];
     for (const keys of Map.groupBy(new Set([...stored, ...rebuilt.keys()]), (key) => key.slice(0, -2)).values()) {
       const writes = keys.map((rowKey): RowWrite => {
         const properties = rebuilt.get(rowKey)?.();
         if (properties === undefined) return { kind: 'delete', rowKey };
         return writeOf(rowKey, stored.has(rowKey) ? ANY_VERSION : undefined, properties, 'replace');
       });
-      if (!areFitting([...waiting, ...writes])) {
-        await this.#write(waiting);
-        waiting = [];
-      }
-      waiting.push(...writes);
+      await this.#write(writes);
     }
-    await this.#write(waiting);
   }
 
   /** Replaces the `day` rows. The write of `day|00` comes last and opens the shard. Other stripes keep their lists. */
-  async #open(stripes: readonly Stripe[], lists: Lists): Promise<void> {
-    const rowOf = (stripe: number): DayRow => stripes[stripe]?.day?.value ?? lists.get(stripe) ?? EMPTY_DAY;
+  async #open(stripes: readonly Stripe[]): Promise<void> {
     const replaced = (stripe: number, more: NewProperties, etag = ANY_VERSION): RowWrite => {
-      const { rowKey, properties } = dayWrite(stripe, undefined, rowOf(stripe), rowOf(stripe).hours.keys());
+      const day = stripes[stripe]?.day ?? EMPTY_DAY;
+      const { rowKey, properties } = dayWrite(stripe, undefined, day, day.hours.keys());
       return { kind: 'replace', rowKey, etag, properties: { ...properties, ...more } };
     };
     const others: RowWrite[] = [];
-    for (let stripe = 1; stripe < MAX_STRIPES; stripe += 1) {
+    for (const [stripe, { day = EMPTY_DAY }] of stripes.entries()) {
       const rowKey = counterKey(DAY_COUNTER, stripe);
-      if (rowOf(stripe).cameras.ids.length === 0) others.push({ kind: 'delete', rowKey });
+      if (stripe === 0) continue;
+      if (day.cameras.ids.length === 0) others.push({ kind: 'delete', rowKey });
       else {
         await this.#write([replaced(stripe, sealProperties('rebuilding'))]);
         others.push({ kind: 'merge', rowKey, etag: ANY_VERSION, properties: sealProperties(undefined) });
@@ -275,11 +248,12 @@ const untilTaken = async <Result>(
   }
 };
 
-/** Rows of a snapshot have versions. */
-const unversioned = <Row>(value: Row) => ({ value, etag: '' });
-const allUnversioned = <Key, Row>(rows: ReadonlyMap<Key, Row>) =>
-  Array.from(rows, ([key, row]) => [key, unversioned(row)] as const);
+/** Rows as a snapshot has them. */
+const versioned = <Key, Row>(rows: ReadonlyMap<Key, Row>): ReadonlyMap<Key, Versioned<Row>> =>
+  new Map(Array.from(rows, ([key, value]) => [key, { value, etag: '' }]));
 
-/** Whether writes fit into one transaction, with the write of `day|00`. */
-const areFitting = (writes: readonly RowWrite[]): boolean =>
-  writes.length < MAX_OPERATIONS && !areTooLarge(writes.filter((write) => write.kind !== 'delete'));
+/** A `day` row with its lists and without counts. The categories stay, with zeros. */
+const listsOf = (row: StoredRow): DayRow => {
+  const { tally, cameras } = unlessDamaged(() => dayRowFrom(row)) ?? EMPTY_DAY;
+  return { tally: growingDayTally().add(tally).add(tally, -1), cameras, hours: new Map() };
+};

@@ -16,8 +16,8 @@ export const DESTINATIONS = ['topic', 'webhook'] as const;
 
 export type Destination = (typeof DESTINATIONS)[number];
 
-/** The `source` of the events, which says which service they come from. @example '/Wildfire%20Watch/notifications' */
-export const outcomeSource = (serviceName: string): string => `/${encodeURIComponent(serviceName)}/notifications`;
+/** The `source` of the events. */
+export const OUTCOME_SOURCE = '/notifications';
 
 export interface OutcomeTopic {
   /**

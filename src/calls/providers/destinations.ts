@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import type { TokenCredential } from '@azure/identity';
 import { withDeadline } from '../../azure/deadline.ts';
 import { lazily } from '../../azure/lazily.ts';
-import { MAX_PUBLISHING_MS, type OutcomeEvent, type OutcomeTopic } from '../model/outcomes.ts';
+import { MAX_PUBLISHING_MS, OUTCOME_SOURCE, type OutcomeEvent, type OutcomeTopic } from '../model/outcomes.ts';
 
 /** An Event Grid topic of the CloudEvents schema, and how to reach it. */
 interface EventGridTopic {
@@ -11,16 +11,8 @@ interface EventGridTopic {
   readonly key: string | undefined;
 }
 
-/**
- * Publishes to an Event Grid topic.
- *
- * @param source of the events
- */
-export const eventGridTopic = (
-  { endpoint, key }: EventGridTopic,
-  source: string,
-  credential: TokenCredential,
-): OutcomeTopic => {
+/** Publishes to an Event Grid topic. */
+export const eventGridTopic = ({ endpoint, key }: EventGridTopic, credential: TokenCredential): OutcomeTopic => {
   const client = lazily(async () => {
     // Loaded with the first outcome: it is a part of the time that the app takes to start.
     const { AzureKeyCredential, EventGridPublisherClient } = await import('@azure/eventgrid');
@@ -44,7 +36,7 @@ export const eventGridTopic = (
         id,
         type,
         subject,
-        source,
+        source: OUTCOME_SOURCE,
         time: new Date(time),
         data,
         datacontenttype: 'application/json',
@@ -79,17 +71,15 @@ export class WebhookRejected extends Error {
 /**
  * Posts outcomes to any address: one CloudEvent (structured mode) a request, signed as Standard Webhooks says. Any answer but 2xx, a redirect
  * too, is a failure: the event is sent again later, with the same id and time.
- *
- * @param source of the events
  */
-export const outcomeWebhook = ({ url, secret }: WebhookTarget, source: string): OutcomeTopic => {
+export const outcomeWebhook = ({ url, secret }: WebhookTarget): OutcomeTopic => {
   const signer = lazily(async () => import('standardwebhooks').then(({ Webhook }) => new Webhook(secret)));
   const post = async ({ id, type, subject, time, data }: OutcomeEvent, signal: AbortSignal): Promise<void> => {
     const at = new Date(time).toISOString();
     const event = {
       specversion: '1.0',
       id,
-      source,
+      source: OUTCOME_SOURCE,
       type,
       subject,
       time: at,

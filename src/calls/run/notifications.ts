@@ -116,8 +116,8 @@ export class Notifications {
   readonly #followers: Followers;
   /** The events of the notifications that are being decided about. */
   readonly #waiting = new Map<NotificationId, Waiting[]>();
-  /** Until when, by the steady clock. */
-  readonly #setAside = new Map<NotificationId, number>();
+  /** Until when, by the steady clock, and why. */
+  readonly #setAside = new Map<NotificationId, { readonly until: number; readonly error: unknown }>();
 
   constructor(context: Context, followers: Followers) {
     this.#context = context;
@@ -132,7 +132,7 @@ export class Notifications {
    * @throws {SetAside} the row cannot be used
    */
   async take(id: NotificationId, event: NotificationEvent, log: Log): Promise<Taken | undefined> {
-    if (this.isSetAside(id)) throw new SetAside();
+    if (this.isSetAside(id)) throw new SetAside(this.#setAside.get(id)?.error);
     return new Promise((resolve, reject) => {
       const one = { event, log, until: this.#context.clock.steady() + patienceOf(event), resolve, reject };
       const others = this.#waiting.get(id);
@@ -142,8 +142,8 @@ export class Notifications {
   }
 
   isSetAside(id: NotificationId): boolean {
-    const until = this.#setAside.get(id);
-    if (until !== undefined && this.#context.clock.steady() >= until) this.#setAside.delete(id);
+    const { until = Infinity } = this.#setAside.get(id) ?? {};
+    if (this.#context.clock.steady() >= until) this.#setAside.delete(id);
     return this.#setAside.has(id);
   }
 
@@ -151,7 +151,7 @@ export class Notifications {
   setAside(id: NotificationId, error: unknown): void {
     const { store, clock, log } = this.#context;
     store.forget(id);
-    this.#setAside.set(id, clock.steady() + SET_ASIDE_MS);
+    this.#setAside.set(id, { until: clock.steady() + SET_ASIDE_MS, error });
     // The store has told of a row that cannot be read.
     if (isUnreadable(error)) return;
     const isRefused = error instanceof RequestRefused;
@@ -271,7 +271,7 @@ export class Notifications {
     const isConflict = error instanceof WriteConflict;
     if (!isConflict && !(error instanceof StorageTrouble)) {
       this.setAside(id, error);
-      for (const { reject } of waiting.splice(0)) reject(new SetAside());
+      for (const { reject } of waiting.splice(0)) reject(new SetAside(error));
       return;
     }
     // If only the lines have changed, the notification is as it was read.

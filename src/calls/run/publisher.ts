@@ -1,4 +1,4 @@
-import type { Destination, OutcomeEvent, OutcomeTopic } from '../model/outcomes.ts';
+import { type Destination, MAX_PUBLISHING_MS, type OutcomeEvent, type OutcomeTopic } from '../model/outcomes.ts';
 import { errorKind, logAlert } from './call-log.ts';
 import type { Context } from './notifications.ts';
 import type { AnyCase } from '../state/notification.ts';
@@ -8,14 +8,14 @@ import { isUnreadable, type Store, type StoredOutcomes } from '../store/store.ts
 import type { Log } from '../../log.ts';
 import { WriteConflict } from '../../storage/errors.ts';
 
-/** The process that wrote outcomes delivers them at once. After this time, any process may. */
+/** Until then, the process that wrote outcomes delivers them: at once, and again after each pause. Later, any process may. */
 const TAKEN_OVER_AFTER_MS = 60_000;
 /** The lease of a process that delivers what others have left. */
 const LEASE_MS = 30_000;
 const TAKEN_OVER_AT_A_TIME = 50;
 /** How long a receiver is tried. */
 const TRIED_FOR_MS = 24 * 3_600_000;
-/** The pause of a destination after a failure; it doubles with each. */
+/** The pause of a destination after a failure; it doubles if the next try fails. */
 const MIN_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 600_000;
 
@@ -30,7 +30,7 @@ export class Publisher {
   readonly #context: Context;
   readonly #topics: Readonly<Partial<Record<Receiver, OutcomeTopic | undefined>>>;
   readonly #pauses = new Map<Receiver, Pause>();
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #underWay = new Set<Promise<unknown>>();
   #isEnding = false;
 
   constructor(context: Context, { topic, webhook }: Readonly<Partial<Record<Destination, OutcomeTopic | undefined>>>) {
@@ -38,12 +38,13 @@ export class Publisher {
     this.#topics = { topic, webhook };
   }
 
-  /** Delivers outcomes, once to each receiver, and notes who has not got them. Never throws. */
+  /** Delivers outcomes, and notes who has not got them. New outcomes are delivered again after the pause of a destination. Never throws. */
   async deliver(outcomes: StoredOutcomes, known: AnyCase, log: Log): Promise<void> {
     const doing = this.#deliver(outcomes, known, log);
     this.#underWay.add(doing);
-    await doing;
+    const left = await doing;
     this.#underWay.delete(doing);
+    if (left !== undefined) this.#deliverAgain(left, known);
   }
 
   /** Delivers the outcomes that other processes have left. @throws {StorageTrouble} */
@@ -53,7 +54,7 @@ export class Publisher {
     const left = await withoutExpired(store, TAKEN_OVER_AFTER_MS, now, log);
     const [oldest] = left;
     if (oldest === undefined || now < (oldest.until ?? 0)) return;
-    if (left.every(({ to }) => to.every((one) => this.#isPaused(one)))) return;
+    if (left.every(({ to }) => to.every((one) => this.#pauseMs(one) > 0))) return;
     try {
       const etag = await store.noteDelivery(oldest, oldest.to, now + LEASE_MS);
       // The oldest, which has the lease, comes last.
@@ -74,22 +75,35 @@ export class Publisher {
     await Promise.all(this.#underWay);
   }
 
-  async #deliver(outcomes: StoredOutcomes, known: AnyCase, log: Log): Promise<void> {
+  /** @returns the outcomes with the receivers that have not got them; undefined: all have got them, or another process delivers them */
+  async #deliver(outcomes: StoredOutcomes, known: AnyCase, log: Log): Promise<StoredOutcomes | undefined> {
     const { to, notificationId } = outcomes;
     const areTaken = await Promise.all(to.map(async (receiver) => this.#tell(receiver, outcomes, known, log)));
     const left = to.filter((_, index) => areTaken[index] === false);
-    if (left.length === to.length) return;
+    if (left.length === to.length) return outcomes;
     try {
-      await this.#context.store.noteDelivery(outcomes, left);
+      const etag = await this.#context.store.noteDelivery(outcomes, left);
+      return left.length === 0 ? undefined : { ...outcomes, to: left, etag };
     } catch (error) {
       // They are delivered again.
-      if (error instanceof WriteConflict) return;
-      log.warn('outcomes not noted', { notification_id: notificationId, kind: errorKind(error) });
+      if (!(error instanceof WriteConflict))
+        log.warn('outcomes not noted', { notification_id: notificationId, kind: errorKind(error) });
+      return undefined;
     }
   }
 
-  #isPaused(to: Receiver): boolean {
-    return this.#context.clock.steady() < (this.#pauses.get(to)?.until ?? 0);
+  #deliverAgain(left: StoredOutcomes, known: AnyCase): void {
+    const { clock, log } = this.#context;
+    const pauseMs = Math.min(...left.to.map((to) => this.#pauseMs(to)));
+    // A try must end before another process takes the outcomes over.
+    if (clock.now() - left.at + pauseMs + MAX_PUBLISHING_MS >= TAKEN_OVER_AFTER_MS) return;
+    clock.after(pauseMs, () => {
+      if (!this.#isEnding) void this.deliver(left, known, log);
+    });
+  }
+
+  #pauseMs(to: Receiver): number {
+    return Math.max(0, (this.#pauses.get(to)?.until ?? 0) - this.#context.clock.steady());
   }
 
   /** @returns whether the receiver has got the outcomes; a destination that is not configured any more gets nothing */
@@ -99,7 +113,7 @@ export class Publisher {
     if (to === 'log') for (const entry of entries) logAlert(entry, known, log);
     const topic = this.#topics[to];
     if (topic === undefined) return true;
-    if (this.#isPaused(to)) return false;
+    if (this.#pauseMs(to) > 0) return false;
     const fields = { to, notification_id: notificationId };
     try {
       await topic.publish(eventsOf(known, outcomes, clock.now()));
@@ -108,7 +122,8 @@ export class Publisher {
       return true;
     } catch (error) {
       const ms = Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, (this.#pauses.get(to)?.ms ?? 0) * 2));
-      this.#pauses.set(to, { ms, until: clock.steady() + ms });
+      // Requests that were sent before the pause began say nothing new.
+      if (this.#pauseMs(to) === 0) this.#pauses.set(to, { ms, until: clock.steady() + ms });
       log.warn('outcomes not published', { ...fields, kind: errorKind(error), status: httpStatusOf(error) });
       return false;
     }

@@ -171,7 +171,8 @@ export class Requests {
     try {
       return await this.#notifications.take(id, event, log);
     } catch (error) {
-      throw error instanceof SetAside ? new StorageTrouble(0, { reason: 'row not usable' }) : error;
+      // To send the request again does not help: it is no trouble with storage.
+      throw error instanceof SetAside ? error.cause : error;
     }
   }
 

@@ -54,9 +54,13 @@ import {
 import { type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 
-/** This process cannot use the row of a notification for a while: its calls are treated like calls without a row. */
+/** This process cannot use the row of a notification for a while: its calls are treated like calls without a row. `cause`: why. */
 export class SetAside extends Error {
   override readonly name = 'SetAside';
+
+  constructor(cause: unknown) {
+    super('a notification is set aside', { cause });
+  }
 }
 
 /** A live notification, as it is stored. */

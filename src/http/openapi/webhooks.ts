@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { ZodOpenApiObject } from 'zod-openapi';
 
+import { OUTCOME_SOURCE } from '../../calls/model/outcomes.ts';
 import { MASKED_NUMBER_PATTERN } from '../../calls/model/phone-number.ts';
 import { FINAL_STATES } from '../../calls/state/recipient.ts';
 import { NOTIFICATION_EXAMPLE, notificationAnswer } from '../notification-answer.ts';
@@ -11,7 +12,7 @@ const event = <Data extends z.ZodType>(type: string, id: string, data: Data) =>
     .looseObject({
       specversion: z.literal('1.0'),
       id: z.string().describe('The same when it is sent again.'),
-      source: z.string().describe('Which service: its name is in it.'),
+      source: z.literal(OUTCOME_SOURCE),
       type: z.literal(type),
       subject: z.string().describe('The id of the notification.'),
       time: z.iso.datetime(),
@@ -51,7 +52,7 @@ export const describeWebhooks = (): NonNullable<ZodOpenApiObject['webhooks']> =>
   const EXAMPLE = {
     specversion: '1.0',
     id: `${NOTIFICATION_EXAMPLE.notification_id}/completed`,
-    source: '/Wildfire%20Watch/notifications',
+    source: OUTCOME_SOURCE,
     type: 'Notification.Completed',
     subject: NOTIFICATION_EXAMPLE.notification_id,
     time: '2026-11-21T08:00:41.000Z',

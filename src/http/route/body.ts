@@ -108,8 +108,8 @@ const readText = async (request: HttpRequest, maxBytes: number, isOptional: bool
   const isZipped = isGzip(request.headers.get('content-encoding'));
   const sent = await bytesOf(request, maxBytes);
   if (sent.byteLength === 0) {
-    // The host reads a body only if its length is announced.
-    if (request.headers.has('transfer-encoding')) throw new Problem('length_required');
+    // A host that does not stream bodies gives no body of a length that is not announced. A host that streams gives an empty one.
+    if (request.body === null && request.headers.has('transfer-encoding')) throw new Problem('length_required');
     if (isOptional) return undefined;
     throw new Problem('empty_body');
   }

@@ -41,13 +41,13 @@ const receiverOf = async (answer: (response: ServerResponse) => void) => {
 
 const webhookTo = async (answer: (response: ServerResponse) => void) => {
   const { received, url } = await receiverOf(answer);
-  return { received, webhook: outcomeWebhook({ url, secret }, '/watch') };
+  return { received, webhook: outcomeWebhook({ url, secret }) };
 };
 
 it('sends a batch to Event Grid once, and gives it 10 s: a later look sends it again', async () => {
   const timeout = vi.spyOn(AbortSignal, 'timeout');
   const { received, url: endpoint } = await receiverOf((response) => void response.writeHead(503).end());
-  const topic = eventGridTopic({ endpoint, key: 'a key' }, '/watch', { getToken: async () => Promise.resolve(null) });
+  const topic = eventGridTopic({ endpoint, key: 'a key' }, { getToken: async () => Promise.resolve(null) });
   await expect(topic.publish(eventsOf(2))).rejects.toMatchObject({ statusCode: 503 });
   expect(received).toMatchObject([{ headers: { 'aeg-sas-key': 'a key' } }]);
   expect(timeout.mock.calls).toEqual([[10_000]]);
@@ -62,9 +62,12 @@ it('gives up a batch after 10 s although its token never comes', async () => {
     () => 0.5,
     true,
     async (time) => {
-      const topic = eventGridTopic({ endpoint: 'https://topic.invalid', key: undefined }, '/watch', {
-        getToken: hangs,
-      });
+      const topic = eventGridTopic(
+        { endpoint: 'https://topic.invalid', key: undefined },
+        {
+          getToken: hangs,
+        },
+      );
       const failed = topic.publish(eventsOf(1)).catch((error: unknown) => error);
       expect(await time.passUntil(failed, 10_000)).toBe(true);
       expect(await failed).toMatchObject({ name: 'TimeoutError' });
@@ -110,6 +113,7 @@ it('a repeat of an event has the same id and time, under a signature of now', as
   for (const { body, headers } of received) {
     const event = new Webhook(secret).verify(body, headers);
     expect(headers['content-type']).toBe('application/cloudevents+json; charset=utf-8');
-    expect(event).toMatchObject({ id: headers['webhook-id'], time: '1970-01-01T00:00:00.000Z' });
+    const envelope = { source: '/notifications', id: headers['webhook-id'], time: '1970-01-01T00:00:00.000Z' };
+    expect(event).toMatchObject(envelope);
   }
 });

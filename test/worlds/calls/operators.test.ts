@@ -6,7 +6,8 @@ import type { OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
 import { type CallEvent, ProviderError } from '../../../src/calls/model/phone-provider.ts';
 import type { Phone } from '../../../src/calls/phone.ts';
 import { phoneOff } from '../../../src/calls/run/housekeeping.ts';
-import { CALLS, LINES_KEY } from '../../../src/calls/store/rows.ts';
+import { CALLS, LINES_KEY, liveKey } from '../../../src/calls/store/rows.ts';
+import { DamagedRow } from '../../../src/storage/errors.ts';
 import { must } from '../../calls/new-case.ts';
 import { BEGINNING } from './ground.ts';
 import { ROOM, scene, SOON } from './scene.ts';
@@ -192,6 +193,39 @@ describe('a destination of outcomes', () => {
   );
 
   scene(
+    'that fails is tried again by the process that wrote the outcomes: after a second, and after longer pauses',
+    { lines: 3, callsAtOnce: 3, topicFaults: 1, destinations: ['webhook'], timerNeverRuns: true },
+    async (world) => {
+      for (let group = 0; group < 3; group += 1) world.fire(people(1, group));
+      const failed = () => world.logged('outcomes not published');
+      await world.until(() => failed().length > 0);
+      await world.pass(35_000);
+      // After pauses of 1, 2, 4 … s, for each of three notifications.
+      expect(failed().length).toBeGreaterThan(6);
+      expect(failed().length).toBeLessThanOrEqual(18);
+      const calls = world.network.calls.length;
+      world.conditions.calmDown();
+      const known = world.published.length;
+      await world.pass(33_000);
+      const told = world.published.slice(known).map(({ subject }) => subject);
+      expect([new Set(told).size, calls]).toEqual([3, 3]);
+    },
+  );
+
+  scene(
+    'that fails once is tried again after a second',
+    { topicFaults: 1, destinations: ['webhook'], timerNeverRuns: true },
+    async (world) => {
+      world.fire();
+      const [failed, taken] = [() => world.logged('outcomes not published'), () => world.logged('outcomes published')];
+      await world.until(() => failed().length > 0);
+      world.conditions.calmDown();
+      await world.until(() => taken().length > 0, 10_000);
+      expect((taken()[0]?.at ?? 0) - (failed()[0]?.at ?? 0)).toBeLessThan(1_200);
+    },
+  );
+
+  scene(
     'does not delay the end of a process: it is told once of one notification, and by another process of the rest',
     { lines: 3, callsAtOnce: 3, topicFaults: 1, destinations: ['webhook'] },
     async (world) => {
@@ -233,6 +267,32 @@ scene('an acknowledged notification goes on, and each destination is told who ha
     ]);
   }
 });
+
+scene(
+  'a notification whose row is damaged: an operator reads, stops and acknowledges it in vain, for the same reason',
+  SOON,
+  async (world) => {
+    const sent = world.fire();
+    await world.pass(2_000);
+    const id = must(idOf(sent));
+    await world.table.transact(CALLS, [{ kind: 'merge', rowKey: liveKey(id), etag: '*', properties: { about: '{}' } }]);
+    world.instances.end();
+    world.instances.start(1);
+    await world.pass(5_000);
+    const reasons: unknown[] = [];
+    const { life, phone, log } = must(world.instances.living[0]);
+    for (const ask of [
+      async () => phone.read(id),
+      async () => phone.stop(id, log),
+      async () => phone.acknowledge(id, 'Ana', log),
+      async () => phone.stop(id, log),
+    ]) {
+      void life.do(async () => ask().catch((error: unknown) => reasons.push(error)));
+      await world.pass(5_000);
+    }
+    expect(reasons).toEqual(Array(4).fill(expect.any(DamagedRow)));
+  },
+);
 
 const ignore = () => undefined;
 
