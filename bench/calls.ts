@@ -16,7 +16,7 @@ const QUIET_MS = 500;
 /** The bound of a call that goes well, on one instance. */
 const MAX_REQUESTS = 9;
 
-/** What the event of a call repeats of its request. */
+/** The parts of a request that each event of its call repeats. */
 const callRequest = z.object({
   operationContext: z.string(),
   targets: z.tuple([z.object({ phoneNumber: z.object({ value: z.string() }) })]),
@@ -109,11 +109,11 @@ const requestsOfCall = async (stage: Stage): Promise<void> => {
   const call = async (to: string) => {
     const begun = Date.now();
     await notify(url, to);
-    const { story } = await waitFor('the call ends', () =>
-      acs.log().calls.find((one) => one.to === to && one.story.some(({ text }) => text === 'CallDisconnected')),
+    const { steps } = await waitFor('the call ends', () =>
+      acs.log().calls.find((one) => one.to === to && one.steps.some(({ text }) => text === 'CallDisconnected')),
     );
     await sleep(QUIET_MS);
-    return { begun, toAcs: story.filter(({ kind }) => kind === 'request').length };
+    return { begun, toAcs: steps.filter(({ kind }) => kind === 'request').length };
   };
 
   // The first call of a process creates the table.
@@ -121,7 +121,7 @@ const requestsOfCall = async (stage: Stage): Promise<void> => {
   const { begun, toAcs } = await call('+12065551100');
   const toStorage = askedAt.filter((at) => at >= begun).length;
   report('Requests of a call that goes well', [{ 'to storage': toStorage, 'to ACS': toAcs }]);
-  demandAtMost('Requests to storage', toStorage, MAX_REQUESTS);
+  demandAtMost(['Requests to storage', toStorage, MAX_REQUESTS]);
 };
 
 /** Calls: the time that a callee waits for the message, and the requests of a call. */

@@ -57,7 +57,7 @@ class KeepingTable extends Table {
   override async get(...[partition, key, { select } = {}]: Parameters<Table['get']>): ReturnType<Table['get']> {
     const queryOptions = select && { select: ['PartitionKey', 'RowKey', 'Timestamp', ...select] };
     this.reads.push(async () =>
-      // A row that is not there is an answer.
+      // A missing row is an answer.
       this.#bare.getEntity(partition, key, { ...(queryOptions && { queryOptions }) }).catch(() => undefined),
     );
     return super.get(partition, key, { select });

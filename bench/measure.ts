@@ -49,10 +49,15 @@ export const report = (heading: string, rows: readonly ResultRow[]): void => {
   console.table(rows);
 };
 
-/** @throws {CommandError} if a figure is beyond its bound; a tiny run has no bound */
-export const demandAtMost = (what: string, figure: number, bound: number): void => {
-  const isIn = sized(figure, 0) <= bound;
-  const text = `${what}: ${figure}, at most ${bound}`;
-  console.log(text);
-  if (!isIn) throw new CommandError(`Beyond its bound. ${text}`);
+/** A figure, and the most that it may be. */
+export type Bound = readonly [what: string, figure: number, most: number];
+
+/** @throws {CommandError} that names every figure beyond its bound; a tiny run has no bounds */
+export const demandAtMost = (...bounds: readonly Bound[]): void => {
+  const beyond = bounds.flatMap(([what, figure, most]) => {
+    const text = `${what}: ${figure}, at most ${most}`;
+    console.log(text);
+    return sized(figure, 0) <= most ? [] : [`Beyond its bound. ${text}`];
+  });
+  if (beyond.length > 0) throw new CommandError(beyond.join('\n'));
 };

@@ -29,6 +29,26 @@ export const whileItMoves = async (name: string, run: () => Promise<void>): Prom
   }
 };
 
+/**
+ * Runs benchmarks one after the other, all of them even if some fail.
+ *
+ * @throws {CommandError} that names every failure
+ */
+export const runAll = async (
+  benches: readonly (readonly [name: string, run: () => Promise<void>])[],
+): Promise<void> => {
+  const failures: string[] = [];
+  for (const [name, run] of benches) {
+    try {
+      await whileItMoves(name, run);
+    } catch (error) {
+      if (!(error instanceof CommandError)) console.error(error);
+      failures.push(`${name} failed. ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  if (failures.length > 0) throw new CommandError(failures.join('\n'));
+};
+
 /** Waits for a value, and checks every millisecond. @throws {CommandError} if that takes 30 s */
 export const waitFor = async <Value>(what: string, find: () => Value | undefined): Promise<Value> => {
   const end = performance.now() + MAX_STILL_MS;

@@ -1,12 +1,14 @@
 import { dayOf, endOfDay, MICROSECONDS } from '../src/analytics/model/day.ts';
 import { instantFrom } from '../src/analytics/model/instant.ts';
 import { countersOn, keptCountersOn } from './counters.ts';
-import { demandAtMost, inTurn, p50, ratio, report, type ResultRow, sized } from './measure.ts';
+import { type Bound, demandAtMost, inTurn, p50, ratio, report, type ResultRow, sized } from './measure.ts';
 import { moved } from './movement.ts';
 import type { Stage } from './stage.ts';
 import { dayStart, frames, requests } from './workload.ts';
 
 const ROUNDS = sized(200, 1);
+/** Rounds that are not measured: the SDK has answered thousands of requests before, and the reader none. */
+const WARM_UP = sized(500, 1);
 const CAMERA = 'camera-0007';
 const START = dayStart();
 const DAY = { start: START, end: endOfDay(dayOf(START)) };
@@ -52,9 +54,9 @@ const recorded = async (
 };
 
 /** Answers against the reader's own requests, sent at once with nothing around them. */
-const againstBare = async (connectionString: string): Promise<void> => {
+const againstBare = async (connectionString: string): Promise<readonly Bound[]> => {
   const rows: ResultRow[] = [];
-  const bounds: [what: string, figure: number, bound: number][] = [];
+  const bounds: Bound[] = [];
   for (const [cameras, recorders] of [
     [20, 1],
     [sized(1_300, 300), 1],
@@ -72,7 +74,7 @@ const againstBare = async (connectionString: string): Promise<void> => {
       const kept = keeping.table.reads.splice(0);
       const read = async (): Promise<unknown> => reader.activity(period, camera);
       const bare = async (): Promise<unknown> => Promise.all(kept.map(async (send) => send()));
-      await inTurn(sized(50, 1), read, bare);
+      await inTurn(WARM_UP, read, bare);
       const [took = [], bareTook = []] = await inTurn(ROUNDS, read, bare);
       rows.push({
         cameras,
@@ -86,11 +88,11 @@ const againstBare = async (connectionString: string): Promise<void> => {
     }
   }
   report('Answers against bare requests', rows);
-  for (const one of bounds) demandAtMost(...one);
+  return bounds;
 };
 
 /** A question that ends inside of a busy minute. */
-const raggedEnd = async (connectionString: string): Promise<void> => {
+const raggedEnd = async (connectionString: string): Promise<Bound> => {
   const { recorder, reader } = countersOn(connectionString, 'minute');
   const step = MICROSECONDS.minute / BigInt(FRAMES_OF_MINUTE);
   for (const request of requests(frames({ cameras: 1_300, frames: FRAMES_OF_MINUTE, step }), 500)) {
@@ -100,7 +102,7 @@ const raggedEnd = async (connectionString: string): Promise<void> => {
   const period = { start: START, end: instantFrom(START + MICROSECONDS.minute - 2n) };
   const [took = []] = await inTurn(sized(20, 1), async () => reader.activity(period));
   report(`A question that ends in a minute with ${FRAMES_OF_MINUTE} frames`, [{ 'p50, ms': p50(took) }]);
-  demandAtMost('A ragged end, ms', p50(took), MAX_RAGGED_MS);
+  return ['A ragged end, ms', p50(took), MAX_RAGGED_MS];
 };
 
 /** Answers from a table with many rows of other days. */
@@ -124,7 +126,7 @@ const largeTable = async (connectionString: string): Promise<void> => {
 
 /** Answers against bare requests, at a ragged end, and from a large table. */
 export const readingBench = async (stage: Stage): Promise<void> => {
-  await againstBare(await stage.azurite());
-  await raggedEnd(await stage.azurite());
+  const bounds = [...(await againstBare(await stage.azurite())), await raggedEnd(await stage.azurite())];
   await largeTable(await stage.azurite());
+  demandAtMost(...bounds);
 };

@@ -22,7 +22,7 @@ export interface Served {
   readonly pid: number;
 }
 
-/** The paths of the release bundle, and of the host as one file: tsx would take as much memory and time as the service. */
+/** The paths of the release bundle, and of the host as one file: tsx would use the memory and time of another service. */
 interface Built {
   readonly bundle: string;
   readonly host: string;

@@ -16,7 +16,7 @@ const cell = (value: string | number): string => {
 
 /**
  * A table as CSV (RFC 4180). A text that a spreadsheet would run is made harmless by an apostrophe before it: ids are the senders' own. Different texts stay
- * different.
+ * different. A text of a sender belongs into the first column: a dialect with another separator does not see the quotes of later cells.
  *
  * @example csvText([['camera_id', 'total_events'], ['=1+1', 3]]) // "camera_id,total_events\r\n'=1+1,3\r\n"
  */

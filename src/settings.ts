@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
  * setting is a line here and a line in {@link settingsOf}.
  */
 export const settingSchemas = {
-  // ACS speaks at most 4,000 characters, which say the name three times. Twilio takes as many, with the name once and escaped.
+  // ACS and Twilio accept messages of at most 4,000 characters: at ACS with the name three times, at Twilio with the name once, escaped.
   SERVICE_NAME: text
     .trim()
     .refine((name) => name.length <= 200 && visibleFault(name) === undefined, 'must be 1 to 200 visible characters'),

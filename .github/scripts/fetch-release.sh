@@ -6,7 +6,7 @@ set -euo pipefail
 
 : "${RELEASE:?}" "${ATTESTED:?}" "${GH_REPO:?}"
 
-# Run by hand the workflow may be on a branch, whose name could be anything.
+# A workflow that is run by hand may be on a branch, with any name.
 if [[ ! $RELEASE =~ ^v[0-9][0-9A-Za-z.-]*$ ]]; then
   echo "$RELEASE is no release: run the workflow on a tag such as v1.2.3."
   exit 1

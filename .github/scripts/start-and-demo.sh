@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The README's first command as a stranger runs it: npm start, and npm run demo in a second terminal.
+# The README's first commands: npm start, and npm run demo in a second terminal.
 set -euo pipefail
 
 url=http://localhost:7071

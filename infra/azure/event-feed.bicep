@@ -1,6 +1,6 @@
-// Optional, and after `azd up`, because Event Grid asks the running app whether it may deliver: a topic that AI workers and review
-// desks publish to, delivered in batches to POST /api/events, with what could not be delivered kept as dead letters. README.md
-// ("Feed") has the command. Not compiled where it was written; see main.bicep.
+// A topic for the events of AI workers and review desks. Event Grid delivers them in batches to POST /api/events, and keeps undeliverable
+// events as dead letters. Optional. Deploy it after `azd up`, because Event Grid first asks the running app. README.md ("Feed") has the
+// command. It was never compiled; see main.bicep.
 param location string = resourceGroup().location
 
 @description('Where the events go: EVENTS_URL of the deployment.')
@@ -9,23 +9,23 @@ param eventsUrl string
 @description('SERVICE_API_NAME of the deployment. The key is read from it, and is in no command line and no deployment history.')
 param appName string
 
-@description('Which key of the function RecordEvents Event Grid brings.')
+@description('The name of the key of the function RecordEvents that Event Grid sends.')
 param functionKeyName string = 'default'
 
-@description('STORAGE_ACCOUNT_NAME of the deployment; its container dead-letters takes what could not be delivered.')
+@description('STORAGE_ACCOUNT_NAME of the deployment; its container dead-letters takes undeliverable events.')
 param storageAccountName string
 
 @description('WORKSPACE_NAME of the deployment, where logs about deliveries go.')
 param workspaceName string
 
-@description('ALERT_GROUP_NAME of the deployment: who is told when events were not delivered.')
+@description('ALERT_GROUP_NAME of the deployment: the people who get an alert when events were not delivered.')
 param alertGroupName string
 
 @description('Object ids of the identities that may publish.')
 param publisherPrincipalIds array = []
 
 @allowed(['ServicePrincipal', 'User', 'Group'])
-@description('What they are. A managed identity is a ServicePrincipal.')
+@description('The kind of these identities. A managed identity is a ServicePrincipal.')
 param publisherPrincipalType string = 'ServicePrincipal'
 
 var storageBlobDataContributor = 'ba92f5b4-2d11-453d-a403-e96b0029c9fe'
@@ -117,7 +117,7 @@ resource delivery 'Microsoft.EventGrid/topics/eventSubscriptions@2025-02-15' = {
             }
           }
         ]
-        // Well below what one request may have (5,000 events, 4 MiB): a batch is answered within a second or two.
+        // Well below the limits of a request (5,000 events, 4 MiB): a batch is answered within a second or two.
         maxEventsPerBatch: 500
         preferredBatchSizeInKilobytes: 512
       }
@@ -152,7 +152,7 @@ resource topicLogs 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = 
   }
 }
 
-// An event that is dead-lettered waits in the container until somebody sends it again; one that is dropped is lost.
+// A dead-lettered event waits in the container until an operator sends it again. A dropped event is lost.
 var lost = [
   {
     metric: 'DeadLetteredCount'
@@ -161,7 +161,7 @@ var lost = [
   }
   {
     metric: 'DroppedEventCount'
-    description: 'Events could not be delivered and not even be stored as dead letters: they are lost.'
+    description: 'Events could neither be delivered nor stored as dead letters: they are lost.'
     severity: 0
   }
 ]

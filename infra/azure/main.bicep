@@ -1,9 +1,9 @@
-// Everything the service runs on in Azure. `azd up` deploys it (azure.yaml); README.md ("Deploy") says what is left to do by hand.
+// All Azure resources of the service. `azd up` deploys them (azure.yaml); README.md has the steps by hand.
 //
-// These files were written from the published resource reference and were not compiled where they were written. Before the
-// first deployment run `az bicep build --file infra/azure/main.bicep` and `azd provision --preview`.
+// These files follow the published resource reference, and were never compiled. Before the first deployment run
+// `az bicep build --file infra/azure/main.bicep` and `azd provision --preview`.
 //
-// No parameter is a bool: azd takes the default, without a word, for a value that it cannot read as one. Numbers are checked before (check-values.ts).
+// No parameter is a bool: azd silently uses the default for a value that it cannot read as a bool. check-values.ts checks numbers first.
 targetScope = 'subscription'
 
 @minLength(1)
@@ -12,7 +12,7 @@ targetScope = 'subscription'
 param environmentName string
 
 @minLength(1)
-@description('Region of everything that has one. Must offer Flex Consumption and Azure AI services.')
+@description('The region of all regional resources. It must offer Flex Consumption and Azure AI services.')
 @metadata({ azd: { type: 'location' } })
 param location string
 
@@ -21,7 +21,7 @@ param location string
 @description('Name of the service, spoken in every call.')
 param serviceName string
 
-@description('Whether calls are placed: off, by a new Communication Services resource, by an existing one, or by Twilio. README.md (The phone) helps to choose.')
+@description('Whether calls are placed: off, by a new Communication Services resource, by an existing one, or by Twilio. phone.md helps to choose.')
 @allowed(['off', 'new', 'existing', 'twilio'])
 param phone string = 'off'
 
@@ -31,7 +31,7 @@ param acsResourceName string = ''
 @description('With an existing resource: its resource group, in this subscription.')
 param acsResourceGroup string = ''
 
-@description('The number that calls, E.164. Until it or the next one is given, the app runs with its phone off.')
+@description('The number that calls, E.164. Without a number or a Teams resource account, the phone is off.')
 param acsSourcePhoneNumber string = ''
 
 @description('In place of a number: the object id of a Teams resource account (Teams Phone extensibility).')
@@ -58,7 +58,7 @@ param twilioCallsPerSecond int = 1
 param twilioVoice string = 'Polly.Joanna'
 
 @allowed(['true', 'false'])
-@description('With Twilio: true while the auth token is rotated. The app then also takes the secret twilio-secondary-auth-token.')
+@description('With Twilio: true while the auth token is rotated. The app then also accepts the secret twilio-secondary-auth-token.')
 param twilioTokenRotation string = 'false'
 
 @minValue(1)
@@ -68,7 +68,7 @@ param callAttempts int = 3
 
 @minValue(5)
 @maxValue(3600)
-@description('Seconds from the end of an attempt to the next one.')
+@description('Seconds from the end of an attempt to the next attempt.')
 param callRetrySeconds int = 60
 
 @minValue(15)
@@ -86,12 +86,12 @@ param phoneAllowedPrefixes string = ''
 
 @minValue(1)
 @maxValue(100000)
-@description('Calls a UTC day at most, as a small team needs them: a stolen key must not phone the world.')
+@description('The maximum number of calls a UTC day, enough for a small team: it bounds the calls of a stolen key.')
 param callsPerDay int = 100
 
 @minValue(1)
 @maxValue(100)
-@description('Calls that are open at once, over all instances: what the number of ACS, the Teams account or Twilio allows.')
+@description('Calls that are open at once, over all instances. The number of ACS, the Teams account or Twilio has a limit.')
 param callsAtOnce int = 2
 
 @description('When the timer looks for calls that are due, NCRONTAB.')
@@ -103,10 +103,10 @@ param sweepSchedule string = '*/30 * * * * *'
 param callRetentionDays int = 90
 
 @allowed(['true', 'false'])
-@description('true: an Event Grid topic of its own, which the app tells what became of notifications.')
+@description('true: creates an Event Grid topic, to which the app publishes outcomes of notifications.')
 param outcomeTopic string = 'false'
 
-@description('Comma-separated addresses that get mail about alerts. Nobody at all: alerts are seen in the portal only.')
+@description('Comma-separated addresses that get mail about alerts. Without any receiver, only the portal shows alerts.')
 param alertEmail string = ''
 
 @description('Comma-separated numbers that get a text message about alerts: country code, space, number.')
@@ -119,7 +119,7 @@ param alertVoice string = ''
 @description('Comma-separated addresses that alerts are posted to.')
 param alertWebhook string = ''
 
-@description('Alert when no event was recorded for so long, ISO 8601, or never, for cameras that sleep.')
+@description('The time without a recorded event before an alert, ISO 8601; or never, for cameras that sleep.')
 @allowed(['never', 'PT15M', 'PT30M', 'PT1H', 'PT6H', 'P1D'])
 param alertWhenQuietFor string = 'PT30M'
 
@@ -162,24 +162,24 @@ param alwaysReadyInstances int = 1
 
 @minValue(1)
 @maxValue(1000)
-@description('The most instances there may be.')
+@description('The maximum number of instances.')
 param maximumInstanceCount int = 40
 
-@description('How an update replaces instances: all at once, or one after the other (preview). deploying.md says what each does to what is under way.')
+@description('How an update replaces instances: all at once, or one after the other (preview). deploying.md has the effect on requests and calls in progress.')
 @allowed(['Recreate', 'RollingUpdate'])
 param siteUpdateStrategy string = 'Recreate'
 
 @minValue(1)
 @maxValue(1000)
-@description('Most GB of log a day.')
+@description('The maximum GB of log a day.')
 param logDailyCapGb int = 2
 
 @minValue(0)
-@description('What a month may cost, in the currency of the subscription, before there is mail. 0: no budget.')
+@description('The budget of a month, in the currency of the subscription: mail at 80 %. 0: no budget.')
 param budgetAmount int = 0
 
 @maxLength(7)
-@description('The first month of the budget, YYYY-MM: the month of its first deployment, and left so.')
+@description('The first month of the budget, YYYY-MM: the month of its first deployment. Never change it.')
 param budgetStartMonth string = ''
 
 @allowed(['true', 'false'])
@@ -187,23 +187,23 @@ param budgetStartMonth string = ''
 param vnetEnabled string = 'false'
 
 @allowed(['true', 'false'])
-@description('true: the storage account cannot be deleted before its lock is.')
+@description('true: a lock protects the storage account against deletion.')
 param deleteLock string = 'true'
 
 @description('Object id of the person or group that may read the tables (npm run audit, npm run export). Empty: only the app.')
 param operatorPrincipalId string = ''
 
-@description('What that is.')
+@description('The kind of OPERATOR_PRINCIPAL_ID.')
 @allowed(['Group', 'User', 'ServicePrincipal'])
 param operatorPrincipalType string = 'Group'
 
 @allowed(['true', 'false'])
-@description('true: they may write them as well, for npm run audit -- --rebuild.')
+@description('true: they may also write the tables, for npm run audit -- --rebuild.')
 param operatorMayRebuild string = 'false'
 
 var token = toLower(uniqueString(subscription().id, environmentName, location))
 var groupName = 'rg-${environmentName}'
-// A caller is needed as well as a resource, and which numbers may be called: until then analytics run, and the phone endpoints say that it is off.
+// The phone needs a resource, a caller and allowed prefixes. Until all are given, only counting works, and the phone endpoints answer phone_off.
 var isTwilio = phone == 'twilio'
 var usesCommunication = phone == 'new' || phone == 'existing'
 var hasCaller = isTwilio
@@ -451,6 +451,6 @@ output ACS_NAME string = phone == 'new' ? newCommunication!.outputs.name : acsRe
 output ACS_ENDPOINT string = acsEndpoint
 // The immutable id: Teams asks for it (README.md, 'Teams Phone').
 output ACS_RESOURCE_ID string = acsResourceId
-// With PHONE=twilio: where its two secrets go.
+// With PHONE=twilio: the key vault for its two secrets.
 output KEY_VAULT_NAME string = isTwilio ? vault!.outputs.name : ''
 output PHONE_IS_ON bool = isPhoneOn

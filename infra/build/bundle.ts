@@ -42,7 +42,7 @@ const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 export const bundle = async ({ entry, outfile, debug }: BundleOptions): Promise<void> =>
   bundleAll(dirname(outfile), { [basename(outfile)]: entry }, debug);
 
-/** In one go: what several of them use is read once. */
+/** All bundles in one build, which reads each shared module once. */
 const bundleAll = async (folder: string, files: Readonly<Record<string, string>>, debug: boolean): Promise<void> => {
   await build({
     entryPoints: Object.entries(files).map(([file, entry]) => ({ in: entry, out: parse(file).name })),
@@ -55,7 +55,7 @@ const bundleAll = async (folder: string, files: Readonly<Record<string, string>>
     sourcemap: true,
     sourcesContent: false,
     define: { DEBUG: String(debug) },
-    // Without it, what `if (DEBUG)` guards would stay in a release bundle as `if (false)`.
+    // Without it, the code behind `if (DEBUG)` would remain in a release bundle as `if (false)`.
     minifySyntax: true,
     // A third less to read at every cold start. Names are not shortened, and lines are short enough for a stack trace.
     minifyWhitespace: true,

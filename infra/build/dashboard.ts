@@ -82,7 +82,7 @@ const filled = (html: string, element: 'script' | 'style', content: string): str
   const empty = `<${element}></${element}>`;
   const parts = html.split(empty);
   if (parts.length !== 2) throw new Error(`page.html needs exactly one ${empty}.`);
-  // What an HTML parser changes or ends the element at: the hash would be of something else.
+  // An HTML parser changes these characters, or ends the element at them: the browser would then compute another hash.
   if (/<\/(?:script|style)|<!--|[\r\0]/i.test(content))
     throw new Error(`The ${element} cannot stand in HTML as it is.`);
   return parts.join(`<${element}>${content}</${element}>`);
@@ -91,8 +91,8 @@ const filled = (html: string, element: 'script' | 'style', content: string): str
 const hashSource = (content: string): string => `'sha256-${createHash('sha256').update(content).digest('base64')}'`;
 
 /**
- * Only this script and this style, and questions to where the page came from. No text ever becomes markup (Trusted Types), nothing
- * frames the page, and it sends no form.
+ * Allows only this script, this style, and requests to the origin of the page. No text becomes markup (Trusted Types), no other page frames
+ * this page, and it sends no form.
  */
 const contentSecurityPolicy = (script: string, style: string): string =>
   [

@@ -10,13 +10,13 @@ import { createGzip } from 'node:zlib';
 
 import { z } from 'zod';
 
+import { DayClosed } from '../../src/analytics/errors.ts';
 import { type Day, dayOf, endOfDay } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { tableOfShards } from '../../src/analytics/model/shard.ts';
-import { eventLines, type EventsRead, noEvents } from '../../src/analytics/retention/day-events.ts';
+import { type EventsRead, noEvents } from '../../src/analytics/retention/day-events.ts';
+import { exportDay } from '../../src/analytics/retention/export-day.ts';
 import { FORMAT } from '../../src/analytics/rows/format.ts';
-import { shardPartition } from '../../src/analytics/rows/keys.ts';
-import { readSeal } from '../../src/analytics/rows/seal.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
 import { azureTable } from '../../src/storage/azure-table.ts';
 import { Table } from '../../src/storage/table.ts';
@@ -54,30 +54,21 @@ const daysBetween = (first: Day, last: Day): readonly Day[] => {
   return days;
 };
 
-/** Demands that a day has its event rows. @throws {CommandError} */
-const demandOpen = async (table: Table, day: Day, partitions: readonly string[]): Promise<void> => {
-  for (const partition of partitions) {
-    if ((await readSeal(table, partition)).sealed !== 'closed') continue;
-    throw new CommandError(`${day} is closed: its event rows are deleted. Use the backup.`, { exitCode: 1 });
-  }
-};
-
 /** The events of some days as lines, a page of rows at a time. Rows that it cannot read go into `read`. */
 async function* linesOf(table: Table, shards: number, days: readonly Day[], read: EventsRead): AsyncGenerator<string> {
   const advance = startProgress('events');
   for (const [index, day] of days.entries()) {
-    const partitions = Array.from({ length: shards }, (_, shard) => shardPartition(day, shard));
-    await demandOpen(table, day, partitions);
-    for (const [shard, partition] of partitions.entries()) {
-      // Rows come in the order of their hours.
-      const onPage = (lastKey: string): void => {
-        const hour = Number(/^event\|(\d\d)/.exec(lastKey)?.[1] ?? 0);
-        advance({ label: day, part: (index + (shard + hour / 24) / shards) / days.length, count: read.events });
-      };
-      yield* eventLines(table, partition, { read, onPage });
+    // Rows come in the order of their hours.
+    const onPage = (shard: number, lastKey: string): void => {
+      const hour = Number(/^event\|(\d\d)/.exec(lastKey)?.[1] ?? 0);
+      advance({ label: day, part: (index + (shard + hour / 24) / shards) / days.length, count: read.events });
+    };
+    try {
+      yield* exportDay(table, shards, day, { read, onPage });
+    } catch (error) {
+      if (!(error instanceof DayClosed)) throw error;
+      throw new CommandError(`${day} is closed: its event rows are deleted. Use the backup.`, { exitCode: 1 });
     }
-    // It may have been closed in between: then rows may be missing.
-    await demandOpen(table, day, partitions);
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The functions host as a process. Prints a line with its URL when it serves. Stops in good order on SIGTERM and SIGINT, and
+ * The functions host as a process. Prints a line with its URL when it serves. Stops gracefully on SIGTERM and SIGINT, and
  * when the process that started it with an IPC channel has ended. Ends with code 1 if the app cannot be loaded.
  */
 import { inspect } from 'node:util';

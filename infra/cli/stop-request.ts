@@ -10,9 +10,9 @@ const SAME_REQUEST_MILLISECONDS = 3_000;
 const PARENT_CHECK_MILLISECONDS = 1_000;
 
 export interface StopRequest {
-  /** Fulfils at the first request. */
+  /** Fulfills at the first request. */
   readonly asked: Promise<'asked'>;
-  /** Fulfils at a second Ctrl-C. */
+  /** Fulfills at a second Ctrl-C. */
   readonly insisted: Promise<void>;
 }
 

@@ -31,13 +31,13 @@ const QUOTED_LINES = 20;
 /**
  * A service in a child process, run by the same Node.
  *
- * Its IPC channel closes if this process ends for any reason; then the child ends in good order. It has its own process group: Ctrl-C in a terminal
+ * Its IPC channel closes if this process ends for any reason; then the child ends gracefully. It has its own process group: Ctrl-C in a terminal
  * reaches only this process, which stops its services one by one.
  */
 export class ServiceProcess {
   readonly #child: ChildProcess;
   readonly #name: string;
-  /** Fulfils with the reason when the process has ended and all its output has been read. */
+  /** Fulfills with the reason when the process has ended and all its output has been read. */
   readonly exited: Promise<string>;
 
   private constructor({ name, args, environment, cwd }: ServiceStart) {

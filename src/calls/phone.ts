@@ -54,11 +54,15 @@ const RUNS_EVERY_MS = 60_000;
 export const createPhone = (parts: PhoneParts) => {
   const { provider, table, serviceName, rules, log: ownLog } = parts;
   const { clock = clockOf(() => table.now()), random = Math.random, newId = randomUUID } = parts;
-  const store = new Store(table, ({ partitionKey: partition, rowKey: row }: RowKeys, error: Error): void =>
-    ownLog.error(error instanceof LaterFormat ? 'stored row of a later format' : 'stored row damaged', {
-      partition,
-      row,
-    }),
+  const destinations = DESTINATIONS.filter((to) => parts[to] !== undefined);
+  const store = new Store(
+    table,
+    destinations,
+    ({ partitionKey: partition, rowKey: row }: RowKeys, error: Error): void =>
+      ownLog.error(error instanceof LaterFormat ? 'stored row of a later format' : 'stored row damaged', {
+        partition,
+        row,
+      }),
   );
   const { name, isIdempotent, callsPerSecond } = provider;
   const policy: Policy = {
@@ -66,22 +70,21 @@ export const createPhone = (parts: PhoneParts) => {
     serviceName,
     provider: { name, isIdempotent, callsPerSecond, speaksByItself: provider.media === undefined },
   };
-  const destinations = DESTINATIONS.filter((to) => parts[to] !== undefined);
-  const context: Context = { provider, store, policy, destinations, clock, random, newId, log: ownLog };
+  const context: Context = { provider, store, policy, clock, random, newId, log: ownLog };
   const publisher = new Publisher(context, parts);
   const notifications = new Notifications(context, {
-    carryOut: async (change, log) => actions.carryOut(change, log),
-    note: (change, log) => {
-      dialing.note(change);
-      if (change.outcomes !== undefined) void publisher.deliver(change.outcomes, change.stored, log);
+    carryOut: async (claimed, log) => actions.carryOut(claimed, log),
+    note: (committed, log) => {
+      dialing.note(committed);
+      if (committed.outcomes !== undefined) void publisher.deliver(committed.outcomes, committed.stored, log);
     },
     noteTrouble: () => dialing.noteTrouble(),
   });
   const actions = new Actions(context, async ({ notificationId, index, attemptId }, event, log) =>
     notifications.take(notificationId, { kind: 'call', index, attemptId, event }, log),
   );
-  const dialing = new Dialing(context, notifications, actions, new Telling(policy));
-  const requests = new Requests(context, notifications, dialing, publisher);
+  const dialing = new Dialing(context, notifications, new Telling(policy));
+  const requests = new Requests(context, notifications, dialing, actions, publisher);
   const callEvents = new CallEvents(context, notifications, actions);
   const keepHouse = housekeeping(context, publisher);
   let isEnded = false;
@@ -145,13 +148,14 @@ export const createPhone = (parts: PhoneParts) => {
 
     runDue: async (log: Log): Promise<void> => {
       await run(log);
-      await dialing.settled();
+      await actions.settled();
     },
 
     /** Fulfils when the process may end: all requests are answered. Nothing is claimed from now on. */
     end: async (): Promise<void> => {
       isEnded = true;
       await dialing.end();
+      await actions.settled();
       await publisher.end();
     },
   };

@@ -19,7 +19,7 @@ export interface AnalyticsDependencies {
   readonly categories: readonly string[];
 }
 
-/** What the declarations of these endpoints have in common. */
+/** The common part of the declarations of these endpoints. */
 export const ofAnalytics = {
   authLevel: 'function',
   tag: 'analytics',
@@ -97,7 +97,7 @@ export const answeredPeriod = ({ start, end }: Period) => ({
 });
 
 /**
- * The counts of a tally as answers have them: the three maps have the same categories.
+ * The counts of a tally in the form of an answer: the three maps have the same categories.
  *
  * @param configured categories that are always present, at least with 0
  */

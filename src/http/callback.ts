@@ -56,6 +56,8 @@ const eventsSchema = z
   .array(z.unknown())
   .meta({ id: 'CallbackEvents', description: 'CloudEvents 1.0, as Communication Services posts them.' });
 
+const NOT_CLOUD_EVENT = 'is not a CloudEvent 1.0: id, source, type and specversion "1.0" are required';
+
 const CONNECTED = {
   id: '5a7b8f5e-0a0e-4f0e-9a51-57c1f4a6e7b1',
   source: 'calling/callConnections/401f2d00-5d56-4d8a-b1e3-0242ac120002',
@@ -87,7 +89,7 @@ const eventOperation = (alertType: AlertType, phone: Phone<EventParts>) =>
         detail: `${malformed.length} of ${body.length} elements are not CloudEvents. The others are handled.`,
         errors: malformed
           .slice(0, MAX_ERRORS)
-          .map(({ index, detail }) => ({ code: 'invalid', index, pointer: `/${index}`, detail })),
+          .map((index) => ({ code: 'invalid', index, pointer: `/${index}`, detail: NOT_CLOUD_EVENT })),
         total: malformed.length,
       });
     },
@@ -164,33 +166,18 @@ const instructionOperation = (alertType: AlertType, phone: InstructionParts) => 
     },
     problems: ['not_authorised'],
     handle: async ({ headers, body: form, search, log }) => {
-      const path = `api/${alertType.callbackPath}`;
-      const signature = headers[signatureHeader] ?? '';
-      const request = { path, search, form };
-      let base: string | undefined;
-      for (const sent of sentQueries(search)) {
-        base ??= await instructions.baseOf({ ...request, search: sent }, signature);
-      }
-      if (base === undefined) return refuse(phone, 'token not valid', log);
+      const request = {
+        path: `api/${alertType.callbackPath}`,
+        search,
+        form,
+        signature: headers[signatureHeader] ?? '',
+      };
       const handler: CallbackHandler = {
         handle: async (events) => handle(events, alertType, log),
         messageOf: async (attempt) => messageOf(attempt, alertType),
       };
-      const body = await instructions.answer(request, base, handler, log);
-      return { status: 200, body };
+      const body = await instructions.answer(request, handler, log);
+      return body === undefined ? refuse(phone, 'token not valid', log) : { status: 200, body };
     },
   });
-};
-
-/** With more apostrophes, either all of them were encoded, or none. */
-const MAX_APOSTROPHES = 3;
-
-/** The queries that may have been sent: the worker encodes an apostrophe, and the signature is of the text before that. */
-const sentQueries = (search: string): readonly string[] => {
-  const [first = '', ...parts] = search.split('%27');
-  if (parts.length > MAX_APOSTROPHES) return [search, search.replaceAll('%27', "'")];
-  return parts.reduce<readonly string[]>(
-    (queries, part) => queries.flatMap((query) => [`${query}%27${part}`, `${query}'${part}`]),
-    [first],
-  );
 };

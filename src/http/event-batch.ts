@@ -9,7 +9,7 @@ import type { BodyHeaders } from './route/body.ts';
 export const MAX_EVENTS_BYTES = 4 * 1_048_576;
 export const MAX_EVENTS = 5_000;
 
-/** What a request holds: the elements of a batch, a single CloudEvent, or a CloudEvent whose attributes are headers. */
+/** The content of a request: the elements of a batch, a single CloudEvent, or a CloudEvent whose attributes are headers. */
 export interface SentEvents {
   readonly form: 'batch' | 'single' | 'binary';
   /** Unchecked elements. */

@@ -58,7 +58,7 @@ export const ATTRIBUTES = ['specversion', 'id', 'source', 'type', 'time'] as con
 const TOO_MANY_CATEGORIES = `has more than ${MAX_CAMERA_CATEGORIES} categories`;
 
 /**
- * One CloudEvent about a camera's event, as a producer sends it. Context attributes that are not named here are passed over, as
+ * One CloudEvent about a camera's event, as a producer sends it. Context attributes that are not named here are ignored, as
  * CloudEvents asks. A member of `data` that is not named here is refused: a misspelled facet would silently lose counts.
  */
 export const cameraEventSchema = z
@@ -118,7 +118,7 @@ const countsOf = (value: Readonly<Record<string, number>>): Counts => {
   return entries.length === 0 ? NO_COUNTS : new Map(entries);
 };
 
-/** What one element of a request is: a message, or its faults; and the event's ids, if they can be read. */
+/** One element of a request: a message or its faults, and the event's ids, if they can be read. */
 export type ParsedEvent =
   { readonly message: EventMessage; readonly about: About } | { readonly faults: Listed<Fault>; readonly about: About };
 
@@ -127,7 +127,7 @@ type About = Pick<ProblemError, 'id' | 'event_id' | 'camera_id'>;
 
 const DATA_MEMBERS = Object.keys(cameraEventSchema.shape.data.shape).join(', ');
 
-/** The most listed faults of one event. The others are counted. */
+/** The maximum number of listed faults of one event. The others are only counted. */
 const MAX_FAULTS = 20;
 
 /**

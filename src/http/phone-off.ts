@@ -3,7 +3,7 @@ import type { ProblemCode } from './problem-types.ts';
 
 export const PHONE_PROBLEMS = ['phone_off', 'storage_unavailable'] as const satisfies readonly ProblemCode[];
 
-/** What an endpoint of calls needs, or that the phone is off. */
+/** The parts of the phone that an endpoint needs; `off` if there is no phone. */
 export type Phone<Parts> = Parts | 'off';
 
 /**

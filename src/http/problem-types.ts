@@ -71,7 +71,7 @@ export const PROBLEM_TYPES = {
   unhealthy: { status: 503, title: 'The service cannot read its storage' },
 } as const satisfies Readonly<Record<string, ProblemType>>;
 
-/** What a problem is, for machines. */
+/** The kind of a problem, for machines. */
 export type ProblemCode = keyof typeof PROBLEM_TYPES;
 
 const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(PROBLEM_TYPES, code);
@@ -114,7 +114,7 @@ export const CALL_REASONS = {
   redial: 'Waiting: it is called again after `CALL_RETRY_SECONDS`.',
 } as const satisfies Readonly<Record<FailedCode | WaitingCode, string>>;
 
-/** What a problem of a code says if there is no more to say. */
+/** The detail of a problem by default. */
 export const defaultDetail = (code: ProblemCode): string => {
   const { title, detail = `${title}.` }: ProblemType = PROBLEM_TYPES[code];
   return detail;

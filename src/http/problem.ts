@@ -40,7 +40,7 @@ const failedCall = z
 /** A recipient who cannot be called. A problem is logged and passed on, so the number is masked. */
 export type FailedCall = Readonly<z.output<typeof failedCall>>;
 
-/** The most faults that an answer lists: it must not become larger than its request. */
+/** The maximum number of faults in an answer, which must not become larger than its request. */
 export const MAX_ERRORS = 100;
 
 /** A problem (RFC 9457). Members that only some codes have are optional. */

@@ -39,7 +39,7 @@ export const notReversed = ({ ts_utc_start: start, ts_utc_end: end }: Range, con
   context.addIssue(wrongEnd('ts_utc_start', 'reversed', 'is after ts_utc_end'));
 };
 
-/** What the ends of a range must fulfill together: both are given or neither, the start first, not too far apart. */
+/** The rule of both ends of a range: both are given or neither, the start first, not too far apart. */
 export const rangeRule = (range: Range, context: z.RefinementCtx): void => {
   const { ts_utc_start: start, ts_utc_end: end } = range;
   if (start === undefined && end !== undefined) context.addIssue(wrongEnd('ts_utc_start', 'missing', ONE_END));

@@ -26,8 +26,8 @@ const path = z.object({
   id: parameter(notificationId, 'The `notification_id` of the answer to the request.', EXAMPLE_ID),
 });
 
-/** What the operations about one notification have in common. */
-const ofOne = {
+/** The common part of the operations about one notification. */
+const ofNotification = {
   tag: 'calls',
   path,
   query: NO_QUERY,
@@ -49,7 +49,7 @@ const oneAnswer = (found: NotificationBody | undefined) => {
 export const readNotification = (phone: Phone<OneNotificationParts>): Route =>
   get('Notification', 'notifications/{id}', {
     authLevel: 'function',
-    ...ofOne,
+    ...ofNotification,
     operationId: 'getNotification',
     summary: 'The state of a notification',
     description: 'Phone numbers are masked. Unknown members are left out.',
@@ -77,7 +77,7 @@ const stopBody = jsonBody(
 export const stopNotification = (phone: Phone<OneNotificationParts>): Route =>
   post('StopNotification', 'notifications/{id}/stop', {
     authLevel: 'function',
-    ...ofOne,
+    ...ofNotification,
     operationId: 'stopNotification',
     summary: 'Stop a notification',
     description:
@@ -102,7 +102,7 @@ const acknowledgement = z
 export const acknowledgeNotification = (phone: Phone<OneNotificationParts>): Route =>
   post('AcknowledgeNotification', 'notifications/{id}/acknowledge', {
     authLevel: 'function',
-    ...ofOne,
+    ...ofNotification,
     operationId: 'acknowledgeNotification',
     summary: 'Say who handles a notification',
     description:
@@ -149,7 +149,7 @@ const phoneStanding = z
 
 const MICROSECONDS = 1_000n;
 
-/** The requested ends, in whole milliseconds since 1970, as ids of notifications have them. */
+/** The requested ends, in whole milliseconds since 1970: the resolution of the ids of notifications. */
 const endsOf = ({ ts_utc_start: start, ts_utc_end: end }: z.output<typeof listQuery>) => ({
   // The start of 1970 is 0n, which is falsy.
   since: start === undefined ? undefined : Math.max(0, Number((start + MICROSECONDS - 1n) / MICROSECONDS)),

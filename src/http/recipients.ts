@@ -6,13 +6,13 @@ import { parsePhoneNumber, PHONE_NUMBER_PATTERN, type PhoneNumber } from '../cal
 import { visibleText } from './request-values.ts';
 import { fault } from './route/faults.ts';
 
-/** The most recipients of one request, after removing repeated ones. */
+/** The maximum number of recipients of a request, after removing repeated ones. */
 export const MAX_RECIPIENTS = 50;
 
 /** A camera or a link. */
 export const referenceText = visibleText(100);
 
-/** The most a body that names recipients may have, in bytes. */
+/** The maximum size of a body with recipients, in bytes. */
 export const MAX_RECIPIENTS_BYTES = 64 * 1024;
 
 const NOT_A_NUMBER = 'must be a phone number in E.164 form, such as +12065550100';

@@ -11,11 +11,11 @@ export class RefusalLog {
 
   /** Counts a refusal, and logs it if it is time. */
   note(reason: Refusal, log: Log): void {
-    const known = this.#unsaid.get(reason) ?? { count: 0, saidAt: -Infinity };
+    const earlier = this.#unsaid.get(reason) ?? { count: 0, saidAt: -Infinity };
     const now = performance.now();
-    const count = known.count + 1;
-    const isTime = now - known.saidAt >= ONE_LINE_A_MS;
-    this.#unsaid.set(reason, isTime ? { count: 0, saidAt: now } : { count, saidAt: known.saidAt });
+    const count = earlier.count + 1;
+    const isTime = now - earlier.saidAt >= ONE_LINE_A_MS;
+    this.#unsaid.set(reason, isTime ? { count: 0, saidAt: now } : { count, saidAt: earlier.saidAt });
     if (isTime) log.warn('callback refused', { reason, refused: count });
   }
 }

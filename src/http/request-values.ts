@@ -76,7 +76,7 @@ export const visibleText = (most: number) => {
 // A voice reads tags and character references aloud. An ampersand alone is a word to it.
 const MARKUP = /[<>]|&#?\w+;/;
 
-/** A visible text for speech: without markup. */
+/** A visible text without markup, for speech. @param most the maximum number of characters */
 export const spokenText = (most: number) =>
   visibleText(most)
     .meta({ pattern: visiblePattern('<>&') })

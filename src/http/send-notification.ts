@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { alertTypeOf } from '../calls/model/alert-types.ts';
-import type { Phone as CallsPhone } from '../calls/phone.ts';
+import type { NotificationRequest, Phone as CallsPhone } from '../calls/phone.ts';
 import { MAX_DETAILS_CHARACTERS } from '../calls/rules/message.ts';
 import { type Phone, phoneOr503 } from './phone-off.ts';
 import { CALLS_ANSWERS, CALLS_PROBLEMS, callsAnswer } from './placed-calls.ts';
@@ -42,7 +42,7 @@ const KEYS =
 const members = {
   channel: z
     .literal('phone', { error: 'must be "phone"' })
-    .meta({ description: 'How the recipients are told.', examples: ['phone'] }),
+    .meta({ description: 'How the service reaches the recipients.', examples: ['phone'] }),
   alert_type: alertTypeName,
   reference: referenceText.optional().meta({
     description:
@@ -130,16 +130,27 @@ const areWaves = (json: unknown): boolean =>
   Array.isArray(json.recipients) &&
   json.recipients.some(Array.isArray);
 
-const NO_WAVES = { waveMs: undefined, confirmations_needed: undefined };
+type Common = Pick<z.output<typeof toAll>, keyof typeof members | 'recipients'>;
+
+const requestOf = ({ alert_type, recipients, reference, details }: Common) => ({
+  alertType: alertTypeOf(alert_type),
+  waves: recipients,
+  reference,
+  details: details?.trim(),
+});
 
 /** Either of two forms. The recipients select the form, so that a 400 names the faults of that form. */
-const parseNotification = (json: unknown, headers: BodyHeaders) => {
-  if (!areWaves(json)) return { ...toAllBody.parse(json, headers), ...NO_WAVES };
-  const { wave_seconds: seconds = DEFAULT_WAVE_SECONDS, ...asked } = inWavesBody.parse(json, headers);
-  return { ...asked, waveMs: seconds * 1_000 };
+const parseNotification = (json: unknown, headers: BodyHeaders): NotificationRequest => {
+  if (!areWaves(json)) {
+    const asked = toAllBody.parse(json, headers);
+    return { ...requestOf(asked), confirm: asked.confirm };
+  }
+  const asked = inWavesBody.parse(json, headers);
+  const { confirm, wave_seconds: seconds = DEFAULT_WAVE_SECONDS, confirmations_needed: confirmationsNeeded } = asked;
+  return { ...requestOf(asked), confirm, waveMs: seconds * 1_000, confirmationsNeeded };
 };
 
-const notificationBody: RequestBody<ReturnType<typeof parseNotification>> = {
+const notificationBody: RequestBody<NotificationRequest> = {
   maxBytes: MAX_RECIPIENTS_BYTES,
   content: {
     'application/json': {
@@ -188,17 +199,7 @@ export const notifications = (phone: Phone<Pick<CallsPhone, 'send' | 'list' | 'n
       body: notificationBody,
       answers: CALLS_ANSWERS,
       problems: CALLS_PROBLEMS,
-      handle: async ({ headers: { 'Idempotency-Key': key }, body, log }) => {
-        const request = {
-          alertType: alertTypeOf(body.alert_type),
-          waves: body.recipients,
-          reference: body.reference,
-          details: body.details?.trim(),
-          confirm: body.confirm,
-          waveMs: body.waveMs,
-          confirmationsNeeded: body.confirmations_needed,
-        };
-        return callsAnswer(await phoneOr503(phone).send(request, key, log));
-      },
+      handle: async ({ headers: { 'Idempotency-Key': key }, body, log }) =>
+        callsAnswer(await phoneOr503(phone).send(body, key, log)),
     }),
   });

@@ -1,6 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
-import { moved, waitFor, whileItMoves } from '../../bench/movement.ts';
+import { demandAtMost } from '../../bench/measure.ts';
+import { moved, runAll, waitFor, whileItMoves } from '../../bench/movement.ts';
 import { inVirtualTime } from '../worlds/virtual-time.ts';
 
 const play = async <Result>(doing: () => Promise<Result>) =>
@@ -48,4 +49,26 @@ it('a wait of a benchmark ends with its value, or after 30 s with a message', as
     'Waited for 30 s: the call ends.',
     30_000,
   ]);
+});
+
+it('every benchmark is measured even if one fails, and every failure is named at the end', async () => {
+  vi.spyOn(console, 'log').mockReturnValue(undefined);
+  const measured: string[] = [];
+  const bench = (name: string, ...figures: readonly number[]) =>
+    [
+      name,
+      async () => {
+        measured.push(name);
+        demandAtMost(...figures.map((figure, index) => [`figure ${index}`, figure, 5] as const));
+      },
+    ] as const;
+  await expect(runAll([bench('a', 6, 5, Number.NaN), bench('b', 4), bench('c', 7)])).rejects.toThrow(
+    [
+      'a failed. Beyond its bound. figure 0: 6, at most 5',
+      'Beyond its bound. figure 2: NaN, at most 5',
+      'c failed. Beyond its bound. figure 0: 7, at most 5',
+    ].join('\n'),
+  );
+  expect(measured).toEqual(['a', 'b', 'c']);
+  await expect(runAll([bench('b', 4)])).resolves.toBeUndefined();
 });

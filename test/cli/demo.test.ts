@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { callStory } from '../../infra/cli/demo/call-story.ts';
+import { callSteps } from '../../infra/cli/demo/call-steps.ts';
 import { believableDay } from '../../infra/cli/demo/day.ts';
 import { freshNumbers } from '../../infra/cli/demo/steps.ts';
 import { ScriptedService } from './scripted-service.ts';
@@ -22,13 +22,13 @@ it('every demo calls numbers of another area code, which belong to nobody', () =
   for (const number of numbers) expect(number).toMatch(/^\+1[2-9]\d\d55501$/);
 });
 
-it('the demo tells the story of a call of Twilio when the answers to all its events are there', async () => {
+it('the demo prints the steps of a call of Twilio when the answers to all its events are there', async () => {
   const to = '+12065550100';
   const end = { at: '2026-11-21T08:00:01.500Z', kind: 'event', text: 'completed' };
-  const stories = [[], [end], [{ ...end, answer: '200' }]];
+  const histories = [[], [end], [{ ...end, answer: '200' }]];
   const simulator = await ScriptedService.start(({ number }) => ({
     status: 200,
-    body: JSON.stringify({ calls: [{ to, state: 'ended', story: stories[number - 1] }] }),
+    body: JSON.stringify({ calls: [{ to, state: 'ended', steps: histories[number - 1] }] }),
   }));
-  expect(await callStory(simulator.url, to)).toEqual(['08:00:01.500  phone reports  completed → 200']);
+  expect(await callSteps(simulator.url, to)).toEqual(['08:00:01.500  phone reports  completed → 200']);
 });

@@ -11,9 +11,7 @@ const appSettings = propertiesIn(declared(APP, 'resource settings'));
 /** Settings of the Functions host and of Azure's SDKs, which src/settings.ts does not read. */
 const FOREIGN = /^(AzureWebJobsStorage__|FUNCTIONS_|APPLICATIONINSIGHTS_|AZURE_)/;
 const given = [...appSettings.keys()].filter((name) => !FOREIGN.test(name));
-const leftOut = [...readText(AZURE + APP).matchAll(/^ +\/\/ not set: ([A-Z_]+) \(.+\)$/gm)].map(
-  ([, name = '']) => name,
-);
+const leftOut = [...readText(AZURE + APP).matchAll(/^ +\/\/ - ([A-Z_]+) \(.+\)$/gm)].map(([, name = '']) => name);
 
 /** What Bicep makes of the settings that have no default. */
 const SAMPLES: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ import { SCENARIOS } from '../../infra/emulators/phone-network/scenarios.ts';
 import { acs, twilio } from './wires.ts';
 
 /** What the service meets at ACS and at Twilio, with the milliseconds since the call request. */
-type Story = readonly [acs: string, twilio: string];
+type Course = readonly [acs: string, twilio: string];
 
 const CONNECTED = 'CallConnected 1000, ParticipantsUpdated 1100';
 const SPEAKS = `${CONNECTED}, PlayStarted 1100`;
@@ -12,7 +12,7 @@ const HEARD = `${SPEAKS}, PlayCompleted 3000`;
 const ENDS = `${HEARD}, CallDisconnected 7100`;
 const ANSWERED = 'initiated 0, in-progress 1000';
 const OVER = `${ANSWERED}, end 7100, completed 200 7100`;
-const ALL_WELL: Story = [ENDS, OVER];
+const ALL_WELL: Course = [ENDS, OVER];
 const KEY_1 = `${ANSWERED}, key 1 2100, completed 200 4100`;
 const KEY_3 = KEY_1.replace('key 1', 'key 3');
 /** ACS: at each key the service interrupts its current speech by another. */
@@ -21,29 +21,29 @@ const pressed = (...keys: readonly (readonly [tone: string, at: number])[]): str
   const [, last = 0] = keys.at(-1) ?? [];
   return [SPEAKS, ...answered, `PlayCompleted ${last + 2_000}`, `CallDisconnected ${last + 6_100}`].join(', ');
 };
-const unreached = (codes: string, status: string, at = 1_000): Story => [
+const unreached = (codes: string, status: string, at = 1_000): Course => [
   `CreateCallFailed ${codes} ${at}, CallDisconnected ${at}`,
   `initiated 0, ${status} ${at}`,
 ];
 const NO_ANSWER = unreached('480/560480', 'no-answer 480');
 const BUSY = unreached('486/560486', 'busy 486');
 const DECLINED = unreached('603/560603', 'busy 603');
-const throttled = (seconds: number): Story => [
+const throttled = (seconds: number): Course => [
   `429/TooManyRequests;retry-after=${seconds} 0`,
   `429/20429;retry-after=${seconds} 0`,
 ];
-const HANGS: Story = ['hangs 0', 'hangs 0'];
-const INVALID: Story = ['400/560484 0', '400/21211 0'];
+const HANGS: Course = ['hangs 0', 'hangs 0'];
+const INVALID: Course = ['400/560484 0', '400/21211 0'];
 /** Each event after the request comes later by `ms`. */
-const later = (story: string, ms: number): string =>
-  story.replaceAll(/[1-9]\d{3}(?=,|$)/g, (at) => String(Number(at) + ms));
+const later = (course: string, ms: number): string =>
+  course.replaceAll(/[1-9]\d{3}(?=,|$)/g, (at) => String(Number(at) + ms));
 /** The steps of the first calls to a number. */
-const inTurn = (...stories: readonly Story[]): Story => [
-  stories.map(([one]) => one).join(' | '),
-  stories.map(([, other]) => other).join(' | '),
+const inTurn = (...courses: readonly Course[]): Course => [
+  courses.map(([one]) => one).join(' | '),
+  courses.map(([, other]) => other).join(' | '),
 ];
 
-const STORIES: readonly (readonly [digits: string, ...Story])[] = [
+const COURSES: readonly (readonly [digits: string, ...Course])[] = [
   ['00', ...ALL_WELL],
   ['01', ...NO_ANSWER],
   ['02', ...BUSY],
@@ -129,22 +129,22 @@ const STORIES: readonly (readonly [digits: string, ...Story])[] = [
   ['94', `${SPEAKS}, ToneReceived one 2000, 400/8535 2000, PlayCompleted 3000, CallDisconnected 7100`, KEY_1],
 ];
 
-it.each(STORIES)('a number that ends with %s has its story, at ACS and at Twilio', async (digits, ...stories) => {
+it.each(COURSES)('a number that ends with %s has its course, at ACS and at Twilio', async (digits, ...courses) => {
   for (const { name, call, read, network } of [acs(), twilio()]) {
     const calls: string[] = [];
-    const story = stories[name === 'ACS' ? 0 : 1];
-    for (const _ of story.split(' | ')) {
+    const course = courses[name === 'ACS' ? 0 : 1];
+    for (const _ of course.split(' | ')) {
       await call(`+120655501${digits}`);
       calls.push(await read());
     }
-    expect(calls.join(' | '), name).toBe(story);
+    expect(calls.join(' | '), name).toBe(course);
     expect(network.log().refused).toEqual([]);
   }
 });
 
-it('each scenario has its story', () => {
-  const told = STORIES.map(([digits]) => digits);
-  expect(told).toEqual(expect.arrayContaining(SCENARIOS.map(({ digits }) => digits)));
+it('each scenario has its course', () => {
+  const digitsOfCourses = COURSES.map(([digits]) => digits);
+  expect(digitsOfCourses).toEqual(expect.arrayContaining(SCENARIOS.map(({ digits }) => digits)));
 });
 
 it('the log tells how much of a text the callee heard, who ended the call, and which events are lost', async () => {
@@ -156,6 +156,6 @@ it('the log tells how much of a text the callee heard, who ended the call, and w
     const heard = { text: 'A message', startedAt: expect.any(String), spokenMs: 1_500, isComplete: false };
     const [heardPart, unheard] = network.log().calls;
     expect(heardPart).toMatchObject({ spoken: ['A message'], speeches: [heard], endedBy: 'callee', state: 'ended' });
-    expect(unheard?.story.filter(({ answer }) => answer === 'lost')).toHaveLength(1);
+    expect(unheard?.steps.filter(({ answer }) => answer === 'lost')).toHaveLength(1);
   }
 });

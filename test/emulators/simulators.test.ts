@@ -39,9 +39,9 @@ it('ACS places one call if its answer is lost, and posts a callback three times 
   await until(() => posts === 6, 'CallConnected and ParticipantsUpdated are given up');
   await acs.settled();
   const log: unknown = await (await fetch(`${acs.url}/log`)).json();
-  const story = [{ text: 'createCall', answer: 'answer lost' }, { text: 'CallConnected', answer: '503' }, {}];
+  const steps = [{ text: 'createCall', answer: 'answer lost' }, { text: 'CallConnected', answer: '503' }, {}];
   const id = callConnectionProperties.callConnectionId;
-  expect(log).toMatchObject({ calls: [{ id, state: 'connected', story }], refused: [], published: [] });
+  expect(log).toMatchObject({ calls: [{ id, state: 'connected', steps }], refused: [], published: [] });
 });
 
 it("Twilio's client places and finds calls", async () => {

@@ -20,8 +20,8 @@ it('a timer function has one scheduled run at a time, and others on request; sto
   vi.useFakeTimers({ now: Date.parse('2026-11-21T00:00:05Z') });
   onTestFinished(() => void vi.useRealTimers());
   const start = Date.now();
-  const story: string[] = [];
-  const tell = (what: string): void => void story.push(`${what} ${Math.round((Date.now() - start) / 1_000)}`);
+  const steps: string[] = [];
+  const tell = (what: string): void => void steps.push(`${what} ${Math.round((Date.now() - start) / 1_000)}`);
   const registered = { name: 'Sweep', bindings: {}, callback: () => undefined };
   const schedule = scheduleOf('*/10 * * * * *');
   const listener = new TimerListener({ registered, bindingName: 't', schedule }, async () => {
@@ -34,5 +34,5 @@ it('a timer function has one scheduled run at a time, and others on request; sto
   void listener.runNow();
   void listener.stop().then(() => tell('stopped'));
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(story).toEqual(['begins 5', 'ends 30', 'begins 35', 'begins 36', 'ends 60', 'ends 61', 'stopped 61']);
+  expect(steps).toEqual(['begins 5', 'ends 30', 'begins 35', 'begins 36', 'ends 60', 'ends 61', 'stopped 61']);
 });

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { randomFrom, wholeBetween } from '../../infra/cli/demo/random.ts';
 import { accountOf } from '../../infra/cli/start/local-settings.ts';
 import { startAcsSimulator } from '../../infra/emulators/acs-simulator/simulator.ts';
-import type { CallStory } from '../../infra/emulators/phone-network/phone-call.ts';
+import type { CallLog } from '../../infra/emulators/phone-network/phone-call.ts';
 import type { SimulatorOptions } from '../../infra/emulators/phone-network/phone-network.ts';
 import type { Simulator } from '../../infra/emulators/phone-network/simulator.ts';
 import { startTwilioSimulator, type TwilioSimulator } from '../../infra/emulators/twilio-simulator/simulator.ts';
@@ -80,13 +80,15 @@ const setStage = async (
 
   /** Every answer must be as the app's OpenAPI document describes. */
   const fetchChecked = await checkedFetch(url);
-  const callsTo = (number: string): readonly CallStory[] => network.log().calls.filter(({ to }) => to === number);
+  const callsTo = (number: string): readonly CallLog[] => network.log().calls.filter(({ to }) => to === number);
 
   return {
     acs,
     network,
     url,
     fetch: fetchChecked,
+    /** The log of all instances. */
+    output: () => apps.map((app) => app.output()).join('\n'),
 
     /** Sends a notification. @param recipients in a list of lists: in waves @param more further members */
     alert: async (
@@ -113,7 +115,7 @@ const setStage = async (
     },
 
     /** The only call to a number, after it has ended and all its events were answered. */
-    callEnds: async (number: string): Promise<CallStory> => {
+    callEnds: async (number: string): Promise<CallLog> => {
       await until(() => callsTo(number).some(isOver), `the call to ${number} ends`);
       await network.settled();
       const [call, ...more] = callsTo(number);
@@ -154,7 +156,7 @@ const settingsOf = (twilio: TwilioSimulator) => ({
 /** The last thing that is reported of a call. */
 const LAST: ReadonlySet<string> = new Set(['CallDisconnected', 'completed', 'busy', 'failed', 'no-answer', 'canceled']);
 
-const isOver = ({ state, story }: CallStory): boolean => state === 'ended' && story.some(({ text }) => LAST.has(text));
+const isOver = ({ state, steps }: CallLog): boolean => state === 'ended' && steps.some(({ text }) => LAST.has(text));
 
 /** What a callee must hear. */
 export const messageOf = (alertType: string, terms: MessageTerms = {}): string => {

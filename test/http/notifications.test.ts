@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { ALERT_TYPES } from '../../src/calls/model/alert-types.ts';
 import { newNotificationId } from '../../src/calls/model/ids.ts';
+import type { FailedCode } from '../../src/calls/model/notification-request.ts';
 import { maskPhoneNumber } from '../../src/calls/model/phone-number.ts';
 import type { NotificationBody, NotificationRequest, Phone, Sent } from '../../src/calls/phone.ts';
 import { acknowledged, stoppedNotification } from '../../src/calls/state/notification.ts';
@@ -185,52 +186,25 @@ describe('POST /api/notifications hands on', () => {
   });
 });
 
-describe('POST /api/notifications answers', () => {
-  const why = { code: 'refused', reason: 'refused (400)' } as const;
-  const failed = { recipient: phoneNumber(FIRST), status: 'failed', ...why } as const;
-  const impossible = { ...failed, code: 'impossible_number' } as const;
-  const placed = { recipient: phoneNumber(SECOND), status: 'placed', callId: CALL_ID } as const;
-  // A problem is logged and passed on.
-  const masked = { ...failed, recipient: maskPhoneNumber(failed.recipient) };
+const failedBy = <Number>(code: FailedCode, recipient: Number) =>
+  ({ recipient, status: 'failed', code, reason: 'refused (400)' }) as const;
 
-  it.each<[Sent, status: number, code: string, detail: RegExp, more: object]>([
-    [{ kind: 'key of another request' }, 422, 'key_reused', /in the last 24 hours/, {}],
-    [{ kind: 'waves too late' }, 422, 'waves_too_late', /Send fewer waves or a shorter wave_seconds/, {}],
-    [
-      { kind: 'nobody callable', calls: [failed] },
-      422,
-      'nobody_allowed',
-      /PHONE_ALLOWED_PREFIXES/,
-      { calls: [masked] },
-    ],
-    [
-      { kind: 'nobody callable', calls: [impossible] },
-      422,
-      'impossible_number',
-      /No phone number/,
-      { calls: [{ ...masked, code: 'impossible_number' }] },
-    ],
-    [
-      { kind: 'nobody callable', calls: [impossible, { ...failed, code: 'day_limit' }] },
-      502,
-      'nobody_callable',
-      /see calls/,
-      {
-        calls: [
-          { ...masked, code: 'impossible_number' },
-          { ...masked, code: 'day_limit' },
-        ],
-      },
-    ],
-    [
-      { kind: 'sent', id: ID, calls: [failed, failed] },
-      502,
-      'nobody_callable',
-      /see calls/,
-      { notification_id: ID, calls: [masked, masked] },
-    ],
-  ])('%j with a %i', async (what, status, code, detail, more) => {
-    answer = what;
+describe('POST /api/notifications answers', () => {
+  const failed = failedBy('refused', phoneNumber(FIRST));
+  const placed = { recipient: phoneNumber(SECOND), status: 'placed', callId: CALL_ID } as const;
+  it.each<[Sent['kind'], codes: FailedCode[], status: number, code: string, detail: RegExp]>([
+    ['key of another request', [], 422, 'key_reused', /in the last 24 hours/],
+    ['waves too late', [], 422, 'waves_too_late', /Send fewer waves or a shorter wave_seconds/],
+    ['nobody callable', ['not_allowed', 'impossible_number'], 422, 'nobody_allowed', /PHONE_ALLOWED_PREFIXES/],
+    ['nobody callable', ['impossible_number'], 422, 'impossible_number', /No phone number/],
+    ['nobody callable', ['impossible_number', 'day_limit'], 502, 'nobody_callable', /see calls/],
+    ['sent', ['refused', 'refused'], 502, 'nobody_callable', /see calls/],
+  ])('%s, %j, with a %i', async (kind, codes, status, code, detail) => {
+    const calls = codes.map((one) => failedBy(one, phoneNumber(FIRST)));
+    answer = kind === 'sent' ? { kind, id: ID, calls } : kind === 'nobody callable' ? { kind, calls } : { kind };
+    // A problem is logged and passed on.
+    const masked = codes.map((one) => failedBy(one, maskPhoneNumber(phoneNumber(FIRST))));
+    const more = { ...(kind === 'sent' && { notification_id: ID }), ...(codes.length > 0 && { calls: masked }) };
     const said = { status, code, detail: expect.stringMatching(detail), ...more };
     expect(problemOf(await post({}))).toEqual({ type: expect.any(String), title: expect.any(String), ...said });
   });
@@ -294,20 +268,15 @@ describe('one notification', () => {
     expect(found).toMatchObject([{ status: 'stopped', recipients: [{ attempts: [{ outcome: 'stopped' }] }, {}] }]);
   });
 
-  it('is taken in hand under a name of 1 to 60 visible characters', async () => {
+  it('is acknowledged under a name of 1 to 60 visible characters, and stopped with or without one', async () => {
     found = [body];
-    expect((await posted(acknowledge, { by: 'x'.repeat(60) })).status).toBe(200);
-    for (const wrong of [{}, { by: ' ' }, { by: 'x'.repeat(61) }, { by: 'a\nb' }, { by: 'Ana', at: 7 }, []])
-      expect((await posted(acknowledge, wrong)).status).toBe(400);
-    expect(acknowledgedBy).toEqual(['x'.repeat(60)]);
-  });
-
-  it('is stopped, and it may be said by whom', async () => {
-    found = [body];
-    for (const right of [undefined, {}, { by: 'Ana' }]) expect((await posted(stop, right)).status).toBe(200);
-    for (const wrong of [{ by: ' ' }, { by: 'x'.repeat(61) }, { by: 7 }, { who: 'Ana' }, [], 'Ana'])
-      expect((await posted(stop, wrong)).status).toBe(400);
-    expect(stoppedBy).toEqual([undefined, undefined, 'Ana']);
+    const long = { by: 'x'.repeat(60) };
+    const wrong = [{ by: ' ' }, { by: 'x'.repeat(61) }, { by: 'a\nb' }, { by: 7 }, { by: 'Ana', at: 7 }, [], 'Ana'];
+    for (const by of [undefined, {}, long]) expect((await posted(stop, by)).status).toBe(200);
+    for (const by of wrong) expect((await posted(stop, by)).status).toBe(400);
+    expect((await posted(acknowledge, long)).status).toBe(200);
+    for (const by of [undefined, {}, ...wrong]) expect((await posted(acknowledge, by)).status).toBe(400);
+    expect([stoppedBy, acknowledgedBy]).toEqual([[undefined, undefined, long.by], [long.by]]);
   });
 
   it('of no possible id, or of an unknown one, is a 404', async () => {

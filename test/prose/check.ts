@@ -1,20 +1,30 @@
-/** Part of `npm run check`: rejects long sentences and the habits of `rules.ts` in all pages, and in comments. */
+/** Part of `npm run check`: rejects long sentences and the habits of `rules.ts` in all pages, in comments, and in descriptions of the deployment. */
 import { globSync, readFileSync } from 'node:fs';
 
 import { faultsOf } from './rules.ts';
-import { sentencesOf, sentencesOfComments } from './sentences.ts';
+import { sentencesOf, sentencesOfBicep, sentencesOfComments, sentencesOfHashComments } from './sentences.ts';
 
-const FILES = ['**/*.md', '{src,infra,bench,test}/**/*.{ts,tsx,mjs}'];
 const NOT_OURS = ['**/node_modules/**', 'dist/**', 'package/**', 'coverage/**'];
 
-const faults = globSync(FILES, { exclude: NOT_OURS })
-  .toSorted()
-  .flatMap((path) => {
-    const read = path.endsWith('.md') ? sentencesOf : sentencesOfComments;
-    return read(readFileSync(path, 'utf8')).flatMap(({ text, line }) =>
-      faultsOf(text).map((fault) => `${path}:${line}: ${fault}\n    ${text}`),
-    );
-  });
+const KINDS = [
+  { files: ['**/*.md'], read: sentencesOf },
+  { files: ['{src,infra,bench,test}/**/*.{ts,tsx,mjs,cs}'], read: sentencesOfComments },
+  { files: ['infra/**/*.bicep'], read: sentencesOfBicep },
+  {
+    files: ['{.ci,.github}/**/{*.yml,*.yaml,*.sh,run}', '*.{yaml,http}', '{infra,test}/**/*.{sh,py}'],
+    read: sentencesOfHashComments,
+  },
+];
+
+const faults = KINDS.flatMap(({ files, read }) =>
+  globSync(files, { exclude: NOT_OURS })
+    .toSorted()
+    .flatMap((path) =>
+      read(readFileSync(path, 'utf8')).flatMap(({ text, line }) =>
+        faultsOf(text).map((fault) => `${path}:${line}: ${fault}\n    ${text}`),
+      ),
+    ),
+);
 for (const fault of faults) console.error(fault);
 if (faults.length > 0) {
   console.error(`\n${faults.length} faults of wording. CONTRIBUTING.md has the style of the text.`);

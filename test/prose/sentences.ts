@@ -29,3 +29,11 @@ export const sentencesOfComments = (source: string): readonly Sentence[] =>
       .replaceAll(/^ *@(\w+)(?: \{[^}]*\})?/gm, '- `$1`');
     return sentencesOf(text).map((sentence) => ({ text: sentence.text, line: linesBefore + sentence.line }));
   });
+
+/** The sentences of the comments and the descriptions in a Bicep file. */
+export const sentencesOfBicep = (source: string): readonly Sentence[] =>
+  sentencesOfComments(source.replaceAll(/^([ \t]*)(?:@description\(|description: )'(.*)'\)?$/gm, '$1// $2'));
+
+/** The sentences of the comments in a file of a language whose comments begin with `#`: a shell, YAML, Python. */
+export const sentencesOfHashComments = (source: string): readonly Sentence[] =>
+  sentencesOfComments(source.replaceAll(/^([ \t]*)#+(?!!)/gm, '$1//'));

@@ -6,7 +6,7 @@ param insightsName string
 param workspaceName string
 param healthUrl string
 
-@description('Comma-separated addresses that get mail; empty for none.')
+@description('Comma-separated addresses that get mail; may be empty.')
 param alertEmail string
 
 @description('Numbers that get a text message, country code and number with a space: 1 2065550100, 64 211234567.')
@@ -16,16 +16,16 @@ param alertSms string
 param alertVoice string
 
 @secure()
-@description('Comma-separated addresses that are posted to. Who knows one can post there.')
+@description('Comma-separated webhook addresses. They are secrets: a person who knows an address can post there.')
 param alertWebhook string
 
-@description('Alert when no event was recorded for so long, ISO 8601, or never.')
+@description('The time without a recorded event before an alert, ISO 8601; or never.')
 param alertWhenQuietFor string
 
 @description('Whether the app places calls.')
 param isPhoneOn bool
 
-@description('Whether old days are closed, and so there is the timer CloseDays.')
+@description('Whether old days are closed: then the timer CloseDays exists.')
 param closesDays bool
 
 var emails = filter(map(split(alertEmail, ','), address => trim(address)), address => !empty(address))
@@ -79,8 +79,8 @@ resource people 'Microsoft.Insights/actionGroups@2023-01-01' = {
   }
 }
 
-// Requested every five minutes from five places; 200 only where storage answers. It notices what writes no log line, such as an app
-// that does not start.
+// Requested every five minutes from five places; 200 only if storage answers. It notices faults without a log line, such as an app that
+// does not start.
 resource health 'Microsoft.Insights/webtests@2022-06-15' = {
   name: '${prefix}-health'
   location: location
@@ -135,17 +135,17 @@ resource unhealthy 'Microsoft.Insights/metricAlerts@2018-03-01' = {
   }
 }
 
-// Log lines are JSON objects; `event` is what src/ names them by. What becomes a dimension is a column of the query.
+// Log lines are JSON objects; `event` has the name from src/. A dimension is a column of the query.
 //
-// No rule asks `requests` or `exceptions`: anybody may send requests, and cause exceptions of the Functions host by ones that break off. Both are sampled
-// (host.json), and what is sampled may be missing. That a timer ran is a line of the Functions host.
+// No rule reads `requests` or `exceptions`: every caller can send requests, and cause exceptions of the Functions host by requests that
+// break off. Both are sampled (host.json): some may be missing. The Functions host logs a line for each run of a timer.
 //
-// A rule with `perLine` fires anew for every line (for every call, say), however many alerts are open: a rule that resolves by itself
-// (autoMitigate) says nothing about the second one while the first is open. A rule without it is about a state that comes and goes.
+// A rule with `perLine` fires for every line, such as for every call, however many alerts are open. A rule that resolves by itself
+// (autoMitigate) reports no second line while its first alert is open. A rule without `perLine` is about a state that begins and ends.
 var logAlerts = [
   {
     name: 'failed-requests'
-    description: 'More than five requests in five minutes that the service could not do: storage, stored rows or a bug.'
+    description: 'More than five requests failed in five minutes: storage, stored rows or a bug.'
     severity: 1
     query: '''
 traces
@@ -163,7 +163,7 @@ traces
   }
   {
     name: 'unexpected-errors'
-    description: 'Something happened that the code does not know: its kind and place are in the line.'
+    description: 'The app met an error that it does not know: the line has its kind and place.'
     severity: 1
     query: 'traces | where tostring(parse_json(message).event) == "unexpected error"'
     operator: 'GreaterThan'
@@ -198,9 +198,9 @@ traces
   }
   {
     name: 'app-restarted'
-    description: 'The app was started again on an instance that ran: it crashed, ran out of memory, or a function ran into its time-out. What was under way was answered 500.'
+    description: 'The app was started again on a running instance: it crashed, ran out of memory, or a function exceeded its timeout. Requests in progress got 500.'
     severity: 1
-    // The host tells of these as exceptions, among those that anybody can cause. The app itself says that it has started.
+    // The host reports these as exceptions, among exceptions that every caller can cause. The app itself logs each start.
     query: '''
 traces
 | extend isStart = tostring(parse_json(message).event) == "app started"
@@ -219,7 +219,7 @@ traces
   }
   {
     name: 'backup-missing'
-    description: 'A day, an hour of it, or some of its events could not be backed up. Until then no event row of the day is deleted: mend it before its table is lost.'
+    description: 'A day, an hour of it, or some of its events could not be backed up. Until then no event row of the day is deleted. Fix it before a failure of the table loses the day.'
     severity: 1
     query: '''
 traces
@@ -233,14 +233,14 @@ traces
     frequency: 'PT15M'
     perLine: true
     dimension: 'day'
-    // Every run meets the same day.
+    // Every run reports the same day.
     mute: 'PT12H'
     enabled: true
     scope: insights.id
   }
   {
     name: 'backups-stopped'
-    description: 'No run of the timer BackUpDays has come to its end for a day: new days have no backup.'
+    description: 'No run of the timer BackUpDays has ended for a day: new days have no backup.'
     severity: 1
     query: '''
 traces
@@ -259,7 +259,7 @@ traces
   }
   {
     name: 'table-deleted'
-    description: 'Somebody deleted a table. Restore it: infra/cli/send/README.md.'
+    description: 'A table was deleted. Restore it: infra/cli/send/README.md.'
     severity: 0
     query: '''
 StorageTableLogs
@@ -292,14 +292,14 @@ traces
     frequency: 'PT5M'
     perLine: true
     dimension: 'partition'
-    // The same row is met by every reader.
+    // Every reader reports the same row.
     mute: 'PT1H'
     enabled: true
     scope: insights.id
   }
   {
     name: 'rows-of-a-later-release'
-    description: 'A newer release wrote rows that this one does not know: their day is neither counted nor answered. Deploy the newer release again.'
+    description: 'A newer release wrote rows that the running release cannot read: their day is neither counted nor answered. Deploy the newer release again.'
     severity: 1
     query: '''
 traces
@@ -337,8 +337,8 @@ traces
     enabled: true
     scope: insights.id
   }
-  // What the service or its configuration did wrong. Nobody answering, or a number that cannot be called, is no fault of the service: who
-  // is dialled again needs nobody, and who is not is in not-reached.
+  // Faults of the service or its configuration. A callee who does not answer, or a number that cannot be called, is no such fault: the service
+  // dials again, or not-reached fires.
   {
     name: 'failed-calls'
     description: 'The service failed at a call: refused by Communication Services, or a callee answered and heard nothing. Other calls will fail as well.'
@@ -447,7 +447,7 @@ traces
     name: 'calls-not-checked'
     description: 'No process has looked for due calls for 15 minutes: redials and waves wait for the next request. Restart the app.'
     severity: 1
-    // The app says so at most every five minutes, whatever made it look.
+    // The app logs it at most every five minutes.
     query: 'traces | where tostring(parse_json(message).event) == "calls checked"'
     operator: 'LessThan'
     threshold: 1
@@ -461,7 +461,7 @@ traces
   }
   {
     name: 'close-days-stopped'
-    description: 'The timer CloseDays, which runs hourly, did not end well for a day: old days stay open, and their event rows are kept and paid for.'
+    description: 'No hourly run of the timer CloseDays has succeeded for a day: old days stay open, and you pay for their event rows.'
     severity: 2
     query: '''
 traces
@@ -479,7 +479,7 @@ traces
   }
   {
     name: 'counts-not-moving'
-    description: 'Nothing new was recorded: cameras, the AI or the way from them to POST /api/events have stopped.'
+    description: 'No new event was recorded: the cameras, the AI, or the feed to POST /api/events has stopped.'
     severity: 2
     query: 'traces | extend line = parse_json(message) | where tostring(line.event) == "events recorded" and tolong(line.recorded) > 0'
     operator: 'LessThan'
@@ -494,7 +494,7 @@ traces
   }
   {
     name: 'log-cap-reached'
-    description: 'LOG_DAILY_CAP_GB is reached: until the hour at which the workspace counts anew nothing more is logged, and no alert on logs fires.'
+    description: 'LOG_DAILY_CAP_GB is reached: until the reset hour of the workspace Azure drops log lines, and no alert on logs fires.'
     severity: 1
     query: '_LogOperation | where Category =~ "Ingestion" and Detail has "OverQuota"'
     operator: 'GreaterThan'

@@ -14,10 +14,10 @@ param maximumInstanceCount int
 @description('Recreate or RollingUpdate.')
 param siteUpdateStrategy string
 
-@description('Comma-separated origins; empty for none.')
+@description('Comma-separated origins; may be empty.')
 param corsOrigins string
 
-@description('Of the network that the app goes out through; empty for none.')
+@description('The subnet for the outbound traffic of the app; may be empty.')
 param subnetId string
 
 param serviceName string
@@ -48,7 +48,7 @@ param phoneProvider string
 param twilioAccountSid string
 param twilioApiSid string
 
-@description('Of the key vault that has the two secrets; empty for none.')
+@description('The key vault with the two secrets; may be empty.')
 param twilioVaultUri string
 
 param twilioSourcePhoneNumber string
@@ -82,8 +82,8 @@ resource plan 'Microsoft.Web/serverfarms@2024-04-01' = {
   properties: { reserved: true }
 }
 
-// Flex Consumption has no platform health check (healthCheckPath): alerts.bicep asks /api/health from outside instead.
-// This version is the first with siteUpdateStrategy, and the compiler has no types of it (the newest it has are of 2025-03-01).
+// Flex Consumption has no platform health check (healthCheckPath): alerts.bicep requests /api/health from outside instead.
+// This API version is the first with siteUpdateStrategy. The compiler has no types for it: its newest are of 2025-03-01.
 #disable-next-line BCP081
 resource site 'Microsoft.Web/sites@2025-05-01' = {
   name: name
@@ -97,7 +97,7 @@ resource site 'Microsoft.Web/sites@2025-05-01' = {
   properties: {
     serverFarmId: plan.id
     httpsOnly: true
-    // Whose role reads what references to a key vault name.
+    // The identity that reads the secrets of key vault references.
     keyVaultReferenceIdentity: identityId
     publicNetworkAccess: 'Enabled'
     virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
@@ -124,7 +124,7 @@ resource site 'Microsoft.Web/sites@2025-05-01' = {
           }
         }
       }
-      // deploying.md says what each does to requests and calls under way.
+      // deploying.md has the effect on requests and calls in progress.
       siteUpdateStrategy: { type: siteUpdateStrategy }
       scaleAndConcurrency: {
         instanceMemoryMB: 2048
@@ -135,8 +135,8 @@ resource site 'Microsoft.Web/sites@2025-05-01' = {
             instanceCount: alwaysReadyInstances
           }
         ]
-        // Requests mostly wait for storage, and those that wait together are committed together: few instances with many requests
-        // in flight are faster than many instances with few.
+        // Requests mostly wait for storage, and waiting requests are committed together: few instances with many requests in flight are faster
+        // than many instances with few.
         triggers: { http: { perInstanceConcurrency: 100 } }
       }
     }
@@ -148,15 +148,15 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
   parent: site
   name: 'appsettings'
   properties: {
-    // The host's own.
+    // Settings of the Functions host.
     AzureWebJobsStorage__credential: 'managedidentity'
     AzureWebJobsStorage__clientId: identityClientId
     AzureWebJobsStorage__blobServiceUri: blobEndpoint
     APPLICATIONINSIGHTS_CONNECTION_STRING: insights.properties.ConnectionString
     APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'ClientId=${identityClientId};Authorization=AAD'
-    // In bytes. The host reads bodies before the service sees them: a little more than the service itself takes (4 MiB, which it refuses in words).
+    // In bytes. The host reads bodies before the service. The limit is a little above the service's own 4 MiB, whose refusal has an explanation.
     FUNCTIONS_REQUEST_BODY_SIZE_LIMIT: '5242880'
-    // Which identity, for DefaultAzureCredential; the second stops it from trying anything else.
+    // The identity for DefaultAzureCredential. The second setting stops it from trying other credentials.
     AZURE_CLIENT_ID: identityClientId
     AZURE_TOKEN_CREDENTIALS: 'ManagedIdentityCredential'
 
@@ -195,19 +195,20 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     SWEEP_SCHEDULE: sweepSchedule
     CALL_RETENTION_DAYS: string(callRetentionDays)
     EVENT_TOPIC_ENDPOINT: eventTopicEndpoint
-    // not set: EVENT_TOPIC_KEY (the app's identity in its place)
-    // not set: OUTCOME_WEBHOOK_URL (for receivers without Event Grid)
-    // not set: OUTCOME_WEBHOOK_SECRET (a secret is no value of this template)
-    // not set: TABLES_CONNECTION_STRING (TABLES_ENDPOINT and the app's identity in its place)
-    // not set: ACS_CONNECTION_STRING (ACS_ENDPOINT and the app's identity in its place)
-    // not set: ACS_TOKEN_ISSUER (the default is ACS's own)
-    // not set: ACS_TOKEN_KEYS_URL (follows from the issuer)
-    // not set: TWILIO_API_BASE_URL (the default is Twilio's own)
-    // not set: TEST_CALLBACK_BASE_URL (debug builds only)
+    // Settings that this template does not set:
+    // - EVENT_TOPIC_KEY (the app's identity in its place)
+    // - OUTCOME_WEBHOOK_URL (for receivers without Event Grid)
+    // - OUTCOME_WEBHOOK_SECRET (a secret is no value of this template)
+    // - TABLES_CONNECTION_STRING (TABLES_ENDPOINT and the app's identity in its place)
+    // - ACS_CONNECTION_STRING (ACS_ENDPOINT and the app's identity in its place)
+    // - ACS_TOKEN_ISSUER (the default is ACS's own)
+    // - ACS_TOKEN_KEYS_URL (follows from the issuer)
+    // - TWILIO_API_BASE_URL (the default is Twilio's own)
+    // - TEST_CALLBACK_BASE_URL (debug builds only)
   }
 }
 
-// Two resources and no loop: the compiler tells the types of the two apart by a name that it can see.
+// Two resources instead of a loop: the compiler finds the type of each by its literal name.
 resource noPasswordsForScm 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-04-01' = {
   parent: site
   name: 'scm'

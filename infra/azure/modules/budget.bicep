@@ -1,15 +1,15 @@
-// Mail when the resource group costs more than was meant. It stops nothing.
+// Mail when the resource group exceeds its budget. It stops nothing.
 param name string
 
 @description('A month in the currency of the subscription.')
 param amount int
 
-@description('The first month, YYYY-MM. Azure does not let a budget be moved to another one.')
+@description('The first month, YYYY-MM. Azure does not allow another first month later.')
 param startMonth string
 
 param emails array
 
-@description('The group of people who are told of alerts.')
+@description('The action group for alerts.')
 param alertGroupId string
 
 resource budget 'Microsoft.Consumption/budgets@2023-11-01' = {

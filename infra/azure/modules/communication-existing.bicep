@@ -1,5 +1,5 @@
-// An existing Communication Services resource, in whatever resource group it is. It is not changed: the app gets a role on it, and its
-// logs go to the workspace. It needs a system-assigned identity (README.md, 'The phone').
+// An existing Communication Services resource, in any resource group. It is not changed: the app gets a role on it, and its
+// logs go to the workspace. It needs a system-assigned identity (phone.md).
 param name string
 
 @description('The identity of the app, which places calls.')
@@ -8,8 +8,7 @@ param appPrincipalId string
 @description('Where its logs go.')
 param workspaceId string
 
-// The one built-in role of Communication Services. It may also manage the resource: there is none that may only call, so
-// it is given on this one resource and nowhere else.
+// The only built-in role of Communication Services. The role may also manage the resource: the app gets it on this resource alone.
 var communicationAndEmailServiceOwner = '09976791-48a7-449e-bb21-39d1a415f350'
 
 resource communication 'Microsoft.Communication/communicationServices@2025-09-01' existing = {
@@ -27,7 +26,7 @@ resource appCalls 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
 }
 
 resource logs 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
-  // Of its own name for each app: several may use one resource.
+  // A name per app, because several apps may use the resource.
   name: 'wildfire-logs-${uniqueString(workspaceId)}'
   scope: communication
   properties: {

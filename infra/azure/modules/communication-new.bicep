@@ -1,5 +1,4 @@
-// A Communication Services resource of its own. Phone numbers are bought by hand (there is no resource type for them), and only by those whom
-// Microsoft still sells them to: README.md ("The phone").
+// A new Communication Services resource. Phone numbers have no resource type: buy them by hand, if Microsoft still sells you numbers (phone.md).
 param name string
 param dataLocation string
 param tags object
@@ -10,8 +9,7 @@ param appPrincipalId string
 @description('Where its logs go.')
 param workspaceId string
 
-// The one built-in role of Communication Services. It may also manage the resource: there is none that may only call, so
-// it is given on this one resource and nowhere else.
+// The only built-in role of Communication Services. The role may also manage the resource: the app gets it on this resource alone.
 var communicationAndEmailServiceOwner = '09976791-48a7-449e-bb21-39d1a415f350'
 
 resource communication 'Microsoft.Communication/communicationServices@2025-09-01' = {

@@ -4,7 +4,7 @@ param insightsName string
 param location string
 param tags object
 
-@description('Most GB of log a day. What comes after is dropped until the hour at which the workspace counts anew, and log alerts with it; an alert says so.')
+@description('The maximum GB of log a day. Then Azure drops log lines until the reset hour of the workspace, and only log-cap-reached still fires.')
 param dailyCapGb int
 
 @description('The identity of the app, which may publish telemetry.')

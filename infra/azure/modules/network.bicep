@@ -1,10 +1,10 @@
-// A network for the app (VNET_ENABLED): the app's way out leads through it, and storage is reached by private endpoints in it. The app itself stays
-// public, because Communication Services and Event Grid have to reach it.
+// A network for the app (VNET_ENABLED): it carries the app's outbound traffic, and has private endpoints of storage. The app itself stays
+// public, because Communication Services and Event Grid must reach it.
 param name string
 param location string
 param tags object
 
-@description('The storage account that is to be reached privately.')
+@description('The storage account that gets private endpoints.')
 param storageAccountId string
 
 var services = ['blob', 'table']
@@ -20,7 +20,7 @@ resource network 'Microsoft.Network/virtualNetworks@2024-05-01' = {
         name: 'app'
         properties: {
           addressPrefix: '10.0.0.0/24'
-          // Flex Consumption runs on what Container Apps run on. An underscore in the subnet's name would not work.
+          // Flex Consumption uses the infrastructure of Container Apps. The name of the subnet must have no underscore.
           delegations: [
             {
               name: 'flex'

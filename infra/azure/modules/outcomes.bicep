@@ -1,4 +1,4 @@
-// Optional (OUTCOME_TOPIC): a topic that the app publishes to what became of notifications. Who wants to know subscribes to it; nobody has to.
+// Optional (OUTCOME_TOPIC): a topic to which the app publishes outcomes of notifications. It needs no subscriber.
 param name string
 param location string
 param tags object

@@ -1,5 +1,5 @@
-// What speaks in the calls: an Azure AI resource. It takes no keys. The first one of a subscription needs somebody to have accepted the
-// Responsible AI terms in the portal: README.md ("The phone").
+// The Azure AI resource that speaks in the calls. It accepts identities only. Before the first AI resource of a subscription, a person must accept
+// the Responsible AI terms in the portal (phone.md).
 param name string
 param location string
 param tags object
@@ -9,7 +9,7 @@ param communicationPrincipalId string
 
 var cognitiveServicesUser = 'a97b65f3-24c7-4388-baec-2e87135dc908'
 
-// Kind and custom subdomain as Call Automation's speech needs them: without the subdomain an identity cannot be used.
+// Call Automation's speech needs this kind, and the custom subdomain, without which no identity works.
 resource speech 'Microsoft.CognitiveServices/accounts@2025-06-01' = {
   name: name
   location: location
@@ -19,7 +19,7 @@ resource speech 'Microsoft.CognitiveServices/accounts@2025-06-01' = {
   properties: {
     customSubDomainName: name
     disableLocalAuth: true
-    // Communication Services reaches it from outside, also where the app is in a network of its own.
+    // Communication Services reaches it from outside, even if the app is in a network.
     publicNetworkAccess: 'Enabled'
   }
 }

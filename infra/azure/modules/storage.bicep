@@ -1,4 +1,4 @@
-// One storage account: the service's tables, the app's package and what the Functions host keeps for itself (function keys).
+// One storage account for the service's tables, the app's package and the data of the Functions host (function keys).
 // There is no shared key to steal: every access is an identity with a role.
 param name string
 param sku string
@@ -11,22 +11,22 @@ param tablesPrefix string
 @description('The identity of the app.')
 param appPrincipalId string
 
-@description('A person or group who may read the tables; empty for none.')
+@description('A person or group who may read the tables; may be empty.')
 param operatorPrincipalId string
 
-@description('What that is: User, Group or ServicePrincipal.')
+@description('The kind of the operator: User, Group or ServicePrincipal.')
 param operatorPrincipalType string
 
-@description('True: they may write them as well.')
+@description('True: they may also write the tables.')
 param operatorMayRebuild bool
 
-@description('Shards of a day, which the name of their table says.')
+@description('Shards of a day; the name of the table includes the number.')
 param counterShards int
 
 @description('True: reached only through private endpoints.')
 param isPrivate bool
 
-@description('True: the account cannot be deleted before its lock is.')
+@description('True: a lock protects the account against deletion.')
 param deleteLock bool
 
 @description('Where its logs go.')
@@ -54,13 +54,13 @@ resource account 'Microsoft.Storage/storageAccounts@2024-01-01' = {
     publicNetworkAccess: isPrivate ? 'Disabled' : 'Enabled'
     networkAcls: {
       defaultAction: isPrivate ? 'Deny' : 'Allow'
-      // Event Grid brings its dead letters as a trusted service.
+      // Event Grid writes its dead letters as a trusted service.
       bypass: 'AzureServices'
     }
   }
 }
 
-// The counts live nowhere else, and deleting the account, or the resource group, deletes them for ever. Rows can be deleted all the same.
+// The counts are stored only here: deleting the account, or the resource group, deletes them forever. The lock does not protect rows.
 resource lock 'Microsoft.Authorization/locks@2020-05-01' = if (deleteLock) {
   name: 'keep-the-counts'
   scope: account
@@ -75,7 +75,7 @@ resource tableService 'Microsoft.Storage/storageAccounts/tableServices@2024-01-0
   name: 'default'
 }
 
-// Who deleted what, and the transactions by result; a log line for each read or write would cost more than the storage does.
+// Logs deletions with their callers, and the transactions by result. A log line for each read or write would cost more than the storage.
 resource tableLogs 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'logs'
   scope: tableService
@@ -98,7 +98,7 @@ resource blobService 'Microsoft.Storage/storageAccounts/blobServices@2024-01-01'
   parent: account
   name: 'default'
   properties: {
-    // What replaces or deletes a backup leaves the version before it.
+    // A replaced or deleted backup is kept as an earlier version.
     isVersioningEnabled: true
     deleteRetentionPolicy: {
       enabled: true
@@ -117,7 +117,7 @@ resource deployments 'Microsoft.Storage/storageAccounts/blobServices/containers@
   properties: { publicAccess: 'None' }
 }
 
-// Where Event Grid leaves what it could not deliver to POST /api/events.
+// Event Grid stores events here that it could not deliver to POST /api/events.
 resource deadLetters 'Microsoft.Storage/storageAccounts/blobServices/containers@2024-01-01' = {
   parent: blobService
   name: 'dead-letters'
@@ -131,7 +131,7 @@ resource backups 'Microsoft.Storage/storageAccounts/blobServices/containers@2024
   properties: { publicAccess: 'None' }
 }
 
-// Earlier versions are for accidents that are soon noticed.
+// Earlier versions help only against accidents that are noticed within this time.
 resource oldVersions 'Microsoft.Storage/storageAccounts/managementPolicies@2024-01-01' = {
   parent: account
   name: 'default'
@@ -172,7 +172,7 @@ resource appWritesTables 'Microsoft.Authorization/roleAssignments@2022-04-01' = 
   }
 }
 
-// On the resource group, where this account is the only one: a role on the account itself could not be taken away while its lock is there.
+// On the resource group, which has no other storage account: the lock would keep a role on the account itself from being removed.
 resource operatorReadsTables 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!empty(operatorPrincipalId)) {
   name: guid(resourceGroup().id, operatorPrincipalId, storageTableDataReader)
   properties: {
@@ -192,7 +192,7 @@ resource operatorReadsBackups 'Microsoft.Authorization/roleAssignments@2022-04-0
   }
 }
 
-// A deployment removes no role: README.md (Audit) says how to take this one away again.
+// A deployment removes no role: operate.md ("Audit") has the command that removes it.
 resource operatorRebuildsTables 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (operatorMayRebuild && !empty(operatorPrincipalId)) {
   name: guid(resourceGroup().id, operatorPrincipalId, storageTableDataContributor)
   properties: {

@@ -1,4 +1,4 @@
-// With PHONE=twilio: the two secrets of Twilio, which the app reads by references. Whoever deploys puts them there (README.md, 'Twilio').
+// With PHONE=twilio: the two secrets of Twilio, which the app reads by references. The deployer stores them (phone.md, "Twilio").
 param name string
 param location string
 param tags object

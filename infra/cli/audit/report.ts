@@ -17,7 +17,7 @@ const differenceText = (difference: Difference): string =>
  * The report of an audit as text.
  *
  * @param table the name of the table that was read
- * @param most the most lines of each list
+ * @param most the maximum number of lines of each list
  */
 export const reportText = (report: AuditReport, table: string, most = Infinity): string => {
   const { day, sealed, isStill, events, compared, differing, differences, unreadable } = report;

@@ -6,7 +6,7 @@ import { CommandError, dayOption, urlOption } from '../command-line.ts';
 import { startProgress } from '../progress.ts';
 import { Delivery } from '../send/deliver.ts';
 import { simulatorOf } from '../start/run-directory.ts';
-import { callStory } from './call-story.ts';
+import { callSteps } from './call-steps.ts';
 import { believableDay, CAMERAS } from './day.ts';
 import { daySchema, dayTable } from './day-table.ts';
 
@@ -60,8 +60,8 @@ export const demo = async (
     const numbers = freshNumbers(Date.now());
     const tested = `${numbers}00`;
     await ask(base, '/api/test-call', z.unknown(), { body: [tested] });
-    await tellStory(simulatorUrl, 'The test call', tested, print);
-    await tellWaves(base, simulatorUrl, numbers, print);
+    await printSteps(simulatorUrl, 'The test call', tested, print);
+    await showWaves(base, simulatorUrl, numbers, print);
   }
   print(`\nOn the dashboard: ${base}/api/dashboard?date=${date}&tz=utc`);
 };
@@ -96,17 +96,17 @@ export const sendDay = async (base: string, date: string, now: number, print: Pr
   print(`${total.recorded} recorded, ${total.unchanged} already known, in ${seconds.toFixed(1)} s.`);
 };
 
-const tellStory = async (simulatorUrl: string, what: string, number: string, print: Print): Promise<void> => {
-  const story = await callStory(simulatorUrl, number);
+const printSteps = async (simulatorUrl: string, what: string, number: string, print: Print): Promise<void> => {
+  const steps = await callSteps(simulatorUrl, number);
   print(`\n${what} to ${number}:\n`);
-  for (const line of story) print(`  ${line}`);
+  for (const line of steps) print(`  ${line}`);
 };
 
 const [FIRST_AREA_CODE, AREA_CODES] = [206, 784];
 
 /**
- * How the numbers of this demo begin. The simulator goes by the last two digits, and counts the calls to a number: another second is another area
- * code. Numbers with 555-01 in the middle are fictional in every area code.
+ * The first digits of the numbers of this demo. The simulator plays the scenario of the last two digits, and counts the calls to each number: so each
+ * second has another area code. Numbers with 555-01 in the middle are fictional in every area code.
  */
 export const freshNumbers = (now: number): string =>
   `+1${FIRST_AREA_CODE + (Math.floor(now / 1_000) % AREA_CODES)}55501`;
@@ -115,7 +115,7 @@ export const freshNumbers = (now: number): string =>
 const COMPLETED_MILLISECONDS = 300_000;
 
 /** The first callee never answers. The second presses 1, and the service does not call the third. */
-const tellWaves = async (base: string, simulatorUrl: string, numbers: string, print: Print): Promise<void> => {
+const showWaves = async (base: string, simulatorUrl: string, numbers: string, print: Print): Promise<void> => {
   const alert = {
     channel: 'phone',
     alert_type: 'ConfirmedFire',
@@ -133,6 +133,6 @@ const tellWaves = async (base: string, simulatorUrl: string, numbers: string, pr
     return now.status === 'in_progress' ? undefined : now;
   });
   if (state === undefined) throw new CommandError('The notification was not completed in time.');
-  await tellStory(simulatorUrl, 'The call of the second wave', `${numbers}70`, print);
+  await printSteps(simulatorUrl, 'The call of the second wave', `${numbers}70`, print);
   print(`\nGET /api/notifications/${id}\n\n${JSON.stringify(state, undefined, 2)}`);
 };

@@ -91,7 +91,7 @@ export class Delivery {
     };
   }
 
-  /** The answers to the halves name the other refused events. What the first answer recorded, they find known. */
+  /** The answers to the halves name the other refused events. They report the events that the first request recorded as `unchanged`. */
   async #unlisted(items: readonly Item[], { recorded }: Unlisted): Promise<Outcome> {
     const halves = await this.#halves(items);
     return { ...halves, recorded: recorded + halves.recorded, unchanged: halves.unchanged - recorded };

@@ -92,9 +92,9 @@ async function* unpacked(name: string, chunks: AsyncGenerator<Buffer>): AsyncGen
 
 /**
  * The JSON values of an input. It is NDJSON if its first line is a JSON value: then each line is an event or an array of events, and a damaged line
- * affects only itself. Otherwise it is one array or object over many lines, which is read whole.
+ * affects only itself. Otherwise it is one array or object over many lines, which is read into memory.
  *
- * @returns last, for an input that is UTF-16, damaged, or no NDJSON and too large to be read whole, that fault
+ * @returns last, for an input that is UTF-16, damaged, or no NDJSON and too large for memory, that fault
  */
 export async function* itemsIn(chunks: AsyncIterable<Buffer>): AsyncGenerator<Item> {
   const held: Line[] = [];
@@ -130,7 +130,7 @@ const endOf = ({ at, damage }: Damage): Item => ({
 
 interface Line {
   readonly at: number;
-  /** Without blanks at its ends, and without a byte order mark, which `trim` takes for a blank. */
+  /** Without blanks at its ends, and without a byte order mark, which `trim` also removes. */
   readonly text: string;
   readonly isUtf8: boolean;
 }

@@ -27,9 +27,9 @@ export const nothingSent = (): Sent => ({
 });
 
 export interface SendingAll extends Sending {
-  /** Most events in a request. */
+  /** The maximum number of events in a request. */
   readonly batch: number;
-  /** Most requests in flight. */
+  /** The maximum number of requests in flight. */
   readonly requests: number;
   /** Where the sending resumes; undefined: at the beginning of the first source. */
   readonly resumesAt: Position | undefined;

@@ -44,9 +44,9 @@ export interface LocalRun {
   readonly simulator: AcsSimulator | TwilioSimulator | undefined;
   /** Sentences for the operator: storage does not answer, or a name of a setting is unknown. */
   readonly warnings: readonly string[];
-  /** Fulfils with the reason when the first part ends, even if it was stopped. */
+  /** Fulfills with the reason when the first part ends, even if it was stopped. */
   readonly partLost: Promise<string>;
-  /** Stops the parts in good order, the functions first, and waits until they have ended. */
+  /** Stops the parts gracefully, the functions first, and waits until they have ended. */
   stop(): Promise<void>;
 }
 

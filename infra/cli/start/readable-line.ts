@@ -38,8 +38,8 @@ export const jsonLine = (line: string): string | undefined => {
 };
 
 const wordsOf = ({ event, ...fields }: z.infer<typeof lineSchema>): string => {
-  const told = Object.entries(fields).filter(([name]) => !IDS.has(name));
-  const words = told.map(
+  const shown = Object.entries(fields).filter(([name]) => !IDS.has(name));
+  const words = shown.map(
     ([name, value]) => `${name.replaceAll('_', ' ')} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );
   return words.length === 0 ? event : `${event}: ${words.join(', ')}`;

@@ -43,8 +43,8 @@ const callee = z
   .refine((target) => target.rawId === `4:${target.phoneNumber.value}`, 'rawId is not that of the number');
 
 /**
- * The body of `POST /calling/callConnections`. The caller is a number, or the resource account of a Teams Phone extension. ACS takes https
- * callbacks alone; this takes plain http on this machine too.
+ * The body of `POST /calling/callConnections`. The caller is a number, or the resource account of a Teams Phone extension. ACS accepts only
+ * https callbacks; the simulator also accepts plain http on this machine.
  */
 export const createCallBody = z
   .strictObject({

@@ -83,7 +83,7 @@ export const startFunctionsHost = async (options: FunctionsHostOptions) => {
 
 interface App {
   readonly worker: Worker;
-  /** Where requests go as streams; undefined: the app gets them whole. */
+  /** Where requests go as streams; undefined: the app gets complete requests. */
   readonly streamServer: string | undefined;
   readonly routes: readonly Route[];
   readonly listeners: readonly TimerListener[];

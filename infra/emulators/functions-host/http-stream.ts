@@ -7,7 +7,7 @@ import type { Exchange } from './http-message.ts';
 export interface StreamedRequest {
   /** Names the invocation to the server of the worker. */
   readonly invocationId: string;
-  /** What the worker gets about the request in its invocation: names of headers in lower case, and the parameters of the route. */
+  /** The facts of the request that its invocation has: names of headers in lower case, and the parameters of the route. */
   readonly triggerMetadata: Readonly<Record<string, { readonly json: string } | { readonly string: string }>>;
 }
 

@@ -39,7 +39,7 @@ export class Deliveries {
     return sent.finally(() => this.#underWay.delete(sent));
   }
 
-  /** Fulfils when no request is under way. */
+  /** Fulfills when no request is under way. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }

@@ -7,7 +7,7 @@ import { type Answer, jsonText, Refusal } from './reply.ts';
 
 const API_VERSION = '2018-01-01';
 
-/** Event Grid takes no larger batch. */
+/** Event Grid refuses larger batches. */
 const MAX_CHARACTERS = 1024 * 1024;
 
 const text = z.string().min(1);

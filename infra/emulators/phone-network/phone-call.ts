@@ -25,7 +25,7 @@ export interface CallParts<Event> {
 }
 
 /** One step of a call. */
-interface StoryLine {
+interface CallStep {
   /** ISO 8601, UTC. All times of the steps have this form. */
   readonly at: string;
   /** The app asked, the provider reported, the voice spoke. */
@@ -50,7 +50,7 @@ interface Speech {
 type EndedBy = 'app' | 'callee' | 'network';
 
 /** A call as the log of the simulator tells it. */
-export type CallStory = ReturnType<PhoneCall['told']>;
+export type CallLog = ReturnType<PhoneCall['logEntry']>;
 
 const iso = (at: number): string => new Date(at).toISOString();
 
@@ -74,7 +74,7 @@ export abstract class PhoneCall<Event = never> {
   protected readonly timeline = new Timeline();
   /** Reports that are posted after the end of the call. */
   protected readonly lateReports: (() => void)[] = [];
-  readonly #story: StoryLine[] = [];
+  readonly #steps: CallStep[] = [];
   readonly #speeches: Speech[] = [];
   /** Keys that the callee pressed before the service listened. */
   readonly #unheard: KeyPress[] = [];
@@ -132,9 +132,9 @@ export abstract class PhoneCall<Event = never> {
     this.timeline.clear();
   }
 
-  note(kind: StoryLine['kind'], text: string, answer?: string): StoryLine {
+  note(kind: CallStep['kind'], text: string, answer?: string): CallStep {
     const line = { at: iso(Date.now()), kind, text, answer };
-    this.#story.push(line);
+    this.#steps.push(line);
     return line;
   }
 
@@ -197,7 +197,7 @@ export abstract class PhoneCall<Event = never> {
   }
 
   /** The call, for the log of the simulator. It shows the number unmasked, because no person has it. */
-  told() {
+  logEntry() {
     const { id, to, from, state, endedBy } = this;
     return {
       id,
@@ -213,7 +213,7 @@ export abstract class PhoneCall<Event = never> {
         spokenMs: endedAt - startedAt,
         isComplete,
       })),
-      story: this.#story.map((line) => ({ ...line })),
+      steps: this.#steps.map((line) => ({ ...line })),
     };
   }
 

@@ -78,7 +78,8 @@ export class PhoneNetwork<Call extends PhoneCall = PhoneCall, Event = never> {
   /** @throws {Refusal} if the app is not set up right */
   mustBeSetUp(...faults: readonly SetUpFault[]): void {
     const fault = faults.find((one) => one === this.setUpFault);
-    if (fault !== undefined) throw new Refusal(this.#errors.codes[fault], 'The simulator was told to refuse.', false);
+    if (fault !== undefined)
+      throw new Refusal(this.#errors.codes[fault], 'The set-up of the app is broken on purpose.', false);
   }
 
   /** Places a call, unless the scenario of the number spoils the request, or no line is free. */
@@ -114,7 +115,7 @@ export class PhoneNetwork<Call extends PhoneCall = PhoneCall, Event = never> {
 
   log() {
     return {
-      calls: this.calls.map((call) => call.told()),
+      calls: this.calls.map((call) => call.logEntry()),
       /** Requests that the app should not have sent, and answers that it should not have given. `request` is method and path. */
       refused: [...this.#refused],
     };

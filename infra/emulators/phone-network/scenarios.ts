@@ -80,7 +80,7 @@ const [ONE, TWO, THREE] = [press('1'), press('2'), press('3')];
 const late: KeyPress = { ...ONE, reported: 'after the call' };
 const HANGS_UP_LATE: Fault = { code: [410, 'Gone'], hasEnded: true };
 
-/** What the last two digits of a number stand for: a few words for the log and the README, and the course. */
+/** The scenario for the last two digits of a number: a few words for the log and the README, and the course of the calls. */
 const TABLE: Readonly<Record<string, readonly [name: string, course: Course]>> = {
   '01': ['no answer', never(NO_ANSWER)],
   '02': ['busy', never(BUSY)],

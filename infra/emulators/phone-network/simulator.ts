@@ -79,7 +79,7 @@ export const startSimulator = async () => {
     },
     /** The steps of every call, the mistakes of the app, and the published events, repeats included. `GET /log` answers the same. */
     log,
-    /** Fulfils when no callback is on its way, including callbacks after the end of a call. */
+    /** Fulfills when no callback is on its way, including callbacks after the end of a call. */
     settled: async () => deliveries.settled(),
     stop: async () => {
       provider.network.stop();

@@ -17,12 +17,13 @@ import {
   ALL_HOURS,
   cameraCounter,
   counterKey,
+  DAY_00,
   DAY_COUNTER,
   hourCounter,
   MAX_STRIPES,
   shardPartition,
 } from '../rows/keys.ts';
-import { DAY_00, readSeal, sealShard, unsealShard } from '../rows/seal.ts';
+import { readSeal, sealShard, unsealShard } from '../rows/seal.ts';
 import { readStripes, type StripeRows } from '../rows/stripes.ts';
 import { eventPages } from './stored-events.ts';
 

@@ -1,14 +1,4 @@
-import {
-  type Day,
-  dayOf,
-  type Hour,
-  isHour,
-  minuteFrom,
-  type MinuteOfDay,
-  MICROSECONDS,
-  offsetIn,
-  startOfDay,
-} from './day.ts';
+import { type Day, dayOf, type Hour, isHour, minuteFrom, type MinuteOfDay, MICROSECONDS, offsetIn } from './day.ts';
 import { instantFrom, type Instant } from './instant.ts';
 
 /** A period, both ends included. */
@@ -44,7 +34,7 @@ export interface DayPiece {
 export const piecesOf = ({ start, end }: Period): readonly DayPiece[] => {
   const pieces: DayPiece[] = [];
   const afterEnd = end + 1n;
-  for (let midnight: bigint = startOfDay(dayOf(start)); midnight < afterEnd; midnight += MICROSECONDS.day) {
+  for (let midnight = start - offsetIn(start, MICROSECONDS.day); midnight < afterEnd; midnight += MICROSECONDS.day) {
     const next = midnight + MICROSECONDS.day;
     pieces.push(pieceOfDay(midnight, start > midnight ? start : midnight, afterEnd < next ? afterEnd : next));
   }

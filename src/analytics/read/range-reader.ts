@@ -31,7 +31,8 @@ interface StripeNames {
 export class ActivitySum {
   readonly #partition: string;
   readonly #tally = growingTally();
-  readonly #cameras = new Set<string>();
+  /** Lists of active cameras, which may have the same cameras. */
+  readonly #lists: Iterable<string>[] = [];
   /** The active cameras of buckets, as bitsets of each stripe's indexes: ids are looked up only if they are needed. */
   readonly #active = new Map<StripeNames, Uint8Array>();
 
@@ -51,28 +52,28 @@ export class ActivitySum {
     const tally = decodingRow(row, () => readTallyBytes(new ByteReader(bucket.tally), categories));
     if (tally === undefined) throw listsTooShort(this.#partition, names.stripe);
     this.#tally.add(tally);
-    this.#active.set(names, unionOf(this.#active.get(names) ?? new Uint8Array(), bucket.active));
+    const before = this.#active.get(names);
+    this.#active.set(names, before === undefined ? bucket.active : unionOf(before, bucket.active));
   }
 
   /** Adds a tally, and the cameras that sent its events. */
   addTally(tally: Tally, cameras: Iterable<string>): void {
     this.#tally.add(tally);
-    for (const cameraId of cameras) this.#cameras.add(cameraId);
+    this.#lists.push(cameras);
   }
 
-  /** The distinct cameras. */
-  cameras(): ReadonlySet<string> {
-    const cameras = new Set(this.#cameras);
+  /** The cameras; some may come several times. */
+  *cameras(): Iterable<string> {
+    for (const list of this.#lists) yield* list;
     for (const [names, active] of this.#active) {
-      for (const index of this.#indexesOf(names, active)) cameras.add(names.day.cameras.ids[index] ?? '');
+      for (const index of this.#indexesOf(names, active)) yield names.day.cameras.ids[index] ?? '';
     }
-    return cameras;
   }
 
   countCameras(): number {
     const [first, ...others] = this.#active;
     // With one stripe the indexes are enough. A minute series of a network would look up more than a million ids.
-    if (first === undefined || others.length > 0 || this.#cameras.size > 0) return this.cameras().size;
+    if (first === undefined || others.length > 0 || this.#lists.length > 0) return new Set(this.cameras()).size;
     return this.#indexesOf(...first).length;
   }
 

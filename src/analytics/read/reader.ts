@@ -87,7 +87,8 @@ export class Reader {
       piecesOf(period).map(async (piece) => this.#readDay(read, piece.day, [piece], cameraId)),
     );
     const sums = days.flatMap(({ shards }) => shards.flat());
-    const active = new Set(sums.flatMap((sum) => [...sum.cameras()]));
+    const active = new Set<string>();
+    for (const sum of sums) for (const id of sum.cameras()) active.add(id);
     return {
       period: covered(period, days),
       tally: sumOf(sums.map((sum) => sum.tally)),

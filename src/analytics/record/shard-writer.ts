@@ -10,7 +10,15 @@ import { type Buckets, type HourRow, hourRowFrom } from '../rows/buckets.ts';
 import { type CameraRow, cameraRowFrom } from '../rows/camera-row.ts';
 import { type DayRow, dayRowFrom, DAY_STATE } from '../rows/day-row.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
-import { cameraCounter, type Counter, counterKey, DAY_COUNTER, hourCounter, MAX_STRIPES } from '../rows/keys.ts';
+import {
+  cameraCounter,
+  type Counter,
+  counterKey,
+  DAY_00,
+  DAY_COUNTER,
+  hourCounter,
+  MAX_STRIPES,
+} from '../rows/keys.ts';
 import { areTooLarge, type Batch } from './batch.ts';
 import { type CommitPlan, type FirstStripe, planCommit, type Snapshot, type Versioned } from './commit-plan.ts';
 
@@ -60,17 +68,23 @@ interface WrittenShard {
   readonly random: () => number;
 }
 
-/** Of how many stripes a writer takes one after its first conflict, and after each further one in a row. */
+/** Of how many stripes a writer takes one with its first move, and with each further one in a row. */
 const FEW_STRIPES = 8;
 
+/** A stripe that was written this recently has a writer. */
+const IN_USE_MS = 10_000;
+
+/** With more moves in a row a writer takes a stripe in use: there are more writers than stripes. */
+const MAX_MOVES = 12;
+
 /**
- * The stripe for a writer that met another writer in its stripe. There is no list of free stripes: a random stripe is free often enough.
+ * The stripe for a writer that moves. There is no list of free stripes: a random stripe is free often enough.
  *
- * @param conflicts how many conflicts in a row
+ * @param moves how many moves in a row
  * @param random from 0 to less than 1
  */
-export const nextStripe = (conflicts: number, random: number): number =>
-  Math.floor(random * (conflicts === 1 ? FEW_STRIPES : MAX_STRIPES));
+export const nextStripe = (moves: number, random: number): number =>
+  Math.floor(random * (moves === 1 ? FEW_STRIPES : MAX_STRIPES));
 
 /**
  * Makes single tries to commit to one shard: reads the rows that a batch needs, plans, and sends one transaction. It remembers the counter
@@ -81,8 +95,10 @@ export class ShardWriter {
   readonly #limit = pLimit(PARALLEL_READS);
   #stripe: number;
   #epoch: number;
-  /** Conflicts with other writers in a row. */
-  #conflicts = 0;
+  /** Whether `day|00` was seen to be striped, which is never taken back. */
+  #isStriped = false;
+  /** Moves in a row, since the last commit. */
+  #moves = 0;
 
   constructor(shard: WrittenShard) {
     this.#shard = shard;
@@ -124,7 +140,7 @@ export class ShardWriter {
       memory.cameras.set(this.#nameOf(cameraCounter(cameraId)), { value, etag: rest.next().value ?? '' });
     }
     memory.stripe = this.#stripe;
-    this.#conflicts = 0;
+    this.#moves = 0;
   }
 
   async #snapshot(batch: Batch): Promise<Snapshot> {
@@ -172,37 +188,46 @@ export class ShardWriter {
     return { partition, stripe: this.#stripe, day, ...rows, events, firstStripe };
   }
 
-  /** The `day` row of the stripe; undefined: the next commit inserts it. @throws {DayClosed | DayHeld | DamagedRow} */
+  /**
+   * The `day` row of the stripe; undefined: the next commit inserts it. A writer that has to move takes no stripe of another writer.
+   *
+   * @throws {DayClosed | DayHeld | DamagedRow}
+   */
   async #day(): Promise<Pick<Snapshot, 'day' | 'firstStripe'>> {
-    const { memory } = this.#shard;
-    const name = this.#nameOf(DAY_COUNTER);
-    const known = memory.days.get(name);
+    const { table, memory } = this.#shard;
+    const known = memory.days.get(this.#nameOf(DAY_COUNTER));
     if (known !== undefined) return { day: known, firstStripe: 'striped' };
-    const stored = await this.#get(DAY_COUNTER);
+    const [stored, firstStripe] = await Promise.all([this.#get(DAY_COUNTER), this.#firstStripe()]);
     const value = stored && dayRowFrom(stored);
     if (value?.sealed === 'closed') throw new DayClosed();
     if (value?.sealed === 'rebuilding') throw new DayHeld(this.#shard.partition);
+    const writtenAt = Date.parse(String(stored?.properties['timestamp']));
+    if (this.#moves > 0 && this.#moves < MAX_MOVES && table.now() - writtenAt < IN_USE_MS) {
+      this.#move();
+      return this.#day();
+    }
     const day = value && { value, etag: stored.etag };
-    const firstStripe = day !== undefined && this.#stripe === 0 ? 'striped' : await this.#firstStripe();
-    if (day !== undefined && firstStripe === 'striped') memory.days.set(name, day);
+    if (day !== undefined && (this.#stripe === 0 || firstStripe === 'striped')) {
+      memory.days.set(this.#nameOf(DAY_COUNTER), day);
+    }
     return { day, firstStripe };
   }
 
   /** @throws {DamagedRow} its row is missing, and the shard has rows: a row that is made up would hide them from readers */
   async #firstStripe(): Promise<FirstStripe> {
     const { table, partition } = this.#shard;
-    const key = counterKey(DAY_COUNTER, 0);
     const read = async (): Promise<FirstStripe> => {
-      const row = await table.get(partition, key, { select: DAY_STATE.select });
+      const row = await table.get(partition, DAY_00, { select: DAY_STATE.select });
       if (row === undefined) return 'missing';
-      return DAY_STATE.from(row).isStriped ? 'striped' : 'alone';
+      this.#isStriped = DAY_STATE.from(row).isStriped;
+      return this.#isStriped ? 'striped' : 'alone';
     };
-    const first = this.#stripe === 0 ? 'missing' : await read();
+    const first = this.#isStriped ? 'striped' : await read();
     if (first !== 'missing') return first;
     if ((await table.firstPartition({ from: partition, before: `${partition}!` })) === undefined) return 'missing';
     // Another instance may have written it in between.
     const again = await read();
-    if (again === 'missing') throw new DamagedRow(partition, key, 'it is missing, and the shard has rows');
+    if (again === 'missing') throw new DamagedRow(partition, DAY_00, 'it is missing, and the shard has rows');
     return again;
   }
 
@@ -210,7 +235,7 @@ export class ShardWriter {
    * After a failed try: forgets what must be read again.
    *
    * - At an event row: another instance changed the event, or stored it before.
-   * - At the `day` row of stripe 0, for another stripe: it came or went in between. It is never remembered.
+   * - At the `day` row of stripe 0, for another stripe: it came or went in between.
    * - At a counter row, or unknown where, or rows do not fit together: another writer is in the stripe. This writer moves.
    * - No answer: the transaction may have been applied. Applied changes then make no difference.
    */
@@ -222,10 +247,11 @@ export class ShardWriter {
       }
       this.#forget();
     } else if (error instanceof WriteConflict) {
-      for (const waiting of batch) waiting.readFirst = true;
       const failed = plan?.writes[error.index ?? -1]?.rowKey;
-      const isElsewhere = failed === counterKey(DAY_COUNTER, 0) && this.#stripe !== 0;
-      if (!isElsewhere && !batch.some(({ eventKey }) => eventKey === failed)) this.#move();
+      const isOfEvent = batch.some(({ eventKey }) => eventKey === failed);
+      if (isOfEvent || failed === undefined) for (const waiting of batch) waiting.readFirst = true;
+      if (failed === DAY_00 && this.#stripe !== 0) this.#isStriped = false;
+      else if (!isOfEvent) this.#move();
     } else if (error instanceof StaleSnapshot) {
       this.#move();
     }
@@ -233,8 +259,8 @@ export class ShardWriter {
 
   #move(): void {
     this.#forget();
-    this.#conflicts += 1;
-    this.#stripe = nextStripe(this.#conflicts, this.#shard.random());
+    this.#moves += 1;
+    this.#stripe = nextStripe(this.#moves, this.#shard.random());
   }
 
   #forget(): void {

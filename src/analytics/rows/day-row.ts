@@ -5,7 +5,7 @@ import { MAX_ID_LENGTH } from '../model/identifier.ts';
 import { type DayTally, EMPTY_TALLY } from '../model/tally.ts';
 import { indexesOf, MAX_CAMERAS_PER_STRIPE } from './bitset.ts';
 import { type Bucket, type Buckets, bucketsPart, bucketValues, hoursFrom } from './buckets.ts';
-import { counterKey, DAY_COUNTER } from './keys.ts';
+import { counterKey, DAY_00, DAY_COUNTER } from './keys.ts';
 import type { PartOf, RowPart } from './part.ts';
 import { namesProperties, namesValues, readNames, readTally, TALLY_PROPERTIES, tallyValues } from './properties.ts';
 
@@ -75,13 +75,11 @@ export const STRIPED_PROPERTIES: NewProperties = { [STRIPED]: true };
  *
  * @param isStored whether stripe 0 has its `day` row
  */
-export const stripedWrite = (isStored: boolean): StoringWrite => {
-  const rowKey = counterKey(DAY_COUNTER, 0);
-  return isStored
+export const stripedWrite = (isStored: boolean): StoringWrite =>
+  isStored
     ? // Stripe 0's writer changes other properties of this row all the time.
-      { kind: 'merge', rowKey, etag: ANY_VERSION, properties: STRIPED_PROPERTIES }
-    : { kind: 'insert', rowKey, properties: { ...EMPTY_DAY_PROPERTIES, ...STRIPED_PROPERTIES } };
-};
+      { kind: 'merge', rowKey: DAY_00, etag: ANY_VERSION, properties: STRIPED_PROPERTIES }
+    : { kind: 'insert', rowKey: DAY_00, properties: { ...EMPTY_DAY_PROPERTIES, ...STRIPED_PROPERTIES } };
 
 // Lists
 
@@ -111,17 +109,20 @@ export const withCameras = (list: CameraList, cameraIds: Iterable<string>): Came
   return { ids, indexes: indexesOf(ids), units: list.units + unitsOf(added) };
 };
 
-/** Its indexes are computed on first use: most readers do not need them. */
+/** Its indexes and units are computed on first use: readers need only the ids. */
 const readCameras = (row: StoredRow): CameraList =>
   decodingRow(row, () => {
     const ids = readNames(CAMERAS, row.properties);
     let indexes: ReadonlyMap<string, number> | undefined;
+    let units: number | undefined;
     return {
       ids,
       get indexes() {
         return (indexes ??= indexesOf(ids));
       },
-      units: unitsOf(ids),
+      get units() {
+        return (units ??= unitsOf(ids));
+      },
     };
   });
 

@@ -74,6 +74,9 @@ export const counterKey = (counter: Counter, stripe: number): CounterKey => {
   return `${counter}${ending}`;
 };
 
+/** Its version orders the seals of a shard and the writes under a seal, and it says whether other stripes have rows. */
+export const DAY_00 = counterKey(DAY_COUNTER, 0);
+
 /** The rows of a counter in all stripes, which are neighbors. */
 export const stripesOf = (counter: Counter): KeyRange => keysUnder(counter);
 

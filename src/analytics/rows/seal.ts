@@ -2,14 +2,11 @@ import { DamagedRow, unlessDamaged } from '../../storage/errors.ts';
 import { ANY_VERSION, type NewProperties, type RowWrite, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { DAY_STATE, EMPTY_DAY_PROPERTIES, type Seal, sealProperties, STRIPED_PROPERTIES } from './day-row.ts';
-import { ALL_HOURS, counterKey, DAY_COUNTER, MAX_STRIPES } from './keys.ts';
+import { ALL_HOURS, counterKey, DAY_00, DAY_COUNTER, MAX_STRIPES } from './keys.ts';
 import { byStripe, readStripes, type StripeRows } from './stripes.ts';
 
 /** In `day|00` of a closed shard: its event rows are deleted, and timers have no more work with it. */
 const EVENTS_DELETED = 'events_deleted';
-
-/** The key of `day|00`. Its version orders the seals of a shard, and the writes under a seal. */
-export const DAY_00 = counterKey(DAY_COUNTER, 0);
 
 /** What the `day|NN` rows of a shard of a day say of its seal. */
 export interface ShardSeal {

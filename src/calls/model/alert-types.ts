@@ -46,8 +46,5 @@ export const alertTypeOf = (name: AlertTypeName): AlertType => {
   return found;
 };
 
-export const isUrgent = (name: AlertTypeName): boolean => URGENT.has(name);
-
-const URGENT: ReadonlySet<string> = new Set(
-  ALERT_TYPES.flatMap((type: AlertTypeRow) => (type.isUrgent === true ? type.name : [])),
-);
+export const isUrgent = (name: AlertTypeName): boolean =>
+  ALERT_TYPES.some((type: AlertTypeRow) => type.name === name && type.isUrgent === true);

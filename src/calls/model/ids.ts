@@ -31,13 +31,12 @@ export type CallId = string & { readonly __brand: 'CallId' };
 // call: no empty id, slash, percent sign or dots alone.
 const CALL_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._~=-]{0,199}$/;
 
-const isCallId = (text: string): text is CallId => CALL_ID_PATTERN.test(text);
+const isCallId = (text: unknown): text is CallId => typeof text === 'string' && CALL_ID_PATTERN.test(text);
 
 /** Text → call id; undefined where it is not well-formed, and then no request may be made about it. */
-export const parseCallId = (text: unknown): CallId | undefined =>
-  typeof text === 'string' && isCallId(text) ? text : undefined;
+export const parseCallId = (text: unknown): CallId | undefined => (isCallId(text) ? text : undefined);
 
-export const callIdSchema = z.custom<CallId>((value) => parseCallId(value) !== undefined);
+export const callIdSchema = z.custom<CallId>(isCallId);
 
 /**
  * The attempt of a call. The call request carries it, and the provider returns it with every event. So any instance knows the recipient of a
@@ -57,22 +56,22 @@ export interface PromptRef extends AttemptRef {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** @example formatCallContext({ notificationId, index: 3, attemptId }) // 'fe5c…-81aa…/3/3f0c…e1' */
-export const formatCallContext = ({ notificationId, index, attemptId }: AttemptRef): string =>
-  `${notificationId}/${index}/${attemptId}`;
+/**
+ * @example formatCallContext({ notificationId, index: 3, attemptId }) // 'fe5c…-81aa…/3/3f0c…e1'
+ * @example formatCallContext({ notificationId, index: 3, attemptId, prompt: 9 }) // 'fe5c…-81aa…/3/3f0c…e1/9'
+ */
+export const formatCallContext = (ref: AttemptRef & Partial<PromptRef>): string => {
+  const { notificationId, index, attemptId, prompt = MESSAGE } = ref;
+  return `${notificationId}/${index}/${attemptId}${prompt === MESSAGE ? '' : `/${prompt}`}`;
+};
 
-/** @example formatPromptContext({ notificationId, index: 3, attemptId, prompt: 9 }) // 'fe5c…-81aa…/3/3f0c…e1/9' */
-export const formatPromptContext = (ref: PromptRef): string =>
-  ref.prompt === MESSAGE ? formatCallContext(ref) : `${formatCallContext(ref)}/${ref.prompt}`;
-
-export interface CallContext {
-  readonly attempt: AttemptRef;
-  /** The message where the context names no prompt. */
-  readonly prompt: PromptNumber;
-}
-
-/** An event's context; undefined where it is missing or in another form, which must not get into logs and rows. */
-export const parseCallContext = (text: unknown): CallContext | undefined => {
+/**
+ * An event's context: the attempt, and the prompt, which is the message where the context names none. Undefined where it is missing or in
+ * another form, which must not get into logs and rows.
+ */
+export const parseCallContext = (
+  text: unknown,
+): { readonly attempt: AttemptRef; readonly prompt: PromptNumber } | undefined => {
   if (typeof text !== 'string') return undefined;
   const [notificationId = '', index = '', attemptId = '', number = `${MESSAGE}`, ...more] = text.split('/', 5);
   const prompt = /^\d$/.test(number) ? promptOf(Number(number)) : undefined;

@@ -9,7 +9,9 @@ export interface Callee {
 }
 
 /** What a notification request asks for. Two requests that ask for the same are the same request. */
-export interface NotificationRequest {
+export type NotificationRequest = RequestToAll | RequestInWaves;
+
+interface CommonRequest {
   readonly alertType: AlertType;
   /** In waves; without waves there is a single wave. All numbers are distinct. */
   readonly waves: readonly (readonly Callee[])[];
@@ -17,17 +19,24 @@ export interface NotificationRequest {
   readonly reference?: string | undefined;
   /** Spoken in the message: the place. */
   readonly details?: string | undefined;
-  /** Whether a callee has to press a key. */
-  readonly confirm?: boolean | undefined;
-  /**
-   * From one wave to the next, in milliseconds. With it, the rest is stopped when enough have confirmed; without it there are no waves, and
-   * each recipient is to confirm.
-   */
-  readonly waveMs?: number | undefined;
-  /** How many have to confirm, in waves; 1 if it is not given. */
-  readonly confirmationsNeeded?: number | undefined;
   /** Where the events of its calls go, if not to the usual place. */
   readonly callbackBaseUrl?: string | undefined;
+}
+
+interface RequestToAll extends CommonRequest {
+  /** Whether each callee has to press a key. */
+  readonly confirm?: boolean | undefined;
+  readonly waveMs?: undefined;
+  readonly confirmationsNeeded?: undefined;
+}
+
+/** Callees press a key. When enough have confirmed, the rest is stopped. */
+interface RequestInWaves extends CommonRequest {
+  readonly confirm: true;
+  /** From one wave to the next, in milliseconds. */
+  readonly waveMs: number;
+  /** How many have to confirm; 1 if it is not given. */
+  readonly confirmationsNeeded?: number | undefined;
 }
 
 export type Sent =

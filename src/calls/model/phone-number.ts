@@ -58,7 +58,6 @@ export const maskedNumberSchema = z.custom<MaskedNumber>(isMaskedNumber);
  * @example maskPhoneNumber(number) // '+1206•••••00'
  */
 export const maskPhoneNumber = (number: PhoneNumber | MaskedNumber): MaskedNumber => {
-  if (isMaskedNumber(number)) return number;
   const digits = number.slice(1);
   const start = Math.min(SHOWN_AT_START, digits.length - SHOWN_AT_END - MIN_HIDDEN);
   const hidden = digits.length - start - SHOWN_AT_END;

@@ -22,7 +22,7 @@ export interface PhoneProvider {
   /**
    * Ends a call. Without `isAnswered`, the provider may keep a call that was answered in the meantime.
    *
-   * @returns `gone`: the call had ended before, at an unknown time. If an earlier try of this request was not answered: `hung up`
+   * @returns `gone`: the call has ended at an unknown time, perhaps by an earlier try of this request
    */
   hangUp(callId: CallId, isAnswered: boolean): Promise<HangUp>;
 

@@ -24,14 +24,8 @@ export interface CallEvents {
   readonly otherKinds: number;
   /** How many had no well-formed call id: ignored, and nothing is ever requested for them. */
   readonly malformedIds: number;
-  /** The elements that are no events. */
-  readonly malformed: readonly MalformedEvent[];
-}
-
-/** An element of a callback's array that is not an event. */
-export interface MalformedEvent {
-  readonly index: number;
-  readonly detail: string;
+  /** The indexes of the elements that are not CloudEvents 1.0. */
+  readonly malformed: readonly number[];
 }
 
 /** `unknown`: the sender's public keys could not be fetched, so the token could not be verified. */
@@ -55,6 +49,7 @@ export interface InstructionRequest {
   /** As it was sent, with its `?`; empty if it has no query. */
   readonly search: string;
   readonly form: Readonly<Record<string, string>>;
+  readonly signature: string;
 }
 
 /** The callbacks of a provider whose calls ask by them what to do: the answer is the instruction. */
@@ -62,13 +57,10 @@ export interface InstructionCallbacks {
   /** The header that holds the provider's signature. */
   readonly signatureHeader: string;
 
-  /** The base of our addresses that the provider posted to; undefined: the signature is wrong. */
-  baseOf(request: InstructionRequest, signature: string): Promise<string | undefined>;
-
   /**
    * Hands on what a callback reports, and answers what the call does next, in the provider's own language (XML).
    *
-   * @param base of the addresses of the requests that follow
+   * @returns undefined if the signature is wrong
    */
-  answer(request: InstructionRequest, base: string, phone: CallbackHandler, log: Log): Promise<string>;
+  answer(request: InstructionRequest, phone: CallbackHandler, log: Log): Promise<string | undefined>;
 }

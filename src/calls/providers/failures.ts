@@ -1,26 +1,25 @@
 import type { Unanswered } from '../../azure/sdk-error.ts';
-import type { CallResult, FailedRequest, Failure } from '../model/phone-provider.ts';
+import type { CallResult, FailedRequest } from '../model/phone-provider.ts';
 
 // What every provider's codes have in common.
 
 /** What a code means. */
 export type Meaning = Pick<CallResult, 'failure' | 'reason' | 'operatorHint'>;
 
-export const NO_ANSWER: Meaning = { reason: 'no answer', failure: 'no_answer' };
-export const BUSY: Meaning = { reason: 'busy', failure: 'busy' };
-export const DECLINED: Meaning = { reason: 'declined', failure: 'declined' };
-export const INVALID: Meaning = { reason: 'invalid number', failure: 'refused' };
-export const NO_LINE: Meaning = { reason: 'no line is free', failure: 'capacity' };
-export const THROTTLED: Meaning = { reason: 'throttled', failure: 'capacity' };
-export const NOT_ACCEPTED: Meaning = { reason: 'the phone service does not accept this app', failure: 'set_up' };
+type KnownFailure = Pick<FailedRequest, 'failure' | 'reason'>;
+
+export const NO_ANSWER: KnownFailure = { reason: 'no answer', failure: 'no_answer' };
+export const BUSY: KnownFailure = { reason: 'busy', failure: 'busy' };
+export const DECLINED: KnownFailure = { reason: 'declined', failure: 'declined' };
+export const INVALID: KnownFailure = { reason: 'invalid number', failure: 'refused' };
+export const NO_LINE: KnownFailure = { reason: 'no line is free', failure: 'capacity' };
+export const THROTTLED: KnownFailure = { reason: 'throttled', failure: 'capacity' };
+export const NOT_ACCEPTED: KnownFailure = { reason: 'the phone service does not accept this app', failure: 'set_up' };
 /** A callee who blocks us and a number that may not call have the same codes. */
-export const FORBIDDEN: Meaning = {
-  reason: 'forbidden by the callee, or our number may not call',
-  failure: 'forbidden',
-};
+const FORBIDDEN: KnownFailure = { reason: 'forbidden by the callee, or our number may not call', failure: 'forbidden' };
 
 /** The codes of the telephone network (SIP). */
-const OF_NETWORK: ReadonlyMap<number, Meaning> = new Map([
+const OF_NETWORK = new Map<number, Meaning>([
   [403, FORBIDDEN],
   [404, { reason: 'number not found', failure: 'refused' }],
   [408, NO_ANSWER],
@@ -43,16 +42,13 @@ export const meaningOfNetwork = (code = 0): Meaning | undefined => OF_NETWORK.ge
  *
  * @param waitMs how long the answer asks to wait
  */
-export const failureOfStatus = (
-  status: number,
-  waitMs: number | undefined,
-): { readonly failure: Failure; readonly reason: string } => {
+export const failureOfStatus = (status: number, waitMs: number | undefined): KnownFailure => {
   // A 503 with Retry-After means that the provider did nothing. Without it, a gateway may have lost the provider's answer.
-  if (status === 429 || (status === 503 && waitMs !== undefined)) return { failure: 'capacity', reason: 'throttled' };
+  if (status === 429 || (status === 503 && waitMs !== undefined)) return THROTTLED;
   if (status < 400) return { failure: 'unanswered', reason: 'unexpected answer' };
   if (status === 408 || status >= 500) return { failure: 'unanswered', reason: `answered ${status}` };
-  if (status === 401) return { failure: 'set_up', reason: 'the phone service does not accept this app' };
-  if (status === 403) return { failure: 'forbidden', reason: 'forbidden' };
+  if (status === 401) return NOT_ACCEPTED;
+  if (status === 403) return FORBIDDEN;
   if (status === 404 || status === 410) return { failure: 'gone', reason: 'not found' };
   return { failure: 'rejected', reason: `rejected (${status})` };
 };

@@ -13,14 +13,6 @@ export interface Repeats {
   readonly tries: number;
 }
 
-/**
- * Sends one try. The signal ends it in time.
- *
- * @param mayBeDone whether an earlier try was not answered, and may have been carried out
- * @throws {ProviderError} if it fails
- */
-type SendOnce<Answer> = (abortSignal: AbortSignal, mayBeDone: boolean) => Promise<Answer>;
-
 const FIRST_PAUSE_MS = 200;
 // If the provider does not say how long to wait.
 const FIRST_CAPACITY_PAUSE_MS = 1_000;
@@ -32,19 +24,19 @@ export const SAFE_TO_REPEAT: ReadonlySet<Failure> = new Set(['capacity', 'unreac
  * Sends a request until it is answered, fails in a way that may not be repeated, or reaches {@link MAX_REQUEST_MS}. It never waits longer, not
  * even for a try that ignores its signal.
  *
+ * @param send sends one try, which the signal ends in time
  * @throws {ProviderError}
  */
 export const sendRepeatedly = async <Answer>(
   { after, tryMs, tries }: Repeats,
-  send: SendOnce<Answer>,
+  send: (abortSignal: AbortSignal) => Promise<Answer>,
 ): Promise<Answer> => {
   const end = performance.now() + MAX_REQUEST_MS;
   let unclear: ProviderError | undefined;
   for (let failed = 0, throttled = 0; ;) {
     const ms = Math.max(1, Math.ceil(Math.min(tryMs, end - performance.now())));
     try {
-      const mayBeDone = unclear !== undefined;
-      return await withDeadline(ms, async (abortSignal) => send(abortSignal, mayBeDone));
+      return await withDeadline(ms, send);
     } catch (thrown) {
       const error = isTimeout(thrown) ? new ProviderError(FAILURE_WITHOUT_ANSWER.deadline) : thrown;
       if (!(error instanceof ProviderError)) throw error;
@@ -68,19 +60,19 @@ export const sendRepeatedly = async <Answer>(
  * Hangs up a call.
  *
  * @param send throws `gone` if the call is over
- * @returns `hung up` even if only an earlier try, which was not answered, may have ended the call
+ * @returns `gone` even if an earlier try, which was not answered, may have ended the call: the time of its end is not known
  */
 export const hangUpRepeatedly = async (
   repeats: Repeats,
   send: (abortSignal: AbortSignal) => Promise<unknown>,
 ): Promise<HangUp> =>
-  sendRepeatedly<HangUp>(repeats, async (abortSignal, mayBeDone) => {
+  sendRepeatedly<HangUp>(repeats, async (abortSignal) => {
     try {
       await send(abortSignal);
       return 'hung up';
     } catch (error) {
       if (!(error instanceof ProviderError) || error.result.failure !== 'gone') throw error;
-      return mayBeDone ? 'hung up' : 'gone';
+      return 'gone';
     }
   });
 

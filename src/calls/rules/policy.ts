@@ -14,6 +14,7 @@ export interface PhoneRules {
   readonly allowedPrefixes: readonly string[] | undefined;
   /** Of a UTC day; a fifth of them is kept for urgent alert types. */
   readonly callsPerDay: number;
+  /** Open calls, over all instances. */
   readonly callsAtOnce: number;
   readonly retentionMs: number;
 }

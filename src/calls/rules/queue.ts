@@ -1,4 +1,5 @@
 import type { Pauses } from './pauses.ts';
+import type { PhoneRules } from './policy.ts';
 
 // The recipient that gets the next line: one rule for all recipients that wait, over all instances. Times are in milliseconds since 1970.
 
@@ -23,11 +24,6 @@ export interface Slot {
   readonly who: string;
   readonly number: string;
   readonly until: number;
-}
-
-export interface QueueLimits {
-  /** `CALLS_AT_ONCE`: open calls, over all instances. */
-  readonly callsAtOnce: number;
 }
 
 /** Several calls may be claimed in one turn: no recipient waits for a timer. */
@@ -62,7 +58,7 @@ export const next = <Person extends Queued>(
   queue: readonly Person[],
   slots: readonly Slot[],
   pauses: Pauses,
-  { callsAtOnce }: QueueLimits,
+  { callsAtOnce }: Pick<PhoneRules, 'callsAtOnce'>,
   now: number,
 ): Next<Person> => {
   const taken = takenNow(slots, now);

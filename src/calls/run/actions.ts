@@ -6,6 +6,7 @@ import {
   GOODBYE_CANNOT_GO,
   GOODBYE_CONFIRMED,
   MESSAGE,
+  type NotificationId,
   type PromptNumber,
 } from '../model/ids.ts';
 import type { HangUp } from '../model/phone-provider.ts';
@@ -19,14 +20,14 @@ import {
   resultOf,
   secondsToCall,
 } from './call-log.ts';
-import type { Change, Context, Taken } from './notifications.ts';
+import type { Claimed, Context, Taken } from './notifications.ts';
 import { type Attempt, type AttemptEvent, openCallIds, talkOf } from '../state/attempt.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
-import type { Action } from '../state/step.ts';
+import { type Action, actionsOf } from '../state/step.ts';
 import type { Log, LogFields } from '../../log.ts';
 
 /** Stores an event of an attempt. @returns undefined if its notification is not live */
-type Tell = (ref: AttemptRef, event: AttemptEvent, log: Log) => Promise<Taken | undefined>;
+type Report = (ref: AttemptRef, event: AttemptEvent, log: Log) => Promise<Taken | undefined>;
 
 /** A process acts only within this time after its commit: later, a check of another process may have the action. */
 const ACTS_WITHIN_MS = 5_000;
@@ -42,45 +43,44 @@ const TIMER_MS = 50;
 /** Dials, speaks, listens and hangs up for a commit. The answer of the provider is the next event. */
 export class Actions {
   readonly #context: Context;
-  readonly #tell: Tell;
+  readonly #report: Report;
   readonly #hangingUp = pLimit(HUNG_UP_AT_A_TIME);
-  readonly #underWay = new Set<Promise<void>>();
+  /** The actions of commits, and their notifications. */
+  readonly #underWay = new Map<Promise<unknown>, NotificationId>();
 
-  constructor(context: Context, tell: Tell) {
+  constructor(context: Context, report: Report) {
     this.#context = context;
-    this.#tell = tell;
+    this.#report = report;
   }
 
   /** Carries out the actions of a commit. Fulfils when all are answered. Never throws: a later check retries. */
-  async carryOut({ stored, actions, sentAt }: Pick<Change, 'stored' | 'actions' | 'sentAt'>, log: Log): Promise<void> {
-    const doing = Promise.all(actions.map(async (one) => this.#do(one, stored, sentAt, log))).then(() => undefined);
-    this.#underWay.add(doing);
-    void doing.then(() => this.#underWay.delete(doing));
-    return doing;
+  async carryOut({ stored, commit, sentAt }: Claimed, log: Log): Promise<void> {
+    const doing = Promise.all(actionsOf(stored, commit).map(async (one) => this.#do(one, stored, sentAt, log)));
+    this.#underWay.set(doing, stored.notification.id);
+    await doing;
+    this.#underWay.delete(doing);
   }
 
-  /** Fulfils when all requests to the provider are answered. */
-  async settled(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  /** Fulfils when all requests to the provider are answered: about one notification, or about all. */
+  async settled(about?: NotificationId): Promise<void> {
+    const left = () => [...this.#underWay].flatMap(([doing, id]) => (id === (about ?? id) ? doing : []));
+    while (left().length > 0) await Promise.all(left());
   }
 
-  async #do(action: Action, known: NotificationCase, sentAt: number, log: Log): Promise<void> {
-    const attempt = attemptIn(known, action);
+  async #do(action: Action, live: NotificationCase, sentAt: number, log: Log): Promise<void> {
+    const attempt = attemptIn(live, action);
     if (attempt === undefined || this.#context.clock.steady() - sentAt > ACTS_WITHIN_MS) return;
     try {
       switch (action.kind) {
         case 'dial':
-          return await this.#dial(action, attempt, known, log);
+          return await this.#dial(action, attempt, live, log);
         case 'speak':
-          await Promise.all([
-            this.#speak(action, attempt, known, log),
-            this.#listenForKeys(action, attempt, known, log),
-          ]);
+          await Promise.all([this.#speak(action, attempt, live, log), this.#listenForKeys(action, attempt, live, log)]);
           return;
         case 'listen':
-          return this.#listen(action, attempt, known);
+          return this.#listen(action, attempt, live);
         case 'hang up':
-          return await this.#hangUp(action, attempt, known, log);
+          return await this.#hangUp(action, attempt, live, log);
       }
     } catch (error) {
       logNotUpdated(error, action, log);
@@ -90,22 +90,22 @@ export class Actions {
   /** Stores the answer of the provider, and carries out what follows. */
   async #answer(ref: AttemptRef, event: AttemptEvent, log: Log): Promise<void> {
     await (
-      await this.#tell(ref, event, log)
+      await this.#report(ref, event, log)
     )?.acting;
   }
 
   /** Places the call of an attempt. */
-  async #dial(ref: Action, attempt: Attempt, known: NotificationCase, log: Log): Promise<void> {
+  async #dial(ref: Action, attempt: Attempt, live: NotificationCase, log: Log): Promise<void> {
     const { provider, clock } = this.#context;
-    const { callbackBaseUrl, alertType } = known.notification;
-    const number = known.recipients[ref.index]?.number;
+    const { callbackBaseUrl, alertType } = live.notification;
+    const number = live.recipients[ref.index]?.number;
     if (number === undefined) return;
-    const fields = attemptFields(known, ref);
+    const fields = attemptFields(live, ref);
     log.info('call requested', fields);
     const request = {
       number,
       alertType: alertTypeOf(alertType),
-      message: this.#messageOf(known),
+      message: this.#messageOf(live),
       attempt: refOf(ref),
       firstSentAt: attempt.claimedAt,
       callbackBaseUrl,
@@ -113,7 +113,7 @@ export class Actions {
     let event: AttemptEvent;
     try {
       const callId = await provider.call(request);
-      log.info('call placed', { ...fields, call_id: callId, ...secondsToCall(known, clock.now()) });
+      log.info('call placed', { ...fields, call_id: callId, ...secondsToCall(live, clock.now()) });
       event = { kind: 'placed', callId };
     } catch (error) {
       const result = resultOf(error);
@@ -128,13 +128,13 @@ export class Actions {
   }
 
   /** Speaks the current prompt of an attempt. */
-  async #speak(ref: Action, attempt: Attempt, known: NotificationCase, log: Log): Promise<void> {
+  async #speak(ref: Action, attempt: Attempt, live: NotificationCase, log: Log): Promise<void> {
     const callId = openCallIds(attempt).at(-1);
     const prompt = talkOf(attempt)?.prompt.number;
     if (callId === undefined || prompt === undefined) return;
-    const fields = { ...attemptFields(known, ref), ...(prompt === MESSAGE ? {} : { prompt: PROMPT_NAMES[prompt] }) };
+    const fields = { ...attemptFields(live, ref), ...(prompt === MESSAGE ? {} : { prompt: PROMPT_NAMES[prompt] }) };
     try {
-      await this.#context.provider.media?.speak(callId, spokenText(prompt, this.#messageOf(known)), {
+      await this.#context.provider.media?.speak(callId, spokenText(prompt, this.#messageOf(live)), {
         ...refOf(ref),
         prompt,
       });
@@ -160,10 +160,10 @@ export class Actions {
   #noteAccepted(ref: Action, prompt: PromptNumber): void {
     const { clock, store, log } = this.#context;
     clock.after(START_REPORTED_WITHIN_MS, () => {
-      const known = store.recall(ref.notificationId);
-      const attempt = known && attemptIn(known, ref);
+      const live = store.recall(ref.notificationId);
+      const attempt = live && attemptIn(live, ref);
       const current = attempt?.state === 'speaking' ? attempt.talk.prompt : undefined;
-      if (known !== undefined && (current?.number !== prompt || current.acceptedAt !== undefined)) return;
+      if (live !== undefined && (current?.number !== prompt || current.acceptedAt !== undefined)) return;
       this.#answer(ref, { kind: 'prompt accepted', prompt }, log).catch((error: unknown) =>
         logNotUpdated(error, ref, log),
       );
@@ -171,20 +171,20 @@ export class Actions {
   }
 
   /** With the message, asks the provider for keys. Never throws: if that fails, the call continues, unconfirmed. */
-  async #listenForKeys(ref: Action, attempt: Attempt, known: NotificationCase, log: Log): Promise<void> {
+  async #listenForKeys(ref: Action, attempt: Attempt, live: NotificationCase, log: Log): Promise<void> {
     const callId = openCallIds(attempt).at(-1);
-    const number = known.recipients[ref.index]?.number;
+    const number = live.recipients[ref.index]?.number;
     const isMessage = talkOf(attempt)?.prompt.number === MESSAGE;
-    if (!known.notification.confirm || !isMessage || callId === undefined || number === undefined) return;
+    if (!live.notification.confirm || !isMessage || callId === undefined || number === undefined) return;
     try {
       await this.#context.provider.media?.listen(callId, number, refOf(ref));
     } catch (error) {
-      log.warn('keys not heard', { ...attemptFields(known, ref), ...resultFields(resultOf(error)) });
+      log.warn('keys not heard', { ...attemptFields(live, ref), ...resultFields(resultOf(error)) });
     }
   }
 
   /** After the last word, waits for keys, and then hangs up: even without storage, unless another prompt has begun. */
-  #listen(ref: Action, attempt: Attempt, known: NotificationCase): void {
+  #listen(ref: Action, attempt: Attempt, live: NotificationCase): void {
     const { store, clock, log } = this.#context;
     const quietSince = talkOf(attempt)?.quietSince ?? clock.now();
     const end = async (): Promise<void> => {
@@ -194,7 +194,7 @@ export class Actions {
         const now = store.recall(ref.notificationId);
         const current = now && attemptIn(now, ref);
         if (current === undefined || talkOf(current)?.quietSince === quietSince) {
-          await this.#hangUpAll(attempt, attemptFields(known, ref), log);
+          await this.#hangUpAll(attempt, attemptFields(live, ref), log);
         }
         logNotUpdated(error, ref, log);
       }
@@ -203,8 +203,8 @@ export class Actions {
   }
 
   /** Hangs up all calls of an attempt. If one fails, the next check tries again. */
-  async #hangUp(ref: Action, attempt: Attempt, known: NotificationCase, log: Log): Promise<void> {
-    const ends = await this.#hangUpAll(attempt, attemptFields(known, ref), log);
+  async #hangUp(ref: Action, attempt: Attempt, live: NotificationCase, log: Log): Promise<void> {
+    const ends = await this.#hangUpAll(attempt, attemptFields(live, ref), log);
     if (ends.includes(undefined)) return;
     const isGone = ends.length > 0 && ends.every((end) => end === 'gone');
     await this.#answer(ref, { kind: isGone ? 'gone' : 'hung up' }, log);

@@ -54,13 +54,13 @@ export class CallEvents {
         const reason = error instanceof StorageTrouble ? error.reason : errorKind(error);
         log.warn('call records unreachable', { ...fields, kind: reason });
         await this.#withoutRow(event, alertType, log);
-        if (!(error instanceof StorageTrouble)) await this.#releaseLine(event, log);
+        if (!(error instanceof StorageTrouble)) await this.#releaseSlot(event, log);
       } else log.error('unexpected error', { ...fields, kind: errorKind(error) });
       return false;
     }
   }
 
-  /** @returns whether the call is known */
+  /** @returns whether a stored attempt has placed the call */
   async #take(event: CallEvent & CallReport, ref: AttemptRef, log: Log): Promise<boolean> {
     const { notificationId, index, attemptId } = ref;
     const taken = await this.#notifications.take(notificationId, { kind: 'call', index, attemptId, event }, log);
@@ -74,27 +74,27 @@ export class CallEvents {
 
   /** An event minutes after the end: a new call of a settled notification is hung up, and a key is dropped. */
   async #isSettled(event: CallEvent & CallReport, ref: AttemptRef, log: Log): Promise<boolean> {
-    const known = await this.#context.store.loadDone(ref.notificationId);
-    if (known === undefined) return false;
-    const fields = attemptFields(known, ref);
+    const settled = await this.#context.store.loadSettled(ref.notificationId);
+    if (settled === undefined) return false;
+    const fields = attemptFields(settled, ref);
     logEvent(event, false, fields, log);
-    this.#logLateKey(event, known, ref, log);
+    this.#logLateKey(event, settled, ref, log);
     if (event.kind === 'connected') await this.#actions.hangUpCall(event.callId, true, fields, log);
     return true;
   }
 
-  #logLateKey({ kind, callId }: CallEvent, known: AnyCase, ref: AttemptRef, log: Log): void {
-    const attempt = attemptIn(known, ref);
+  #logLateKey({ kind, callId }: CallEvent, stored: AnyCase, ref: AttemptRef, log: Log): void {
+    const attempt = attemptIn(stored, ref);
     const isLate = attempt?.state === 'over' && this.#context.clock.now() - attempt.endedAt > KEYS_COUNT_FOR_MS;
     if (kind !== 'tone received' || !isLate) return;
-    log.warn('key came too late', { ...attemptFields(known, ref), call_id: callId });
+    log.warn('key came too late', { ...attemptFields(stored, ref), call_id: callId });
   }
 
   /** The call of a notification that cannot be used has ended: its line is free for the others. */
-  async #releaseLine({ kind, attempt }: CallEvent, log: Log): Promise<void> {
+  async #releaseSlot({ kind, attempt }: CallEvent, log: Log): Promise<void> {
     if (attempt === undefined || (kind !== 'disconnected' && kind !== 'create failed')) return;
     try {
-      await this.#notifications.releaseLine(attempt.attemptId);
+      await this.#notifications.releaseSlot(attempt.attemptId);
     } catch (error) {
       logNotUpdated(error, attempt, log);
     }

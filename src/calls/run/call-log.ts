@@ -18,7 +18,7 @@ import { isAlert, type OutcomeEntry } from '../state/outcomes.ts';
 import { type AnyRecipient, attemptOf, type FinalState, isFinal } from '../state/recipient.ts';
 import type { Action } from '../state/step.ts';
 import { isoTime } from '../state/view.ts';
-import { type Commit, type Committed, SetAside } from '../store/store.ts';
+import { type Committed, SetAside } from '../store/store.ts';
 import type { Log, LogFields } from '../../log.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
 
@@ -66,14 +66,7 @@ const outcomeFields = (attempt: Attempt | undefined): LogFields =>
 const REACHED: ReadonlySet<string> = new Set(['heard', 'cut_short', 'confirmed', 'cannot_go']);
 
 /** Logs a change: ends of attempts, of recipients and of the notification, and alerts about the lines. */
-export const logChange = (
-  {
-    before,
-    stored,
-    lines,
-  }: { readonly before: NotificationCase | undefined } & Pick<Commit, 'lines'> & Pick<Committed, 'stored'>,
-  log: Log,
-): void => {
+export const logChange = ({ before, stored, lines }: Committed, log: Log): void => {
   stored.recipients.forEach((recipient, index) => {
     const was = before?.recipients[index];
     if (recipient === was) return;
@@ -95,15 +88,15 @@ const isOverDayLimit = (recipient: AnyRecipient): boolean =>
 const logAttempt = (
   was: Attempt | undefined,
   one: Attempt,
-  known: NotificationCase,
+  live: NotificationCase,
   index: number,
   lines: Lines | undefined,
   log: Log,
 ): void => {
   if (one.state !== 'over' || (was?.state === 'over' && was.outcome === one.outcome)) return;
-  const fields = attemptFields(known, { index, attemptId: one.id });
+  const fields = attemptFields(live, { index, attemptId: one.id });
   const level = REACHED.has(one.outcome) ? 'info' : 'warn';
-  log[level]('attempt ended', { ...fields, ...secondsToCall(known, one.placedAt), ...outcomeFields(one) });
+  log[level]('attempt ended', { ...fields, ...secondsToCall(live, one.placedAt), ...outcomeFields(one) });
   const others = lines?.slots.filter(({ attempt, until }) => attempt !== one.id && until > one.endedAt).length ?? 0;
   const acceptedAt = acceptedAtOf(one) ?? one.claimedAt;
   if (one.outcome === 'declined' && others > 0 && isQuick({ ...one, acceptedAt })) {
@@ -113,14 +106,14 @@ const logAttempt = (
 
 const logRecipient = (
   recipient: AnyRecipient & { readonly state: FinalState },
-  known: NotificationCase,
+  live: NotificationCase,
   index: number,
   log: Log,
 ): void => {
   const { state } = recipient;
-  const fields = endFields(recipient, known, index);
+  const fields = endFields(recipient, live, index);
   if (state !== 'not_reached' && state !== 'failed') log.info(GOOD_ENDS[state], fields);
-  else if (!isAlert({ kind: 'recipient', index, status: state }, known)) log.warn('recipient unconfirmed', fields);
+  else if (!isAlert({ kind: 'recipient', index, status: state }, live)) log.warn('recipient unconfirmed', fields);
 };
 
 const endFields = (recipient: AnyRecipient, { notification }: AnyCase, index: number): LogFields => ({
@@ -148,15 +141,15 @@ const logWhole = (before: Notification | undefined, { notification }: Notificati
 };
 
 /** Logs an outcome that alerts an operator. */
-export const logAlert = (entry: OutcomeEntry, known: AnyCase, log: Log): void => {
-  if (!isAlert(entry, known)) return;
-  const { notification } = known;
+export const logAlert = (entry: OutcomeEntry, stored: AnyCase, log: Log): void => {
+  if (!isAlert(entry, stored)) return;
+  const { notification } = stored;
   if (entry.kind === 'recipient') {
-    const recipient = known.recipients[entry.index];
-    if (recipient !== undefined) log.error('recipient not reached', endFields(recipient, known, entry.index));
+    const recipient = stored.recipients[entry.index];
+    if (recipient !== undefined) log.error('recipient not reached', endFields(recipient, stored, entry.index));
     return;
   }
-  const confirmations = confirmedBy(known).length;
+  const confirmations = confirmedBy(stored).length;
   const needed = wavesOf(notification)?.needed ?? DEFAULT_CONFIRMATIONS_NEEDED;
   const fields = { ...notificationFields(notification), confirmations, confirmations_needed: needed };
   log.error('notification not confirmed', fields);
@@ -170,10 +163,10 @@ const logLines = (before: Lines, after: Lines, log: Log): void => {
 
 /** A call request failed. */
 export const logNotPlaced = (result: CallResult, fields: LogFields, log: Log): void => {
-  const told = { ...fields, ...resultFields(result) };
-  if (result.failure === 'capacity') log.warn('no line free', told);
-  else if (result.failure === 'forbidden') log.error('call forbidden', told);
-  else log.error('call not placed', told);
+  const detail = { ...fields, ...resultFields(result) };
+  if (result.failure === 'capacity') log.warn('no line free', detail);
+  else if (result.failure === 'forbidden') log.error('call forbidden', detail);
+  else log.error('call not placed', detail);
 };
 
 /** The name of an error. Its message is never logged: it may hold keys or phone numbers. */
@@ -185,24 +178,24 @@ export const resultOf = (error: unknown): CallResult =>
 
 /** A callee answered and heard no message. */
 export const logNotPlayed = (result: CallResult, fields: LogFields, log: Log): void => {
-  const told = { ...fields, ...resultFields(result) };
-  if (result.failure === 'no_speech') log.error('speech not available', { ...told, look_at: result.operatorHint });
-  else log.error('message not played', told);
+  const detail = { ...fields, ...resultFields(result) };
+  if (result.failure === 'no_speech') log.error('speech not available', { ...detail, look_at: result.operatorHint });
+  else log.error('message not played', detail);
 };
 
 /** Logs an event of the provider. @param isNews it is no repeat */
-export const logEvent = ({ kind, result, callId }: CallEvent, isNews: boolean, known: LogFields, log: Log): void => {
-  const fields = { ...known, call_id: callId };
+export const logEvent = ({ kind, result, callId }: CallEvent, isNews: boolean, about: LogFields, log: Log): void => {
+  const fields = { ...about, call_id: callId };
   if (kind === 'play failed' && isNews) logNotPlayed(result, fields, log);
   if (kind !== 'disconnected' && kind !== 'create failed') return;
-  const told = { ...fields, ...resultFields(result) };
-  log.info('call disconnected', told);
+  const detail = { ...fields, ...resultFields(result) };
+  log.info('call disconnected', detail);
   const isUnknown = kind === 'create failed' && result.reason === undefined && result.code !== undefined;
-  if (isNews && (result.failure === 'set_up' || isUnknown)) log.error('call not placed', told);
-  if (isNews && result.failure === 'forbidden') log.error('call forbidden', told);
+  if (isNews && (result.failure === 'set_up' || isUnknown)) log.error('call not placed', detail);
+  if (isNews && result.failure === 'forbidden') log.error('call forbidden', detail);
 };
 
-/** After trouble with storage, a later look retries: a warning. Other errors are bugs. */
+/** After trouble with storage, a later run retries: a warning. Other errors are bugs. */
 export const logFailure = (what: string, error: unknown, fields: LogFields, log: Log): void => {
   if (error instanceof StorageTrouble) log.warn(what, { ...fields, kind: error.reason });
   else if (error instanceof SetAside) log.warn(what, { ...fields, kind: error.name });
@@ -213,10 +206,10 @@ export const logNotUpdated = (error: unknown, { notificationId, index }: Attempt
   logFailure('recipient not updated', error, { notification_id: notificationId, recipient_index: index }, log);
 
 /** A check has begun an action that no event had begun. */
-export const logOverdue = (known: NotificationCase, actions: readonly Action[], log: Log): void => {
+export const logOverdue = (live: NotificationCase, actions: readonly Action[], log: Log): void => {
   for (const ref of actions) {
-    const attempt = attemptIn(known, ref);
-    const fields = attemptFields(known, ref);
+    const attempt = attemptIn(live, ref);
+    const fields = attemptFields(live, ref);
     if (ref.kind === 'dial') log.warn('call request unclear', fields);
     else if (attempt?.state !== 'hanging_up' || attempt.unanswered === undefined) {
       log.warn('call overdue', { ...fields, reason: attempt?.state === 'hanging_up' ? attempt.reason : undefined });

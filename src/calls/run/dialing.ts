@@ -2,15 +2,14 @@ import pLimit from 'p-limit';
 import { sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/ids.ts';
 import { next } from '../rules/queue.ts';
-import type { Actions } from './actions.ts';
 import { logFailure, logOverdue } from './call-log.ts';
-import type { Change, Context, Notifications, Taken } from './notifications.ts';
+import type { Context, Notifications, Taken } from './notifications.ts';
 import type { Telling } from './telling.ts';
 import { isLive } from '../state/attempt.ts';
 import { queueOf } from '../state/lines.ts';
 import { checkAtOfNotification, type NotificationCase, settlesAtOf } from '../state/notification.ts';
 import { actionsOf, type NotificationEvent, termsOf } from '../state/step.ts';
-import { type LiveCase, SetAside } from '../store/store.ts';
+import { type Committed, type LiveCase, SetAside } from '../store/store.ts';
 import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 
@@ -30,7 +29,6 @@ const CLAIMS_A_RUN = 3;
 export class Dialing {
   readonly #context: Context;
   readonly #notifications: Notifications;
-  readonly #actions: Actions;
   readonly #telling: Telling;
   #running: Promise<void> | undefined;
   #isAgain = false;
@@ -40,10 +38,9 @@ export class Dialing {
   #armedFor = Infinity;
   #cancel = (): void => undefined;
 
-  constructor(context: Context, notifications: Notifications, actions: Actions, telling: Telling) {
+  constructor(context: Context, notifications: Notifications, telling: Telling) {
     this.#context = context;
     this.#notifications = notifications;
-    this.#actions = actions;
     this.#telling = telling;
   }
 
@@ -55,9 +52,9 @@ export class Dialing {
   }
 
   /** Plans the next check of a notification, and runs at once if a line or a recipient has become free. */
-  note(change: Change): void {
-    this.#plan(change.stored.notification.id, this.#checkAt(change.stored));
-    if (movesQueue(change)) this.#plan('now', this.#context.clock.now());
+  note(committed: Committed): void {
+    this.#plan(committed.stored.notification.id, this.#checkAt(committed.stored));
+    if (movesQueue(committed)) this.#plan('now', this.#context.clock.now());
   }
 
   /** After trouble with storage. */
@@ -65,25 +62,11 @@ export class Dialing {
     this.#plan('trouble', this.#context.clock.now() + RETRY_MS);
   }
 
-  /** Fulfils when all requests to the provider are answered. */
-  async settled(): Promise<void> {
-    await this.#actions.settled();
-  }
-
-  get isEnded(): boolean {
-    return this.#isEnded;
-  }
-
-  /** Runs no more; fulfils when all requests to the provider are answered. Nothing is claimed from now on. */
+  /** Runs no more: nothing is claimed from now on. */
   async end(): Promise<void> {
     this.#isEnded = true;
     this.#cancel();
     await this.#running;
-    await this.settled();
-  }
-
-  #runAgain(): void {
-    this.#isAgain = true;
   }
 
   /** Plans a run at a time. Undefined: this reason needs no run. */
@@ -125,23 +108,23 @@ export class Dialing {
     const { store, clock } = this.#context;
     const { live, lines } = await store.readLive();
     const now = clock.now();
-    const own = live.filter((known) => this.#isUsable(known, now));
+    const own = live.filter((one) => this.#isUsable(one, now));
     this.#telling.tell(own, lines, now, log);
-    const overdue = own.filter((known) => (this.#checkAt(known) ?? Infinity) <= now);
-    await pLimit(CHECKED_AT_A_TIME).map(overdue, async (known) => this.#check(known, log));
-    for (const known of own) if ((settlesAtOf(known) ?? Infinity) <= now) await this.#settle(known);
+    const overdue = own.filter((one) => (this.#checkAt(one) ?? Infinity) <= now);
+    await pLimit(CHECKED_AT_A_TIME).map(overdue, async (one) => this.#check(one, log));
     await this.#claimAll(own, log);
-    for (const known of own) this.#plan(known.notification.id, this.#timeOf(this.#current(known)));
+    for (const one of own) if ((settlesAtOf(one) ?? Infinity) <= now) await this.#settle(one);
+    for (const one of own) this.#plan(one.notification.id, this.#timeOf(this.#current(one)));
   }
 
   /** A notification that cannot be decided about must not stop the others. */
-  #isUsable(known: LiveCase, now: number): boolean {
-    const { id } = known.notification;
+  #isUsable(live: LiveCase, now: number): boolean {
+    const { id } = live.notification;
     if (this.#notifications.isSetAside(id)) return false;
     try {
-      this.#checkAt(known);
-      settlesAtOf(known);
-      next(queueOf(known), [], {}, this.#context.policy.rules, now);
+      this.#checkAt(live);
+      settlesAtOf(live);
+      next(queueOf(live), [], {}, this.#context.policy.rules, now);
       return true;
     } catch (error) {
       this.#notifications.setAside(id, error);
@@ -150,25 +133,25 @@ export class Dialing {
   }
 
   /** When this process checks a notification: at its time if it made the last commit; others a little later, if that process has died. */
-  #timeOf(known: LiveCase): number | undefined {
+  #timeOf(live: LiveCase): number | undefined {
     const { clock, random, store } = this.#context;
-    const at = this.#checkAt(known);
+    const at = this.#checkAt(live);
     const [least, most] = OTHERS_AFTER_MS;
     if (at === undefined) return undefined;
     // What stays due must not cause a busy loop.
     if (at <= clock.now()) return clock.now() + least;
-    return store.isOwn(known) ? at : at + least + random() * (most - least);
+    return store.isOwn(live) ? at : at + least + random() * (most - least);
   }
 
   /** A notification as this process knows it last. */
-  #current(known: LiveCase): LiveCase {
-    return this.#context.store.recall(known.notification.id) ?? known;
+  #current(live: LiveCase): LiveCase {
+    return this.#context.store.recall(live.notification.id) ?? live;
   }
 
   /** When a notification needs this loop next: for a check, or because no phone has rung. */
-  #checkAt(known: NotificationCase): number | undefined {
-    const checkAt = checkAtOfNotification(known, termsOf(known, this.#context.policy));
-    const silentAt = this.#telling.silentAt(known, this.#context.clock.now());
+  #checkAt(live: NotificationCase): number | undefined {
+    const checkAt = checkAtOfNotification(live, termsOf(live, this.#context.policy));
+    const silentAt = this.#telling.silentAt(live, this.#context.clock.now());
     return silentAt === undefined ? checkAt : Math.min(checkAt ?? Infinity, silentAt);
   }
 
@@ -188,13 +171,13 @@ export class Dialing {
   }
 
   /** After its last call and some minutes, a notification is settled: its numbers are masked. */
-  async #settle(known: LiveCase): Promise<void> {
+  async #settle(live: LiveCase): Promise<void> {
     try {
-      await this.#context.store.settle(known);
+      await this.#context.store.settle(live);
     } catch (error) {
       if (error instanceof StorageTrouble) throw error;
       // Another instance was first.
-      if (!(error instanceof WriteConflict)) this.#notifications.setAside(known.notification.id, error);
+      if (!(error instanceof WriteConflict)) this.#notifications.setAside(live.notification.id, error);
     }
   }
 
@@ -203,9 +186,9 @@ export class Dialing {
     const { store, policy, clock, random } = this.#context;
     for (let claims = 0; !this.#isEnded; claims += 1) {
       const lines = store.recallLines()?.lines;
-      if (lines === undefined || claims === CLAIMS_A_RUN) return this.#runAgain();
+      if (lines === undefined || claims === CLAIMS_A_RUN) break;
       const usable = live.filter(({ notification: { id } }) => !this.#notifications.isSetAside(id));
-      const queue = usable.flatMap((known) => queueOf(this.#current(known)));
+      const queue = usable.flatMap((one) => queueOf(this.#current(one)));
       const decided = next(queue, lines.slots, lines, policy.rules, clock.now());
       if (decided.kind === 'wait') return this.#plan('queue', decided.until);
       const { notificationId: id } = decided.who;
@@ -214,13 +197,14 @@ export class Dialing {
       if (taken?.isNews === true) continue;
       // Another process was faster.
       await sleepBy(clock, random() * CONFLICT_PAUSE_MS);
-      return this.#runAgain();
+      break;
     }
+    this.#isAgain = true;
   }
 }
 
 /** Whether a call has ended, a recipient waits again, or a pause is over. */
-const movesQueue = ({ before, stored, lines }: Change): boolean =>
+const movesQueue = ({ before, stored, lines }: Committed): boolean =>
   (lines !== undefined && lines.read.lines.pauseUntil !== undefined && lines.after.pauseUntil === undefined) ||
   stored.recipients.some((recipient, index) => {
     const was = before?.recipients[index];

@@ -8,7 +8,6 @@ import type { Context } from './notifications.ts';
 import { type Publisher, withoutExpired } from './publisher.ts';
 import { linesAfter } from '../state/lines.ts';
 import { abandonedNotification, settlesAtOf } from '../state/notification.ts';
-import { outcomesToDeliver } from '../state/outcomes.ts';
 import { type LiveCase, Store } from '../store/store.ts';
 import type { Log } from '../../log.ts';
 import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
@@ -83,23 +82,20 @@ export const phoneOff = ({
   retentionMs,
   clock = clockOf(() => table.now()),
 }: PhoneOffParts): ((log: Log) => Promise<void>) => {
-  const store = new Store(table, () => undefined);
+  // When the phone is on again, outcomes are published where that is configured then.
+  const store = new Store(table, DESTINATIONS, () => undefined);
 
   /** @throws {StorageTrouble} */
-  const endOne = async (known: LiveCase, log: Log): Promise<void> => {
+  const endOne = async (before: LiveCase, log: Log): Promise<void> => {
     try {
-      const now = clock.now();
-      const after = abandonedNotification(known, now);
-      // When the phone is on again, they are published where that is configured then.
-      const outcomes = outcomesToDeliver(known, after, DESTINATIONS, now);
+      const moment = { now: clock.now(), commit: randomUUID() };
+      const after = abandonedNotification(before, moment);
       // Otherwise its lines would stay taken when the phone is on again.
       const read = await store.lines();
-      const freed = linesAfter(read.lines, { before: known, after }, now);
-      const lines = freed === read.lines ? undefined : { read, after: freed };
-      const commit = { before: known, after, commit: randomUUID(), lines, outcomes };
-      const { stored, outcomes: out } = await store.commit(commit);
-      for (const entry of out?.entries ?? []) logAlert(entry, stored, log);
-      if (out !== undefined) await store.noteDelivery(out, DESTINATIONS);
+      const lines = { read, after: linesAfter(read.lines, { before, after }, moment.now) };
+      const { stored, outcomes } = await store.commit({ before, after, moment, lines });
+      for (const entry of outcomes?.entries ?? []) logAlert(entry, stored, log);
+      if (outcomes !== undefined) await store.noteDelivery(outcomes, DESTINATIONS);
       if (settlesAtOf(stored) !== undefined) await store.settle(stored);
     } catch (error) {
       if (error instanceof StorageTrouble) throw error;
@@ -111,7 +107,7 @@ export const phoneOff = ({
 
   return async (log) => {
     const endAll = async (): Promise<void> => {
-      for (const known of (await store.readLive()).live) await endOne(known, log);
+      for (const live of (await store.readLive()).live) await endOne(live, log);
     };
     const now = clock.now();
     const works = [

@@ -1,21 +1,10 @@
 import pLimit from 'p-limit';
 import { type Clock, sleepBy } from '../model/clock.ts';
 import type { NotificationId } from '../model/ids.ts';
-import type { Destination } from '../model/outcomes.ts';
 import type { PhoneProvider } from '../model/phone-provider.ts';
 import { errorKind, logChange } from './call-log.ts';
-import { movesSlots, withReleased } from '../state/lines.ts';
-import type { NotificationCase } from '../state/notification.ts';
-import { outcomesToDeliver } from '../state/outcomes.ts';
-import {
-  type Action,
-  actionsOf,
-  isKnown,
-  type Known,
-  type NotificationEvent,
-  type Policy,
-  step,
-} from '../state/step.ts';
+import { withReleased } from '../state/lines.ts';
+import { type Documents, isRepeat, type NotificationEvent, type Policy, step } from '../state/step.ts';
 import {
   type Commit,
   type Committed,
@@ -33,8 +22,6 @@ export interface Context {
   readonly provider: PhoneProvider;
   readonly store: Store;
   readonly policy: Policy;
-  /** Where outcomes are published. */
-  readonly destinations: readonly Destination[];
   readonly clock: Clock;
   /** From 0 to 1, for the jitter of pauses. */
   readonly random: () => number;
@@ -43,22 +30,19 @@ export interface Context {
   readonly log: Log;
 }
 
-/** A change of a notification that is stored. */
-export interface Change extends Committed {
-  /** Undefined: the notification is new. */
-  readonly before: NotificationCase | undefined;
-  /** The lines before and after; undefined: they did not change. */
-  readonly lines?: Commit['lines'];
-  /** The actions that this commit claimed, and when the write was sent, by the steady clock. */
-  readonly actions: readonly Action[];
+/** A stored notification whose actions a commit of this process has claimed. */
+export interface Claimed {
+  readonly stored: LiveCase;
+  readonly commit: string;
+  /** When the write was sent, by the steady clock. */
   readonly sentAt: number;
 }
 
-/** The work that follows a change. */
+/** The work that follows a commit. */
 export interface Followers {
-  /** Carries out actions. Fulfils when all are answered. Never throws. */
-  readonly carryOut: (change: Pick<Change, 'stored' | 'actions' | 'sentAt'>, log: Log) => Promise<void>;
-  readonly note: (change: Change, log: Log) => void;
+  /** Carries out the actions of a commit. Fulfils when all are answered. Never throws. */
+  readonly carryOut: (claimed: Claimed, log: Log) => Promise<void>;
+  readonly note: (committed: Committed, log: Log) => void;
   /** Events could not be stored: this process must run soon. */
   readonly noteTrouble: () => void;
 }
@@ -82,28 +66,23 @@ interface Waiting {
 }
 
 /** The decision about events, before it is known to be stored. */
-interface Decision extends Omit<Commit, 'before' | 'outcomes'> {
+interface Decision extends Commit {
   readonly before: LiveCase;
   readonly events: readonly Waiting[];
   /** Which of the events changed something. */
   readonly news: readonly boolean[];
-  /** It cannot be stored before the lines are known. */
-  readonly needsLines: boolean;
-  /** In milliseconds since 1970; and by the steady clock. */
-  readonly now: number;
   readonly sentAt: number;
 }
 
 // How long an event waits for storage, from its arrival on.
 const CALL_EVENT_MS = 3_000;
-const REQUEST_MS = 8_000;
+export const REQUEST_MS = 8_000;
 /** The callee does not press a key twice. */
 const KEY_MS = 20_000;
 const SET_ASIDE_MS = 600_000;
 const TROUBLE_PAUSE_MS = 300;
 /** Short: fifty callees may press a key within five seconds, and each key waits for its turn at one row. */
 const conflictPauseMs = (tried: number, random: () => number): number => backoffMs(tried, 10, 100, random);
-const MAX_RELEASE_TRIES = 10;
 
 /**
  * The loop for events: read, decide, write in one transaction, act. Events of one notification are decided one after the other; events
@@ -162,38 +141,41 @@ export class Notifications {
     });
   }
 
-  /** Stores a decision in one transaction. @throws {WriteConflict} another writer was first */
-  async store({ before, after, commit, lines, key }: Omit<Commit, 'outcomes'>, now: number): Promise<Change> {
-    const { store, clock, destinations } = this.#context;
-    const sentAt = clock.steady();
-    const outcomes = outcomesToDeliver(before, after, destinations, now);
-    const committed = await store.commit({ before, after, commit, lines, outcomes, key });
-    return { ...committed, before, lines, actions: actionsOf(committed.stored, commit), sentAt };
-  }
-
-  /** Releases the line of a call whose notification cannot be used. @throws {StorageTrouble} */
-  async releaseLine(attemptId: string): Promise<void> {
+  /**
+   * Tries to read, decide and write: again after a conflict, and after trouble with storage, until this time in milliseconds is over.
+   *
+   * @throws {StorageTrouble} the last try failed
+   */
+  async patiently<Result>(forMs: number, once: (tried: number) => Promise<Result>): Promise<Result> {
     const { store, clock, random } = this.#context;
-    await this.#inTurnOfLines(async () => {
-      for (let tried = 1; tried <= MAX_RELEASE_TRIES; tried += 1) {
-        const read = await store.readLines();
-        const after = withReleased(read.lines, attemptId, clock.now());
-        if (after === read.lines) return;
-        try {
-          return await store.writeLines(after, read);
-        } catch (error) {
-          if (!(error instanceof WriteConflict)) throw error;
-          await sleepBy(clock, conflictPauseMs(tried, random));
-        }
+    const until = clock.steady() + forMs;
+    for (let tried = 1; ; tried += 1) {
+      try {
+        return await once(tried);
+      } catch (error) {
+        const isConflict = error instanceof WriteConflict;
+        if (!isConflict && !(error instanceof StorageTrouble)) throw error;
+        store.forgetLines();
+        if (clock.steady() >= until) throw troubleOf(error);
+        await sleepBy(clock, isConflict ? conflictPauseMs(tried, random) : random() * TROUBLE_PAUSE_MS);
       }
-    });
+    }
   }
 
-  /** Logs and notes a change. Fulfils when its actions are answered. */
-  async follow(change: Change, log: Log): Promise<void> {
-    logChange(change, log);
-    this.#followers.note(change, log);
-    return this.#followers.carryOut(change, log);
+  /** Releases the slot of a call whose notification cannot be used. @throws {StorageTrouble} */
+  async releaseSlot(attemptId: string): Promise<void> {
+    const { store, clock } = this.#context;
+    const release = async (): Promise<void> => {
+      const read = await store.lines();
+      await store.writeLines(withReleased(read.lines, attemptId, clock.now()), read);
+    };
+    await this.patiently(CALL_EVENT_MS, async () => this.#inTurnOfLines(release));
+  }
+
+  /** Logs a commit, and tells the other parts of it. */
+  note(committed: Committed, log: Log): void {
+    logChange(committed, log);
+    this.#followers.note(committed, log);
   }
 
   /** Stores the events that wait until none is left: each is stored, or has waited for too long. */
@@ -201,93 +183,97 @@ export class Notifications {
     const { store } = this.#context;
     this.#waiting.set(id, waiting);
     let lost: Decision | undefined;
-    for (let tried = 1; waiting.length > 0; tried += 1) {
-      let written: Decision | undefined;
+    const decideAndStore = async (): Promise<void> => {
+      let sent: Decision | undefined;
       try {
         const remembered = lost === undefined ? store.recall(id) : undefined;
-        const row = remembered ?? (await store.load(id));
+        const [row, read] = await Promise.all([remembered ?? store.load(id), store.lines()]);
         if (row !== undefined && lost !== undefined) this.#recover(lost, row, waiting);
         lost = undefined;
         const events = [...waiting];
-        if (row === undefined) for (const one of events) done(waiting, one).resolve(undefined);
-        else {
-          const decide = (read: StoredLines | undefined): Decision => this.#decide(row, events, read);
-          const write = async (decision: Decision): Promise<void> => {
-            written = decision.after === row ? undefined : decision;
-            const change = written && (await this.store(written, written.now));
-            // This process may remember an old row: an event is dropped only after a read.
-            const isSure = remembered === undefined || events.every(({ event }) => isKnown(row, event));
-            if (change === undefined && !isSure) store.forget(id);
-            else this.#answer(waiting, decision, change);
-          };
-          const decision = decide(store.recallLines());
-          if (!decision.needsLines) await write(decision);
-          else await this.#inTurnOfLines(async () => write(decide(await store.lines())));
+        if (row === undefined) {
+          for (const one of events) done(waiting, one).resolve(undefined);
+          return;
         }
+        const write = async (decision: Decision): Promise<void> => {
+          sent = decision.after === row ? undefined : decision;
+          const committed = sent && (await store.commit(sent));
+          // This process may remember an old row: an event is dropped only after a read.
+          const isSure = remembered === undefined || events.every(({ event }) => isRepeat(row, event));
+          if (committed === undefined && !isSure) store.forget(id);
+          else this.#answer(waiting, decision, committed);
+        };
+        const decision = this.#decide(row, events, read);
+        if (decision.lines === undefined) await write(decision);
+        else await this.#inTurnOfLines(async () => write(this.#decide(row, events, await store.lines())));
       } catch (error) {
-        if (error instanceof StorageTrouble) lost = written ?? lost;
-        await this.#afterFailure(id, waiting, error, tried);
+        const isConflict = error instanceof WriteConflict;
+        if (!isConflict && !(error instanceof StorageTrouble)) throw error;
+        if (!isConflict) lost = sent ?? lost;
+        // If only the lines have changed, the notification is as it was read.
+        if (!isConflict || error.index !== 1) store.forget(id);
+        this.#giveUp(waiting, error);
+        if (waiting.length > 0) throw error;
       }
+    };
+    try {
+      while (waiting.length > 0) await this.patiently(Infinity, decideAndStore);
+    } catch (error) {
+      this.setAside(id, error);
+      for (const { reject } of waiting.splice(0)) reject(new SetAside(error));
     }
     this.#waiting.delete(id);
   }
 
-  #decide(before: LiveCase, events: readonly Waiting[], read: StoredLines | undefined): Decision {
+  #decide(before: LiveCase, events: readonly Waiting[], read: StoredLines): Decision {
     const { clock, newId } = this.#context;
     const moment = { now: clock.now(), commit: newId() };
-    let state: Known = { known: before, lines: read?.lines };
+    let state: Documents = { live: before, lines: read.lines };
     const news = events.map(({ event }) => {
-      const { known } = state;
+      const { live } = state;
       state = step(state, event, this.#context, moment);
-      return state.known !== known;
+      return state.live !== live;
     });
-    const { known: after, lines } = state;
-    const isClaim = events.some(({ event }) => event.kind === 'claim');
-    const needsLines = isClaim || lines !== read?.lines || movesSlots({ before, after });
-    // Written even if unchanged: what this process remembers of the lines may be older than the slot, and then the write is a conflict.
-    const change = needsLines && read !== undefined && lines !== undefined ? { read, after: lines } : undefined;
-    return { before, after, lines: change, events, news, needsLines, ...moment, sentAt: clock.steady() };
+    const { live: after, lines } = state;
+    const change = lines === read.lines ? undefined : { read, after: lines };
+    return { before, after, moment, lines: change, events, news, sentAt: clock.steady() };
   }
 
-  /** Answers the events of a decision. @param change undefined: nothing has changed */
-  #answer(waiting: Waiting[], { before, events, news }: Decision, change: Change | undefined): void {
-    const [first] = events;
-    const acting = change === undefined || first === undefined ? NOTHING : this.follow(change, first.log);
+  /** Answers the events of a decision, and starts what follows. @param committed undefined: nothing has changed */
+  #answer(waiting: Waiting[], decision: Decision, committed: Committed | undefined): void {
+    const { before, moment, events, news, sentAt } = decision;
+    const [{ log } = this.#context] = events;
+    let acting = NOTHING;
+    if (committed !== undefined) {
+      this.note(committed, log);
+      acting = this.#followers.carryOut({ stored: committed.stored, commit: moment.commit, sentAt }, log);
+    }
     for (const [index, one] of events.entries()) {
-      done(waiting, one).resolve({ stored: change?.stored ?? before, isNews: news[index] === true, acting });
+      done(waiting, one).resolve({ stored: committed?.stored ?? before, isNews: news[index] === true, acting });
     }
   }
 
   /** After a lost answer: if the write was carried out, its events are stored, and its actions are this process's to carry out. */
-  #recover(lost: Decision, row: LiveCase, waiting: Waiting[]): void {
-    const { before, commit, sentAt } = lost;
-    const change = { before, stored: row, outcomes: undefined, actions: actionsOf(row, commit), sentAt };
-    if (row.commit === commit) this.#answer(waiting, lost, change);
-    else void this.#followers.carryOut(change, this.#context.log);
+  #recover(lost: Decision, stored: LiveCase, waiting: Waiting[]): void {
+    const { before, moment, lines, sentAt } = lost;
+    if (stored.commit === moment.commit) this.#answer(waiting, lost, { before, stored, lines, outcomes: undefined });
+    else void this.#followers.carryOut({ stored, commit: moment.commit, sentAt }, this.#context.log);
   }
 
-  async #afterFailure(id: NotificationId, waiting: Waiting[], error: unknown, tried: number): Promise<void> {
-    const { store, clock, random } = this.#context;
-    const isConflict = error instanceof WriteConflict;
-    if (!isConflict && !(error instanceof StorageTrouble)) {
-      this.setAside(id, error);
-      for (const { reject } of waiting.splice(0)) reject(new SetAside(error));
-      return;
-    }
-    // If only the lines have changed, the notification is as it was read.
-    if (!isConflict || error.index !== 1) store.forget(id);
-    store.forgetLines();
-    const now = clock.steady();
+  /** Rejects the events that have waited for too long. */
+  #giveUp(waiting: Waiting[], error: unknown): void {
+    const now = this.#context.clock.steady();
     for (const one of waiting.filter(({ until }) => now >= until)) {
-      done(waiting, one).reject(isConflict ? new StorageTrouble(0, { reason: 'contended' }) : error);
+      done(waiting, one).reject(troubleOf(error));
       this.#followers.noteTrouble();
     }
-    if (waiting.length === 0) return;
-    await sleepBy(clock, isConflict ? conflictPauseMs(tried, random) : random() * TROUBLE_PAUSE_MS);
   }
 }
 
 const NOTHING = Promise.resolve();
+
+const troubleOf = (error: unknown): unknown =>
+  error instanceof WriteConflict ? new StorageTrouble(0, { reason: 'contended' }) : error;
 
 /** An event that waits no longer. */
 const done = (waiting: Waiting[], one: Waiting): Waiting => {

@@ -39,12 +39,12 @@ export class Publisher {
   }
 
   /** Delivers outcomes, and notes who has not got them. New outcomes are delivered again after the pause of a destination. Never throws. */
-  async deliver(outcomes: StoredOutcomes, known: AnyCase, log: Log): Promise<void> {
-    const doing = this.#deliver(outcomes, known, log);
+  async deliver(outcomes: StoredOutcomes, stored: AnyCase, log: Log): Promise<void> {
+    const doing = this.#deliver(outcomes, stored, log);
     this.#underWay.add(doing);
     const left = await doing;
     this.#underWay.delete(doing);
-    if (left !== undefined) this.#deliverAgain(left, known);
+    if (left !== undefined) this.#deliverAgain(left, stored);
   }
 
   /** Delivers the outcomes that other processes have left. @throws {StorageTrouble} */
@@ -59,9 +59,9 @@ export class Publisher {
       const etag = await store.noteDelivery(oldest, oldest.to, now + LEASE_MS);
       // The oldest, which has the lease, comes last.
       for (const one of [...left.slice(1).toReversed(), { ...oldest, etag }]) {
-        const known = await store.find(one.notificationId).catch(ifUnreadable);
-        if (known === undefined || this.#isEnding) continue;
-        await this.deliver(one, known, log);
+        const stored = await store.find(one.notificationId).catch(ifUnreadable);
+        if (stored === undefined || this.#isEnding) continue;
+        await this.deliver(one, stored, log);
       }
     } catch (error) {
       // Another process delivers them.
@@ -76,9 +76,9 @@ export class Publisher {
   }
 
   /** @returns the outcomes with the receivers that have not got them; undefined: all have got them, or another process delivers them */
-  async #deliver(outcomes: StoredOutcomes, known: AnyCase, log: Log): Promise<StoredOutcomes | undefined> {
+  async #deliver(outcomes: StoredOutcomes, stored: AnyCase, log: Log): Promise<StoredOutcomes | undefined> {
     const { to, notificationId } = outcomes;
-    const areTaken = await Promise.all(to.map(async (receiver) => this.#tell(receiver, outcomes, known, log)));
+    const areTaken = await Promise.all(to.map(async (receiver) => this.#deliverTo(receiver, outcomes, stored, log)));
     const left = to.filter((_, index) => areTaken[index] === false);
     if (left.length === to.length) return outcomes;
     try {
@@ -92,13 +92,13 @@ export class Publisher {
     }
   }
 
-  #deliverAgain(left: StoredOutcomes, known: AnyCase): void {
+  #deliverAgain(left: StoredOutcomes, stored: AnyCase): void {
     const { clock, log } = this.#context;
     const pauseMs = Math.min(...left.to.map((to) => this.#pauseMs(to)));
     // A try must end before another process takes the outcomes over.
     if (clock.now() - left.at + pauseMs + MAX_PUBLISHING_MS >= TAKEN_OVER_AFTER_MS) return;
     clock.after(pauseMs, () => {
-      if (!this.#isEnding) void this.deliver(left, known, log);
+      if (!this.#isEnding) void this.deliver(left, stored, log);
     });
   }
 
@@ -107,16 +107,16 @@ export class Publisher {
   }
 
   /** @returns whether the receiver has got the outcomes; a destination that is not configured any more gets nothing */
-  async #tell(to: Receiver, outcomes: Outcomes, known: AnyCase, log: Log): Promise<boolean> {
+  async #deliverTo(to: Receiver, outcomes: Outcomes, stored: AnyCase, log: Log): Promise<boolean> {
     const { clock } = this.#context;
     const { notificationId, entries } = outcomes;
-    if (to === 'log') for (const entry of entries) logAlert(entry, known, log);
+    if (to === 'log') for (const entry of entries) logAlert(entry, stored, log);
     const topic = this.#topics[to];
     if (topic === undefined) return true;
     if (this.#pauseMs(to) > 0) return false;
     const fields = { to, notification_id: notificationId };
     try {
-      await topic.publish(eventsOf(known, outcomes, clock.now()));
+      await topic.publish(eventsOf(stored, outcomes, clock.now()));
       this.#pauses.delete(to);
       log.info('outcomes published', { ...fields, events: entries.length });
       return true;
@@ -155,8 +155,8 @@ const ifUnreadable = (error: unknown): undefined => {
 const httpStatusOf = (error: unknown): number | undefined =>
   error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : undefined;
 
-const eventsOf = (known: AnyCase, { at: time, entries }: Outcomes, now: number): readonly OutcomeEvent[] => {
-  const body = bodyOf(known, now);
+const eventsOf = (stored: AnyCase, { at: time, entries }: Outcomes, now: number): readonly OutcomeEvent[] => {
+  const body = bodyOf(stored, now);
   const { notification_id: id, alert_type, reference, details, reached, confirmations_needed } = body;
   const about = { notification_id: id, alert_type, reference, details, reached, confirmations_needed };
   return entries.map((entry): OutcomeEvent => {
@@ -165,7 +165,7 @@ const eventsOf = (known: AnyCase, { at: time, entries }: Outcomes, now: number):
       case 'recipient': {
         const { index, status } = entry;
         const { recipient, name, wave } = body.recipients[index] ?? {};
-        const attempts = known.recipients[index]?.attempts.length;
+        const attempts = stored.recipients[index]?.attempts.length;
         const data = { ...about, recipient, name, index, wave, status, attempts };
         return { ...common, id: `${id}/${index}/${status}`, type: 'Notification.RecipientFinal', data };
       }

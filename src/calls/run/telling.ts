@@ -10,7 +10,7 @@ import type { Log } from '../../log.ts';
 const RINGS_WITHIN_MS = 120_000;
 /** If a check is later than this, an operator is told. */
 const LATE_MS = 120_000;
-/** How often the log confirms that this process looks. */
+/** How often the log confirms that this process runs its checks. */
 const TOLD_EVERY_MS = 300_000;
 const MAX_TOLD = 1_000;
 
@@ -37,14 +37,14 @@ export class Telling {
       this.#toldAt = now;
       log.info('calls checked', { notifications: live.length });
     }
-    for (const known of live) {
-      const { id } = known.notification;
-      const lateMs = now - (checkAtOfNotification(known, termsOf(known, this.#policy)) ?? now);
+    for (const one of live) {
+      const { id } = one.notification;
+      const lateMs = now - (checkAtOfNotification(one, termsOf(one, this.#policy)) ?? now);
       if (lateMs >= LATE_MS && this.#isNews(`late ${id}`)) {
         log.error('call is late', { notification_id: id, seconds: Math.round(lateMs / 1_000) });
       }
-      if ((this.silentAt(known, now) ?? Infinity) > now) continue;
-      if (this.#isNews(silenceOf(known.notification))) logSilence(known, busyWithOthers(known, lines, now), log);
+      if ((this.silentAt(one, now) ?? Infinity) > now) continue;
+      if (this.#isNews(silenceOf(one.notification))) logSilence(one, busyWithOthers(one, lines, now), log);
     }
   }
 

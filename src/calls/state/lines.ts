@@ -97,29 +97,27 @@ export interface Move {
   readonly result?: CallResult | undefined;
 }
 
-/** Whether a move changes the slots: it cannot be stored without the row of the lines. */
-export const movesSlots = ({ before, after }: Move): boolean =>
-  after.recipients.some((recipient, index) => {
+/**
+ * The lines after a move. The same object only if the move concerns no slot. A process may remember lines that are older than the slot: the write
+ * of an equal object is then a conflict.
+ */
+export const linesAfter = (lines: Lines, { before, after, result = {} }: Move, now: number): Lines => {
+  let moved = lines;
+  for (const [index, recipient] of after.recipients.entries()) {
     const was = before.recipients[index];
-    if (was === undefined || was === recipient) return false;
-    return was.attempts.some((attempt) => phaseOf(attempt) !== phaseOf(attemptOf(recipient, attempt.id)));
-  });
-
-/** The lines after a move; the same object if nothing changed. */
-export const linesAfter = (lines: Lines, { before, after, result = {} }: Move, now: number): Lines =>
-  after.recipients.reduce<Lines>((known, recipient, index) => {
-    const was = before.recipients[index];
-    if (was === undefined || was === recipient) return known;
-    return was.attempts.reduce<Lines>((next, attempt) => {
+    for (const attempt of recipient === was ? [] : (was?.attempts ?? [])) {
       const is = attemptOf(recipient, attempt.id);
-      return is === undefined
-        ? afterNotMade(next, whoOf(after.notification.id, index), attempt, result, now)
-        : afterMove(next, attempt, is, now);
-    }, known);
-  }, lines);
+      moved =
+        is === undefined
+          ? afterNotMade(moved, whoOf(after.notification.id, index), attempt, result, now)
+          : afterMove(moved, attempt, is, now);
+    }
+  }
+  return moved;
+};
 
-const phaseOf = (attempt: Attempt | undefined): 'open' | 'hanging up' | 'over' =>
-  attempt === undefined || attempt.state === 'over' ? 'over' : attempt.state === 'hanging_up' ? 'hanging up' : 'open';
+const phaseOf = ({ state }: Attempt): 'open' | 'hanging up' | 'over' =>
+  state === 'over' ? 'over' : state === 'hanging_up' ? 'hanging up' : 'open';
 
 /** The lines after a request that placed no call: its slot is free, and it is no call of the day. */
 const afterNotMade = (
@@ -147,14 +145,14 @@ const withSlotUntil = (lines: Lines, { id, claimedAt }: Attempt, phase: string, 
   return withUntil(lines, id, phase === 'open' ? claimedAt + MAX_ATTEMPT_MS : now + HANGING_UP_MS);
 };
 
-/** The lines after the end of a call; the same object if the attempt has no slot. */
+/** The lines after the end of a call. */
 export const withReleased = (lines: Lines, attemptId: string, now: number): Lines =>
   withUntil(lines, attemptId, now + RELEASED_AFTER_MS);
 
-const withUntil = (lines: Lines, attemptId: string, until: number): Lines =>
-  lines.slots.some(({ attempt }) => attempt === attemptId)
-    ? { ...lines, slots: lines.slots.map((slot) => (slot.attempt === attemptId ? { ...slot, until } : slot)) }
-    : lines;
+const withUntil = (lines: Lines, attemptId: string, until: number): Lines => ({
+  ...lines,
+  slots: lines.slots.map((slot) => (slot.attempt === attemptId ? { ...slot, until } : slot)),
+});
 
 const withAccepted = (lines: Lines, now: number): Lines => {
   const check = afterAcceptedCall(lines.check, now);

@@ -87,6 +87,9 @@ export const moveAttempt = (attempt: Attempt, event: AttemptEvent, terms: CallTe
 
 /** Whether an event can change nothing, even if this version of the attempt is old: what it reports is known and final. */
 export const isOldNews = (attempt: Attempt, event: AttemptEvent): boolean => {
+  // The report of the end came before the answer to the hang-up.
+  if (event.kind === 'hung up' || event.kind === 'gone')
+    return attempt.state === 'over' && attempt.action === undefined;
   if (!('callId' in event) || !attempt.callIds.includes(event.callId)) return false;
   if (event.kind === 'placed' || event.kind === 'ringing') return attempt.placedAt !== undefined;
   const isEnd = event.kind === 'disconnected' || event.kind === 'create failed';
@@ -315,9 +318,9 @@ const asUnclear = <One extends AttemptIn<'speaking' | 'hanging_up'>>(attempt: On
 });
 
 const started = (attempt: LiveAttempt, prompt: PromptNumber, moment: Moment): LiveAttempt => {
-  const known = accepted(attempt, prompt, moment);
-  const talk = withStart(known, prompt, moment.now);
-  return talk === undefined || talk === talkOf(known) ? known : withTalk(known, talk);
+  const after = accepted(attempt, prompt, moment);
+  const talk = withStart(after, prompt, moment.now);
+  return talk === undefined || talk === talkOf(after) ? after : withTalk(after, talk);
 };
 
 /** A prompt has completed, failed or was canceled. */
@@ -330,14 +333,14 @@ const promptOver = (attempt: LiveAttempt, event: CallReport, terms: CallTerms, m
   // The service spoke without storage, or the report is false: it is not known what the callee heard.
   if (before === undefined) return attempt.state === 'hanging_up' ? attempt : hangingUp(attempt, moment, now);
   const talk = isWhole && before.completedAt === undefined ? { ...before, completedAt: now } : before;
-  const known = talk === before ? attempt : withTalk(attempt, talk);
+  const after = talk === before ? attempt : withTalk(attempt, talk);
   // The end of an earlier prompt, which a later prompt has interrupted or follows.
-  if (known.state !== 'speaking' || prompt < talk.prompt.number) return known;
-  if (isWhole && terms.confirm && !terms.provider.speaksByItself) return waiting(known, talk, moment);
-  if (kind !== 'play failed') return hangingUp(known, moment, now);
+  if (after.state !== 'speaking' || prompt < talk.prompt.number) return after;
+  if (isWhole && terms.confirm && !terms.provider.speaksByItself) return waiting(after, talk, moment);
+  if (kind !== 'play failed') return hangingUp(after, moment, now);
   // The callee has answered: the codes do not mean that the callee cannot be reached.
   const { code, subCode, reason = 'the message failed' } = result;
-  return hangingUp(prompt === MESSAGE ? asUnclear(known) : known, moment, now, { code, subCode, reason });
+  return hangingUp(prompt === MESSAGE ? asUnclear(after) : after, moment, now, { code, subCode, reason });
 };
 
 /** The last word is spoken: an instance waits for keys. */

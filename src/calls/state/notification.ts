@@ -171,81 +171,81 @@ export const newNotification = (
 };
 
 export const withRecipient = (
-  known: NotificationCase,
+  live: NotificationCase,
   index: number,
   recipient: Recipient,
   moment: Moment,
 ): NotificationCase => {
-  if (recipient === known.recipients[index]) return known;
-  const recipients = known.recipients.map((one, at) => (at === index ? recipient : one));
-  return concluded({ ...known, recipients }, moment);
+  if (recipient === live.recipients[index]) return live;
+  const recipients = live.recipients.map((one, at) => (at === index ? recipient : one));
+  return concluded({ ...live, recipients }, moment);
 };
 
 /** When the next check is due; undefined: never. */
-export const checkAtOfNotification = (known: NotificationCase, terms: ReachTerms): number | undefined => {
-  const times = known.recipients.flatMap((recipient) => [
+export const checkAtOfNotification = (live: NotificationCase, terms: ReachTerms): number | undefined => {
+  const times = live.recipients.flatMap((recipient) => [
     ...recipient.attempts.flatMap((attempt) => checkAtOf(attempt, terms) ?? []),
     ...(recipient.state === 'waiting' ? [terms.deadlineAt] : []),
   ]);
-  const nextWaveAt = wavesOf(known.notification)?.nextAt;
+  const nextWaveAt = wavesOf(live.notification)?.nextAt;
   const all = nextWaveAt === undefined ? times : [...times, nextWaveAt];
   return all.length === 0 ? undefined : Math.min(...all);
 };
 
 /** A notification after a check of attempts, deadline and next wave. */
-export const checkedNotification = (known: NotificationCase, terms: ReachTerms, moment: Moment): NotificationCase => {
-  const recipients = known.recipients.map((recipient) => checked(recipient, terms, moment));
-  const isChanged = recipients.some((recipient, index) => recipient !== known.recipients[index]);
-  const after = isChanged ? concluded({ ...known, recipients }, moment) : known;
+export const checkedNotification = (live: NotificationCase, terms: ReachTerms, moment: Moment): NotificationCase => {
+  const recipients = live.recipients.map((recipient) => checked(recipient, terms, moment));
+  const isChanged = recipients.some((recipient, index) => recipient !== live.recipients[index]);
+  const after = isChanged ? concluded({ ...live, recipients }, moment) : live;
   const waves = wavesOf(after.notification);
   return waves !== undefined && (waves.nextAt ?? Infinity) <= moment.now
     ? concluded(withNextWave(after, waves, terms, moment.now), moment)
     : after;
 };
 
-const withWaves = ({ notification, ...known }: NotificationCase, waves: Waves): NotificationCase =>
-  notification.confirm ? { ...known, notification: { ...notification, waves } } : { ...known, notification };
+const withWaves = ({ notification, ...rest }: NotificationCase, waves: Waves): NotificationCase =>
+  notification.confirm ? { ...rest, notification: { ...notification, waves } } : { ...rest, notification };
 
 const withNextWave = (
-  known: NotificationCase,
+  live: NotificationCase,
   waves: Waves,
   { deadlineAt }: ReachTerms,
   now: number,
 ): NotificationCase => {
-  const { recipients } = known;
+  const { recipients } = live;
   if (now >= deadlineAt) {
     const ended = recipients.map((recipient) => neverOpened(recipient, now));
-    return withWaves({ ...known, recipients: ended }, { ...waves, nextAt: undefined });
+    return withWaves({ ...live, recipients: ended }, { ...waves, nextAt: undefined });
   }
   const current = Math.min(...recipients.flatMap(({ state, wave }) => (state === 'later' ? wave : [])));
   const begun = recipients.map((recipient) => (recipient.wave === current ? opened(recipient, now) : recipient));
-  return withWaves({ ...known, recipients: begun }, { ...waves, current, nextAt: now + waves.everyMs });
+  return withWaves({ ...live, recipients: begun }, { ...waves, current, nextAt: now + waves.everyMs });
 };
 
 /** A notification after a stop; the same object if there is nothing to stop. */
 export const stoppedNotification = (
-  known: NotificationCase,
+  live: NotificationCase,
   by: string | undefined,
   moment: Moment,
 ): NotificationCase => {
-  const { stoppedAt, completedAt } = known.notification;
-  if (stoppedAt !== undefined || completedAt !== undefined) return known;
-  const notification = { ...known.notification, stoppedAt: moment.now, stoppedBy: by };
-  return concluded({ ...stoppedRest(known, moment), notification }, moment);
+  const { stoppedAt, completedAt } = live.notification;
+  if (stoppedAt !== undefined || completedAt !== undefined) return live;
+  const notification = { ...live.notification, stoppedAt: moment.now, stoppedBy: by };
+  return concluded({ ...stoppedRest(live, moment), notification }, moment);
 };
 
-const stoppedRest = (known: NotificationCase, moment: Moment): NotificationCase => ({
-  ...known,
-  recipients: known.recipients.map((recipient) => stopped(recipient, moment)),
+const stoppedRest = (live: NotificationCase, moment: Moment): NotificationCase => ({
+  ...live,
+  recipients: live.recipients.map((recipient) => stopped(recipient, moment)),
 });
 
 /** The phone was switched off: no more events will come. */
-export const abandonedNotification = (known: NotificationCase, now: number): NotificationCase => {
-  const { notification } = known;
+export const abandonedNotification = (live: NotificationCase, moment: Moment): NotificationCase => {
+  const { notification } = live;
   const isRunning = notification.stoppedAt === undefined && notification.completedAt === undefined;
-  const recipients = known.recipients.map((recipient) => abandoned(recipient, now));
-  const ended = isRunning ? { ...notification, phoneOffAt: now } : notification;
-  return concluded({ notification: ended, recipients }, { now, commit: '' });
+  const recipients = live.recipients.map((recipient) => abandoned(recipient, moment.now));
+  const ended = isRunning ? { ...notification, phoneOffAt: moment.now } : notification;
+  return concluded({ notification: ended, recipients }, moment);
 };
 
 /** Whether a phone has surely rung: long enough, or a callee answered. */
@@ -266,11 +266,11 @@ const canConfirm = (recipient: Recipient): boolean => {
 
 /** Enough confirmations in waves stop the rest. If too few are possible, the next wave begins. After the last recipient, it is completed. */
 const concluded = (before: NotificationCase, moment: Moment): NotificationCase => {
-  const known = withWavesConcluded(before, moment);
-  const { notification, recipients } = known;
+  const live = withWavesConcluded(before, moment);
+  const { notification, recipients } = live;
   return notification.completedAt === undefined && recipients.every(isFinal)
-    ? { ...known, notification: { ...notification, completedAt: moment.now } }
-    : known;
+    ? { ...live, notification: { ...notification, completedAt: moment.now } }
+    : live;
 };
 
 const withWavesConcluded = (before: NotificationCase, moment: Moment): NotificationCase => {
@@ -278,13 +278,13 @@ const withWavesConcluded = (before: NotificationCase, moment: Moment): Notificat
   const waves = wavesOf(before.notification);
   if (waves === undefined) return before;
   const isConfirmed = waves.confirmedAt === undefined && areEnough(confirmedBy(before).length, waves.needed);
-  const known = isConfirmed ? stoppedRest(before, moment) : before;
-  const hasLater = known.recipients.some(({ state }) => state === 'later');
-  const reachable = known.recipients.filter((recipient) => recipient.state !== 'later' && canConfirm(recipient)).length;
+  const live = isConfirmed ? stoppedRest(before, moment) : before;
+  const hasLater = live.recipients.some(({ state }) => state === 'later');
+  const reachable = live.recipients.filter((recipient) => recipient.state !== 'later' && canConfirm(recipient)).length;
   const { nextAt = now } = waves;
   const wantedAt = areEnough(reachable, waves.needed) ? nextAt : Math.min(now, nextAt);
   const confirmedAt = isConfirmed ? now : waves.confirmedAt;
-  return withWaves(known, { ...waves, confirmedAt, nextAt: hasLater ? wantedAt : undefined });
+  return withWaves(live, { ...waves, confirmedAt, nextAt: hasLater ? wantedAt : undefined });
 };
 
 /** How long after its end a notification that reached too few needs attention. */
@@ -300,40 +300,40 @@ export const confirmedBy = ({ recipients }: Pick<AnyCase, 'recipients'>): readon
   );
 
 /** How many recipients have confirmed if the message asks for a key, otherwise how many have heard it. */
-export const reachedOf = (known: AnyCase): number =>
-  known.notification.confirm
-    ? confirmedBy(known).length
-    : known.recipients.filter(({ state }) => state === 'heard' || state === 'confirmed').length;
+export const reachedOf = (stored: AnyCase): number =>
+  stored.notification.confirm
+    ? confirmedBy(stored).length
+    : stored.recipients.filter(({ state }) => state === 'heard' || state === 'confirmed').length;
 
 /** Whether it has reached too few, and was not stopped. */
-export const isShort = (known: AnyCase): boolean =>
-  known.notification.stoppedAt === undefined && !areEnough(reachedOf(known), wavesOf(known.notification)?.needed);
+export const isShort = (stored: AnyCase): boolean =>
+  stored.notification.stoppedAt === undefined && !areEnough(reachedOf(stored), wavesOf(stored.notification)?.needed);
 
-export const needsAttention = (known: AnyCase, now: number): boolean => {
-  const { completedAt } = known.notification;
-  return isShort(known) && (completedAt === undefined || now - completedAt < ATTENTION_AFTER_END_MS);
+export const needsAttention = (stored: AnyCase, now: number): boolean => {
+  const { completedAt } = stored.notification;
+  return isShort(stored) && (completedAt === undefined || now - completedAt < ATTENTION_AFTER_END_MS);
 };
 
 /** A notification after an acknowledgement; the same object if the same person repeats it and nothing became worse. */
-export const acknowledged = <Known extends AnyCase>(known: Known, by: string, now: number): Known => {
-  const { notification } = known;
+export const acknowledged = <Case extends AnyCase>(stored: Case, by: string, now: number): Case => {
+  const { notification } = stored;
   const { acknowledged: before } = notification;
-  if (before?.by === by && !hasWorsened(known)) return known;
-  const acknowledgement = { by, at: now, times: (before?.times ?? 0) + 1, ...shortfallOf(known) };
-  return { ...known, notification: { ...notification, acknowledged: acknowledgement } };
+  if (before?.by === by && !hasWorsened(stored)) return stored;
+  const acknowledgement = { by, at: now, times: (before?.times ?? 0) + 1, ...shortfallOf(stored) };
+  return { ...stored, notification: { ...notification, acknowledged: acknowledgement } };
 };
 
 /** Whether it became worse after its acknowledgement: more recipients were not reached, or it ended with too few. */
-export const hasWorsened = (known: AnyCase): boolean => {
-  const { acknowledged: then } = known.notification;
+export const hasWorsened = (stored: AnyCase): boolean => {
+  const { acknowledged: then } = stored.notification;
   if (then === undefined) return false;
-  const now = shortfallOf(known);
+  const now = shortfallOf(stored);
   return now.notReached > then.notReached || (now.hasEndedShort && !then.hasEndedShort);
 };
 
 const shortfallOf = (
-  known: AnyCase,
+  stored: AnyCase,
 ): Pick<NonNullable<Notification['acknowledged']>, 'notReached' | 'hasEndedShort'> => ({
-  notReached: known.recipients.filter(({ state }) => state === 'not_reached' || state === 'failed').length,
-  hasEndedShort: known.notification.completedAt !== undefined && isShort(known),
+  notReached: stored.recipients.filter(({ state }) => state === 'not_reached' || state === 'failed').length,
+  hasEndedShort: stored.notification.completedAt !== undefined && isShort(stored),
 });

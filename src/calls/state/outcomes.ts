@@ -49,13 +49,13 @@ const outcomesOf = (before: AnyCase | undefined, { notification, recipients }: A
 };
 
 /** Whether an outcome alerts an operator: a recipient was not reached, or a notification ended with too few confirmations. */
-export const isAlert = (entry: OutcomeEntry, known: AnyCase): boolean => {
-  const { notification } = known;
+export const isAlert = (entry: OutcomeEntry, stored: AnyCase): boolean => {
+  const { notification } = stored;
   if (entry.kind === 'recipient') {
     // With waves, other recipients are called: only the end alerts.
     return (entry.status === 'not_reached' || entry.status === 'failed') && wavesOf(notification) === undefined;
   }
-  return entry.kind === 'completed' && notification.confirm && isShort(known);
+  return entry.kind === 'completed' && notification.confirm && isShort(stored);
 };
 
 /** The outcomes between two states of a notification, with their receivers; undefined: no outcome. @param before undefined: it is new */

@@ -146,11 +146,11 @@ export const afterEvent = (
 
 /** A recipient after a check of its attempts and its deadline. */
 export const checked = (recipient: Recipient, terms: ReachTerms, moment: Moment): Recipient => {
-  const known = recipient.attempts.reduce<Recipient>(
+  const after = recipient.attempts.reduce<Recipient>(
     (before, { id }) => afterEvent(before, id, { kind: 'check' }, terms, moment),
     recipient,
   );
-  return known.state === 'waiting' && moment.now >= terms.deadlineAt ? givenUp(known, moment.now) : known;
+  return after.state === 'waiting' && moment.now >= terms.deadlineAt ? givenUp(after, moment.now) : after;
 };
 
 /** A recipient after a claim to dial it. The deadline and the settings may forbid the call. */
@@ -202,12 +202,12 @@ const withoutCall = (outcome: 'refused' | 'unknown', reason: string, now: number
 /** The phone was switched off: a recipient that was not reached is not called again. */
 export const abandoned = (recipient: Recipient, now: number): Recipient => {
   const attempts = recipient.attempts.map((attempt) => abandonedAttempt(attempt, now));
-  const known: Recipient = { ...recipient, attempts };
-  if (isFinal(known)) return known;
-  const answer = answerOf(known);
-  if (answer !== undefined) return final(known, answer);
-  const isTold = attempts.some((attempt, index) => attempt !== recipient.attempts[index]);
-  return final(isTold ? known : withAttempt(known, withoutCall('unknown', PHONE_OFF, now)), 'not_reached');
+  const after: Recipient = { ...recipient, attempts };
+  if (isFinal(after)) return after;
+  const answer = answerOf(after);
+  if (answer !== undefined) return final(after, answer);
+  const hasReason = attempts.some((attempt, index) => attempt !== recipient.attempts[index]);
+  return final(hasReason ? after : withAttempt(after, withoutCall('unknown', PHONE_OFF, now)), 'not_reached');
 };
 
 /** No time is left. If no attempt has a reason, an attempt without a call has it. */
@@ -250,16 +250,16 @@ export const stopped = (recipient: Recipient, moment: Moment): Recipient => {
 
 /** The state of a recipient by its attempts. A final state only improves. */
 const byAttempts = (recipient: Recipient, terms: ReachTerms, now: number): Recipient => {
+  if (!isFinal(recipient) && recipient.attempts.some(isLive)) return { ...commonOf(recipient), state: 'calling' };
   const past = recipient.attempts.flatMap((attempt) =>
     attempt.state === 'over' ? { ...attempt, acceptedAt: acceptedAtOf(attempt) ?? attempt.claimedAt } : [],
   );
   const follows = afterAttempts(past, terms);
   const end = follows.kind === 'final' ? follows.state : undefined;
   if (isFinal(recipient)) return isBetter(end, recipient.state) ? final(recipient, end) : recipient;
-  if (recipient.attempts.some(isLive)) return { ...commonOf(recipient), state: 'calling' };
   if (isBetter(end, 'stopped')) return final(recipient, end);
   if (terms.isStopped) return final(recipient, 'stopped');
-  if (follows.kind === 'final') return final(recipient, end ?? 'not_reached');
+  if (follows.kind === 'final') return final(recipient, follows.state);
   // Never in the past: a wrong time must not cause a busy loop.
   return waiting(recipient, Math.max(follows.at, now));
 };

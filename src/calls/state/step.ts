@@ -29,10 +29,10 @@ export type NotificationEvent =
   /** An instance claims lines for the recipients whose turn it is. `others`: the recipients that wait in other notifications. */
   | { readonly kind: 'claim'; readonly others: readonly QueuedRecipient[] };
 
-/** A notification, and the lines if they are known. */
-export interface Known {
-  readonly known: NotificationCase;
-  readonly lines: Lines | undefined;
+/** The two documents that an event may change. */
+export interface Documents {
+  readonly live: NotificationCase;
+  readonly lines: Lines;
 }
 
 export interface Policy {
@@ -61,76 +61,76 @@ export const termsOf = ({ notification }: Pick<NotificationCase, 'notification'>
   };
 };
 
-/**
- * A notification and the lines after an event; the same objects if nothing changed. Without the lines, there is no claim. The caller stores both,
- * and then carries out {@link actionsOf}.
- */
+interface Means {
+  readonly policy: Policy;
+  readonly newId: () => string;
+}
+
+/** A notification and the lines after an event; the same objects if nothing changed. The caller stores both, and then carries out {@link actionsOf}. */
 export const step = (
-  { known, lines }: Known,
+  { live: before, lines }: Documents,
   event: NotificationEvent,
-  { policy, newId }: { readonly policy: Policy; readonly newId: () => string },
+  { policy, newId }: Means,
   moment: Moment,
-): Known => {
-  if (event.kind === 'claim')
-    return lines === undefined ? { known, lines } : claims(known, event.others, lines, { policy, newId }, moment);
-  const after = notificationAfter(known, event, policy, moment);
+): Documents => {
+  if (event.kind === 'claim') return claims({ live: before, lines }, event.others, { policy, newId }, moment);
+  const live = notificationAfter(before, event, policy, moment);
   const result = event.kind === 'call' && 'result' in event.event ? event.event.result : undefined;
-  return { known: after, lines: lines && linesAfter(lines, { before: known, after, result }, moment.now) };
+  return { live, lines: linesAfter(lines, { before, after: live, result }, moment.now) };
 };
 
 const notificationAfter = (
-  known: NotificationCase,
+  live: NotificationCase,
   event: Exclude<NotificationEvent, { readonly kind: 'claim' }>,
   policy: Policy,
   moment: Moment,
 ): NotificationCase => {
   switch (event.kind) {
     case 'call': {
-      const recipient = known.recipients[event.index];
-      if (recipient === undefined) return known;
-      const after = afterEvent(recipient, event.attemptId, event.event, termsOf(known, policy), moment);
-      return withRecipient(known, event.index, after, moment);
+      const recipient = live.recipients[event.index];
+      if (recipient === undefined) return live;
+      const after = afterEvent(recipient, event.attemptId, event.event, termsOf(live, policy), moment);
+      return withRecipient(live, event.index, after, moment);
     }
     case 'check':
-      return checkedNotification(known, termsOf(known, policy), moment);
+      return checkedNotification(live, termsOf(live, policy), moment);
     case 'stop':
-      return stoppedNotification(known, event.by, moment);
+      return stoppedNotification(live, event.by, moment);
     case 'acknowledge':
-      return acknowledged(known, event.by, moment.now);
+      return acknowledged(live, event.by, moment.now);
   }
 };
 
 /** The claims of all recipients whose turn it is. The day's calls may be used up, the deadline over, and a number forbidden. */
 const claims = (
-  before: NotificationCase,
+  before: Documents,
   others: readonly QueuedRecipient[],
-  linesBefore: Lines,
-  { policy, newId }: { readonly policy: Policy; readonly newId: () => string },
+  { policy, newId }: Means,
   moment: Moment,
-): Known & { readonly lines: Lines } => {
+): Documents => {
   const { now } = moment;
   const { rules, provider } = policy;
-  const terms = termsOf(before, policy);
-  let [known, lines] = [before, linesBefore];
+  const terms = termsOf(before.live, policy);
+  let { live, lines } = before;
   for (;;) {
-    const decided = next([...others, ...queueOf(known)], lines.slots, lines, rules, now);
-    if (decided.kind === 'wait' || decided.who.notificationId !== known.notification.id) return { known, lines };
+    const decided = next([...others, ...queueOf(live)], lines.slots, lines, rules, now);
+    if (decided.kind === 'wait' || decided.who.notificationId !== live.notification.id) return { live, lines };
     const { position: index, isUrgent } = decided.who;
-    const recipient = known.recipients[index];
-    if (recipient === undefined) return { known, lines };
+    const recipient = live.recipients[index];
+    if (recipient === undefined) return { live, lines };
     const isOverDayLimit = callsLeft(lines.day, rules.callsPerDay, isUrgent, now) === 0 && now < terms.deadlineAt;
     const attemptId = newId();
     const after = isOverDayLimit
       ? postponed(recipient, endOfDay(now), terms)
       : claimed(recipient, attemptId, terms, moment);
-    known = withRecipient(known, index, after, moment);
+    live = withRecipient(live, index, after, moment);
     if (after.state === 'calling') lines = withClaim(lines, decided.who, attemptId, provider.callsPerSecond, now);
   }
 };
 
 /** Whether an event can change nothing, even if this version of the notification is old. */
-export const isKnown = (known: NotificationCase, event: NotificationEvent): boolean => {
-  const attempt = event.kind === 'call' ? attemptIn(known, event) : undefined;
+export const isRepeat = (live: NotificationCase, event: NotificationEvent): boolean => {
+  const attempt = event.kind === 'call' ? attemptIn(live, event) : undefined;
   return event.kind === 'call' && attempt !== undefined && isOldNews(attempt, event.event);
 };
 

@@ -27,13 +27,13 @@ export const isoTime = (at: number): string => new Date(at).toISOString();
 const optionalTime = (at: number | undefined): string | undefined => (at === undefined ? undefined : isoTime(at));
 
 const earliest = (times: readonly (number | undefined)[]): string | undefined => {
-  const known = times.filter((at) => at !== undefined);
-  return known.length === 0 ? undefined : isoTime(Math.min(...known));
+  const given = times.filter((at) => at !== undefined);
+  return given.length === 0 ? undefined : isoTime(Math.min(...given));
 };
 
-/** A notification in answers and events. @param why the known reasons of recipients that wait for a line, by index */
-export const bodyOf = (known: AnyCase, now: number, why: ReadonlyMap<number, WaitingCode> = new Map()) => {
-  const { notification, recipients } = known;
+/** A notification in answers and events. @param why the reasons of recipients that wait for a line, by index */
+export const bodyOf = (stored: AnyCase, now: number, why: ReadonlyMap<number, WaitingCode> = new Map()) => {
+  const { notification, recipients } = stored;
   const { stoppedAt, stoppedBy, phoneOffAt, acknowledged } = notification;
   const waves = wavesOf(notification);
   return {
@@ -42,17 +42,17 @@ export const bodyOf = (known: AnyCase, now: number, why: ReadonlyMap<number, Wai
     reference: notification.reference,
     details: notification.details,
     created_at: isoTime(notification.createdAt),
-    status: statusOf(known),
-    reached: reachedOf(known),
+    status: statusOf(stored),
+    reached: reachedOf(stored),
     confirmations_needed: waves?.needed,
-    confirmed_by: [...confirmedBy(known)],
+    confirmed_by: [...confirmedBy(stored)],
     next_wave_at: stoppedAt === undefined ? optionalTime(waves?.nextAt) : undefined,
     stopped_at: optionalTime(stoppedAt),
     stopped_by: stoppedBy,
     phone_off_at: optionalTime(phoneOffAt),
     acknowledged_by: acknowledged?.by,
     acknowledged_at: optionalTime(acknowledged?.at),
-    worsened_since_acknowledged: hasWorsened(known) ? (true as const) : undefined,
+    worsened_since_acknowledged: hasWorsened(stored) ? (true as const) : undefined,
     recipients: recipients.map((recipient, index) => recipientBody(recipient, notification, now, why.get(index))),
   };
 };
@@ -77,7 +77,7 @@ const recipientBody = (
     name,
     status,
     wave: wavesOf(notification) === undefined ? undefined : wave,
-    attempts: attempts.filter(isTold).map(attemptBody),
+    attempts: attempts.filter(isShown).map(attemptBody),
     next_attempt_at: nextAt > now && nextAt < notification.deadlineAt ? isoTime(nextAt) : undefined,
     answered_at: earliest(talks.map((talk) => talk?.answeredAt)),
     confirmed_at: earliest(talks.map((talk) => talk?.confirmedAt)),
@@ -86,7 +86,7 @@ const recipientBody = (
 };
 
 /** A call request without an answer is not shown. */
-const isTold = (attempt: Attempt): boolean => attempt.callIds.length > 0 || attempt.state === 'over';
+const isShown = (attempt: Attempt): boolean => attempt.callIds.length > 0 || attempt.state === 'over';
 
 const NOT_WAITING = { code: undefined, reason: undefined, since: undefined };
 

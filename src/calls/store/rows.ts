@@ -66,9 +66,9 @@ export const changedProperties = (before: AnyCase | undefined, after: AnyCase, c
 });
 
 /** The row of a settled notification. `short`: it has reached too few. */
-export const settledProperties = (known: SettledCase, commit: string): NewProperties => ({
-  ...changedProperties(undefined, known, commit),
-  short: isShort(known) ? 'yes' : 'no',
+export const settledProperties = (settled: SettledCase, commit: string): NewProperties => ({
+  ...changedProperties(undefined, settled, commit),
+  short: isShort(settled) ? 'yes' : 'no',
 });
 
 export const isLiveRow = ({ rowKey }: StoredRow): boolean => rowKey.startsWith(LIVE);

@@ -1,7 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { NotificationId } from '../model/ids.ts';
+import type { Destination } from '../model/outcomes.ts';
 import { KEY_HOLDS_MS, type KeyUse } from '../rules/idempotency.ts';
 import type { MessageTerms } from '../rules/message.ts';
+import type { Moment } from '../state/attempt.ts';
 import { type Lines, NO_LINES } from '../state/lines.ts';
 import {
   type AnyCase,
@@ -12,7 +14,7 @@ import {
   settled,
   type SettledCase,
 } from '../state/notification.ts';
-import type { Outcomes, Receiver } from '../state/outcomes.ts';
+import { type Outcomes, outcomesToDeliver, type Receiver } from '../state/outcomes.ts';
 import {
   CALLS,
   changedProperties,
@@ -71,7 +73,7 @@ export interface LiveCase extends NotificationCase {
 }
 
 /** A settled notification, as it is stored. */
-export interface DoneCase extends SettledCase {
+export interface StoredSettledCase extends SettledCase {
   readonly etag: string;
 }
 
@@ -92,16 +94,15 @@ export interface Commit {
   /** Undefined: the notification is new. */
   readonly before: LiveCase | undefined;
   readonly after: NotificationCase;
-  readonly commit: string;
+  readonly moment: Moment;
   /** The row of the lines as it was read, and after the transaction. Undefined: it does not change. */
   readonly lines?: { readonly read: StoredLines; readonly after: Lines } | undefined;
-  readonly outcomes?: (Outcomes & Delivery) | undefined;
   /** The key of a new notification, and the version of an earlier row of that key. */
   readonly key?: (KeyUse & { readonly etag?: string | undefined }) | undefined;
 }
 
-/** What a transaction has stored. */
-export interface Committed {
+/** What a transaction has stored. `outcomes`: of this commit, to deliver now. */
+export interface Committed extends Pick<Commit, 'before' | 'lines'> {
   readonly stored: LiveCase;
   readonly outcomes: StoredOutcomes | undefined;
 }
@@ -138,6 +139,7 @@ const MAX_BYTES = 3 * 1024 * 1024;
  */
 export class Store {
   readonly #table: Table;
+  readonly #destinations: readonly Destination[];
   readonly #tell: (row: RowKeys, error: Error) => void;
   /** Another instance may have changed a row since: then a commit meets a conflict. */
   readonly #remembered = new LRUCache<NotificationId, LiveCase>({ max: MAX_REMEMBERED });
@@ -147,9 +149,13 @@ export class Store {
   readonly #told = new LRUCache<string, true>({ max: MAX_REMEMBERED });
   #lines: StoredLines | undefined;
 
-  /** @param tell called once per process for each unreadable row */
-  constructor(table: Table, tell: (row: RowKeys, error: Error) => void) {
+  /**
+   * @param destinations where outcomes are published
+   * @param tell called once per process for each unreadable row
+   */
+  constructor(table: Table, destinations: readonly Destination[], tell: (row: RowKeys, error: Error) => void) {
     this.#table = table;
+    this.#destinations = destinations;
     this.#tell = tell;
   }
 
@@ -189,14 +195,14 @@ export class Store {
   }
 
   /** A settled notification; undefined if it does not exist. @throws {DamagedRow | LaterFormat} its row cannot be read */
-  async loadDone(id: NotificationId): Promise<DoneCase | undefined> {
+  async loadSettled(id: NotificationId): Promise<StoredSettledCase | undefined> {
     const row = await this.#table.get(CALLS, doneKey(id), IN_A_CALL);
-    return row && this.#doneOf(row);
+    return row && { ...this.#read(row, parseSettled), etag: row.etag };
   }
 
   /** A notification, live or settled. It may settle between the two reads. @throws {DamagedRow | LaterFormat} */
   async find(id: NotificationId): Promise<AnyCase | undefined> {
-    return (await this.load(id)) ?? (await this.loadDone(id));
+    return (await this.load(id)) ?? (await this.loadSettled(id));
   }
 
   /** The row of the lines, and every live notification that can be read: one query. */
@@ -219,53 +225,53 @@ export class Store {
   }
 
   /** Writes a notification and the other rows of the same decision in one transaction. @throws {WriteConflict} another writer was first */
-  async commit({ before, after, commit, lines, outcomes, key }: Commit): Promise<Committed> {
-    const { id } = after.notification;
+  async commit({ before, after, moment, lines, key }: Commit): Promise<Committed> {
+    const { id, createdAt } = after.notification;
+    const { commit } = moment;
     const writes: RowWrite[] = [writeOf(liveKey(id), before?.etag, changedProperties(before, after, commit))];
     if (lines !== undefined) writes.push(linesWrite(lines.after, lines.read.etag));
     if (key !== undefined) {
-      const use = { notificationId: id, fingerprint: key.fingerprint, createdAt: after.notification.createdAt };
+      const use = { notificationId: id, fingerprint: key.fingerprint, createdAt };
       writes.push(writeOf(idempotencyRowKey(key.keyHash), key.etag, keyProperties(use), 'replace'));
     }
-    const { etags, stored: out } = await this.#withOutcomes(writes, outcomes, commit);
+    const { etags, outcomes } = await this.#writeWithOutcomes(writes, before, after, moment);
     this.#own.set(commit, true);
     if (lines !== undefined) this.#lines = { lines: lines.after, etag: etags[1] };
-    return { stored: this.#remember({ ...after, etag: etags[0] ?? '', commit }), outcomes: out };
+    return { before, stored: this.#remember({ ...after, etag: etags[0] ?? '', commit }), lines, outcomes };
   }
 
-  /** Writes a settled notification again. @throws {WriteConflict} another writer was first */
-  async replaceDone(
-    before: DoneCase,
+  /** Writes what changed of a settled notification. @throws {WriteConflict} another writer was first */
+  async commitSettled(
+    before: StoredSettledCase,
     after: SettledCase,
-    commit: string,
-    outcomes: Commit['outcomes'],
+    moment: Moment,
   ): Promise<StoredOutcomes | undefined> {
-    const properties = settledProperties(after, commit);
-    const own: RowWrite = { kind: 'replace', rowKey: doneKey(after.notification.id), etag: before.etag, properties };
-    return (await this.#withOutcomes([own], outcomes, commit)).stored;
+    const rowKey = doneKey(after.notification.id);
+    const write = writeOf(rowKey, before.etag, changedProperties(before, after, moment.commit));
+    return (await this.#writeWithOutcomes([write], before, after, moment)).outcomes;
   }
 
-  /** Makes writes together with the outcomes of the same commit. */
-  async #withOutcomes(
+  /** Makes writes, together with the outcomes that they decide. */
+  async #writeWithOutcomes(
     writes: readonly RowWrite[],
-    outcomes: Commit['outcomes'],
-    commit: string,
-  ): Promise<{ readonly etags: readonly string[]; readonly stored: StoredOutcomes | undefined }> {
-    if (outcomes === undefined) return { etags: await this.#transact(writes), stored: undefined };
+    before: AnyCase | undefined,
+    after: AnyCase,
+    { now, commit }: Moment,
+  ): Promise<{ readonly etags: readonly string[]; readonly outcomes: StoredOutcomes | undefined }> {
+    const outcomes = outcomesToDeliver(before, after, this.#destinations, now);
+    if (outcomes === undefined) return { etags: await this.#transact(writes), outcomes };
     const rowKey = outcomesKey(outcomes, commit);
-    const etags = await this.#transact([
-      ...writes,
-      { kind: 'insert', rowKey, properties: outcomesProperties(outcomes) },
-    ]);
-    return { etags, stored: { ...outcomes, rowKey, etag: etags.at(-1) ?? '' } };
+    const insert = { kind: 'insert', rowKey, properties: outcomesProperties(outcomes) } as const;
+    const etags = await this.#transact([...writes, insert]);
+    return { etags, outcomes: { ...outcomes, rowKey, etag: etags.at(-1) ?? '' } };
   }
 
   /** Moves a live notification to its settled row, with masked numbers. @throws {WriteConflict} another instance was first */
-  async settle(known: LiveCase): Promise<void> {
-    const { id } = known.notification;
+  async settle(live: LiveCase): Promise<void> {
+    const { id } = live.notification;
     this.forget(id);
     await this.#transact([
-      { kind: 'insert', rowKey: doneKey(id), properties: settledProperties(settled(known), known.commit) },
+      { kind: 'insert', rowKey: doneKey(id), properties: settledProperties(settled(live), live.commit) },
       { kind: 'delete', rowKey: liveKey(id) },
     ]);
   }
@@ -284,13 +290,13 @@ export class Store {
     const range = doneIn({ since: now - MAX_ATTENTION_MS });
     const done = await this.#table.all(CALLS, range, { ...LISTED, where });
     const all = this.#merged(live, done).flatMap((row) => this.#anyOf(row) ?? []);
-    return all.filter((known) => needsAttention(known, now));
+    return all.filter((stored) => needsAttention(stored, now));
   }
 
   /** At most `most` readable notifications, newest first. @param isMeant whether a notification belongs to the list */
   async list(
     { most, ...query }: NotificationsQuery & { readonly most: number },
-    isMeant: (known: AnyCase) => boolean,
+    isMeant: (stored: AnyCase) => boolean,
   ): Promise<Listed<AnyCase>> {
     const found: AnyCase[] = [];
     let read = 0;
@@ -301,8 +307,8 @@ export class Store {
         if (found.length === most || read === MAX_LISTED) return true;
         read += 1;
         last = idOf(row.rowKey) ?? last;
-        const known = this.#anyOf(row);
-        if (known !== undefined && isMeant(known)) found.push(known);
+        const stored = this.#anyOf(row);
+        if (stored !== undefined && isMeant(stored)) found.push(stored);
       }
       return false;
     };
@@ -371,10 +377,10 @@ export class Store {
     for (const range of [doneBefore(at), liveBefore(at)]) {
       for await (const page of this.#table.pages(CALLS, range, { most: DELETED_AT_A_TIME, isAnyFormat: true })) {
         for (const row of page) {
-          const known = this.#anyOf(row);
+          const stored = this.#anyOf(row);
           // A live notification settles first.
-          if (known !== undefined && isLiveRow(row)) continue;
-          if (known?.notification.keyHash !== undefined) await this.#deleteKey(known.notification);
+          if (stored !== undefined && isLiveRow(row)) continue;
+          if (stored?.notification.keyHash !== undefined) await this.#deleteKey(stored.notification);
           await this.#unlessGone(row.rowKey);
         }
       }
@@ -424,13 +430,9 @@ export class Store {
 
   #liveOf(row: StoredRow): LiveCase {
     const id = idOf(row.rowKey);
-    const known = id && this.#remembered.get(id);
-    if (known?.etag === row.etag) return known;
+    const remembered = id && this.#remembered.get(id);
+    if (remembered?.etag === row.etag) return remembered;
     return this.#remember({ ...this.#read(row, parseLive), etag: row.etag });
-  }
-
-  #doneOf(row: StoredRow): DoneCase {
-    return { ...this.#read(row, parseSettled), etag: row.etag };
   }
 
   /** @throws {DamagedRow | LaterFormat} after telling it once */

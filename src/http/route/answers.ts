@@ -20,7 +20,7 @@ export interface Answer {
 /** The answers of an operation by status; problems are not among them. */
 export type Answers = Readonly<Record<number, Answer>>;
 
-/** What a handler may give, by its operation's answers: a declared status, with the body and the headers declared for it. */
+/** A valid result of an operation's handler: a declared status, with the body and the headers declared for it. */
 export type Given<Of extends Answers> = {
   [Status in keyof Of]: { readonly status: Status } & GivenBody<Of[Status]> &
     GivenHeaders<Of[Status]> &
@@ -39,7 +39,7 @@ type GivenHeaders<Of> = Of extends { headers: infer Headers extends z.ZodObject 
 
 type Immutable<Value> = Value extends object ? { readonly [Key in keyof Value]: Immutable<Value[Key]> } : Value;
 
-/** What any handler gives back. */
+/** The result of any handler. */
 export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string | undefined>>;
@@ -72,7 +72,7 @@ export const answerHeader = <Schema extends z.ZodType>(id: string, schema: Schem
 /** The header of each answer that names the request, as the log does. */
 export const REQUEST_ID = 'X-Request-Id';
 
-/** What the description says about it. Answers of the Functions host itself lack it. */
+/** The header's description. Answers of the Functions host itself lack the header. */
 export const requestIdHeader = {
   [REQUEST_ID]: answerHeader(
     REQUEST_ID,

@@ -7,9 +7,9 @@ import type * as z from 'zod';
 import { badRequest, MAX_ERRORS, Problem, type ProblemError, quotable } from '../problem.ts';
 import { type Fault, faultsOf, fieldOf, listed, pointerOf, valueAt } from './faults.ts';
 
-/** A request's body: what the description says of it, and how it is read. */
+/** A request's body: its description, and how it is read. */
 export interface RequestBody<Value> {
-  /** The most it may have, in bytes. */
+  /** The maximum size, in bytes. */
   readonly maxBytes: number;
   /** Media type → what such a body is; for the description alone. */
   readonly content: Readonly<Record<string, DescribedContent>>;
@@ -35,10 +35,10 @@ export interface DescribedContent {
 }
 
 export interface JsonBodyOptions {
-  /** The most it may have, in bytes. */
+  /** The maximum size, in bytes. */
   readonly maxBytes: number;
   readonly examples: Readonly<Record<string, unknown>>;
-  /** What an array in the body holds, for sentences about one of its elements. */
+  /** The noun for an element of an array in the body, for sentences about a fault. */
   readonly element?: string;
   /** The sentence about a member that the schema does not have. */
   readonly unknownDetail?: (name: string) => string;

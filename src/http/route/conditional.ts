@@ -14,7 +14,7 @@ export const entityTag = (body: string | Uint8Array): string =>
   `"${createHash('sha256').update(body).digest('base64url')}"`;
 
 /**
- * Whether the caller has the answer already, by its `If-None-Match`: `*`, or a list of tags, compared weakly (RFC 9110, 13.1.2).
+ * Whether the caller already has the answer, by its `If-None-Match`: `*`, or a list of tags, compared weakly (RFC 9110, 13.1.2).
  *
  * @param ifNoneMatch null if the request has no such header
  */
@@ -26,7 +26,7 @@ export const isKnown = (ifNoneMatch: string | null, tag: string): boolean => {
   return known.includes(tag);
 };
 
-/** Whether a caller takes a compressed answer, by its `Accept-Encoding`. */
+/** Whether a caller accepts a compressed answer, by its `Accept-Encoding`. */
 export const acceptsGzip = (acceptEncoding: string | null): boolean =>
   /\bgzip\b(?!\s*;\s*q=0(?:\.0+)?\s*(?:,|$))/i.test(acceptEncoding ?? '');
 
@@ -48,7 +48,7 @@ const prefersCsv = (accept: string | null): boolean => {
 };
 
 /**
- * The answer in the form that the caller accepts, or a 304 for a caller who has it already.
+ * The answer in the form that the caller accepts, or a 304 for a caller who already has it.
  *
  * @param contentType of the body
  * @param isPublic whether caches that many callers share may store it
@@ -94,7 +94,7 @@ export const definedHeaders = (
 ): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 
-/** What the description says about conditional operations. */
+/** The description of conditional operations. */
 export const CONDITIONAL = {
   requestHeaders: z.object({
     'If-None-Match': parameter(

@@ -11,7 +11,7 @@ export interface Fault {
   readonly detail: string;
 }
 
-/** What {@link fault} hands from a schema's own rule to the answer. */
+/** Parameters of an issue that {@link fault} makes, for the answer. */
 interface FaultParams {
   readonly code: FaultCode;
 }
@@ -22,7 +22,7 @@ export const fault = (code: FaultCode, message: string, where: { path?: Property
   return { code: 'custom' as const, message, params: { ...params }, ...where };
 };
 
-/** The faults of a value by a schema. Each is made when the caller takes it. Each unknown member is a separate fault. */
+/** The faults of a value by a schema, made lazily. Each unknown member is a separate fault. */
 export function* faultsOf(
   { issues }: { readonly issues: readonly z.core.$ZodIssue[] },
   value: unknown,
@@ -39,13 +39,13 @@ export function* faultsOf(
   }
 }
 
-/** The first of many, and how many there are: an answer must not become larger than its request. */
+/** The first items of a list, and its length: an answer must not become larger than its request. */
 export interface Listed<Item> {
   readonly first: readonly Item[];
   readonly total: number;
 }
 
-/** @param most how many are kept */
+/** @param most the maximum number of items to keep */
 export const listed = <Item>(items: Iterable<Item>, most: number): Listed<Item> => {
   const first: Item[] = [];
   let total = 0;
@@ -86,12 +86,12 @@ export const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =
     value,
   );
 
-/** The members on the way to a fault, as sentences have them: `data.camera_id`. */
+/** The path of a fault in the form for sentences: `data.camera_id`. */
 export const fieldOf = (path: readonly PropertyKey[]): string => path.map((step) => quotable(String(step))).join('.');
 
 /**
- * A JSON Pointer (RFC 6901) to the faulty part. A name that must not be repeated, because it may be a phone number or is very long, ends it
- * before that name.
+ * A JSON Pointer (RFC 6901) to the faulty part. It ends before a name that must not be repeated: a very long name, or perhaps a phone
+ * number.
  */
 export const pointerOf = (path: readonly PropertyKey[]): string => {
   const steps: string[] = [];

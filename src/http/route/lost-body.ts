@@ -3,7 +3,7 @@ import type { HttpRequest } from '@azure/functions';
 import type { Log } from '../../log.ts';
 import { quotable } from '../problem.ts';
 
-/** The headers of Event Grid begin so. */
+/** The prefix of Event Grid's own headers. */
 const EVENT_GRID = /^aeg-/;
 
 /** The callback paths are public: a process logs at most one line in this time for each of them. */

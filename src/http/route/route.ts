@@ -14,7 +14,7 @@ import { noteLostBody } from './lost-body.ts';
 /** The methods that operations are declared for. `HEAD` follows from `GET`. */
 export type Method = 'GET' | 'POST' | 'OPTIONS';
 
-/** What an operation's handler gets, all of it parsed; undefined if the operation declares none. */
+/** The parsed input of an operation's handler. A part that the operation does not declare is undefined. */
 export interface Incoming<Path, Query, Headers, Body> {
   readonly path: Path;
   readonly query: Query;
@@ -25,7 +25,7 @@ export interface Incoming<Path, Query, Headers, Body> {
   readonly log: Log;
 }
 
-/** What a schema makes of fields; undefined if no schema is declared. */
+/** The fields after parsing by their schema; undefined if no schema is declared. */
 type Parsed<Fields> = Fields extends z.ZodObject ? z.output<Fields> : unknown extends Fields ? unknown : undefined;
 
 /** One operation: a method on a path. */
@@ -43,11 +43,11 @@ export interface Operation<
   readonly description?: string;
   /** The parameters in the route's path. */
   readonly path?: Path & z.ZodObject;
-  /** All query parameters there are; `any`: the query is ignored. */
+  /** All query parameters; `any`: the query is ignored. */
   readonly query: Query & (z.ZodObject | 'any');
   readonly headers?: Headers & z.ZodObject;
   readonly body?: RequestBody<Body>;
-  /** With it, a 200 has an ETag, and is a 304 for a caller who has it already. `public`: caches that many share may store it. */
+  /** With it, a 200 has an ETag,  and becomes a 304 for a caller who already has it. `public`: caches that many share may store it. */
   readonly conditional?: true | 'public';
   /**
    * Refuses a request by its headers, before anything else of it is read.
@@ -69,7 +69,7 @@ export interface Operation<
 
 /**
  * Declares one operation: its input, its answers, and the function between them. The input is checked before `handle`
- * gets it; what `handle` gives back is one of `answers`, by type.
+ * gets it; its result is one of `answers`, by type.
  *
  * @example
  * operation({

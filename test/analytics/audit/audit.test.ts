@@ -3,8 +3,6 @@ import { describe, expect, it, vi } from 'vitest';
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
-import { shardPartition } from '../../../src/analytics/rows/keys.ts';
-import { readSeal, sealShard } from '../../../src/analytics/rows/seal.ts';
 import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
 import { readTally, tallyValues } from '../../../src/analytics/rows/properties.ts';
 import { LaterFormat } from '../../../src/storage/errors.ts';
@@ -123,13 +121,6 @@ describe('an audit', () => {
     }
   });
 
-  it('reads a day whose rebuild was stopped', async () => {
-    const storage = await recorded();
-    const { table } = storage.process();
-    await sealShard(table, await readSeal(table, SHARD), 'rebuilding');
-    expect(await audit(storage)).toMatchObject({ sealed: 'rebuilding', differing: 0, events: 4 });
-  });
-
   it('names event rows that cannot be decoded', async () => {
     const storage = await recorded();
     const key = 'event|0801|ridge-1|f-1';
@@ -152,12 +143,5 @@ describe('an audit', () => {
     const { differing, differences } = await audit(storage);
     expect(differing).toBeGreaterThan(1_000);
     expect(differences).toHaveLength(1_000);
-  });
-
-  it('has its events in one shard of several', async () => {
-    const storage = await recorded(MESSAGES, 2);
-    expect(storage.keys(shardPartition(DATE, 1)).length).toBeGreaterThan(0);
-    await storage.change('day|00', counting(1), shardPartition(DATE, 1));
-    expect((await audit(storage, 2)).differing).toBeGreaterThan(0);
   });
 });

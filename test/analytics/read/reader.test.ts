@@ -134,22 +134,6 @@ it('a counter of several stripes is read in one page; after three pages that sto
 });
 
 describe('the cameras of a day', () => {
-  it.each([1, 2, 3, 5])('are complete if storage cuts pages off after %i rows, or answers empty ones', async (most) => {
-    const storage = await striped(7);
-    const counted = async () => eventsOf(await new CountingProcess(storage).reader.cameras(DATE, 1));
-    const { memory } = storage;
-    const page = memory.page.bind(memory);
-    let pages = 0;
-    vi.spyOn(memory, 'page').mockImplementation(async (partition, range, query) => {
-      pages += 1;
-      const isEmpty = pages % 3 === 0 && range.from.startsWith('camera');
-      const answer = await page(partition, range, { ...query, ...(range.from.startsWith('camera') && { most }) });
-      return isEmpty ? { rows: [], continuation: answer.rows[0]?.rowKey ?? answer.continuation } : answer;
-    });
-    expect(await counted()).toEqual(all(7).map((index) => `ridge-${index}: 3`));
-    expect(pages).toBeGreaterThan(7 / most);
-  });
-
   it('are those that sent an event, also if it was removed, in every answer', async () => {
     const storage = new MemoryStorage();
     const process = storage.process();

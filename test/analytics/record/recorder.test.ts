@@ -223,6 +223,8 @@ it.each([
 /** Two processes that met in stripe 0: the first process moved to stripe 5. */
 const inTwoStripes = async () => {
   const storage = new MemoryStorage();
+  const at = Date.now();
+  storage.now = () => at;
   const moved = storage.process(1, { random: () => 5 / 8 });
   // It meets the change of stripe 0 by the first process, and takes stripe 0 again.
   const stayed = storage.process(1, { random: () => 0 });
@@ -239,8 +241,8 @@ describe('stripes', () => {
     [2, 0, 0],
     [2, 0.999, 63],
     [9, 0.5, 32],
-  ])('after conflict %i in a row, a writer with the random number %f takes stripe %i', (conflicts, random, stripe) => {
-    expect(nextStripe(conflicts, random)).toBe(stripe);
+  ])('with move %i in a row, a writer with the random number %f goes to stripe %i', (moves, random, stripe) => {
+    expect(nextStripe(moves, random)).toBe(stripe);
   });
 
   it('begin with 0; a writer that met another writer moves, and stays there, also on the next day', async () => {
@@ -251,6 +253,20 @@ describe('stripes', () => {
     }
     const next = storage.keys('2026-11-22.00').filter((key) => key.startsWith('day|'));
     expect(next).toEqual(expect.arrayContaining(['day|00', 'day|05']));
+  });
+
+  it.each([
+    [9_999, ['day|00', 'day|05', 'day|32']],
+    [10_000, ['day|00', 'day|05']],
+  ])('are in use until %i ms after the last write: a writer that moves passes them over', async (agoMs, expected) => {
+    const { storage, stayed } = await inTwoStripes();
+    const randoms = [5 / 8, 0.5].values();
+    const third = storage.process(1, { random: () => randoms.next().value ?? 0 });
+    for (const [index, process] of [third, stayed].entries()) await process.record([frame('ridge-1', `g${index}`)]);
+    const later = storage.now() + agoMs;
+    storage.now = () => later;
+    await third.record([frame('ridge-1', 'h')]);
+    expect(storage.keys().filter((key) => key.startsWith('day|'))).toEqual(expected);
   });
 
   it('are found by a reader that has never seen the day, in whatever stripe the first event is', async () => {

@@ -5,21 +5,8 @@ import { closeDays, type ClosingDependencies } from '../../../src/analytics/rete
 import { shardPartition } from '../../../src/analytics/rows/keys.ts';
 import { readSeal, sealShard, unsealShard } from '../../../src/analytics/rows/seal.ts';
 import { StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
-import { InterposedTable } from '../../storage/interposed-table.ts';
 import { MemoryContainer } from '../../storage/memory-container.ts';
-import {
-  all,
-  CountingProcess,
-  DATE,
-  frame,
-  HOUR,
-  MemoryStorage,
-  MINUTE,
-  SECOND,
-  SHARD,
-  START,
-  WHOLE_DAY,
-} from '../counting.ts';
+import { all, DATE, frame, HOUR, MemoryStorage, MINUTE, SECOND, SHARD, START, WHOLE_DAY } from '../counting.ts';
 import { DAY, Oracle, type PlainMessage } from '../oracle.ts';
 
 const EIGHT = START + 8n * HOUR;
@@ -111,47 +98,6 @@ describe('a seal', () => {
     expect(await storage.process(2).record(others)).toEqual(others.map(() => CLOSED_DAY));
   });
 
-  it.each([
-    ['into a stripe that exists', [frame('a', 'g', EIGHT)]],
-    ['of the first event of a stripe', []],
-  ])('makes storage refuse a commit %s that was planned before, however late it comes', async (_, before) => {
-    const storage = await stored([frame('a', 'f', EIGHT), ...before]);
-    const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    let held = 0;
-    const slow = new CountingProcess(
-      new InterposedTable(async ({ kind, rowKeys }) => {
-        // The process is in stripe 0, or has moved to another stripe.
-        if (kind !== 'transact' || (before.length === 0 && rowKeys[0] === 'day|00') || held > 0) return;
-        held += 1;
-        arrived.resolve();
-        await released.promise;
-      }, storage.connection),
-      1,
-      // It moves to a stripe in the middle, not to stripe 0 again.
-      { random: () => 0.5 },
-    );
-    if (before.length === 0) {
-      await slow.record([frame('a', 'f', EIGHT)]);
-      await storage.process().record([frame('a', 'f', EIGHT, { time: EIGHT + 1n, reviewed: true })]);
-    }
-    const recording = slow.record([frame('a', 'late', EIGHT)]);
-    await arrived.promise;
-    expect(eventsOf(await run(storage))).toEqual(['day sealed']);
-    released.resolve();
-    expect(await recording).toEqual([CLOSED_DAY]);
-    expect((await storage.process().answer(WHOLE_DAY)).total_events).toBe(1 + before.length);
-  });
-
-  it('that comes late does not close a day that was written in the meantime, in whatever stripe', async () => {
-    const storage = await stored([frame('a', 'f', EIGHT)]);
-    const { table } = storage.process();
-    await table.insert(SHARD, 'day|05', {});
-    const seal = await readSeal(table, SHARD);
-    await storage.change('day|05', {});
-    await expect(sealShard(table, seal, 'closed')).rejects.toThrow(WriteConflict);
-    expect(await sealOf(storage)).toBeUndefined();
-  });
-
   it('of a rebuild is taken at any version of other stripes, but not if it comes after another one', async () => {
     const storage = await stored([frame('a', 'f', EIGHT)]);
     const { table } = storage.process();
@@ -180,14 +126,6 @@ describe('closing a day', () => {
   ])('begins when the day ended as many days ago as it is retained: %i µs after its start', async (after, events) => {
     const storage = await stored([frame('a', 'f', EIGHT)]);
     expect(eventsOf(await run(storage, START + after))).toEqual(events);
-  });
-
-  it('goes by the clock of storage, however wrong the clock of the process is', async () => {
-    const storage = await stored([frame('a', 'f', EIGHT)]);
-    storage.now = () => Number((START + DAY + 2n * HOUR) / 1_000n);
-    expect(await run(storage, START + 400n * DAY)).toEqual([]);
-    storage.now = () => Number(LATER / 1_000n);
-    expect(eventsOf(await run(storage, START - 400n * DAY))).toEqual(['day sealed']);
   });
 
   it('leaves a day alone whose counters are rebuilt, and says so', async () => {

@@ -6,6 +6,7 @@ import { onTestFinished, vi } from 'vitest';
 import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
 import { notificationIdSchema, parseCallId } from '../../../src/calls/model/ids.ts';
 import { ProviderError } from '../../../src/calls/model/phone-provider.ts';
+import { inVirtualTime, type VirtualTime } from '../../worlds/virtual-time.ts';
 import { must, phoneNumber } from '../new-case.ts';
 
 export const ID = 'fe5c0d1a2b3c-81aa0f9b1d2e7a41c0de';
@@ -36,6 +37,10 @@ export const outcomeOf = async (doing: Promise<unknown>): Promise<unknown> =>
     (answer: unknown) => ({ ...DONE, answer }),
     (error: unknown) => (error instanceof ProviderError ? error.result : error),
   );
+
+/** Plays in virtual time, from 0 on and without jitter. */
+export const inTime = async <Result>(play: (time: VirtualTime) => Promise<Result>): Promise<Result> =>
+  inVirtualTime(0, () => 0.5, true, play);
 
 /** In this test, pauses end at once. @returns the pauses so far, in milliseconds */
 export const withoutPauses = (): readonly unknown[] => {

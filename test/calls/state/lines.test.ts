@@ -5,12 +5,12 @@ import type { AttemptEvent } from '../../../src/calls/state/attempt.ts';
 import {
   busyWithOthers,
   type Lines,
-  movesSlots,
+  linesAfter,
   NO_LINES,
   queueOf,
   withReleased,
 } from '../../../src/calls/state/lines.ts';
-import { type Known, type NotificationEvent, step } from '../../../src/calls/state/step.ts';
+import { type Documents, type NotificationEvent, step } from '../../../src/calls/state/step.ts';
 import * as given from '../new-case.ts';
 import { at, callees, must, newCase, POLICY, RULES, START } from '../new-case.ts';
 
@@ -32,21 +32,20 @@ const claim: NotificationEvent = { kind: 'claim', others: [] };
 const after = (
   events: readonly NotificationEvent[],
   lines: Lines = NO_LINES,
-  known = one,
+  live = one,
   policy = POLICY,
   from = START,
-): { readonly known: Known['known']; readonly lines: Lines } => {
+): Documents => {
   let ids = 'abcdefghij';
   const newId = (): string => {
     const id = ids.slice(0, 1);
     ids = ids.slice(1);
     return id;
   };
-  const end = events.reduce<Known>(
+  return events.reduce<Documents>(
     (before, event, nth) => step(before, event, { policy, newId }, at(from + nth * 1_000)),
-    { known, lines },
+    { live, lines },
   );
-  return { known: end.known, lines: must(end.lines) };
 };
 
 const slots = ({ lines }: { readonly lines: Lines }) =>
@@ -82,20 +81,22 @@ describe('a slot', () => {
     expect(after(events).lines.slots.map((slot) => slot.until - START)).toEqual(until);
   });
 
-  it('moves when an attempt is placed, begins to hang up, or ends: only then the lines must be known', () => {
+  it('moves when an attempt begins to hang up or ends: only then the lines are written, even if they do not have it', () => {
     const [claimed, answered, ending] = [
       [],
       [call(given.connected)],
       [call(given.connected), call(given.completed)],
-    ].map((events) => after([claim, ...events]).known);
-    const moves = (before = claimed, known = answered) => movesSlots({ before: must(before), after: must(known) });
+    ].map((events) => after([claim, ...events]).live);
+    /** By lines that are older than the slot. */
+    const moves = (before = claimed, later = answered) =>
+      linesAfter(NO_LINES, { before: must(before), after: must(later) }, START) !== NO_LINES;
     expect([moves(), moves(answered, ending), moves(ending, ending)]).toEqual([false, true, false]);
   });
 
   it('of an attempt is released 1.5 s after its end is heard of', () => {
     const { lines } = after([claim]);
     expect(withReleased(lines, 'a', START + 5).slots[0]?.until).toBe(START + 1_505);
-    expect(withReleased(lines, 'other', START)).toBe(lines);
+    expect(withReleased(lines, 'other', START)).toEqual(lines);
   });
 
   it('that is over goes with the next claim', () => {
@@ -135,8 +136,8 @@ describe('pauses and the calls of the day', () => {
 
   it('who is over the limit of the day waits until midnight, and takes no line', () => {
     const used = { ...NO_LINES, day: { day: '2026-11-21', calls: 100 } };
-    const { known, lines } = after([claim], used, newCase(MIDNIGHT - 60_000), POLICY, MIDNIGHT - 60_000);
-    expect(known.recipients).toMatchObject([{ state: 'waiting', dueAt: MIDNIGHT, isOverDayLimit: true }]);
+    const { live, lines } = after([claim], used, newCase(MIDNIGHT - 60_000), POLICY, MIDNIGHT - 60_000);
+    expect(live.recipients).toMatchObject([{ state: 'waiting', dueAt: MIDNIGHT, isOverDayLimit: true }]);
     expect(lines).toBe(used);
   });
 

@@ -133,12 +133,12 @@ it('settles some minutes after its last call; only then are its numbers masked',
 });
 
 it('PHONE=off ends it as unreached, which needs attention, and not as stopped by a person', () => {
-  const off = abandonedNotification(calling(two, 0, RINGING), START + 9);
+  const off = abandonedNotification(calling(two, 0, RINGING), at(START + 9));
   expect(bodyOf(off, START + 9)).toMatchObject({ status: 'completed', phone_off_at: '2026-11-21T08:00:00.009Z' });
   expect([states(off), needsAttention(off, START + 10)]).toEqual(['not_reached not_reached', true]);
   const stoppedBefore = abandonedNotification(
     stoppedNotification(calling(two, 0, spokenTo()), 'Ana', at(START)),
-    START + 9,
+    at(START + 9),
   );
   const body = bodyOf(stoppedBefore, START + 9);
   expect(body).toMatchObject({ status: 'stopped', stopped_by: 'Ana', stopped_at: '2026-11-21T08:00:00.000Z' });

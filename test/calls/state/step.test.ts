@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
 import { speakingTimes } from '../../../src/calls/rules/message.ts';
 import type { AttemptEvent } from '../../../src/calls/state/attempt.ts';
-import { actionsOf, isKnown, type NotificationEvent, termsOf } from '../../../src/calls/state/step.ts';
+import { actionsOf, isRepeat, type NotificationEvent, termsOf } from '../../../src/calls/state/step.ts';
 import * as given from '../new-case.ts';
 import { busy, calling, CLAIMED, newCase, POLICY, RINGING, RULES, spokenTo, START } from '../new-case.ts';
 
@@ -26,12 +26,14 @@ const call = (event: AttemptEvent): NotificationEvent => ({ kind: 'call', index:
 it.each<[known: boolean, what: string, attempt: Parameters<typeof calling>[2], event: NotificationEvent]>([
   [true, 'the end of an attempt that is over', busy(START), call(given.disconnected)],
   [true, 'the placement of a call that is known', RINGING, call(given.placed)],
+  [true, 'the answer to the hang-up of an attempt that is over', busy(START), call(given.hungUp)],
+  [false, 'the answer to a hang-up', { ...RINGING, state: 'hanging_up', since: START, action }, call(given.hungUp)],
   [false, 'an end that is not known', RINGING, call(given.disconnected)],
   [false, 'a key', busy(START), call(given.key('1'))],
   [false, 'a call that is not known', CLAIMED, call(given.placed)],
   [false, 'a check', busy(START), { kind: 'check' }],
 ])('an event can change nothing, even of a newer row: %s (%s)', (known, _, attempt, event) => {
-  expect(isKnown(calling(fire, 0, attempt), event)).toBe(known);
+  expect(isRepeat(calling(fire, 0, attempt), event)).toBe(known);
 });
 
 const until = (deadlineMs: number) => termsOf(fire, { ...POLICY, rules: { ...RULES, deadlineMs } }).deadlineAt - START;

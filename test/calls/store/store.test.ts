@@ -5,7 +5,6 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { NotificationRequest } from '../../../src/calls/model/notification-request.ts';
 import { type Lines, NO_LINES } from '../../../src/calls/state/lines.ts';
 import { acknowledged, type AnyCase, type NotificationCase, settled } from '../../../src/calls/state/notification.ts';
-import { outcomesToDeliver } from '../../../src/calls/state/outcomes.ts';
 import { recipientSchema } from '../../../src/calls/state/recipient.ts';
 import { CALLS, CALLS_FORMAT, doneKey, idempotencyRowKey, LINES_KEY, liveKey } from '../../../src/calls/store/rows.ts';
 import { type Commit, type LiveCase, Store } from '../../../src/calls/store/store.ts';
@@ -15,6 +14,7 @@ import { Table } from '../../../src/storage/table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
 import { callees, calling, CLAIMED, ended, HOUR, must, newCase, spokenTo, START } from '../new-case.ts';
 
+const moment = (now = START) => ({ now, commit: randomUUID() });
 const KEY = { keyHash: 'k', fingerprint: 'f' };
 
 let memory: MemoryTable;
@@ -22,7 +22,7 @@ let table: Table;
 let told: string[];
 let store: Store;
 /** A store as another process has it: it remembers nothing. */
-const another = () => new Store(table, ({ rowKey }) => told.push(rowKey));
+const another = () => new Store(table, [], ({ rowKey }) => told.push(rowKey));
 beforeEach(() => {
   memory = new MemoryTable();
   table = new Table(memory, { format: CALLS_FORMAT });
@@ -36,11 +36,11 @@ const create = async (
   key?: Commit['key'],
   lines?: Commit['lines'],
 ): Promise<LiveCase> => {
-  const commit = randomUUID();
-  return (await store.commit({ before: undefined, after: newCase(at, more, key), commit, key, lines })).stored;
+  const after = newCase(at, more, key);
+  return (await store.commit({ before: undefined, after, moment: moment(), key, lines })).stored;
 };
 const commit = async (before: LiveCase, after: NotificationCase, lines?: Commit['lines']): Promise<LiveCase> =>
-  (await store.commit({ before, after, commit: randomUUID(), lines })).stored;
+  (await store.commit({ before, after, moment: moment(), lines })).stored;
 /** A notification that is over and settled. */
 const settle = async (known: LiveCase, state: 'heard' | 'not_reached' = 'heard', now = START): Promise<void> =>
   store.settle(await commit(known, ended(known, 0, state, now)));
@@ -110,7 +110,7 @@ describe('a live notification', () => {
     const attempts = Array.from({ length: 10 }, () => over);
     const recipients = known.recipients.map((one) => recipientSchema.parse({ ...one, attempts }));
     const full = { ...known, recipients };
-    const { stored } = await store.commit({ before: undefined, after: full, commit: randomUUID(), key: KEY });
+    const { stored } = await store.commit({ before: undefined, after: full, moment: moment(), key: KEY });
     expect(await another().load(stored.notification.id)).toEqual(stored);
     // Table Storage counts two bytes a character.
     const bytes = Object.values(rowOf(keyOf(stored))).map((value) => 2 * String(value).length);
@@ -132,10 +132,10 @@ describe('a live notification', () => {
   it('that is settled is acknowledged by its version', async () => {
     const known = await create(START);
     await settle(known);
-    const before = must(await store.loadDone(known.notification.id));
-    await store.replaceDone(before, acknowledged(before, 'Ana', START), 'c', undefined);
-    expect((await another().loadDone(known.notification.id))?.notification.acknowledged?.by).toBe('Ana');
-    await expect(store.replaceDone(before, before, 'c', undefined)).rejects.toThrow(WriteConflict);
+    const before = must(await store.loadSettled(known.notification.id));
+    await store.commitSettled(before, acknowledged(before, 'Ana', START), moment());
+    expect((await another().loadSettled(known.notification.id))?.notification.acknowledged?.by).toBe('Ana');
+    await expect(store.commitSettled(before, before, moment())).rejects.toThrow(WriteConflict);
   });
 });
 
@@ -304,8 +304,8 @@ describe('the list of notifications', () => {
 const commitOutcomes = async (at: number) => {
   const before = await create(START + at);
   const after = ended(before, 0, 'heard', START + at);
-  const outcomes = outcomesToDeliver(before, after, ['topic', 'webhook'], START + at);
-  return must((await store.commit({ before, after, commit: randomUUID(), outcomes })).outcomes);
+  const publishing = new Store(table, ['topic', 'webhook'], () => undefined);
+  return must((await publishing.commit({ before, after, moment: moment(START + at) })).outcomes);
 };
 
 describe('outcomes', () => {

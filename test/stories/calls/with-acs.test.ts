@@ -50,7 +50,7 @@ describe.concurrent('calls through Communication Services', () => {
       from: '+12065550199',
       spoken: [unit + unit + unit],
     });
-    const steps = call.story.filter(({ kind, text: word }) => kind !== 'speech' && word !== 'ParticipantsUpdated');
+    const steps = call.steps.filter(({ kind, text: word }) => kind !== 'speech' && word !== 'ParticipantsUpdated');
     expect(steps.map(({ text: word }) => word).join(' ')).toBe(
       'createCall CallConnected play PlayStarted PlayCompleted hangUp CallDisconnected',
     );

@@ -17,8 +17,8 @@ const RULES: Readonly<Record<string, readonly [mode: string, ...changes: Change[
     'many people',
     [
       'run/notifications.ts',
-      'await store.commit({ before, after, commit, lines, outcomes, key });',
-      'await store.commit({ before, after, commit, outcomes, key }); if (lines) await store.writeLines(lines.after, lines.read);',
+      'const committed = sent && (await store.commit(sent));',
+      'const committed = sent && (await store.commit({ ...sent, lines: undefined })); if (sent?.lines) await store.writeLines(sent.lines.after, sent.lines.read);',
     ],
   ],
   'a slot is kept for the longest time of a call': [

@@ -200,15 +200,17 @@ describe('a destination of outcomes', () => {
       const failed = () => world.logged('outcomes not published');
       await world.until(() => failed().length > 0);
       await world.pass(35_000);
-      // After pauses of 1, 2, 4 … s, for each of three notifications.
-      expect(failed().length).toBeGreaterThan(6);
+      // After pauses of 1, 2, 4 … s. The process that wrote them tries before another process may.
+      expect(failed().length).toBeGreaterThan(3);
       expect(failed().length).toBeLessThanOrEqual(18);
       const calls = world.network.calls.length;
       world.conditions.calmDown();
-      const known = world.published.length;
-      await world.pass(33_000);
-      const told = world.published.slice(known).map(({ subject }) => subject);
-      expect([new Set(told).size, calls]).toEqual([3, 3]);
+      const before = world.published.length;
+      const told = () => new Set(world.published.slice(before).map(({ subject }) => subject)).size;
+      // A pause doubles once, however many requests fail together.
+      await world.until(() => told() > 0, 33_000);
+      await world.until(() => told() === 3, 65_000);
+      expect(calls).toBe(3);
     },
   );
 
@@ -330,7 +332,7 @@ for (const phone of ['on', 'off'] as const) {
 
 scene(
   'PHONE=off: what was under way ends unreached, alerts, and is published when the phone is on; nobody is called, and the count of the day stays',
-  { retryMs: 60_000, callsAtOnce: 3, lines: 3, callees: { 0: 'busy', 1: 'rings out' } },
+  { retryMs: 60_000, callsAtOnce: 3, lines: 3, callees: { 0: 'busy', 1: 'rings out', 2: 'rings out' } },
   async (world) => {
     const sent = world.fire(people(5));
     await world.pass(20_000);

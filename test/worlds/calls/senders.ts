@@ -157,5 +157,6 @@ const someRequest = (index: number, { mode, chance }: Ground): NotificationReque
     waves.at(-1)?.push({ number });
   }
   const needed = chance.happens(0.5) ? { confirmationsNeeded: chance.wholeBetween(1, numbers.length) } : {};
-  return { ...request, waves, waveMs: chance.wholeBetween(30, 90) * 1_000, reference: `fire ${index}`, ...needed };
+  const waveMs = chance.wholeBetween(30, 90) * 1_000;
+  return { ...request, confirm, waves, waveMs, reference: `fire ${index}`, ...needed };
 };

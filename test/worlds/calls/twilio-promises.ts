@@ -25,8 +25,8 @@ const brokenToRecipient = (
   world: TwilioWorld,
 ): Broken => {
   const calls = world.placed.filter((one) => one.notificationId === idOf(sent) && one.index === index);
-  const heard = calls.map(({ of }) => of.told().speeches.reduce((sum, { spokenMs }) => sum + spokenMs, 0));
-  const whole = calls.filter(({ of }) => of.told().speeches.some(({ isComplete }) => isComplete));
+  const heard = calls.map(({ of }) => of.logEntry().speeches.reduce((sum, { spokenMs }) => sum + spokenMs, 0));
+  const whole = calls.filter(({ of }) => of.logEntry().speeches.some(({ isComplete }) => isComplete));
   const confirm = sent.request.confirm === true;
   const declined = attempts.filter(({ outcome }) => outcome === 'declined').length;
   const isGivenUp = attempts.length >= world.mode.attempts || declined >= 2 || hadNoTime(sent, index, world);

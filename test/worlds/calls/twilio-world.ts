@@ -184,7 +184,7 @@ export class TwilioWorld extends ServiceWorld {
       handle: async (events: Parameters<typeof phone.handle>[0]) => phone.handle(events, alertType, log),
       messageOf: async (attempt: Parameters<typeof phone.messageOf>[0]) => phone.messageOf(attempt, alertType),
     };
-    return life.do(async () => this.#callbacks.answer({ path: path.slice(1), search, form }, BASE, handler, log));
+    return life.do(async () => this.#callbacks.answerSigned({ search, form }, `${BASE}${path}`, handler, log));
   }
 }
 

@@ -29,8 +29,8 @@ const mistakesOf = ({ account }: TwilioWorld) =>
 
 /** For each text, whether the callee heard it to its end. */
 const heard = (call: TwilioCall | undefined): readonly boolean[] =>
-  call?.told().speeches.map(({ isComplete }) => isComplete) ?? [];
-const spoken = (call: TwilioCall | undefined): readonly string[] => call?.told().spoken ?? [];
+  call?.logEntry().speeches.map(({ isComplete }) => isComplete) ?? [];
+const spoken = (call: TwilioCall | undefined): readonly string[] => call?.logEntry().spoken ?? [];
 const isOpen = ({ state }: TwilioCall) => state !== 'ended';
 
 describe('a call request whose answer is lost', () => {
@@ -136,8 +136,8 @@ describe('while storage is away', () => {
       if (!isRestarted) expect(again).toContain('Antelope Ridge');
       expect(
         calls()[0]
-          ?.told()
-          .story.filter(({ text }) => text === 'listen'),
+          ?.logEntry()
+          .steps.filter(({ text }) => text === 'listen'),
       ).toHaveLength(2);
       await world.pass(5 * MINUTE_MS);
       expect(calls().map((call) => spoken(call).join().includes('Confirmed.'))).toEqual([false, true]);

@@ -59,7 +59,7 @@ export abstract class ServiceWorld extends Ground {
     super(seed, mode, time, isTold, death);
     this.instances = new Instances(this, (life) => this.providerOf(life));
     this.senders = new Senders(this, this.instances);
-    this.#store = new Store(this.faultlessTable, () => undefined);
+    this.#store = new Store(this.faultlessTable, [], () => undefined);
   }
 
   /** Each call of the service that got a line, and the calls that held a line at that time. */

@@ -130,6 +130,11 @@ const RULES_OF_SEALS: Readonly<Partial<Record<Scenario, Rules>>> = {
       ],
     ],
   },
+  'exports that had begun before a closing go on': {
+    'an export looks for the seal after the last event': [
+      ['retention/export-day.ts', '  }\n  await demandOpen();', '  }'],
+    ],
+  },
   'the timer does not close a day that is rebuilt': {
     'a day that is rebuilt is not closed': [
       [

@@ -62,6 +62,8 @@ const mixedForm = (chance: Chance) => {
     backsUp: chance.happens(0.7),
     /** How often an operator sends the backups to the running app. */
     restores: chance.oneOf([0, 0, 1, 2]),
+    /** Whether operators export days. */
+    exports: chance.happens(0.4),
     /** How much the clocks of processes are off at most, in milliseconds. */
     clocksOffMs: chance.oneOf([1_000, 25 * 60_000]),
     shards: chance.happens(0.7) ? 1 : chance.wholeBetween(2, 3),

@@ -8,6 +8,8 @@ import { DayHeld } from '../../../src/analytics/errors.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom, parseInstant } from '../../../src/analytics/model/instant.ts';
 import { parsePartition } from '../../../src/analytics/rows/keys.ts';
+import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
+import { tallyValues } from '../../../src/analytics/rows/properties.ts';
 import { DamagedRow } from '../../../src/storage/errors.ts';
 import type { RowWrite } from '../../../src/storage/row.ts';
 import { DAY, type PlainMessage, type Question } from '../../analytics/oracle.ts';
@@ -101,6 +103,7 @@ class History {
     held: 0,
     damages: 0,
     restored: 0,
+    exports: 0,
   };
 
   constructor(chance: Chance, time: VirtualTime, story: Story, form: Form) {
@@ -120,7 +123,7 @@ class History {
   }
 
   async play(): Promise<Played> {
-    const { instances, senders, askers, closes, rebuilds, restores } = this.#form;
+    const { instances, senders, askers, closes, rebuilds, restores, exports } = this.#form;
     for (let left = instances; left > 0; left -= 1) this.#spawn(this.#writers);
     for (let left = 2; left > 0; left -= 1) this.#spawn(this.#readers, this.#form.readersLatencyMs);
     const using = Promise.all([
@@ -129,6 +132,7 @@ class History {
       ...(closes ? [this.#close()] : []),
       ...(rebuilds > 0 ? [this.#rebuildSome()] : []),
       ...Array.from({ length: closes ? restores : 0 }, async () => this.#restore()),
+      ...(exports ? [this.#exportSome()] : []),
     ]);
     await this.#through(using, 'somebody waits for ever');
     this.#isCalm = true;
@@ -364,7 +368,8 @@ class History {
       const runMs = this.#chance.oneOf([100, 1_000, 1_200_000]);
       const closersClockOffMs = this.#chance.happens(0.3) ? WRONG_CLOCK_MS : undefined;
       await Promise.all(
-        [this.#spawn([], undefined, closersClockOffMs), ...others].map(async (instance) => {
+        [this.#spawn([], undefined, closersClockOffMs), ...others].map(async (instance, index) => {
+          if (index === 0 && this.#form.exports) await this.#export(instance, OLD_DAY);
           if (this.#form.backsUp && this.#chance.happens(0.3)) {
             await this.#of(instance, 'backs days up', [], async () => instance.backUpDays(runMs));
           }
@@ -380,11 +385,36 @@ class History {
 
   /** An operator sends the backups to the running app, as `npm run send -- --backup`. */
   async #restore(): Promise<void> {
-    await sleep(this.#chance.between(0, 4 * this.#form.pauseMs + 3_600_000));
-    for (const message of this.#backedUp()) {
+    let messages: readonly PlainMessage[] = [];
+    for (let hours = 0; hours < 8 && messages.length === 0; hours += 1) {
+      await sleep(this.#chance.between(0, 4 * this.#form.pauseMs + 3_600_000));
+      messages = this.#backedUp();
+    }
+    for (const message of messages) {
       this.#seen.restored += 1;
       await this.#record(await this.#anyOf(this.#writers), [message], true);
     }
+  }
+
+  /** Operators export days while messages are sent. */
+  async #exportSome(): Promise<void> {
+    while (this.#sending > 0) {
+      await this.#export(this.#spawn([]), this.#chance.oneOf(this.#days));
+      await sleep(this.#chance.between(20, 4 * this.#form.pauseMs + 300));
+    }
+  }
+
+  /** An export has every event of the day as of some moment since it began, or says that the day is closed. */
+  async #export(operator: Instance, start: bigint): Promise<void> {
+    const [day, since] = [dayFrom(start), this.#truth.now];
+    const lines = await this.#of(operator, `exports ${day}`, [], async () => operator.exportDay(day));
+    if (lines === undefined) return;
+    this.#seen.exports += 1;
+    const isRight =
+      lines === 'closed'
+        ? this.#table.isClosed(day)
+        : this.#truth.allowsEvents({ start, end: start + DAY - 1n }, lines.map(messageFrom), since);
+    if (!isRight) this.#break(`${operator.life.name} exports ${day}: ${String(lines)}`);
   }
 
   /** Operators rebuild a day, amid recording or afterwards, each until it succeeds. */
@@ -410,12 +440,12 @@ class History {
   /** Changes and deletes counter rows of a day when its rebuild begins. Until its end the service refuses questions about the day. */
   async #damage(partition: string): Promise<void> {
     if (!this.#form.damages) return;
-    const damages = this.#table.rows(partition).flatMap((row): readonly RowWrite[] => {
-      const { rowKey } = row;
+    const damages = this.#table.rows(partition).flatMap(({ rowKey }): readonly RowWrite[] => {
       if (rowKey.startsWith('event|') || this.#chance.happens(0.5)) return [];
       if (!rowKey.startsWith('day|')) return [{ kind: 'delete', rowKey }];
-      const day = String(row.properties['day']).replace(/"events":(-?\d+)/, '"events":7$1');
-      return [{ kind: 'merge', rowKey, etag: '*', properties: { day } }];
+      return [
+        { kind: 'merge', rowKey, etag: '*', properties: tallyValues({ ...EMPTY_TALLY, events: 7 }, EMPTY_TALLY) },
+      ];
     });
     if (damages.length === 0) return;
     this.#damaged.add(parsePartition(partition).day);
@@ -468,6 +498,7 @@ class History {
       for (const kind of ['cameras', 'accuracy', 'last seen'] as const)
         await this.#ask(instance, kind, undefined, start);
       await this.#ask(instance, 'range', { start, end: start + DAY - 1n });
+      await this.#export(instance, start);
     }
     for (const kind of ['range', 'series'] as const) await this.#ask(instance, kind);
     for (const day of this.#chance.happens(0.1) ? this.#days.map(dayFrom) : []) {

@@ -1,11 +1,13 @@
 import { auditDay, type AuditReport } from '../../../src/analytics/audit/audit.ts';
 import { rebuildDay, RebuildRefused } from '../../../src/analytics/audit/rebuild.ts';
-import { DayHeld, RecorderUnavailable } from '../../../src/analytics/errors.ts';
+import { DayClosed, DayHeld, RecorderUnavailable } from '../../../src/analytics/errors.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { backUpDays } from '../../../src/analytics/retention/back-up-days.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
+import { noEvents } from '../../../src/analytics/retention/day-events.ts';
+import { exportDay } from '../../../src/analytics/retention/export-day.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
 import type { Log } from '../../../src/log.ts';
 import type { BackupContainer } from '../../../src/storage/azure-container.ts';
@@ -114,6 +116,17 @@ export class Instance extends CountingProcess {
       { table: this.table, shards, retentionDays, container: backsUp ? async () => container : undefined, runMs },
       this.#log,
     );
+  }
+
+  /** As `npm run export`: the lines of the events of a day. */
+  async exportDay(day: Day): Promise<readonly string[] | 'closed'> {
+    const lines = exportDay(this.table, this.#parts.shards, day, { read: noEvents() });
+    try {
+      return (await Array.fromAsync(lines)).flatMap((text) => text.trim().split('\n'));
+    } catch (error) {
+      if (error instanceof DayClosed) return 'closed';
+      throw error;
+    }
   }
 
   /** As `npm run audit`. */

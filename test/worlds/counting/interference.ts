@@ -2,11 +2,15 @@ import assert from 'node:assert/strict';
 
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { rebuildDay, RebuildRefused, unsealDay } from '../../../src/analytics/audit/rebuild.ts';
-import { DayHeld } from '../../../src/analytics/errors.ts';
+import { DayClosed, DayHeld } from '../../../src/analytics/errors.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
+import { noEvents } from '../../../src/analytics/retention/day-events.ts';
+import { exportDay } from '../../../src/analytics/retention/export-day.ts';
+import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
 import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { tallyValues } from '../../../src/analytics/rows/properties.ts';
 import type { TableConnection } from '../../../src/storage/connection.ts';
 import { StorageTrouble } from '../../../src/storage/errors.ts';
 import type { RowWrite } from '../../../src/storage/row.ts';
@@ -173,11 +177,10 @@ const atEachRequest = async (doing: Doing, course: Course, { shards = 1, isStopp
 
 /** Counters are changed and deleted. */
 const damage = async (table: MemoryTable): Promise<void> => {
-  const writes = table.rows(SHARD).flatMap(({ rowKey, properties }): readonly RowWrite[] => {
+  const writes = table.rows(SHARD).flatMap(({ rowKey }): readonly RowWrite[] => {
     if (rowKey.startsWith('camera|')) return [{ kind: 'delete', rowKey }];
     if (!rowKey.startsWith('day|')) return [];
-    const day = String(properties['day']).replace(/"events":(-?\d+)/, '"events":7$1');
-    return [{ kind: 'merge', rowKey, etag: '*', properties: { day } }];
+    return [{ kind: 'merge', rowKey, etag: '*', properties: tallyValues({ ...EMPTY_TALLY, events: 7 }, EMPTY_TALLY) }];
   });
   await table.transact(SHARD, writes);
 };
@@ -246,6 +249,24 @@ const reading: Course = async function* (table) {
   await begunNow;
 };
 
+/** An export that has found the day open before a request continues after everything: it has every event, or says that the day is closed. */
+const exporting: Course = async function* (table) {
+  const last = Promise.withResolvers<void>();
+  const turn: Turn = async ({ rowKeys: [key = ''] }) => {
+    if (key.startsWith('event|')) await last.promise;
+  };
+  yield;
+  const [own, read] = [
+    new Table(new InterposedTable(turn, table), { format: FORMAT, deadlineMs: HOUR_MS }),
+    noEvents(),
+  ];
+  const exported = thrownBy(Array.fromAsync(exportDay(own, 1, DATE, { read })));
+  assert.equal(yield, undefined);
+  last.resolve();
+  const error = await exported;
+  assert(error instanceof DayClosed || (error === undefined && read.events === MESSAGES.length), String(error));
+};
+
 const lost = (): never => {
   throw new StorageTrouble(0);
 };
@@ -279,6 +300,7 @@ const SCENARIOS = {
   'a late transaction into a new stripe of a day that closes': async () => lateTransaction(close, 1, true),
   'readers that had begun before a rebuild go on': async () => atEachRequest(rebuild, reading),
   'readers that had begun before a closing go on': async () => atEachRequest(close, reading),
+  'exports that had begun before a closing go on': async () => atEachRequest(close, exporting),
   'an answer to a rebuild is lost': async () => answerIsLost(rebuild),
   'an answer to a closing is lost': async () => answerIsLost(close),
 

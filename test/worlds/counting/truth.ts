@@ -136,6 +136,24 @@ export class Truth {
     return events.every((event) => !event.isOld || event.minute <= (minute ?? -1n));
   }
 
+  /** Whether these are the events of a period, each as of some moment since the question. */
+  allowsEvents({ start, end }: Question, messages: readonly PlainMessage[], since: number): boolean {
+    const exported = Map.groupBy(messages, nameOf);
+    const asked = [...this.#events.values()].filter(({ versions: [{ ts }] }) => ts >= start && ts <= end);
+    if ([...exported.keys()].some((name) => asked.every((event) => event.name !== name))) return false;
+    return asked.every(({ name, versions }) => {
+      const parts = exported.get(name);
+      const seen = versions.filter((_, index) => (versions[index + 1]?.moment ?? Infinity) > since);
+      if (parts === undefined) return versions[0].moment > since;
+      const state = Object.fromEntries(
+        FACETS.flatMap((facet) =>
+          parts.flatMap(({ time, [facet]: value }) => (value === undefined ? [] : [[facet, { value, time }]])),
+        ),
+      );
+      return seen.some((version) => isDeepStrictEqual(version.state, state));
+    });
+  }
+
   /** The events of a question by the piece that they are counted in. */
   #pieces({ start, end, cameraId }: Question): ReadonlyMap<string, readonly KnownEvent[]> {
     const asked = [...this.#events.values()].filter(({ versions: [{ ts, cameraId: own }] }) => {

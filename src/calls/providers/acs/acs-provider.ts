@@ -7,7 +7,7 @@ import {
 import type { TokenCredential } from '@azure/identity';
 import { randomUUID } from 'node:crypto';
 import type { Connection } from '../../../azure/connection.ts';
-import { type CallId, formatCallContext, formatPromptContext, MESSAGE, parseCallId } from '../../model/ids.ts';
+import { type CallId, formatCallContext, MESSAGE, parseCallId } from '../../model/ids.ts';
 import {
   type CallMedia,
   type CallRequest,
@@ -128,7 +128,7 @@ const acsMedia = (connectionOf: (callId: CallId) => CallConnection): CallMedia =
     const source: TextSource = { kind: 'textSource', text, sourceLocale: 'en-US', voiceKind: VoiceKind.Female };
     const options = {
       loop: false,
-      ...(prompt === undefined ? {} : { operationContext: formatPromptContext(prompt) }),
+      ...(prompt === undefined ? {} : { operationContext: formatCallContext(prompt) }),
       // Otherwise it would play after the current prompt.
       ...(prompt === undefined || prompt.prompt === MESSAGE ? {} : { interruptCallMediaOperation: true }),
     };

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { parseCallContext, parseCallId } from '../../model/ids.ts';
 import type { CallEvent, CallEventKind, PressedKey } from '../../model/phone-provider.ts';
 import { resultOf } from './codes.ts';
-import type { EventCallbacks, MalformedEvent } from '../callbacks.ts';
+import type { EventCallbacks } from '../callbacks.ts';
 
 /** The ACS event types that are used here. Compared exactly: `Microsoft.Communication.playFailed` is another type. */
 const KIND_OF_TYPE: ReadonlyMap<string, CallEventKind> = new Map([
@@ -51,19 +51,16 @@ const dataSchema = z.object({
 const TONES: readonly unknown[] = 'zero one two three four five six seven eight nine asterisk pound'.split(' ');
 const KEYS = '0123456789*#';
 
-const NOT_CLOUD_EVENT = 'is not a CloudEvent 1.0: id, source, type and specversion "1.0" are required';
-
-/** The array in a callback's body → its events, and the elements that are not CloudEvents 1.0. */
 export const parseCallEvents: EventCallbacks['parseEvents'] = (batch) => {
   const events: CallEvent[] = [];
-  const malformed: MalformedEvent[] = [];
+  const malformed: number[] = [];
   let otherKinds = 0;
   let malformedIds = 0;
   for (const [index, element] of batch.entries()) {
     const { data: cloudEvent } = cloudEventSchema.safeParse(element);
     const kind = cloudEvent && KIND_OF_TYPE.get(cloudEvent.type);
     const event = kind && callEvent(kind, cloudEvent.data);
-    if (cloudEvent === undefined) malformed.push({ index, detail: NOT_CLOUD_EVENT });
+    if (cloudEvent === undefined) malformed.push(index);
     else if (kind === undefined) otherKinds += 1;
     else if (event === undefined) malformedIds += 1;
     else events.push(event);

@@ -1,11 +1,9 @@
 import { readSdkError } from '../../../azure/sdk-error.ts';
 import { type CallResult, type FailedRequest, type Failure } from '../../model/phone-provider.ts';
 import {
-  BUSY,
   DECLINED,
   FAILURE_WITHOUT_ANSWER,
   failureOfStatus,
-  FORBIDDEN,
   INVALID,
   type Meaning,
   meaningOfNetwork,
@@ -18,20 +16,15 @@ import {
 const SPEECH_ROLE =
   'the role Cognitive Services User of the Communication Services identity on the AI resource, and the custom subdomain of that resource';
 
-/** Sub-codes that operators meet. */
-const OF_SUB_CODE: ReadonlyMap<number, Meaning> = new Map([
-  [560_480, NO_ANSWER],
+/** Sub-codes that say more than the code of the telephone network. */
+const OF_SUB_CODE = new Map<number, Meaning>([
   // Canceled by the network after it had rung for long enough.
   [10_004, NO_ANSWER],
   [10_024, DECLINED],
-  [560_603, DECLINED],
-  [560_486, BUSY],
   [560_484, INVALID],
   [7_504, NOT_ACCEPTED],
   [7_507, NOT_ACCEPTED],
   [10_105, { reason: 'the Teams bot may not call', failure: 'set_up' }],
-  [510_403, FORBIDDEN],
-  [560_403, FORBIDDEN],
   [511_532, { reason: 'the trunk is not set up', failure: 'set_up' }],
   [511_404, { reason: 'the Communication Services resource is not set up', failure: 'set_up' }],
   [8_516, THROTTLED],

@@ -1,11 +1,4 @@
-import {
-  type AttemptRef,
-  formatCallContext,
-  formatPromptContext,
-  MESSAGE,
-  parseCallContext,
-  type PromptNumber,
-} from '../../model/ids.ts';
+import { type AttemptRef, formatCallContext, MESSAGE, parseCallContext, type PromptNumber } from '../../model/ids.ts';
 
 /** Why Twilio posts to an address of ours: the status of the call has changed, a key was pressed, or a prompt is over. */
 type Occasion = 'status' | 'key' | 'end';
@@ -39,10 +32,8 @@ export const addressOf = (
   path: string,
   { occasion, attempt, prompt = MESSAGE, keys = 0 }: Partial<Address> & { readonly occasion: Occasion },
 ): string => {
-  const context =
-    attempt && (occasion === 'status' ? formatCallContext(attempt) : formatPromptContext({ ...attempt, prompt }));
   const parts = [
-    ...(context === undefined ? [] : [`attempt=${context}`]),
+    ...(attempt === undefined ? [] : [`attempt=${formatCallContext({ ...attempt, prompt })}`]),
     `on=${occasion}`,
     ...(keys === 0 ? [] : [`keys=${keys}`]),
   ];

@@ -21,7 +21,7 @@ const COUNTRY: Meaning = { reason: 'calls to this country are not enabled', fail
 const NOT_CONNECTED: Meaning = { reason: 'the telephone network could not connect the call' };
 
 /** Twilio's own codes that operators meet. */
-const OF_ERROR: ReadonlyMap<number, Meaning> = new Map([
+const OF_ERROR = new Map<number, Meaning>([
   [10_001, NOT_ACTIVE],
   [10_002, { reason: 'a trial account may not do this', failure: 'refused' }],
   // Too many calls at a time: the account's limit.
@@ -53,7 +53,7 @@ const OF_ERROR: ReadonlyMap<number, Meaning> = new Map([
 ]);
 
 /** How a call ended, in Twilio's word: the codes say more. */
-const OF_STATUS: ReadonlyMap<string, Meaning> = new Map([
+const OF_STATUS = new Map<string, Meaning>([
   ['busy', BUSY],
   ['no-answer', NO_ANSWER],
   ['canceled', { reason: 'canceled' }],

@@ -53,17 +53,33 @@ export class TwilioCallbacks implements InstructionCallbacks {
     this.#options = options;
   }
 
-  async baseOf({ path, search, form }: InstructionRequest, signature: string): Promise<string | undefined> {
-    if (signature === '') return undefined;
+  async answer(request: InstructionRequest, phone: CallbackHandler, log: Log): Promise<string | undefined> {
+    const path = await this.#signedPath(request);
+    return path === undefined ? undefined : this.answerSigned(request, path, phone, log);
+  }
+
+  /** The path of ours that Twilio has signed, with its base; undefined: the signature is wrong. */
+  async #signedPath({ path, search, form, signature }: InstructionRequest): Promise<string | undefined> {
     const { authTokens, baseUrls } = this.#options;
     // Loaded with the first callback.
     const { validateRequest } = await import('./package.ts');
-    return baseUrls.find((base) =>
-      authTokens.some((token) => validateRequest(token, signature, `${base}/${path}${search}`, { ...form })),
-    );
+    const queries = sentQueries(search);
+    return baseUrls
+      .map((base) => `${base}/${path}`)
+      .find((address) =>
+        queries.some((query) =>
+          authTokens.some((token) => validateRequest(token, signature, `${address}${query}`, { ...form })),
+        ),
+      );
   }
 
-  async answer(request: InstructionRequest, base: string, phone: CallbackHandler, log: Log): Promise<string> {
+  /** Answers a request whose signature is right. @param path of the callback, with its base: the requests that follow go there */
+  async answerSigned(
+    request: Omit<InstructionRequest, 'path' | 'signature'>,
+    path: string,
+    phone: CallbackHandler,
+    log: Log,
+  ): Promise<string> {
     const address = readAddress(request.search);
     const { voice } = this.#options;
     if (address.occasion === undefined) {
@@ -87,7 +103,7 @@ export class TwilioCallbacks implements InstructionCallbacks {
       await handled;
       return twimlOf({}, voice);
     }
-    return this.#answerToKey(event, handled, address, `${base}/${request.path}`, message);
+    return this.#answerToKey(event, handled, address, path, message);
   }
 
   /** @param handled whether the key was stored; undefined if that takes too long */
@@ -127,4 +143,17 @@ const nextPrompt = (prompt: PromptNumber, isRepeat: boolean): PromptNumber | und
   if (prompt > MAX_REPEATS) return MESSAGE;
   if (!isRepeat) return prompt;
   return prompt < MAX_REPEATS ? promptOf(prompt + 1) : undefined;
+};
+
+/** With more apostrophes, either all of them were encoded, or none. */
+const MAX_APOSTROPHES = 3;
+
+/** The queries that may have been sent: the worker encodes an apostrophe, and the signature is of the text before that. */
+const sentQueries = (search: string): readonly string[] => {
+  const [first = '', ...parts] = search.split('%27');
+  if (parts.length > MAX_APOSTROPHES) return [search, search.replaceAll('%27', "'")];
+  return parts.reduce<readonly string[]>(
+    (queries, part) => queries.flatMap((query) => [`${query}%27${part}`, `${query}'${part}`]),
+    [first],
+  );
 };

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { readSdkError } from '../../../azure/sdk-error.ts';
 import { retryAfterMs } from '../../../retry-after.ts';
-import { type CallId, parseCallId } from '../../model/ids.ts';
+import { type CallId, callIdSchema } from '../../model/ids.ts';
 import {
   type CallRequest,
   type FailedRequest,
@@ -52,14 +52,7 @@ interface SentRequest {
   readonly signal: AbortSignal;
 }
 
-const callSchema = z.object({
-  sid: z.string().transform((text, context): CallId => {
-    const callId = parseCallId(text);
-    if (callId !== undefined) return callId;
-    context.addIssue('not a call id');
-    return z.NEVER;
-  }),
-});
+const callSchema = z.object({ sid: callIdSchema });
 const numbersSchema = z.object({
   incoming_phone_numbers: z.array(
     z.object({ phone_number: z.string(), capabilities: z.object({ voice: z.boolean().optional() }) }),

@@ -60,7 +60,6 @@ export const knownSchema = z.object({
 });
 
 const attempt = z.object({
-  call_connection_id: z.optional(z.string()),
   placed_at: z.optional(z.string()),
   ended_at: z.optional(z.string()),
   outcome: z.optional(z.string()),

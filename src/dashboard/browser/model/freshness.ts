@@ -6,9 +6,7 @@ import { isPhoneOff, type Part, troubleText } from './refresh.ts';
 /** Something that the reader must know before they trust the page. Times are milliseconds since 1970. */
 export interface Problem {
   readonly text: string;
-  /** The parts that are not current for this reason; empty: all parts, or no part. */
-  readonly parts: readonly string[];
-  /** The time of the oldest answer of these parts; undefined if one of them has no answer. */
+  /** The time of the oldest answer of the parts with this problem; undefined if one of them has no answer. */
   readonly asOf: number | undefined;
   /** The time of the next question. */
   readonly nextAt: number | undefined;
@@ -50,39 +48,31 @@ export const freshnessOf = (state: PageState, now: number): Freshness => {
     return [{ name, words, part, standing: standingOf(part, now) }];
   });
   const old = judged.filter(({ standing }) => standing === 'failing' || standing === 'old');
-  const problems = problemsOf(old, judged.length);
-  const lateFrom = state.parts.attention?.lateFrom;
-  const areAlertsOld = lateFrom !== undefined && now > lateFrom;
-  if (old.length > 0) {
-    const isAll = problems.some(({ parts }) => parts.length === 0);
-    return { standing: 'old', oldParts: isAll ? [] : wordsOf(old), asOf: oldestOf(old), problems, areAlertsOld };
-  }
   const isLoading = judged.length === 0 || judged.some(({ standing }) => standing === 'asking');
-  const fresh = judged.flatMap(({ name, part }) => (FRESH.has(name) ? (part.answeredAt ?? []) : []));
-  const asOf = fresh.length === 0 ? undefined : Math.min(...fresh);
-  return { standing: isLoading ? 'loading' : 'current', oldParts: [], asOf, problems, areAlertsOld };
+  const fresh = judged.filter(({ name, part }) => FRESH.has(name) && part.answeredAt !== undefined);
+  return {
+    standing: old.length > 0 ? 'old' : isLoading ? 'loading' : 'current',
+    oldParts: old.length === judged.length ? [] : [...new Set(old.map(({ words }) => words))],
+    asOf: oldestOf(old.length > 0 ? old : fresh),
+    problems: problemsOf(old),
+    areAlertsOld: now > (state.parts.attention?.lateFrom ?? now),
+  };
 };
 
-type Judged = { readonly words: string; readonly part: Part<unknown> };
+type Judged = readonly { readonly part: Part<unknown> }[];
 
-const wordsOf = (parts: readonly Judged[]): readonly string[] => [...new Set(parts.map(({ words }) => words))];
-
-const oldestOf = (parts: readonly Judged[]): number | undefined => {
+/** Undefined if a part has no answer, or without parts. */
+const oldestOf = (parts: Judged): number | undefined => {
   const times = parts.map(({ part }) => part.answeredAt ?? 0);
-  return times.includes(0) ? undefined : Math.min(...times);
+  return times.length === 0 || times.includes(0) ? undefined : Math.min(...times);
 };
 
-const problemsOf = (bad: readonly Judged[], count: number): readonly Problem[] =>
+const problemsOf = (old: Judged): readonly Problem[] =>
   Array.from(
-    Map.groupBy(bad, ({ part: { trouble } }) => troubleText(trouble ?? { kind: 'unreachable' })),
+    Map.groupBy(old, ({ part: { trouble } }) => troubleText(trouble ?? { kind: 'unreachable' })),
     ([text, of]) => {
       const next = of.flatMap(({ part }) => part.nextAt ?? []);
-      return {
-        text,
-        parts: of.length === count ? [] : wordsOf(of),
-        asOf: oldestOf(of),
-        nextAt: next.length === 0 ? undefined : Math.min(...next),
-      };
+      return { text, asOf: oldestOf(of), nextAt: next.length === 0 ? undefined : Math.min(...next) };
     },
   );
 

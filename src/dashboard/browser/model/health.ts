@@ -15,8 +15,6 @@ export interface Lamp {
   readonly name: 'Alerts' | 'Phone' | 'Cameras' | 'Data';
   readonly level: Level;
   readonly text: string;
-  /** What the lamp means, in a sentence. */
-  readonly tip: string;
 }
 
 export interface Health {
@@ -66,13 +64,8 @@ export const healthOf = (state: PageState, alerts: Alerts, cameras: CameraStates
 const alertLampOf = ({ parts, sawPhone }: PageState, alerts: Alerts, { areAlertsOld }: Freshness): Lamp => {
   const { openCount, failedCount, drillCount, running } = alerts;
   const drills = drillCount === 0 ? '' : ` · ${counted(drillCount, 'drill')}`;
-  const lamp = (level: Level, text: string): Lamp => ({
-    name: 'Alerts',
-    level,
-    text: `${text}${drills}`,
-    tip: 'Alerts of the last 24 hours that need a person or are new. Drills count apart.',
-  });
-  if (openCount > 0) return lamp(failedCount > 0 ? 'bad' : 'warn', openCount === 1 ? '1 open' : `${openCount} open`);
+  const lamp = (level: Level, text: string): Lamp => ({ name: 'Alerts', level, text: `${text}${drills}` });
+  if (openCount > 0) return lamp(failedCount > 0 ? 'bad' : 'warn', `${openCount} open`);
   const isOff = isPhoneOff(parts.attention?.trouble);
   if (areAlertsOld || (isOff && sawPhone)) return lamp('bad', 'unknown');
   if (isOff) return lamp('quiet', 'none');
@@ -85,16 +78,18 @@ const silenceText = ({ notSending, sending, total }: CameraStates): string =>
   sending === 0 ? 'No camera is sending.' : `${notSending.length} of ${total} cameras are not sending.`;
 
 const cameraLampOf = (cameras: CameraStates | undefined): Lamp => {
-  const tip = 'Cameras that sent a frame in the last 15 minutes, of all cameras of the last 31 days.';
-  if (cameras === undefined) return { name: 'Cameras', level: 'quiet', text: '…', tip };
+  if (cameras === undefined) return { name: 'Cameras', level: 'quiet', text: '…' };
   const { sending, total, areManySilent } = cameras;
   const level = areManySilent ? 'bad' : sending < total || total === 0 ? 'quiet' : 'good';
-  return { name: 'Cameras', level, text: `${sending} of ${total}`, tip };
+  return { name: 'Cameras', level, text: `${sending} of ${total}` };
 };
 
+const lampOf =
+  (name: Lamp['name']) =>
+  (level: Level, text: string): Lamp => ({ name, level, text });
+
 const dataLampOf = ({ locked }: PageState, { standing, oldParts }: Freshness): Lamp => {
-  const tip = 'The age of the oldest answer on the page.';
-  const lamp = (level: Level, text: string): Lamp => ({ name: 'Data', level, text, tip });
+  const lamp = lampOf('Data');
   if (locked !== undefined) return lamp('bad', 'key needed');
   if (standing === 'loading') return lamp('quiet', 'loading');
   if (standing === 'current') return lamp('good', '');
@@ -109,7 +104,7 @@ const keyProblems = ({ locked, parts }: PageState, { asOf }: Freshness): readonl
     locked?.refused === true
       ? 'The service refuses the key. The page asks for alerts once a minute, and for a new key.'
       : 'The service asks for a key now. The page asks for alerts once a minute.';
-  return [{ text, parts: [], asOf: answeredAt, nextAt: parts.attention?.nextAt }];
+  return [{ text, asOf: answeredAt, nextAt: parts.attention?.nextAt }];
 };
 
 /** Whether the service can call people; a problem only if this service has a phone, or this tab saw one. */
@@ -118,13 +113,12 @@ const phoneOf = (
   { areAlertsOld }: Freshness,
   now: number,
 ): { readonly lamp: Lamp; readonly problem?: Problem } => {
-  const tip = 'Whether the service can place calls, by its last check of the telephone provider.';
-  const lamp = (level: Level, text: string): Lamp => ({ name: 'Phone', level, text, tip });
+  const lamp = lampOf('Phone');
   const { answer, trouble, answeredAt: asOf, nextAt } = attention ?? {};
   if (isPhoneOff(trouble)) {
     if (!sawPhone) return { lamp: lamp('quiet', 'not used here') };
     const text = 'The phone is switched off: the service calls no person. It was started with PHONE=off.';
-    return { lamp: lamp('bad', 'off'), problem: { text, parts: ['alerts'], asOf, nextAt } };
+    return { lamp: lamp('bad', 'off'), problem: { text, asOf, nextAt } };
   }
   if (answer?.phone === undefined) return { lamp: lamp('quiet', '…') };
   if (!answer.phone.usable) {
@@ -132,7 +126,7 @@ const phoneOf = (
     const from = since === undefined ? '' : ` (since ${times.moment(Math.min(Date.parse(since), now)).text})`;
     const text = `The service cannot place calls${from}${reason === undefined ? '' : `: ${reason}`}.`;
     // The answer itself is current.
-    return { lamp: lamp('bad', 'cannot call'), problem: { text, parts: [], asOf, nextAt } };
+    return { lamp: lamp('bad', 'cannot call'), problem: { text, asOf, nextAt } };
   }
   return { lamp: areAlertsOld ? lamp('quiet', 'unknown') : lamp('good', 'ready') };
 };

@@ -29,7 +29,7 @@ export type PartName = keyof Answers;
 /** The parts and their names on the page, the most important first. */
 export const PARTS: readonly (readonly [name: PartName, words: string])[] = [
   ['attention', 'alerts'],
-  ['notifications', 'notifications'],
+  ['notifications', 'alerts'],
   ['story', 'the open alert'],
   ['recent', 'camera states'],
   ['known', 'camera states'],

@@ -2,7 +2,6 @@ import { useEffect, useRef } from 'preact/hooks';
 
 import { alertState, alertTitle, alertTypeText, isTaken } from '../model/alert-state.ts';
 import type { Notification } from '../model/answers.ts';
-import { peopleText } from '../model/people.ts';
 import { isPhoneOff, isUnknown, troubleText } from '../model/refresh.ts';
 import { nextOf } from '../model/timeline.ts';
 import { Button } from '../parts/button.tsx';
@@ -98,8 +97,6 @@ const Story = ({ of }: { readonly of: Notification }) => {
             </dd>
           </>
         )}
-        <dt>People</dt>
-        <dd>{peopleText(of.recipients)}</dd>
         <dt>Reported</dt>
         <dd>
           <Time at={of.created_at} />{' '}

@@ -27,7 +27,7 @@ export const HealthBar = () => {
       <h1>Camera activity</h1>
       <ul class="lamps" aria-label="Health">
         {health.lamps.map((lamp) => (
-          <li key={lamp.name} class={`lamp ${lamp.level}`} data-lamp={lamp.name} title={lamp.tip}>
+          <li key={lamp.name} class={`lamp ${lamp.level}`} data-lamp={lamp.name}>
             <LampLink of={lamp}>
               <span class="sign" aria-hidden="true">
                 {SIGNS[lamp.level]}

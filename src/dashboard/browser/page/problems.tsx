@@ -40,14 +40,13 @@ export const Problems = () => {
   );
 };
 
-const ProblemLine = ({ of: { text, parts, asOf, nextAt } }: { readonly of: Problem }) => {
+const ProblemLine = ({ of: { text, asOf, nextAt } }: { readonly of: Problem }) => {
   const { times } = useShown();
   const now = useSeconds();
   return (
     <p class="problem">
       <span aria-hidden="true">✕</span> <strong>{text}</strong>{' '}
       <span>
-        {parts.length === 0 ? null : `Not current: ${parts.join(', ')}. `}
         {asOf === undefined ? (
           'No data yet.'
         ) : (

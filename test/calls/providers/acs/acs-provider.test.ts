@@ -8,8 +8,7 @@ import { freePort } from '../../../../infra/emulators/free-port.ts';
 import { withTokenDeadline } from '../../../../src/azure/credential.ts';
 import { AcsProvider, connectToAcs } from '../../../../src/calls/providers/acs/acs-provider.ts';
 import { LoopbackServer } from '../../../harness/loopback-server.ts';
-import { inVirtualTime } from '../../../worlds/virtual-time.ts';
-import { attempt, ATTEMPT, CALL, callIdOf, DONE, number, outcomeOf, withoutPauses } from '../stage.ts';
+import { attempt, ATTEMPT, CALL, callIdOf, DONE, inTime, number, outcomeOf, withoutPauses } from '../stage.ts';
 
 const callId = callIdOf('a-call');
 
@@ -142,12 +141,10 @@ it.each<[keyof typeof ASKED, readonly Answer[], object]>([
   ['call', [[404]], { failure: 'set_up', reason: 'there is no such phone service' }],
   ['call', [[404, '511404']], { failure: 'set_up', subCode: 511_404 }],
   ['call', [[401]], { failure: 'set_up', reason: 'the phone service does not accept this app' }],
-  ['call', [[403, '7504']], { failure: 'set_up' }],
   ['call', [[400, '8567']], { failure: 'set_up' }],
   ['call', [[400, '8529']], { failure: 'set_up', reason: "the month's limit of calls is reached" }],
-  ['call', [[403]], { failure: 'forbidden', reason: 'forbidden' }],
+  ['call', [[403]], { failure: 'forbidden', reason: 'forbidden by the callee, or our number may not call' }],
   ['call', [[403, '8599']], { failure: 'forbidden', subCode: 8_599 }],
-  ['call', [[403, '560403']], { failure: 'forbidden' }],
   ['call', [[400, '560484']], { failure: 'refused' }],
   ['call', [[400, 'BadRequest']], { failure: 'rejected', code: 400, reason: 'rejected (400)' }],
   // Not in the right state: half a second later it is.
@@ -167,7 +164,7 @@ it.each<[keyof typeof ASKED, readonly Answer[], object]>([
   ['hangUp', [[410]], WAS_OVER],
   ['hangUp', [AT_ONCE, [404, '8522']], WAS_OVER],
   // The first request may have ended the call.
-  ['hangUp', [[500], [404, '8522']], HUNG_UP],
+  ['hangUp', [[500], [404, '8522']], WAS_OVER],
   ['hangUp', [[500], [500], [500], [204]], HUNG_UP],
   ['hangUp', [[500], [500], [500], [500]], UNANSWERED],
   ['hangUp', [[400]], { failure: 'rejected' }],
@@ -204,40 +201,30 @@ const hangs = async () => new Promise<never>(() => undefined);
 it.each(['call', 'speak', 'listen', 'hangUp', 'check'] as const)(
   'a request to %s ends within 15 s although its token never comes, and the next request asks for a new token',
   async (what) => {
-    await inVirtualTime(
-      0,
-      () => 0.5,
-      true,
-      async (time) => {
-        const getToken = vi.fn<TokenCredential['getToken']>(hangs);
-        const client = connectToAcs({ endpoint: 'https://acs.invalid' }, withTokenDeadline({ getToken }));
-        const { requests } = requestsTo(client);
-        for (const tokens of [1, 2]) {
-          const begun = time.now;
-          const failed = outcomeOf(requests[what]());
-          expect(await time.passUntil(failed, 15_000)).toBe(true);
-          expect(await failed).toMatchObject({ failure: 'unreachable', reason: 'no token for the phone service' });
-          expect(time.now - begun).toBeLessThanOrEqual(15_000);
-          expect(getToken.mock.calls.length).toBeGreaterThanOrEqual(tokens);
-        }
-      },
-    );
+    await inTime(async (time) => {
+      const getToken = vi.fn<TokenCredential['getToken']>(hangs);
+      const client = connectToAcs({ endpoint: 'https://acs.invalid' }, withTokenDeadline({ getToken }));
+      const { requests } = requestsTo(client);
+      for (const tokens of [1, 2]) {
+        const begun = time.now;
+        const failed = outcomeOf(requests[what]());
+        expect(await time.passUntil(failed, 15_000)).toBe(true);
+        expect(await failed).toMatchObject({ failure: 'unreachable', reason: 'no token for the phone service' });
+        expect(time.now - begun).toBeLessThanOrEqual(15_000);
+        expect(getToken.mock.calls.length).toBeGreaterThanOrEqual(tokens);
+      }
+    });
   },
 );
 
 it.each(['call', 'speak', 'listen', 'hangUp', 'check'] as const)(
   'a request to %s ends within 15 s, even if the credential ignores all deadlines',
   async (what) => {
-    await inVirtualTime(
-      0,
-      () => 0.5,
-      true,
-      async (time) => {
-        const { requests } = requestsTo(connectToAcs({ endpoint: 'https://acs.invalid' }, { getToken: hangs }));
-        const failed = outcomeOf(requests[what]());
-        expect(await time.passUntil(failed, 15_000)).toBe(true);
-        expect(await failed).toMatchObject({ failure: 'unanswered' });
-      },
-    );
+    await inTime(async (time) => {
+      const { requests } = requestsTo(connectToAcs({ endpoint: 'https://acs.invalid' }, { getToken: hangs }));
+      const failed = outcomeOf(requests[what]());
+      expect(await time.passUntil(failed, 15_000)).toBe(true);
+      expect(await failed).toMatchObject({ failure: 'unanswered' });
+    });
   },
 );

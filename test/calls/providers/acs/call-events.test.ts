@@ -53,7 +53,7 @@ it.each([
 ])('an event with %j is malformed, and another event of its batch is not', (change) => {
   expect(parseCallEvents([{ ...recorded, ...change }, recorded])).toMatchObject({
     events: [{ callId: CALL_ID }],
-    malformed: [{ index: 0, detail: expect.any(String) }],
+    malformed: [0],
   });
 });
 
@@ -103,7 +103,7 @@ it('an event has no context unless this service wrote it, and is parsed without 
     fc.property(fc.anything(), fc.oneof(fc.string(), fc.anything()), (data, operationContext) => {
       const events = parseCallEvents([eventOf('CallConnected', { operationContext }), { ...recorded, data }]);
       expect(events).toHaveProperty('events.0.attempt', undefined);
-      expect(parseCallEvents([data, recorded])).toMatchObject({ events: [{}], malformed: [{ index: 0 }] });
+      expect(parseCallEvents([data, recorded])).toMatchObject({ events: [{}], malformed: [0] });
     }),
     { numRuns: 300 },
   );

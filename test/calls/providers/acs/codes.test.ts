@@ -27,8 +27,6 @@ it.each([
   [603, 560_603, 'declined', 'declined'],
   [603, undefined, 'declined', 'declined'],
   [486, 560_486, 'busy', 'busy'],
-  [486, 0, 'busy', 'busy'],
-  [403, 510_403, FORBIDDEN, 'forbidden'],
   [403, 560_403, FORBIDDEN, 'forbidden'],
   [403, undefined, FORBIDDEN, 'forbidden'],
   [403, 7_504, NOT_ACCEPTED, 'set_up'],

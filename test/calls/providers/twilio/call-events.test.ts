@@ -64,18 +64,15 @@ it('a form without a call id of Twilio is no event; a status or request that is 
 });
 
 it.each([
-  ['busy', 486, undefined, 'busy'],
   ['busy', 603, undefined, 'declined'],
   ['failed', 600, undefined, 'busy'],
   ['failed', 607, undefined, 'forbidden'],
   ['failed', 608, undefined, 'forbidden'],
-  ['failed', 408, undefined, 'no_answer'],
   ['no-answer', undefined, undefined, 'no_answer'],
   ['no-answer', 487, undefined, 'no_answer'],
   ['no-answer', 603, undefined, 'declined'],
   ['failed', 404, undefined, 'refused'],
   ['failed', 484, undefined, 'refused'],
-  ['failed', 403, undefined, 'forbidden'],
   ['failed', 480, undefined, 'no_answer'],
   ['failed', undefined, 10_004, 'capacity'],
   ['failed', 403, 13_227, 'refused'],

@@ -4,6 +4,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import type { CallEvent, CallMessage } from '../../../../src/calls/model/phone-provider.ts';
 import type { CallbackHandler } from '../../../../src/calls/providers/callbacks.ts';
 import { TwilioCallbacks } from '../../../../src/calls/providers/twilio/twilio-callbacks.ts';
+import { must } from '../../new-case.ts';
 import { ATTEMPT } from '../stage.ts';
 
 const BASES = ['https://watch.example', 'https://test.example'];
@@ -14,9 +15,15 @@ const FORM = { CallSid: `CA${'0'.repeat(32)}`, CallStatus: 'in-progress' };
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const MESSAGE = '<Say voice="Polly.Joanna" language="en-US" loop="3">Fire. </Say>';
 type Own = Partial<CallbackHandler>;
+type Form = Readonly<Record<string, string>>;
+
+const signed = (search: string, form: Form, base = BASES[0], token = 'first') => {
+  const signature = getExpectedTwilioSignature(token, `${base}/${PATH}${search}`, form);
+  return { path: PATH, search, form, signature };
+};
 
 /** The answer to a request, the events of the service, and the attempts whose message was read. */
-const asked = async (search: string, form: Readonly<Record<string, string>> = FORM, own: Own = {}) => {
+const asked = async (search: string, form: Form = FORM, own: Own = {}) => {
   const events: CallEvent[] = [];
   const messages: unknown[] = [];
   const phone: CallbackHandler = {
@@ -30,8 +37,8 @@ const asked = async (search: string, form: Readonly<Record<string, string>> = FO
     },
     ...own,
   };
-  const answer = await callbacks.answer({ path: PATH, search, form }, BASES[0] ?? '', phone, SILENT);
-  return { answer: answer.replace(/^<\?xml.*\?>/, ''), events, messages };
+  const answer = await callbacks.answer(signed(search, form), phone, SILENT);
+  return { answer: must(answer).replace(/^<\?xml.*\?>/, ''), events, messages };
 };
 
 /** Presses a key: the spoken text, the addresses of keys and prompts in the answer, and the rest. */
@@ -62,18 +69,26 @@ const within = async <Answer>(ms: number, ask: () => Promise<Answer>): Promise<A
   return answered;
 };
 
-const URL_GIVEN = `${BASES[1]}/${PATH}?on=status`;
-
 it.each([
-  ['first', URL_GIVEN, BASES[1]],
-  ['second', URL_GIVEN, BASES[1]],
-  ['third', URL_GIVEN, undefined],
-  ['first', `${URL_GIVEN}x`, undefined],
-])('a signature by the %s token for %s shows the base %s', async (token, address, base) => {
-  const request = { path: PATH, search: '?on=status', form: { ...FORM, To: '+12065550100' } };
-  expect(await callbacks.baseOf(request, getExpectedTwilioSignature(token, address, request.form))).toBe(base);
-  expect(await callbacks.baseOf(request, '')).toBeUndefined();
-});
+  ['first', BASES[1], '', true],
+  ['second', BASES[1], '', true],
+  ['third', BASES[1], '', false],
+  ['first', BASES[1], 'x', false],
+  ['first', 'https://other.example', '', false],
+])(
+  'a signature by the %s token for %s%s shows the base of the next addresses: %s',
+  async (token, base, more, isGood) => {
+    const form = { ...FORM, Digits: '9', To: '+12065550100' };
+    const request = { ...signed(`?on=key${more}`, form, base, token), search: '?on=key' };
+    const phone = {
+      handle: async () => Promise.resolve(true),
+      messageOf: async () => Promise.reject(new Error('none')),
+    };
+    const answer = await callbacks.answer(request, phone, SILENT);
+    expect(answer?.includes(`action="${base}/${PATH}?on=key&amp;keys=1#`)).toBe(isGood ? true : undefined);
+    expect(await callbacks.answer({ ...request, signature: '' }, phone, SILENT)).toBeUndefined();
+  },
+);
 
 it('a status is an event, and is answered with nothing', async () => {
   const { answer, events } = await asked(`?attempt=${ATTEMPT}&on=status`);

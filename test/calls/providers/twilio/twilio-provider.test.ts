@@ -135,8 +135,8 @@ it.each<[string, boolean, readonly Answer[], string, object?]>([
     'completed',
     GONE,
   ],
-  // The first request may have ended the call.
-  ['that was not answered has perhaps ended the call', true, [rejected(500, 1), CALL_IS_OVER], 'completed'],
+  // The first request may have ended the call, or the callee did before it.
+  ['that was not answered may have ended the call', true, [rejected(500, 1), CALL_IS_OVER], 'completed', GONE],
   ['is sent three times at most', true, Array(3).fill(rejected(500, 1)), 'completed', UNANSWERED],
 ])('a hang-up %s', async (_, isAnswered, answers, status, outcome = { answer: 'hung up' }) => {
   const { provider, sent } = providerWith(...answers);

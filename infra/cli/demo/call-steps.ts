@@ -10,12 +10,12 @@ const simulatorLogSchema = z.object({
     z.object({
       to: z.string(),
       state: z.string(),
-      story: z.array(z.object({ at: z.string(), kind: z.string(), text: z.string(), answer: z.string().optional() })),
+      steps: z.array(z.object({ at: z.string(), kind: z.string(), text: z.string(), answer: z.string().optional() })),
     }),
   ),
 });
 
-type CallStory = z.infer<typeof simulatorLogSchema>['calls'][number];
+type LoggedCall = z.infer<typeof simulatorLogSchema>['calls'][number];
 
 /**
  * Waits until the first simulated call to a number has ended.
@@ -23,24 +23,24 @@ type CallStory = z.infer<typeof simulatorLogSchema>['calls'][number];
  * @returns a line for each step of the call
  * @throws {CommandError} if no call to the number ends in time
  */
-export const callStory = async (simulatorUrl: string, number: string): Promise<readonly string[]> => {
+export const callSteps = async (simulatorUrl: string, number: string): Promise<readonly string[]> => {
   const call = await polled(CALL_MILLISECONDS, async () => {
     const log = await fetch(`${simulatorUrl}/log`);
     const first = simulatorLogSchema.parse(await log.json()).calls.find(({ to }) => to === number);
     return first !== undefined && isComplete(first) ? first : undefined;
   });
   if (call === undefined) throw new CommandError(`The call to ${number} did not end in time.`);
-  return call.story.map(storyLine);
+  return call.steps.map(stepLine);
 };
 
 /** The events that report the end of a call, of ACS and of Twilio. */
 const END = /^(CallDisconnected|CreateCallFailed|completed|busy|no-answer|failed|canceled)$/;
 
 // The state changes shortly before the event that reports the end of the call, and the app's answers to the events come after them.
-const isComplete = ({ state, story }: CallStory): boolean =>
+const isComplete = ({ state, steps }: LoggedCall): boolean =>
   state === 'ended' &&
-  story.some(({ kind, text }) => kind === 'event' && END.test(text)) &&
-  story.every(({ kind, answer }) => kind !== 'event' || answer !== undefined);
+  steps.some(({ kind, text }) => kind === 'event' && END.test(text)) &&
+  steps.every(({ kind, answer }) => kind !== 'event' || answer !== undefined);
 
 const ACTORS: Readonly<Record<string, string>> = {
   request: 'app asks',
@@ -48,5 +48,5 @@ const ACTORS: Readonly<Record<string, string>> = {
   speech: 'callee hears',
 };
 
-const storyLine = ({ at, kind, text, answer }: CallStory['story'][number]): string =>
+const stepLine = ({ at, kind, text, answer }: LoggedCall['steps'][number]): string =>
   `${at.slice(11, 23)}  ${(ACTORS[kind] ?? kind).padEnd(13)}  ${text}${answer === undefined ? '' : ` → ${answer}`}`;
