@@ -82,8 +82,8 @@ it.each<[string, Span, Times, string, number, string]>([
 });
 
 it('figures can grow while their period ends now, or ended less than a minute ago', () => {
-  const growing = [TODAY, LAST_HOUR, day('2026-11-21'), range('11-20T00:00', '11-21T16:40')];
-  const over = [day('2026-11-20'), range('11-20T00:00', '11-21T16:39')];
+  const growing = [TODAY, LAST_HOUR, day('2026-11-21'), range('11-20T00:00', '11-21T16:39:30')];
+  const over = [day('2026-11-20'), range('11-20T00:00', '11-21T16:39:29')];
   expect([...growing, ...over].filter((span) => isLive(span, NOW, california))).toEqual(growing);
 });
 
@@ -123,6 +123,12 @@ it.each<[string, string, Span]>([
   ['Monday 2 November 2026, 08:36 – 09:36:20', 'PST', range('11-02T16:36', '11-02T17:36:21')],
   // As it was typed: the second that ends it is in it.
   ['Monday 2 November 2026, 08:36 – 09:36', 'PST', range('11-02T16:36', '11-02T17:36:01')],
+  // Both ends of a moment.
+  [
+    'Monday 2 November 2026, 08:36:05 – 08:36:05',
+    'PST',
+    { kind: 'range', start: '2026-11-02T16:36:05Z', end: '2026-11-02T16:36:05Z' },
+  ],
   ['Monday 2 November 2026, 22:00 – Tuesday 3 November 2026, 02:00', 'PST', range('11-03T06:00', '11-03T10:00')],
 ])('a span has a title and the zone of its time: %s %s', (title, zone, span) => {
   expect([spanTitle(span, NOW, california), zoneOf(span, NOW, california)]).toEqual([title, zone]);
