@@ -17,7 +17,7 @@ const jsonIn = (text) => {
   }
 };
 
-/** Sends CloudEvents to the service until they are answered. Fulfils with the answer, even if some events are wrong. */
+/** Sends CloudEvents to the service until they are answered. Fulfills with the answer, even if some events are wrong. */
 export const send = async (events, url = 'http://localhost:7071', key = '', pause = 5) => {
   const headers = { 'content-type': 'application/cloudevents-batch+json', 'x-functions-key': key };
   const body = Buffer.from(JSON.stringify(events));

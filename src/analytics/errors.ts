@@ -7,7 +7,7 @@ export class RecorderUnavailable extends Error {
   override readonly name = 'RecorderUnavailable';
 }
 
-/** The counters of the day are being rebuilt: it takes no events and has no answers until then. Ask or send again later. */
+/** The counters of the day are being rebuilt: it accepts no events and has no answers until then. Ask or send again later. */
 export class DayHeld extends Error {
   override readonly name = 'DayHeld';
   /** A shard of the day. */
@@ -19,7 +19,7 @@ export class DayHeld extends Error {
   }
 }
 
-/** The day is closed: it takes no more changes, because it could no longer recognize a repeated message. */
+/** The day is closed: it accepts no more changes, because it could no longer recognize a repeated message. */
 export class DayClosed extends Error {
   override readonly name = 'DayClosed';
 }

@@ -151,7 +151,7 @@ export const createPhone = (parts: PhoneParts) => {
       await actions.settled();
     },
 
-    /** Fulfils when the process may end: all requests are answered. Nothing is claimed from now on. */
+    /** Fulfills when the process may end: all requests are answered. Nothing is claimed from now on. */
     end: async (): Promise<void> => {
       isEnded = true;
       await dialing.end();

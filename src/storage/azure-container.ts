@@ -32,7 +32,7 @@ export const azureContainer = (url: string, folder: string, credential: TokenCre
   const client = new ContainerClient(url, isSigned ? new AnonymousCredential() : credential, { retryOptions });
   const blobOf = (name: string) => client.getBlockBlobClient(`${folder}/${name}`);
   return {
-    /** All backups whose names begin so, by name. */
+    /** All backups whose names begin with this text, by name. */
     list: async (prefix = ''): Promise<ReadonlyMap<string, Backup>> => {
       const found = new Map<string, Backup>();
       let continuationToken: string | undefined;

@@ -194,7 +194,7 @@ const ownEtag = (etag: unknown): string => {
   return Buffer.from(etag, 'latin1').toString('latin1');
 };
 
-/** A text in a filter. The SDK's `odata` takes no name of a property. */
+/** A text in a filter. The SDK's `odata` accepts no name of a property. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 const selectOf = (select: readonly string[]): string[] => ['RowKey', ...select];
@@ -220,7 +220,7 @@ const isCode = (error: unknown, status: number, ...codes: readonly string[]): bo
 /** Table Storage's codes are words such as `EntityTooLarge`; the SDK's own codes are `PARSE_ERROR` and the like. */
 const isTableCode = (code: string | undefined): boolean => code !== undefined && /^[A-Z][a-z]/.test(code);
 
-/** What a failed request means: each status with its reason. */
+/** The meaning of a failed request: each status with its reason. */
 const readFailure = (error: unknown): Error => {
   if (error instanceof StorageTrouble) return error;
   if (isCode(error, 404, 'TableNotFound')) return new TableMissing({ cause: error });

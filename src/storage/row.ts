@@ -10,7 +10,7 @@ export interface StoredRow extends RowKeys {
   readonly properties: Properties;
 }
 
-/** What a property can hold. Numbers stay below 2^31, because the SDK sends them without a type. */
+/** The values of a property. Numbers stay below 2^31, because the SDK sends them without a type. */
 export type PropertyValue = string | number | boolean | Uint8Array | Date;
 
 /** Properties to write. Undefined properties are not stored. */

@@ -93,7 +93,7 @@ export class CountingProcess {
     return plainAnswerOf(await this.range(question));
   }
 
-  /** What it answers about the whole day, and what it should once these messages are recorded. */
+  /** The answer about the whole day, and the right answer after these messages. */
   async answered(messages: Iterable<PlainMessage>): Promise<Readonly<Record<'is' | 'should', PlainAnswer>>> {
     return { is: await this.answer(WHOLE_DAY), should: new Oracle(messages).answer(WHOLE_DAY) };
   }
@@ -114,7 +114,7 @@ export class CountingProcess {
 const without0 = (counted: readonly (readonly [string, number])[]): ReadonlyMap<string, number> =>
   new Map(counted.filter(([, count]) => count !== 0));
 
-/** What a tally of the service counts. */
+/** The counts in a tally of the service. */
 export const countsIn = ({ events, reviewed, annotated, categories }: Tally): ReadonlyMap<string, number> =>
   without0([
     ...Object.entries({ events, reviewed, annotated }),

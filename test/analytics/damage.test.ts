@@ -42,7 +42,7 @@ const damaged = async (rowKey: string, properties: NewProperties): Promise<Memor
 
 const fromEight = (end: bigint, cameraId?: string): Work => range({ start: EIGHT, end: EIGHT + end - 1n, cameraId });
 
-/** What a process is asked to do. */
+/** The request to a process. */
 const WORK = {
   'to record a new event': async (process) => process.record([more()]),
   'to change an event': async (process) => process.record([more('ridge-0', 'first')]),

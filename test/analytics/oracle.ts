@@ -37,7 +37,7 @@ export const DAY = 86_400_000_000n;
 const newer = <Value>(known: Known<Value> | undefined, value: Value | undefined, time: bigint) =>
   value === undefined || (known !== undefined && time <= known.time) ? known : { value, time };
 
-/** What the service must answer: sums all events again for each question. Shares no code with the service. */
+/** The right answer of the service: sums all events again for each question. Shares no code with the service. */
 export class Oracle {
   readonly #events = new Map<string, PlainMessage & Counted & { readonly state: EventState }>();
 

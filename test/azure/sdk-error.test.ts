@@ -32,7 +32,7 @@ const thrownBy = async (request: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** What `getEntity` of a table at a URL throws. */
+/** The error that `getEntity` of a table at a URL throws. */
 const tableError = async (url: string, options: { readonly abortSignal?: AbortSignal } = {}): Promise<unknown> => {
   const account = `DefaultEndpointsProtocol=http;AccountName=a;AccountKey=dGVzdA==;TableEndpoint=${url}/a`;
   return thrownBy(TableClient.fromConnectionString(account, 'rows', noRetries).getEntity('p', 'r', options));

@@ -23,7 +23,7 @@ const foreignIn = (text: string): ReadonlySet<string> => {
 
 const twilioPackage = (bundle: string): string => join(dirname(bundle), 'twilio-package.cjs');
 
-/** What each function does: the methods of its path in the description. It is registered for others as well, to refuse them. */
+/** The operations of each function: the methods of its path in the description. It is registered for others as well, to refuse them. */
 const routes = (bundle: 'debug' | 'release'): readonly string[] => {
   const { functions, description } = loadBundle(bundle);
   return functions

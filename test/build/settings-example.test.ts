@@ -8,7 +8,7 @@ const { Values: values } = z
   .strictObject({ IsEncrypted: z.literal(false), Values: z.record(z.string(), z.string()) })
   .parse(JSON.parse(readText('local.settings.json.example')));
 
-/** What only the owner of an ACS resource knows. */
+/** The values that only the owner of an ACS resource knows. */
 const OWN = {
   ACS_CONNECTION_STRING: 'endpoint=http://127.0.0.1:9/;accesskey=dGVzdA==',
   ACS_SOURCE_PHONE_NUMBER: '+12065550199',

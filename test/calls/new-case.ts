@@ -19,7 +19,7 @@ import type { Policy } from '../../src/calls/state/step.ts';
 export const START = Date.parse('2026-11-21T08:00:00Z');
 export const HOUR = 3_600_000;
 
-/** A value that is there. */
+/** The value; throws if it is undefined. */
 export const must = <Value>(value: Value | undefined): Value => {
   if (value === undefined) throw new Error('there is none');
   return value;
@@ -109,7 +109,7 @@ export const busy = (endedAt: number): Attempt => ({
   reason: 'busy',
 });
 
-// What the provider reports of the call.
+// The reports of the provider about the call.
 const callId = CALL_ID;
 export const placed: AttemptEvent = { kind: 'placed', callId };
 export const connected: AttemptEvent = { kind: 'connected', callId };

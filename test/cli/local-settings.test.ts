@@ -14,7 +14,7 @@ import {
 import { ownDirectory } from '../harness/own-directory.ts';
 
 const ENDPOINT = { TABLES_ENDPOINT: 'https://account.table.core.windows.net' };
-/** What a settings file names for func start. */
+/** The settings of a file for func start. */
 const EMULATOR = { TABLES_CONNECTION_STRING: 'UseDevelopmentStorage=true' };
 
 it('the first source that gives a setting wins, an empty value gives nothing, and of two alternatives that of the first source counts', () => {

@@ -110,7 +110,7 @@ export class PageAnswers {
     return known === etag ? new Response(null, { status: 304, headers }) : new Response(text, { status, headers });
   }
 
-  /** Questions whose path begins so. */
+  /** Questions whose path begins with this text. */
   askedFor(start: string): readonly string[] {
     return this.asked.map(({ path }) => path).filter((path) => path.startsWith(start));
   }

@@ -13,7 +13,7 @@ const FOREIGN = /^(AzureWebJobsStorage__|FUNCTIONS_|APPLICATIONINSIGHTS_|AZURE_)
 const given = [...appSettings.keys()].filter((name) => !FOREIGN.test(name));
 const leftOut = [...readText(AZURE + APP).matchAll(/^ +\/\/ - ([A-Z_]+) \(.+\)$/gm)].map(([, name = '']) => name);
 
-/** What Bicep makes of the settings that have no default. */
+/** The values by Bicep of the settings that have no default. */
 const SAMPLES: Readonly<Record<string, string>> = {
   SERVICE_NAME: 'Ridge Watch',
   TABLES_ENDPOINT: 'https://st123.table.core.windows.net/',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { faultsOf } from '../prose/rules.ts';
-import { sentencesOf, sentencesOfComments } from '../prose/sentences.ts';
+import { sentencesOf, sentencesOfBicep, sentencesOfComments, sentencesOfHashComments } from '../prose/sentences.ts';
 
 const faultsIn = (text: string): readonly string[] => sentencesOf(text).flatMap((sentence) => faultsOf(sentence.text));
 
@@ -18,6 +18,10 @@ it.each([
   'Waiting uses no attempt; answering and hearing nothing uses one.',
   'The sweep looks at a row without the mark of the generation that counts.',
   'A row has the whole number until the story of the call ends.',
+  'What any handler gives back.',
+  'Most reads of one question at a time.',
+  'Event Grid takes no larger batch, and its headers begin so.',
+  'The notification as the table has it.',
 ])('rejects: %s', (sentence) => {
   expect(faultsIn(sentence)).not.toEqual([]);
 });
@@ -52,5 +56,18 @@ it('reads table cells, list items and comments, and tells the line', () => {
     { text: 'First, continued.', line: 1 },
     { text: 'Second.', line: 6 },
     { text: 'CODE third', line: 8 },
+  ]);
+});
+
+it('reads the comments and descriptions of Bicep files, and the comments of scripts', () => {
+  const bicep = "// First.\nvar a = 1\n@description('Second.')\nparam b string\n    description: 'Third.'\n";
+  expect(sentencesOfBicep(bicep)).toEqual([
+    { text: 'First.', line: 1 },
+    { text: 'Second.', line: 3 },
+    { text: 'Third.', line: 5 },
+  ]);
+  expect(sentencesOfHashComments('#!/bin/sh\n# First.\nrun # not read\n  # Second.\n')).toEqual([
+    { text: 'First.', line: 2 },
+    { text: 'Second.', line: 4 },
   ]);
 });

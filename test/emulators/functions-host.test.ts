@@ -42,7 +42,7 @@ const statusOf = async (url: string, method = 'GET', headers: readonly string[] 
   return response?.statusCode;
 };
 
-/** What a function saw of a request. */
+/** The request that a function got. */
 const echoed = async (path: string, init?: RequestInit): Promise<unknown> =>
   (await fetch(`${app.url}/api/${path}`, init)).json();
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { SCENARIOS } from '../../infra/emulators/phone-network/scenarios.ts';
 import { acs, twilio } from './wires.ts';
 
-/** What the service meets at ACS and at Twilio, with the milliseconds since the call request. */
+/** The steps at ACS and at Twilio, with the milliseconds since the call request. */
 type Course = readonly [acs: string, twilio: string];
 
 const CONNECTED = 'CallConnected 1000, ParticipantsUpdated 1100';

@@ -43,7 +43,7 @@ const newDiary = (calls: () => readonly { readonly createdAt: number }[]) => {
       note(refusal);
       return refusal;
     },
-    /** What the service met since the last look, and meets to the end of its call. */
+    /** The steps since the last read, and until the end of the call. */
     read: async (): Promise<string> => {
       await vi.advanceTimersByTimeAsync(50_000);
       return lines.splice(0).join(', ');
@@ -136,7 +136,7 @@ const MESSAGE = `<Response>
   <Redirect>http://app/end</Redirect>
 </Response>`;
 
-/** Twilio. The instructions speak and listen. At the key 2 they do so again; other keys end the call. @param answer the service's only answer */
+/** Twilio. The instructions speak and listen. At the key 2 they speak again; other keys end the call. @param answer the service's only answer */
 export const twilio = (options: SimulatorOptions = {}, answer: Partial<AppAnswer> = {}, answersMs = 0) => {
   const forms: Form[] = [];
   const post: PostEvent<Form> = async (url, form, afterMs) => {

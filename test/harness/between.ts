@@ -10,7 +10,7 @@ interface PassingAnswer {
 }
 
 /**
- * What happens to a request: the answer, or, if it throws, a broken connection. It may wait before or after.
+ * The fate of a request: the answer, or, if it throws, a broken connection. It may wait before or after.
  *
  * @param carryOut has the request carried out, by another server than the usual one if its URL is given; throws if that does not answer
  */

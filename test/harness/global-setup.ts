@@ -10,7 +10,7 @@ import { demandCleanLogs } from './app-logs.ts';
 import { buildCommands } from './built-command.ts';
 
 declare module 'vitest' {
-  /** What all tests of a run share: `inject('bundles').debug` and so on. */
+  /** The parts that all tests of a run share: `inject('bundles').debug` and so on. */
   export interface ProvidedContext {
     /** This run's Azurite. A TABLES_PREFIX of its own keeps a test apart from others. */
     readonly tablesConnectionString: string;

@@ -158,7 +158,7 @@ const LAST: ReadonlySet<string> = new Set(['CallDisconnected', 'completed', 'bus
 
 const isOver = ({ state, steps }: CallLog): boolean => state === 'ended' && steps.some(({ text }) => LAST.has(text));
 
-/** What a callee must hear. */
+/** The text that a callee must hear. */
 export const messageOf = (alertType: string, terms: MessageTerms = {}): string => {
   const found = findAlertType(alertType);
   if (found === undefined) throw new Error(`no alert type ${alertType}`);

@@ -249,7 +249,7 @@ const asked = { waves: [[ana, { number: phoneNumber(SECOND) }]], reference: 'rid
 const known = newCase(START, asked, { id: ID });
 const body = bodyOf(known, START, new Map([[0, 'number']]));
 
-/** As JSON has it. */
+/** In the form of JSON. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 /** An attempt that a stop ended. */

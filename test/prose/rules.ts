@@ -71,6 +71,21 @@ for want of → say "without"
 (go|goes|went|going) on → say "continue"
 besides? → say "next to", "with" or "and"
 mend(s|ed|ing)? → say "fix"
+(?<!page )look(s|ed|ing)? at → say "read", "check" or "compare"
+stor(y|ies) → say "scenario", "steps" or "log"
+(?<=^)most [\w-]+( units)? (\(.*\) )?(of|in|that)(?!.* (are|is|have|has|were)\b) → say "the maximum"
+the most (it|an?|listed|faults|lines|recipients|instances|requests|events) → say "the maximum"
+as (\w+ )?(\w+ of )?\w+ (has|have) (it|them) → say "in the form of"
+in good order → say "gracefully"
+takes? (\w+ )?for → say "treats as" or "assumes"
+takes? (no|https|as many|as much) → say "accepts" or "uses"
+(begins?|ends?|starts?|does|do) so → name the text
+passed over → say "ignored"
+(read|gets? (it|them)) whole → say "complete"
+hands → say "passes"
+gives? back → say "returns"
+(?<=^)what(?! .*\?) → name the thing
+thanked → say "goodbye"
 (a|an|the|its|their|each|every) (marks?|holds?)(?= (of|on|is|has|are|in)\b|[.,;:]|$) → use the term of the field
 (shows?|has|have|hold|holds|log|logs|with|see|sees) (the |a )?whole (phone )?numbers? → say "unmasked number"
 says? too (little|much) → name the missing thing
@@ -88,6 +103,7 @@ once an? (process|call|person|row|camera) → say "per"
 comes? back(?! to\b) → say "is restored" or "is returned"
 (dial|cancel|label|signal|model|travel)l(ed|ing) → use American spelling
 (colour|behaviour|licence|centre|organisation|grey|favour|neighbour|judgement)(s|ed|ing)? → use American spelling
+fulfil(s|ment)? → use American spelling
 (recogni|normali|seriali|initiali|organi|minimi|summari)s(e|es|ed|ing) → use American spelling
 `
   .trim()

@@ -9,7 +9,7 @@ import { Table, type TableOptions } from '../../src/storage/table.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 import { MemoryTable } from './memory-table.ts';
 
-// What the rest of the service, and every world that is played in memory, relies on.
+// The rest of the service, and every world in memory, relies on these promises.
 
 /** Table Storage answers null for each selected property that a row lacks. Azurite leaves it out; this policy adds it. */
 const SELECTED_NULLS: NonNullable<TableServiceClientOptions['additionalPolicies']>[number] = {

@@ -9,7 +9,7 @@ const HOOK = './test/worlds/break-rule.ts';
 /** A busy machine runs two of them. */
 const twoAtOnce = pLimit(2);
 
-/** What a world says, in a process of its own whose source is changed. @param soak the file that plays the world */
+/** The output of a world, in a separate process whose source is changed. @param soak the file that plays the world */
 export const saidOf = async (soak: string, changes: readonly Change[], args: readonly string[]): Promise<string> =>
   twoAtOnce(async () => {
     const env = { ...process.env, [CHANGES]: JSON.stringify(changes) };

@@ -12,7 +12,7 @@ export interface Travel {
   readonly told?: { readonly afterMs: number; readonly error: Error } | undefined;
 }
 
-/** The life of one process of the service. What a dead process awaits never comes. */
+/** The life of one process of the service. A dead process waits forever. */
 export class Life implements WorldProcess {
   readonly name: string;
   readonly clockAheadMs: number;

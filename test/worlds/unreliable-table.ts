@@ -39,7 +39,7 @@ const faultsIn = ({ lostRequest = 0, lostAnswer = 0, refused = 0, hung = 0 }: We
     [hung / 3, 'hung, carried out late'],
   ] as const;
 
-/** What storage is like now, for all processes. */
+/** The current state of storage, for all processes. */
 export interface TableConditions {
   readonly weather: Weather;
   /** Every request fails. */
@@ -48,7 +48,7 @@ export interface TableConditions {
   readonly isRefused?: (rowKey: string) => boolean;
 }
 
-/** What a table with faults needs. */
+/** The parts of a table with faults. */
 export interface UnreliableTableParts {
   /** Shared by all processes; it has no faults. */
   readonly table: TableConnection;

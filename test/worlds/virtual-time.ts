@@ -20,7 +20,7 @@ const processes = new AsyncLocalStorage<WorldProcess | undefined>();
 export const runIn = <Result>(process: WorldProcess | undefined, run: () => Result): Result =>
   processes.run(process, run);
 
-/** What `setTimeout` returns. */
+/** The result that `setTimeout` returns. */
 class VirtualTimer {
   readonly process = processes.getStore();
   readonly run: () => void;
@@ -201,5 +201,5 @@ export class VirtualTime {
   }
 }
 
-/** All code that needs no timer has run: Node gets here when no promise is left to settle, and no tick, as streams have them. */
+/** All code that needs no timer has run: Node gets here when no promise is left to settle, and no tick of a stream. */
 const allElse = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

@@ -70,7 +70,8 @@ const BATCH_SIZE = 500;
 
 const GIVE_UP_AFTER_MS = 60_000;
 
-const sendDay = async (base: string, date: string, now: number, print: Print): Promise<void> => {
+/** Sends the messages of a day until `now`, in milliseconds since 1970. */
+export const sendDay = async (base: string, date: string, now: number, print: Print): Promise<void> => {
   const messages = believableDay(date, now);
   print(`\n${date}: ${CAMERAS.length} cameras, ${messages.length} messages, in the order of their time.`);
   if (messages.length === 0) return;

@@ -22,7 +22,7 @@ import { readSeal, type ShardSeal } from '../rows/seal.ts';
 import { Comparison, NO_NUMBERS, type Numbers, numbersOf } from './comparison.ts';
 import { eventPages } from './stored-events.ts';
 
-/** What an audit of a day found. */
+/** The result of an audit of a day. */
 export interface AuditReport extends Pick<Comparison, 'compared' | 'differing' | 'differences'> {
   readonly day: Day;
   /** `closed`: its counters were compared with one another. `rebuilding`: a rebuild is running, or was stopped. */
@@ -62,7 +62,7 @@ export const auditDay = async (table: Table, shards: number, day: Day): Promise<
   return { day, sealed, isStill, events, compared, differing, differences, unreadable };
 };
 
-/** What changes with every commit to the shards of a day. */
+/** The versions that change with every commit to the shards of a day. */
 const versionsOf = (seals: readonly ShardSeal[]): string =>
   seals.flatMap(({ rows }) => Array.from(rows.values(), ({ etag }) => etag)).join(' ');
 

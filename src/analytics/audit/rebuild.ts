@@ -249,7 +249,7 @@ const untilTaken = async <Result>(
   }
 };
 
-/** Rows as a snapshot has them. */
+/** Rows in the form of a snapshot. */
 const versioned = <Key, Row>(rows: ReadonlyMap<Key, Row>): ReadonlyMap<Key, Versioned<Row>> =>
   new Map(Array.from(rows, ([key, value]) => [key, { value, etag: '' }]));
 

@@ -1,6 +1,6 @@
 import type { Tally } from './tally.ts';
 
-/** What cameras are ordered by: one of three totals, or the detections of a category. */
+/** The order of cameras: by one of three totals, or the detections of a category. */
 export type CameraOrder =
   'total_events' | 'reviewed_total_events' | 'annotated_total_events' | { readonly category: string };
 

@@ -1,6 +1,6 @@
 import { visibleFault } from '../../visible-text.ts';
 
-/** Most characters (UTF-16 units) of an event's or a camera's id. */
+/** The maximum number of characters (UTF-16 units) of an event's or a camera's id. */
 export const MAX_ID_LENGTH = 128;
 
 /** The fault of an id, in words; undefined if it is valid: 1 to 128 characters of visible text. Keys in storage depend on the rule. */

@@ -12,7 +12,7 @@ export interface PartialMinute extends Period {
   readonly minute: MinuteOfDay;
 }
 
-/** What a period covers of one day: the whole day, or whole hours, whole minutes and partial minutes. */
+/** The part of a day in a period: the whole day, or whole hours, whole minutes and partial minutes. */
 export interface DayPiece {
   readonly day: Day;
   /** Then there is nothing in the lists. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Most shards of a day; they are numbered from 0. */
+/** The maximum number of shards of a day; they are numbered from 0. */
 export const MAX_SHARDS = 64;
 
 /** The shard of a day that a camera belongs to: a stable hash of its id, because stored rows are found by it. */

@@ -13,7 +13,7 @@ const TRIES = 3;
  * The last minute of a day in which each camera of a shard sent an event, for the requested cameras. First the last hour, out of the
  * `day` rows, then the minute, out of the row of that hour.
  *
- * The `day` rows come first here. What they say of an hour is in the rows of that hour for good, and the names for the indexes stay: lists
+ * The `day` rows come first here. Their facts about an hour stay in the rows of that hour, and the names for the indexes stay: lists
  * are only appended to. Cameras and stripes that came since are not looked for.
  *
  * @throws {DayHeld | StorageTrouble | DamagedRow}

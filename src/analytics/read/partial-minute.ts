@@ -7,7 +7,7 @@ import { eventRowFrom } from '../rows/event-row.ts';
 import { eventsOfMinute, parseEventKey } from '../rows/keys.ts';
 import type { ShardSource } from './read-shard.ts';
 
-/** What events count, and the cameras that sent them. */
+/** The tally of events, and the cameras that sent them. */
 export interface EventSum {
   readonly tally: Tally;
   readonly cameras: ReadonlySet<string>;

@@ -85,7 +85,7 @@ export class ActivitySum {
   }
 }
 
-/** What all cameras of a shard did in disjoint pieces of the day. @throws {DayHeld | StorageTrouble | DamagedRow} */
+/** The activity of all cameras of a shard in disjoint pieces of the day. @throws {DayHeld | StorageTrouble | DamagedRow} */
 export const readPieces = async (source: ShardSource, pieces: readonly DayPiece[]): Promise<PiecesReading> => {
   const minutesByHour = Map.groupBy(
     pieces.flatMap(({ minutes }) => minutes),
@@ -116,7 +116,7 @@ export const readPieces = async (source: ShardSource, pieces: readonly DayPiece[
   return { sums, isClosed };
 };
 
-/** What one camera did in disjoint pieces of the day. @throws {DayHeld | StorageTrouble | DamagedRow} */
+/** The activity of one camera in disjoint pieces of the day. @throws {DayHeld | StorageTrouble | DamagedRow} */
 export const readPiecesOfCamera = async (
   source: ShardSource,
   pieces: readonly DayPiece[],

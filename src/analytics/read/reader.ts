@@ -31,17 +31,17 @@ export interface StepActivity {
   readonly activeCameras: number;
 }
 
-/** What one camera did on a day, or on several. */
+/** The activity of one camera on a day, or on several days. */
 export interface CameraActivity {
   readonly cameraId: string;
   readonly tally: DayTally;
 }
 
-/** Most reads of one question at a time. */
+/** The maximum number of reads of one question at a time. */
 const PARALLEL_READS = 24;
 
 /**
- * Most queries of one question at a time. A page of a thousand cameras is work for storage: with more of them at once, each waits for the
+ * The maximum number of queries of one question at a time. A page of a thousand cameras is work for storage: with more of them at once, each waits for the
  * others until its deadline is over, and all of them fail.
  */
 const PARALLEL_QUERIES = 6;
@@ -124,7 +124,7 @@ export class Reader {
   }
 
   /**
-   * What each camera that sent events on the days that end with one did, over all of them, in no order.
+   * The activity of each camera over the days that end with a day, in no order.
    *
    * @param days 1: that day alone
    */

@@ -19,10 +19,10 @@ export interface Versioned<Row> {
   readonly etag: string;
 }
 
-/** What stripe 0 says, for a commit to another stripe: it has no `day` row; it does not tell readers of other stripes; or it does. */
+/** The state of stripe 0, for a commit to another stripe: it has no `day` row; it does not tell readers of other stripes; or it does. */
 export type FirstStripe = 'missing' | 'alone' | 'striped';
 
-/** What a commit needs of the rows of a shard. A row that is not in a map is not stored. */
+/** The rows of a shard that a commit needs. A row that is not in a map is not stored. */
 export interface Snapshot {
   readonly partition: string;
   /** The stripe that the commit writes to. */
@@ -56,7 +56,7 @@ export interface CommitPlan {
 }
 
 /**
- * What to write for messages about events of one shard and day: their event rows, and the differences that they make to the
+ * The writes for messages about events of one shard and day: their event rows, and the differences that they make to the
  * counters of a stripe, in one transaction. Pure.
  *
  * @param messages in the order of arrival; messages about the same event are folded

@@ -16,7 +16,7 @@ export const CLOSED_DAY: Refused = {
   refused: 'the day of data.ts_utc is closed: its counts are final',
 };
 
-/** Most messages that wait for one shard, so that a failing shard does not use up the whole backlog. */
+/** The maximum number of messages that wait for one shard, so that a failing shard does not use up the whole backlog. */
 const MAX_WAITING_OF_SHARD = 20_000;
 const TROUBLE_TRIES = 6;
 const TROUBLE_BUDGET_MS = 20_000;
@@ -28,8 +28,7 @@ const CONFLICT_MAX_MS = 20;
 export type Pause = (milliseconds: number) => Promise<void>;
 
 /**
- * The only writer of a shard in this process. While a transaction is in flight, messages queue; the next transaction takes as many as
- * fit. After a conflict with another instance, or a lost answer, rows are read again and the differences are computed again: a message
+ * The only writer of a shard in this process. While a transaction is in flight, messages queue; the next transaction has as many as fit. After a conflict with another instance, or a lost answer, rows are read again and the differences are computed again: a message
  * that was applied then makes no difference. Tries are bounded, in number or in time.
  */
 export class ShardCommitter {

@@ -12,7 +12,7 @@ import type { Outcome } from './batch.ts';
 import { type Pause, ShardCommitter } from './committer.ts';
 import { RowMemory, ShardWriter } from './shard-writer.ts';
 
-/** Most messages that wait in a process. */
+/** The maximum number of messages that wait in a process. */
 const MAX_WAITING = 50_000;
 const PARALLEL_COMMITS = 32;
 /** Committers that are kept although nothing waits for them. */

@@ -189,7 +189,7 @@ export class ShardWriter {
   }
 
   /**
-   * The `day` row of the stripe; undefined: the next commit inserts it. A writer that has to move takes no stripe of another writer.
+   * The `day` row of the stripe; undefined: the next commit inserts it. A writer that has to move leaves the stripes of other writers to them.
    *
    * @throws {DayClosed | DayHeld | DamagedRow}
    */

@@ -12,7 +12,7 @@ import { readSeal } from '../rows/seal.ts';
 import { eventLines, noEvents } from './day-events.ts';
 import { OutOfTime } from './run-time.ts';
 
-/** What a run backs up, and where to. */
+/** The source and the destination of a run. */
 export interface BackingUp {
   readonly table: Table;
   readonly container: BackupContainer;
@@ -26,7 +26,7 @@ interface DueHour {
   readonly day: Day;
   readonly shard: number;
   readonly hour: Hour;
-  /** What changes with every commit to the hour. */
+  /** The versions that change with every commit to the hour. */
   readonly state: string;
   /** The backups of the shard, by name. */
   readonly backups: ReadonlyMap<string, Backup>;

@@ -95,7 +95,7 @@ const deleteDay = async (closing: Closing, day: Day, seals: readonly ShardSeal[]
   const { table, shards, container, demandTime, log } = closing;
   const left = [...seals.entries()].filter(([, { areEventsDeleted }]) => !areEventsDeleted);
   if (left.length === 0) return;
-  // What fails is logged, and the event rows stay.
+  // A failure is logged, and the event rows stay.
   const shardsLeft = left.map(([shard]) => shard);
   if (container && !(await backUpDay({ table, container, demandTime, log }, day, shardsLeft, true))) return;
   const rows = { event_rows_deleted: 0, event_rows_kept: 0 };

@@ -1,6 +1,6 @@
 // A bitset is a set of indexes in a list: index 0 is the lowest bit of the first byte.
 
-/** Most cameras of one stripe and day: the bitsets of an hour's row stay below its 1 MiB. */
+/** The maximum number of cameras of one stripe and day: the bitsets of an hour's row stay below its 1 MiB. */
 export const MAX_CAMERAS_PER_STRIPE = 32_000;
 
 const setBit = (set: Uint8Array, index: number): void => {

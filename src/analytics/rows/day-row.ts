@@ -35,12 +35,12 @@ export const EMPTY_DAY: DayRow = { tally: EMPTY_TALLY, hours: new Map(), cameras
 // State
 
 /**
- * Why a day takes no commit: `closed` for good, or `rebuilding` its counters. It stands in the `day` rows of all stripes of a shard, which one
+ * Why a day accepts no commit: `closed` for good, or `rebuilding` its counters. It stands in the `day` rows of all stripes of a shard, which one
  * transaction writes.
  */
 export type Seal = 'closed' | 'rebuilding';
 
-/** What a `day` row says of its shard, in addition to its counts. */
+/** The state of a shard that its `day` row has, in addition to counts. */
 export interface DayState {
   /** Of stripe 0 only: other stripes may have rows, too. It is never taken back. */
   readonly isStriped: boolean;
@@ -83,7 +83,7 @@ export const stripedWrite = (isStored: boolean): StoringWrite =>
 
 // Lists
 
-/** Most UTF-16 units of the ids: 200,000 characters take 400 KB, and the row with everything else at its limit stays below 1 MiB. */
+/** The maximum number of UTF-16 units of the ids: 200,000 characters take 400 KB, and the row with everything else at its limit stays below 1 MiB. */
 const MAX_UNITS = 200_000;
 
 const CAMERAS = 'cameras';

@@ -44,10 +44,10 @@ export const parsePartition = (partition: string): { readonly day: Day; readonly
 
 // Counters. Each exists once per stripe, and its value is the sum.
 
-/** Most stripes of a shard, numbered from 0. More instances than that share stripes. */
+/** The maximum number of stripes of a shard, numbered from 0. More instances than that share stripes. */
 export const MAX_STRIPES = 64;
 
-/** What the keys of a counter begin with in all stripes: `day|`, `hour|08|`, `camera|ridge-04|`. */
+/** The prefix of the keys of a counter in all stripes: `day|`, `hour|08|`, `camera|ridge-04|`. */
 export type Counter = 'day|' | `hour|${string}|` | `camera|${string}|`;
 
 const DIGITS = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'] as const;

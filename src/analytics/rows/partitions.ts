@@ -11,7 +11,7 @@ export interface ShardPartition {
   readonly shard: number;
 }
 
-/** The shards of days that have rows, oldest day first: one query for each. Partitions with other names are passed over. */
+/** The shards of days that have rows, oldest day first: one query for each. Partitions with other names are ignored. */
 export async function* shardPartitions(
   table: Table,
   { from, before }: KeyRange = ALL_PARTITIONS,

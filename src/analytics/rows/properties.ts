@@ -5,7 +5,7 @@ import { twoDigits } from './keys.ts';
 import { indexesOf } from './bitset.ts';
 import { ByteReader, encoded, readTallyBytes, writeTally } from './tally-bytes.ts';
 
-// What rows keep in their properties, and how they keep more than one property can hold. Reading throws a DecodeError if a property is
+// The values in the properties of rows, and the split of values that are too large for one property. Reading throws a DecodeError if a property is
 // anything else.
 
 /** The name of a numbered property: `tally_07`. */
@@ -50,7 +50,7 @@ export const readNames = (name: string, properties: Properties): readonly string
 
 // The tally of the day, which every row of a day or a camera has.
 
-/** Most categories that a tally takes: the row of an hour stays below 1 MiB. */
+/** The maximum number of categories in a tally: the row of an hour stays below 1 MiB. */
 export const MAX_TALLY_CATEGORIES = 750;
 
 // Room for 250 more: for configured categories, and for categories whose counts the stripe only takes away.

@@ -8,7 +8,7 @@ import { byStripe, readStripes, type StripeRows } from './stripes.ts';
 /** In `day|00` of a closed shard: its event rows are deleted, and timers have no more work with it. */
 const EVENTS_DELETED = 'events_deleted';
 
-/** What the `day|NN` rows of a shard of a day say of its seal. */
+/** The seal of a shard of a day, by its `day|NN` rows. */
 export interface ShardSeal {
   readonly partition: string;
   /** The rows, without their counts. */

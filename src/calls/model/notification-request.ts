@@ -8,7 +8,7 @@ export interface Callee {
   readonly name?: string | undefined;
 }
 
-/** What a notification request asks for. Two requests that ask for the same are the same request. */
+/** A request for a notification. Two requests that ask for the same are the same request. */
 export type NotificationRequest = RequestToAll | RequestInWaves;
 
 interface CommonRequest {

@@ -21,7 +21,7 @@ export const OUTCOME_SOURCE = '/notifications';
 
 export interface OutcomeTopic {
   /**
-   * Publishes events; fulfils when the topic has taken all of them. Ends within {@link MAX_PUBLISHING_MS}.
+   * Publishes events; fulfills when the topic has taken all of them. Ends within {@link MAX_PUBLISHING_MS}.
    *
    * @throws any error of the topic's client: tried again later
    */

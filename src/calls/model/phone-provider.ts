@@ -49,7 +49,7 @@ export interface CallMedia {
 export interface CallRequest {
   readonly number: PhoneNumber;
   readonly alertType: AlertType;
-  /** What the call says if the message goes with the request. */
+  /** The text of the call if the message goes with the request. */
   readonly message: CallMessage;
   /** Every event of the call has it. Its id identifies the request, however often it is sent. */
   readonly attempt: AttemptRef;
@@ -59,7 +59,7 @@ export interface CallRequest {
   readonly callbackBaseUrl?: string | undefined;
 }
 
-/** What a callee hears. */
+/** The texts that a callee hears. */
 export interface CallMessage {
   /** Spoken three times; with the menu of keys if there are keys. Ends with a space. */
   readonly unit: string;
@@ -89,7 +89,7 @@ export type FailedRequest = CallResult & { readonly failure: Failure; readonly r
 /**
  * How a call, or a request about one, failed.
  * - `no_answer`, `busy`, `declined`: as the telephone network says;
- * - `refused`: calling this number again is useless: it does not exist, or takes no calls;
+ * - `refused`: calling this number again is useless: it does not exist, or accepts no calls;
  * - `capacity`: surely not done: throttled, or no line is free;
  * - `unreachable`: surely not done: the provider could not be reached;
  * - `set_up`: surely not done: our credential, permission, resource, number or monthly limit;
@@ -125,12 +125,12 @@ export interface CallResult {
   readonly reason?: string | undefined;
   /** How long the provider asked to wait, in milliseconds. */
   readonly waitMs?: number | undefined;
-  /** What an operator should check, in words. */
+  /** A hint for the operator, in words. */
   readonly operatorHint?: string | undefined;
 }
 
 /**
- * What the provider reports of a call.
+ * A report of the provider about a call.
  * - `ringing`: the call exists; `connected`: a person or a machine answered;
  * - `play started`, `play completed`, `play failed`, `play canceled`: of a prompt;
  * - `tone received`: the callee pressed a key; `tone failed`: keys cannot be heard;

@@ -4,13 +4,13 @@ import type { Log } from '../../log.ts';
 
 // The port of the callback paths: what their endpoint needs from the provider that posts there.
 
-/** What handles the events of callbacks. */
+/** The handler of the events of callbacks. */
 export interface CallbackHandler {
   /** Does what the events ask for. Never throws. False: storage could not be used, so nothing was written. */
   handle(events: readonly CallEvent[]): Promise<boolean>;
 
   /**
-   * What the call of an attempt says. If the attempt cannot be read, or is undefined because another system placed the call, that is the
+   * The texts of the call of an attempt. If the attempt cannot be read, or is undefined because another system placed the call, that is the
    * message of the callback path's alert type. Never throws.
    */
   messageOf(attempt: AttemptRef | undefined): Promise<CallMessage>;
@@ -58,7 +58,7 @@ export interface InstructionCallbacks {
   readonly signatureHeader: string;
 
   /**
-   * Hands on what a callback reports, and answers what the call does next, in the provider's own language (XML).
+   * Passes on the reports of a callback, and answers with the next step of the call, in the provider's own language (XML).
    *
    * @returns undefined if the signature is wrong
    */

@@ -59,7 +59,7 @@ const AT_A_TIME = 16;
 /** Thrown if the receiver does not take an event. */
 export class WebhookRejected extends Error {
   override readonly name = 'WebhookRejected';
-  /** What it answered: any HTTP status but 2xx. */
+  /** The answer: any HTTP status but 2xx. */
   readonly status: number;
 
   constructor(status: number) {

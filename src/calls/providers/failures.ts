@@ -1,9 +1,9 @@
 import type { Unanswered } from '../../azure/sdk-error.ts';
 import type { CallResult, FailedRequest } from '../model/phone-provider.ts';
 
-// What every provider's codes have in common.
+// The common part of the codes of all providers.
 
-/** What a code means. */
+/** The meaning of a code. */
 export type Meaning = Pick<CallResult, 'failure' | 'reason' | 'operatorHint'>;
 
 type KnownFailure = Pick<FailedRequest, 'failure' | 'reason'>;

@@ -26,7 +26,7 @@ type TwilioSettings = TwilioAccount &
 type ProviderOptions = CommonOptions &
   ((AcsOptions & TokenRules & { readonly connection: Connection }) | { readonly twilio: TwilioSettings });
 
-/** What places the calls, and what understands the callbacks about them. */
+/** The port that places calls, and the parser of the callbacks about them. */
 export interface ConfiguredProvider {
   readonly provider: PhoneProvider;
   readonly callbacks: EventCallbacks | { readonly instructions: InstructionCallbacks };

@@ -15,7 +15,7 @@ export interface MessageTerms {
 }
 
 /**
- * What a callee hears: the unit, and the menu after it if the message asks for keys. Both are spoken three times.
+ * The text for a callee: the unit, and the menu after it if the message asks for keys. Both are spoken three times.
  *
  * @example callMessage('Ridge Watch', ConfirmedFire, { confirm: true, details: 'Antelope Ridge, camera 4' })
  *   // { unit: "… Confirmed fire has been reported. Antelope Ridge, camera 4. Press 1 to confirm, …", hasKeys: true }
@@ -71,7 +71,7 @@ export const speakingTimes = (serviceName: string, alertType: AlertType, terms: 
   };
 };
 
-/** What the callee says with a key; every other key says nothing. */
+/** The meaning of each key; every other key has no meaning. */
 export type Answer = 'confirms' | 'repeat' | 'cannot go';
 
 const ANSWERS: ReadonlyMap<string, Answer> = new Map([
@@ -80,7 +80,7 @@ const ANSWERS: ReadonlyMap<string, Answer> = new Map([
   ['3', 'cannot go'],
 ]);
 
-/** What a key says; undefined if it says nothing. */
+/** The meaning of a key; undefined if it has none of them. */
 export const answerOfKey = (key: string | undefined): Answer | undefined =>
   key === undefined ? undefined : ANSWERS.get(key);
 

@@ -53,7 +53,7 @@ export class Actions {
     this.#report = report;
   }
 
-  /** Carries out the actions of a commit. Fulfils when all are answered. Never throws: a later check retries. */
+  /** Carries out the actions of a commit. Fulfills when all are answered. Never throws: a later check retries. */
   async carryOut({ stored, commit, sentAt }: Claimed, log: Log): Promise<void> {
     const doing = Promise.all(actionsOf(stored, commit).map(async (one) => this.#do(one, stored, sentAt, log)));
     this.#underWay.set(doing, stored.notification.id);
@@ -61,7 +61,7 @@ export class Actions {
     this.#underWay.delete(doing);
   }
 
-  /** Fulfils when all requests to the provider are answered: about one notification, or about all. */
+  /** Fulfills when all requests to the provider are answered: about one notification, or about all. */
   async settled(about?: NotificationId): Promise<void> {
     const left = () => [...this.#underWay].flatMap(([doing, id]) => (id === (about ?? id) ? doing : []));
     while (left().length > 0) await Promise.all(left());
@@ -230,7 +230,7 @@ export class Actions {
   }
 }
 
-/** What the provider returns with every event. */
+/** The context that the provider returns with every event. */
 const refOf = ({ notificationId, index, attemptId }: AttemptRef): AttemptRef => ({ notificationId, index, attemptId });
 
 const PROMPT_NAMES: Readonly<Record<Exclude<PromptNumber, typeof MESSAGE>, string>> = {

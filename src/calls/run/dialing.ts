@@ -138,7 +138,7 @@ export class Dialing {
     const at = this.#checkAt(live);
     const [least, most] = OTHERS_AFTER_MS;
     if (at === undefined) return undefined;
-    // What stays due must not cause a busy loop.
+    // A check that stays due must not cause a busy loop.
     if (at <= clock.now()) return clock.now() + least;
     return store.isOwn(live) ? at : at + least + random() * (most - least);
   }

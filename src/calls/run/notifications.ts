@@ -40,7 +40,7 @@ export interface Claimed {
 
 /** The work that follows a commit. */
 export interface Followers {
-  /** Carries out the actions of a commit. Fulfils when all are answered. Never throws. */
+  /** Carries out the actions of a commit. Fulfills when all are answered. Never throws. */
   readonly carryOut: (claimed: Claimed, log: Log) => Promise<void>;
   readonly note: (committed: Committed, log: Log) => void;
   /** Events could not be stored: this process must run soon. */
@@ -52,7 +52,7 @@ export interface Taken {
   readonly stored: LiveCase;
   /** It changed something. */
   readonly isNews: boolean;
-  /** Fulfils when the actions of its commit are answered. */
+  /** Fulfills when the actions of its commit are answered. */
   readonly acting: Promise<void>;
 }
 

@@ -69,7 +69,7 @@ export class Publisher {
     }
   }
 
-  /** Starts nothing more; fulfils when all destinations have answered. */
+  /** Starts nothing more; fulfills when all destinations have answered. */
   async end(): Promise<void> {
     this.#isEnding = true;
     await Promise.all(this.#underWay);

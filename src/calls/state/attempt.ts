@@ -30,7 +30,7 @@ const talkSchema = z.object({
   /** When the provider reported the start of the message, and its end. */
   startedAt: time.optional(),
   completedAt: time.optional(),
-  /** What the callee heard is not known: the message failed, or the call had ended at an unknown time. */
+  /** It is unknown what the callee heard: the message failed, or the call had ended at an unknown time. */
   isUnclear: z.boolean().optional(),
   /** Since when the call is silent and the service waits for keys. */
   quietSince: time.optional(),
@@ -226,7 +226,7 @@ const answerIn = (talk: Talk | undefined): 'confirmed' | 'cannot_go' | undefined
 /** When the provider accepted a call, or the callee answered it; undefined before that. */
 export const acceptedAtOf = (attempt: Attempt): number | undefined => attempt.placedAt ?? talkOf(attempt)?.answeredAt;
 
-/** What every state has. No action is in progress. */
+/** The common members of all states. No action is in progress. */
 export const baseOf = ({ id, provider, claimedAt, callIds, endedIds, placedAt }: Attempt) =>
   ({ id, provider, claimedAt, callIds, endedIds, placedAt }) as const;
 

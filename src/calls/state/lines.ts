@@ -11,7 +11,7 @@ import { acceptedAtOf, type Attempt, MAX_ATTEMPT_MS } from './attempt.ts';
 import { type AnyCase, isUrgentNotification, type NotificationCase } from './notification.ts';
 import { attemptOf } from './recipient.ts';
 
-// What all instances share: the row whose version fences every decision to dial. Times are in milliseconds since 1970.
+// The row that all instances share: the row whose version fences every decision to dial. Times are in milliseconds since 1970.
 
 /** One of `CALLS_AT_ONCE` lines, which an attempt has taken. The line and the number are in use until a time. */
 const slotSchema = z.object({

@@ -101,7 +101,7 @@ export interface Commit {
   readonly key?: (KeyUse & { readonly etag?: string | undefined }) | undefined;
 }
 
-/** What a transaction has stored. `outcomes`: of this commit, to deliver now. */
+/** The result of a transaction. `outcomes`: of this commit, to deliver now. */
 export interface Committed extends Pick<Commit, 'before' | 'lines'> {
   readonly stored: LiveCase;
   readonly outcomes: StoredOutcomes | undefined;
@@ -113,7 +113,7 @@ export interface Listed<Item> {
   readonly next: NotificationId | undefined;
 }
 
-/** What the calls of a notification say: that never changes. */
+/** The texts of the calls of a notification: they never change. */
 export type Spoken = Pick<Notification, 'alertType'> & MessageTerms;
 
 /** The callee hears silence during such a request. */
@@ -173,7 +173,7 @@ export class Store {
     this.#remembered.delete(id);
   }
 
-  /** What the calls of a notification say, if this process has ever read it. */
+  /** The texts of the calls of a notification, if this process has ever read it. */
   spokenOf(id: NotificationId): Spoken | undefined {
     return this.#spoken.get(id);
   }

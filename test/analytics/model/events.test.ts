@@ -33,7 +33,7 @@ const fold = (...messages: readonly Partial<PlainMessage>[]): Facets =>
     .map((more) => toEventMessage(frame('ridge-04', 'f', START, { time: START, ...more })).facets)
     .reduce(applyFacets, {});
 
-// What facets count, and that the newest wins, is played in the world of counting.
+// The world of counting plays the counts of facets, and that the newest wins.
 it('of two values with the same time the first stays; a category that is taken away leaves nothing behind', () => {
   expect(fold({ reviewed: true }, { detections: { fire: 1 }, reviewed: false })).toEqual(fold({ reviewed: true }));
   const known = fold({ annotations: { fire: 2, smoke: 1 } }, { time: START + 1n, annotations: { smoke: 3 } });

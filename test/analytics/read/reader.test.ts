@@ -28,7 +28,7 @@ const recorded = async (messages: readonly PlainMessage[], shards = 1): Promise<
   return storage;
 };
 
-/** What a reader without memory asks storage for. */
+/** The requests of a reader without memory. */
 const requestsOf = async (
   storage: InterposedTable,
   ask: (process: CountingProcess) => Promise<unknown>,

@@ -13,7 +13,7 @@ const EIGHT = START + 8n * HOUR;
 /** The day ended more than a day ago. */
 const LATER = START + 3n * DAY;
 
-/** What the clock of storage says, and the clock of every process. */
+/** The time of the clock of storage, and of every process. */
 const at = (microsecond: bigint): void => void vi.spyOn(Date, 'now').mockReturnValue(Number(microsecond / 1_000n));
 
 /** A table with these events, written at a moment. */

@@ -81,7 +81,7 @@ it('a mobile number of any country is impossible with its trunk prefix after the
     return trunkPrefix === '' || example === undefined ? [] : [`+${code}${trunkPrefix}${asText(example)}`];
   });
   expect(dialedAtHome.length).toBeGreaterThan(140);
-  // In Colombia some free numbers begin so, and are as long.
+  // In Colombia some free numbers begin with these digits, and are as long.
   const found = new Set(impossible(dialedAtHome));
   expect(dialedAtHome.filter((number) => !found.has(number))).toEqual(['+5703211234567']);
 });

@@ -21,7 +21,7 @@ let memory: MemoryTable;
 let table: Table;
 let told: string[];
 let store: Store;
-/** A store as another process has it: it remembers nothing. */
+/** The store of another process: it remembers nothing. */
 const another = () => new Store(table, [], ({ rowKey }) => told.push(rowKey));
 beforeEach(() => {
   memory = new MemoryTable();
@@ -47,7 +47,7 @@ const settle = async (known: LiveCase, state: 'heard' | 'not_reached' = 'heard',
 const keyOf = ({ notification }: AnyCase) => liveKey(notification.id);
 const rowOf = (rowKey: string) => memory.rows(CALLS).find((row) => row.rowKey === rowKey)?.properties ?? {};
 const rowKeys = () => memory.rows(CALLS).map(({ rowKey }) => rowKey);
-/** What another version, or an accident, leaves in a row. */
+/** The damage that another version, or an accident, leaves in a row. */
 const write = async (rowKey: string, properties: NewProperties): Promise<void> =>
   void (await table.transact(CALLS, [{ kind: 'merge', rowKey, etag: '*', properties }]));
 /** When the found notifications were made, in milliseconds since the start. */

@@ -42,7 +42,7 @@ it('sounds for alerts that need a person and for new alerts; a drill has its ton
   ]);
 });
 
-/** What the tab has told after the alarm sounded for these reasons at noon. */
+/** The memory of the tab after the alarm sounded for these reasons at noon. */
 const heardAtNoon = (reasons: readonly Reason[], told: Told = NOTHING_TOLD): Told =>
   withAlarm(told, reasons, { heard: reasons, shown: reasons }, NOON);
 
@@ -73,6 +73,16 @@ it('an alert that left the lists is not due again when it comes back', () => {
   expect([dueReasons(reasons, left, NOON + 1), newReasons(reasons, left)]).toEqual([[], []]);
 });
 
+it('keeps the latest 500 alerts that sounded', () => {
+  const reasons = reasonsOf(
+    Array.from({ length: 501 }, (_, index) => missed(`${index}`)),
+    [],
+    NONE,
+  );
+  const { sounded } = heardAtNoon(reasons);
+  expect(Object.keys(sounded)).toEqual(idsOf(reasons).slice(1));
+});
+
 it('another type than fire is not new after it has sounded, or without sound; a fire is new until it was seen', () => {
   const arrivals = [notification('fire', CONFIRMED), notification('other', { ...CONFIRMED, alert_type: 'BurnJob' })];
   expect(toldOnce(arrivals, NOTHING_TOLD, true)).toEqual([]);
@@ -81,6 +91,7 @@ it('another type than fire is not new after it has sounded, or without sound; a 
     [],
   );
   expect(toldOnce(arrivals, NOTHING_TOLD, false)).toEqual(['other']);
+  expect(toldOnce([notification('runs', { alert_type: 'BurnJob' })], NOTHING_TOLD, false)).toEqual([]);
 });
 
 it('what was over when the tab was opened is not new; what came later is, until a reader has seen it', () => {
@@ -98,6 +109,16 @@ it('what was over when the tab was opened is not new; what came later is, until 
   expect(arrivalsOf(seen, listed)).toHaveLength(2);
   expect(arrivalsOf(withUnseen(seen, ['later']), listed)).toHaveLength(3);
   expect(arrivalsOf(NOTHING_TOLD, listed), 'before the first answer').toEqual([]);
+});
+
+it('an alert that ended at most 30 s before the tab was opened is new: clocks of instances differ', () => {
+  const ended = [29, 30, 31].map((age) => notification(`${age}`, { ...CONFIRMED, created_at: before(age) }));
+  expect(withFirstAnswer(NOTHING_TOLD, ended, NOON).known).toEqual(['31']);
+});
+
+it('keeps the latest 500 alerts that a reader has seen', () => {
+  const ids = Array.from({ length: 501 }, (_, index) => `${index}`);
+  expect(withSeen(withSeen(NOTHING_TOLD, ids), ['last']).known).toEqual([...ids.slice(2), 'last']);
 });
 
 it('every alert that comes after the first answer is new exactly until it was seen, whatever the order', () => {

@@ -14,13 +14,13 @@ it('has three sections: fires whose calls are over and that nobody has come firs
   const alerts = alertsOf(
     [
       notification('drill', { alert_type: 'Custom', created_at: before(1) }),
-      missed('failed drill', { alert_type: 'Custom', created_at: before(2) }),
+      missed('failed drill', { alert_type: 'Custom', created_at: before(3_000) }),
       missed('anomaly', { alert_type: 'Anomaly', created_at: before(3) }),
       notification('played', { ...PLAYED, created_at: before(4) }),
       missed('later fire', { created_at: before(800) }),
       missed('old fire', { alert_type: 'ReportOfFire', created_at: before(900) }),
       notification('ringing', { created_at: before(5) }),
-      notification('taken and ringing', { ...TAKEN, created_at: before(4) }),
+      notification('taken and ringing', { ...TAKEN, created_at: before(2_000) }),
       missed('taken', TAKEN),
       missed('worse', { alert_type: 'BurnJob', ...TAKEN, worsened_since_acknowledged: true, created_at: before(50) }),
       notification('confirmed', CONFIRMED),

@@ -1,6 +1,12 @@
 import { expect, it } from 'vitest';
 
-import { alertState, alertTypeText, isTaken, needsPerson } from '../../../src/dashboard/browser/model/alert-state.ts';
+import {
+  alertState,
+  alertTypeText,
+  isTaken,
+  needsPerson,
+  wordingOf,
+} from '../../../src/dashboard/browser/model/alert-state.ts';
 import type { Notification } from '../../../src/dashboard/browser/model/answers.ts';
 import { notification, person } from '../answers.ts';
 
@@ -35,6 +41,15 @@ it('calls that PHONE=off ended are failed, not stopped by a person', () => {
   const text = 'Nobody reached: the phone was switched off';
   expect(alertState(notification('n', of))).toEqual({ stage: 'failed', text, tone: 'bad' });
   expect(needsPerson(notification('n', of))).toBe(true);
+});
+
+it('a played message is good for no recipient and no call; a new status has the words of the service', () => {
+  expect(['heard', 'unconfirmed', 'confirmed', 'new_status'].map(wordingOf)).toEqual([
+    { text: 'Message played', tone: 'unsure' },
+    { text: 'Message played, no key pressed', tone: 'bad' },
+    { text: 'Confirmed', tone: 'good' },
+    { text: 'new_status', tone: 'neutral' },
+  ]);
 });
 
 it('a stop has the name of the person', () => {

@@ -4,8 +4,9 @@ import { expect, it } from 'vitest';
 import type { Series } from '../../../src/dashboard/browser/model/answers.ts';
 import { orderedCategories, paletteOf } from '../../../src/dashboard/browser/model/categories.ts';
 import { countMarks, peakOf, plotData } from '../../../src/dashboard/browser/model/plot-data.ts';
-import { seriesStep, STEP_MS, STEPS } from '../../../src/dashboard/browser/model/steps.ts';
+import { seriesStep, STEP_MS, STEPS, stepText } from '../../../src/dashboard/browser/model/steps.ts';
 import { endText, startText } from '../../../src/dashboard/browser/model/times.ts';
+import { trendOf } from '../../../src/dashboard/browser/model/trends.ts';
 
 const START = Date.parse('2026-11-21T00:00:00Z');
 
@@ -72,4 +73,27 @@ it('a series has the shortest step with at most 120 bars: 24 or more, from 24 mi
   );
   expect([120, 121].map((minutes) => seriesStep(0, minutes * STEP_MS.minute - 1))).toEqual(['minute', '5_minutes']);
   expect(seriesStep(START, START + 366 * STEP_MS.day)).toBe('day');
+});
+
+it('the steps have the names and lengths of the service', () => {
+  expect(STEPS.map((step) => [stepText(step), STEP_MS[step] / 60_000])).toEqual([
+    ['minute', 1],
+    ['5 minutes', 5],
+    ['10 minutes', 10],
+    ['30 minutes', 30],
+    ['hour', 60],
+    ['3 hours', 180],
+    ['6 hours', 360],
+    ['UTC day', 1_440],
+  ]);
+});
+
+const trend = (frames: readonly number[], hours: number): readonly number[] => {
+  const steps = stepsOf(frames.map(() => ({}))).map((step, at) => Object.assign(step, { total_events: frames[at] }));
+  return trendOf({ step: 'hour', steps }, 'total_events', START + hours * STEP_MS.hour);
+};
+
+it('a trend has the part of its highest count of each step that has begun; one step, or nothing, is no trend', () => {
+  expect(trend([1, 4, 2, 8], 2)).toEqual([0.25, 1, 0.5]);
+  expect([trend([0, 4], 1), trend([5, 5], 0.9), trend([0, 0], 1)]).toEqual([[0, 1], [], []]);
 });

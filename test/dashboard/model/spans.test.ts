@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 import { apiBase } from '../../../src/dashboard/browser/model/questions.ts';
 import {
+  daysText,
   isLive,
   movedSpan,
   periodOf,
@@ -63,6 +64,8 @@ it.each<[string, Span, Span]>([
 it('earlier and later lead from the last hour to the hour before, and not beyond now', () => {
   expect(movedSpan(LAST_HOUR, -1, NOW, utc)).toEqual(range('11-21T14:40', '11-21T15:40'));
   expect(movedSpan(LAST_HOUR, 1, NOW, utc)).toEqual(range('11-21T16:40', '11-21T17:40'));
+  const first: Span = { kind: 'range', start: '1000-01-01T00:00:00Z', end: '1000-01-01T00:59:59.999999Z' };
+  expect(movedSpan(first, -1, NOW, utc)).toBeUndefined();
   const future = [TODAY, SEVEN_DAYS, range('11-21T16:40', '11-21T17:40')];
   expect(future.map((span) => movedSpan(span, 1, NOW, california))).toEqual([undefined, undefined, undefined]);
 });
@@ -72,20 +75,46 @@ it.each<[string, Span, Times, string, number, string]>([
   ['a local day', day('2026-11-19'), california, '2026-11-20', 2, 'UTC days 19 Nov – 20 Nov'],
   ['a local day that has begun', TODAY, california, '2026-11-21', 1, 'UTC day 21 Nov'],
   ['seven UTC days', SEVEN_DAYS, utc, '2026-11-21', 7, 'UTC days 15 Nov – 21 Nov'],
+  ['days to come', range('11-25T06:00', '11-26T06:00'), utc, '2026-11-25', 1, 'UTC day 25 Nov'],
   ['a quarter', range('08-01T00:00', '11-01T00:00'), utc, '2026-10-31', 31, 'UTC days 1 Oct – 31 Oct'],
 ])('the cameras of %s are counted by UTC day', (_, span, times, last, days, text) => {
   expect(utcDaysOf(periodOf(span, NOW, times), NOW)).toEqual({ last, days, text });
 });
 
 it('figures can grow while their period ends now, or ended less than a minute ago', () => {
-  const growing = [TODAY, LAST_HOUR, day('2026-11-21'), range('11-20T00:00', '11-21T16:40')];
-  const over = [day('2026-11-20'), range('11-20T00:00', '11-21T16:39')];
+  const growing = [TODAY, LAST_HOUR, day('2026-11-21'), range('11-20T00:00', '11-21T16:39:30')];
+  const over = [day('2026-11-20'), range('11-20T00:00', '11-21T16:39:29')];
   expect([...growing, ...over].filter((span) => isLive(span, NOW, california))).toEqual(growing);
+});
+
+it.each(['1000-01-01', '9998-12-31'])(
+  'the first and the last day of an address have a title, here and in UTC: %s',
+  (date) => {
+    const ends = { start: `${date}T00:00:00Z`, end: `${date}T23:59:59.999999Z` };
+    const spans: readonly Span[] = [day(date), { kind: 'range', ...ends }];
+    for (const times of [california, utc]) {
+      for (const span of spans) {
+        expect(spanTitle(span, NOW, times)).toMatch(/ (1000|999|9998)/);
+        expect(zoneOf(span, NOW, times)).not.toBe('');
+        movedSpan(span, -1, NOW, times);
+        movedSpan(span, 1, NOW, times);
+      }
+    }
+  },
+);
+
+it('a file is named after the days of its period', () => {
+  const names = [day('2026-11-20'), range('11-20T20:00', '11-21T10:00')].map((span) =>
+    daysText(periodOf(span, NOW, california), california),
+  );
+  expect(names).toEqual(['2026-11-20', '2026-11-20 2026-11-21']);
 });
 
 it.each<[string, string, Span]>([
   ['Today, Saturday 21 November 2026', 'PST', TODAY],
   ['Last hour', 'PST', LAST_HOUR],
+  // The clocks change when it ends.
+  ['Sunday 1 November 2026, 00:00 – 01:00', 'PDT', range('11-01T07:00', '11-01T09:00')],
   ['Last 24 hours', 'PST', { kind: 'last', length: '24h' }],
   ['Sunday 1 November 2026', 'PDT/PST', day('2026-11-01')],
   ['Monday 2 November 2026 – Tuesday 3 November 2026', 'PST', range('11-02T08:00', '11-04T08:00')],
@@ -94,6 +123,12 @@ it.each<[string, string, Span]>([
   ['Monday 2 November 2026, 08:36 – 09:36:20', 'PST', range('11-02T16:36', '11-02T17:36:21')],
   // As it was typed: the second that ends it is in it.
   ['Monday 2 November 2026, 08:36 – 09:36', 'PST', range('11-02T16:36', '11-02T17:36:01')],
+  // Both ends of a moment.
+  [
+    'Monday 2 November 2026, 08:36:05 – 08:36:05',
+    'PST',
+    { kind: 'range', start: '2026-11-02T16:36:05Z', end: '2026-11-02T16:36:05Z' },
+  ],
   ['Monday 2 November 2026, 22:00 – Tuesday 3 November 2026, 02:00', 'PST', range('11-03T06:00', '11-03T10:00')],
 ])('a span has a title and the zone of its time: %s %s', (title, zone, span) => {
   expect([spanTitle(span, NOW, california), zoneOf(span, NOW, california)]).toEqual([title, zone]);

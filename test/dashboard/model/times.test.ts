@@ -1,7 +1,17 @@
 import * as fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
-import { isCalendarDay, shiftDay, Times } from '../../../src/dashboard/browser/model/times.ts';
+import {
+  agoText,
+  endText,
+  inText,
+  isCalendarDay,
+  lengthText,
+  shiftDay,
+  startText,
+  Times,
+} from '../../../src/dashboard/browser/model/times.ts';
+import { NOON } from '../answers.ts';
 
 const california = new Times('local', 'America/Los_Angeles');
 const utc = new Times('utc', 'America/Los_Angeles');
@@ -16,8 +26,38 @@ it('a time names its zone, and has the other zone for its title', () => {
 });
 
 it('a reader in UTC has no other zone, under any of its names', () => {
-  const times = ['UTC', 'Etc/UTC', 'GMT'].map((zone) => new Times('local', zone).moment(0));
+  const times = ['UTC', 'Etc/UTC', 'GMT', 'Etc/Zulu', 'Etc/UCT', 'Etc/Universal', 'Etc/Greenwich'].map((zone) =>
+    new Times('local', zone).moment(0),
+  );
   expect(new Set(times.map((time) => JSON.stringify(time)))).toEqual(new Set(['{"text":"1 Jan 00:00:00 UTC"}']));
+});
+
+it.each([
+  [-5, '0 s'],
+  [59.9, '59 s'],
+  [60, '1 min'],
+  [3_599, '59 min'],
+  [3_600, '1 h'],
+  [48 * 3_600 - 1, '47 h'],
+  [48 * 3_600, '2 days'],
+])('%s seconds are %s', (seconds, text) => {
+  expect(lengthText(seconds * 1_000)).toBe(text);
+});
+
+it('a time is some seconds ago or ahead, or now; the end of a period is its last microsecond', () => {
+  expect([agoText(40_000), inText(40_000), inText(1_000), inText(999)]).toEqual([
+    '40 s ago',
+    'in 40 s',
+    'in 1 s',
+    'now',
+  ]);
+  expect([startText(NOON), endText(NOON)]).toEqual(['2026-11-21T12:00:00Z', '2026-11-21T11:59:59.999999Z']);
+});
+
+it('a reader whose browser names a zone that it does not know is in UTC', () => {
+  const unknown = { ...new Intl.DateTimeFormat('en').resolvedOptions(), timeZone: 'Etc/Unknown' };
+  vi.spyOn(Intl.DateTimeFormat.prototype, 'resolvedOptions').mockReturnValue(unknown);
+  expect(new Times('local').readerZone).toBe('UTC');
 });
 
 it('a step names its zone; a step of a day is a UTC day in every zone', () => {

@@ -28,6 +28,8 @@ it.each([
   '?ts_utc_start=2026-11-21T00:00:00Z',
   '?ts_utc_start=yesterday&ts_utc_end=today',
   '?last=2h',
+  '?ts_utc_start=0001-01-01T00:00:00Z&ts_utc_end=0001-01-02T00:00:00Z',
+  '?ts_utc_start=9999-12-31T00:00:00Z&ts_utc_end=9999-12-31T23:59:59.999999Z',
 ])('the time of %s is not valid: the page says so, and shows today', (search) => {
   expect(readView(search)).toEqual({
     view: FIRST_VIEW,

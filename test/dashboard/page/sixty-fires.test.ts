@@ -7,7 +7,7 @@ import { element, hear, openPage, textOf } from './stage.ts';
 /** Seconds. */
 const QUARTER = 900;
 
-/** What happens to the tab in a stretch of time. */
+/** The events of the tab in a stretch of time. */
 const TROUBLES = ['visible', 'hidden', 'reloaded', 'offline', 'refused'] as const;
 
 const anyFire = fc.record({

@@ -15,7 +15,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** What the browser's sound and desktop notifications did. */
+/** The sounds and desktop notifications of the browser. */
 export interface Heard {
   /** How often each signal sounded: `880 880 880`, `440 330`. */
   readonly signals: string[];

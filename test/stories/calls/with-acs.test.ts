@@ -14,7 +14,7 @@ const eventSchema = z.looseObject({ id: z.string(), type: z.string(), subject: z
 type Event = z.output<typeof eventSchema>;
 
 describe.concurrent('calls through Communication Services', () => {
-  /** What the webhook has taken. */
+  /** The events that the webhook has accepted. */
   const received: Event[] = [];
   let receiver: LoopbackServer | undefined;
   const environment: Record<string, string> = { OUTCOME_WEBHOOK_SECRET: SECRET };

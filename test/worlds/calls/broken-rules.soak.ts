@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Change } from '../break-rule.ts';
 import { saidOf } from '../broken-rule.ts';
 
-/** Rules of calls. A mode of the world finds out if one is broken: its name begins so. */
+/** Rules of calls. A mode of the world finds out if one is broken: its name begins with this text. */
 const RULES: Readonly<Record<string, readonly [mode: string, ...changes: Change[]]>> = {
   'the row of the lines is written at the version that was read': [
     'the same people, and lost',

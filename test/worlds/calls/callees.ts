@@ -59,15 +59,15 @@ const ALL = [
   { name: 'cannot go, and hangs up', share: 0.03, staysMs: [6_000, 20_000], keys: [[press('3', 0.3)]] },
 ] as const satisfies readonly Course[];
 
-/** What a callee does. */
+/** The behavior of a callee. */
 export type Fate = (typeof ALL)[number]['name'];
 
 const COURSES: ReadonlyMap<string, Course> = new Map(ALL.map((course) => [course.name, course]));
 
-/** What a callee does, in detail; nothing special if it is none of these. */
+/** The behavior of a callee in detail; nothing special if it is none of these. */
 export const courseOf = (fate: string): Course => COURSES.get(fate) ?? { name: fate };
 
-/** What callees do, by probability; the rest listens. */
+/** The behavior of callees, by probability; the others listen. */
 export type Fates = readonly (readonly [probability: number, fate: Fate])[];
 
 const sharesOf = (isMeant: (course: Course) => boolean): Fates =>

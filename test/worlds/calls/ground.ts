@@ -130,7 +130,7 @@ export class Ground {
   /** All requests of all instances, in that order. */
   readonly requests: OutgoingRequest[] = [];
   readonly dialled: DialRequest[] = [];
-  /** What processes did too long after they had decided it. */
+  /** The actions of processes that came too long after their decision. */
   readonly lateActs: { readonly what: string; readonly callId: CallId | undefined }[] = [];
   /** The attempts that took a slot, in that order. */
   readonly claims = new Set<string>();
@@ -181,7 +181,7 @@ export class Ground {
     for (const [id] of request.matchAll(NOTIFICATION_IDS)) this.#wroteAt.set(`${life.name} ${id}`, this.now);
   }
 
-  /** A process is about to act for an attempt. It does so soon after its commit, or not at all. */
+  /** A process is about to act for an attempt. It acts soon after its commit, or not at all. */
   noteAct(what: string, { notificationId }: AttemptRef, life: Life, callId?: CallId): void {
     const lateMs = this.now - (this.#wroteAt.get(`${life.name} ${notificationId}`) ?? -Infinity);
     if (lateMs > ACTS_WITHIN_MS) this.lateActs.push({ callId, what: `${what} ${lateMs} ms after its commit` });

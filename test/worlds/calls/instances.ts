@@ -35,7 +35,7 @@ export class Instances {
   /** No further instance starts. */
   isEnded = false;
   #timer: NodeJS.Timeout | undefined;
-  /** What all instances logged, in that order. */
+  /** The log lines of all instances, in that order. */
   readonly logs: LogLine[] = [];
 
   /** @param providerOf the provider as one process reaches it */

@@ -20,12 +20,12 @@ import type { Ground } from './ground.ts';
 
 // All times are in milliseconds since 1970.
 
-/** How a voice of the world speaks, in milliseconds a character: faster than the service may take for sure. */
+/** How a voice of the world speaks, in milliseconds a character: faster than the service may assume. */
 export const MS_PER_CHARACTER = 65;
 /** How long after the request the message starts at the latest, in milliseconds. */
 export const SPEAKS_WITHIN_MS = 600;
 
-/** What the callee does this time. @param earlier how many calls to the same number were placed before */
+/** The action of the callee this time. @param earlier how many calls to the same number were placed before */
 export type FateOf = (number: PhoneNumber, earlier: number) => Fate;
 
 /** Brings an event about a call to the service. */
@@ -111,7 +111,7 @@ export class TelephoneNetwork {
       this.#ring(call);
       return call.id;
     }
-    // It takes no line.
+    // It uses no line.
     Object.assign(call, { state: 'ended', endedAt: now, endedBy: 'network' });
     const { codes = DONE } = courseOf(mode.whenLinesAreTaken === '603' ? 'declines by 603' : 'no line');
     setTimeout(() => this.#reportNotEstablished(call, codes), chance.between(10, 400));

@@ -36,7 +36,7 @@ describe('the provider', () => {
     const check = vi.spyOn(UnreliableProvider.prototype, 'check');
     await world.pass(5 * HOUR_MS + MINUTE_MS);
     expect(check.mock.calls.length).toBeGreaterThanOrEqual(5);
-    // Instances that look at the same moment all check.
+    // Instances that are due at the same moment all check.
     expect(check.mock.calls.length).toBeLessThanOrEqual(6 * 3);
     // An alert reads that each process looks for due calls, which it says every five minutes.
     expect(world.logged('calls checked').length).toBeGreaterThan(50 * 3);

@@ -38,7 +38,7 @@ const playOut = async (world: ServiceWorld): Promise<void> => {
   await world.pass(AFTERWARDS_MS);
 };
 
-/** @returns the broken promises, and the story of the world */
+/** @returns the broken promises, and the log of the world */
 export const playSeed = (
   seed: number,
   mode: Mode,

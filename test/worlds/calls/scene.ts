@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 600_000 });
 
 /** How a scene differs from a quiet world. */
 export interface Scene extends Partial<Mode> {
-  /** What callees do, by their index in the group, and by how often they were called before. */
+  /** The behavior of callees, by their index in the group, and by how often they were called before. */
   readonly callees?: Readonly<Record<number, Fate | readonly Fate[]>> | FateOf;
   readonly death?: Death;
 }

@@ -1,5 +1,5 @@
 /**
- * Plays seeds of a mode of the world of calls until a seed is broken, and prints its story. It always prints the story of a single seed.
+ * Plays seeds of a mode of the world of calls until a seed is broken, and prints its log. It always prints the log of a single seed.
  *
  *     node --import tsx test/worlds/calls/soak.ts --mode 'lost events' --seed 438
  *     node --import tsx test/worlds/calls/soak.ts --seeds 1000
@@ -13,7 +13,7 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
     seeds: { type: 'string', default: '1' },
-    /** Only the modes whose name begins so. */
+    /** Only the modes whose name begins with this text. */
     mode: { type: 'string', default: '' },
   },
 });

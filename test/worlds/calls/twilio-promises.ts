@@ -3,7 +3,7 @@ import { type Broken, brokenToAll, hadNoTime, isAllKnown, those } from './promis
 import { idOf, type SentRequest } from './senders.ts';
 import { SPEAK_MS, type TwilioWorld } from './twilio-world.ts';
 
-// What the world of Twilio must keep, in addition to the promises of each world. The call itself speaks, answers keys, and ends.
+// The promises of the world of Twilio, in addition to the promises of each world. The call itself speaks, answers keys, and ends.
 
 /** A callee has heard one of three units. Twilio tells whole seconds. */
 const UNIT_MS = SPEAK_MS / 3 - 1_000;

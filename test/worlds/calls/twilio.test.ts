@@ -10,7 +10,7 @@ import { inTwilioWorld, type TwilioWorld } from './twilio-world.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Numbers that end so: the last two digits choose what the callee does. */
+/** Numbers by their end: the last two digits choose what the callee does. */
 const numbers = (endings: readonly string[], from = 100) =>
   endings.map((ending, index) => phoneNumber(`+120655${from + index}${ending}`));
 
@@ -23,7 +23,7 @@ const scene = (name: string, mode: Partial<Mode>, run: (world: TwilioWorld) => P
     }),
   );
 
-/** What Twilio refused. A webhook without an answer (11200) is no mistake of the app. */
+/** The requests that Twilio refused. A webhook without an answer (11200) is no mistake of the app. */
 const mistakesOf = ({ account }: TwilioWorld) =>
   account.log().refused.filter(({ reason }) => !reason.startsWith('11200'));
 

@@ -21,9 +21,9 @@ import { UnreliableProvider } from './unreliable-provider.ts';
 /** How a world differs from what its mode says. */
 export interface WorldOptions {
   readonly death?: Death | undefined;
-  /** Whether the story is written: that takes time. */
+  /** Whether the log of the world is written: that takes time. */
   readonly isTold?: boolean;
-  /** What callees do; by the mode's probabilities if it is not given. */
+  /** The behavior of callees; by the mode's probabilities if it is not given. */
   readonly fateOf?: FateOf | undefined;
 }
 
@@ -47,7 +47,7 @@ const LONGEST_HELD_MS = 600_000;
 export const heldUntil = (placedAt: number, hangUpAskedAt = Infinity): number =>
   Math.min(hangUpAskedAt + HELD_WHILE_HANGING_UP_MS, placedAt + LONGEST_HELD_MS);
 
-/** Several instances of the service and its senders, with any provider, in virtual time. What happens is decided by the seed. */
+/** Several instances of the service and its senders, with any provider, in virtual time. The seed decides the events. */
 export abstract class ServiceWorld extends Ground {
   readonly instances: Instances;
   readonly senders: Senders;
@@ -81,7 +81,7 @@ export abstract class ServiceWorld extends Ground {
     return new Table(this.table, { format: CALLS_FORMAT });
   }
 
-  /** The notification of a request, as the table has it, also during an outage. */
+  /** The notification of a request in the table, even during an outage. */
   async viewOf(sent: SentRequest): Promise<NotificationBody | undefined> {
     const id = idOf(sent);
     const known = id && (await this.#store.find(id));
@@ -142,7 +142,7 @@ export abstract class ServiceWorld extends Ground {
     }
   }
 
-  /** What all instances logged of an event. */
+  /** The log lines of all instances about an event. */
   logged(event: string) {
     return this.instances.logs.filter((line) => line.event === event);
   }

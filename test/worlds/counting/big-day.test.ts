@@ -40,7 +40,7 @@ class SlowTable extends MemoryTable {
     if (!from.startsWith('event|') || partitionKey !== SHARD) return super.page(...args);
     const end = hourIn(before, 24);
     let [hour = 0, at = 0] = continuation?.split(' ').map(Number) ?? [hourIn(from, 0)];
-    // Deleted pages, and the ends of hours, are passed over.
+    // Deleted pages, and the ends of hours, are skipped.
     at = Math.max(at, PAGES_AN_HOUR - (this.left[hour] ?? 0));
     while (at === PAGES_AN_HOUR && hour < end) {
       hour += 1;

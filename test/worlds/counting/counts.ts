@@ -31,7 +31,7 @@ export interface Answer {
   readonly cameras?: ReadonlySet<string> | number;
 }
 
-/** What an event counts. Its camera is active even if it is removed. */
+/** The counts of an event. Its camera is active even if it is removed. */
 export const countsOf = ({ detections, reviewed, annotations, removed }: EventState): ReadonlyMap<string, number> => {
   if (removed?.value === true) return new Map();
   const counts = new Map([['events', 1]]);
@@ -49,7 +49,7 @@ export const countsOf = ({ detections, reviewed, annotations, removed }: EventSt
   return counts;
 };
 
-/** What an event counts in the answer about how often the AI was right. */
+/** The counts of an event in the answer about the accuracy of the AI. */
 export const accuracyCountsOf = (state: EventState): ReadonlyMap<string, number> => {
   const counts = new Map(Array.from(countsOf(state)).filter(([name]) => name === 'events' || name === 'reviewed'));
   if (!counts.has('reviewed')) return counts;

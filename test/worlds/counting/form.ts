@@ -70,7 +70,7 @@ const mixedForm = (chance: Chance) => {
   };
 };
 
-/** What a seed is about. */
+/** The subject of a seed. */
 export type Form = ReturnType<typeof mixedForm>;
 
 /** Several write about the same few events, and others ask about them all the time. */

@@ -27,7 +27,7 @@ import { compressWithoutThreads, reachedContainer } from './reached-container.ts
 import { type Measure, MINUTE, Truth } from './truth.ts';
 import { WatchedTable } from './watched-table.ts';
 
-/** What playing a seed came to. */
+/** The result of playing a seed. */
 export interface Played {
   /** Empty if everything held. */
   readonly broken: readonly string[];
@@ -205,7 +205,7 @@ class History {
   }
 
   /**
-   * What an instance does; undefined if it dies, or if storage keeps it from it, or the seal of a day.
+   * The action of an instance; undefined if it dies, or if storage or the seal of a day prevents the action.
    *
    * @param days the days that it is about
    */
@@ -541,7 +541,7 @@ const messageText = ({ cameraId, eventId, ts, time, ...facets }: PlainMessage): 
 const questionText = ({ start, end, cameraId }: Question): string =>
   `${timeText(start)} to ${timeText(end)} of ${cameraId ?? 'all'}`;
 
-/** A message as a backup has it. */
+/** A message in the form of a backup. */
 const messageFrom = (line: string): PlainMessage => {
   const { time, data } = storedMessage.parse(JSON.parse(line));
   const { event_id: eventId, camera_id: cameraId, ts_utc, detections, reviewed, annotations, removed } = data;

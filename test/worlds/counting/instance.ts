@@ -25,10 +25,10 @@ export const REFUSED_AS_CLOSED = `refused: ${CLOSED_DAY.refused}`;
 /** The end of a rebuild: the day is rebuilt; it is closed; it has no events; or it must be started again. */
 export type Rebuilt = 'done' | 'closed' | 'empty' | 'again';
 
-/** What an answer is about, as it says itself, and the answer. */
+/** The subject of an answer, by the answer itself, and the answer. */
 export type Answered = readonly [question: Question, answer: Answer];
 
-/** What a process of a world works with. */
+/** The parts of a process of a world. */
 interface InstanceParts {
   readonly shards: number;
   readonly container: BackupContainer;

@@ -16,7 +16,7 @@ export interface CommittedEvent {
 /** The two kinds of answers: counts, or how often the AI was right. */
 export type Measure = 'counts' | 'accuracy';
 
-/** What an event was from a moment on. */
+/** The state of an event from an instant on. */
 interface Version extends CommittedEvent {
   readonly moment: number;
   readonly counted: Readonly<Record<Measure, Counted>>;
@@ -53,7 +53,7 @@ const without0 = (value: unknown): unknown =>
 export class Truth {
   readonly #sent = new Map<string, Set<PlainMessage>>();
   readonly #events = new Map<string, KnownEvent>();
-  /** What should not have been committed. */
+  /** The commits that should not have happened. */
   readonly broken: string[] = [];
   /** The number of commits so far. */
   now = 0;
@@ -195,7 +195,7 @@ const pieceOf = (ts: bigint, start: bigint, end: bigint, cameraId: string | unde
   return undefined;
 };
 
-/** What events counted at a moment. */
+/** The counts of events at an instant. */
 const at = (events: readonly KnownEvent[], moment: number, measure: Measure): Counted =>
   sumOf(events.flatMap(({ versions }) => versions.findLast((one) => one.moment <= moment)?.counted[measure] ?? []));
 

@@ -8,7 +8,7 @@ const EVENT = 'event|';
 const QUIET_MS = 3_600_000;
 const DAY_MS = 24 * QUIET_MS;
 
-/** Why a day takes no events, as its `day|NN` rows say. */
+/** Why a day accepts no events, as its `day|NN` rows say. */
 type Sealed = 'closed' | 'rebuilding';
 
 /** The events in the life of a day that the promises are about. */
@@ -23,7 +23,7 @@ interface DayFacts {
 }
 
 /**
- * The table of a world. It reports each commit of events to the truth. It demands that a sealed day takes no commit, and that a day is
+ * The table of a world. It reports each commit of events to the truth. It demands that a sealed day accepts no commit, and that a day is
  * closed after an hour of quiet. Only closed days may lose event rows.
  */
 export class WatchedTable extends MemoryTable {

@@ -56,7 +56,7 @@ export const resultOf = (codes: Pick<CallResult, 'code' | 'subCode'>): CallResul
 });
 
 /**
- * What the SDK threw → how the request failed.
+ * An error of the SDK → the kind of failure of the request.
  *
  * @param now in milliseconds since 1970, for a Retry-After that is a date
  */

@@ -3,12 +3,12 @@ import { type AttemptRef, formatCallContext, MESSAGE, parseCallContext, type Pro
 /** Why Twilio posts to an address of ours: the status of the call has changed, a key was pressed, or a prompt is over. */
 type Occasion = 'status' | 'key' | 'end';
 
-/** What an address of ours says about the request that is posted there. */
+/** The facts in an address of ours about the request that is posted there. */
 export interface Address {
   /** Undefined in other addresses: another system placed the call. */
   readonly occasion: Occasion | undefined;
   readonly attempt: AttemptRef | undefined;
-  /** What the call says. */
+  /** The texts of the call. */
   readonly prompt: PromptNumber;
   /** How many keys the callee pressed before: a repeat of the request has the same number. */
   readonly keys: number;

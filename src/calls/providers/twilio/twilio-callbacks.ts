@@ -44,7 +44,7 @@ const within = async <Result>(ms: number, doing: Promise<Result>): Promise<Resul
   }
 };
 
-/** What Twilio posts, and what it is answered: what a call does next. Each answer depends on its request alone. */
+/** The requests of Twilio, and their answers: the next step of a call. Each answer depends on its request alone. */
 export class TwilioCallbacks implements InstructionCallbacks {
   readonly signatureHeader = 'x-twilio-signature';
   readonly #options: TwilioCallbackOptions;
@@ -118,7 +118,7 @@ export class TwilioCallbacks implements InstructionCallbacks {
     const at = { attempt, keys: keys + 1 };
     const said = answerOfKey(key?.key);
     const isStored = (await handled) === true;
-    // A 1 that was not stored is not thanked for: the callee hears the message again, and presses again.
+    // No goodbye follows a 1 that was not stored: the callee hears the message again, and presses again.
     if (said === 'confirms' && isStored) return twimlOf({ say: goodbyeText(GOODBYE_CONFIRMED) }, voice);
     if (said === 'cannot go' || (prompt === GOODBYE_CANNOT_GO && said !== 'confirms')) {
       const addressOfKeys = addressOf(path, { ...at, occasion: 'key', prompt: GOODBYE_CANNOT_GO });

@@ -2,7 +2,7 @@ import type { CallMessage } from '../../model/phone-provider.ts';
 import { addressOf } from './addresses.ts';
 import { KEYS_AFTER_MS, REPETITIONS } from '../../rules/message.ts';
 
-/** What a call does next, and how the call ends. */
+/** The next step of a call, and its end. */
 interface Instruction {
   /** The text; undefined: no text. */
   readonly say?: string | undefined;
@@ -51,7 +51,7 @@ export const twimlOf = (
 export const NOTHING = '<?xml version="1.0" encoding="UTF-8"?><Response/>';
 
 /**
- * What a call says from the beginning: the message, and afterwards a report of its end.
+ * The speech of a call from its beginning: the message, and afterwards a report of its end.
  *
  * @param path the path of the callback, with its base
  */

@@ -38,7 +38,7 @@ export const keptKey = new Kept('function-key', () => sessionStorage);
 /** The last name of a reader who took or stopped an alert, until the tab is closed. */
 export const keptName = new Kept('name', () => sessionStorage);
 
-/** What the tab has told its reader about alerts (JSON), until the tab is closed. */
+/** The alerts that the tab has shown to its reader (JSON), until the tab is closed. */
 export const keptTold = new Kept('told', () => sessionStorage);
 
 /** `yes` if this tab has seen a phone, until the tab is closed. */

@@ -37,7 +37,7 @@ const ALERTS: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'st
 /** Open questions of the other parts: a browser opens six connections. */
 const MOST_OTHERS = 3;
 
-/** What the service said to a request without a key, or with a wrong one. */
+/** The answer of the service to a request without a key, or with a wrong key. */
 const unauthorized: Trouble = { kind: 'refused', status: 401, detail: 'It asks for a key.' };
 
 /** An open question of a part, or the wait for its next question. */

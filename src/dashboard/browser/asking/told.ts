@@ -9,7 +9,7 @@ const toldSchema = z.object({
   sounded: z.record(z.string(), z.number()),
 });
 
-/** What this tab told its reader before it was loaded again; undefined in a new tab. */
+/** The alerts that this tab showed before it was loaded again; undefined in a new tab. */
 export const readTold = (): Told | undefined => {
   try {
     return toldSchema.safeParse(JSON.parse(keptTold.get() ?? 'null')).data;

@@ -1,7 +1,7 @@
 import type { Notification } from './answers.ts';
 
 /**
- * What a tab has told its reader about alerts. It survives a reload. An alert is new to the tab until a reader has seen it, even if its calls
+ * The alerts that a tab has shown to its reader. It survives a reload. An alert is new to the tab until a reader has seen it, even if its calls
  * were over before the page could ask again.
  */
 export interface Told {

@@ -30,6 +30,10 @@ export interface Health {
   readonly outages: ReadonlyMap<string, string>;
 }
 
+const lampNamed =
+  (name: Lamp['name']) =>
+  (level: Level, text: string): Lamp => ({ name, level, text });
+
 export const healthOf = (state: PageState, alerts: Alerts, cameras: CameraStates | undefined, now: number): Health => {
   const freshness = freshnessOf(state, now);
   const phone = phoneOf(state, freshness, now);
@@ -84,12 +88,8 @@ const cameraLampOf = (cameras: CameraStates | undefined): Lamp => {
   return { name: 'Cameras', level, text: `${sending} of ${total}` };
 };
 
-const lampOf =
-  (name: Lamp['name']) =>
-  (level: Level, text: string): Lamp => ({ name, level, text });
-
 const dataLampOf = ({ locked }: PageState, { standing, oldParts }: Freshness): Lamp => {
-  const lamp = lampOf('Data');
+  const lamp = lampNamed('Data');
   if (locked !== undefined) return lamp('bad', 'key needed');
   if (standing === 'loading') return lamp('quiet', 'loading');
   if (standing === 'current') return lamp('good', '');
@@ -113,7 +113,7 @@ const phoneOf = (
   { areAlertsOld }: Freshness,
   now: number,
 ): { readonly lamp: Lamp; readonly problem?: Problem } => {
-  const lamp = lampOf('Phone');
+  const lamp = lampNamed('Phone');
   const { answer, trouble, answeredAt: asOf, nextAt } = attention ?? {};
   if (isPhoneOff(trouble)) {
     if (!sawPhone) return { lamp: lamp('quiet', 'not used here') };

@@ -19,7 +19,7 @@ export const previousPeriod = (span: Span, now: number, times: Times): PreviousP
   const from = Date.parse(start);
   const over = Math.floor(Date.parse(end) / 1_000) * 1_000 + (end.endsWith('.999999Z') ? 1_000 : 0);
   const minute = now - (now % 60_000);
-  const until = Math.max(from, isLive(span, now, times) ? Math.min(over, minute) : over);
+  const until = isLive(span, now, times) ? Math.min(over, minute) : over;
   // A local day may have 23 or 25 hours: the clock's day counts.
   const isDays = span.kind === 'today' || span.kind === 'day';
   const back = isDays ? from - times.startOfDay(times.dayOf(from - DAY_MS / 4)) : over - from;

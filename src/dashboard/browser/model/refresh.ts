@@ -46,7 +46,7 @@ const SLOWEST_RETRY = 60_000;
 /** The longest `Retry-After` that the page obeys. */
 const LONGEST_PAUSE = 300_000;
 
-/** What the page knows of one part. Times are milliseconds since 1970. */
+/** The state of one part of the page. Times are milliseconds since 1970. */
 export interface Part<Answer> {
   /** The page never shows an answer about another subject. */
   readonly subject: string;

@@ -2,8 +2,8 @@ import { daysBetween, endText, longDay, shiftDay, shortDay, startText, type Time
 import { LAST, type Span } from './view.ts';
 
 const HOUR_MS = 3_600_000;
-/** The address takes no earlier years. */
-const FIRST_TIME = Date.parse('0001-01-01T00:00:00Z');
+/** The address accepts no earlier time. */
+const FIRST_TIME = Date.parse('1000-01-01T00:00:00Z');
 
 /** Both ends of a period, included, as texts of a question. */
 export interface PeriodEnds {
@@ -56,7 +56,7 @@ export const movedSpan = (span: Span, direction: -1 | 1, now: number, times: Tim
   }
   const [start, end] = [Date.parse(period.start), over(period.end)];
   const by = direction * (end - start);
-  if (start + by > now || !(start + by > FIRST_TIME)) return undefined;
+  if (start + by > now || start + by < FIRST_TIME) return undefined;
   // 08:00:00 to 08:59:59.999999 is an hour, 08:00 to 09:00 is also an hour. Both keep their way to end.
   const endAs = period.end.endsWith('.999999Z') ? endText : startText;
   return { kind: 'range', start: startText(start + by), end: endAs(end + by) };

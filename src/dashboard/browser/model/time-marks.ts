@@ -8,8 +8,8 @@ const MOST_MARKS = 7;
 /** Minutes between marks within a day. */
 const MINUTES = [5, 10, 15, 30, 60, 120, 180, 240, 360, 720] as const;
 
-/** Days between marks. */
-const DAYS = [1, 2, 3, 5, 7, 14] as const;
+/** Days between marks. Longer periods have steps of a day. */
+const DAYS = [1, 2, 3, 5] as const;
 
 export interface TimeMark {
   /** 0 at the left end of the plot, 1 at the right end. */
@@ -29,7 +29,7 @@ export const timeMarks = ({ starts, step }: Pick<PlotData, 'starts' | 'step'>, t
   const apart = MINUTES.find((each) => each >= minutes);
   const marked =
     apart === undefined
-      ? midnights(from, from + length, times, DAYS.find((each) => each * 1_440 >= minutes) ?? 14)
+      ? midnights(from, from + length, times, DAYS.find((each) => each * 1_440 >= minutes) ?? 5)
       : withinDays(from, from + length, times, apart);
   return marked.map((at, index) => {
     const wall = times.wall(at);
@@ -65,9 +65,9 @@ const withinDays = (from: number, until: number, times: Times, apart: number): r
   for (let day = times.dayOf(from); times.startOfDay(day) < until; day = shiftDay(day, 1)) {
     for (let minute = 0; minute < 1_440; minute += apart) {
       const clock = [Math.floor(minute / 60), minute % 60].map((each) => String(each).padStart(2, '0')).join(':');
-      const { first } = minute === 0 ? { first: times.startOfDay(day) } : times.instants(`${day} ${clock}:00`);
+      const { first } = times.instants(`${day} ${clock}:00`);
       if (first >= from && first < until) found.add(first);
     }
   }
-  return [...found].sort((left, right) => left - right);
+  return [...found];
 };

@@ -3,7 +3,7 @@ import type { Notification, Recipient } from './answers.ts';
 
 type Running = Pick<Notification, 'status' | 'recipients' | 'next_wave_at'>;
 
-/** What the service does next with a notification, and when (ISO 8601). */
+/** The next step of the service for a notification, and its time (ISO 8601). */
 export interface Next {
   readonly what: string;
   readonly at: string;

@@ -79,7 +79,8 @@ class ZoneClock {
 
   /** `2026-11-21 08:00:02` */
   wall(milliseconds: number): string {
-    return this.#wall.format(milliseconds);
+    // The day before the year 1000 has a year of three digits.
+    return this.#wall.format(milliseconds).padStart(19, '0');
   }
 
   /** `PST` */

@@ -48,11 +48,12 @@ export interface ReadView {
   readonly problems: readonly string[];
 }
 
-/** `2026-11-21T08:00:00Z`, of any time that the service accepts; undefined for other texts. */
+/** `2026-11-21T08:00:00Z`, of a time of a calendar day in any form that the service accepts; undefined for other texts. */
 export const addressTime = (text: string): string | undefined => {
   // A + that was not escaped arrives as a space.
   const instant = parseInstant(text.trim().replace(/ (?=\d{2}(?::?\d{2})?$)/, '+'));
-  return instant === undefined ? undefined : formatInstant(instant).replace('+00:00', 'Z');
+  const time = instant === undefined ? '' : formatInstant(instant).replace('+00:00', 'Z');
+  return isCalendarDay(time.slice(0, 10)) ? time : undefined;
 };
 
 const SPANS = ['date', 'ts_utc_start', 'ts_utc_end', 'last'];

@@ -67,7 +67,7 @@ const About = ({ of, now }: { readonly of: Notification; readonly now: Notificat
 /** The service's limit. */
 const MOST_CHARACTERS = 60;
 
-/** What a dialog says about an alert that has this owner now. */
+/** The text of a dialog about an alert with this owner. */
 const wordsOf = (kind: 'take' | 'stop', owner: string | undefined) => {
   if (kind === 'stop') {
     return {

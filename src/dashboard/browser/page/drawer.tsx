@@ -5,7 +5,7 @@ import type { Notification } from '../model/answers.ts';
 import { isPhoneOff, isUnknown, troubleText } from '../model/refresh.ts';
 import { nextOf } from '../model/timeline.ts';
 import { Button } from '../parts/button.tsx';
-import { goTo } from '../parts/focus.ts';
+import { goTo } from '../parts/view-link.tsx';
 import { Reference } from '../parts/reference.tsx';
 import { type Shown, usePart, useShown } from '../parts/shown.ts';
 import { Distance, Mark, PartNote, Skeleton, Time } from '../parts/words.tsx';

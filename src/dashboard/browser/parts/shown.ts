@@ -51,7 +51,7 @@ export interface Sound {
   readonly missed: number;
 }
 
-/** What the parts of the page need, computed once for each drawing. */
+/** The values for the parts of the page, computed once for each drawing. */
 export interface Shown {
   readonly state: PageState;
   readonly view: View;

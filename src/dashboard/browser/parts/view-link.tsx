@@ -1,8 +1,13 @@
 import type { ComponentChildren } from 'preact';
 
 import type { Span, View } from '../model/view.ts';
-import { goTo } from './focus.ts';
 import { useShown } from './shown.ts';
+
+/** Scrolls to an element and moves the focus to it. */
+export const goTo = (element: HTMLElement | null): void => {
+  element?.scrollIntoView({ block: 'start' });
+  element?.focus({ preventScroll: true });
+};
 
 interface ViewLinkProps {
   /** Undefined: the words stay, without a link. */

@@ -4,8 +4,8 @@ import { useId } from 'preact/hooks';
 import { type Wording, wordingOf } from '../model/alert-state.ts';
 import { cssColor, type Palette } from '../model/categories.ts';
 import { agoText, inText, lengthText, type TimeText } from '../model/times.ts';
-import { goTo } from './focus.ts';
 import { useSeconds, useShown } from './shown.ts';
+import { goTo } from './view-link.tsx';
 
 /** A time, with the other zone in its title. */
 export const TimeWords = ({ of: { text, other }, at }: { readonly of: TimeText; readonly at?: string }) => (

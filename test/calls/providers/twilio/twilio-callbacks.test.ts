@@ -121,7 +121,7 @@ const again = (prompt: string) => ({
 
 it.each<[string, string, object, Own?]>([
   ['1', '', { says: 'Confirmed. Thank you.', keys: undefined, hangsUp: true }],
-  // A 1 that was not stored is not thanked for.
+  // No goodbye follows a 1 that was not stored.
   ['1', '', { ...again('/0'), keys: 'on=key&amp;keys=5', messages: [3] }, NOT_STORED],
   ['1', '/8', again('/0'), NOT_STORED],
   // After "cannot go", 1 still counts for a second, and no other key.
