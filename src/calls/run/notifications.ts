@@ -77,8 +77,8 @@ interface Decision extends Commit {
 // How long an event waits for storage, from its arrival on.
 const CALL_EVENT_MS = 3_000;
 export const REQUEST_MS = 8_000;
-/** The callee does not press a key twice. */
-const KEY_MS = 20_000;
+/** A pressed key, and an end that tells its duration: neither is reported again, and both keep their meaning. */
+const KEY_OR_END_MS = 20_000;
 const SET_ASIDE_MS = 600_000;
 const TROUBLE_PAUSE_MS = 300;
 /** Short: fifty callees may press a key within five seconds, and each key waits for its turn at one row. */
@@ -284,5 +284,7 @@ const done = (waiting: Waiting[], one: Waiting): Waiting => {
 
 const patienceOf = (event: NotificationEvent): number => {
   if (event.kind !== 'call') return event.kind === 'stop' || event.kind === 'acknowledge' ? REQUEST_MS : CALL_EVENT_MS;
-  return event.event.kind === 'tone received' ? KEY_MS : CALL_EVENT_MS;
+  // An end without its duration would seem to come later than it did: the callee would have heard too much.
+  const isEnd = event.event.kind === 'disconnected' && event.event.connectedMs !== undefined;
+  return isEnd || event.event.kind === 'tone received' ? KEY_OR_END_MS : CALL_EVENT_MS;
 };

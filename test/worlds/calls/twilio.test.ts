@@ -4,7 +4,7 @@ import type { TwilioCall } from '../../../infra/emulators/twilio-simulator/twili
 import { type Mode, QUIET } from './modes.ts';
 import { ROOM } from './scene.ts';
 import { phoneNumber } from '../../calls/new-case.ts';
-import { inTwilioWorld, type TwilioWorld } from './twilio-world.ts';
+import { inTwilioWorld, SPEAK_MS, type TwilioWorld } from './twilio-world.ts';
 
 // Only with Twilio: the message goes with the call request, instructions answer keys, and a repeated request is a second call.
 
@@ -116,6 +116,17 @@ describe('a callee, once', () => {
 });
 
 describe('while storage is away', () => {
+  scene('for 12 s at the end of a call, its end is kept: the callee is not called again', {}, async (world) => {
+    const people = numbers(['00']);
+    const alert = world.fire(people);
+    await world.until(() => world.callsTo(people[0])[0]?.state === 'connected');
+    await world.pass(SPEAK_MS - 1_000);
+    world.conditions.stopTable(12_000);
+    await world.pass(5 * MINUTE_MS);
+    expect(world.callsTo(people[0]).map(heard)).toEqual([[true]]);
+    expect(await world.statuses(alert)).toEqual(['heard']);
+  });
+
   for (const [what, isRestarted] of [
     ['that remembers the notification', false],
     ['that has never seen the notification', true],
