@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { instantFrom } from '../../src/analytics/model/instant.ts';
+import { EMPTY_DAY_PROPERTIES, STRIPED_PROPERTIES } from '../../src/analytics/rows/day-row.ts';
 import { DamagedRow } from '../../src/storage/errors.ts';
 import type { NewProperties } from '../../src/storage/row.ts';
 import {
@@ -87,6 +88,24 @@ it.each<readonly [asked: keyof typeof WORK, rowKey: string, NewProperties]>([
   const error: unknown = await WORK[asked](storage.process()).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(DamagedRow);
   expect(error).toMatchObject({ partitionKey: SHARD, rowKey });
+});
+
+const ANSWERS = Object.keys(WORK).filter((asked) => !asked.startsWith('to '));
+
+it.each(ANSWERS)('without the row that says whether there are other stripes, no answer is given: %s', async (asked) => {
+  const storage = await damaged('day|00', {});
+  await storage.change('day|00', 'deleted');
+  const answering = Object.entries(WORK).flatMap(([name, work]) => (name === asked ? [work(storage.process())] : []));
+  await expect(Promise.all(answering)).rejects.toMatchObject({ partitionKey: SHARD, rowKey: 'day|00' });
+});
+
+it('a row of a stripe without counts is no damage if it is deleted: nothing is lost', async () => {
+  const storage = await damaged('day|00', STRIPED_PROPERTIES);
+  const before = await storage.process().range(WHOLE_DAY);
+  await storage.connection.transact(SHARD, [{ kind: 'insert', rowKey: 'day|01', properties: EMPTY_DAY_PROPERTIES }]);
+  expect(await storage.process().range(WHOLE_DAY)).toEqual(before);
+  await storage.change('day|01', 'deleted');
+  expect(await storage.process().range(WHOLE_DAY)).toEqual(before);
 });
 
 it('a row that lacks a category of other rows lets recorders go on in another stripe, and readers tell the damage', async () => {

@@ -135,6 +135,20 @@ const RULES_OF_SEALS: Readonly<Partial<Record<Scenario, Rules>>> = {
       ['retention/export-day.ts', '  }\n  await demandOpen();', '  }'],
     ],
   },
+  'the day is opened as it is, and its rebuild goes on': {
+    'a rebuild writes at the version of its seal': [
+      ['audit/rebuild.ts', 'rowKey: DAY_00, etag: this.#etag,', 'rowKey: DAY_00, etag: ANY_VERSION,'],
+      ['audit/rebuild.ts', 'STRIPED_PROPERTIES, this.#etag)', 'STRIPED_PROPERTIES)'],
+    ],
+  },
+  'a rebuild is killed, and run again': {
+    'a sealed day takes no events': [
+      ['record/shard-writer.ts', "if (value?.sealed === 'rebuilding') throw new DayHeld(this.#shard.partition);", ''],
+    ],
+    'senders learn that the day is rebuilt': [
+      ['record/recorder.ts', 'if (cause instanceof DayHeld) return cause;', ''],
+    ],
+  },
   'the timer does not close a day that is rebuilt': {
     'a day that is rebuilt is not closed': [
       [

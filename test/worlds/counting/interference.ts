@@ -343,6 +343,18 @@ const SCENARIOS = {
       { isStopped: true },
     ),
 
+  'the day is opened as it is, and its rebuild goes on': async () =>
+    atEachRequest(rebuild, async function* (table) {
+      yield;
+      await unsealDay(new CountingProcess(table).table, 1, DATE);
+      await new CountingProcess(table).record([UPDATE, ADDITION]);
+      const error = yield;
+      assert(error === undefined || error instanceof RebuildRefused, String(error));
+      // A rebuild that is refused may leave half of the counters behind.
+      if (error !== undefined) await rebuild(table, 1);
+      await demandRight(table, [...MESSAGES, UPDATE, ADDITION]);
+    }),
+
   'another rebuild begins, and takes over': async () =>
     atEachRequest(rebuild, async function* (table) {
       yield;
