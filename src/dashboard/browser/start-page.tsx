@@ -200,12 +200,15 @@ export const startPage = (root: Element): (() => void) => {
   const unlock = (): void => {
     if (alarm.isOn && !alarm.isReady) void alarm.wake().then(draw);
   };
+  /** The reader chose in another tab. */
+  const soundChosen = (): void => void alarm.wake().then(draw);
   const listen = { signal: ended.signal };
   window.addEventListener('popstate', () => turnTo(readView(location.search)), listen);
   document.addEventListener('visibilitychange', seenOrHidden, listen);
   window.addEventListener('online', seenOrHidden, listen);
   window.addEventListener('pointerdown', unlock, listen);
   window.addEventListener('keydown', unlock, listen);
+  window.addEventListener('storage', soundChosen, listen);
   window.addEventListener(
     'keydown',
     keyboardOf(() => shown),

@@ -27,6 +27,21 @@ it('is offered to everybody once, with or without a key, and plays an alarm as a
   expect(screen.getByRole('button', { name: /Sound on/ })).toBeDefined();
 });
 
+it('is on or off in every tab as soon as the reader chooses in one of them', async () => {
+  const heard = hear();
+  const page = await openPage({ notifications: [missed('fire')] });
+  for (const [choice, words] of [
+    ['on', 'Sound on'],
+    ['off', 'Sound off'],
+  ] as const) {
+    localStorage.setItem('wildfire-camera-activity.sound', choice);
+    window.dispatchEvent(new Event('storage'));
+    await page.advance(0);
+    expect(screen.getByRole('button', { name: words })).toBeDefined();
+  }
+  expect(heard.signals).toEqual([ALARM]);
+});
+
 it('repeats every 25 s until a person takes the alert; turned on while an alert is red, it sounds for it', async () => {
   const heard = hear();
   const page = await openPage({ notifications: [missed('fire', { details: 'Mile 4' })] });

@@ -42,8 +42,9 @@ const wholeDaysOf = ({ start, end }: PeriodEnds, times: Times): { first: string;
 export const spanOfDay = (date: string, now: number, times: Times): Span =>
   date === times.dayOf(now) ? { kind: 'today' } : { kind: 'day', date };
 
-/** The span before or after, of the same length; undefined if that has not begun. */
+/** The span before or after, of the same length; undefined if that has not begun. No span comes after the last hours: they end now. */
 export const movedSpan = (span: Span, direction: -1 | 1, now: number, times: Times): Span | undefined => {
+  if (span.kind === 'last' && direction === 1) return undefined;
   const period = periodOf(span, now, times);
   const days = wholeDaysOf(period, times);
   if (days !== undefined) {
