@@ -73,6 +73,9 @@ it('with all parts open and odd ids, the page is readable in every theme, on a p
   await page.setViewportSize({ width: 390, height: 844 });
   await page.evaluate("document.documentElement.style.fontSize = '200%'");
   expect(await contentWidth(page), 'text of twice the size').toBe(390);
+  for (const cell of await page.locator('.alert :is(.state, .what)').all()) {
+    expect((await cell.boundingBox())?.width, 'words, not letters below each other').toBeGreaterThan(190);
+  }
   await page.locator('#alert-running').click();
   await page.locator('.drawer .wave').first().waitFor();
   await expectReadable(page);
