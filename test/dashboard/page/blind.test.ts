@@ -7,6 +7,14 @@ import { element, openPage, textOf } from './stage.ts';
 
 const AS_OF_NOON = 'bad: not current: alerts as of 12:00:00 UTC';
 
+it('before the first answer about alerts, no lamp is calm', async () => {
+  const { service, lamp, advance } = await openPage({ instead: () => 'hang' });
+  expect([lamp('Alerts'), lamp('Phone')]).toEqual(['quiet: …', 'quiet: …']);
+  service.instead = () => undefined;
+  await advance(30_000);
+  expect([lamp('Alerts'), lamp('Phone')]).toEqual(['good: none open', 'good: ready']);
+});
+
 describe('polling', () => {
   it('of a hidden tab: the alerts every 55 s, and whether cameras send; alerts are old after 75 s', async () => {
     const { service, lamp, advance, setHidden } = await openPage();
@@ -22,8 +30,10 @@ describe('polling', () => {
     // The last answer came 51 s before.
     await advance(23_900);
     expect(lamp('Data')).toMatch(/^good/);
+    expect(lamp('Phone')).toBe('good: ready');
     await advance(1_100);
     expect(lamp('Data')).toMatch(/^bad/);
+    expect([lamp('Alerts'), lamp('Phone')]).toEqual(['bad: unknown', 'quiet: unknown']);
     service.instead = () => undefined;
     setHidden(false);
     await advance(0);
