@@ -1,5 +1,6 @@
 import type * as z from 'zod/mini';
 
+import { retryAfterMs } from '../../../retry-after.ts';
 import { problemSchema } from '../model/answers.ts';
 import type { Question } from '../model/questions.ts';
 import type { Trouble } from '../model/refresh.ts';
@@ -55,7 +56,7 @@ export const ask = async <Answer>(
   clock.hear(response.headers.get('date'));
   if (status === 304) return { key, kind: 'unchanged' };
   if (status === 401) return { key, kind: 'unauthorized' };
-  if (status !== 200) return { key, kind: 'trouble', trouble: troubleOf(response, text) };
+  if (status !== 200) return { key, kind: 'trouble', trouble: troubleOf(response, text, clock.now()) };
   const parsed = schema.safeParse(jsonOf(text));
   return parsed.success
     ? { key, kind: 'answer', has: { answer: parsed.data, etag: response.headers.get('etag') ?? undefined } }
@@ -98,15 +99,9 @@ const jsonOf = (text: string): unknown => {
   }
 };
 
-/** `Retry-After` in seconds → milliseconds. If a gateway writes a date, the page's own pauses are long enough. */
-const retryAfterMs = (headers: Headers): number | undefined => {
-  const value = headers.get('retry-after') ?? '';
-  return /^\d{1,9}$/.test(value) ? Number(value) * 1_000 : undefined;
-};
-
-const troubleOf = ({ status, headers }: Response, text: string): Trouble => {
+const troubleOf = ({ status, headers }: Response, text: string, now: number): Trouble => {
   const problem = problemSchema.safeParse(jsonOf(text));
   const { detail, code } = problem.success ? problem.data : { detail: '' };
   if (status < 500 && status !== 429) return { kind: 'refused', status, detail, code };
-  return { kind: 'unavailable', status, detail, code, retryAfterMs: retryAfterMs(headers) };
+  return { kind: 'unavailable', status, detail, code, retryAfterMs: retryAfterMs(headers, now) };
 };
