@@ -3,6 +3,7 @@ import timers from 'node:timers/promises';
 
 import { z } from 'zod';
 
+import { DayClosed } from '../../../src/analytics/errors.ts';
 import { retryAfterMs } from '../../../src/retry-after.ts';
 import { jsonIn } from '../json.ts';
 import type { Item } from './items.ts';
@@ -14,11 +15,6 @@ export interface Outcome {
   readonly unchanged: number;
   /** The refused events, each with the reason. */
   readonly refused: ReadonlyMap<Item, string>;
-}
-
-/** The day of the events is closed: the service takes none of them. */
-export class DayClosed extends Error {
-  override readonly name = 'DayClosed';
 }
 
 export interface Sending {

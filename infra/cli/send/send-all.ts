@@ -2,12 +2,13 @@ import { ReadStream } from 'node:fs';
 
 import { z } from 'zod';
 
+import { DayClosed } from '../../../src/analytics/errors.ts';
 import { MAX_EVENTS_BYTES } from '../../../src/http/event-batch.ts';
 import { ask } from '../ask.ts';
 import { CommandError } from '../command-line.ts';
 import { grouped } from '../grouped.ts';
 import type { Advance } from '../progress.ts';
-import { DayClosed, Delivery, type Outcome, type Sending } from './deliver.ts';
+import { Delivery, type Outcome, type Sending } from './deliver.ts';
 import { type Item, readItems } from './items.ts';
 import { type Position, STDIN, type Target } from './options.ts';
 import { appendRejected, setAsideRejected } from './rejected.ts';

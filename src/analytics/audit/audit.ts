@@ -5,19 +5,11 @@ import { contributionOf } from '../model/camera-event.ts';
 import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, startOfDay } from '../model/day.ts';
 import { formatInstant, type Instant, instantFrom } from '../model/instant.ts';
 import { type Period, startOfMinute } from '../model/period.ts';
-import {
-  type DayTally,
-  EMPTY_TALLY,
-  growingDayTally,
-  growingTally,
-  sumOf,
-  sumOfDays,
-  type Tally,
-} from '../model/tally.ts';
+import { type DayTally, growingDayTally, growingTally, sumOf, sumOfDays, type Tally } from '../model/tally.ts';
 import { Reader } from '../read/reader.ts';
 import type { Seal } from '../rows/day-row.ts';
 import type { UnreadableRow } from '../rows/decoded-pages.ts';
-import { eventsOfHour, shardPartition } from '../rows/keys.ts';
+import { dayPartitions, eventsOfHour } from '../rows/keys.ts';
 import { readSeal, type ShardSeal } from '../rows/seal.ts';
 import { Comparison, NO_NUMBERS, type Numbers, numbersOf } from './comparison.ts';
 import { eventPages } from './stored-events.ts';
@@ -45,7 +37,7 @@ const PARALLEL_QUESTIONS = 8;
  * @example const { differing } = await auditDay(table, 1, day); // 0 if every answer is right
  */
 export const auditDay = async (table: Table, shards: number, day: Day): Promise<AuditReport> => {
-  const partitions = Array.from({ length: shards }, (_, shard) => shardPartition(day, shard));
+  const partitions = dayPartitions(day, shards);
   const readSeals = async () => Promise.all(partitions.map(async (partition) => readSeal(table, partition)));
   const before = await readSeals();
   const sealed = before.find((seal) => seal.sealed !== undefined)?.sealed;
@@ -105,7 +97,10 @@ class DayAudit extends Comparison {
   async listCameras(): Promise<void> {
     const cameras = await this.answered('list of cameras', this.#reader.cameras(this.#day, 1));
     this.#listed = cameras && new Map(cameras.map(({ cameraId, tally }) => [cameraId, tally]));
-    for (const [id, tally] of this.#listed ?? []) this.#camera(id).accuracy.add(this.#isClosed ? tally : EMPTY_TALLY);
+    for (const [id, tally] of this.#listed ?? []) {
+      const { accuracy } = this.#camera(id);
+      if (this.#isClosed) accuracy.add(tally);
+    }
   }
 
   /** Counts the events of a shard in an hour. */

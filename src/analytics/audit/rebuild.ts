@@ -17,11 +17,11 @@ import {
   ALL_HOURS,
   cameraCounter,
   counterKey,
+  dayPartitions,
   DAY_00,
   DAY_COUNTER,
   hourCounter,
   MAX_STRIPES,
-  shardPartition,
 } from '../rows/keys.ts';
 import { readSeal, sealShard, unsealShard } from '../rows/seal.ts';
 import { readStripes, type StripeRows } from '../rows/stripes.ts';
@@ -51,8 +51,7 @@ const TRIES = 20;
  */
 export const rebuildDay = async (table: Table, shards: number, day: Day, options: RebuildOptions): Promise<void> => {
   let rebuilt = 0;
-  for (let shard = 0; shard < shards; shard += 1) {
-    const partition = shardPartition(day, shard);
+  for (const partition of dayPartitions(day, shards)) {
     if ((await table.firstPartition({ from: partition, before: `${partition}!` })) === undefined) continue;
     try {
       await new ShardRebuild(table, partition, day, options).run();
@@ -67,8 +66,8 @@ export const rebuildDay = async (table: Table, shards: number, day: Day, options
 /** Opens a day after a stopped rebuild, without another change. @returns the number of shards that were sealed */
 export const unsealDay = async (table: Table, shards: number, day: Day): Promise<number> => {
   let opened = 0;
-  for (let shard = 0; shard < shards; shard += 1) {
-    const seal = await readSeal(table, shardPartition(day, shard));
+  for (const partition of dayPartitions(day, shards)) {
+    const seal = await readSeal(table, partition);
     if (seal.sealed !== 'rebuilding') continue;
     await unsealShard(table, seal);
     opened += 1;

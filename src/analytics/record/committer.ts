@@ -28,8 +28,9 @@ const CONFLICT_MAX_MS = 20;
 export type Pause = (milliseconds: number) => Promise<void>;
 
 /**
- * The only writer of a shard in this process. While a transaction is in flight, messages queue; the next transaction has as many as fit. After a conflict with another instance, or a lost answer, rows are read again and the differences are computed again: a message
- * that was applied then makes no difference. Tries are bounded, in number or in time.
+ * The only writer of a shard in this process. While a transaction is in flight, messages queue; the next transaction has as many as fit. After a
+ * conflict with another instance, or a lost answer, rows are read again and the differences are computed again: a message that was applied then
+ * makes no difference. Tries are bounded, in number or in time.
  */
 export class ShardCommitter {
   readonly #writer: ShardWriter;

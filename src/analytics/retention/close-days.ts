@@ -4,7 +4,7 @@ import { DamagedRow, LaterFormat, StorageTrouble, WriteConflict } from '../../st
 import type { Table } from '../../storage/table.ts';
 import { DayHeld } from '../errors.ts';
 import type { Day } from '../model/day.ts';
-import { shardPartition } from '../rows/keys.ts';
+import { dayPartitions, shardPartition } from '../rows/keys.ts';
 import { demandDayRows, noteEventsDeleted, readSeal, sealShard, type ShardSeal } from '../rows/seal.ts';
 import { endedBefore, storedDays } from '../rows/stored-days.ts';
 import { backUpDay, type BackingUp } from './back-up-day.ts';
@@ -70,9 +70,9 @@ export const closeDays = async (
 const closeDay = async (closing: Closing, day: Day): Promise<void> => {
   const { table, shards, demandTime, log } = closing;
   const seals: ShardSeal[] = [];
-  for (let shard = 0; shard < shards; shard += 1) {
+  for (const partition of dayPartitions(day, shards)) {
     demandTime();
-    seals.push(await readSeal(table, shardPartition(day, shard)));
+    seals.push(await readSeal(table, partition));
   }
   if (seals.some(({ sealed }) => sealed === 'rebuilding')) throw new DayHeld(shardPartition(day, 0));
   const open = seals.filter(({ sealed }) => sealed === undefined);

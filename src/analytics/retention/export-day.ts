@@ -1,7 +1,7 @@
 import type { Table } from '../../storage/table.ts';
 import { DayClosed } from '../errors.ts';
 import type { Day } from '../model/day.ts';
-import { shardPartition } from '../rows/keys.ts';
+import { dayPartitions } from '../rows/keys.ts';
 import { readSeal } from '../rows/seal.ts';
 import { eventLines, type EventsRead } from './day-events.ts';
 
@@ -26,7 +26,7 @@ export async function* exportDay(
   day: Day,
   { read, onPage }: Exporting,
 ): AsyncGenerator<string> {
-  const partitions = Array.from({ length: shards }, (_, shard) => shardPartition(day, shard));
+  const partitions = dayPartitions(day, shards);
   const demandOpen = async (): Promise<void> => {
     for (const partition of partitions)
       if ((await readSeal(table, partition)).sealed === 'closed') throw new DayClosed();

@@ -31,6 +31,10 @@ export const keysUnder = (prefix: `${string}|`): KeyRange => ({ from: prefix, be
 /** The partition of a shard of a day: `2026-11-21.00`. */
 export const shardPartition = (day: Day, shard: number): string => `${day}.${twoDigits(shard)}`;
 
+/** The partitions of all shards of a day, in the order of the shards. @param shards how many shards each day has */
+export const dayPartitions = (day: Day, shards: number): readonly string[] =>
+  Array.from({ length: shards }, (_, shard) => shardPartition(day, shard));
+
 /** The partitions of all shards of a day, or of all days: `/` is the next character after `.`. */
 export const partitionsOf = (day: Day): KeyRange => ({ from: `${day}.`, before: `${day}/` });
 export const ALL_PARTITIONS: KeyRange = { from: '0', before: ':' };

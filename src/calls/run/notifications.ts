@@ -146,12 +146,12 @@ export class Notifications {
    *
    * @throws {StorageTrouble} the last try failed
    */
-  async patiently<Result>(forMs: number, once: (tried: number) => Promise<Result>): Promise<Result> {
+  async patiently<Result>(forMs: number, once: () => Promise<Result>): Promise<Result> {
     const { store, clock, random } = this.#context;
     const until = clock.steady() + forMs;
     for (let tried = 1; ; tried += 1) {
       try {
-        return await once(tried);
+        return await once();
       } catch (error) {
         const isConflict = error instanceof WriteConflict;
         if (!isConflict && !(error instanceof StorageTrouble)) throw error;
