@@ -10,7 +10,7 @@ import {
   seriesSchema,
 } from '../model/answers.ts';
 import { type Answers, type PageState, PARTS, type PartName, withParts } from '../model/page-state.ts';
-import { type Asked, askedOf, type Question, storyQuestion } from '../model/questions.ts';
+import { type Asked, askedOf, type Question, alertQuestion } from '../model/questions.ts';
 import { afterAnswer, afterTrouble, isPhoneOff, type Part, PACES, type Trouble } from '../model/refresh.ts';
 import { keptKey } from './kept.ts';
 import { limitOf } from './limit.ts';
@@ -21,7 +21,7 @@ type AnyAnswer = Answers[PartName];
 const SCHEMAS: { readonly [Name in PartName]: z.ZodMiniType<Answers[Name]> } = {
   attention: notificationsSchema,
   notifications: notificationsSchema,
-  story: notificationSchema,
+  opened: notificationSchema,
   recent: activitySchema,
   known: knownSchema,
   activity: activitySchema,
@@ -32,7 +32,7 @@ const SCHEMAS: { readonly [Name in PartName]: z.ZodMiniType<Answers[Name]> } = {
 };
 
 /** These never wait for other parts. */
-const ALERTS: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'story']);
+const ALERTS: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'opened']);
 
 /** Open questions of the other parts: a browser opens six connections. */
 const MOST_OTHERS = 3;
@@ -90,7 +90,7 @@ export class Polling {
   /** Acts on a notification, or without an action only reads it. @returns why that failed; undefined if it did not */
   async act(id: string, action?: 'stop' | 'acknowledge', post?: object): Promise<Trouble | undefined> {
     const { patience } = PACES.live;
-    const question = storyQuestion(id) + (action === undefined ? '' : `/${action}`);
+    const question = alertQuestion(id) + (action === undefined ? '' : `/${action}`);
     const reply = await ask(this.#connection, notificationSchema, question, { post, patience });
     if (reply.kind === 'answer') {
       this.#accepted(reply.key);

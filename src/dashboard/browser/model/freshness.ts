@@ -30,7 +30,7 @@ const FRESH: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'act
 const WATCHED: ReadonlySet<PartName> = new Set(['attention', 'notifications']);
 
 /** A link to an unknown notification, or a figure without its comparison, hides no fire: the part itself says it. */
-const BESIDE: ReadonlySet<PartName> = new Set(['story', 'previous']);
+const BESIDE: ReadonlySet<PartName> = new Set(['opened', 'previous']);
 
 type Standing = 'current' | 'asking' | 'old' | 'failing' | 'no phone';
 

@@ -1,5 +1,5 @@
 import type { Accuracy, Activity, Cameras, KnownCameras, Notification, Notifications, Series } from './answers.ts';
-import { NOTHING_TOLD, type Told } from './arrivals.ts';
+import { EMPTY_MEMORY, type TabMemory } from './arrivals.ts';
 import type { Part } from './refresh.ts';
 import { Times } from './times.ts';
 import type { View } from './view.ts';
@@ -10,7 +10,7 @@ export interface Answers {
   /** The notifications of the last 24 hours. */
   readonly notifications: Notifications;
   /** The open notification, if the other answers lack it. */
-  readonly story: Notification;
+  readonly opened: Notification;
   /** The cameras that sent frames in the last minutes. */
   readonly recent: Activity;
   /** The cameras of the last days. */
@@ -30,7 +30,7 @@ export type PartName = keyof Answers;
 export const PARTS: readonly (readonly [name: PartName, words: string])[] = [
   ['attention', 'alerts'],
   ['notifications', 'alerts'],
-  ['story', 'the open alert'],
+  ['opened', 'the open alert'],
   ['recent', 'camera states'],
   ['known', 'camera states'],
   ['activity', 'figures'],
@@ -51,8 +51,11 @@ export interface Wants {
   readonly notSending: boolean;
 }
 
-/** A dialog names the alert as it was when it opened, and stays open when the alert changes. */
-export type Dialog = { readonly kind: 'take' | 'stop'; readonly of: Notification } | { readonly kind: 'keys' };
+/** It names the alert as it was when it opened, and stays open when the alert changes. */
+export interface Dialog {
+  readonly kind: 'take' | 'stop';
+  readonly of: Notification;
+}
 
 /** The result of an action. */
 export interface Toast {
@@ -77,7 +80,7 @@ export interface PageState {
   readonly wants: Wants;
   /** The answer to the last action, and when it came (milliseconds since 1970). */
   readonly acted: { readonly at: number; readonly answer: Notification } | undefined;
-  readonly told: Told;
+  readonly memory: TabMemory;
   readonly dialog: Dialog | undefined;
   readonly toast: Toast | undefined;
   /** The service has a newer version of the page. */
@@ -91,7 +94,7 @@ export const [FIRST_CAMERAS, MORE_CAMERAS] = [15, 100] as const;
 
 export const firstState = (
   given: Pick<PageState, 'view' | 'addressProblems' | 'keyHeld' | 'isHidden' | 'sawPhone'> & {
-    readonly told?: Told | undefined;
+    readonly memory?: TabMemory | undefined;
   },
 ): PageState => ({
   ...given,
@@ -100,7 +103,7 @@ export const firstState = (
   locked: undefined,
   wants: { cameras: FIRST_CAMERAS, search: '', notSending: false },
   acted: undefined,
-  told: given.told ?? NOTHING_TOLD,
+  memory: given.memory ?? EMPTY_MEMORY,
   dialog: undefined,
   toast: undefined,
   isOutdated: false,
@@ -132,11 +135,11 @@ export const orderOf = ({ view, parts }: Pick<PageState, 'view' | 'parts'>): str
 
 /** Each notification by its id, from the freshest answer of all parts of the page. */
 export const freshestNotifications = ({ parts, acted }: PageState): ReadonlyMap<string, Notification> => {
-  const { attention, notifications, story } = parts;
+  const { attention, notifications, opened } = parts;
   const answers = [
     { at: attention?.answeredAt ?? 0, of: attention?.answer?.notifications ?? [] },
     { at: notifications?.answeredAt ?? 0, of: notifications?.answer?.notifications ?? [] },
-    { at: story?.answeredAt ?? 0, of: story?.answer === undefined ? [] : [story.answer] },
+    { at: opened?.answeredAt ?? 0, of: opened?.answer === undefined ? [] : [opened.answer] },
     { at: acted?.at ?? 0, of: acted === undefined ? [] : [acted.answer] },
   ];
   const oldestFirst = answers.toSorted((left, right) => left.at - right.at).flatMap(({ of }) => of);

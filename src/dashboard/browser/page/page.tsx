@@ -6,10 +6,11 @@ import { JumpLink } from '../parts/words.tsx';
 import { AlertsTable } from './alerts-table.tsx';
 import { Cameras } from './cameras.tsx';
 import { Categories, Quality } from './categories.tsx';
-import { Dialogs, ToastLine } from './dialogs.tsx';
+import { AlertDialog, ToastLine } from './dialogs.tsx';
 import { Drawer } from './drawer.tsx';
 import { HealthBar, SoundQuestion } from './health-bar.tsx';
 import { KeyForm } from './key-form.tsx';
+import { KeysPanel } from './keyboard.tsx';
 import { Plots } from './plots.tsx';
 import { Problems } from './problems.tsx';
 import { Tiles } from './tiles.tsx';
@@ -36,7 +37,7 @@ export const Page = (shown: Shown) => {
         {sound.isDecided || view.wall ? null : <SoundQuestion />}
         {locked === undefined ? null : <KeyForm refused={locked.refused} isHeld={state.keyHeld} />}
         {addressProblems.length === 0 ? null : (
-          <div class="banner" role="alert">
+          <div class="banner row" role="alert">
             {addressProblems.map((problem) => (
               <p key={problem}>{problem}</p>
             ))}
@@ -47,14 +48,15 @@ export const Page = (shown: Shown) => {
       </main>
       {isWaiting ? null : <Foot {...shown} />}
       <Drawer />
-      <Dialogs />
+      <AlertDialog />
+      <KeysPanel />
       <ToastLine />
     </ShownContext.Provider>
   );
 };
 
 const Outdated = () => (
-  <p class="banner" role="status">
+  <p class="banner row" role="status">
     The service has a new version of this page.{' '}
     <Button look="small" onClick={() => location.reload()}>
       Reload

@@ -5,7 +5,7 @@ import { changeText, previousPeriod } from '../model/previous-period.ts';
 import { spanOfDay } from '../model/spans.ts';
 import { type TrendFact, trendOf } from '../model/trends.ts';
 import { numbers } from '../parts/numbers.ts';
-import { usePart, useShown } from '../parts/shown.ts';
+import { useNote, usePart, useShown } from '../parts/shown.ts';
 import { ViewLink } from '../parts/view-link.tsx';
 import { Distance, JumpLink, PartNote, Time, Tip } from '../parts/words.tsx';
 
@@ -45,10 +45,10 @@ interface TileProps {
 
 const Tile = ({ name, fact, of, note, tip, isBad = false, trend = [], children }: TileProps) => (
   <div class={isBad ? 'tile card bad' : 'tile card'}>
-    <dt>
+    <dt class="row">
       {name} {tip === undefined ? null : <Tip about={name}>{tip}</Tip>}
     </dt>
-    <dd>
+    <dd class="row">
       <span class="count" data-fact={fact}>
         {of === undefined ? '–' : typeof of === 'number' ? numbers.count(of) : of}
       </span>
@@ -60,7 +60,7 @@ const Tile = ({ name, fact, of, note, tip, isBad = false, trend = [], children }
 
 const Trend = ({ of }: { readonly of: readonly number[] }) => (
   <svg class="trend" viewBox={`0 0 ${of.length - 1} 1`} preserveAspectRatio="none" aria-hidden="true">
-    <polyline vector-effect="non-scaling-stroke" points={of.map((value, at) => `${at} ${1 - value}`).join(' ')} />
+    <polyline points={of.map((value, at) => `${at} ${1 - value}`).join(' ')} />
   </svg>
 );
 
@@ -83,25 +83,19 @@ const CountTile = ({
   return (
     <Tile {...{ name, fact, note }} of={answer?.[fact]} trend={series === undefined ? [] : trendOf(series, fact, now)}>
       {change === undefined ? null : (
-        <span class="change" title={`Against ${words}: ${numbers.count(previous?.[fact] ?? 0)}`}>
+        <b title={`Against ${words}: ${numbers.count(previous?.[fact] ?? 0)}`}>
           {change}
           <span class="unseen"> against {words}</span>{' '}
-        </span>
+        </b>
       )}
       {children}
     </Tile>
   );
 };
 
-/** The note of camera states that are not current. */
-export const useStatesNote = (): string | undefined => {
-  const [recent, known] = [usePart('recent'), usePart('known')];
-  return recent.note ?? known.note;
-};
-
 const NotSendingTile = () => {
   const { cameras, actions } = useShown();
-  const note = useStatesNote();
+  const note = useNote('recent', 'known');
   const count = cameras?.notSending.length;
   const gone = cameras?.notSending.filter(({ state }) => state === 'gone').length ?? 0;
   return (
@@ -127,7 +121,7 @@ const WORDS = { sending: 'Sending', silent: 'Silent', gone: 'Gone' } as const;
 
 const CameraTile = ({ id }: { readonly id: string }) => {
   const { cameras } = useShown();
-  const note = useStatesNote();
+  const note = useNote('recent', 'known');
   const found = cameras?.byId.get(id);
   const words = found === undefined ? 'Unknown' : WORDS[found.state];
   const isSilent = found !== undefined && found.state !== 'sending';
@@ -156,7 +150,7 @@ const Nothing = () => {
   const known = (state.parts.known?.answer?.cameras ?? []).filter(({ camera_id: id }) => (cameraId ?? id) === id);
   const newest = known.map(({ last_event_at: at }) => at).reduce((left, right) => (left > right ? left : right), '');
   return (
-    <p class="banner" role="status">
+    <p class="banner row" role="status">
       <span>
         {cameraId === undefined ? 'No camera sent a frame' : [<bdi key="id">{cameraId}</bdi>, ' sent nothing']} in this
         time.{' '}

@@ -86,6 +86,12 @@ export const usePart = <Name extends PartName>(
   return { answer: state.parts[name]?.answer, busy: isBusy(state, name), note: partNote(state, name, now) };
 };
 
+/** The note of the first of some parts that is not current. */
+export const useNote = (...names: readonly PartName[]): string | undefined => {
+  const { state, now } = useShown();
+  return names.map((name) => partNote(state, name, now)).find((note) => note !== undefined);
+};
+
 export const usePalette = (): Palette => {
   const { answer } = usePart('activity');
   return useMemo(() => paletteOf(answer), [answer]);
