@@ -99,6 +99,23 @@ it('open alerts are red if calls failed, and amber if not', () => {
   expect(lampOf(health({}, { alerts: [PLAYED, missed('fire')] }), 'Alerts')).toBe('bad: 2 open');
 });
 
+const FAILING = { subject: '', answer: undefined, failures: 1, trouble: { kind: 'unreachable' } } as const;
+
+it.each<[string, PageState['parts']]>([
+  ['bad: not current: alerts, plots', { notifications: FAILING, series: FAILING }],
+  ['bad: not current: camera states', { recent: FAILING }],
+  ['bad: not current: camera states', { known: FAILING }],
+  [
+    'warn: not current: figures, plots, cameras, accuracy',
+    { activity: FAILING, series: FAILING, cameras: FAILING, accuracy: FAILING },
+  ],
+])(
+  'data that is not current is red if it could hide a fire or silent cameras, and amber otherwise: %s',
+  (lamp, parts) => {
+    expect(lampOf(health({ parts: { ...WELL.parts, ...parts } }), 'Data')).toBe(lamp);
+  },
+);
+
 it('a problem with the key says which, since when the alerts are old, and when the page asks again', () => {
   const [refused, asked] = [{ refused: true }, { refused: false }].map((locked) => health({ locked }));
   expect(refused?.problems).toEqual([
