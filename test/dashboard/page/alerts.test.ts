@@ -87,6 +87,20 @@ describe('the table of alerts', () => {
     ]);
   });
 
+  it('lists a fire of the day however many alerts came after it', async () => {
+    const later = Array.from({ length: 299 }, (_, index) =>
+      notification(`later ${index}`, {
+        alert_type: 'Anomaly',
+        status: 'completed',
+        recipients: [person('00', 'heard')],
+      }),
+    );
+    const played = notification('played', { status: 'completed', recipients: [person('75', 'heard')] });
+    const { alerts } = await openPage({ notifications: [...later, played] });
+    expect(alerts()['Needs you']).toHaveLength(1);
+    expect(textOf(screen.getByRole('button', { name: /Taken and resolved/ }))).toBe('▸ Taken and resolved 299 in 24 h');
+  });
+
   it('says that no alert needs the reader', async () => {
     await openPage();
     expect(textOf(element('#alerts'))).toBe('No alert needs you.');

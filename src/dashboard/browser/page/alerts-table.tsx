@@ -6,6 +6,7 @@ import { alertState, alertTitle, alertTypeText, isDrill, isFire, isTaken, needsP
 import type { Notification } from '../model/answers.ts';
 import { isOpening } from '../model/page-state.ts';
 import { confirmedText, dotsOf, peopleText } from '../model/people.ts';
+import { MOST_NOTIFICATIONS } from '../model/questions.ts';
 import { isPhoneOff } from '../model/refresh.ts';
 import { nextOf } from '../model/timeline.ts';
 import { Button } from '../parts/button.tsx';
@@ -56,7 +57,7 @@ export const AlertsTable = () => {
                 <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span> Taken and resolved{' '}
                 <span class="note">
                   {numbers.count(rest.length)}
-                  {rest.length >= 100 ? ' or more' : ''} in 24 h
+                  {rest.length >= MOST_NOTIFICATIONS ? ' or more' : ''} in 24 h
                 </span>
               </button>
             </Section>
