@@ -102,7 +102,7 @@ it('amber: figures that fail hide no fire; the part says as of when it is true, 
   await advance(10_000);
   expect(figure('total_events')).toBe('11');
   expect(lamp('Data')).toBe('warn: not current: plots as of 12:00:00 UTC');
-  expect(element('.health').className).toBe('health warn');
+  expect(element('.health').className).toBe('health row warn');
   const notes = [...document.querySelectorAll('.part-note')].map((note) => note.textContent);
   expect(notes).toEqual(Array.from({ length: 4 }, () => 'As of 21 Nov 12:00:00 UTC'));
   expect(problems()[0]).toContain('Reload the page');
