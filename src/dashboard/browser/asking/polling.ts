@@ -1,35 +1,13 @@
-import type * as z from 'zod/mini';
+import pLimit from 'p-limit';
 
-import {
-  accuracySchema,
-  activitySchema,
-  camerasSchema,
-  knownSchema,
-  notificationSchema,
-  notificationsSchema,
-  seriesSchema,
-} from '../model/answers.ts';
-import { type Answers, type PageState, PARTS, type PartName, withParts } from '../model/page-state.ts';
+import { type Answers, notificationSchema, type PartName, SCHEMAS } from '../model/answers.ts';
+import { type PageState, PARTS, withParts } from '../model/page-state.ts';
 import { type Asked, askedOf, type Question, alertQuestion } from '../model/questions.ts';
 import { afterAnswer, afterTrouble, isPhoneOff, type Part, PACES, type Trouble } from '../model/refresh.ts';
 import { keptKey } from './kept.ts';
-import { limitOf } from './limit.ts';
 import { ask, askForFile, type Connection, type Reply } from './service-client.ts';
 
 type AnyAnswer = Answers[PartName];
-
-const SCHEMAS: { readonly [Name in PartName]: z.ZodMiniType<Answers[Name]> } = {
-  attention: notificationsSchema,
-  notifications: notificationsSchema,
-  opened: notificationSchema,
-  recent: activitySchema,
-  known: knownSchema,
-  activity: activitySchema,
-  previous: activitySchema,
-  series: seriesSchema,
-  cameras: camerasSchema,
-  accuracy: accuracySchema,
-};
 
 /** These never wait for other parts. */
 const ALERTS: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'opened']);
@@ -53,7 +31,7 @@ export class Polling {
   readonly #state: () => PageState;
   readonly #change: (state: PageState) => void;
   readonly #turns = new Map<PartName, Turn>();
-  readonly #others = limitOf(MOST_OTHERS);
+  readonly #others = pLimit(MOST_OTHERS);
   /** The last key that the service accepted: a wrong key that a reader types never replaces it. */
   #acceptedKey = keptKey.get();
 

@@ -24,13 +24,13 @@ const period = { ts_utc_start: z.string(), ts_utc_end: z.string(), active_camera
 const accuracy = z.object({ flagged: z.number(), confirmed: z.number(), missed: z.number() });
 
 /** `GET /api/analytics`; without ids if `active_camera_ids=false`. */
-export const activitySchema = z.object({ ...period, active_camera_ids: z.optional(z.array(z.string())), ...counts });
+const activity = z.object({ ...period, active_camera_ids: z.optional(z.array(z.string())), ...counts });
 
 /** `GET /api/analytics/series` */
-export const seriesSchema = z.object({ step: z.enum(STEPS), steps: z.array(z.object({ ...period, ...counts })) });
+const series = z.object({ step: z.enum(STEPS), steps: z.array(z.object({ ...period, ...counts })) });
 
 /** `GET /api/analytics/cameras?accuracy=true` */
-export const camerasSchema = z.object({
+const cameras = z.object({
   date: z.string(),
   days: z.number(),
   total_cameras: z.number(),
@@ -46,7 +46,7 @@ export const camerasSchema = z.object({
 });
 
 /** `GET /api/analytics/accuracy` */
-export const accuracySchema = z.object({
+const accuracies = z.object({
   date: z.string(),
   days: z.number(),
   categories: z.record(z.string(), accuracy),
@@ -55,7 +55,7 @@ export const accuracySchema = z.object({
 });
 
 /** `GET /api/analytics/cameras/last-seen` */
-export const knownSchema = z.object({
+const known = z.object({
   cameras: z.array(z.object({ camera_id: z.string(), last_event_at: z.string() })),
 });
 
@@ -102,7 +102,7 @@ export const notificationSchema = z.object({
 });
 
 /** `GET /api/notifications`; `phone` with `attention=true` only. */
-export const notificationsSchema = z.object({
+const notifications = z.object({
   notifications: z.array(notificationSchema),
   phone: z.optional(z.object({ usable: z.boolean(), since: z.optional(z.string()), reason: z.optional(z.string()) })),
 });
@@ -110,14 +110,33 @@ export const notificationsSchema = z.object({
 /** The body of an error (RFC 9457). */
 export const problemSchema = z.object({ detail: z.string(), code: z.optional(z.string()) });
 
+/** The answer of each part of the page, which is polled with its own question. */
+export const SCHEMAS = {
+  /** The notifications that need attention, and whether the phone works. */
+  attention: notifications,
+  /** The notifications of the last 24 hours. */
+  notifications,
+  /** The open notification, if the other answers lack it. */
+  opened: notificationSchema,
+  /** The cameras that sent frames in the last minutes. */
+  recent: activity,
+  /** The cameras of the last days. */
+  known,
+  activity,
+  /** The figures of the period before. */
+  previous: activity,
+  series,
+  cameras,
+  accuracy: accuracies,
+};
+
+export type PartName = keyof typeof SCHEMAS;
+export type Answers = { readonly [Name in PartName]: z.infer<(typeof SCHEMAS)[Name]> };
 export type CountsPerCategory = Readonly<Record<string, number>>;
-export type Activity = z.infer<typeof activitySchema>;
-export type Series = z.infer<typeof seriesSchema>;
-export type Cameras = z.infer<typeof camerasSchema>;
-export type CameraCounts = Cameras['cameras'][number];
-export type Accuracy = z.infer<typeof accuracySchema>;
-export type KnownCameras = z.infer<typeof knownSchema>;
+export type Activity = Answers['activity'];
+export type Series = Answers['series'];
+export type CameraCounts = Answers['cameras']['cameras'][number];
+export type Accuracy = Answers['accuracy'];
 export type Attempt = z.infer<typeof attempt>;
 export type Recipient = z.infer<typeof recipient>;
 export type Notification = z.infer<typeof notificationSchema>;
-export type Notifications = z.infer<typeof notificationsSchema>;

@@ -1,4 +1,5 @@
-import { type PageState, PARTS, type PartName } from './page-state.ts';
+import type { PartName } from './answers.ts';
+import { type PageState, PARTS } from './page-state.ts';
 import { isPhoneOff, type Part, troubleText } from './refresh.ts';
 
 // Which answers are current. The page never shows an old answer as if it were current.

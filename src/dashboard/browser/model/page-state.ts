@@ -1,30 +1,8 @@
-import type { Accuracy, Activity, Cameras, KnownCameras, Notification, Notifications, Series } from './answers.ts';
+import type { Answers, Notification, PartName } from './answers.ts';
 import { EMPTY_MEMORY, type TabMemory } from './arrivals.ts';
 import type { Part } from './refresh.ts';
 import { Times } from './times.ts';
 import type { View } from './view.ts';
-
-export interface Answers {
-  /** The notifications that need attention, and whether the phone works. */
-  readonly attention: Notifications;
-  /** The notifications of the last 24 hours. */
-  readonly notifications: Notifications;
-  /** The open notification, if the other answers lack it. */
-  readonly opened: Notification;
-  /** The cameras that sent frames in the last minutes. */
-  readonly recent: Activity;
-  /** The cameras of the last days. */
-  readonly known: KnownCameras;
-  readonly activity: Activity;
-  /** The figures of the period before. */
-  readonly previous: Activity;
-  readonly series: Series;
-  readonly cameras: Cameras;
-  readonly accuracy: Accuracy;
-}
-
-/** A part of the page, polled with its own question. */
-export type PartName = keyof Answers;
 
 /** The parts and their names on the page, the most important first. */
 export const PARTS: readonly (readonly [name: PartName, words: string])[] = [

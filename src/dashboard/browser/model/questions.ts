@@ -1,5 +1,6 @@
+import type { PartName } from './answers.ts';
 import { KNOWN_DAYS } from './camera-states.ts';
-import { FIRST_CAMERAS, orderOf, type PageState, type PartName } from './page-state.ts';
+import { FIRST_CAMERAS, orderOf, type PageState } from './page-state.ts';
 import { previousPeriod } from './previous-period.ts';
 import { type Pace, PACES } from './refresh.ts';
 import { isLive, type PeriodEnds, periodOf, recentPeriod, type UtcDays, utcDaysOf } from './spans.ts';

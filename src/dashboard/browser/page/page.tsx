@@ -1,8 +1,8 @@
 import { isOpening } from '../model/page-state.ts';
-import { spanTitle, zoneOf } from '../model/spans.ts';
+import { zoneOf } from '../model/spans.ts';
 import { Button } from '../parts/button.tsx';
 import { type Shown, ShownContext } from '../parts/shown.ts';
-import { JumpLink } from '../parts/words.tsx';
+import { JumpLink, ViewTitle } from '../parts/words.tsx';
 import { AlertsTable } from './alerts-table.tsx';
 import { Cameras } from './cameras.tsx';
 import { Categories, Quality } from './categories.tsx';
@@ -44,7 +44,7 @@ export const Page = (shown: Shown) => {
           </div>
         )}
         {isEmpty ? null : <AlertsTable />}
-        {isEmpty || isWaiting ? null : view.wall ? <Wall /> : <Content {...shown} />}
+        {isEmpty || isWaiting ? null : view.wall ? <Wall /> : <Content />}
       </main>
       {isWaiting ? null : <Foot {...shown} />}
       <Drawer />
@@ -64,17 +64,11 @@ const Outdated = () => (
   </p>
 );
 
-const Content = ({ view, times, now }: Shown) => (
+const Content = () => (
   <>
     <Tools />
     <h2 id="shown" class="unseen" tabIndex={-1}>
-      {spanTitle(view.span, now, times)} {zoneOf(view.span, now, times)}
-      {view.cameraId === undefined ? null : (
-        <>
-          {' · '}
-          <bdi>{view.cameraId}</bdi>
-        </>
-      )}
+      <ViewTitle />
     </h2>
     <Tiles />
     <Plots />

@@ -1,11 +1,11 @@
-import { spanTitle, zoneOf } from '../model/spans.ts';
 import { numbers } from '../parts/numbers.ts';
 import { usePart, useShown } from '../parts/shown.ts';
+import { ViewTitle } from '../parts/words.tsx';
 import { Plots } from './plots.tsx';
 
 /** For a screen on the wall: four figures and one plot under health bar and alerts, without controls. */
 export const Wall = () => {
-  const { view, times, now, cameras, sound, mayScreenSleep } = useShown();
+  const { cameras, sound, mayScreenSleep } = useShown();
   const { answer } = usePart('activity');
   const flags = Object.values(answer?.counts_per_category ?? {}).reduce((sum, count) => sum + count, 0);
   const figures: readonly (readonly [name: string, count: number | undefined])[] = [
@@ -17,8 +17,7 @@ export const Wall = () => {
   return (
     <>
       <p class="note wall-notes">
-        {spanTitle(view.span, now, times)} {zoneOf(view.span, now, times)}
-        {view.cameraId === undefined ? null : <bdi> · {view.cameraId}</bdi>}
+        <ViewTitle />
         {mayScreenSleep ? ' · The screen may go to sleep: this browser does not keep it awake.' : null}
         {sound.isOn
           ? sound.isReady

@@ -3,20 +3,12 @@ import { useContext, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 
 import type { ServiceClock } from '../asking/service-clock.ts';
 import type { Alerts } from '../model/alert-order.ts';
-import type { Notification } from '../model/answers.ts';
+import type { Answers, Notification, PartName } from '../model/answers.ts';
 import type { CameraStates } from '../model/camera-states.ts';
 import { type Palette, paletteOf } from '../model/categories.ts';
 import { partNote } from '../model/freshness.ts';
 import type { Health } from '../model/health.ts';
-import {
-  type Answers,
-  type Dialog,
-  isBusy,
-  type PageState,
-  type PartName,
-  type Toast,
-  type Wants,
-} from '../model/page-state.ts';
+import { type Dialog, isBusy, type PageState, type Toast, type Wants } from '../model/page-state.ts';
 import type { Question } from '../model/questions.ts';
 import type { Times } from '../model/times.ts';
 import type { View } from '../model/view.ts';

@@ -3,6 +3,7 @@ import { useId } from 'preact/hooks';
 
 import { type Wording, wordingOf } from '../model/alert-state.ts';
 import { cssColor, type Palette } from '../model/categories.ts';
+import { spanTitle, zoneOf } from '../model/spans.ts';
 import { agoText, inText, lengthText, type TimeText } from '../model/times.ts';
 import { useSeconds, useShown } from './shown.ts';
 import { goTo } from './view-link.tsx';
@@ -24,6 +25,17 @@ export const Time = ({ at, as = 'moment' }: { readonly at: string; readonly as?:
 export const Distance = ({ at, as }: { readonly at: string; readonly as: 'length' | 'ago' | 'in' }) => {
   const passed = useSeconds() - Date.parse(at);
   return <>{as === 'in' ? inText(-passed) : as === 'ago' ? agoText(passed) : lengthText(passed)}</>;
+};
+
+/** `Today, Saturday 21 November 2026 PST · ridge-04` */
+export const ViewTitle = () => {
+  const { view, times, now } = useShown();
+  return (
+    <>
+      {spanTitle(view.span, now, times)} {zoneOf(view.span, now, times)}
+      {view.cameraId && [' · ', <bdi key="camera">{view.cameraId}</bdi>]}
+    </>
+  );
 };
 
 /** For readers who cannot tell the colors apart. */
