@@ -1,6 +1,6 @@
 import { textFilter } from '../../../text-filter.ts';
 import type { CameraCounts } from '../model/answers.ts';
-import { type CameraState, KNOWN_DAYS } from '../model/camera-states.ts';
+import { type CameraState, KNOWN_DAYS, STATE_WORDS } from '../model/camera-states.ts';
 import { countOf, falseAlarms, orderedCategories, totalOf } from '../model/categories.ts';
 import { FIRST_CAMERAS, MORE_CAMERAS, orderOf } from '../model/page-state.ts';
 import { BY_FALSE_ALARMS, camerasQuestion, MOST_CAMERAS } from '../model/questions.ts';
@@ -59,10 +59,11 @@ export const Cameras = () => {
 
 const StateCell = ({ of }: { readonly of: CameraState | undefined }) => {
   if (of === undefined) return <span class="note">–</span>;
-  if (of.state === 'sending') return <Mark of={{ text: 'Sending', tone: 'neutral' }} />;
+  const text = STATE_WORDS[of.state];
+  if (of.state === 'sending') return <Mark of={{ text, tone: 'neutral' }} />;
   return (
     <span title={of.lastEventAt}>
-      <Mark of={{ text: of.state === 'gone' ? 'Gone' : 'Silent', tone: 'bad' }} /> since <Time at={of.lastEventAt} />
+      <Mark of={{ text, tone: 'bad' }} /> since <Time at={of.lastEventAt} />
     </span>
   );
 };

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-import { KNOWN_DAYS } from '../model/camera-states.ts';
+import { KNOWN_DAYS, STATE_WORDS } from '../model/camera-states.ts';
 import { changeText, previousPeriod } from '../model/previous-period.ts';
 import { spanOfDay } from '../model/spans.ts';
 import { type TrendFact, trendOf } from '../model/trends.ts';
@@ -36,44 +36,41 @@ interface TileProps {
   /** Undefined before the first answer. */
   readonly of: number | string | undefined;
   /** Stands in place of `children` while the figure is not current. */
-  readonly note: string | undefined;
+  readonly note?: string | undefined;
   readonly tip?: string;
   readonly isBad?: boolean;
+  /** Points from 0 to 1. */
   readonly trend?: readonly number[];
   readonly children?: ComponentChildren;
 }
 
-const Tile = ({ name, fact, of, note, tip, isBad = false, trend = [], children }: TileProps) => (
+export const Tile = ({ name, fact, of, note, tip, isBad = false, trend = [], children }: TileProps) => (
   <div class={isBad ? 'tile card bad' : 'tile card'}>
     <dt class="row">
-      {name} {tip === undefined ? null : <Tip about={name}>{tip}</Tip>}
+      {name} {tip && <Tip about={name}>{tip}</Tip>}
     </dt>
     <dd class="row">
       <span class="count" data-fact={fact}>
-        {of === undefined ? '–' : typeof of === 'number' ? numbers.count(of) : of}
+        {typeof of === 'number' ? numbers.count(of) : (of ?? '–')}
       </span>
       {note === undefined ? <span class="note">{children}</span> : <PartNote note={note} />}
-      {trend.length === 0 ? null : <Trend of={trend} />}
+      {trend.length === 0 ? null : (
+        <svg class="trend" viewBox={`0 0 ${trend.length - 1} 1`} preserveAspectRatio="none" aria-hidden="true">
+          <polyline points={trend.map((value, at) => `${at} ${1 - value}`).join(' ')} />
+        </svg>
+      )}
     </dd>
   </div>
 );
 
-const Trend = ({ of }: { readonly of: readonly number[] }) => (
-  <svg class="trend" viewBox={`0 0 ${of.length - 1} 1`} preserveAspectRatio="none" aria-hidden="true">
-    <polyline points={of.map((value, at) => `${at} ${1 - value}`).join(' ')} />
-  </svg>
-);
-
-/** A figure, and its change against the period before. */
-const CountTile = ({
-  name,
-  fact,
-  children,
-}: {
+interface CountTileProps {
   readonly name: string;
   readonly fact: TrendFact;
   readonly children?: ComponentChildren;
-}) => {
+}
+
+/** A figure, and its change against the period before. */
+const CountTile = ({ name, fact, children }: CountTileProps) => {
   const { view, times, now } = useShown();
   const { answer, note } = usePart('activity');
   const previous = usePart('previous').answer;
@@ -117,23 +114,15 @@ const NotSendingTile = () => {
   );
 };
 
-const WORDS = { sending: 'Sending', silent: 'Silent', gone: 'Gone' } as const;
-
 const CameraTile = ({ id }: { readonly id: string }) => {
   const { cameras } = useShown();
   const note = useNote('recent', 'known');
   const found = cameras?.byId.get(id);
-  const words = found === undefined ? 'Unknown' : WORDS[found.state];
   const isSilent = found !== undefined && found.state !== 'sending';
+  const words = found === undefined ? 'Unknown' : STATE_WORDS[found.state];
   return (
-    <Tile
-      name="This camera now"
-      fact="camera_now"
-      of={cameras === undefined ? undefined : words}
-      note={note}
-      isBad={isSilent}
-    >
-      {found === undefined || !isSilent ? null : (
+    <Tile name="This camera now" fact="camera_now" of={cameras && words} note={note} isBad={isSilent}>
+      {isSilent && (
         <span title={found.lastEventAt}>
           for <Distance at={found.lastEventAt} as="length" />
         </span>
