@@ -19,6 +19,17 @@ it('the quality of the AI has a table of its own, with its UTC days, and the day
   expect(screen.getByText(/Days without these figures: 2 Nov\./)).toBeDefined();
 });
 
+it('a category may have any name, also one that every object of JavaScript has', async () => {
+  const categories = { constructor: { flagged: 4, confirmed: 1, missed: 0 } };
+  await openPage({ categories: ['fire', 'constructor', 'prototype'], accuracy: { categories, without: [] } });
+  expect(cellsOf('By category').map((row) => row.slice(0, 2))).toEqual([
+    ['fire', '10'],
+    ['constructor', '2'],
+    ['prototype', '0'],
+  ]);
+  expect(cellsOf(/^AI in reviewed frames/)[1]).toEqual(['constructor', '4', '1 (25%)', '3', '0']);
+});
+
 it('a figure has its change against the period before, which is as long', async () => {
   const { service, figure } = await openPage({ previousFrames: 8 }, '?last=6h&tz=utc');
   expect(
