@@ -101,6 +101,15 @@ describe('the table of alerts', () => {
     expect(textOf(screen.getByRole('button', { name: /Taken and resolved/ }))).toBe('▸ Taken and resolved 299 in 24 h');
   });
 
+  it('sets a right-to-left place apart: no space or separator moves to its other end', async () => {
+    const place = { details: 'קו הרכס, ק״מ 4', reference: 'רכס-4' };
+    const { press } = await openPage({ notifications: [missed('fire', place)] }, '?camera_id=רכס-4&tz=utc');
+    await press(/^Take/);
+    const apart = [...document.querySelectorAll('bdi')].map((each) => each.textContent);
+    expect(apart).toEqual(expect.arrayContaining([place.details, place.reference]));
+    for (const text of apart) expect(text).toMatch(/^[^\s·].*[^\s·]$/);
+  });
+
   it('says that no alert needs the reader', async () => {
     await openPage();
     expect(textOf(element('#alerts'))).toBe('No alert needs you.');

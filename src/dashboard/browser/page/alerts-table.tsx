@@ -150,8 +150,7 @@ const Row = ({ of }: { readonly of: Notification }) => {
       </td>
       <td role="cell" class="what">
         <ViewLink to={{ ...view, notification: id }} class="alert-link" id={`alert-${id}`}>
-          <b>{alertTypeText(type)}</b>
-          {details && <bdi> {details}</bdi>}
+          <b>{alertTypeText(type)}</b> {details && <bdi>{details}</bdi>}
         </ViewLink>
         <span class="note row more">
           {reference && <Reference of={reference} />}

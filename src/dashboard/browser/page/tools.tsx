@@ -44,7 +44,11 @@ export const Tools = () => {
         noteOf={noteOf}
         onChoose={(id) => actions.show({ ...view, cameraId: id === '' ? undefined : id })}
       />
-      {cameraId && <ViewLink to={{ ...view, cameraId: undefined }}>All cameras</ViewLink>}
+      {cameraId && (
+        <ViewLink to={{ ...view, cameraId: undefined }} onFollowed={() => document.getElementById('camera')?.focus()}>
+          All cameras
+        </ViewLink>
+      )}
       <span class="apart row">
         {times.readerZone === 'UTC' ? (
           <span class="note">UTC</span>
