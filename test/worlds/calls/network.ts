@@ -44,7 +44,7 @@ interface Speech {
   cutBy?: 'callee' | 'service' | 'another speech';
 }
 
-/** A call as the network knows it. */
+/** A call in the network. */
 export interface NetworkCall {
   readonly id: CallId;
   /** Undefined: another system placed it. */
@@ -291,7 +291,7 @@ export class TelephoneNetwork {
     Object.assign(call, { state: 'ended', endedAt: now, endedBy: by });
     for (const speech of call.speeches) {
       if (speech.endedAt !== undefined) continue;
-      // Of a text that has not begun nothing is cut.
+      // A text that has not begun is not cut.
       if (speech.startedAt !== undefined) speech.cutBy = by;
       speech.endedAt = now;
       this.#post(call, 'play canceled', DONE, speech.ref);

@@ -23,7 +23,7 @@ const scene = (name: string, mode: Partial<Mode>, run: (world: TwilioWorld) => P
     }),
   );
 
-/** The requests that Twilio refused. A webhook without an answer (11200) is no mistake of the app. */
+/** The requests that Twilio refused. A webhook without an answer (11200) is not a mistake of the app. */
 const mistakesOf = ({ account }: TwilioWorld) =>
   account.log().refused.filter(({ reason }) => !reason.startsWith('11200'));
 
