@@ -17,11 +17,11 @@ const whole = (name: string, value: string): number => {
 };
 
 /**
- * Plays the seeds of this run until one is broken: those of `WORLD_SEED` and `WORLD_SEEDS`, or a few.
+ * Plays seeds until one is broken: the seeds of `WORLD_SEED` and `WORLD_SEEDS`, or a few.
  *
  * @param again the command that plays a seed again
  * @param each how many small seeds stand for one
- * @returns the results, the broken promises of the last one, and its log
+ * @returns the results, and the broken promises and the log of the last seed
  */
 export const playSeeds = async <Result extends Played>(
   few: number,

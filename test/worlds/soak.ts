@@ -21,7 +21,7 @@ const { values, positionals } = parseArgs({
 });
 const [first, seeds] = [Number(values.seed), Number(values.seeds)];
 
-/** The plays of a seed, by what is said before the seed. */
+/** The plays of a seed, by their names. */
 type Plays = ReadonlyMap<string, PlaySeed>;
 
 const ofCalls = async (): Promise<Plays> => {

@@ -28,7 +28,7 @@ const EVENT = 'event|0801|ridge-1|f-1';
 
 const rebuild = async (storage: MemoryStorage, options: Partial<RebuildOptions> = {}, shards = 1) =>
   rebuildDay(storage.process().table, shards, DATE, { withoutUnreadable: false, say: () => undefined, ...options });
-/** What is wrong about the day, whose answers are right after these messages, and what the audit finds. */
+/** A wrong answer about the day after these messages, and the findings of an audit. */
 const wrongIn = async (storage: MemoryStorage, messages = MESSAGES, shards = 1): Promise<readonly unknown[]> => {
   const answer = await storage.process(shards).answer(WHOLE_DAY);
   const { differences, unreadable, isStill } = await auditDay(storage.process().table, shards, DATE);

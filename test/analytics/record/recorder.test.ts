@@ -205,6 +205,13 @@ describe('stripes', () => {
     expect(nextStripe(moves, random)).toBe(stripe);
   });
 
+  it('begin with 0; a writer that met another writer moves, and stays there, also on the next day', async () => {
+    const { storage, moved, stayed } = await inTwoStripes();
+    for (const process of [moved, moved, stayed]) await process.record([frame('ridge-1', 'next', START + DAY)]);
+    const next = storage.keys('2026-11-22.00').filter((key) => key.startsWith('day|'));
+    expect(next).toEqual(expect.arrayContaining(['day|00', 'day|05']));
+  });
+
   it.each([
     [9_999, ['day|00', 'day|05', 'day|32']],
     [10_000, ['day|00', 'day|05']],
