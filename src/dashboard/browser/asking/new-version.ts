@@ -4,7 +4,7 @@ import type { Connection } from './service-client.ts';
 const EVERY = 600_000;
 
 /**
- * Asks for the tag of the page, and tells when it changes: the service has a new version.
+ * Asks for the tag of the page, and reports when it changes: the service has a new version.
  *
  * @returns a function that ends it
  */

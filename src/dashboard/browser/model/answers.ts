@@ -83,7 +83,7 @@ const recipient = v.object({
   next_attempt_at: v.optional(v.string()),
 });
 
-/** `GET /api/notifications/{id}`, and one of a list. */
+/** `GET /api/notifications/{id}`, and an element of the list. */
 export const notificationSchema = v.object({
   notification_id: v.string(),
   alert_type: v.string(),

@@ -43,7 +43,7 @@ export const withSeen = (memory: TabMemory, ids: readonly string[]): TabMemory =
   known: [...new Set([...memory.known, ...ids])].slice(-MOST_KNOWN),
 });
 
-/** A reader takes back that they have seen these alerts. */
+/** A reader marks these alerts as unseen again. */
 export const withUnseen = (memory: TabMemory, ids: readonly string[]): TabMemory => ({
   ...memory,
   known: memory.known.filter((each) => !ids.includes(each)),

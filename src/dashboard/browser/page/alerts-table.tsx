@@ -189,7 +189,7 @@ const Row = ({ of }: { readonly of: Notification }) => {
   );
 };
 
-/** Only what the row needs: a taken alert is taken over in its drawer. */
+/** Only the actions that the row needs: a taken alert is taken over in its drawer. */
 const RowActions = ({ of }: { readonly of: Notification }) => {
   const { alerts, actions } = useShown();
   const button = (words: string, onClick: () => void, look = '') => (

@@ -39,7 +39,7 @@ export const keyboardOf =
     const { key, target } = event;
     if (shown === undefined || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     if (shown.view.wall || shown.state.dialog !== undefined) return;
-    // The browser closes an open panel. A field that uses this key does not let it come here.
+    // The browser closes an open panel. A field that uses Escape itself stops the event.
     if (key === 'Escape') return document.querySelector(':popover-open') === null ? closeAlert(shown) : undefined;
     if (target instanceof HTMLInputElement) return;
     if (key === '/') document.getElementById('camera')?.focus();

@@ -132,7 +132,7 @@ const CameraTile = ({ id }: { readonly id: string }) => {
   );
 };
 
-/** That the period has no frames, with a link to the day of the newest frame. */
+/** Says that the period has no frames, with a link to the day of the newest frame. */
 const Nothing = () => {
   const { view, times, now, state } = useShown();
   const { cameraId } = view;
