@@ -11,8 +11,8 @@ import { DASHBOARD_FILE, DASHBOARD_GZIP_FILE, policyComment } from '../../src/da
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const BROWSER = fileURLToPath(new URL('../../src/dashboard/browser/', import.meta.url));
 
-/** Browsers from 2024 on: the page's CSS needs `light-dark()`. */
-const TARGET = ['chrome123', 'firefox120', 'safari17.5'];
+/** Browsers from 2024 on: the page needs `light-dark()` and popovers. */
+const TARGET = ['chrome123', 'firefox125', 'safari17.5'];
 
 /**
  * Makes the dashboard: one HTML file with its script and its style inside, and in a comment the Content-Security-Policy that allows

@@ -54,6 +54,8 @@ const expectReadable = async (page: Page): Promise<void> => {
   }
 };
 
+const FOCUSED = '(document.activeElement.ariaLabel || document.activeElement.textContent).trim()';
+
 const SMALL_PHONE = { width: 320, height: 640 };
 
 it('with all parts open and odd ids, the page is readable in every theme, on a phone, on a wall, and at 200 %', async () => {
@@ -103,6 +105,8 @@ it('the page is readable with a wrong key, without data, without an answer, and 
   await page.getByRole('button', { name: /^Stop: / }).click();
   expect(await page.getByRole('dialog').count()).toBe(1);
   expect(await violationsOf(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await expect.poll(async () => page.evaluate(FOCUSED), 'the focus is back').toMatch(/^Stop: /);
 });
 
 it('paper has no buttons: the time of the answers, alerts, the period, figures and plots on two pages, then 50 rows of lists', async () => {
@@ -170,8 +174,6 @@ it('an alert stays in sight on a phone that has scrolled, leads to the table, an
   const [bar, drawer] = [await page.locator('.health').boundingBox(), await page.locator('.drawer').boundingBox()];
   expect(drawer?.y, 'the drawer begins below the health bar').toBeCloseTo((bar?.y ?? 0) + (bar?.height ?? 0), 0);
 });
-
-const FOCUSED = '(document.activeElement.ariaLabel || document.activeElement.textContent).trim()';
 
 it('at most 12 tab stops are before the content', async () => {
   const { page } = await openPage({ service: { key: 'everyone' } });

@@ -13,6 +13,7 @@ it('the address holds the view; back and forward lead through it', async () => {
   await page.getByRole('link', { name: 'All cameras' }).click();
   await page.getByRole('button', { name: /^Range/ }).click();
   await page.getByRole('link', { name: 'Last hour' }).click();
+  expect(await page.locator('#range').isVisible(), 'the panel is closed').toBe(false);
   expect(await page.title()).toBe('Last hour · Camera activity');
   expect(searchOf(page)).toBe('?last=1h&order_by=smoke&tz=utc');
   await page.goBack();

@@ -71,16 +71,14 @@ export const hear = (): Heard => {
   return heard;
 };
 
-/** Stands for the browser's popovers: closed until they are shown. The focus returns to their button. */
-const showPopovers = (): void => {
-  document.head.insertAdjacentHTML('beforeend', '<style>[popover]:not([data-shown]) { display: none }</style>');
-  HTMLElement.prototype.showPopover = function show() {
-    this.dataset['shown'] = 'yes';
-  };
-  HTMLElement.prototype.hidePopover = function hide() {
-    delete this.dataset['shown'];
-    document.querySelector<HTMLElement>(`[popovertarget="${this.id}"]`)?.focus();
-  };
+// Stands for the browser's popovers: closed until they are shown. The focus returns to their button.
+const POPOVERS = '<style>[popover]:not([data-shown]) { display: none }</style>';
+HTMLElement.prototype.showPopover = function show() {
+  this.dataset['shown'] = 'yes';
+};
+HTMLElement.prototype.hidePopover = function hide() {
+  delete this.dataset['shown'];
+  document.querySelector<HTMLElement>(`[popovertarget="${this.id}"]`)?.focus();
 };
 
 /** Hides the tab, or shows it. */
@@ -126,8 +124,7 @@ export const openPage = async (differences: Partial<PageAnswers> = {}, search = 
     return controller.signal;
   });
   history.replaceState(null, '', `/api/dashboard${search}`);
-  document.head.innerHTML = '<link rel="icon" href="data:image/svg+xml,%3Csvg%3E%3C/svg%3E">';
-  showPopovers();
+  document.head.innerHTML = '<link rel="icon" href="data:image/svg+xml,%3Csvg%3E%3C/svg%3E">' + POPOVERS;
   if (key !== undefined) sessionStorage.setItem('wildfire-camera-activity.function-key', key);
   await open();
   return {

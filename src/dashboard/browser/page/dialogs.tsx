@@ -65,24 +65,19 @@ const wordsOf = (kind: Dialog['kind'], owner: string | undefined) => {
 /** It asks for the name each time: the next shift uses the same screen. */
 const Opened = ({ kind, of }: Dialog) => {
   const { actions, freshest } = useShown();
-  const id = of.notification_id;
-  const now = freshest.get(id) ?? of;
+  const now = freshest.get(of.notification_id) ?? of;
   const { title, label, note, submit, cancel } = wordsOf(kind, now.acknowledged_by);
   const dialog = useRef<HTMLDialogElement>(null);
   const [input, canceling] = [useRef<HTMLInputElement>(null), useRef<HTMLButtonElement>(null)];
   // At once: no typed letter is lost. Before a stop, Enter alone does nothing.
   useLayoutEffect(() => {
-    const [shown, opener] = [dialog.current, document.activeElement];
+    const shown = dialog.current;
     if (shown?.open === false) shown.showModal();
     if (kind === 'stop') canceling.current?.focus();
     else input.current?.select();
-    return () => {
-      shown?.close();
-      const back = opener === document.body || !opener?.isConnected ? document.getElementById(`alert-${id}`) : opener;
-      const target = back ?? document.getElementById('alerts');
-      if (target instanceof HTMLElement) target.focus();
-    };
-  }, [kind, id]);
+    // The browser gives the focus back to the opener.
+    return () => shown?.close();
+  }, [kind]);
   const close = (): void => actions.openDialog(undefined);
   return (
     <dialog ref={dialog} aria-labelledby="dialog-title" onClose={close}>
