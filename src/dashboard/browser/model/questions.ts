@@ -109,7 +109,7 @@ export const askedOf = (state: PageState, name: PartName, now: number): Asked | 
       return {
         question: question('analytics', { ts_utc_start: start, ts_utc_end: end }),
         subject: name,
-        pace: PACES.past,
+        pace: isHidden ? PACES.hidden : PACES.past,
       };
     }
     case 'known': {
