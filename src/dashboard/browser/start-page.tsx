@@ -38,6 +38,12 @@ const firstView = (): ReadView => {
   return { view: utc, problems };
 };
 
+/** The computer slept, if the page did not run for so long (milliseconds). A browser wakes a hidden tab once a minute. */
+const SLEPT_MS = 90_000;
+
+/** After that, the page asks first. An outage that stays makes a sound (milliseconds). */
+const ASKING_MS = 15_000;
+
 /** Answers and actions change the state, and the page draws each state. @returns a function that ends the page */
 export const startPage = (root: Element): (() => void) => {
   const { view: shownFirst, problems } = firstView();
@@ -54,8 +60,11 @@ export const startPage = (root: Element): (() => void) => {
     told: readTold(),
   });
 
+  let [lookedAt, wokenAt] = [Date.now(), -Infinity];
   /** Everything that follows from the state at a time. */
   const look = () => {
+    if (Date.now() - lookedAt > SLEPT_MS) wokenAt = Date.now();
+    lookedAt = Date.now();
     const now = clock.now();
     const freshest = freshestNotifications(state);
     const listed = listedNotifications(state, freshest);
@@ -65,9 +74,10 @@ export const startPage = (root: Element): (() => void) => {
     const all = arrivalsOf(state.told, listed);
     const arrivals = state.view.wall ? all.filter((each) => isOnWall(each, now)) : all;
     const alerts = alertsOf(listed, arrivals);
-    const cameras = cameraStatesOf(state, now);
+    const cameras = cameraStatesOf(state);
     const health = healthOf(state, alerts, cameras, now);
-    const reasons = reasonsOf([...alerts.worst, ...alerts.rest], arrivals, health.outages);
+    const outages = lookedAt - wokenAt < ASKING_MS ? new Map<string, string>() : health.outages;
+    const reasons = reasonsOf([...alerts.worst, ...alerts.rest], arrivals, outages);
     return { now, freshest, arrivals, alerts, cameras, health, reasons };
   };
 
@@ -222,6 +232,7 @@ export const startPage = (root: Element): (() => void) => {
   // Answers get old, and an alarm repeats, while nothing else happens.
   const aging = setInterval(() => {
     const looked = look();
+    if (wokenAt === lookedAt) polling.start();
     signalDue(looked);
     if (JSON.stringify(looked.health) !== drawnHealth || state.isEarly) changeNow({ isEarly: false });
   }, 1_000);
