@@ -75,8 +75,8 @@ const TYPES = 'must be one of Anomaly, PointOfInterest, ReportOfFire, ConfirmedF
 const A_LIST = 'must be an array of phone numbers, or of arrays of them';
 const SOMEBODY = 'must name at least one phone number';
 const A_NUMBER = 'must be a phone number in E.164 form, such as +12065550100';
-const TIME = 'must be a whole number from 30 to 3600';
-const NEEDED = 'must be a whole number from 1 to the number of recipients';
+const TIME = 'must be an integer from 30 to 3600';
+const NEEDED = 'must be an integer from 1 to the number of recipients';
 const OBJECT = 'must be an object with channel, alert_type and recipients';
 
 /** An error in words: the index of a recipient or the field, and the fault. */

@@ -42,7 +42,7 @@ const BESIDE: ReadonlySet<PartName> = new Set(['story', 'previous']);
 
 type Standing = 'current' | 'asking' | 'old' | 'failing' | 'no phone';
 
-/** After a pause, a part has the patience of one question to become current. */
+/** After a pause, a part has the timeout of one question to become current. */
 export const standingOf = (part: Part<unknown>, now: number): Standing => {
   if (part.trouble !== undefined) return isPhoneOff(part.trouble) ? 'no phone' : 'failing';
   if (now <= (part.lateFrom ?? 0)) return 'current';

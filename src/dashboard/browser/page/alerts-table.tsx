@@ -78,7 +78,7 @@ export const AlertsTable = () => {
   );
 };
 
-/** As of when the alerts are true, if they are not current. Each of the two answers alone has a part of them. */
+/** The time of the alerts, if they are not current. The alerts come from two answers: the note of either is shown. */
 const useNote = (): string | undefined => {
   const [attention, list] = [usePart('attention').note, usePart('notifications').note];
   return attention ?? list;
@@ -205,7 +205,7 @@ const Row = ({ of }: { readonly of: Notification }) => {
   );
 };
 
-/** Only what the row needs: a taken alert is taken over in its drawer. */
+/** Only the actions that the row needs: a taken alert is taken over in its drawer. */
 const RowActions = ({ of }: { readonly of: Notification }) => {
   const { alerts, actions } = useShown();
   const title = alertTitle(of);

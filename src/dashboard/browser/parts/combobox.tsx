@@ -12,7 +12,7 @@ interface ComboboxProps {
   readonly options: readonly string[];
   /** The state of an option. */
   readonly noteOf: (option: string) => ComponentChildren;
-  /** An empty text: none. The reader may also choose a text that is no option. */
+  /** An empty text: none. The reader may also choose a text that is not an option. */
   readonly onChoose: (option: string) => void;
 }
 
