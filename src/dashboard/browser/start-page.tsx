@@ -38,6 +38,12 @@ const firstView = (): ReadView => {
   return { view: utc, problems };
 };
 
+/** The computer slept, if the page did not run for so long (milliseconds). A browser wakes a hidden tab once a minute. */
+const SLEPT_MS = 90_000;
+
+/** After that, the page asks first. An outage that stays makes a sound (milliseconds). */
+const ASKING_MS = 15_000;
+
 /** Answers and actions change the state, and the page draws each state. @returns a function that ends the page */
 export const startPage = (root: Element): (() => void) => {
   const { view: shownFirst, problems } = firstView();
@@ -54,8 +60,11 @@ export const startPage = (root: Element): (() => void) => {
     memory: readMemory(),
   });
 
+  let [derivedAt, wokenAt] = [Date.now(), -Infinity];
   /** Everything that follows from the state at a time. */
   const derive = () => {
+    if (Date.now() - derivedAt > SLEPT_MS) wokenAt = Date.now();
+    derivedAt = Date.now();
     const now = clock.now();
     const freshest = freshestNotifications(state);
     const listed = listedNotifications(state, freshest);
@@ -65,9 +74,10 @@ export const startPage = (root: Element): (() => void) => {
     const all = arrivalsOf(state.memory, listed);
     const arrivals = state.view.wall ? all.filter((each) => isOnWall(each, now)) : all;
     const alerts = alertsOf(listed, arrivals);
-    const cameras = cameraStatesOf(state, now);
+    const cameras = cameraStatesOf(state);
     const health = healthOf(state, alerts, cameras, now);
-    const reasons = reasonsOf([...alerts.worst, ...alerts.rest], arrivals, health.outages);
+    const outages = derivedAt - wokenAt < ASKING_MS ? new Map<string, string>() : health.outages;
+    const reasons = reasonsOf([...alerts.worst, ...alerts.rest], arrivals, outages);
     return { now, freshest, arrivals, alerts, cameras, health, reasons };
   };
 
@@ -224,6 +234,9 @@ export const startPage = (root: Element): (() => void) => {
     const derived = derive();
     signalDue(derived);
     if (JSON.stringify(derived.health) !== drawnHealth || state.isEarly) changeNow({ isEarly: false });
+    if (wokenAt === derivedAt) polling.start();
+    signalDue(looked);
+    if (JSON.stringify(looked.health) !== drawnHealth || state.isEarly) changeNow({ isEarly: false });
   }, 1_000);
   const endVersionWatch = watchVersion({ base: apiBase(location.pathname) }, () => changeNow({ isOutdated: true }));
 

@@ -23,7 +23,7 @@ const partsOf = (lastSeen: Readonly<Record<string, number>>, sending: readonly s
 };
 
 const statesOf = (lastSeen: Readonly<Record<string, number>>, sending: readonly string[] = []) =>
-  cameraStatesOf(partsOf(lastSeen, sending), NOON);
+  cameraStatesOf(partsOf(lastSeen, sending));
 
 const DAY = 86_400;
 
@@ -77,5 +77,5 @@ it.each([
 });
 
 it('nothing is known before both answers', () => {
-  expect(cameraStatesOf({ parts: {} }, NOON)).toBeUndefined();
+  expect(cameraStatesOf({ parts: {} })).toBeUndefined();
 });

@@ -77,7 +77,7 @@ it('of parts that are not current, the oldest counts; without any answer there i
   expect(freshness({ ...both, ...never }).asOf).toBeUndefined();
 });
 
-it('a hidden tab judges both answers about alerts, and nothing else', () => {
+it('a hidden tab judges both answers about alerts, the recent cameras, and nothing else', () => {
   const old = { ...answered(NONE, 90), lateFrom: NOON - 1 };
   const hidden = { isHidden: true };
   const parts = { attention: answered(NONE, 8), notifications: answered(NONE, 8), recent: undefined };
@@ -86,6 +86,8 @@ it('a hidden tab judges both answers about alerts, and nothing else', () => {
   );
   expect(freshness({ ...parts, attention: old }, hidden)).toMatchObject({ standing: 'old', oldParts: ['alerts'] });
   expect(freshness({ ...parts, notifications: old }, hidden)).toMatchObject({ standing: 'old', oldParts: ['alerts'] });
+  const recent = { subject: '', answer: undefined, failures: 1, trouble: UNREACHABLE };
+  expect(freshness({ ...parts, recent }, hidden)).toMatchObject({ standing: 'old', oldParts: ['camera states'] });
 });
 
 it('a link to an unknown alert, or a figure without its comparison, makes nothing old', () => {

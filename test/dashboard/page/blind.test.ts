@@ -16,19 +16,19 @@ it('before the first answer about alerts, no lamp is calm', async () => {
 });
 
 describe('polling', () => {
-  it('of a hidden tab: the alerts every 55 s, and whether cameras send; alerts are old after 75 s', async () => {
+  it('of a hidden tab: alerts and recent cameras every 55 s, which are old after 75 s', async () => {
     const { service, lamp, advance, setHidden } = await openPage();
     setHidden(true);
     await advance(1_000);
     const from = service.asked.length;
-    await advance(600_000);
+    await advance(606_000);
     const asked = service.asked.slice(from).map(({ path }) => path.replace(/[?].*/, ''));
     const times = (path: string) => asked.filter((each) => each === path).length;
-    expect([times('notifications'), times('analytics'), times('analytics/cameras/last-seen')]).toEqual([20, 10, 1]);
-    expect(asked).toHaveLength(31);
+    expect([times('notifications'), times('analytics'), times('analytics/cameras/last-seen')]).toEqual([22, 11, 1]);
+    expect(asked).toHaveLength(34);
     service.instead = () => 'hang';
-    // The last answer came 51 s before.
-    await advance(23_900);
+    // The last answer came 2 s before.
+    await advance(72_900);
     expect(lamp('Data')).toMatch(/^good/);
     expect(lamp('Phone')).toBe('good: ready');
     await advance(1_100);
@@ -170,6 +170,18 @@ it('gray: before the first answers; each part says that it asks, and offers no f
   expect(figure('total_events')).toBe('–');
   expect(screen.getAllByText('Loading…')).toHaveLength(3);
   expect(screen.queryAllByRole('button', { name: /^Download CSV/ })).toEqual([]);
+});
+
+it('red: a hidden tab that cannot tell whether cameras send', async () => {
+  const { service, lamp, advance, setHidden } = await openPage();
+  setHidden(true);
+  service.instead = (path) => (path.startsWith('analytics?') ? refusal(500) : undefined);
+  await advance(56_000);
+  expect(lamp('Data')).toBe('bad: not current: camera states as of 12:00:00 UTC');
+  expect(document.title).toMatch(/^Data not current: camera states · /);
+  service.instead = () => undefined;
+  await advance(56_000);
+  expect(lamp('Data')).toMatch(/^good/);
 });
 
 it('gray, then red, but never green: old figures in a tab that is seen again after hours', async () => {

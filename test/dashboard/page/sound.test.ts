@@ -206,6 +206,23 @@ it('comes if the page is blind: no answer, no calls are possible, cameras are si
   expect(heard.shown.slice(3)).toEqual(['The page cannot tell whether there are alerts.']);
 });
 
+it('of a computer that slept comes only if the page gets no answer then', async () => {
+  const heard = hear();
+  const { service, press, advance, lamp } = await openPage();
+  await press('Turn the sound on');
+  service.lastSeen = { 'ridge-1': -3_600 };
+  vi.setSystemTime(Date.now() + 3_600_000);
+  await advance(1_000);
+  expect(heard.shown).toEqual([]);
+  expect(lamp('Data')).toMatch(/^good/);
+  service.instead = () => 'away';
+  vi.setSystemTime(Date.now() + 3_600_000);
+  await advance(14_000);
+  expect([lamp('Alerts'), heard.shown]).toEqual(['bad: unknown', []]);
+  await advance(3_000);
+  expect(heard.shown).toEqual(['The page cannot tell whether there are alerts.']);
+});
+
 it('comes in a hidden tab when a tenth of the cameras of 31 days is silent', async () => {
   const heard = hear();
   const sending = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`ridge-${index}`, 60]));

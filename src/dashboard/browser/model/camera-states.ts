@@ -29,14 +29,15 @@ export interface CameraStates {
   readonly areManySilent: boolean;
 }
 
-/** The state of each camera of 31 days at `now` (milliseconds since 1970); undefined until the service has answered. */
-export const cameraStatesOf = ({ parts }: Pick<PageState, 'parts'>, now: number): CameraStates | undefined => {
+/** The state of each camera of 31 days, at the time of the answer about recent cameras; undefined until the service has answered. */
+export const cameraStatesOf = ({ parts }: Pick<PageState, 'parts'>): CameraStates | undefined => {
   const [known, recent] = [parts.known?.answer?.cameras, parts.recent];
   const sendingIds = recent?.answer?.active_camera_ids;
   if (known === undefined || sendingIds === undefined) return undefined;
+  const answeredAt = recent?.answeredAt ?? 0;
   const isSending = new Set(sendingIds);
-  const silentFrom = now - SILENT_MINUTES * 60_000;
-  const goneFrom = now - GONE_DAYS * 86_400_000;
+  const silentFrom = answeredAt - SILENT_MINUTES * 60_000;
+  const goneFrom = answeredAt - GONE_DAYS * 86_400_000;
   const states = new Map<string, CameraState>();
   for (const { camera_id: id, last_event_at: at } of known) {
     const last = Date.parse(at);
@@ -45,8 +46,8 @@ export const cameraStatesOf = ({ parts }: Pick<PageState, 'parts'>, now: number)
     states.set(id, { id, state, lastEventAt: at });
   }
   // A camera may have begun to send after the answer about all cameras.
-  const answeredAt = new Date(recent?.answeredAt ?? now).toISOString();
-  for (const id of isSending) if (!states.has(id)) states.set(id, { id, state: 'sending', lastEventAt: answeredAt });
+  const lastEventAt = new Date(answeredAt).toISOString();
+  for (const id of isSending) if (!states.has(id)) states.set(id, { id, state: 'sending', lastEventAt });
   const notSending = [...states.values()]
     .filter(({ state }) => state !== 'sending')
     .sort((left, right) => timeOf(right) - timeOf(left) || (left.id < right.id ? -1 : 1));

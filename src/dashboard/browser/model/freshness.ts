@@ -29,8 +29,11 @@ export interface Freshness {
 /** The age of the page is the age of these parts: the page polls them at least once a minute. */
 const FRESH: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'activity', 'series', 'cameras']);
 
-/** A hidden tab polls these parts, and the page judges them then. */
-const WATCHED: ReadonlySet<PartName> = new Set(['attention', 'notifications']);
+/** They are old as soon as they are late. */
+const ALERTS: ReadonlySet<PartName> = new Set(['attention', 'notifications']);
+
+/** A hidden tab polls these parts every 55 s, and the page judges them then. */
+const WATCHED: ReadonlySet<PartName> = new Set([...ALERTS, 'recent']);
 
 /** Without these parts, a fire or silent cameras could stay unnoticed. */
 const NEEDED: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'recent', 'known']);
@@ -95,7 +98,7 @@ export const partNote = (
   const part: Part<unknown> | undefined = parts[name];
   if (part === undefined) return undefined;
   const standing = standingOf(part, now);
-  const isAsking = standing === 'asking' && !(WATCHED.has(name) && part.answeredAt !== undefined);
+  const isAsking = standing === 'asking' && !(ALERTS.has(name) && part.answeredAt !== undefined);
   if (locked === undefined && (standing === 'current' || isAsking)) return undefined;
   if (part.answeredAt !== undefined) return `As of ${times.moment(part.answeredAt).text}`;
   return standing === 'no phone' ? undefined : 'Not current';

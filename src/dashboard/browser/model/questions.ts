@@ -108,7 +108,8 @@ export const askedOf = (state: PageState, name: PartName, now: number): Asked | 
       );
     case 'recent': {
       const { start, end } = recentPeriod(now);
-      return asked(question('analytics', { ts_utc_start: start, ts_utc_end: end }), PACES.past, name);
+      const of = question('analytics', { ts_utc_start: start, ts_utc_end: end });
+      return asked(of, isHidden ? PACES.hidden : PACES.past, name);
     }
     case 'known': {
       const of = { date: utcDayOf(now), days: KNOWN_DAYS, limit: MOST_CAMERAS };

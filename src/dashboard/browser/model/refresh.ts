@@ -25,7 +25,7 @@ export const PACES = {
   past: { every: 60_000, patience: PATIENCE },
   /** 15 s after their last answer, alerts are old. */
   alerts: { every: 8_000, patience: 7_000 },
-  /** Alerts in a hidden tab are old after 75 s. Browsers wake a hidden tab once a minute, so the pause is shorter than that. */
+  /** Alerts and recent cameras in a hidden tab are old after 75 s. Browsers wake a hidden tab once a minute, so the pause is shorter than that. */
   hidden: { every: 55_000, patience: 20_000 },
   /** Below the 15 minutes after which a camera is silent. */
   known: { every: 600_000, patience: 2 * PATIENCE },
