@@ -113,7 +113,7 @@ export const acknowledgeNotification = (phone: Phone<OneNotificationParts>): Rou
 
 const listQuery = z
   .object({
-    limit: parameter(integer(1, 100, 20), 'How many at most, 1 to 100; 20 if it is not given.', 20),
+    limit: parameter(integer(1, 500, 20), 'How many at most, 1 to 500; 20 if it is not given.', 20),
     cursor: parameter(
       notificationId.optional(),
       'The `next_cursor` of the previous answer. The list continues there.',

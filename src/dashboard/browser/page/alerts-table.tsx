@@ -5,6 +5,7 @@ import { alertState, alertTitle, alertTypeText, isDrill, isFire, isTaken, needsP
 import type { Notification } from '../model/answers.ts';
 import { isOpening } from '../model/page-state.ts';
 import { confirmedText, dotsOf, peopleText } from '../model/people.ts';
+import { MOST_NOTIFICATIONS } from '../model/questions.ts';
 import { isPhoneOff } from '../model/refresh.ts';
 import { nextOf } from '../model/timeline.ts';
 import { Button } from '../parts/button.tsx';
@@ -60,7 +61,7 @@ export const AlertsTable = () => {
                     <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span> Taken and resolved{' '}
                     <span class="note">
                       {numbers.count(rest.length)}
-                      {rest.length >= 100 ? ' or more' : ''} in 24 h
+                      {rest.length >= MOST_NOTIFICATIONS ? ' or more' : ''} in 24 h
                     </span>
                   </button>
                 </th>
@@ -163,8 +164,7 @@ const Row = ({ of }: { readonly of: Notification }) => {
       </td>
       <td role="cell" class="what">
         <ViewLink to={{ ...view, notification: id }} class="alert-link" id={`alert-${id}`}>
-          <b>{alertTypeText(type)}</b>
-          {details && <bdi> {details}</bdi>}
+          <b>{alertTypeText(type)}</b> {details && <bdi>{details}</bdi>}
         </ViewLink>
         <span class="note more">
           {reference && <Reference of={reference} />}

@@ -92,7 +92,9 @@ const DataWords = ({ of: { text, level } }: { readonly of: Lamp }) => {
       {text}
       {asOf === undefined ? null : (
         <>
-          <span class="screen">{level === 'bad' ? ` as of ${at}` : ` ${lengthText(now - asOf)} old`}</span>
+          <span class="screen">
+            {level === 'bad' || level === 'warn' ? ` as of ${at}` : ` ${lengthText(now - asOf)} old`}
+          </span>
           <span class="paper"> as of {at}</span>
         </>
       )}
