@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { SCENARIOS } from '../../infra/emulators/phone-network/scenarios.ts';
 import { ALERT_TYPES } from '../../src/calls/model/alert-types.ts';
 import { settingSchemas } from '../../src/settings.ts';
-import { readText, sourceTexts, tableOf } from './markdown.ts';
+import { pathsOf, readMarkdown, readText, sourceTexts, tableOf } from './markdown.ts';
 
 const OPERATE_PAGE = 'infra/azure/operate.md';
 
@@ -66,4 +66,16 @@ it('infra/azure/operate.md explains log lines that the code writes', () => {
   const explained = tableOf(OPERATE_PAGE, 'Logs').flatMap(([names = '']) => names.split(', '));
   const sources = sourceTexts();
   expect(explained.filter((name) => !sources.includes(`'${name}'`))).toEqual([]);
+});
+
+/** Code of several plain words that is not a command: a log line, or a reason in it. */
+const LOG_LINE = /^(?!(?:npm|azd?|func) )[a-z-]+(?: [a-z-]+)+$/;
+
+it('all pages name log lines that the code writes', () => {
+  const sources = sourceTexts();
+  const named = pathsOf('**/*.md').flatMap((page) =>
+    readMarkdown(page).code.flatMap((code) => (LOG_LINE.test(code) ? [`${page}: ${code}`] : [])),
+  );
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((one) => !sources.includes(`'${one.replace(/^.*: /, '')}'`))).toEqual([]);
 });
