@@ -51,6 +51,25 @@ it('infra/azure/README.md has the values that a deployment takes', () => {
   expect(explained.toSorted()).toEqual(names.toSorted());
 });
 
+it('infra/azure/README.md has every allowed word of a value', () => {
+  const parameters = readText('infra/azure/main.bicep').matchAll(/@allowed\(\[(.*)\]\)\n(?:@.*\n)*param (\w+)/g);
+  const names = new Map(
+    [...readText('infra/azure/main.parameters.json').matchAll(/"(\w+)": \{\s*"value": "\$\{([A-Z_]+)/g)].map(
+      ([, parameter = '', name = '']) => [parameter, name],
+    ),
+  );
+  const rows = new Map(tableOf('infra/azure/README.md', 'Values').map(([name = '', meaning = '']) => [name, meaning]));
+  const missing = [...parameters].flatMap(([, words = '', parameter = '']) => {
+    const meaning = rows.get(names.get(parameter) ?? '');
+    const allowed = words.match(/\w+/g) ?? [];
+    // A switch is explained by one of its two words.
+    if (meaning === undefined || allowed.every((word) => /^(?:true|false|on|off)$/.test(word))) return [];
+    return allowed.flatMap((word) => (meaning.includes(word) ? [] : [`${parameter}: ${word}`]));
+  });
+  expect(names.size).toBeGreaterThan(40);
+  expect(missing).toEqual([]);
+});
+
 it('infra/azure/operate.md has the alerts that fire', () => {
   const fires = readText('infra/azure/modules/alerts.bicep').matchAll(
     /name: '(?:\$\{prefix\}-)?([a-z-]+)'\n {4}description|Alerts@[\d-]+' = \{\n {2}name: '\$\{prefix\}-([a-z-]+)'/g,
