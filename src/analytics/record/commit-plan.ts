@@ -27,7 +27,7 @@ export interface Snapshot {
   readonly partition: string;
   /** The stripe that the commit writes to. */
   readonly stripe: number;
-  /** Of the stripe; undefined: the commit inserts it. */
+  /** The `day` row of the stripe; undefined: the commit inserts it. */
   readonly day: Versioned<DayRow> | undefined;
   readonly hours: ReadonlyMap<Hour, Versioned<HourRow>>;
   readonly cameras: ReadonlyMap<string, Versioned<CameraRow>>;

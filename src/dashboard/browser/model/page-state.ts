@@ -103,7 +103,7 @@ export const isBusy = ({ parts, locked }: PageState, name: PartName): boolean =>
 export const isOpening = (state: PageState): boolean =>
   state.isEarly && (isBusy(state, 'attention') || isBusy(state, 'notifications'));
 
-/** The order of the cameras. By frames if the service knows no fire, the default. */
+/** The order of the cameras. The default is by fires; by frames if the service has no category `fire`. */
 export const orderOf = ({ view, parts }: Pick<PageState, 'view' | 'parts'>): string => {
   const known = parts.activity?.answer?.counts_per_category;
   return view.orderBy === 'fire' && known !== undefined && !Object.hasOwn(known, 'fire')
