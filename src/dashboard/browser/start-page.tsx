@@ -232,11 +232,9 @@ export const startPage = (root: Element): (() => void) => {
   // Answers get old, and an alarm repeats, while nothing else happens.
   const aging = setInterval(() => {
     const derived = derive();
+    if (wokenAt === derivedAt) polling.start();
     signalDue(derived);
     if (JSON.stringify(derived.health) !== drawnHealth || state.isEarly) changeNow({ isEarly: false });
-    if (wokenAt === derivedAt) polling.start();
-    signalDue(looked);
-    if (JSON.stringify(looked.health) !== drawnHealth || state.isEarly) changeNow({ isEarly: false });
   }, 1_000);
   const endVersionWatch = watchVersion({ base: apiBase(location.pathname) }, () => changeNow({ isOutdated: true }));
 

@@ -106,7 +106,7 @@ it('the page is readable with a wrong key, without data, without an answer, and 
   expect(await page.getByRole('dialog').count()).toBe(1);
   expect(await violationsOf(page)).toEqual([]);
   await page.keyboard.press('Escape');
-  await expect.poll(async () => page.evaluate(FOCUSED), 'the focus is back').toMatch(/^Stop: /);
+  await expect.poll(async () => page.evaluate(FOCUSED), { message: 'the focus is back' }).toMatch(/^Stop: /);
 });
 
 it('paper has no buttons: the time of the answers, alerts, the period, figures and plots on two pages, then 50 rows of lists', async () => {
