@@ -38,7 +38,7 @@ const firstView = (): ReadView => {
   return { view: utc, problems };
 };
 
-/** The computer slept, if the page did not run for so long (milliseconds). A browser wakes a hidden tab once a minute. */
+/** The computer slept if the page did not run for 90 s. A browser wakes a hidden tab once a minute. */
 const SLEPT_MS = 90_000;
 
 /** After that, the page asks first. An outage that stays makes a sound (milliseconds). */

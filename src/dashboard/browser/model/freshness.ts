@@ -29,7 +29,7 @@ export interface Freshness {
 /** The age of the page is the age of these parts: the page polls them at least once a minute. */
 const FRESH: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'activity', 'series', 'cameras']);
 
-/** They are old as soon as they are late. */
+/** They are old when they are late. */
 const ALERTS: ReadonlySet<PartName> = new Set(['attention', 'notifications']);
 
 /** A hidden tab polls these parts every 55 s, and the page judges them then. */
