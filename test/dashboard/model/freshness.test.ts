@@ -106,7 +106,9 @@ const note = (parts: Parts, name: keyof Parts, different: Partial<PageState> = {
 it('a part says as of when it is true: alerts as soon as they are old, figures after one more question', () => {
   const asking = { ...answered(NONE, 8), lateFrom: NOON - 1, waitsUntil: NOON + 2_000 };
   expect(note({ attention: answered(NONE, 8) }, 'attention')).toBeUndefined();
-  expect(note({ attention: asking }, 'attention')).toBe('As of 21 Nov 11:59:52 UTC');
+  for (const name of ['attention', 'notifications'] as const) {
+    expect(note({ [name]: asking }, name)).toBe('As of 21 Nov 11:59:52 UTC');
+  }
   const { answeredAt, ...first } = asking;
   expect(answeredAt).toBeDefined();
   expect(note({ attention: first }, 'attention'), 'the first answer').toBeUndefined();
