@@ -2,25 +2,52 @@ import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 
 import { DamagedRow, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
-import type { StoredRow } from '../../storage/row.ts';
+import { fitTransaction, type StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
-import { DayClosed, DayHeld, StaleSnapshot } from '../errors.ts';
-import { type Hour, hourOf } from '../model/day.ts';
+import { DayClosed, DayHeld } from '../errors.ts';
+import { hourOf } from '../model/day.ts';
 import { type Buckets, type HourRow, hourRowFrom } from '../rows/buckets.ts';
 import { type CameraRow, cameraRowFrom } from '../rows/camera-row.ts';
 import { type DayRow, dayRowFrom, DAY_STATE } from '../rows/day-row.ts';
-import { eventRowFrom } from '../rows/event-row.ts';
+import { type EventRow, eventRowFrom } from '../rows/event-row.ts';
 import {
   cameraCounter,
   type Counter,
   counterKey,
   DAY_00,
   DAY_COUNTER,
+  type EventKey,
   hourCounter,
-  MAX_STRIPES,
 } from '../rows/keys.ts';
-import { areTooLarge, type Batch } from './batch.ts';
-import { type CommitPlan, type FirstStripe, planCommit, type Snapshot, type Versioned } from './commit-plan.ts';
+import { hasRows } from '../rows/stripes.ts';
+import {
+  type CommitPlan,
+  type Counters,
+  type FirstStripe,
+  type KeyedMessage,
+  type Outcome,
+  planCommit,
+  type Snapshot,
+} from './commit-plan.ts';
+import { leavesStripe, moved, type StripeChoice } from './stripe-choice.ts';
+
+/** A message that waits for its commit. */
+export interface Waiting extends KeyedMessage {
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+  /** Whether its event's row is read before anything is written. A new frame is inserted without that, unless a try failed. */
+  readFirst: boolean;
+  /** It was in a transaction whose answer never came: it may have been applied. */
+  uncertain: boolean;
+}
+
+export type Batch = readonly Waiting[];
+
+/** A row with the version that it was read at or written with. */
+interface Versioned<Row> {
+  readonly value: Row;
+  readonly etag: string;
+}
 
 const PARALLEL_READS = 16;
 const MIB = 1_048_576;
@@ -36,7 +63,7 @@ export class RowMemory {
   readonly days = new LRUCache<string, Versioned<DayRow>>({
     maxSize: 8 * MIB,
     sizeCalculation: ({ value: { hours, cameras, tally } }) =>
-      500 + bytesOf(hours) + 150 * (cameras.ids.length + tally.categories.size),
+      500 + bytesOf(hours) + 150 * (cameras.size + tally.categories.size),
   });
   readonly hours = new LRUCache<string, Versioned<HourRow>>({
     maxSize: 8 * MIB,
@@ -68,24 +95,6 @@ interface WrittenShard {
   readonly random: () => number;
 }
 
-/** Of how many stripes a writer takes one with its first move, and with each further one in a row. */
-const FEW_STRIPES = 8;
-
-/** A stripe that was written this recently has a writer. */
-const IN_USE_MS = 10_000;
-
-/** With more moves in a row a writer takes a stripe in use: there are more writers than stripes. */
-const MAX_MOVES = 12;
-
-/**
- * The stripe for a writer that moves. There is no list of free stripes: a random stripe is free often enough.
- *
- * @param moves how many moves in a row
- * @param random from 0 to less than 1
- */
-export const nextStripe = (moves: number, random: number): number =>
-  Math.floor(random * (moves === 1 ? FEW_STRIPES : MAX_STRIPES));
-
 /**
  * Makes single tries to commit to one shard: reads the rows that a batch needs, plans, and sends one transaction. It remembers the counter
  * rows of its stripe until another writer changes them.
@@ -93,16 +102,14 @@ export const nextStripe = (moves: number, random: number): number =>
 export class ShardWriter {
   readonly #shard: WrittenShard;
   readonly #limit = pLimit(PARALLEL_READS);
-  #stripe: number;
+  #choice: StripeChoice;
   #epoch: number;
   /** Whether `day|00` was seen to be striped, which is never taken back. */
   #isStriped = false;
-  /** Moves in a row, since the last commit. */
-  #moves = 0;
 
   constructor(shard: WrittenShard) {
     this.#shard = shard;
-    this.#stripe = shard.memory.stripe;
+    this.#choice = { stripe: shard.memory.stripe, moves: 0 };
     this.#epoch = shard.memory.newEpoch();
   }
 
@@ -110,15 +117,18 @@ export class ShardWriter {
    * One try to commit a batch.
    *
    * @returns the commit: no writes if nothing changes; undefined: the batch does not fit into one transaction
-   * @throws {DayClosed | DayHeld | WriteConflict | StaleSnapshot | RequestRefused}
+   * @throws {DayClosed | DayHeld | WriteConflict | RequestRefused}
    */
   async commit(batch: Batch): Promise<CommitPlan | undefined> {
     const { table, partition, configuredCategories } = this.#shard;
     let plan: CommitPlan | undefined;
     try {
       plan = planCommit(await this.#snapshot(batch), batch, configuredCategories);
-      if (batch.length > 1 && areTooLarge(plan.writes)) return undefined;
-      if (plan.writes.length > 0) this.#remember(plan, await table.transact(partition, plan.writes));
+      if (batch.length > 1 && !fitTransaction(plan.writes)) return undefined;
+      if (plan.counters !== undefined) {
+        const etags = await table.transact(partition, plan.writes);
+        this.#remember(plan.counters, new Map(plan.writes.map(({ rowKey }, index) => [rowKey, etags[index] ?? ''])));
+      }
       return plan;
     } catch (error) {
       this.#recover(batch, error, plan);
@@ -126,66 +136,69 @@ export class ShardWriter {
     }
   }
 
-  #remember({ counters }: CommitPlan, etags: readonly string[]): void {
+  #remember({ day, hours, cameras }: Counters, etags: ReadonlyMap<string, string>): void {
     const { memory } = this.#shard;
-    if (counters === undefined) return;
-    // In the order of the writes.
-    const [etag = '', ...more] = etags;
-    memory.days.set(this.#nameOf(DAY_COUNTER), { value: counters.day, etag });
-    const rest = more.values();
-    for (const [hour, value] of counters.hours) {
-      memory.hours.set(this.#nameOf(hourCounter(hour)), { value, etag: rest.next().value ?? '' });
-    }
-    for (const [cameraId, value] of counters.cameras) {
-      memory.cameras.set(this.#nameOf(cameraCounter(cameraId)), { value, etag: rest.next().value ?? '' });
-    }
-    memory.stripe = this.#stripe;
-    this.#moves = 0;
+    const { stripe } = this.#choice;
+    const put = <Row>(cache: LRUCache<string, Versioned<Row>>, counter: Counter, value: Row): void => {
+      cache.set(this.#nameOf(counter), { value, etag: etags.get(counterKey(counter, stripe)) ?? '' });
+    };
+    put(memory.days, DAY_COUNTER, day);
+    for (const [hour, row] of hours) put(memory.hours, hourCounter(hour), row);
+    for (const [cameraId, row] of cameras) put(memory.cameras, cameraCounter(cameraId), row);
+    memory.stripe = stripe;
+    this.#choice = { stripe, moves: 0 };
   }
 
   async #snapshot(batch: Batch): Promise<Snapshot> {
-    const { partition, memory } = this.#shard;
+    const { table, partition, memory } = this.#shard;
     const { day, firstStripe } = await this.#day();
-    const rows = { hours: new Map<Hour, Versioned<HourRow>>(), cameras: new Map<string, Versioned<CameraRow>>() };
-    const events: Map<Batch[number]['eventKey'], Versioned<ReturnType<typeof eventRowFrom>>> = new Map();
-    const reads = new Map<string, () => Promise<void>>();
-    const add = async <Key, Row>(
+    const { stripe } = this.#choice;
+    const etags = new Map<string, string>(day && [[counterKey(DAY_COUNTER, stripe), day.etag]]);
+    const rowsOf = async <Key, Row>(
+      keys: Iterable<Key>,
+      counterOf: (key: Key) => Counter,
       cache: LRUCache<string, Versioned<Row>>,
-      found: Map<Key, Versioned<Row>>,
-      [key, counter]: readonly [Key, Counter],
       decode: (row: StoredRow) => Row,
-    ): Promise<void> => {
-      const row = await this.#get(counter);
-      if (row === undefined) return;
-      const versioned = { value: decode(row), etag: row.etag };
-      found.set(key, versioned);
-      cache.set(this.#nameOf(counter), versioned);
+    ): Promise<ReadonlyMap<Key, Row>> => {
+      const rows = new Map<Key, Row>();
+      const add = async (key: Key): Promise<void> => {
+        const counter = counterOf(key);
+        const row = cache.get(this.#nameOf(counter)) ?? (await this.#read(counter, cache, decode));
+        if (row === undefined) return;
+        rows.set(key, row.value);
+        etags.set(counterKey(counter, stripe), row.etag);
+      };
+      await Promise.all(Array.from(new Set(keys), add));
+      return rows;
     };
-    for (const { message, minute, eventKey, readFirst } of batch) {
-      const hour = hourOf(minute);
-      // A row of an hour or a camera is written together with its entry in the `day` row.
-      if (day?.value.hours.has(hour) === true && !rows.hours.has(hour)) {
-        const counter = hourCounter(hour);
-        const known = memory.hours.get(this.#nameOf(counter));
-        if (known !== undefined) rows.hours.set(hour, known);
-        else reads.set(counter, async () => add(memory.hours, rows.hours, [hour, counter], hourRowFrom));
-      }
-      const { cameraId } = message;
-      if (day?.value.cameras.indexes.has(cameraId) === true && !rows.cameras.has(cameraId)) {
-        const counter = cameraCounter(cameraId);
-        const known = memory.cameras.get(this.#nameOf(counter));
-        if (known !== undefined) rows.cameras.set(cameraId, known);
-        else reads.set(counter, async () => add(memory.cameras, rows.cameras, [cameraId, counter], cameraRowFrom));
-      }
-      if (readFirst) {
-        reads.set(eventKey, async () => {
-          const row = await this.#shard.table.get(partition, eventKey);
-          if (row !== undefined) events.set(eventKey, { value: eventRowFrom(row), etag: row.etag });
-        });
-      }
-    }
-    await this.#limit.map(reads.values(), async (read) => read());
-    return { partition, stripe: this.#stripe, day, ...rows, events, firstStripe };
+    // A row of an hour or a camera is written together with its entry in the `day` row.
+    const storedHours = batch.map(({ minute }) => hourOf(minute)).filter((hour) => day?.value.hours.has(hour));
+    const storedCameras = batch.map(({ message }) => message.cameraId).filter((id) => day?.value.cameras.has(id));
+    const events = new Map<EventKey, EventRow>();
+    const readEvent = async (key: EventKey): Promise<void> => {
+      const row = await table.get(partition, key);
+      if (row === undefined) return;
+      events.set(key, eventRowFrom(row));
+      etags.set(key, row.etag);
+    };
+    const [hours, cameras] = await Promise.all([
+      rowsOf(storedHours, hourCounter, memory.hours, hourRowFrom),
+      rowsOf(storedCameras, cameraCounter, memory.cameras, cameraRowFrom),
+      this.#limit.map(new Set(batch.flatMap(({ readFirst, eventKey }) => (readFirst ? [eventKey] : []))), readEvent),
+    ]);
+    return { partition, stripe, day: day?.value, hours, cameras, events, etags, firstStripe };
+  }
+
+  /** Reads the row of a counter, and remembers it. */
+  async #read<Row>(
+    counter: Counter,
+    cache: LRUCache<string, Versioned<Row>>,
+    decode: (row: StoredRow) => Row,
+  ): Promise<Versioned<Row> | undefined> {
+    const row = await this.#limit(async () => this.#get(counter));
+    const read = row && { value: decode(row), etag: row.etag };
+    if (read !== undefined) cache.set(this.#nameOf(counter), read);
+    return read;
   }
 
   /**
@@ -193,7 +206,7 @@ export class ShardWriter {
    *
    * @throws {DayClosed | DayHeld | DamagedRow}
    */
-  async #day(): Promise<Pick<Snapshot, 'day' | 'firstStripe'>> {
+  async #day(): Promise<{ readonly day: Versioned<DayRow> | undefined; readonly firstStripe: FirstStripe }> {
     const { table, memory } = this.#shard;
     const known = memory.days.get(this.#nameOf(DAY_COUNTER));
     if (known !== undefined) return { day: known, firstStripe: 'striped' };
@@ -201,13 +214,12 @@ export class ShardWriter {
     const value = stored && dayRowFrom(stored);
     if (value?.sealed === 'closed') throw new DayClosed();
     if (value?.sealed === 'rebuilding') throw new DayHeld(this.#shard.partition);
-    const writtenAt = Date.parse(String(stored?.properties['timestamp']));
-    if (this.#moves > 0 && this.#moves < MAX_MOVES && table.now() - writtenAt < IN_USE_MS) {
+    if (leavesStripe(this.#choice, table.now() - Date.parse(String(stored?.properties['timestamp'])))) {
       this.#move();
       return this.#day();
     }
     const day = value && { value, etag: stored.etag };
-    if (day !== undefined && (this.#stripe === 0 || firstStripe === 'striped')) {
+    if (day !== undefined && (this.#choice.stripe === 0 || firstStripe === 'striped')) {
       memory.days.set(this.#nameOf(DAY_COUNTER), day);
     }
     return { day, firstStripe };
@@ -224,7 +236,7 @@ export class ShardWriter {
     };
     const first = this.#isStriped ? 'striped' : await read();
     if (first !== 'missing') return first;
-    if ((await table.firstPartition({ from: partition, before: `${partition}!` })) === undefined) return 'missing';
+    if (!(await hasRows(table, partition))) return 'missing';
     // Another instance may have written it in between.
     const again = await read();
     if (again === 'missing') throw new DamagedRow(partition, DAY_00, 'it is missing, and the shard has rows');
@@ -250,17 +262,14 @@ export class ShardWriter {
       const failed = plan?.writes[error.index ?? -1]?.rowKey;
       const isOfEvent = batch.some(({ eventKey }) => eventKey === failed);
       if (isOfEvent || failed === undefined) for (const waiting of batch) waiting.readFirst = true;
-      if (failed === DAY_00 && this.#stripe !== 0) this.#isStriped = false;
+      if (failed === DAY_00 && this.#choice.stripe !== 0) this.#isStriped = false;
       else if (!isOfEvent) this.#move();
-    } else if (error instanceof StaleSnapshot) {
-      this.#move();
     }
   }
 
   #move(): void {
     this.#forget();
-    this.#moves += 1;
-    this.#stripe = nextStripe(this.#moves, this.#shard.random());
+    this.#choice = moved(this.#choice, this.#shard.random());
   }
 
   #forget(): void {
@@ -273,6 +282,6 @@ export class ShardWriter {
   }
 
   async #get(counter: Counter): Promise<StoredRow | undefined> {
-    return this.#shard.table.get(this.#shard.partition, counterKey(counter, this.#stripe));
+    return this.#shard.table.get(this.#shard.partition, counterKey(counter, this.#choice.stripe));
   }
 }

@@ -1,15 +1,43 @@
-import { DecodeError } from '../../storage/errors.ts';
-import type { NewProperties, Properties } from '../../storage/row.ts';
+import { DecodeError, type NewProperties, type Properties, type StoredRow } from '../../storage/row.ts';
 import type { DayTally } from '../model/tally.ts';
-import { twoDigits } from './keys.ts';
-import { indexesOf } from './bitset.ts';
-import { ByteReader, encoded, readTallyBytes, writeTally } from './tally-bytes.ts';
+import { ByteReader, readTallyBytes, tallyBytes } from './tally-bytes.ts';
+
+/**
+ * The format of the analytics rows that this version writes and knows. Raise it with every change of what a row holds: a version that does
+ * not know a row's format refuses the row.
+ */
+export const FORMAT = 4;
+
+/** A part of a row: the properties to read, and what they say. A row that was read without them cannot be decoded by mistake. */
+export interface RowPart<Value> {
+  readonly select: readonly string[];
+  /** @throws {DamagedRow} */
+  readonly from: (row: StoredRow) => Value;
+}
+
+/** The values of some hours or minutes. The others were not read: they are unknown, and not empty. */
+export class PartOf<Key, Value> {
+  readonly #asked: ReadonlySet<Key>;
+  readonly #found: ReadonlyMap<Key, Value>;
+
+  constructor(asked: Iterable<Key>, found: ReadonlyMap<Key, Value>) {
+    this.#asked = new Set(asked);
+    this.#found = found;
+  }
+
+  /** undefined: there is nothing. @throws {RangeError} if it was not read */
+  get(key: Key): Value | undefined {
+    if (!this.#asked.has(key)) throw new RangeError('this part of the row was not read');
+    return this.#found.get(key);
+  }
+
+  get found(): ReadonlyMap<Key, Value> {
+    return this.#found;
+  }
+}
 
 // The values in the properties of rows, and the split of values that are too large for one property. Reading throws a DecodeError if a property is
 // anything else.
-
-/** The name of a numbered property: `tally_07`. */
-export const numberedName = (prefix: string, number: number): string => `${prefix}${twoDigits(number)}`;
 
 /** The bytes of a binary property; undefined: the row does not have it. */
 export const readBytes = (name: string, properties: Properties): Uint8Array | undefined => {
@@ -65,7 +93,7 @@ export const TALLY_PROPERTIES: readonly string[] = [
 
 /** The properties of a tally, to write. Its categories are only appended, so each keeps its index: they are written if there are new ones. */
 export const tallyValues = (tally: DayTally, before: DayTally | undefined): NewProperties => ({
-  [TALLY]: encoded((writer) => writeTally(writer, tally, indexesOf(tally.categories.keys()))),
+  [TALLY]: tallyBytes(tally, tally.categories.keys()),
   ...(before?.categories.size !== tally.categories.size && namesValues(CATEGORIES, tally.categories.keys())),
 });
 

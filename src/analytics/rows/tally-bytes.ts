@@ -1,4 +1,4 @@
-import { DecodeError } from '../../storage/errors.ts';
+import { DecodeError } from '../../storage/row.ts';
 import type { CategoryDayTally, CategoryTally, DayTally, Tally } from '../model/tally.ts';
 
 // The form of all tallies, in binary properties. A count is a varint, seven bits a byte, the low ones first. A day of minutes at the
@@ -14,82 +14,46 @@ const MAX_SIGNED = 2 ** 52 - 1;
 /** Greatest size of a stored counter: 10,000 of each of a billion frames. The sum of 64 stripes is exact, and every sum can be encoded. */
 const MAX_COUNTER = 10 ** 13;
 
-/** A counter as it was read. @throws {DecodeError} if it is greater than any can be */
-export const counterFrom = (value: number): number => {
-  if (Math.abs(value) > MAX_COUNTER) throw new DecodeError('a count is too large');
-  return value;
+/** Adds a count to bytes. @throws {RangeError} if it is not a whole number from 0 to 2^53 - 1 */
+export const writeCount = (bytes: number[], value: number): void => {
+  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError('a count cannot be encoded');
+  let rest = value;
+  while (rest >= 0x80) {
+    bytes.push((rest % 0x80) | 0x80);
+    rest = Math.floor(rest / 0x80);
+  }
+  bytes.push(rest);
 };
 
-const NO_BYTES = new Uint8Array();
-
-export class ByteWriter {
-  readonly #bytes: number[] = [];
-
-  /** Adds a count. @throws {RangeError} if it is not a whole number from 0 to 2^53 - 1 */
-  count(value: number): void {
-    if (!Number.isSafeInteger(value) || value < 0) throw new RangeError('a count cannot be encoded');
-    let rest = value;
-    while (rest >= 0x80) {
-      this.#bytes.push((rest % 0x80) | 0x80);
-      rest = Math.floor(rest / 0x80);
-    }
-    this.#bytes.push(rest);
-  }
-
-  /**
-   * Adds a count that may be negative, in zigzag form: 0, -1, 1, -2, … are 0, 1, 2, 3, …
-   *
-   * @throws {RangeError} if it is not a whole number between -2^52 and 2^52
-   */
-  signed(value: number): void {
-    if (!Number.isSafeInteger(value) || Math.abs(value) > MAX_SIGNED) {
-      throw new RangeError('a signed count cannot be encoded');
-    }
-    this.count(value < 0 ? -2 * value - 1 : 2 * value);
-  }
-
-  /** @param prefix bytes to put before them */
-  bytes(prefix: Uint8Array = NO_BYTES): Uint8Array {
-    const bytes = new Uint8Array(prefix.length + this.#bytes.length);
-    bytes.set(prefix);
-    bytes.set(this.#bytes, prefix.length);
-    return bytes;
-  }
-}
-
-export const encoded = (write: (writer: ByteWriter) => void): Uint8Array => {
-  const writer = new ByteWriter();
-  write(writer);
-  return writer.bytes();
+/** Adds a count that may be negative, in zigzag form: 0, -1, 1, -2, … are 0, 1, 2, 3, … @throws {RangeError} beyond ±2^52 */
+const writeSigned = (bytes: number[], value: number): void => {
+  if (Math.abs(value) > MAX_SIGNED) throw new RangeError('a signed count cannot be encoded');
+  writeCount(bytes, value < 0 ? -2 * value - 1 : 2 * value);
 };
 
-/** Decodes what a {@link ByteWriter} encoded. Every read throws a {@link DecodeError} if the bytes are anything else. */
+/** Decodes bytes, from the first on. Every read throws a {@link DecodeError} if they are anything else. */
 export class ByteReader {
   readonly #bytes: Uint8Array;
-  #next = 0;
+  /** How many bytes were read. */
+  position = 0;
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
   }
 
   get done(): boolean {
-    return this.#next >= this.#bytes.length;
+    return this.position >= this.#bytes.length;
   }
 
   count(): number {
     let value = 0;
     for (let scale = 1; ; scale *= 0x80) {
-      const byte = this.#bytes[this.#next++];
+      const byte = this.#bytes[this.position++];
       if (byte === undefined) throw new DecodeError('its bytes end too early');
       value += (byte & 0x7f) * scale;
       if (value > Number.MAX_SAFE_INTEGER) throw new DecodeError('a count is too large');
       if (byte < 0x80) return value;
     }
-  }
-
-  /** How many bytes were read. */
-  get position(): number {
-    return this.#next;
   }
 
   skipTally(): void {
@@ -102,7 +66,9 @@ export class ByteReader {
 
   signed(): number {
     const zigzag = this.count();
-    return counterFrom(zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2);
+    const value = zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
+    if (Math.abs(value) > MAX_COUNTER) throw new DecodeError('a count is too large');
+    return value;
   }
 }
 
@@ -111,12 +77,10 @@ const BITS = 32;
 
 type AnyCounts = CategoryTally & Partial<CategoryDayTally>;
 
-/** Writes a tally; `indexes` has the index of each category in the list. @throws {RangeError} if a count is too large */
-export const writeTally = (writer: ByteWriter, tally: Tally<AnyCounts>, indexes: ReadonlyMap<string, number>): void => {
-  writer.count(tally.categories.size);
-  writer.signed(tally.events);
-  writer.signed(tally.reviewed);
-  writer.signed(tally.annotated);
+/** Adds a tally to bytes; `indexes` has the index of each category in the list. @throws {RangeError} if a count is too large */
+export const writeTally = (bytes: number[], tally: Tally<AnyCounts>, indexes: ReadonlyMap<string, number>): void => {
+  writeCount(bytes, tally.categories.size);
+  for (const count of [tally.events, tally.reviewed, tally.annotated]) writeSigned(bytes, count);
   const categories: [index: number, counts: AnyCounts][] = [];
   for (const [category, counts] of tally.categories) {
     const index = indexes.get(category);
@@ -129,10 +93,17 @@ export const writeTally = (writer: ByteWriter, tally: Tally<AnyCounts>, indexes:
     const counts = [detections, reviewed, annotations, flagged, confirmed];
     let bits = 0;
     for (let bit = 0; bit < counts.length; bit += 1) if (counts[bit] !== 0) bits += 1 << bit;
-    writer.count(BITS * (index - next) + bits);
-    for (const count of counts) if (count !== 0) writer.signed(count);
+    writeCount(bytes, BITS * (index - next) + bits);
+    for (const count of counts) if (count !== 0) writeSigned(bytes, count);
     next = index + 1;
   }
+};
+
+/** A tally in bytes. @param list has its categories */
+export const tallyBytes = (tally: Tally<AnyCounts>, list: Iterable<string>): Uint8Array => {
+  const bytes: number[] = [];
+  writeTally(bytes, tally, indexesOf(list));
+  return Uint8Array.from(bytes);
 };
 
 /** Reads a tally. @returns undefined if the list lacks a category: it was read before the tally was written */
@@ -160,3 +131,7 @@ export const readTallyBytes = (reader: ByteReader, categories: readonly string[]
   }
   return isComplete ? { events, reviewed, annotated, categories: named } : undefined;
 };
+
+/** The index of each item of a list. */
+export const indexesOf = (list: Iterable<string>): ReadonlyMap<string, number> =>
+  new Map(Array.from(list, (item, index) => [item, index]));

@@ -1,7 +1,6 @@
 import type { HttpRequest } from '@azure/functions';
 import * as z from 'zod';
 
-import { percentDecoded } from '../percent-encoded.ts';
 import type { FaultCode } from '../problem-types.ts';
 import { badRequest, MAX_ERRORS, Problem, quotable, type ProblemError } from '../problem.ts';
 import { faultsOf, fieldOf } from './faults.ts';
@@ -68,6 +67,19 @@ export const readQuery = <Schema extends z.ZodObject>(request: HttpRequest, sche
   const ofValues = parsed.success ? [] : fieldErrors(parsed.error, given).filter(({ field }) => !named.has(field));
   if (!parsed.success || total > 0) throw badRequest([...errors, ...ofValues], undefined, total + ofValues.length);
   return parsed.data;
+};
+
+/**
+ * The text in percent-encoded UTF-8. A stray percent sign stands for itself.
+ *
+ * @returns undefined if it encodes no UTF-8
+ */
+export const percentDecoded = (encoded: string): string | undefined => {
+  try {
+    return decodeURIComponent(encoded.replaceAll(/%(?![0-9a-f]{2})/gi, '%25'));
+  } catch {
+    return undefined;
+  }
 };
 
 /** The name in `name=value` if that encodes no UTF-8: a parser would put U+FFFD there. */

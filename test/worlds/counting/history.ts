@@ -7,7 +7,7 @@ import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { DayHeld } from '../../../src/analytics/errors.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom, parseInstant } from '../../../src/analytics/model/instant.ts';
-import { parsePartition } from '../../../src/analytics/rows/keys.ts';
+import { dayOfPartition } from '../../../src/analytics/rows/keys.ts';
 import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
 import { tallyValues } from '../../../src/analytics/rows/properties.ts';
 import { DamagedRow } from '../../../src/storage/errors.ts';
@@ -448,7 +448,7 @@ class History {
       ];
     });
     if (damages.length === 0) return;
-    this.#damaged.add(parsePartition(partition).day);
+    this.#damaged.add(dayOfPartition(partition));
     this.#seen.damages += 1;
     this.#story.tell(() => `damage of ${damages.map(({ rowKey }) => rowKey).join(', ')}`);
     await this.#table.transact(partition, damages);
