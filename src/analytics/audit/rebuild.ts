@@ -217,18 +217,20 @@ class ShardRebuild {
         others.push({ kind: 'merge', rowKey, etag: ANY_VERSION, properties: sealProperties(undefined) });
       }
     }
-    await this.#transact([replaced(0, STRIPED_PROPERTIES, this.#etag), ...others]);
+    await this.#write(others, replaced(0, STRIPED_PROPERTIES, this.#etag));
   }
 
-  /** Writes under the seal. */
-  async #write(writes: readonly RowWrite[]): Promise<void> {
-    const properties = sealProperties('rebuilding');
-    await this.#transact([{ kind: 'merge', rowKey: DAY_00, etag: this.#etag, properties }, ...writes]);
-  }
-
-  /** @throws {WriteConflict} if `day|00` has another version */
-  async #transact(writes: readonly RowWrite[]): Promise<void> {
-    const transact = async () => this.#table.transact(this.#partition, writes);
+  /**
+   * Writes under the seal.
+   *
+   * @param first the write of `day|00`: it demands its version
+   * @throws {WriteConflict} if `day|00` has another version
+   */
+  async #write(
+    others: readonly RowWrite[],
+    first: RowWrite = { kind: 'merge', rowKey: DAY_00, etag: this.#etag, properties: sealProperties('rebuilding') },
+  ): Promise<void> {
+    const transact = async () => this.#table.transact(this.#partition, [first, ...others]);
     [this.#etag = ''] = await untilTaken([StorageTrouble], transact);
   }
 }

@@ -5,20 +5,12 @@ import { DamagedRow, StorageTrouble, WriteConflict } from '../../storage/errors.
 import { fitTransaction, type StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { DayClosed, DayHeld } from '../errors.ts';
-import { hourOf } from '../model/day.ts';
-import { type Buckets, type HourRow, hourRowFrom } from '../rows/buckets.ts';
-import { type CameraRow, cameraRowFrom } from '../rows/camera-row.ts';
-import { type DayRow, dayRowFrom, DAY_STATE } from '../rows/day-row.ts';
+import { type Hour, hourOf } from '../model/day.ts';
+import { type HourRow, hourRowFrom } from '../rows/buckets.ts';
+import { type CameraRow, cameraRowFrom, EMPTY_CAMERA } from '../rows/camera-row.ts';
+import { type DayRow, dayRowFrom, DAY_STATE, EMPTY_DAY } from '../rows/day-row.ts';
 import { type EventRow, eventRowFrom } from '../rows/event-row.ts';
-import {
-  cameraCounter,
-  type Counter,
-  counterKey,
-  DAY_00,
-  DAY_COUNTER,
-  type EventKey,
-  hourCounter,
-} from '../rows/keys.ts';
+import { cameraCounter, counterKey, DAY_00, DAY_COUNTER, type EventKey, hourCounter } from '../rows/keys.ts';
 import { hasRows } from '../rows/stripes.ts';
 import {
   type CommitPlan,
@@ -43,45 +35,55 @@ export interface Waiting extends KeyedMessage {
 
 export type Batch = readonly Waiting[];
 
-/** A row with the version that it was read at or written with. */
-interface Versioned<Row> {
-  readonly value: Row;
-  readonly etag: string;
-}
-
 const PARALLEL_READS = 16;
-const MIB = 1_048_576;
 
-const bytesOf = (buckets: Buckets<never> | HourRow | DayRow['hours']): number =>
-  [...buckets.values()].reduce((size, { tally, active }) => size + 400 + tally.length + active.length, 500);
+const bucketBytes = (buckets: HourRow | DayRow['hours']): number =>
+  [...buckets.values()].reduce((size, { tally, active }) => size + 400 + tally.length + active.length, 0);
+
+const dayBytes = ({ hours, cameras, tally }: DayRow): number =>
+  bucketBytes(hours) + 150 * (cameras.size + tally.categories.size);
+
+const cameraBytes = ({ hours, tally }: CameraRow): number =>
+  [...hours.values()].reduce((size, { length }) => size + 200 + length, 100 * tally.categories.size);
 
 /**
- * The counter rows that a process last committed or read, of its stripes in all shards, in bounded memory: a steady stream of frames needs no
- * reads. They may be stale: each write carries the row's version and fails if it is. The sizes are estimates: nothing depends on them.
+ * The counter rows of a shard that were last committed or read, all of one stripe: a steady stream of frames needs no reads. They may be
+ * stale: each write carries the row's version and fails if it is.
  */
+export class ShardRows {
+  day: DayRow | undefined;
+  readonly hours = new Map<Hour, HourRow>();
+  readonly cameras = new Map<string, CameraRow>();
+  /** The version of each row, by its key. */
+  readonly etags = new Map<string, string>();
+  #bytes = 0;
+
+  /** About how many bytes they take. */
+  get bytes(): number {
+    return 1_000 + 1_000 * this.etags.size + this.#bytes;
+  }
+
+  setDay(day: DayRow): void {
+    this.#bytes += dayBytes(day) - dayBytes(this.day ?? EMPTY_DAY);
+    this.day = day;
+  }
+
+  setHour(hour: Hour, row: HourRow): void {
+    this.#bytes += bucketBytes(row) - bucketBytes(this.hours.get(hour) ?? new Map());
+    this.hours.set(hour, row);
+  }
+
+  setCamera(cameraId: string, row: CameraRow): void {
+    this.#bytes += cameraBytes(row) - cameraBytes(this.cameras.get(cameraId) ?? EMPTY_CAMERA);
+    this.cameras.set(cameraId, row);
+  }
+}
+
+/** The rows that a process remembers. Of the shard that was written least recently they go first, all at once. */
 export class RowMemory {
-  readonly days = new LRUCache<string, Versioned<DayRow>>({
-    maxSize: 8 * MIB,
-    sizeCalculation: ({ value: { hours, cameras, tally } }) =>
-      500 + bytesOf(hours) + 150 * (cameras.size + tally.categories.size),
-  });
-  readonly hours = new LRUCache<string, Versioned<HourRow>>({
-    maxSize: 8 * MIB,
-    sizeCalculation: ({ value }) => bytesOf(value),
-  });
-  readonly cameras = new LRUCache<string, Versioned<CameraRow>>({
-    maxSize: 32 * MIB,
-    sizeCalculation: ({ value: { hours, tally } }) =>
-      [...hours.values()].reduce((size, { length }) => size + 200 + length, 1_000 + 100 * tally.categories.size),
-  });
+  readonly shards = new LRUCache<ShardRows, true>({ maxSize: 48 * 1_048_576 });
   /** The stripe of the last commit, in any shard. The process begins there in another shard, so that instances keep apart. */
   stripe = 0;
-  #epochs = 0;
-
-  /** A name under which rows are remembered; a new name forgets the earlier rows. */
-  newEpoch(): number {
-    return (this.#epochs += 1);
-  }
 }
 
 /** A shard of a day that is written to. */
@@ -103,14 +105,13 @@ export class ShardWriter {
   readonly #shard: WrittenShard;
   readonly #limit = pLimit(PARALLEL_READS);
   #choice: StripeChoice;
-  #epoch: number;
+  #rows = new ShardRows();
   /** Whether `day|00` was seen to be striped, which is never taken back. */
   #isStriped = false;
 
   constructor(shard: WrittenShard) {
     this.#shard = shard;
     this.#choice = { stripe: shard.memory.stripe, moves: 0 };
-    this.#epoch = shard.memory.newEpoch();
   }
 
   /**
@@ -125,10 +126,8 @@ export class ShardWriter {
     try {
       plan = planCommit(await this.#snapshot(batch), batch, configuredCategories);
       if (batch.length > 1 && !fitTransaction(plan.writes)) return undefined;
-      if (plan.counters !== undefined) {
-        const etags = await table.transact(partition, plan.writes);
-        this.#remember(plan.counters, new Map(plan.writes.map(({ rowKey }, index) => [rowKey, etags[index] ?? ''])));
-      }
+      if (plan.counters !== undefined)
+        this.#remember(plan.counters, plan, await table.transact(partition, plan.writes));
       return plan;
     } catch (error) {
       this.#recover(batch, error, plan);
@@ -136,69 +135,52 @@ export class ShardWriter {
     }
   }
 
-  #remember({ day, hours, cameras }: Counters, etags: ReadonlyMap<string, string>): void {
-    const { memory } = this.#shard;
-    const { stripe } = this.#choice;
-    const put = <Row>(cache: LRUCache<string, Versioned<Row>>, counter: Counter, value: Row): void => {
-      cache.set(this.#nameOf(counter), { value, etag: etags.get(counterKey(counter, stripe)) ?? '' });
-    };
-    put(memory.days, DAY_COUNTER, day);
-    for (const [hour, row] of hours) put(memory.hours, hourCounter(hour), row);
-    for (const [cameraId, row] of cameras) put(memory.cameras, cameraCounter(cameraId), row);
-    memory.stripe = stripe;
-    this.#choice = { stripe, moves: 0 };
+  #remember({ day, hours, cameras }: Counters, { writes }: CommitPlan, etags: readonly string[]): void {
+    const rows = this.#rows;
+    rows.setDay(day);
+    for (const [hour, row] of hours) rows.setHour(hour, row);
+    for (const [cameraId, row] of cameras) rows.setCamera(cameraId, row);
+    // Their writes come first.
+    for (const [index, { rowKey }] of writes.slice(0, 1 + hours.size + cameras.size).entries()) {
+      rows.etags.set(rowKey, etags[index] ?? '');
+    }
+    this.#choice = { ...this.#choice, moves: 0 };
+    this.#shard.memory.stripe = this.#choice.stripe;
   }
 
   async #snapshot(batch: Batch): Promise<Snapshot> {
     const { table, partition, memory } = this.#shard;
+    if (!memory.shards.has(this.#rows)) this.#forget();
     const { day, firstStripe } = await this.#day();
-    const { stripe } = this.#choice;
-    const etags = new Map<string, string>(day && [[counterKey(DAY_COUNTER, stripe), day.etag]]);
-    const rowsOf = async <Key, Row>(
-      keys: Iterable<Key>,
-      counterOf: (key: Key) => Counter,
-      cache: LRUCache<string, Versioned<Row>>,
-      decode: (row: StoredRow) => Row,
-    ): Promise<ReadonlyMap<Key, Row>> => {
-      const rows = new Map<Key, Row>();
-      const add = async (key: Key): Promise<void> => {
-        const counter = counterOf(key);
-        const row = cache.get(this.#nameOf(counter)) ?? (await this.#read(counter, cache, decode));
-        if (row === undefined) return;
-        rows.set(key, row.value);
-        etags.set(counterKey(counter, stripe), row.etag);
-      };
-      await Promise.all(Array.from(new Set(keys), add));
-      return rows;
-    };
-    // A row of an hour or a camera is written together with its entry in the `day` row.
-    const storedHours = batch.map(({ minute }) => hourOf(minute)).filter((hour) => day?.value.hours.has(hour));
-    const storedCameras = batch.map(({ message }) => message.cameraId).filter((id) => day?.value.cameras.has(id));
+    const [rows, { stripe }] = [this.#rows, this.#choice];
     const events = new Map<EventKey, EventRow>();
-    const readEvent = async (key: EventKey): Promise<void> => {
-      const row = await table.get(partition, key);
-      if (row === undefined) return;
-      events.set(key, eventRowFrom(row));
-      etags.set(key, row.etag);
+    const eventEtags = new Map<string, string>();
+    const reads = new Map<string, () => Promise<void>>();
+    const add = (rowKey: string, etags: Map<string, string>, take: (row: StoredRow) => void): void => {
+      reads.set(rowKey, async () => {
+        const row = await table.get(partition, rowKey);
+        if (row === undefined) return;
+        take(row);
+        etags.set(rowKey, row.etag);
+      });
     };
-    const [hours, cameras] = await Promise.all([
-      rowsOf(storedHours, hourCounter, memory.hours, hourRowFrom),
-      rowsOf(storedCameras, cameraCounter, memory.cameras, cameraRowFrom),
-      this.#limit.map(new Set(batch.flatMap(({ readFirst, eventKey }) => (readFirst ? [eventKey] : []))), readEvent),
-    ]);
-    return { partition, stripe, day: day?.value, hours, cameras, events, etags, firstStripe };
-  }
-
-  /** Reads the row of a counter, and remembers it. */
-  async #read<Row>(
-    counter: Counter,
-    cache: LRUCache<string, Versioned<Row>>,
-    decode: (row: StoredRow) => Row,
-  ): Promise<Versioned<Row> | undefined> {
-    const row = await this.#limit(async () => this.#get(counter));
-    const read = row && { value: decode(row), etag: row.etag };
-    if (read !== undefined) cache.set(this.#nameOf(counter), read);
-    return read;
+    for (const { message, minute, eventKey, readFirst } of batch) {
+      const [hour, { cameraId }] = [hourOf(minute), message];
+      // A row of an hour or a camera is written together with its entry in the `day` row.
+      if (day?.hours.has(hour) === true && !rows.hours.has(hour)) {
+        add(counterKey(hourCounter(hour), stripe), rows.etags, (row) => rows.setHour(hour, hourRowFrom(row)));
+      }
+      if (day?.cameras.has(cameraId) === true && !rows.cameras.has(cameraId)) {
+        add(counterKey(cameraCounter(cameraId), stripe), rows.etags, (row) => {
+          rows.setCamera(cameraId, cameraRowFrom(row));
+        });
+      }
+      if (readFirst) add(eventKey, eventEtags, (row) => events.set(eventKey, eventRowFrom(row)));
+    }
+    await this.#limit.map(reads.values(), async (read) => read());
+    memory.shards.set(rows, true, { size: rows.bytes });
+    const etags = events.size === 0 ? rows.etags : new Map([...rows.etags, ...eventEtags]);
+    return { partition, stripe, day, hours: rows.hours, cameras: rows.cameras, events, etags, firstStripe };
   }
 
   /**
@@ -206,22 +188,21 @@ export class ShardWriter {
    *
    * @throws {DayClosed | DayHeld | DamagedRow}
    */
-  async #day(): Promise<{ readonly day: Versioned<DayRow> | undefined; readonly firstStripe: FirstStripe }> {
-    const { table, memory } = this.#shard;
-    const known = memory.days.get(this.#nameOf(DAY_COUNTER));
-    if (known !== undefined) return { day: known, firstStripe: 'striped' };
-    const [stored, firstStripe] = await Promise.all([this.#get(DAY_COUNTER), this.#firstStripe()]);
-    const value = stored && dayRowFrom(stored);
-    if (value?.sealed === 'closed') throw new DayClosed();
-    if (value?.sealed === 'rebuilding') throw new DayHeld(this.#shard.partition);
-    if (leavesStripe(this.#choice, table.now() - Date.parse(String(stored?.properties['timestamp'])))) {
+  async #day(): Promise<Pick<Snapshot, 'day' | 'firstStripe'>> {
+    const { table, partition } = this.#shard;
+    if (this.#rows.day !== undefined) return { day: this.#rows.day, firstStripe: 'striped' };
+    const rowKey = counterKey(DAY_COUNTER, this.#choice.stripe);
+    const [row, firstStripe] = await Promise.all([table.get(partition, rowKey), this.#firstStripe()]);
+    const day = row && dayRowFrom(row);
+    if (day?.sealed === 'closed') throw new DayClosed();
+    if (day?.sealed === 'rebuilding') throw new DayHeld(partition);
+    if (leavesStripe(this.#choice, table.now() - Date.parse(String(row?.properties['timestamp'])))) {
       this.#move();
       return this.#day();
     }
-    const day = value && { value, etag: stored.etag };
-    if (day !== undefined && (this.#choice.stripe === 0 || firstStripe === 'striped')) {
-      memory.days.set(this.#nameOf(DAY_COUNTER), day);
-    }
+    if (row !== undefined) this.#rows.etags.set(rowKey, row.etag);
+    // Until stripe 0 is striped, each commit to another stripe asks.
+    if (day !== undefined && (this.#choice.stripe === 0 || firstStripe === 'striped')) this.#rows.setDay(day);
     return { day, firstStripe };
   }
 
@@ -273,15 +254,7 @@ export class ShardWriter {
   }
 
   #forget(): void {
-    this.#epoch = this.#shard.memory.newEpoch();
-  }
-
-  /** The name under which a row of the stripe is remembered. */
-  #nameOf(counter: Counter): string {
-    return `${this.#epoch}/${counter}`;
-  }
-
-  async #get(counter: Counter): Promise<StoredRow | undefined> {
-    return this.#shard.table.get(this.#shard.partition, counterKey(counter, this.#choice.stripe));
+    this.#shard.memory.shards.delete(this.#rows);
+    this.#rows = new ShardRows();
   }
 }

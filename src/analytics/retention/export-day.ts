@@ -23,12 +23,12 @@ export interface EventsRead {
 
 export const noEvents = (): EventsRead => ({ events: 0, removed: 0, unreadable: [] });
 
-/** How a day is exported. */
-interface Exporting {
+/** How events are read. */
+interface Reading<Page extends readonly unknown[]> {
   /** Counts the rows that were read. */
   readonly read: EventsRead;
-  /** Receives the shard and the last key of each page. */
-  readonly onPage?: (shard: number, lastKey: string) => void;
+  /** Receives the last key of each page, of a day after the shard. An error that it throws ends the reading. */
+  readonly onPage?: (...page: Page) => void;
 }
 
 /**
@@ -42,7 +42,7 @@ export async function* exportDay(
   table: Table,
   shards: number,
   day: Day,
-  { read, onPage }: Exporting,
+  { read, onPage }: Reading<[shard: number, lastKey: string]>,
 ): AsyncGenerator<string> {
   const partitions = dayPartitions(day, shards);
   const demandOpen = async (): Promise<void> => {
@@ -56,16 +56,6 @@ export async function* exportDay(
   await demandOpen();
 }
 
-/** How the events of a shard are read. */
-interface Reading {
-  /** All by default. */
-  readonly range?: KeyRange;
-  /** Counts the rows that were read. */
-  readonly read: EventsRead;
-  /** Receives the last key of each page. An error that it throws ends the reading. */
-  readonly onPage?: (lastKey: string) => void;
-}
-
 /**
  * The events of a shard of a day as CloudEvents, a line each, a page of rows at a time: a few MB of memory, however many there are.
  *
@@ -74,7 +64,7 @@ interface Reading {
 export async function* eventLines(
   table: Table,
   partition: string,
-  { range = ALL_EVENTS, read, onPage }: Reading,
+  { range = ALL_EVENTS, read, onPage }: Reading<[lastKey: string]> & { readonly range?: KeyRange },
 ): AsyncGenerator<string> {
   for await (const { events, unreadable, lastKey = '' } of eventPages(table, partition, range)) {
     read.events += events.length;

@@ -54,7 +54,7 @@ const RULES_OF_COUNTING: Rules = {
     ['model/period.ts', 'start: startOfMinute(piece.start), end: endOfMinute(piece.end), ', ''],
   ],
   'a closed day takes no events': [
-    ['record/shard-writer.ts', "if (value?.sealed === 'closed') throw new DayClosed();", ''],
+    ['record/shard-writer.ts', "if (day?.sealed === 'closed') throw new DayClosed();", ''],
   ],
   'a day is closed when it was quiet for an hour': [
     ['retention/close-days.ts', 'QUIET_MS = 3_600_000', 'QUIET_MS = -1'],
@@ -84,7 +84,7 @@ const RULES_OF_SEALS: Readonly<Partial<Record<Scenario, Rules>>> = {
   'a late transaction into its own stripe of a day that is rebuilt': {
     'the seal is in all stripes': [['rows/seal.ts', '{ length: MAX_STRIPES }', '{ length: 1 }']],
     'a day that is rebuilt takes no events': [
-      ['record/shard-writer.ts', "if (value?.sealed === 'rebuilding') throw new DayHeld(this.#shard.partition);", ''],
+      ['record/shard-writer.ts', "if (day?.sealed === 'rebuilding') throw new DayHeld(partition);", ''],
     ],
   },
   'a late transaction into a new stripe of a day that is rebuilt': {
@@ -129,7 +129,7 @@ const RULES_OF_SEALS: Readonly<Partial<Record<Scenario, Rules>>> = {
   },
   'a rebuild is killed, and run again': {
     'a sealed day takes no events': [
-      ['record/shard-writer.ts', "if (value?.sealed === 'rebuilding') throw new DayHeld(this.#shard.partition);", ''],
+      ['record/shard-writer.ts', "if (day?.sealed === 'rebuilding') throw new DayHeld(partition);", ''],
     ],
     'senders learn that the day is rebuilt': [
       ['record/recorder.ts', 'if (cause instanceof DayHeld) return cause;', ''],
