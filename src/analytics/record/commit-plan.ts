@@ -10,8 +10,8 @@ import { type DayRow, dayValues, EMPTY_DAY, hasRoom, stateWrite, STRIPED_PROPERT
 import { type EventRow, eventValues } from '../rows/event-row.ts';
 import {
   cameraCounter,
-  type Counter,
   counterKey,
+  type CounterKey,
   DAY_00,
   DAY_COUNTER,
   eventKey,
@@ -113,8 +113,8 @@ const planChanges = (
     writes.push(writeOf(rowKey, etags.get(rowKey), values));
   };
   /** A changed row, if the row before and the `day` row fit together. */
-  const fitting = <Row>(counter: Counter, change: () => Row | undefined): Row => {
-    const row = decodingRow({ partitionKey: partition, rowKey: counterKey(counter, stripe) }, change);
+  const fitting = <Row>(rowKey: CounterKey, change: () => Row | undefined): Row => {
+    const row = decodingRow({ partitionKey: partition, rowKey }, change);
     if (row === undefined) throw new WriteConflict();
     return row;
   };
@@ -122,11 +122,11 @@ const planChanges = (
   const tally = sumOfDays([old.tally, ...changes.map(({ difference }) => difference)]);
   const categories = [...tally.categories.keys()];
   const addTo = <Number extends Hour | MinuteOfHour>(
-    counter: Counter,
+    rowKey: CounterKey,
     buckets: Buckets<Number>,
     changesOf: ReadonlyMap<Number, readonly Change[]>,
   ): Buckets<Number> =>
-    fitting(counter, () => {
+    fitting(rowKey, () => {
       let after: Buckets<Number> | undefined = buckets;
       for (const [number, some] of changesOf) {
         const difference = sumOf(some.map((change) => change.difference));
@@ -137,22 +137,25 @@ const planChanges = (
     });
 
   const byHour = Map.groupBy(changes, ({ minute }) => hourOf(minute));
-  const day = { tally, cameras: indexes, hours: addTo(DAY_COUNTER, old.hours, byHour) };
-  write(counterKey(DAY_COUNTER, stripe), dayValues(day, before.day, byHour.keys()));
+  const dayKey = counterKey(DAY_COUNTER, stripe);
+  const day = { tally, cameras: indexes, hours: addTo(dayKey, old.hours, byHour) };
+  write(dayKey, dayValues(day, before.day, byHour.keys()));
   const hours = new Map<Hour, HourRow>();
   for (const [hour, some] of byHour) {
     const byMinute = Map.groupBy(some, ({ minute }) => minuteOfHour(minute));
-    const row = addTo(hourCounter(hour), before.hours.get(hour) ?? new Map(), byMinute);
+    const rowKey = counterKey(hourCounter(hour), stripe);
+    const row = addTo(rowKey, before.hours.get(hour) ?? new Map(), byMinute);
     hours.set(hour, row);
-    write(counterKey(hourCounter(hour), stripe), bucketValues(row, byMinute.keys()));
+    write(rowKey, bucketValues(row, byMinute.keys()));
   }
   const cameras = new Map<string, CameraRow>();
   for (const [cameraId, some] of Map.groupBy(changes, (change) => change.cameraId)) {
     const stored = before.cameras.get(cameraId);
-    const row = fitting(cameraCounter(cameraId), () => addToCamera(stored ?? EMPTY_CAMERA, some));
+    const rowKey = counterKey(cameraCounter(cameraId), stripe);
+    const row = fitting(rowKey, () => addToCamera(stored ?? EMPTY_CAMERA, some));
     cameras.set(cameraId, row);
     const changedHours = some.map(({ minute }) => hourOf(minute));
-    write(counterKey(cameraCounter(cameraId), stripe), cameraValues(row, stored, changedHours));
+    write(rowKey, cameraValues(row, stored, changedHours));
   }
   for (const [key, event] of events) write(key, eventValues(event));
   // Before another stripe has a count, stripe 0 must tell readers. A new stripe says it again: the table may have been emptied.

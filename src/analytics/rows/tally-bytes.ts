@@ -132,6 +132,9 @@ export const readTallyBytes = (reader: ByteReader, categories: readonly string[]
   return isComplete ? { events, reviewed, annotated, categories: named } : undefined;
 };
 
-/** The index of each item of a list. */
-export const indexesOf = (list: Iterable<string>): ReadonlyMap<string, number> =>
-  new Map(Array.from(list, (item, index) => [item, index]));
+/** The index of each item of a list, in which none comes twice. */
+export const indexesOf = (list: Iterable<string>): ReadonlyMap<string, number> => {
+  const indexes = new Map<string, number>();
+  for (const item of list) indexes.set(item, indexes.size);
+  return indexes;
+};

@@ -47,7 +47,6 @@ export const readQuery = <Schema extends z.ZodObject>(request: HttpRequest, sche
     if (errors.length < MAX_ERRORS) errors.push({ code, field: quotable(name), detail });
   };
   const given: Record<string, string> = {};
-  const unknown = unknownParameter(schema);
   // Not from `request.query`: the host joins repeated parameters in it, and `__proto__` is lost.
   const { search, searchParams: query } = new URL(request.url);
   const undecodable = new Set(search.slice(1).split('&').flatMap(nameIfUndecodable));
@@ -55,7 +54,7 @@ export const readQuery = <Schema extends z.ZodObject>(request: HttpRequest, sche
     if (HOST_PARAMETERS.has(name.toLowerCase())) continue;
     const [[, value] = [], ...more] = pairs;
     if (!Object.hasOwn(schema.shape, name)) {
-      refuse(name, 'unknown', unknown);
+      refuse(name, 'unknown', unknownParameter(schema));
     } else if (value === undefined || value === '') refuse(name, 'empty', 'is empty');
     else if (more.length > 0) refuse(name, 'repeated', 'is given more than once');
     else if (undecodable.has(name)) refuse(name, 'invalid', 'must be percent-encoded UTF-8');
