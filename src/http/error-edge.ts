@@ -27,7 +27,7 @@ export const answeringErrors =
 const problemFor = (error: unknown, log: Log): Problem => {
   if (error instanceof Problem) return error;
   if (error instanceof StorageTrouble) {
-    log.warn('storage unavailable', { kind: error.name });
+    log.warn('storage unavailable', { reason: error.reason });
     return new Problem('storage_unavailable', { headers: RETRY_AFTER });
   }
   if (error instanceof DayHeld) return dayHeldProblem(error, log);

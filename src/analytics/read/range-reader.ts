@@ -9,7 +9,7 @@ import { cameraPart } from '../rows/camera-row.ts';
 import { DAY_STATE, dayPart, listsTooShort } from '../rows/day-row.ts';
 import { eventFrom } from '../rows/event-row.ts';
 import { cameraCounter, type Counter, counterKey, DAY_COUNTER, eventsOfMinute, hourCounter } from '../rows/keys.ts';
-import { ByteReader, readTallyBytes } from '../rows/tally-bytes.ts';
+import { ByteReader, readTallyBytes } from '../rows/stored-tally.ts';
 import { readShard, type ShardReading, type ShardSource } from './read-shard.ts';
 
 // Which rows a piece of a period is read from, and what that costs, is in the README, under Reading. All of one event is in one row of a

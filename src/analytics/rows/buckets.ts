@@ -3,7 +3,7 @@ import { type Hour, type MinuteOfHour, MINUTES } from '../model/day.ts';
 import { EMPTY_TALLY, sumOf, type Tally } from '../model/tally.ts';
 import { twoDigits } from './keys.ts';
 import { PartOf, readBytes, type RowPart } from './properties.ts';
-import { ByteReader, readTallyBytes, tallyBytes } from './tally-bytes.ts';
+import { ByteReader, readTallyBytes, tallyBytes } from './stored-tally.ts';
 
 /** An hour or a minute of a stripe, over all its cameras. */
 export interface Bucket {

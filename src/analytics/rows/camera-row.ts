@@ -10,8 +10,17 @@ import {
 } from '../model/day.ts';
 import { type DayTally, EMPTY_TALLY, sumOf, sumOfDays, type Tally } from '../model/tally.ts';
 import { twoDigits } from './keys.ts';
-import { ByteReader, indexesOf, readTallyBytes, writeCount, writeTally } from './tally-bytes.ts';
-import { PartOf, readBytes, readTally, type RowPart, TALLY_PROPERTIES, tallyValues } from './properties.ts';
+import {
+  ByteReader,
+  indexesOf,
+  readTally,
+  readTallyBytes,
+  TALLY_PROPERTIES,
+  tallyValues,
+  writeCount,
+  writeTally,
+} from './stored-tally.ts';
+import { PartOf, readBytes, type RowPart } from './properties.ts';
 
 /** A whole `camera|ridge-04|05` row. */
 export interface CameraRow {

@@ -10,19 +10,10 @@ import {
 import { type Hour, HOURS } from '../model/day.ts';
 import { MAX_ID_LENGTH } from '../model/camera-event.ts';
 import { type DayTally, EMPTY_TALLY } from '../model/tally.ts';
-import { indexesOf } from './tally-bytes.ts';
+import { indexesOf, readTally, TALLY_PROPERTIES, tallyValues } from './stored-tally.ts';
 import { type Bucket, type Buckets, bucketsPart, bucketValues, MAX_CAMERAS_PER_STRIPE } from './buckets.ts';
 import { counterKey, type CounterKey, DAY_COUNTER } from './keys.ts';
-import {
-  namesProperties,
-  namesValues,
-  type PartOf,
-  readNames,
-  readTally,
-  type RowPart,
-  TALLY_PROPERTIES,
-  tallyValues,
-} from './properties.ts';
+import { namesProperties, namesValues, type PartOf, readNames, type RowPart } from './properties.ts';
 
 /** A whole `day|05` row: the counts of one stripe of a shard on the day. */
 export interface DayRow {

@@ -1,6 +1,4 @@
-import { DecodeError, type NewProperties, type Properties, type StoredRow } from '../../storage/row.ts';
-import type { DayTally } from '../model/tally.ts';
-import { ByteReader, readTallyBytes, tallyBytes } from './tally-bytes.ts';
+import { DecodeError, type Properties, type StoredRow } from '../../storage/row.ts';
 
 /**
  * The format of the analytics rows that this version writes and knows. Raise it with every change of what a row holds: a version that does
@@ -74,34 +72,4 @@ export const readNames = (name: string, properties: Properties): readonly string
     if (typeof text !== 'string') throw new DecodeError(`${textName(name, index)} is not text`);
     names.push(...text.split('\n'));
   }
-};
-
-// The tally of the day, which every row of a day or a camera has.
-
-/** The maximum number of categories in a tally: the row of an hour stays below 1 MiB. */
-export const MAX_TALLY_CATEGORIES = 750;
-
-// Room for 250 more: for configured categories, and for categories whose counts the stripe only takes away.
-const LONGEST_NAME = 64;
-const [TALLY, CATEGORIES] = ['tally', 'categories'];
-
-/** The properties of the tally of the day. */
-export const TALLY_PROPERTIES: readonly string[] = [
-  TALLY,
-  ...namesProperties(CATEGORIES, (MAX_TALLY_CATEGORIES + 250) * (LONGEST_NAME + 1), LONGEST_NAME + 1),
-];
-
-/** The properties of a tally, to write. Its categories are only appended, so each keeps its index: they are written if there are new ones. */
-export const tallyValues = (tally: DayTally, before: DayTally | undefined): NewProperties => ({
-  [TALLY]: tallyBytes(tally, tally.categories.keys()),
-  ...(before?.categories.size !== tally.categories.size && namesValues(CATEGORIES, tally.categories.keys())),
-});
-
-export const readTally = (properties: Properties): DayTally => {
-  const bytes = readBytes(TALLY, properties);
-  if (bytes === undefined) throw new DecodeError('the tally of the day is missing');
-  const categories = readNames(CATEGORIES, properties);
-  const tally = readTallyBytes(new ByteReader(bytes), categories);
-  if (tally === undefined) throw new DecodeError('its tally has a category that its list lacks');
-  return tally;
 };

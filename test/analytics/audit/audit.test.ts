@@ -2,7 +2,8 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
-import { FORMAT, readTally, tallyValues } from '../../../src/analytics/rows/properties.ts';
+import { FORMAT } from '../../../src/analytics/rows/properties.ts';
+import { readTally, tallyValues } from '../../../src/analytics/rows/stored-tally.ts';
 import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
 import { LaterFormat } from '../../../src/storage/errors.ts';
 import type { NewProperties } from '../../../src/storage/row.ts';

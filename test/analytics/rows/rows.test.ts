@@ -7,10 +7,14 @@ import { addToBucket, type Buckets, indexesIn, unionOf, withIndexes } from '../.
 import {
   ByteReader,
   indexesOf,
+  MAX_TALLY_CATEGORIES,
+  readTally,
   readTallyBytes,
+  TALLY_PROPERTIES,
+  tallyValues,
   writeCount,
   writeTally,
-} from '../../../src/analytics/rows/tally-bytes.ts';
+} from '../../../src/analytics/rows/stored-tally.ts';
 import {
   addToCamera,
   cameraPart,
@@ -20,12 +24,6 @@ import {
 } from '../../../src/analytics/rows/camera-row.ts';
 import { DAY_STATE, dayPart, dayRowFrom, dayValues } from '../../../src/analytics/rows/day-row.ts';
 import { cameraCounter, counterKey, DAY_COUNTER } from '../../../src/analytics/rows/keys.ts';
-import {
-  MAX_TALLY_CATEGORIES,
-  readTally,
-  TALLY_PROPERTIES,
-  tallyValues,
-} from '../../../src/analytics/rows/properties.ts';
 import { DamagedRow } from '../../../src/storage/errors.ts';
 import { writeOf } from '../../../src/storage/row.ts';
 import { all, MemoryStorage, SHARD } from '../counting.ts';

@@ -1,5 +1,6 @@
-import { DecodeError } from '../../storage/row.ts';
+import { DecodeError, type NewProperties, type Properties } from '../../storage/row.ts';
 import type { CategoryDayTally, CategoryTally, DayTally, Tally } from '../model/tally.ts';
+import { namesProperties, namesValues, readBytes, readNames } from './properties.ts';
 
 // The form of all tallies, in binary properties. A count is a varint, seven bits a byte, the low ones first. A day of minutes at the
 // limits (1,440 minutes with 64 categories) fits a row of 1 MiB in this form only.
@@ -137,4 +138,34 @@ export const indexesOf = (list: Iterable<string>): ReadonlyMap<string, number> =
   const indexes = new Map<string, number>();
   for (const item of list) indexes.set(item, indexes.size);
   return indexes;
+};
+
+// The tally of the day, which every row of a day or a camera has.
+
+/** The maximum number of categories in a tally: the row of an hour stays below 1 MiB. */
+export const MAX_TALLY_CATEGORIES = 750;
+
+// Room for 250 more: for configured categories, and for categories whose counts the stripe only takes away.
+const LONGEST_NAME = 64;
+const [TALLY, CATEGORIES] = ['tally', 'categories'];
+
+/** The properties of the tally of the day. */
+export const TALLY_PROPERTIES: readonly string[] = [
+  TALLY,
+  ...namesProperties(CATEGORIES, (MAX_TALLY_CATEGORIES + 250) * (LONGEST_NAME + 1), LONGEST_NAME + 1),
+];
+
+/** The properties of a tally, to write. Its categories are only appended, so each keeps its index: they are written if there are new ones. */
+export const tallyValues = (tally: DayTally, before: DayTally | undefined): NewProperties => ({
+  [TALLY]: tallyBytes(tally, tally.categories.keys()),
+  ...(before?.categories.size !== tally.categories.size && namesValues(CATEGORIES, tally.categories.keys())),
+});
+
+export const readTally = (properties: Properties): DayTally => {
+  const bytes = readBytes(TALLY, properties);
+  if (bytes === undefined) throw new DecodeError('the tally of the day is missing');
+  const categories = readNames(CATEGORIES, properties);
+  const tally = readTallyBytes(new ByteReader(bytes), categories);
+  if (tally === undefined) throw new DecodeError('its tally has a category that its list lacks');
+  return tally;
 };
