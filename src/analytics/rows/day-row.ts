@@ -126,7 +126,7 @@ export const dayRowFrom = (row: StoredRow): DayRow & DayState => {
   return { ...rest, hours: hours.found, cameras: indexesOf(cameras) };
 };
 
-/** What a commit changes in the `day` row of a stripe, to write. `before` is the row as it is stored, if it is. */
+/** The changes of a commit in the `day` row of a stripe, to write. `before` is the row as it is stored, if it is. */
 export const dayValues = (
   { tally, hours, cameras }: DayRow,
   before: DayRow | undefined,

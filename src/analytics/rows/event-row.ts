@@ -105,7 +105,7 @@ export const eventRowFrom = (row: StoredRow): EventRow =>
     };
   });
 
-/** The event of a row, as one message with all its facets. @throws {DamagedRow} also if its key is not that of the event */
+/** The event of a row, as one message with all its facets. @throws {DamagedRow} even if only its key belongs to another event */
 export const eventFrom = (row: StoredRow): EventMessage =>
   decodingRow(row, () => {
     const { minute, cameraId, eventId } = parseEventKey(row.rowKey);

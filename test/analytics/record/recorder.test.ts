@@ -176,7 +176,7 @@ it('the counter rows that a process remembers, of all shards together, take 48 M
   const minutes = new Map([[hourOf(minuteFrom(0)), new Uint8Array(524_288)]]);
   const remembered = all(200).map(() => {
     const rows = new ShardRows();
-    // A row that is written again takes no more.
+    // A row that is written again counts once.
     for (const tally of all(9).map(() => EMPTY_CAMERA.tally)) rows.setCamera('ridge-1', { tally, hours: minutes });
     shards.set(rows, true, { size: rows.bytes });
     return rows;
