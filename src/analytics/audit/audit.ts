@@ -87,7 +87,7 @@ type Sum = ReturnType<typeof growingTally>;
 /** The count of a camera on the day. */
 interface CameraDay {
   readonly tally: Sum;
-  /** Of its events; of a closed day, as the service answers it. */
+  /** Counted from its events; on a closed day, the answer of the service. */
   readonly accuracy: ReturnType<typeof growingDayTally>;
   /** The start of its last minute with events; undefined: it sent no event. */
   last: Instant | undefined;
@@ -117,7 +117,7 @@ class DayAudit {
     this.#isClosed = isClosed;
   }
 
-  /** The audit asks also for a camera that has a row and no event. */
+  /** A camera with a row and without events is compared, too. */
   async listCameras(): Promise<void> {
     await this.#ask('list of cameras', this.#reader.cameras(this.#day, 1), (cameras) => {
       this.#listed = new Map(cameras.map(({ cameraId, tally }) => [cameraId, tally]));
@@ -131,7 +131,7 @@ class DayAudit {
     this.#camera(cameraId).accuracy.add(contribution);
   }
 
-  /** Compares the answers about an hour with its counts, and forgets its minutes. */
+  /** Compares the answers about an hour with its counts, and forgets the counts of its minutes. */
   async compareHour(hour: Hour): Promise<void> {
     const start = instantFrom(startOfDay(this.#day) + BigInt(hour) * MICROSECONDS.hour);
     const period = { start, end: instantFrom(start + MICROSECONDS.hour - 1n) };
@@ -223,7 +223,7 @@ class DayAudit {
     }
   }
 
-  /** @param counter names it, such as `ridge-04, minute 08:15:00` */
+  /** @param counter its name, such as `ridge-04, minute 08:15:00` */
   #compare(counter: string, counted: Numbers, answered: Numbers): void {
     for (const name of new Set([...counted.keys(), ...answered.keys()])) {
       const [is, should] = [answered.get(name) ?? 0, counted.get(name) ?? 0];

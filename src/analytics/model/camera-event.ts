@@ -7,7 +7,7 @@ export const CAMERA_EVENT_TYPE = 'CameraEvent.Changed';
 /** Category → count. */
 export type Counts = ReadonlyMap<string, number>;
 
-/** The counts of most frames, which nothing is flagged in: they are remembered once, and not for each frame. */
+/** The counts of a frame without flags. Most frames are like this: they share one map, to save memory. */
 export const NO_COUNTS: Counts = new Map();
 
 export const MAX_CAMERA_CATEGORIES = 64;
@@ -22,12 +22,12 @@ export const idProblem = (id: string): string | undefined => {
   return visibleFault(id);
 };
 
-/** How many of a category one facet says at most. */
+/** The maximum count of a category in a facet. */
 export const MAX_COUNT = 10_000;
 
 export const CATEGORY_FORM = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 
-/** The whole truth about one facet of an event as of `time`. */
+/** The complete value of one facet of an event as of `time`. */
 export interface Facet<Value> {
   readonly value: Value;
   readonly time: Instant;

@@ -32,7 +32,7 @@ export interface Refused {
   readonly refused: string;
 }
 
-/** A message with what its rows are found by, computed once. */
+/** A message with the keys of its rows, computed once. */
 export interface KeyedMessage {
   readonly message: EventMessage;
   readonly minute: MinuteOfDay;
@@ -158,7 +158,8 @@ const planChanges = (
     write(rowKey, cameraValues(row, stored, changedHours));
   }
   for (const [key, event] of events) write(key, eventValues(event));
-  // Before another stripe has a count, stripe 0 must tell readers. A new stripe says it again: the table may have been emptied.
+  // Before another stripe has counts, stripe 0 must say that it is striped, because readers check that. A new stripe writes it again: the table may
+  // have been emptied.
   if (stripe !== 0 && (before.day === undefined || firstStripe !== 'striped')) {
     writes.push(stateWrite(DAY_00, firstStripe === 'missing' ? undefined : ANY_VERSION, STRIPED_PROPERTIES));
   }

@@ -22,7 +22,7 @@ const MAX_WAITING_OF_SHARD = 20_000;
 const TROUBLE_TRIES = 6;
 const TROUBLE_BUDGET_MS = 20_000;
 const CONFLICT_BUDGET_MS = 40_000;
-// Short: a writer that meets another writer moves, and does not wait for it. Jitter keeps those apart that move at the same time.
+// Short: a writer that meets another writer moves, and does not wait for it. Jitter separates writers that move at the same time.
 const CONFLICT_BASE_MS = 2;
 const CONFLICT_MAX_MS = 20;
 
@@ -136,7 +136,7 @@ export class ShardCommitter {
 /** Of a transaction, the stripe's `day` row, and for a new stripe the `day` row of stripe 0. */
 const RESERVED_OPERATIONS = 2;
 
-/** How many messages from the front of a queue surely fit into one transaction by the number of its operations. */
+/** How many messages from the front of a queue surely fit into one transaction, by their number of operations. */
 const fittingInFront = (queue: readonly KeyedMessage[]): number => {
   const keys = new Set<string | number>();
   for (const [index, { message, minute, eventKey }] of queue.entries()) {

@@ -82,7 +82,7 @@ export class ShardRows {
 /** The rows that a process remembers. Of the shard that was written least recently they go first, all at once. */
 export class RowMemory {
   readonly shards = new LRUCache<ShardRows, true>({ maxSize: 48 * 1_048_576 });
-  /** The stripe of the last commit, in any shard. The process begins there in another shard, so that instances keep apart. */
+  /** The stripe of the last commit, in any shard. The process begins in the same stripe in other shards, so that instances keep apart. */
   stripe = 0;
 }
 
@@ -184,7 +184,7 @@ export class ShardWriter {
   }
 
   /**
-   * The `day` row of the stripe; undefined: the next commit inserts it. A writer that has to move leaves the stripes of other writers to them.
+   * The `day` row of the stripe; undefined: the next commit inserts it. A writer that has to move skips stripes that other writers use.
    *
    * @throws {DayClosed | DayHeld | DamagedRow}
    */
@@ -206,7 +206,7 @@ export class ShardWriter {
     return { day, firstStripe };
   }
 
-  /** @throws {DamagedRow} its row is missing, and the shard has rows: a row that is made up would hide them from readers */
+  /** @throws {DamagedRow} its row is missing, and the shard has rows: a new row would hide them from readers */
   async #firstStripe(): Promise<FirstStripe> {
     const { table, partition } = this.#shard;
     const read = async (): Promise<FirstStripe> => {

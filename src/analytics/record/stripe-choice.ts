@@ -3,7 +3,7 @@ import { MAX_STRIPES } from '../rows/keys.ts';
 // Instances write to different stripes of a shard, so that they do not wait for one another. There is no list of free stripes: a random stripe is
 // free often enough.
 
-/** Of how many stripes a writer takes one with its first move. With each further move in a row it takes one of all. */
+/** The first move goes to one of these stripes; each further move in a row goes to any stripe. */
 const FEW_STRIPES = 8;
 
 /** A stripe that was written this recently, in milliseconds, has a writer. */

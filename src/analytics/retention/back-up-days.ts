@@ -29,7 +29,7 @@ export interface BackupDependencies {
 
 /**
  * Backs up the days that ended two days ago or earlier, newest first: each of their hours that has changed since its last backup. A run may
- * stop anywhere: the next run continues. A day that fails is logged and holds up no other one.
+ * stop anywhere: the next run continues. A day that fails is logged, and delays no other day.
  */
 export const backUpDays = async (
   { table, shards, container, runMs = RUN_MS }: BackupDependencies,
@@ -134,7 +134,7 @@ const dueHours = async (
     const isBackedUp = [false, true].some((fewer) => backups.get(backupName(each, fewer))?.facts['state'] === state);
     return isBackedUp || (versions.length === 0 && !isLast) ? [] : [each];
   });
-  // The event rows of a closed day are deleted page by page: the remaining rows are no backup.
+  // The event rows of a closed day are deleted page by page: the remaining rows are not a complete backup.
   return due.length === 0 || isLast || (await readSeal(table, partition)).sealed === undefined ? due : [];
 };
 

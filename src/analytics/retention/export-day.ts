@@ -10,7 +10,7 @@ import { eventPages } from '../rows/event-row.ts';
 import { ALL_EVENTS, dayPartitions } from '../rows/keys.ts';
 import { readSeal } from '../rows/seal.ts';
 
-// A day as the events that it is made of: what `POST /api/events` takes, a line each.
+// The events of a day in the form that `POST /api/events` accepts, one per line.
 
 /** The result of reading events. */
 export interface EventsRead {

@@ -31,14 +31,14 @@ export const EMPTY_DAY: DayRow = { tally: EMPTY_TALLY, hours: new Map(), cameras
 // State
 
 /**
- * Why a day accepts no commit: `closed` for good, or `rebuilding` its counters. It stands in the `day` rows of all stripes of a shard, which one
- * transaction writes.
+ * Why a day accepts no commit: `closed` for good, or `rebuilding` its counters. One transaction writes it into the `day` rows of all stripes of a
+ * shard.
  */
 export type Seal = 'closed' | 'rebuilding';
 
 /** The state of a shard that its `day` row has, in addition to counts. */
 export interface DayState {
-  /** Of stripe 0 only: other stripes may have rows, too. It is never taken back. */
+  /** In stripe 0 only; true: other stripes may have rows, too. It never becomes false again. */
   readonly isStriped: boolean;
   readonly sealed: Seal | undefined;
 }
@@ -126,7 +126,7 @@ export const dayRowFrom = (row: StoredRow): DayRow & DayState => {
   return { ...rest, hours: hours.found, cameras: indexesOf(cameras) };
 };
 
-/** The changes of a commit in the `day` row of a stripe, to write. `before` is the row as it is stored, if it is. */
+/** The changes of a commit in the `day` row of a stripe, to write. `before`: the stored row; undefined if the write inserts it. */
 export const dayValues = (
   { tally, hours, cameras }: DayRow,
   before: DayRow | undefined,

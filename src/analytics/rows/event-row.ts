@@ -37,7 +37,7 @@ const facetProperties = <Value>(
 
 const countsText = (counts: Counts): string => JSON.stringify(Object.fromEntries(counts));
 
-/** An event's row, to write. A facet that is stored never goes, so a merge writes it whole. */
+/** An event's row, to write. A stored facet is never removed, so a merge replaces all of it. */
 export const eventValues = ({ ts, facets }: EventRow): NewProperties => ({
   ts_utc: sortableInstant(ts),
   ...facetProperties('detections', facets.detections, countsText),

@@ -9,13 +9,13 @@ import { namesProperties, namesValues, readBytes, readNames } from './properties
 // list that is kept elsewhere. First 32 times the number of skipped indexes, plus a bit for each of its five counts that is not 0; then
 // those counts. Counts may be negative: a stripe may hold the correction of an event that another stripe counted.
 
-/** Greatest size of a signed count: its zigzag form is still a safe integer. */
+/** The largest absolute value of a signed count: its zigzag form is still a safe integer. */
 const MAX_SIGNED = 2 ** 52 - 1;
 
-/** Greatest size of a stored counter: 10,000 of each of a billion frames. The sum of 64 stripes is exact, and every sum can be encoded. */
+/** The largest stored counter: 10,000 in each of a billion frames. The sum of 64 stripes is exact, and every sum can be encoded. */
 const MAX_COUNTER = 10 ** 13;
 
-/** Adds a count to bytes. @throws {RangeError} if it is not a whole number from 0 to 2^53 - 1 */
+/** Adds a count to bytes. @throws {RangeError} if it is not an integer from 0 to 2^53 - 1 */
 export const writeCount = (bytes: number[], value: number): void => {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError('a count cannot be encoded');
   let rest = value;

@@ -24,7 +24,7 @@ const talkSchema = z.object({
     /** When the provider accepted it, or reported its start. */
     acceptedAt: time.optional(),
     unclearAt: time.optional(),
-    /** The instance that claimed it first died before the provider answered. */
+    /** The first instance died before it stored the provider's answer, and another instance repeated the prompt. */
     isRetried: z.boolean().optional(),
   }),
   /** When the provider reported the start of the message, and its end. */
@@ -299,7 +299,7 @@ export const ended = (
 /** An attempt that is over, without its outcome. */
 type Ending = Readonly<z.output<typeof over>>;
 
-/** An attempt that is over after something that a late event tells of its talk. */
+/** A past attempt after a late event about its talk. */
 export const withLateTalk = (attempt: AttemptIn<'over'>, talk: Talk, terms: CallTerms): AttemptIn<'over'> => {
   const { state, code, subCode, reason, endedAt, heardUntil } = attempt;
   return withOutcome({ ...baseOf(attempt), state, code, subCode, reason, endedAt, heardUntil }, talk, terms);
