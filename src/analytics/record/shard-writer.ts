@@ -6,9 +6,9 @@ import { fitTransaction, type StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { DayClosed, DayHeld } from '../errors.ts';
 import { type Hour, hourOf } from '../model/day.ts';
-import { type HourRow, hourRowFrom } from '../rows/buckets.ts';
-import { type CameraRow, cameraRowFrom, EMPTY_CAMERA } from '../rows/camera-row.ts';
-import { type DayRow, dayRowFrom, DAY_STATE, EMPTY_DAY } from '../rows/day-row.ts';
+import { type Bucket, type HourRow, hourRowFrom } from '../rows/buckets.ts';
+import { type CameraRow, cameraRowFrom } from '../rows/camera-row.ts';
+import { type DayRow, dayRowFrom, DAY_STATE } from '../rows/day-row.ts';
 import { type EventRow, eventRowFrom } from '../rows/event-row.ts';
 import { cameraCounter, counterKey, DAY_00, DAY_COUNTER, type EventKey, hourCounter } from '../rows/keys.ts';
 import { hasRows } from '../rows/stripes.ts';
@@ -37,14 +37,8 @@ export type Batch = readonly Waiting[];
 
 const PARALLEL_READS = 16;
 
-const bucketBytes = (buckets: HourRow | DayRow['hours']): number =>
-  [...buckets.values()].reduce((size, { tally, active }) => size + 400 + tally.length + active.length, 0);
-
-const dayBytes = ({ hours, cameras, tally }: DayRow): number =>
-  bucketBytes(hours) + 150 * (cameras.size + tally.categories.size);
-
-const cameraBytes = ({ hours, tally }: CameraRow): number =>
-  [...hours.values()].reduce((size, { length }) => size + 200 + length, 100 * tally.categories.size);
+/** After this many commits the rows are measured again: to measure them takes longer than to plan a commit. */
+const COMMITS_A_MEASUREMENT = 16;
 
 /**
  * The counter rows of a shard that were last committed or read, all of one stripe: a steady stream of frames needs no reads. They may be
@@ -56,34 +50,30 @@ export class ShardRows {
   readonly cameras = new Map<string, CameraRow>();
   /** The version of each row, by its key. */
   readonly etags = new Map<string, string>();
-  #bytes = 0;
 
-  /** About how many bytes they take. */
+  /** About how many bytes they take: nothing depends on it. */
   get bytes(): number {
-    return 1_000 + 1_000 * this.etags.size + this.#bytes;
-  }
-
-  setDay(day: DayRow): void {
-    this.#bytes += dayBytes(day) - dayBytes(this.day ?? EMPTY_DAY);
-    this.day = day;
-  }
-
-  setHour(hour: Hour, row: HourRow): void {
-    this.#bytes += bucketBytes(row) - bucketBytes(this.hours.get(hour) ?? new Map());
-    this.hours.set(hour, row);
-  }
-
-  setCamera(cameraId: string, row: CameraRow): void {
-    this.#bytes += cameraBytes(row) - cameraBytes(this.cameras.get(cameraId) ?? EMPTY_CAMERA);
-    this.cameras.set(cameraId, row);
+    let bytes = 1_000 + 150 * (this.day?.cameras.size ?? 0);
+    for (const buckets of [this.day?.hours ?? new Map<Hour, Bucket>(), ...this.hours.values()]) {
+      for (const { tally, active } of buckets.values()) bytes += 400 + tally.length + active.length;
+    }
+    for (const { hours, tally } of this.cameras.values()) {
+      bytes += 1_000 + 100 * tally.categories.size;
+      for (const minutes of hours.values()) bytes += 200 + minutes.length;
+    }
+    return bytes;
   }
 }
 
-/** The rows that a process remembers. Of the shard that was written least recently they go first, all at once. */
+/** The rows that a process remembers. If they take too much memory, the rows of the shard that was written least recently go, all at once. */
 export class RowMemory {
-  readonly shards = new LRUCache<ShardRows, true>({ maxSize: 48 * 1_048_576 });
-  /** The stripe of the last commit, in any shard. The process begins in the same stripe in other shards, so that instances keep apart. */
+  readonly shards: LRUCache<ShardRows, true>;
+  /** The stripe of the last commit, in any shard. The process begins there in another shard, so that instances keep apart. */
   stripe = 0;
+
+  constructor(maxBytes = 48 * 1_048_576) {
+    this.shards = new LRUCache({ maxSize: maxBytes });
+  }
 }
 
 /** A shard of a day that is written to. */
@@ -106,6 +96,7 @@ export class ShardWriter {
   readonly #limit = pLimit(PARALLEL_READS);
   #choice: StripeChoice;
   #rows = new ShardRows();
+  #commits = 0;
   /** Whether `day|00` was seen to be striped, which is never taken back. */
   #isStriped = false;
 
@@ -137,9 +128,9 @@ export class ShardWriter {
 
   #remember({ day, hours, cameras }: Counters, { writes }: CommitPlan, etags: readonly string[]): void {
     const rows = this.#rows;
-    rows.setDay(day);
-    for (const [hour, row] of hours) rows.setHour(hour, row);
-    for (const [cameraId, row] of cameras) rows.setCamera(cameraId, row);
+    rows.day = day;
+    for (const [hour, row] of hours) rows.hours.set(hour, row);
+    for (const [cameraId, row] of cameras) rows.cameras.set(cameraId, row);
     // Their writes come first.
     for (const [index, { rowKey }] of writes.slice(0, 1 + hours.size + cameras.size).entries()) {
       rows.etags.set(rowKey, etags[index] ?? '');
@@ -150,7 +141,7 @@ export class ShardWriter {
 
   async #snapshot(batch: Batch): Promise<Snapshot> {
     const { table, partition, memory } = this.#shard;
-    if (!memory.shards.has(this.#rows)) this.#forget();
+    if (memory.shards.get(this.#rows) === undefined) this.#forget();
     const { day, firstStripe } = await this.#day();
     const [rows, { stripe }] = [this.#rows, this.#choice];
     const events = new Map<EventKey, EventRow>();
@@ -168,17 +159,18 @@ export class ShardWriter {
       const [hour, { cameraId }] = [hourOf(minute), message];
       // A row of an hour or a camera is written together with its entry in the `day` row.
       if (day?.hours.has(hour) === true && !rows.hours.has(hour)) {
-        add(counterKey(hourCounter(hour), stripe), rows.etags, (row) => rows.setHour(hour, hourRowFrom(row)));
+        add(counterKey(hourCounter(hour), stripe), rows.etags, (row) => rows.hours.set(hour, hourRowFrom(row)));
       }
       if (day?.cameras.has(cameraId) === true && !rows.cameras.has(cameraId)) {
         add(counterKey(cameraCounter(cameraId), stripe), rows.etags, (row) => {
-          rows.setCamera(cameraId, cameraRowFrom(row));
+          rows.cameras.set(cameraId, cameraRowFrom(row));
         });
       }
       if (readFirst) add(eventKey, eventEtags, (row) => events.set(eventKey, eventRowFrom(row)));
     }
     await this.#limit.map(reads.values(), async (read) => read());
-    memory.shards.set(rows, true, { size: rows.bytes });
+    this.#commits += 1;
+    if (reads.size > 0 || this.#commits % COMMITS_A_MEASUREMENT === 0) this.#measure();
     const etags = events.size === 0 ? rows.etags : new Map([...rows.etags, ...eventEtags]);
     return { partition, stripe, day, hours: rows.hours, cameras: rows.cameras, events, etags, firstStripe };
   }
@@ -202,7 +194,7 @@ export class ShardWriter {
     }
     if (row !== undefined) this.#rows.etags.set(rowKey, row.etag);
     // Until stripe 0 is striped, each commit to another stripe asks.
-    if (day !== undefined && (this.#choice.stripe === 0 || firstStripe === 'striped')) this.#rows.setDay(day);
+    if (day !== undefined && (this.#choice.stripe === 0 || firstStripe === 'striped')) this.#rows.day = day;
     return { day, firstStripe };
   }
 
@@ -256,5 +248,10 @@ export class ShardWriter {
   #forget(): void {
     this.#shard.memory.shards.delete(this.#rows);
     this.#rows = new ShardRows();
+    this.#measure();
+  }
+
+  #measure(): void {
+    this.#shard.memory.shards.set(this.#rows, true, { size: this.#rows.bytes });
   }
 }

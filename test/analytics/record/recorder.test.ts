@@ -1,12 +1,13 @@
+import pLimit from 'p-limit';
 import { describe, expect, it, vi } from 'vitest';
 
-import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
-import { RowMemory, ShardRows } from '../../../src/analytics/record/shard-writer.ts';
+import { CLOSED_DAY, ShardCommitter } from '../../../src/analytics/record/committer.ts';
+import { RowMemory, ShardRows, ShardWriter } from '../../../src/analytics/record/shard-writer.ts';
 import { hourOf, minuteFrom } from '../../../src/analytics/model/day.ts';
 import { EMPTY_CAMERA } from '../../../src/analytics/rows/camera-row.ts';
 import { DamagedRow, RequestRefused, StorageTrouble } from '../../../src/storage/errors.ts';
 import type { TableRequest, Turn } from '../../storage/interposed-table.ts';
-import { all, frame, MemoryStorage, MINUTE, SECOND, SHARD, START, WHOLE_DAY } from '../counting.ts';
+import { all, frame, MemoryStorage, MINUTE, SECOND, SHARD, START, toEventMessage, WHOLE_DAY } from '../counting.ts';
 import { DAY, rightAnswer } from '../oracle.ts';
 
 /** A process on a table in memory, and the lines that it logs. Between tries it does not wait. */
@@ -137,12 +138,29 @@ it('the counter rows that a process remembers, of all shards together, take 48 M
   const minutes = new Map([[hourOf(minuteFrom(0)), new Uint8Array(524_288)]]);
   const remembered = all(200).map(() => {
     const rows = new ShardRows();
-    // A row that is written again counts once.
-    for (const tally of all(9).map(() => EMPTY_CAMERA.tally)) rows.setCamera('ridge-1', { tally, hours: minutes });
+    rows.cameras.set('ridge-1', { ...EMPTY_CAMERA, hours: minutes });
     shards.set(rows, true, { size: rows.bytes });
     return rows;
   });
   expect(remembered.map((rows) => shards.has(rows))).toEqual(all(200).map((index) => index >= 200 - 95));
+});
+
+it('a writer whose rows find no room in memory reads them for each commit, and counts right', async () => {
+  const reads: string[] = [];
+  const { process } = processOn(async ({ kind, rowKeys }) => {
+    if (kind === 'get') reads.push(...rowKeys);
+  });
+  const memory = new RowMemory(500);
+  const { table } = process;
+  const shard = { table, partition: SHARD, memory, configuredCategories: new Set<string>(), random: () => 0 };
+  const committer = new ShardCommitter(new ShardWriter(shard), pLimit(1));
+  const messages = all(3).map((index) => frame('ridge-1', `f-${index}`));
+  for (const message of messages) {
+    reads.splice(0);
+    expect(await committer.submit(toEventMessage(message))).toBe('recorded');
+  }
+  expect(reads).toEqual(expect.arrayContaining(['day|00', 'hour|00|00', 'camera|ridge-1|00']));
+  expect(await process.answer(WHOLE_DAY)).toEqual(rightAnswer(messages, WHOLE_DAY));
 });
 
 it('a message that storage always refuses is told so, and all others are recorded; it can be sent again', async () => {
