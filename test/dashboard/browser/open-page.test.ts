@@ -12,6 +12,11 @@ it('the address holds the view; back and forward lead through it', async () => {
   );
   await page.getByRole('link', { name: 'All cameras' }).click();
   await page.getByRole('button', { name: /^Range/ }).click();
+  await page.getByRole('button', { name: 'Show range' }).focus();
+  await page.keyboard.press('Tab');
+  expect(await page.locator('#range').isVisible(), 'the last tab stop closes the panel').toBe(false);
+  expect(await page.evaluate('document.activeElement.ariaLabel'), 'the element after the button').toBe('Later day');
+  await page.getByRole('button', { name: /^Range/ }).click();
   await page.getByRole('link', { name: 'Last hour' }).click();
   expect(await page.locator('#range').isVisible(), 'the panel is closed').toBe(false);
   expect(await page.title()).toBe('Last hour · Camera activity');

@@ -33,7 +33,14 @@ export const RangePanel = () => {
   const day = span.kind === 'day' ? span.date : times.dayOf(span.kind === 'range' ? Date.parse(end) : now);
   const wall = (at: string): string => times.wall(Date.parse(at)).replace(' ', 'T');
   return (
-    <div id={RANGE_PANEL} popover="auto" class="range">
+    <div
+      id={RANGE_PANEL}
+      popover="auto"
+      class="range"
+      onFocusOut={({ currentTarget, relatedTarget }) => {
+        if (relatedTarget instanceof Node && !currentTarget.contains(relatedTarget)) closePanel();
+      }}
+    >
       <ul>
         {CHOICES.map(([words, to]) => (
           <li key={words}>
