@@ -63,6 +63,11 @@ it('with all parts open and odd ids, the page is readable in every theme, on a p
   const range = `ts_utc_start=${YESTERDAY}T12:00:00Z&ts_utc_end=${YESTERDAY}T12:07:59.999999Z`;
   const search = `?${range}&camera_id=${'x'.repeat(128)}`;
   const { page } = await openPage({ service: SERVICE, search, viewport: SMALL_PHONE });
+  // The other categories are pale.
+  await page
+    .getByRole('button', { name: /^smoke/ })
+    .first()
+    .click();
   await page.getByRole('button', { name: /^Range/ }).click();
   await page.getByRole('button', { name: /Taken and resolved/ }).click();
   for (const summary of await page.locator('.numbers summary').all()) await summary.click();
