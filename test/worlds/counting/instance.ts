@@ -88,7 +88,7 @@ export class Instance extends CountingProcess {
     return { counts: await this.accuracy(dayOf(instantFrom(start)), cameraId) };
   }
 
-  /** As `GET /api/analytics/last-seen`: the first microsecond of the minute in which each camera was last seen on days that end with one. */
+  /** As `GET /api/analytics/last-seen`: the first microsecond of the minute in which each camera was last seen, on `days` days: the last of them is the day of `start`. */
   async lastSeen(start: bigint, days: number): Promise<ReadonlyMap<string, bigint>> {
     return this.reader.lastMinutes(dayOf(instantFrom(start)), days);
   }
