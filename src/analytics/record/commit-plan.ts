@@ -59,7 +59,7 @@ export interface Snapshot extends Omit<Counters, 'day'> {
   readonly partition: string;
   /** The stripe that the commit writes to. */
   readonly stripe: number;
-  /** undefined: the commit inserts it. */
+  /** The `day` row of the stripe; undefined: the commit inserts it. */
   readonly day: DayRow | undefined;
   readonly events: ReadonlyMap<EventKey, EventRow>;
   /** The version of each row, by its key. */
