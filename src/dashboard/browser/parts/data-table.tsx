@@ -16,7 +16,7 @@ export interface Column<Row> {
   readonly sort?: 'descending' | undefined;
 }
 
-/** A column of counts: `12,345`; `–` if there is none. */
+/** A column of counts: `12,345`; `–` without a count. */
 export const numberColumn = <Row,>(
   name: string,
   count: (row: Row) => number | string | undefined,
