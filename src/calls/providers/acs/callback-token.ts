@@ -19,8 +19,8 @@ const KEYS_FRESH_MS = 3_600_000;
 const KEYS_COOL_DOWN_MS = 30_000;
 /** For a fetch that a callback waits for: the callee hears silence until then. */
 const KEYS_DEADLINE_MS = 3_000;
-/** How much the clocks may differ. */
-const LEEWAY_SECONDS = 30;
+/** How much the clocks of ACS and of this instance may differ: as much as Microsoft's own libraries allow. */
+const LEEWAY_SECONDS = 300;
 
 /** The keys could not be fetched. */
 class KeysUnavailable extends Error {
