@@ -20,14 +20,11 @@ import {
   resultOf,
   secondsToCall,
 } from './call-log.ts';
-import type { Claimed, Context, Taken } from './notifications.ts';
+import type { Claimed, Context, Notifications } from './notifications.ts';
 import { type Attempt, type AttemptEvent, openCallIds, talkOf } from '../state/attempt.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
 import { type Action, actionsOf } from '../state/step.ts';
 import type { Log, LogFields } from '../../log.ts';
-
-/** Stores an event of an attempt. @returns undefined if its notification is not live */
-type Report = (ref: AttemptRef, event: AttemptEvent, log: Log) => Promise<Taken | undefined>;
 
 /** A process acts only within this time after its commit: later, a check of another process may have the action. */
 const ACTS_WITHIN_MS = 5_000;
@@ -43,14 +40,14 @@ const TIMER_MS = 50;
 /** Dials, speaks, listens and hangs up for a commit. The answer of the provider is the next event. */
 export class Actions {
   readonly #context: Context;
-  readonly #report: Report;
+  readonly #notifications: Notifications;
   readonly #hangingUp = pLimit(HUNG_UP_AT_A_TIME);
   /** The actions of commits, and their notifications. */
   readonly #underWay = new Map<Promise<unknown>, NotificationId>();
 
-  constructor(context: Context, report: Report) {
+  constructor(context: Context, notifications: Notifications) {
     this.#context = context;
-    this.#report = report;
+    this.#notifications = notifications;
   }
 
   /** Carries out the actions of a commit. Fulfills when all are answered. Never throws: a later check retries. */
@@ -89,9 +86,8 @@ export class Actions {
 
   /** Stores the answer of the provider, and carries out what follows. */
   async #answer(ref: AttemptRef, event: AttemptEvent, log: Log): Promise<void> {
-    await (
-      await this.#report(ref, event, log)
-    )?.acting;
+    const taken = await this.#notifications.report(ref, event, log);
+    await taken?.acting;
   }
 
   /** Places the call of an attempt. */

@@ -156,7 +156,7 @@ export const logAlert = (entry: OutcomeEntry, stored: AnyCase, log: Log): void =
 };
 
 const logLines = (before: Lines, after: Lines, log: Log): void => {
-  if (after.fault !== undefined && after.fault.toldAt !== before.fault?.toldAt) {
+  if (after.fault !== undefined && after.fault.alertedAt !== before.fault?.alertedAt) {
     log.error('calls not accepted', { reason: after.fault.reason, until: isoTime(after.fault.until) });
   }
 };

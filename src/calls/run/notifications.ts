@@ -1,9 +1,11 @@
 import pLimit from 'p-limit';
 import { type Clock, sleepBy } from '../model/clock.ts';
-import type { NotificationId } from '../model/ids.ts';
+import type { AttemptRef, NotificationId } from '../model/ids.ts';
 import type { PhoneProvider } from '../model/phone-provider.ts';
 import { errorKind, logChange } from './call-log.ts';
+import type { AttemptEvent } from '../state/attempt.ts';
 import { withReleased } from '../state/lines.ts';
+import type { AnyCase } from '../state/notification.ts';
 import { type Documents, isRepeat, type NotificationEvent, type Policy, step } from '../state/step.ts';
 import {
   type Commit,
@@ -13,6 +15,7 @@ import {
   SetAside,
   type Store,
   type StoredLines,
+  type StoredOutcomes,
 } from '../store/store.ts';
 import type { Log } from '../../log.ts';
 import { RequestRefused, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
@@ -39,12 +42,19 @@ export interface Claimed {
 }
 
 /** The work that follows a commit. */
-export interface Followers {
-  /** Carries out the actions of a commit. Fulfills when all are answered. Never throws. */
-  readonly carryOut: (claimed: Claimed, log: Log) => Promise<void>;
-  readonly note: (committed: Committed, log: Log) => void;
-  /** Events could not be stored: this process must run soon. */
-  readonly noteTrouble: () => void;
+interface Followers {
+  readonly actions: {
+    /** Carries out the actions of a commit. Fulfills when all are answered. Never throws. */
+    carryOut(claimed: Claimed, log: Log): Promise<void>;
+  };
+  readonly dialing: {
+    note(committed: Committed): void;
+    /** Events could not be stored: this process must run soon. */
+    noteTrouble(): void;
+  };
+  readonly publisher: {
+    deliver(outcomes: StoredOutcomes, stored: AnyCase, log: Log): Promise<void>;
+  };
 }
 
 /** The result of an event. */
@@ -92,13 +102,13 @@ export class Notifications {
   /** Serializes the transactions of this process that change the row of the lines. */
   readonly #inTurnOfLines = pLimit(1);
   readonly #context: Context;
-  readonly #followers: Followers;
+  readonly #followers: () => Followers;
   /** The events of the notifications that are being decided about. */
   readonly #waiting = new Map<NotificationId, Waiting[]>();
   /** Until when, by the steady clock, and why. */
   readonly #setAside = new Map<NotificationId, { readonly until: number; readonly error: unknown }>();
 
-  constructor(context: Context, followers: Followers) {
+  constructor(context: Context, followers: () => Followers) {
     this.#context = context;
     this.#followers = followers;
   }
@@ -120,6 +130,15 @@ export class Notifications {
     });
   }
 
+  /** Takes an event of an attempt. */
+  async report(
+    { notificationId, index, attemptId }: AttemptRef,
+    event: AttemptEvent,
+    log: Log,
+  ): Promise<Taken | undefined> {
+    return this.take(notificationId, { kind: 'call', index, attemptId, event }, log);
+  }
+
   isSetAside(id: NotificationId): boolean {
     const { until = Infinity } = this.#setAside.get(id) ?? {};
     if (this.#context.clock.steady() >= until) this.#setAside.delete(id);
@@ -131,7 +150,7 @@ export class Notifications {
     const { store, clock, log } = this.#context;
     store.forget(id);
     this.#setAside.set(id, { until: clock.steady() + SET_ASIDE_MS, error });
-    // The store has told of a row that cannot be read.
+    // The store has logged a row that cannot be read.
     if (isUnreadable(error)) return;
     const isRefused = error instanceof RequestRefused;
     log.error(isRefused ? 'notification not written' : 'unexpected error', {
@@ -172,10 +191,13 @@ export class Notifications {
     await this.patiently(CALL_EVENT_MS, async () => this.#inTurnOfLines(release));
   }
 
-  /** Logs a commit, and tells the other parts of it. */
+  /** Logs a commit, plans what follows, and delivers its outcomes. */
   note(committed: Committed, log: Log): void {
+    const { stored, outcomes } = committed;
+    const { dialing, publisher } = this.#followers();
     logChange(committed, log);
-    this.#followers.note(committed, log);
+    dialing.note(committed);
+    if (outcomes !== undefined) void publisher.deliver(outcomes, stored, log);
   }
 
   /** Stores the events that wait until none is left: each is stored, or has waited for too long. */
@@ -246,7 +268,7 @@ export class Notifications {
     let acting = NOTHING;
     if (committed !== undefined) {
       this.note(committed, log);
-      acting = this.#followers.carryOut({ stored: committed.stored, commit: moment.commit, sentAt }, log);
+      acting = this.#followers().actions.carryOut({ stored: committed.stored, commit: moment.commit, sentAt }, log);
     }
     for (const [index, one] of events.entries()) {
       done(waiting, one).resolve({ stored: committed?.stored ?? before, isNews: news[index] === true, acting });
@@ -257,7 +279,7 @@ export class Notifications {
   #recover(lost: Decision, stored: LiveCase, waiting: Waiting[]): void {
     const { before, moment, lines, sentAt } = lost;
     if (stored.commit === moment.commit) this.#answer(waiting, lost, { before, stored, lines, outcomes: undefined });
-    else void this.#followers.carryOut({ stored, commit: moment.commit, sentAt }, this.#context.log);
+    else void this.#followers().actions.carryOut({ stored, commit: moment.commit, sentAt }, this.#context.log);
   }
 
   /** Rejects the events that have waited for too long. */
@@ -265,7 +287,7 @@ export class Notifications {
     const now = this.#context.clock.steady();
     for (const one of waiting.filter(({ until }) => now >= until)) {
       done(waiting, one).reject(troubleOf(error));
-      this.#followers.noteTrouble();
+      this.#followers().dialing.noteTrouble();
     }
   }
 }

@@ -24,8 +24,6 @@ const talkSchema = z.object({
     /** When the provider accepted it, or reported its start. */
     acceptedAt: time.optional(),
     unclearAt: time.optional(),
-    /** The instance that claimed it first died before the provider answered. */
-    isRetried: z.boolean().optional(),
   }),
   /** When the provider reported the start of the message, and its end. */
   startedAt: time.optional(),
@@ -299,13 +297,7 @@ export const ended = (
 /** An attempt that is over, without its outcome. */
 type Ending = Readonly<z.output<typeof over>>;
 
-/** An attempt that is over after something that a late event tells of its talk. */
-export const withLateTalk = (attempt: AttemptIn<'over'>, talk: Talk, terms: CallTerms): AttemptIn<'over'> => {
-  const { state, code, subCode, reason, endedAt, heardUntil } = attempt;
-  return withOutcome({ ...baseOf(attempt), state, code, subCode, reason, endedAt, heardUntil }, talk, terms);
-};
-
-const withOutcome = (
+export const withOutcome = (
   ending: Ending,
   talk: Talk | undefined,
   { confirm, unitMs }: CallTerms,

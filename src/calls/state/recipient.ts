@@ -211,7 +211,7 @@ export const abandoned = (recipient: Recipient, now: number): Recipient => {
 };
 
 /** No time is left. If no attempt has a reason, an attempt without a call has it. */
-const givenUp = (recipient: Recipient, now: number): Recipient => {
+export const givenUp = (recipient: Recipient, now: number): Recipient => {
   const { attempts } = recipient;
   const { reason, isOverDayLimit } = recipient.state === 'waiting' ? recipient : {};
   const own = reason ?? (isOverDayLimit === true ? CALLS_USED_UP : undefined);
@@ -232,14 +232,6 @@ export const waiting = (recipient: Recipient, dueAt: number, reason?: string): R
   queuedAt: dueAt,
   reason,
 });
-
-/** Its wave begins. */
-export const opened = (recipient: Recipient, now: number): Recipient =>
-  recipient.state === 'later' ? waiting(recipient, now) : recipient;
-
-/** Its wave would begin after the deadline. */
-export const neverOpened = (recipient: Recipient, now: number): Recipient =>
-  recipient.state === 'later' ? givenUp(recipient, now) : recipient;
 
 /** A stop ends waiting and hangs up a ringing call. A message that is being spoken continues. */
 export const stopped = (recipient: Recipient, moment: Moment): Recipient => {

@@ -173,5 +173,5 @@ export const standingOf = ({ check, fault }: Lines, now: number) => {
     return { usable: false, since: isoTime(check.since ?? check.at), reason: refusal };
   }
   if (fault === undefined || now >= fault.until) return { usable: true };
-  return { usable: false, since: isoTime(fault.toldAt), reason: fault.reason ?? 'the phone service refuses calls' };
+  return { usable: false, since: isoTime(fault.alertedAt), reason: fault.reason ?? 'the phone service refuses calls' };
 };

@@ -3,7 +3,7 @@ import { isNotificationId, type NotificationId, notificationIdPrefix, notificati
 import { type Lines, linesSchema } from '../state/lines.ts';
 import {
   type AnyCase,
-  isShort,
+  reachedTooFew,
   type NotificationCase,
   notificationSchema,
   type SettledCase,
@@ -65,10 +65,10 @@ export const changedProperties = (before: AnyCase | undefined, after: AnyCase, c
   commit,
 });
 
-/** The row of a settled notification. `short`: it has reached too few. */
+/** The row of a settled notification. `reachedTooFew`: a list finds those that need attention by it. */
 export const settledProperties = (settled: SettledCase, commit: string): NewProperties => ({
   ...changedProperties(undefined, settled, commit),
-  short: isShort(settled) ? 'yes' : 'no',
+  reachedTooFew: reachedTooFew(settled) ? 'yes' : 'no',
 });
 
 export const isLiveRow = ({ rowKey }: StoredRow): boolean => rowKey.startsWith(LIVE);
@@ -176,8 +176,6 @@ const idsIn = ({ after, since, until }: NotificationsQuery): KeyRange => ({
   before: since === undefined ? END : upTo(since),
 });
 
-const idsBefore = (at: number): KeyRange => ({ from: `${notificationIdPrefix(at)}~`, before: END });
-
 const below = (prefix: string, { from, before }: KeyRange): KeyRange => ({
   from: `${prefix}${from}`,
   before: `${prefix}${before}`,
@@ -185,8 +183,6 @@ const below = (prefix: string, { from, before }: KeyRange): KeyRange => ({
 
 export const liveIn = (query: NotificationsQuery): KeyRange => below(LIVE, idsIn(query));
 export const doneIn = (query: NotificationsQuery): KeyRange => below(DONE, idsIn(query));
-export const liveBefore = (at: number): KeyRange => below(LIVE, idsBefore(at));
-export const doneBefore = (at: number): KeyRange => below(DONE, idsBefore(at));
 
 /** The outcomes that were decided before a time in milliseconds since 1970. */
 export const outcomesBefore = (at: number): KeyRange => ({ from: OUT, before: `${OUT}${timeText(at)}` });

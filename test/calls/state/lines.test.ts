@@ -4,6 +4,7 @@ import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
 import type { AttemptEvent } from '../../../src/calls/state/attempt.ts';
 import {
   busyWithOthers,
+  lineFreeAt,
   type Lines,
   linesAfter,
   NO_LINES,
@@ -97,6 +98,16 @@ describe('a slot', () => {
     const { lines } = after([claim]);
     expect(withReleased(lines, 'a', START + 5).slots[0]?.until).toBe(START + 1_505);
     expect(withReleased(lines, 'other', START)).toEqual(lines);
+  });
+
+  it('is free when the first slot ends, or a pause; at once if a pause has ended early', () => {
+    const slots = [9, 5].map((until) => ({ attempt: `${until}`, who: 'x/0', number: 'n', until }));
+    const open = { slots };
+    const freeAt = (after: Lines, now: number, before: Lines = after) => lineFreeAt(before, after, now);
+    expect([freeAt(open, 4), freeAt(open, 5), freeAt(open, 9)]).toEqual([5, 9, undefined]);
+    const paused = { slots, pauseUntil: 7 };
+    expect([freeAt(paused, 4), freeAt(paused, 5), freeAt({ ...NO_LINES, pauseUntil: 7 }, 4)]).toEqual([5, 7, 7]);
+    expect(freeAt(open, 4, paused)).toBe(4);
   });
 
   it('that is over goes with the next claim', () => {

@@ -72,7 +72,7 @@ describe('a live notification', () => {
     const after: Lines = { ...NO_LINES, pauseUntil: 7 };
     const first = await create(START, {}, KEY, { read: { lines: NO_LINES, etag: undefined }, after });
     const read = await another().readLines();
-    expect([store.recallLines(), read.lines]).toEqual([read, after]);
+    expect([await store.lines(), read.lines]).toEqual([read, after]);
     const second = await commit(first, calling(first, 0, CLAIMED), { read, after: NO_LINES });
     expect((await another().readLines()).lines).toEqual(NO_LINES);
     const late = { read, after };
@@ -81,7 +81,7 @@ describe('a live notification', () => {
   });
 
   it('of fifty people with ten attempts each, and the longest of everything, is below 1 MiB, each property below 64 KiB', async () => {
-    const prompt = { number: 2, askedAt: START, acceptedAt: START, unclearAt: START, isRetried: true };
+    const prompt = { number: 2, askedAt: START, acceptedAt: START, unclearAt: START };
     const times = { startedAt: START, completedAt: START, quietSince: START, confirmedAt: START, cannotGoAt: START };
     const over = {
       ...spokenTo({ ...times, prompt, repeatKeys: [1, 2], isUnclear: true }),
@@ -289,7 +289,7 @@ describe('the list of notifications', () => {
     const known = await create(START + 5_000);
     for (let at = 0; at < 1_000; at += 1) await create(START + at);
     expect(await allListed(9, ({ notification }) => notification.createdAt <= START + 1)).toEqual([[1], [0]]);
-    expect(store.spokenOf(known.notification.id)).toBeDefined();
+    expect(store.textsOf(known.notification.id)).toBeDefined();
   });
 
   it('is of a time', async () => {
