@@ -94,12 +94,13 @@ const afterRefused = <Person extends Queued>(
 
 /** Why a recipient waits that is due. */
 export const waitsFor = (
-  one: Queued,
+  recipient: Queued,
   slots: readonly Slot[],
   { fault, pauseUntil = 0 }: Pauses,
   now: number,
 ): 'number' | 'set_up' | 'pause' | 'line' => {
-  if (takenNow(slots, now).some(({ who, number }) => who !== one.who && number === one.number)) return 'number';
+  if (takenNow(slots, now).some(({ who, number }) => who !== recipient.who && number === recipient.number))
+    return 'number';
   if (now < (fault?.until ?? 0)) return 'set_up';
   return now < pauseUntil ? 'pause' : 'line';
 };

@@ -52,7 +52,7 @@ export class Actions {
 
   /** Carries out the actions of a commit. Fulfills when all are answered. Never throws: a later check retries. */
   async carryOut({ stored, commit, sentAt }: Claimed, log: Log): Promise<void> {
-    const doing = Promise.all(actionsOf(stored, commit).map(async (one) => this.#do(one, stored, sentAt, log)));
+    const doing = Promise.all(actionsOf(stored, commit).map(async (action) => this.#do(action, stored, sentAt, log)));
     this.#underWay.set(doing, stored.notification.id);
     await doing;
     this.#underWay.delete(doing);
@@ -102,7 +102,7 @@ export class Actions {
       number,
       alertType: alertTypeOf(alertType),
       message: this.#messageOf(live),
-      attempt: refOf(ref),
+      attempt: ref,
       firstSentAt: attempt.claimedAt,
       callbackBaseUrl,
     };
@@ -131,7 +131,7 @@ export class Actions {
     const fields = { ...attemptFields(live, ref), ...(prompt === MESSAGE ? {} : { prompt: PROMPT_NAMES[prompt] }) };
     try {
       await this.#context.provider.media?.speak(callId, spokenText(prompt, this.#messageOf(live)), {
-        ...refOf(ref),
+        ...ref,
         prompt,
       });
     } catch (error) {
@@ -173,7 +173,7 @@ export class Actions {
     const isMessage = talkOf(attempt)?.prompt.number === MESSAGE;
     if (!live.notification.confirm || !isMessage || callId === undefined || number === undefined) return;
     try {
-      await this.#context.provider.media?.listen(callId, number, refOf(ref));
+      await this.#context.provider.media?.listen(callId, number, ref);
     } catch (error) {
       log.warn('keys not heard', { ...attemptFields(live, ref), ...resultFields(resultOf(error)) });
     }
@@ -225,9 +225,6 @@ export class Actions {
     }
   }
 }
-
-/** The context that the provider returns with every event. */
-const refOf = ({ notificationId, index, attemptId }: AttemptRef): AttemptRef => ({ notificationId, index, attemptId });
 
 const PROMPT_NAMES: Readonly<Record<Exclude<PromptNumber, typeof MESSAGE>, string>> = {
   1: 'repeat',

@@ -114,15 +114,15 @@ export class Dialing {
 
   async #runOnce(log: Log): Promise<void> {
     const { store, clock } = this.#context;
-    const { live, lines } = await store.readLive();
+    const { live: cases, lines } = await store.readLive();
     const now = clock.now();
-    const all = live.flatMap((one) => this.#outlookOf(one) ?? []);
-    this.#alerts.raise(all, lines, now, log);
-    const overdue = live.filter((one) => (this.#dueAt(one) ?? Infinity) <= now);
-    await pLimit(CHECKED_AT_A_TIME).map(overdue, async (one) => this.#check(one, log));
-    await this.#claimAll(live, log);
-    for (const one of all) if ((one.settlesAt ?? Infinity) <= now) await this.#settle(one.live);
-    for (const one of live) this.#plan(one.notification.id, this.#runAt(this.#current(one)));
+    const outlooks = cases.flatMap((live) => this.#outlookOf(live) ?? []);
+    this.#alerts.raise(outlooks, lines, now, log);
+    const overdue = cases.filter((live) => (this.#dueAt(live) ?? Infinity) <= now);
+    await pLimit(CHECKED_AT_A_TIME).map(overdue, async (live) => this.#check(live, log));
+    await this.#claimAll(cases, log);
+    for (const { live, settlesAt = Infinity } of outlooks) if (settlesAt <= now) await this.#settle(live);
+    for (const live of cases) this.#plan(live.notification.id, this.#runAt(this.#current(live)));
   }
 
   /** @returns undefined for a notification that cannot be decided about: it must not stop the others */
@@ -193,11 +193,11 @@ export class Dialing {
   }
 
   /** Claims lines while the queue names a recipient: one transaction for the recipients of one notification whose turn it is. */
-  async #claimAll(live: readonly LiveCase[], log: Log): Promise<void> {
+  async #claimAll(cases: readonly LiveCase[], log: Log): Promise<void> {
     const { store, policy, clock, random } = this.#context;
     for (let claims = 0; claims < CLAIMS_A_RUN && !this.#isEnded; claims += 1) {
       const { lines } = await store.lines();
-      const queue = live.flatMap((one) => this.#outlookOf(this.#current(one))?.queue ?? []);
+      const queue = cases.flatMap((live) => this.#outlookOf(this.#current(live))?.queue ?? []);
       const decided = next(queue, lines.slots, lines, policy.rules, clock.now());
       if (decided.kind === 'wait') return this.#plan('queue', decided.until);
       const { notificationId: id } = decided.who;

@@ -32,12 +32,12 @@ export class OperatorAlerts {
     return hasRung({ recipients }, Math.max(at, now)) ? undefined : at;
   }
 
-  raise(all: readonly Checked[], lines: Lines, now: number, log: Log): void {
+  raise(checked: readonly Checked[], lines: Lines, now: number, log: Log): void {
     if (now - this.#confirmedAt >= CONFIRMED_EVERY_MS) {
       this.#confirmedAt = now;
-      log.info('calls checked', { notifications: all.length });
+      log.info('calls checked', { notifications: checked.length });
     }
-    for (const { live, checkAt = now } of all) {
+    for (const { live, checkAt = now } of checked) {
       const { id } = live.notification;
       const lateMs = now - checkAt;
       if (lateMs >= LATE_MS && this.#isNew(`late ${id}`)) {

@@ -230,7 +230,7 @@ export const baseOf = ({ id, provider, claimedAt, callIds, endedIds, placedAt }:
 
 /** The calls of an attempt that may be open. */
 export const openCallIds = ({ callIds, endedIds = [] }: Attempt): readonly CallId[] =>
-  callIds.filter((one) => !endedIds.includes(one));
+  callIds.filter((callId) => !endedIds.includes(callId));
 
 /** An instance claims to hang up. @param heardUntil until when the callee listened, if that was reported */
 export const hangingUp = (
@@ -306,7 +306,7 @@ export const withOutcome = (
   const { heardUntil, reason } = ending;
   if (talk === undefined) {
     // Some failures are outcomes. After the others, the outcome is not known.
-    const outcome = OTHERS.find((one) => one === failure) ?? 'unknown';
+    const outcome = OTHERS.find((other) => other === failure) ?? 'unknown';
     return { ...ending, outcome, reason: reason ?? 'the call ended before the message' };
   }
   const answer = answerIn(talk);

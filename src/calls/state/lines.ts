@@ -97,18 +97,19 @@ export const lineFreeAt = (before: Lines, after: Lines, now: number): number | u
   return ends.length === 0 ? undefined : Math.min(...ends);
 };
 
-/** A notification before and after an event, and the result that the event had. */
-export interface Move {
-  readonly before: NotificationCase;
-  readonly after: NotificationCase;
-  readonly result?: CallResult | undefined;
-}
-
 /**
- * The lines after a move. The same object only if the move concerns no slot. A process may remember lines that are older than the slot: the write
- * of an equal object is then a conflict.
+ * The lines after an event of a notification. The same object only if the event concerns no slot. A process may remember lines that are older than
+ * the slot: the write of an equal object is then a conflict.
+ *
+ * @param result of a call request that placed no call
  */
-export const linesAfter = (lines: Lines, { before, after, result = {} }: Move, now: number): Lines => {
+export const linesAfter = (
+  lines: Lines,
+  before: NotificationCase,
+  after: NotificationCase,
+  now: number,
+  result: CallResult = {},
+): Lines => {
   let moved = lines;
   for (const [index, recipient] of after.recipients.entries()) {
     const was = before.recipients[index];

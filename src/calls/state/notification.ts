@@ -111,11 +111,12 @@ export const isUrgentNotification = ({ alertType }: Notification): boolean => is
 /** When a notification settles: some minutes after its last call. Undefined: not yet over. */
 export const settlesAtOf = ({ notification, recipients }: NotificationCase): number | undefined => {
   const isOver = recipients.every(
-    (recipient) => isFinal(recipient) && !recipient.attempts.some((one) => isLive(one) || one.action !== undefined),
+    (recipient) =>
+      isFinal(recipient) && !recipient.attempts.some((attempt) => isLive(attempt) || attempt.action !== undefined),
   );
   if (!isOver) return undefined;
   const ends = recipients.flatMap(({ attempts }) =>
-    attempts.flatMap((one) => (one.state === 'over' ? one.endedAt : [])),
+    attempts.flatMap((attempt) => (attempt.state === 'over' ? attempt.endedAt : [])),
   );
   return settlesAt(Math.max(notification.completedAt ?? notification.createdAt, ...ends));
 };
@@ -176,7 +177,7 @@ export const withRecipient = (
   moment: Moment,
 ): NotificationCase => {
   if (recipient === live.recipients[index]) return live;
-  const recipients = live.recipients.map((one, at) => (at === index ? recipient : one));
+  const recipients = live.recipients.map((other, at) => (at === index ? recipient : other));
   return concluded({ ...live, recipients }, moment);
 };
 

@@ -131,15 +131,15 @@ export const afterEvent = (
   const moved = moveAttempt(attempt, event, callTerms(terms, recipient), moment);
   if (moved === attempt) return recipient;
   if (moved === 'not made') {
-    const rest = { ...recipient, attempts: recipient.attempts.filter((one) => one !== attempt) };
+    const rest = { ...recipient, attempts: recipient.attempts.filter((other) => other !== attempt) };
     const isOver = isFinal(rest) || terms.isStopped || rest.attempts.some(isLive);
     const reason = 'result' in event ? event.result?.reason : undefined;
     return isOver ? byAttempts(rest, terms, now) : waiting(rest, now, reason);
   }
   const isDone = isDoneBy(moved, terms);
   // After a late event of an earlier call, the current call is not needed.
-  const attempts = recipient.attempts.map((one) =>
-    one === attempt ? moved : isDone ? stoppedRinging(one, moment) : one,
+  const attempts = recipient.attempts.map((other) =>
+    other === attempt ? moved : isDone ? stoppedRinging(other, moment) : other,
   );
   return byAttempts({ ...recipient, attempts }, terms, now);
 };

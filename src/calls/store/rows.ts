@@ -171,18 +171,13 @@ export interface NotificationsQuery {
   readonly until?: number | undefined;
 }
 
-const idsIn = ({ after, since, until }: NotificationsQuery): KeyRange => ({
-  from: after === undefined ? (until === undefined ? '0' : notificationIdPrefix(until)) : `${after}~`,
-  before: since === undefined ? END : upTo(since),
+const idsIn = (prefix: string, { after, since, until }: NotificationsQuery): KeyRange => ({
+  from: `${prefix}${after === undefined ? (until === undefined ? '' : notificationIdPrefix(until)) : `${after}~`}`,
+  before: `${prefix}${since === undefined ? END : upTo(since)}`,
 });
 
-const below = (prefix: string, { from, before }: KeyRange): KeyRange => ({
-  from: `${prefix}${from}`,
-  before: `${prefix}${before}`,
-});
-
-export const liveIn = (query: NotificationsQuery): KeyRange => below(LIVE, idsIn(query));
-export const doneIn = (query: NotificationsQuery): KeyRange => below(DONE, idsIn(query));
+export const liveIn = (query: NotificationsQuery): KeyRange => idsIn(LIVE, query);
+export const doneIn = (query: NotificationsQuery): KeyRange => idsIn(DONE, query);
 
 /** The outcomes that were decided before a time in milliseconds since 1970. */
 export const outcomesBefore = (at: number): KeyRange => ({ from: OUT, before: `${OUT}${timeText(at)}` });

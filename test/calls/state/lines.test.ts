@@ -52,6 +52,8 @@ const after = (
 const slots = ({ lines }: { readonly lines: Lines }) =>
   lines.slots.map(({ attempt, until }) => `${attempt} until ${until - START}`);
 
+const freeAt = (lines: Lines, now: number, earlier: Lines = lines) => lineFreeAt(earlier, lines, now);
+
 describe('a slot', () => {
   it('is taken by a claim for the longest time that a call can last, one for each recipient whose turn it is', () => {
     const claimed = after([claim], NO_LINES, fire);
@@ -90,7 +92,7 @@ describe('a slot', () => {
     ].map((events) => after([claim, ...events]).live);
     /** By lines that are older than the slot. */
     const moves = (before = claimed, later = answered) =>
-      linesAfter(NO_LINES, { before: must(before), after: must(later) }, START) !== NO_LINES;
+      linesAfter(NO_LINES, must(before), must(later), START) !== NO_LINES;
     expect([moves(), moves(answered, ending), moves(ending, ending)]).toEqual([false, true, false]);
   });
 
@@ -101,11 +103,9 @@ describe('a slot', () => {
   });
 
   it('is free when the first slot ends, or a pause; at once if a pause has ended early', () => {
-    const slots = [9, 5].map((until) => ({ attempt: `${until}`, who: 'x/0', number: 'n', until }));
-    const open = { slots };
-    const freeAt = (after: Lines, now: number, before: Lines = after) => lineFreeAt(before, after, now);
+    const open = { slots: [9, 5].map((until) => ({ attempt: `${until}`, who: 'x/0', number: 'n', until })) };
     expect([freeAt(open, 4), freeAt(open, 5), freeAt(open, 9)]).toEqual([5, 9, undefined]);
-    const paused = { slots, pauseUntil: 7 };
+    const paused = { ...open, pauseUntil: 7 };
     expect([freeAt(paused, 4), freeAt(paused, 5), freeAt({ ...NO_LINES, pauseUntil: 7 }, 4)]).toEqual([5, 7, 7]);
     expect(freeAt(open, 4, paused)).toBe(4);
   });
