@@ -80,7 +80,7 @@ export const next = <Person extends Queued>(
   return who === undefined ? wait(...releases) : { kind: 'dial', who };
 };
 
-/** Nobody is dialed before. */
+/** No recipient is dialed before. */
 export const pausedUntil = ({ pauseUntil = 0, fault }: Pauses): number => Math.max(pauseUntil, fault?.until ?? 0);
 
 const afterRefused = <Person extends Queued>(

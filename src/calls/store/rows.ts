@@ -65,7 +65,7 @@ export const changedProperties = (before: AnyCase | undefined, after: AnyCase, c
   commit,
 });
 
-/** The row of a settled notification. `reachedTooFew`: a list finds those that need attention by it. */
+/** The row of a settled notification. `reachedTooFew`: by it a query finds the notifications that need attention. */
 export const settledProperties = (settled: SettledCase, commit: string): NewProperties => ({
   ...changedProperties(undefined, settled, commit),
   reachedTooFew: reachedTooFew(settled) ? 'yes' : 'no',

@@ -43,6 +43,7 @@ import {
   parseSettled,
   settledProperties,
 } from './rows.ts';
+import type { PageQuery } from '../../storage/connection.ts';
 import {
   DamagedRow,
   LaterFormat,
@@ -278,12 +279,9 @@ export class Store {
 
   /** All notifications that need attention, newest first. */
   async needingAttention(now: number): Promise<readonly AnyCase[]> {
-    const live = await this.#table.all(CALLS, liveIn({}), LISTED);
     const where = { property: 'reachedTooFew', from: 'yes', to: 'yes' };
-    const range = doneIn({ since: now - MAX_ATTENTION_MS });
-    const done = await this.#table.all(CALLS, range, { ...LISTED, where });
-    const all = this.#merged(live, done).flatMap((row) => this.#anyOf(row) ?? []);
-    return all.filter((stored) => needsAttention(stored, now));
+    const rows = await Array.fromAsync(this.#newestFirst({ since: now - MAX_ATTENTION_MS }, where));
+    return rows.flatMap((row) => this.#anyOf(row) ?? []).filter((stored) => needsAttention(stored, now));
   }
 
   /** At most `most` readable notifications, newest first. @param isMeant whether a notification belongs to the list */
@@ -304,24 +302,19 @@ export class Store {
     return { found, next: undefined };
   }
 
-  async *#newestFirst(query: NotificationsQuery): AsyncGenerator<StoredRow> {
+  /** The rows of live and of settled notifications. A notification that settles between the two reads is in both, and comes once. */
+  async *#newestFirst(query: NotificationsQuery, where?: PageQuery['where']): AsyncGenerator<StoredRow> {
     let live = await this.#table.all(CALLS, liveIn(query), LISTED);
-    for await (const page of this.#table.pages(CALLS, doneIn(query), { ...LISTED, most: LISTED_AT_A_TIME })) {
+    const pages = this.#table.pages(CALLS, doneIn(query), { ...LISTED, where, most: LISTED_AT_A_TIME });
+    for await (const page of pages) {
+      const end = page.at(-1);
       // Later pages have older notifications.
-      const end = idOf(page.at(-1)?.rowKey ?? '') ?? '';
-      const { now = [], later = [] } = Object.groupBy(live, ({ rowKey }) =>
-        (idOf(rowKey) ?? '') <= end ? 'now' : 'later',
-      );
-      yield* this.#merged(now, page);
-      live = later;
+      const newer = live.filter((row) => end !== undefined && idTextOf(row) <= idTextOf(end));
+      live = live.filter((row) => !newer.includes(row));
+      const rows = new Map([...page, ...newer].map((row) => [idTextOf(row), row]));
+      yield* [...rows.values()].sort((row, other) => (idTextOf(row) < idTextOf(other) ? -1 : 1));
     }
     yield* live;
-  }
-
-  /** Rows of live and of settled notifications by their ids, each once. A notification that settles is read live and settled. */
-  #merged(live: readonly StoredRow[], done: readonly StoredRow[]): readonly StoredRow[] {
-    const rows = new Map([...done, ...live].map((row) => [idOf(row.rowKey) ?? '', row]));
-    return [...rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
   }
 
   /** The notification of a row; undefined if it cannot be read. A list must not displace what the calls of this process need. */
@@ -453,6 +446,9 @@ const ifReadable = <Value>(read: () => Value): Value | undefined => {
     throw error;
   }
 };
+
+/** Newer notifications have lower ids. */
+const idTextOf = ({ rowKey }: StoredRow): string => idOf(rowKey) ?? '';
 
 const linesWrite = (lines: Lines, etag: string | undefined): RowWrite =>
   writeOf(LINES_KEY, etag, linesProperties(lines), 'replace');

@@ -84,8 +84,8 @@ export abstract class ServiceWorld extends Ground {
   /** The notification of a request in the table, even during an outage. */
   async viewOf(sent: SentRequest): Promise<NotificationBody | undefined> {
     const id = idOf(sent);
-    const known = id && (await this.#store.find(id));
-    return known && bodyOf(known, this.now);
+    const stored = id && (await this.#store.find(id));
+    return stored && bodyOf(stored, this.now);
   }
 
   /** The notification of a request; fails if the service refused the request. */
