@@ -22,7 +22,7 @@ interface ServiceStart {
 /** The longest time from the start to the ready line. */
 const READY_MILLISECONDS = 60_000;
 
-/** Then a service that has not ended is killed. Longer than the functions host waits for requests in flight and the app's hooks. */
+/** After this time, a service that still runs is killed. Longer than the functions host waits for requests in flight and the app's hooks. */
 const STOP_MILLISECONDS = 40_000;
 
 /** How many lines of a start an error quotes. */

@@ -7,7 +7,7 @@ export class RecorderUnavailable extends Error {
   override readonly name = 'RecorderUnavailable';
 }
 
-/** The counters of the day are being rebuilt: it accepts no events and has no answers until then. Ask or send again later. */
+/** The counters of the day are being rebuilt: until the end of the rebuild, it accepts no events and has no answers. Ask or send again later. */
 export class DayHeld extends Error {
   override readonly name = 'DayHeld';
   /** A shard of the day. */

@@ -59,7 +59,7 @@ const camera = z
   })
   .meta({ id: 'AnalyticsOfCamera' });
 
-/** `GET /api/analytics/cameras`: the cameras of one UTC day or several, the busiest over all of them first. */
+/** `GET /api/analytics/cameras`: the counts of each camera over one UTC day or several, busiest first. */
 export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependencies): Route =>
   get('AnalyticsCameras', 'analytics/cameras', {
     ...ofAnalytics,

@@ -40,10 +40,10 @@ const problemFor = (error: unknown, log: Log): Problem => {
   return new Problem('unexpected');
 };
 
-/** Partition keys start with the UTC day, see the keys of the rows. */
+/** A partition key starts with its UTC day (analytics/rows/keys.ts). */
 const dayIn = (partition: string): string | undefined => /^\d{4}-\d{2}-\d{2}/.exec(partition)?.[0];
 
-/** An operator's command rebuilds the counters: no alert is due. */
+/** A warning, which raises no alert: an operator is rebuilding the counters of the day. */
 const dayHeldProblem = ({ partition }: DayHeld, log: Log): Problem => {
   const day = dayIn(partition);
   log.warn('day held', { day });

@@ -177,7 +177,7 @@ const withoutNullAttributes = (element: unknown): unknown =>
     ? Object.fromEntries(Object.entries(element).filter(([name, value]) => name === 'data' || value !== null))
     : element;
 
-/** The facets whose categories are more than one camera may have. No schema reads them: it would list each wrong category of a very large facet. */
+/** The facets with more categories than a camera may have. No schema reads them: it would list each wrong category of a very large facet. */
 const overfullFacets = (event: unknown): readonly string[] => {
   const data = objectOf(objectOf(event)['data']);
   return ['detections', 'annotations'].filter(
@@ -197,7 +197,7 @@ const aboutOf = (element: unknown): About => {
   return Object.fromEntries(valid);
 };
 
-/** A sender with a wrong clock must not freeze a facet forever. Reported with the other faults of an event. */
+/** The newest `time` wins, so a `time` far in the future would block every later change. Reported with the other faults of the event. */
 const lateFaults = (element: unknown, now: Instant): readonly Fault[] =>
   [['time'], ['data', 'ts_utc']].flatMap((path) => {
     const text = valueAt(element, path);

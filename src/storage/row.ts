@@ -47,7 +47,7 @@ export const writeOf = (
 
 export const MAX_OPERATIONS = 100;
 
-/** Keys in the parts that each fit into one transaction. */
+/** Splits keys into parts, each of which fits into one transaction. */
 export const inTransactions = (rowKeys: readonly string[]): readonly (readonly string[])[] =>
   Array.from({ length: Math.ceil(rowKeys.length / MAX_OPERATIONS) }, (_, index) =>
     rowKeys.slice(index * MAX_OPERATIONS, (index + 1) * MAX_OPERATIONS),

@@ -153,7 +153,7 @@ describe('npm run send', () => {
   it('sends nothing of a folder in which a folder cannot be read, and names that folder', async () => {
     const service = await ScriptedService.start();
     const cwd = await dayOf(1);
-    // Nobody can read a folder whose path is longer than the system allows, not even root.
+    // The system reads no folder whose path is longer than it allows, not even for root.
     const part = 'x'.repeat(250);
     await mkdir(join(cwd, part));
     for (let depth = 1; depth < 20; depth += 1) {

@@ -57,7 +57,7 @@ export const WAVES = [
 /** An answer of a gateway, or of the service in trouble. */
 export const refusal = (status: number, body: object = {}): Response => new Response(JSON.stringify(body), { status });
 
-/** The service as the page sees it, and its troubles. */
+/** The answers of the service to the page, and its failures. */
 export class PageAnswers {
   notifications: readonly Notification[] = [];
   phone: unknown = { usable: true, since: before(3_600), reason: '' };

@@ -15,7 +15,7 @@ const REJECTED_FILE = /\.rejected(?:\.\d+)?\.ndjson$/;
 const folderError = z.object({ path: z.string(), code: z.string() });
 
 /**
- * The files in a folder and in the folders below it, by their paths in the order of their code units; a path that is no folder is a file itself.
+ * The files in a folder and in the folders below it, by their paths in the order of their code units; the path of a file stands for that file.
  *
  * @param note tells the operator which files are left out
  * @throws {CommandError} if the folder has no file of events, or has a folder that cannot be read: nothing is sent then

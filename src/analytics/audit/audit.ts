@@ -63,7 +63,7 @@ type Sum = ReturnType<typeof growingTally>;
 /** The count of a camera on the day. */
 interface CameraDay {
   readonly tally: Sum;
-  /** Of its events; of a closed day, as the service answers it. */
+  /** Counted from its events; on a closed day, the answer of the service. */
   readonly accuracy: ReturnType<typeof growingDayTally>;
   /** The start of its last minute with events; undefined: it sent no event. */
   last: Instant | undefined;
@@ -93,7 +93,7 @@ class DayAudit extends Comparison {
     return sumOf(Array.from(this.#cameras.values(), ({ tally }) => tally)).events;
   }
 
-  /** The audit asks also for a camera that has a row and no event. */
+  /** A camera with a row and without events is compared, too. */
   async listCameras(): Promise<void> {
     const cameras = await this.answered('list of cameras', this.#reader.cameras(this.#day, 1));
     this.#listed = cameras && new Map(cameras.map(({ cameraId, tally }) => [cameraId, tally]));
@@ -136,7 +136,7 @@ class DayAudit extends Comparison {
     this.#minutes.set(minute, ofMinute.set(cameraId, sum.add(tally)));
   }
 
-  /** Compares the answers about an hour with its counts, and forgets these. */
+  /** Compares the answers about an hour with its counts, and forgets the counts. */
   async compareHour(hour: Hour): Promise<void> {
     const minutes = this.#minutes;
     this.#minutes = new Map();

@@ -33,7 +33,7 @@ export class Comparison {
     }
   }
 
-  /** @param counter names it, such as `ridge-04, minute 08:15:00` */
+  /** @param counter its name, such as `ridge-04, minute 08:15:00` */
   compare(counter: string, counted: Numbers, answered: Numbers): void {
     for (const name of new Set([...counted.keys(), ...answered.keys()])) {
       const [is, should] = [answered.get(name) ?? 0, counted.get(name) ?? 0];

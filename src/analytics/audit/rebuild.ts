@@ -114,7 +114,7 @@ class ShardRebuild {
     try {
       stripes = await this.#count(await readStripes(this.#table, this.#partition, DAY_COUNTER), unreadable);
       const counted = new Set(stripes.flatMap(({ cameras }) => [...cameras.keys()]));
-      // A camera that a list names is active. If one of them has no events, the lists begin anew.
+      // Readers count each camera of a list as active. If a listed camera has no events, the lists are made anew.
       if (stripes.some(({ day }) => day?.cameras.ids.some((id) => !counted.has(id)))) {
         stripes = await this.#count(new Map(), []);
       }

@@ -6,12 +6,12 @@ export const CAMERA_EVENT_TYPE = 'CameraEvent.Changed';
 /** Category → count. */
 export type Counts = ReadonlyMap<string, number>;
 
-/** The counts of most frames, which nothing is flagged in: they are remembered once, and not for each frame. */
+/** The counts of a frame without flags. Most frames are like this: they share one map, to save memory. */
 export const NO_COUNTS: Counts = new Map();
 
 export const MAX_CAMERA_CATEGORIES = 64;
 
-/** The whole truth about one facet of an event as of `time`. */
+/** The complete value of one facet of an event as of `time`. */
 export interface Facet<Value> {
   readonly value: Value;
   readonly time: Instant;

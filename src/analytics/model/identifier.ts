@@ -10,7 +10,7 @@ export const idProblem = (id: string): string | undefined => {
   return visibleFault(id);
 };
 
-/** How many of a category one facet says at most. */
+/** The maximum count of a category in a facet. */
 export const MAX_COUNT = 10_000;
 
 export const CATEGORY_FORM = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;

@@ -15,7 +15,7 @@ export interface PartialMinute extends Period {
 /** The part of a day in a period: the whole day, or whole hours, whole minutes and partial minutes. */
 export interface DayPiece {
   readonly day: Day;
-  /** Then there is nothing in the lists. */
+  /** True: the piece is the whole day, and the lists are empty. */
   readonly whole: boolean;
   /** Ascending. */
   readonly hours: readonly Hour[];

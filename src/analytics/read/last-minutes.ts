@@ -10,11 +10,11 @@ import { readAllStripes, readFirstStripe, readShard, type ShardSource } from './
 const TRIES = 3;
 
 /**
- * The last minute of a day in which each camera of a shard sent an event, for the requested cameras. First the last hour, out of the
- * `day` rows, then the minute, out of the row of that hour.
+ * The last minute of a day in which each camera of a shard sent an event, for the requested cameras. The `day` rows give the last hour, and the row
+ * of that hour gives the minute.
  *
- * The `day` rows come first here. Their facts about an hour stay in the rows of that hour, and the names for the indexes stay: lists
- * are only appended to. Cameras and stripes that came since are not looked for.
+ * Only here the `day` rows are read first. This is safe, because the later read has everything that the `day` rows say: minutes are never removed,
+ * and lists only grow. Cameras and stripes that came in between are left out.
  *
  * @throws {DayHeld | StorageTrouble | DamagedRow}
  */

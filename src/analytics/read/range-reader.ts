@@ -11,7 +11,7 @@ import { ByteReader, readTallyBytes } from '../rows/tally-bytes.ts';
 import { type EventSum, readPartialMinute } from './partial-minute.ts';
 import { readShard, type ShardReading, type ShardSource } from './read-shard.ts';
 
-// Which rows a piece of a period is read from, and what that costs, is in the README, under Reading. All of one event is in one row of a
+// README.md ("Reading") has the rows that each piece of a period is read from. All of one event is in one row of a
 // piece, and each row is read as of one moment over all stripes, so no event is ever half visible.
 
 /** The activity of a shard in disjoint pieces of a day, in their order. */
@@ -21,7 +21,7 @@ export interface PiecesReading {
   readonly isClosed: boolean;
 }
 
-/** The lists that name the indexes in the rows of a stripe. They are only appended to, so later lists do as well. */
+/** The lists that name the indexes in the rows of a stripe. Lists only grow, so a list that was read later names them, too. */
 interface StripeNames {
   readonly stripe: number;
   readonly day: { readonly tally: Tally; readonly cameras: CameraList };

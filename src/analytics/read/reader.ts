@@ -17,7 +17,7 @@ import { type ActivitySum, readPieces, readPiecesOfCamera } from './range-reader
 import { readShard, type ShardSource } from './read-shard.ts';
 
 export interface Activity {
-  /** The period of the question, with whole minutes at its ends where the day is closed. */
+  /** The period of the question; an end in a closed day is widened to a whole minute. */
   readonly period: Period;
   readonly tally: Tally;
   /** The distinct cameras that sent events, removed or not, ids ascending. */
@@ -46,7 +46,7 @@ const PARALLEL_READS = 24;
  */
 const PARALLEL_QUERIES = 6;
 
-/** How long a reader relies on it that a shard has no rows: until then a lost `day` row is not noticed. */
+/** How long a reader assumes that an empty shard is still empty. Until then it does not notice a lost `day` row. */
 const EMPTY_MS = 60_000;
 
 /** The sums of one day, by shard and piece. */
@@ -58,8 +58,8 @@ interface DayReading {
 }
 
 /**
- * Answers what happened: the sum over disjoint pieces of days and their shards, each event in exactly one of them. All questions throw DayHeld
- * while the counters of a day are rebuilt.
+ * Answers questions about periods: the sum over disjoint pieces of days and their shards. Each event is in exactly one piece. All questions throw
+ * DayHeld while the counters of a day are rebuilt.
  *
  * @example const { tally } = await reader.activity({ start, end });
  */
@@ -124,7 +124,7 @@ export class Reader {
   }
 
   /**
-   * The activity of each camera over the days that end with a day, in no order.
+   * The activity of each camera over the given number of days until `last`, included; in no order.
    *
    * @param days 1: that day alone
    */
@@ -140,7 +140,7 @@ export class Reader {
     return Array.from(sums, ([cameraId, tally]) => ({ cameraId, tally }));
   }
 
-  /** The tally of the days that end with one, of all cameras or one, with the figures that say how often the AI was right. */
+  /** The tally of the given number of days until `last`, included, of all cameras or one, with the figures that say how often the AI was right. */
   async accuracy(last: Day, days: number, cameraId?: string): Promise<DayTally> {
     const sources = this.#sources(pLimit(PARALLEL_READS), daysUntil(last, days), cameraId);
     const tallies = await Promise.all(
@@ -158,8 +158,8 @@ export class Reader {
   }
 
   /**
-   * When each camera last sent an event on the days that end with one: the start of that minute. It is read from the rows of the hours,
-   * by key, and from the newest day backwards: for cameras that send now, that is one day.
+   * When each camera last sent an event in the given number of days until `last`, included: the start of that minute. It is read from the rows of the
+   * hours, by key, and from the newest day backwards: for cameras that send now, that is one day.
    *
    * @param wanted the requested cameras; undefined: all of them
    */
@@ -230,7 +230,7 @@ const covered = ({ start, end }: Period, days: readonly DayReading[]): Period =>
   };
 };
 
-/** The days that end with one, the newest first. The calendar begins with the year 1. */
+/** The given number of days until `last`, included, newest first. The calendar begins with the year 1. */
 const daysUntil = (last: Day, days: number): readonly Day[] =>
   Array.from({ length: days }, (_, back) => startOfDay(last) - BigInt(back) * MICROSECONDS.day)
     .filter(isInstant)

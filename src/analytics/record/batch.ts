@@ -15,7 +15,7 @@ export interface Refused {
   readonly refused: string;
 }
 
-/** A message with what its rows are found by, computed once. */
+/** A message with the keys of its rows, computed once. */
 export interface KeyedMessage {
   readonly message: EventMessage;
   readonly minute: MinuteOfDay;
@@ -49,7 +49,7 @@ const RESERVED_OPERATIONS = 2;
 const MAX_BYTES = 3_400_000;
 const OPERATION_BYTES = 900;
 
-/** How many messages from the front of a queue surely fit into one transaction by the number of its operations. */
+/** How many messages from the front of a queue surely fit into one transaction, by their number of operations. */
 export const fittingInFront = (queue: readonly KeyedMessage[]): number => {
   const events = new Set<string>();
   const cameras = new Set<string>();

@@ -137,7 +137,8 @@ const planChanges = (
     writes.push(cameraWrite(rowKey, stored, row, changedHours));
   }
   for (const [key, event] of events) writes.push(eventWrite(key, before.events.get(key)?.etag, event));
-  // Before another stripe has a count, stripe 0 must tell readers. A new stripe says it again: the table may have been emptied.
+  // Before another stripe has counts, stripe 0 must say that it is striped, because readers check that. A new stripe writes it again: the table may
+  // have been emptied.
   if (stripe !== 0 && (before.day === undefined || firstStripe !== 'striped')) {
     writes.push(stripedWrite(firstStripe !== 'missing'));
   }

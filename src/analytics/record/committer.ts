@@ -21,7 +21,7 @@ const MAX_WAITING_OF_SHARD = 20_000;
 const TROUBLE_TRIES = 6;
 const TROUBLE_BUDGET_MS = 20_000;
 const CONFLICT_BUDGET_MS = 40_000;
-// Short: a writer that meets another writer moves, and does not wait for it. Jitter keeps those apart that move at the same time.
+// Short: a writer that meets another writer moves, and does not wait for it. Jitter separates writers that move at the same time.
 const CONFLICT_BASE_MS = 2;
 const CONFLICT_MAX_MS = 20;
 

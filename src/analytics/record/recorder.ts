@@ -15,7 +15,7 @@ import { RowMemory, ShardWriter } from './shard-writer.ts';
 /** The maximum number of messages that wait in a process. */
 const MAX_WAITING = 50_000;
 const PARALLEL_COMMITS = 32;
-/** Committers that are kept although nothing waits for them. */
+/** The maximum number of idle committers that are kept. */
 const IDLE_COMMITTERS = 1_000;
 
 /** A larger difference between the clocks of this process and of storage is logged, hourly: it decides which events come too late or too early. */
@@ -32,7 +32,7 @@ export interface RecorderOptions {
 
 /**
  * Records messages about events. Each event is counted exactly once, however often its messages are sent and however many
- * instances run. The way of a message down from here is in the README, under Recording.
+ * instances run. README.md ("An event, step by step") follows a message from here.
  *
  * @example
  * const outcomes = await recorder.record(messages); // only after everything is committed
@@ -105,7 +105,7 @@ export class Recorder {
     const partition = shardPartition(dayOf(ts), shardOf(cameraId, this.#shards));
     const known = this.#committers.get(partition);
     if (known !== undefined) return known;
-    // Two that work on one shard would be in one another's way: only idle ones are dropped, those made first.
+    // Only idle committers are dropped, the oldest first: two working committers of one shard would conflict.
     for (const [other, { isIdle }] of this.#committers) {
       if (this.#committers.size < IDLE_COMMITTERS) break;
       if (isIdle) this.#committers.delete(other);

@@ -47,7 +47,7 @@ export class RowMemory {
     sizeCalculation: ({ value: { hours, tally } }) =>
       [...hours.values()].reduce((size, { length }) => size + 200 + length, 1_000 + 100 * tally.categories.size),
   });
-  /** The stripe of the last commit, in any shard. The process begins there in another shard, so that instances keep apart. */
+  /** The stripe of the last commit, in any shard. The process begins in the same stripe in other shards, so that instances keep apart. */
   stripe = 0;
   #epochs = 0;
 
@@ -68,7 +68,7 @@ interface WrittenShard {
   readonly random: () => number;
 }
 
-/** Of how many stripes a writer takes one with its first move, and with each further one in a row. */
+/** The first move goes to one of these stripes; each further move in a row goes to any stripe. */
 const FEW_STRIPES = 8;
 
 /** A stripe that was written this recently has a writer. */
@@ -189,7 +189,7 @@ export class ShardWriter {
   }
 
   /**
-   * The `day` row of the stripe; undefined: the next commit inserts it. A writer that has to move leaves the stripes of other writers to them.
+   * The `day` row of the stripe; undefined: the next commit inserts it. A writer that has to move skips stripes that other writers use.
    *
    * @throws {DayClosed | DayHeld | DamagedRow}
    */
@@ -213,7 +213,7 @@ export class ShardWriter {
     return { day, firstStripe };
   }
 
-  /** @throws {DamagedRow} its row is missing, and the shard has rows: a row that is made up would hide them from readers */
+  /** @throws {DamagedRow} its row is missing, and the shard has rows: a new row would hide them from readers */
   async #firstStripe(): Promise<FirstStripe> {
     const { table, partition } = this.#shard;
     const read = async (): Promise<FirstStripe> => {

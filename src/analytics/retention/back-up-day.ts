@@ -96,7 +96,7 @@ const dueHours = async (
     const isBackedUp = [false, true].some((fewer) => backups.get(backupName(each, fewer))?.facts['state'] === state);
     return isBackedUp || (versions.length === 0 && !isLast) ? [] : [each];
   });
-  // The event rows of a closed day are deleted page by page: the remaining rows are no backup.
+  // The event rows of a closed day are deleted page by page: the remaining rows are not a complete backup.
   return due.length === 0 || isLast || (await readSeal(table, partition)).sealed === undefined ? due : [];
 };
 

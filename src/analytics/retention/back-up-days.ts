@@ -22,7 +22,7 @@ export interface BackupDependencies {
 
 /**
  * Backs up the days that ended two days ago or earlier, newest first: each of their hours that has changed since its last backup. A run may
- * stop anywhere: the next run continues. A day that fails is logged and holds up no other one.
+ * stop anywhere: the next run continues. A day that fails is logged, and delays no other day.
  */
 export const backUpDays = async (
   { table, shards, container, runMs = RUN_MS }: BackupDependencies,

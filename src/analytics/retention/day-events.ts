@@ -8,7 +8,7 @@ import { decodedPages } from '../rows/decoded-pages.ts';
 import { eventRowFrom } from '../rows/event-row.ts';
 import { ALL_EVENTS, parseEventKey } from '../rows/keys.ts';
 
-// A day as the events that it is made of: what `POST /api/events` takes, a line each.
+// The events of a day in the form that `POST /api/events` accepts, one per line.
 
 /** The result of reading events. */
 export interface EventsRead {

@@ -18,7 +18,7 @@ import { ByteReader, ByteWriter, readTallyBytes, writeTally } from './tally-byte
 
 /** A whole `camera|ridge-04|05` row. */
 export interface CameraRow {
-  /** Of the day. */
+  /** The counts of the day. */
   readonly tally: DayTally;
   /** By hour: the minutes that have events, each with its tally, in bytes. */
   readonly hours: ReadonlyMap<Hour, Uint8Array>;
@@ -81,7 +81,7 @@ const minutesFrom = (bytes: Uint8Array, categories: readonly string[]): Map<Minu
   return minutes;
 };
 
-/** The byte at which the first of the stored minutes starts that is not before a minute. */
+/** The offset of the first stored minute that is not before `minute`, in bytes. */
 const startOf = (minute: number, bytes: Uint8Array): number => {
   const reader = new ByteReader(bytes);
   for (;;) {
@@ -118,7 +118,7 @@ export const addToCamera = (
   return { tally, hours };
 };
 
-/** Writes the day's tally and some hours of a camera's row. `before` is the row as it is stored, if it is. */
+/** Writes the day's tally and some hours of a camera's row. `before`: the stored row; undefined if the write inserts it. */
 export const cameraWrite = (
   rowKey: CounterKey,
   before: { readonly etag: string; readonly value: CameraRow } | undefined,

@@ -17,7 +17,7 @@ export interface CameraList {
   readonly ids: readonly string[];
   /** Camera → its index in `ids`. */
   readonly indexes: ReadonlyMap<string, number>;
-  /** UTF-16 units that it takes, one for each line's end included. */
+  /** The length of the stored ids in UTF-16 units, including a line end for each. */
   readonly units: number;
 }
 
@@ -35,14 +35,14 @@ export const EMPTY_DAY: DayRow = { tally: EMPTY_TALLY, hours: new Map(), cameras
 // State
 
 /**
- * Why a day accepts no commit: `closed` for good, or `rebuilding` its counters. It stands in the `day` rows of all stripes of a shard, which one
- * transaction writes.
+ * Why a day accepts no commit: `closed` for good, or `rebuilding` its counters. One transaction writes it into the `day` rows of all stripes of a
+ * shard.
  */
 export type Seal = 'closed' | 'rebuilding';
 
 /** The state of a shard that its `day` row has, in addition to counts. */
 export interface DayState {
-  /** Of stripe 0 only: other stripes may have rows, too. It is never taken back. */
+  /** In stripe 0 only; true: other stripes may have rows, too. It never becomes false again. */
   readonly isStriped: boolean;
   readonly sealed: Seal | undefined;
 }
@@ -154,7 +154,7 @@ export const dayRowFrom = (row: StoredRow): DayRow & DayState => ({
   cameras: readCameras(row),
 });
 
-/** Writes what a commit changes in the `day` row of a stripe. `before` is the row as it is stored, if it is. */
+/** Writes what a commit changes in the `day` row of a stripe. `before`: the stored row; undefined if the write inserts it. */
 export const dayWrite = (
   stripe: number,
   before: { readonly etag: string; readonly value: DayRow } | undefined,

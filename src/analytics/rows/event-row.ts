@@ -21,7 +21,7 @@ const facetProperties = <Value>(
 
 const countsText = (counts: Counts): string => JSON.stringify(Object.fromEntries(counts));
 
-/** Writes an event's row: an insert if it is not stored yet (`etag` undefined). A facet that is stored never goes, so a merge writes it whole. */
+/** Writes an event's row: an insert if it is not stored yet (`etag` undefined). A stored facet is never removed, so a merge replaces all of it. */
 export const eventWrite = (rowKey: EventKey, etag: string | undefined, { ts, facets }: EventRow): StoringWrite => {
   const properties = {
     ts_utc: sortableInstant(ts),

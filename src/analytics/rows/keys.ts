@@ -3,7 +3,7 @@ import type { KeyRange } from '../../storage/row.ts';
 import { type Day, type Hour, hourOf, isDay, isMinuteOfDay, minuteOfHour, type MinuteOfDay } from '../model/day.ts';
 import { MAX_SHARDS } from '../model/shard.ts';
 
-/** A number from 0 to 99 as keys and property names have it: `07`. */
+/** A number from 0 to 99 in the form of keys and property names: `07`. */
 export const twoDigits = (value: number): string => String(value).padStart(2, '0');
 
 // Table Storage forbids / \ # ? in keys, % causes trouble with encodings, and | separates the parts of a key. Each is replaced by its
@@ -12,7 +12,7 @@ export const twoDigits = (value: number): string => String(value).padStart(2, '0
 const PLAIN = '/\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\u2028\u2029';
 const ESCAPED = '\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0\uFDD1\uFDD2\uFDD3\uFDD4\uFDD5\uFDD6\uFDD7';
 
-/** An id as keys and camera lists have it. */
+/** An id in the form of keys and camera lists. */
 export const escapeId = (id: string): string =>
   id.replace(/[/\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\u2028\u2029]/g, (plain) =>
     ESCAPED.charAt(PLAIN.indexOf(plain)),
@@ -68,7 +68,7 @@ export const hourCounter = (hour: Hour): Counter => `hour|${twoDigits(hour)}|`;
 
 export const cameraCounter = (cameraId: string): Counter => `camera|${escapeId(cameraId)}|`;
 
-/** The stripes as keys end with them. */
+/** The ends of keys, by stripe. */
 const ENDINGS = DIGITS.flatMap((tens) => DIGITS.map((ones) => `${tens}${ones}` as const)).slice(0, MAX_STRIPES);
 
 /** The key of a counter's row in a stripe. @throws {RangeError} if there is no such stripe */
@@ -110,7 +110,7 @@ export const eventsOfHour = (hour: Hour): KeyRange => ({
 export const eventsOfMinute = (minute: MinuteOfDay, cameraId?: string): KeyRange =>
   keysUnder(cameraId === undefined ? `event|${clockOf(minute)}|` : `event|${clockOf(minute)}|${escapeId(cameraId)}|`);
 
-// The functions below throw a DecodeError if the key is not one of such a row.
+// The functions below throw a DecodeError if the key is of another kind of row.
 
 const notKeyOf = (kind: string): DecodeError => new DecodeError(`its key is not one of a row of the kind ${kind}`);
 

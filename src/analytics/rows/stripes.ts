@@ -43,6 +43,6 @@ export const readStripes = async (
   throw new StorageTrouble(0, { reason: 'rows change all the time' });
 };
 
-/** The rows of one counter by stripe. @throws {DamagedRow} if a key is not one of a counter */
+/** The rows of one counter by stripe. @throws {DamagedRow} if a key is not the key of a counter */
 export const byStripe = (rows: readonly StoredRow[]): StripeRows =>
   new Map(rows.map((row) => [decodingRow(row, () => parseStripe(row.rowKey)), row]));

@@ -8,13 +8,13 @@ import type { CategoryDayTally, CategoryTally, DayTally, Tally } from '../model/
 // list that is kept elsewhere. First 32 times the number of skipped indexes, plus a bit for each of its five counts that is not 0; then
 // those counts. Counts may be negative: a stripe may hold the correction of an event that another stripe counted.
 
-/** Greatest size of a signed count: its zigzag form is still a safe integer. */
+/** The largest absolute value of a signed count: its zigzag form is still a safe integer. */
 const MAX_SIGNED = 2 ** 52 - 1;
 
-/** Greatest size of a stored counter: 10,000 of each of a billion frames. The sum of 64 stripes is exact, and every sum can be encoded. */
+/** The largest stored counter: 10,000 in each of a billion frames. The sum of 64 stripes is exact, and every sum can be encoded. */
 const MAX_COUNTER = 10 ** 13;
 
-/** A counter as it was read. @throws {DecodeError} if it is greater than any can be */
+/** A counter as it was read. @throws {DecodeError} if it is larger than {@link MAX_COUNTER} */
 export const counterFrom = (value: number): number => {
   if (Math.abs(value) > MAX_COUNTER) throw new DecodeError('a count is too large');
   return value;
@@ -25,7 +25,7 @@ const NO_BYTES = new Uint8Array();
 export class ByteWriter {
   readonly #bytes: number[] = [];
 
-  /** Adds a count. @throws {RangeError} if it is not a whole number from 0 to 2^53 - 1 */
+  /** Adds a count. @throws {RangeError} if it is not an integer from 0 to 2^53 - 1 */
   count(value: number): void {
     if (!Number.isSafeInteger(value) || value < 0) throw new RangeError('a count cannot be encoded');
     let rest = value;
@@ -39,7 +39,7 @@ export class ByteWriter {
   /**
    * Adds a count that may be negative, in zigzag form: 0, -1, 1, -2, … are 0, 1, 2, 3, …
    *
-   * @throws {RangeError} if it is not a whole number between -2^52 and 2^52
+   * @throws {RangeError} if it is not an integer between -2^52 and 2^52
    */
   signed(value: number): void {
     if (!Number.isSafeInteger(value) || Math.abs(value) > MAX_SIGNED) {

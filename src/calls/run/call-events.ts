@@ -17,7 +17,7 @@ import { StorageTrouble } from '../../storage/errors.ts';
 /** A real callback has one event. An unknown sender may post many: they are handled within these bounds. */
 const CALLS_AT_A_TIME = 8;
 const NO_MORE_EVENTS_AFTER_MS = 60_000;
-/** The calls of the last hours; each is a text of 40 characters. */
+/** Enough for the calls of some hours. An entry is a text of 40 characters. */
 const MAX_REMEMBERED = 10_000;
 
 const isReport = (event: CallEvent): event is CallEvent & CallReport => event.kind !== 'tone failed';
@@ -62,8 +62,8 @@ export class CallEvents {
   }
 
   /**
-   * The message of an attempt, or of the alert type if its notification does not exist or cannot be read. A provider that asks for the message
-   * of an attempt has heard a key in its call, which must listen for the next key.
+   * The message of an attempt, or of the alert type if its notification does not exist or cannot be read. With an attempt, the message has the
+   * menu: a provider asks only after a key, and the call listens for the next.
    */
   async messageOf(attempt: AttemptRef | undefined, alertType: AlertType): Promise<CallMessage> {
     const { store } = this.#context;

@@ -127,7 +127,7 @@ const MAX_TEXTS = 10_000;
 const MAX_LISTED = 1_000;
 const LISTED_AT_A_TIME = 100;
 const DELETED_AT_A_TIME = 50;
-/** Of a transaction. Storage takes 100 writes and 4 MiB. */
+/** The maximum number of writes in a transaction. Storage takes 100 writes and 4 MiB. */
 const MAX_WRITES = 90;
 const MAX_BYTES = 3 * 1024 * 1024;
 
@@ -317,12 +317,15 @@ export class Store {
     yield* live;
   }
 
-  /** The notification of a row; undefined if it cannot be read. A list must not displace what the calls of this process need. */
+  /**
+   * The notification of a row; undefined if it cannot be read. It is not remembered: a list must not displace the notifications that this process
+   * dials.
+   */
   #anyOf(row: StoredRow): AnyCase | undefined {
     return ifReadable(() => this.#read<AnyCase>(row, isLiveRow(row) ? parseLive : parseSettled));
   }
 
-  /** The request of a key in the last 24 hours, and the version of the row. */
+  /** The request that used a key in the last 24 hours, and the version of the key's row. */
   async readKey(
     { keyHash }: KeyUse,
     now: number,
@@ -437,7 +440,7 @@ export class Store {
   }
 }
 
-/** Reads a row. Undefined: it cannot be read, and the others count. */
+/** Reads a row. Undefined: it cannot be read, and the reader continues without it. */
 const ifReadable = <Value>(read: () => Value): Value | undefined => {
   try {
     return read();

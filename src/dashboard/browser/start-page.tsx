@@ -92,7 +92,12 @@ export const startPage = (root: Element): (() => void) => {
     const sound = { isOn: alarm.isOn, isDecided: alarm.isDecided, isReady: alarm.isReady, missed };
     const mayScreenSleep = view.wall && wakeLock.isRefused;
     shown = { state, view, times, ...looked, sound, mayScreenSleep, cameraIds: cameraIdsOf(state), clock, actions };
+    const { activeElement: focused, body } = document;
     render(<Page {...shown} />, root);
+    // The part with the focus is gone: the keyboard does not begin again at the start of the page.
+    if (focused !== body && document.activeElement === body) {
+      document.getElementById('alerts')?.focus({ preventScroll: true });
+    }
   };
 
   let isDrawDue = false;

@@ -64,7 +64,7 @@ export const conditionalAnswer = async (
     staticBody ?? body ?? (isTable ? csvText(csv()) : JSON.stringify(unlistedBody ?? jsonBody)),
   );
   const isZipped = gzipped !== undefined && acceptsGzip(asked.get('accept-encoding'));
-  // Another encoding is another representation.
+  // A compressed body is another representation, with its own tag.
   const tag = isZipped ? etag.replace(/"$/, '-gzip"') : etag;
   const all = {
     ...headers,

@@ -36,7 +36,7 @@ export const whenRight = (...names: readonly string[]) => ({
 });
 
 /**
- * The query parameters of a request, parsed by a schema whose keys are all the parameters there are.
+ * The query parameters of a request, parsed by a schema that names all accepted parameters.
  *
  * @throws {Problem} 400 that names every parameter that is unknown, empty, repeated or wrong
  */

@@ -95,13 +95,14 @@ it('red: a service that stops answering, 15 s after its answers, in health bar, 
   expect(document.querySelector<HTMLLinkElement>('link[rel=icon]')?.href).toContain(encodeURIComponent('<circle'));
 });
 
-it('red: one part that fails says as of when it is true, and the other parts continue', async () => {
+it('amber: figures that fail hide no fire; the part says as of when it is true, and the other parts continue', async () => {
   const { service, lamp, problems, figure, advance } = await openPage();
   service.instead = (path) => (path.startsWith('analytics/series') ? refusal(200, { steps: 'many' }) : undefined);
   service.frames = 11;
   await advance(10_000);
   expect(figure('total_events')).toBe('11');
-  expect(lamp('Data')).toBe('bad: not current: plots as of 12:00:00 UTC');
+  expect(lamp('Data')).toBe('warn: not current: plots as of 12:00:00 UTC');
+  expect(element('.health').className).toBe('health warn');
   const notes = [...document.querySelectorAll('.part-note')].map((note) => note.textContent);
   expect(notes).toEqual(Array.from({ length: 4 }, () => 'As of 21 Nov 12:00:00 UTC'));
   expect(problems()[0]).toContain('Reload the page');

@@ -22,11 +22,13 @@ export interface Heard {
   readonly shown: string[];
   /** True: the browser blocks the sound until a click. */
   isBlocked: boolean;
+  /** The system takes the sound away until a click. */
+  interrupt: () => void;
 }
 
 /** Stands for the browser's sound and desktop notifications, and records them. */
 export const hear = (): Heard => {
-  const heard: Heard = { signals: [], shown: [], isBlocked: false };
+  const heard: Heard = { signals: [], shown: [], isBlocked: false, interrupt: () => undefined };
   let tones: number[] = [];
   const started = (frequency: number): void => {
     tones.push(frequency);
@@ -38,6 +40,9 @@ export const hear = (): Heard => {
   class Sound {
     state = heard.isBlocked ? 'suspended' : 'running';
     readonly currentTime = 0;
+    constructor() {
+      heard.interrupt = () => (this.state = 'interrupted');
+    }
     readonly createGain = () => ({ connect: () => undefined, gain: {} });
     readonly createOscillator = () => {
       const frequency = { value: 0 };

@@ -1,10 +1,10 @@
 import type { Connection } from './service-client.ts';
 
-/** Milliseconds between two looks for a new version of the page. */
+/** Milliseconds between two checks for a new version of the page. */
 const EVERY = 600_000;
 
 /**
- * Asks for the tag of the page, and tells when it changes: the service has a new version.
+ * Asks for the tag of the page, and reports when it changes: the service has a new version.
  *
  * @returns a function that ends it
  */

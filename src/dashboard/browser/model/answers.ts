@@ -80,7 +80,7 @@ const recipient = z.object({
   next_attempt_at: z.optional(z.string()),
 });
 
-/** `GET /api/notifications/{id}`, and one of a list. */
+/** `GET /api/notifications/{id}`, and an element of the list. */
 export const notificationSchema = z.object({
   notification_id: z.string(),
   alert_type: z.string(),

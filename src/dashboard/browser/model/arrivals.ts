@@ -43,7 +43,7 @@ export const withSeen = (told: Told, ids: readonly string[]): Told => ({
   known: [...new Set([...told.known, ...ids])].slice(-MOST_KNOWN),
 });
 
-/** A reader takes back that they have seen these alerts. */
+/** A reader marks these alerts as unseen again. */
 export const withUnseen = (told: Told, ids: readonly string[]): Told => ({
   ...told,
   known: told.known.filter((each) => !ids.includes(each)),

@@ -88,12 +88,12 @@ const cameraLampOf = (cameras: CameraStates | undefined): Lamp => {
   return { name: 'Cameras', level, text: `${sending} of ${total}` };
 };
 
-const dataLampOf = ({ locked }: PageState, { standing, oldParts }: Freshness): Lamp => {
+const dataLampOf = ({ locked }: PageState, { standing, oldParts, isBlind }: Freshness): Lamp => {
   const lamp = lampNamed('Data');
   if (locked !== undefined) return lamp('bad', 'key needed');
   if (standing === 'loading') return lamp('quiet', 'loading');
   if (standing === 'current') return lamp('good', '');
-  return lamp('bad', oldParts.length === 0 ? 'not current' : `not current: ${oldParts.join(', ')}`);
+  return lamp(isBlind ? 'bad' : 'warn', oldParts.length === 0 ? 'not current' : `not current: ${oldParts.join(', ')}`);
 };
 
 /** While the key is refused, the page continues to ask for alerts with the key that it holds. */

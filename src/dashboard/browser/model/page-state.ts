@@ -61,7 +61,7 @@ export interface Toast {
   readonly undo?: () => void;
 }
 
-/** The page shows this and nothing else. */
+/** The whole state of the page. */
 export interface PageState {
   readonly view: View;
   readonly times: Times;

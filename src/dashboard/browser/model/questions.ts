@@ -35,7 +35,7 @@ export const camerasQuestion = ({ last, days }: UtcDays, orderBy: string, search
 };
 
 /** The service lists no more notifications at once. */
-const MOST_NOTIFICATIONS = 100;
+export const MOST_NOTIFICATIONS = 500;
 
 const HOUR_MS = 3_600_000;
 

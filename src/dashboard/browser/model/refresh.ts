@@ -42,9 +42,8 @@ export const PACES = {
 } as const satisfies Record<string, Pace>;
 
 const FIRST_RETRY = 2_000;
+/** A gateway may ask for a longer pause: no fire waits for it. */
 const SLOWEST_RETRY = 60_000;
-/** The longest `Retry-After` that the page obeys. */
-const LONGEST_PAUSE = 300_000;
 
 /** The state of one part of the page. Times are milliseconds since 1970. */
 export interface Part<Answer> {
@@ -88,12 +87,12 @@ export const afterTrouble = <Answer>(
   return { ...part, waitsUntil: undefined, trouble, failures, nextAt };
 };
 
-/** Milliseconds: doubles after every failure, up to the pace (10 s to 60 s), with jitter, and at least `Retry-After`. */
+/** Milliseconds: doubles after every failure, up to the pace (10 s to 60 s), with jitter, and `Retry-After`, at most a minute. */
 const retryDelay = (trouble: Trouble, failures: number, { every }: Pace, chance: number): number => {
   const slowest = Math.min(Math.max(every, 10_000), SLOWEST_RETRY);
   const doubled = Math.min(FIRST_RETRY * 2 ** Math.min(failures - 1, 10), slowest);
   const asked = trouble.kind === 'unavailable' ? (trouble.retryAfterMs ?? 0) : 0;
-  return Math.min(Math.max(doubled * (0.75 + chance / 4), asked), LONGEST_PAUSE);
+  return Math.min(Math.max(doubled * (0.75 + chance / 4), asked), SLOWEST_RETRY);
 };
 
 /**

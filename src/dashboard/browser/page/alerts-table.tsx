@@ -5,6 +5,7 @@ import { alertState, alertTitle, alertTypeText, isDrill, isFire, isTaken, needsP
 import type { Notification } from '../model/answers.ts';
 import { isOpening } from '../model/page-state.ts';
 import { confirmedText, dotsOf, peopleText } from '../model/people.ts';
+import { MOST_NOTIFICATIONS } from '../model/questions.ts';
 import { isPhoneOff } from '../model/refresh.ts';
 import { nextOf } from '../model/timeline.ts';
 import { Button } from '../parts/button.tsx';
@@ -60,7 +61,7 @@ export const AlertsTable = () => {
                     <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span> Taken and resolved{' '}
                     <span class="note">
                       {numbers.count(rest.length)}
-                      {rest.length >= 100 ? ' or more' : ''} in 24 h
+                      {rest.length >= MOST_NOTIFICATIONS ? ' or more' : ''} in 24 h
                     </span>
                   </button>
                 </th>
@@ -77,7 +78,7 @@ export const AlertsTable = () => {
   );
 };
 
-/** As of when the alerts are true, if they are not current. Each of the two answers alone has a part of them. */
+/** The time of the alerts, if they are not current. The alerts come from two answers: the note of either is shown. */
 const useNote = (): string | undefined => {
   const [attention, list] = [usePart('attention').note, usePart('notifications').note];
   return attention ?? list;
@@ -163,8 +164,7 @@ const Row = ({ of }: { readonly of: Notification }) => {
       </td>
       <td role="cell" class="what">
         <ViewLink to={{ ...view, notification: id }} class="alert-link" id={`alert-${id}`}>
-          <b>{alertTypeText(type)}</b>
-          {details && <bdi> {details}</bdi>}
+          <b>{alertTypeText(type)}</b> {details && <bdi>{details}</bdi>}
         </ViewLink>
         <span class="note more">
           {reference && <Reference of={reference} />}
@@ -205,7 +205,7 @@ const Row = ({ of }: { readonly of: Notification }) => {
   );
 };
 
-/** Only what the row needs: a taken alert is taken over in its drawer. */
+/** Only the actions that the row needs: a taken alert is taken over in its drawer. */
 const RowActions = ({ of }: { readonly of: Notification }) => {
   const { alerts, actions } = useShown();
   const title = alertTitle(of);

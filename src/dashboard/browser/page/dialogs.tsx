@@ -49,8 +49,9 @@ const About = ({ of, now }: { readonly of: Notification; readonly now: Notificat
     <>
       <p class="about">
         <b>{alertTypeText(of.alert_type)}</b>
-        {of.details && <bdi> · {of.details}</bdi>}
-        {of.reference && <bdi class="note"> · {of.reference}</bdi>}
+        {[of.details, of.reference].flatMap((each) =>
+          each === undefined ? [] : [' · ', <bdi key={each}>{each}</bdi>],
+        )}
       </p>
       <p role="status" class="since-opened">
         {before === after ? null : `Meanwhile: ${after}. `}

@@ -92,7 +92,9 @@ const DataWords = ({ of: { text, level } }: { readonly of: Lamp }) => {
       {text}
       {asOf === undefined ? null : (
         <>
-          <span class="screen">{level === 'bad' ? ` as of ${at}` : ` ${lengthText(now - asOf)} old`}</span>
+          <span class="screen">
+            {level === 'bad' || level === 'warn' ? ` as of ${at}` : ` ${lengthText(now - asOf)} old`}
+          </span>
           <span class="paper"> as of {at}</span>
         </>
       )}
@@ -100,7 +102,7 @@ const DataWords = ({ of: { text, level } }: { readonly of: Lamp }) => {
   );
 };
 
-/** Says where the reader clicks that the browser blocks the sound. */
+/** The button for the sound. If the browser blocks the sound, the button says that: a click on it unlocks the sound. */
 const SoundButton = () => {
   const { sound, actions } = useShown();
   const isBlocked = sound.isOn && !sound.isReady;

@@ -22,7 +22,7 @@ export const keyboardOf =
     const { key, target } = event;
     if (shown === undefined || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     if (shown.view.wall || shown.state.dialog !== undefined) return;
-    // A field or a panel that uses this key does not let it come here.
+    // A field or a panel that uses Escape itself stops the event.
     if (key === 'Escape') return closeAlert(shown);
     if (isTyping(target)) return;
     if (key === '/') document.getElementById('camera')?.focus();

@@ -13,7 +13,7 @@ interface DrawingProps {
   readonly title: string;
   readonly data: PlotData;
   readonly lines: readonly PlotLine[];
-  /** The pointed step, or -1. */
+  /** The index of the step under the pointer, or -1. */
   readonly index: number;
   readonly series: Series;
   readonly onPoint: (start: number | undefined) => void;

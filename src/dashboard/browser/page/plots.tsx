@@ -93,7 +93,7 @@ const Plot = ({ fact, series, note, choice, onChoice }: PlotProps) => {
   );
 };
 
-/** The name of a line, and its count in the pointed step, or in all steps: the longest text, which keeps its place. */
+/** The name of a line, and its count in the pointed step; without one, in all steps. The latter text is the longest: its width is reserved. */
 const LineWords = ({ of, index, whole }: { readonly of: PlotLine; readonly index: number; readonly whole: string }) => (
   <>
     <Name>{of.label}</Name>{' '}

@@ -9,7 +9,7 @@ import { ViewLink } from '../parts/view-link.tsx';
 const lastText = (length: Last): string =>
   length === '1h' ? 'Last hour' : `Last ${length.replace('h', ' hours').replace('d', ' days')}`;
 
-/** The usual ranges, a day, and own ends. Typed text stays until the view changes. */
+/** The usual ranges, a day, and a range with typed ends. Typed text stays until the view changes. */
 export const RangePanel = ({ onChosen }: { readonly onChosen: () => void }) => {
   const { view, actions } = useShown();
   const { span } = view;

@@ -35,7 +35,7 @@ interface TileProps {
   readonly fact: string;
   /** Undefined before the first answer. */
   readonly of: number | string | undefined;
-  /** Stands in place of `children` while the figure is not current. */
+  /** Shown in place of `children` while the figure is not current. */
   readonly note: string | undefined;
   readonly tip?: string;
   readonly isBad?: boolean;
@@ -149,7 +149,7 @@ const CameraTile = ({ id }: { readonly id: string }) => {
   );
 };
 
-/** That the period has no frames, with a link to the day of the newest frame. */
+/** Says that the period has no frames, with a link to the day of the newest frame. */
 const Nothing = () => {
   const { view, times, now, state } = useShown();
   const { cameraId } = view;

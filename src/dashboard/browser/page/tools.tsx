@@ -42,7 +42,11 @@ export const Tools = () => {
         noteOf={noteOf}
         onChoose={(id) => actions.show({ ...view, cameraId: id === '' ? undefined : id })}
       />
-      {view.cameraId === undefined ? null : <ViewLink to={{ ...view, cameraId: undefined }}>All cameras</ViewLink>}
+      {view.cameraId === undefined ? null : (
+        <ViewLink to={{ ...view, cameraId: undefined }} onFollowed={() => document.getElementById('camera')?.focus()}>
+          All cameras
+        </ViewLink>
+      )}
       <span class="apart">
         {times.readerZone === 'UTC' ? (
           <span class="note">UTC</span>

@@ -18,7 +18,7 @@ export const Wall = () => {
     <>
       <p class="note wall-notes">
         {spanTitle(view.span, now, times)} {zoneOf(view.span, now, times)}
-        {view.cameraId === undefined ? null : <bdi> · {view.cameraId}</bdi>}
+        {view.cameraId === undefined ? null : [' · ', <bdi key="id">{view.cameraId}</bdi>]}
         {mayScreenSleep ? ' · The screen may go to sleep: this browser does not keep it awake.' : null}
         {sound.isOn
           ? sound.isReady

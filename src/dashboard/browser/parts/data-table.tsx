@@ -102,7 +102,7 @@ const FileButton = ({ title, file }: { readonly title: string; readonly file: Qu
   );
 };
 
-/** Without it, spreadsheets take UTF-8 for something else. */
+/** Without it, spreadsheets read UTF-8 as another encoding. */
 const BYTE_ORDER_MARK = '\uFEFF';
 
 const download = (name: string, text: string): void => {

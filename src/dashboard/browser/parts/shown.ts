@@ -47,7 +47,7 @@ export interface Sound {
   readonly isDecided: boolean;
   /** False: the browser blocks the sound until a click. */
   readonly isReady: boolean;
-  /** Reasons that would have sounded. */
+  /** The number of reasons for which the alarm could not sound. */
   readonly missed: number;
 }
 

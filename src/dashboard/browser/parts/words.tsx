@@ -94,7 +94,7 @@ export const Card = ({ id, title, of, tip, note, busy, children }: CardProps) =>
   </section>
 );
 
-/** Stands in place of a table until its first answer. */
+/** Shown in place of a table until its first answer. */
 export const Skeleton = () => (
   <div class="skeleton">
     <span class="unseen">Loading…</span>
