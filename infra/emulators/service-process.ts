@@ -11,7 +11,7 @@ interface ServiceStart {
   readonly args: readonly string[];
   /** The whole environment of the process. */
   readonly environment: NodeJS.ProcessEnv;
-  /** Its working directory; undefined: the same as of this process. */
+  /** Its working directory; undefined: the working directory of this process. */
   readonly cwd?: string;
   /** Matches the line of its output that says that it is ready. */
   readonly ready: RegExp;

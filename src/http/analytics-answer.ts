@@ -1,11 +1,10 @@
 import * as z from 'zod';
 
 import { accuracyOf } from '../analytics/model/accuracy.ts';
-import { answeredCategories } from '../analytics/model/answered-categories.ts';
 import { isDay } from '../analytics/model/day.ts';
 import { formatInstant, type Instant } from '../analytics/model/instant.ts';
 import type { Period } from '../analytics/model/period.ts';
-import type { CategoryDayTally, DayTally, Tally } from '../analytics/model/tally.ts';
+import type { CategoryDayTally, CategoryTally, DayTally, Tally } from '../analytics/model/tally.ts';
 import type { Reader } from '../analytics/read/reader.ts';
 import type { CsvRows } from '../csv.ts';
 import { DAY_PATTERN, identifier, integer } from './request-values.ts';
@@ -91,6 +90,21 @@ export const answeredPeriod = ({ start, end }: Period) => ({
   ts_utc_start: formatInstant(start),
   ts_utc_end: formatInstant(end),
 });
+
+/**
+ * The names of the categories in an answer, sorted: the configured categories, and each category with a number that is not 0. All three maps of an answer
+ * have the same names. Zeros of stored tallies do not count: they depend on the order in which messages came.
+ *
+ * @param configured the categories of `DETECTION_CATEGORIES`
+ */
+const answeredCategories = ({ categories }: Tally, configured: Iterable<string>): readonly string[] => {
+  const names = new Set(configured);
+  for (const [category, counts] of categories) if (isCounted(counts)) names.add(category);
+  return [...names].sort();
+};
+
+const isCounted = ({ detections, reviewed, annotations }: CategoryTally): boolean =>
+  detections !== 0 || reviewed !== 0 || annotations !== 0;
 
 /**
  * The counts of a tally in the form of an answer: the three maps have the same categories.

@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponseInit, InvocationContext } from '@azure/functions';
 
-import { DayHeld, RecorderUnavailable } from '../analytics/errors.ts';
+import { DayHeld } from '../analytics/errors.ts';
 import { invocationLog, type Log } from '../log.ts';
 import { DamagedRow, LaterFormat, StorageTrouble } from '../storage/errors.ts';
 import { Problem, problemResponse } from './problem.ts';
@@ -26,8 +26,8 @@ export const answeringErrors =
 
 const problemFor = (error: unknown, log: Log): Problem => {
   if (error instanceof Problem) return error;
-  if (error instanceof StorageTrouble || error instanceof RecorderUnavailable) {
-    log.warn('storage unavailable', { kind: error.name });
+  if (error instanceof StorageTrouble) {
+    log.warn('storage unavailable', { reason: error.reason });
     return new Problem('storage_unavailable', { headers: RETRY_AFTER });
   }
   if (error instanceof DayHeld) return dayHeldProblem(error, log);

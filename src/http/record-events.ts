@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import type { Instant } from '../analytics/model/instant.ts';
-import type { Outcome } from '../analytics/record/batch.ts';
+import type { Outcome } from '../analytics/record/commit-plan.ts';
 import type { Recorder } from '../analytics/record/recorder.ts';
 import { EVENTS_CONTENT, eventsIn, MAX_EVENTS, MAX_EVENTS_BYTES, type SentEvents } from './event-batch.ts';
 import { type ParsedEvent, parseCameraEvent } from './event-message.ts';

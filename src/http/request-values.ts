@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { idProblem, MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
+import { idProblem, MAX_ID_LENGTH } from '../analytics/model/camera-event.ts';
 import { type Instant, parseInstant } from '../analytics/model/instant.ts';
 import { visibleFault } from '../visible-text.ts';
 import { fault } from './route/faults.ts';

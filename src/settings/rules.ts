@@ -1,7 +1,6 @@
 import * as z from 'zod';
 
-import { CATEGORY_FORM } from '../analytics/model/identifier.ts';
-import { MAX_CAMERA_CATEGORIES } from '../analytics/model/camera-event.ts';
+import { CATEGORY_FORM, MAX_CAMERA_CATEGORIES } from '../analytics/model/camera-event.ts';
 import { PHONE_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
 
 /** Any text; required unless it is made optional. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { EMPTY_DAY_PROPERTIES, STRIPED_PROPERTIES } from '../../src/analytics/rows/day-row.ts';
+import { stateWrite, STRIPED_PROPERTIES } from '../../src/analytics/rows/day-row.ts';
 import { DamagedRow } from '../../src/storage/errors.ts';
 import type { NewProperties } from '../../src/storage/row.ts';
 import {
@@ -102,7 +102,7 @@ it.each(ANSWERS)('without the row that says whether there are other stripes, no 
 it('a row of a stripe without counts is no damage if it is deleted: nothing is lost', async () => {
   const storage = await damaged('day|00', STRIPED_PROPERTIES);
   const before = await storage.process().answer(WHOLE_DAY);
-  await storage.memory.transact(SHARD, [{ kind: 'insert', rowKey: 'day|01', properties: EMPTY_DAY_PROPERTIES }]);
+  await storage.memory.transact(SHARD, [stateWrite('day|01', undefined, {})]);
   expect(await storage.process().answer(WHOLE_DAY)).toEqual(before);
   await storage.change('day|01', 'deleted');
   expect(await storage.process().answer(WHOLE_DAY)).toEqual(before);

@@ -4,12 +4,11 @@ import { expect, it } from 'vitest';
 import { MAX_CAMERA_CATEGORIES } from '../../src/analytics/model/camera-event.ts';
 import { type Hour, HOURS, minuteFrom, type MinuteOfHour, MINUTES } from '../../src/analytics/model/day.ts';
 import type { DayTally } from '../../src/analytics/model/tally.ts';
-import { MAX_CAMERAS_PER_STRIPE } from '../../src/analytics/rows/bitset.ts';
-import { addToBucket, type Buckets, bucketValues } from '../../src/analytics/rows/buckets.ts';
-import { addToCamera, cameraWrite, EMPTY_CAMERA, type CameraRow } from '../../src/analytics/rows/camera-row.ts';
-import { type CameraList, dayWrite, hasRoom, NO_CAMERAS, withCameras } from '../../src/analytics/rows/day-row.ts';
-import { cameraCounter, counterKey, hourCounter } from '../../src/analytics/rows/keys.ts';
-import { MAX_TALLY_CATEGORIES } from '../../src/analytics/rows/properties.ts';
+import { addToBucket, type Buckets, bucketValues, MAX_CAMERAS_PER_STRIPE } from '../../src/analytics/rows/buckets.ts';
+import { addToCamera, cameraValues, EMPTY_CAMERA, type CameraRow } from '../../src/analytics/rows/camera-row.ts';
+import { dayValues, hasRoom } from '../../src/analytics/rows/day-row.ts';
+import { cameraCounter, counterKey, DAY_00, hourCounter } from '../../src/analytics/rows/keys.ts';
+import { indexesOf, MAX_TALLY_CATEGORIES } from '../../src/analytics/rows/stored-tally.ts';
 import { readSeal, sealShard, unsealShard } from '../../src/analytics/rows/seal.ts';
 import { AzureTable } from '../../src/storage/azure-table.ts';
 import { type RowWrite, type StoringWrite, writeOf } from '../../src/storage/row.ts';
@@ -72,9 +71,8 @@ const busiestBuckets = <Number extends Hour | MinuteOfHour>(
 };
 
 /** As many cameras as a list takes, with ids that fill it. The longest ids come first. */
-const fullList = (): CameraList =>
-  withCameras(
-    NO_CAMERAS,
+const fullList = (): ReadonlyMap<string, number> =>
+  indexesOf(
     all(MAX_CAMERAS_PER_STRIPE).map((index) => (index < 65 ? longId(index) : index.toString(36).padStart(5, '語'))),
   );
 
@@ -113,24 +111,28 @@ class Scales extends MemoryTable {
 const FULL_HOURS = HOURS.slice(0, 8);
 
 /** The rows of a shard, as large as possible, without event rows. */
-const fullShard = (cameras: CameraList, cameraIds: readonly string[]): readonly StoringWrite[] => {
+const fullShard = (cameras: ReadonlyMap<string, number>, cameraIds: readonly string[]): readonly StoringWrite[] => {
   const hour = bucketValues(busiestBuckets(MINUTES, 1), MINUTES);
   const camera = busiestCamera();
   const frames = MAX_CAMERAS_PER_STRIPE * 14_400;
   const tally = most(frames, Math.ceil((frames * MAX_CAMERA_CATEGORIES) / CATEGORIES.length), CATEGORIES);
   return [
-    dayWrite(0, undefined, { tally, hours: busiestBuckets(HOURS, 60), cameras }, HOURS),
+    writeOf(DAY_00, undefined, dayValues({ tally, hours: busiestBuckets(HOURS, 60), cameras }, undefined, HOURS)),
     ...FULL_HOURS.map((at) => writeOf(counterKey(hourCounter(at), 0), undefined, hour)),
-    ...cameraIds.map((id) => cameraWrite(counterKey(cameraCounter(id), 0), undefined, camera, HOURS)),
+    ...cameraIds.map((id) =>
+      writeOf(counterKey(cameraCounter(id), 0), undefined, cameraValues(camera, undefined, HOURS)),
+    ),
   ];
 };
 
 it('a transaction with events of full cameras in many hours of a full shard, and its rows, stay inside the limits of Table Storage', async () => {
   const table = new Scales();
   const list = fullList();
-  expect(list.ids).toHaveLength(32_000);
-  expect(hasRoom({ ...list, ids: [] }, ['12345']), 'its ids leave no room either').toBe(false);
-  const cameras = list.ids.slice(0, 12);
+  expect(list.size).toBe(32_000);
+  const butTwo = indexesOf([...list.keys()].slice(1, -1));
+  expect(hasRoom(butTwo, '12345'), 'its ids have room for one more').toBe(true);
+  expect(hasRoom(butTwo, '12345'.padEnd(200)), 'its ids leave no room either').toBe(false);
+  const cameras = [...list.keys()].slice(0, 12);
   const rows = fullShard(list, cameras);
   const process = new CountingProcess(table);
   for (const { rowKey, properties } of rows) await process.table.insert(SHARD, rowKey, properties);

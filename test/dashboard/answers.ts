@@ -70,7 +70,7 @@ export class PageAnswers {
   accuracy: object = { categories: { fire: { flagged: 40, confirmed: 3, missed: 2 } }, without: [] };
   /** 0: there is nothing to count. */
   frames = 10;
-  /** Of the period before; as many as now if undefined. */
+  /** The frames of the period before; undefined: as many as now. */
   previousFrames: number | undefined;
   categories: readonly string[] = ['fire', 'smoke', 'structure'];
   /** The tag of the page. */

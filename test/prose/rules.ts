@@ -108,7 +108,7 @@ comes? back(?! to\b) → say "is restored" or "is returned"
 so (late|early|shortly|large|small|high|low|near)(?! (that|as)\b) → name the limit
 as [\w ]{1,40} (tells|sees|writes|knows) (it|them) → say "in the form of"
 takes? ([\w-]+ ){1,3}for (an?|something) → say "treats as" or "reads as"
-(?<=^)of [^,:;]+$ → name the thing
+(?<=^)of [^,:]+$ → name the thing
 (does|do|did) last(?=[.,;:]|$) → repeat the verb
 (dial|cancel|label|signal|model|travel)l(ed|ing) → use American spelling
 (colour|behaviour|licence|centre|organisation|grey|favour|neighbour|judgement)(s|ed|ing)? → use American spelling

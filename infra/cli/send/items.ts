@@ -17,7 +17,7 @@ export interface Item {
   /** The text to send: JSON, unless the item has a fault. */
   readonly text: string;
   readonly fault: string | undefined;
-  /** True: the fault is of the source, which cannot be read beyond here. */
+  /** True: the source itself has the fault, and cannot be read beyond this item. */
   readonly isEnd?: true;
 }
 

@@ -1,21 +1,33 @@
 import pLimit from 'p-limit';
 
+import { isDamage } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
-import { contributionOf } from '../model/camera-event.ts';
+import { contributionOf, type EventMessage } from '../model/camera-event.ts';
 import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, startOfDay } from '../model/day.ts';
 import { formatInstant, type Instant, instantFrom } from '../model/instant.ts';
 import { type Period, startOfMinute } from '../model/period.ts';
-import { type DayTally, growingDayTally, growingTally, sumOf, sumOfDays, type Tally } from '../model/tally.ts';
+import {
+  type DayTally,
+  EMPTY_TALLY,
+  growingDayTally,
+  growingTally,
+  sumOf,
+  sumOfDays,
+  type Tally,
+} from '../model/tally.ts';
 import { Reader } from '../read/reader.ts';
 import type { Seal } from '../rows/day-row.ts';
-import type { UnreadableRow } from '../rows/decoded-pages.ts';
+import { eventPages, type UnreadableRow } from '../rows/event-row.ts';
 import { dayPartitions, eventsOfHour } from '../rows/keys.ts';
 import { readSeal, type ShardSeal } from '../rows/seal.ts';
-import { Comparison, NO_NUMBERS, type Numbers, numbersOf } from './comparison.ts';
-import { eventPages } from './stored-events.ts';
+
+/** A number of an answer that differs from the count, or an answer that a damaged row prevents. */
+export type Difference =
+  | { readonly name: string; readonly answered: number; readonly counted: number }
+  | { readonly name: string; readonly damage: string };
 
 /** The result of an audit of a day. */
-export interface AuditReport extends Pick<Comparison, 'compared' | 'differing' | 'differences'> {
+export interface AuditReport {
   readonly day: Day;
   /** `closed`: its counters were compared with one another. `rebuilding`: a rebuild is running, or was stopped. */
   readonly sealed: Seal | undefined;
@@ -24,7 +36,15 @@ export interface AuditReport extends Pick<Comparison, 'compared' | 'differing' |
   readonly events: number;
   /** Event rows that cannot be decoded. */
   readonly unreadable: readonly UnreadableRow[];
+  /** How many numbers were compared, and how many of them differ. */
+  readonly compared: number;
+  readonly differing: number;
+  /** The first differences. */
+  readonly differences: readonly Difference[];
 }
+
+/** More differences are only counted: a damaged day may have millions. */
+const MOST_DIFFERENCES = 1_000;
 
 const PARALLEL_QUESTIONS = 8;
 
@@ -44,14 +64,18 @@ export const auditDay = async (table: Table, shards: number, day: Day): Promise<
   const audit = new DayAudit(new Reader(table, shards, { whileRebuilding: true }), day, sealed === 'closed');
   await audit.listCameras();
   for (const hour of HOURS) {
-    if (sealed === 'closed') await audit.countMinutes(hour);
-    else for (const partition of partitions) await audit.countEvents(table, partition, hour);
+    for (const partition of sealed === 'closed' ? [] : partitions) {
+      for await (const page of eventPages(table, partition, eventsOfHour(hour))) {
+        audit.unreadable.push(...page.unreadable);
+        for (const event of page.events) audit.count(event);
+      }
+    }
     await audit.compareHour(hour);
   }
   await audit.compareDay();
   const isStill = versionsOf(before) === versionsOf(await readSeals());
-  const { events, compared, differing, differences, unreadable } = audit;
-  return { day, sealed, isStill, events, compared, differing, differences, unreadable };
+  const { events, unreadable, compared, differing, differences } = audit;
+  return { day, sealed, isStill, events, unreadable, compared, differing, differences };
 };
 
 /** The versions that change with every commit to the shards of a day. */
@@ -69,8 +93,13 @@ interface CameraDay {
   last: Instant | undefined;
 }
 
-class DayAudit extends Comparison {
+/** Counts events, asks the service, and compares. */
+class DayAudit {
+  events = 0;
   readonly unreadable: UnreadableRow[] = [];
+  compared = 0;
+  differing = 0;
+  readonly differences: Difference[] = [];
   readonly #reader: Reader;
   readonly #day: Day;
   readonly #isClosed: boolean;
@@ -80,46 +109,94 @@ class DayAudit extends Comparison {
   /** The cameras that sent events or are listed. */
   readonly #cameras = new Map<string, CameraDay>();
   /** The tallies of the current hour, by the start of the minute and the camera. */
-  #minutes = new Map<Instant, Map<string, Sum>>();
+  readonly #minutes = new Map<Instant, Map<string, Sum>>();
 
   constructor(reader: Reader, day: Day, isClosed: boolean) {
-    super();
     this.#reader = reader;
     this.#day = day;
     this.#isClosed = isClosed;
   }
 
-  get events(): number {
-    return sumOf(Array.from(this.#cameras.values(), ({ tally }) => tally)).events;
-  }
-
   /** A camera with a row and without events is compared, too. */
   async listCameras(): Promise<void> {
-    const cameras = await this.answered('list of cameras', this.#reader.cameras(this.#day, 1));
-    this.#listed = cameras && new Map(cameras.map(({ cameraId, tally }) => [cameraId, tally]));
-    for (const [id, tally] of this.#listed ?? []) {
-      const { accuracy } = this.#camera(id);
-      if (this.#isClosed) accuracy.add(tally);
-    }
+    await this.#ask('list of cameras', this.#reader.cameras(this.#day, 1), (cameras) => {
+      this.#listed = new Map(cameras.map(({ cameraId, tally }) => [cameraId, tally]));
+      for (const [id, tally] of this.#listed) this.#camera(id).accuracy.add(this.#isClosed ? tally : EMPTY_TALLY);
+    });
   }
 
-  /** Counts the events of a shard in an hour. */
-  async countEvents(table: Table, partition: string, hour: Hour): Promise<void> {
-    for await (const page of eventPages(table, partition, this.#day, eventsOfHour(hour))) {
-      this.unreadable.push(...page.unreadable);
-      for (const { cameraId, ts, facets } of page.decoded) {
-        const contribution = contributionOf(facets);
-        this.#add(startOfMinute(ts), cameraId, contribution);
-        this.#camera(cameraId).accuracy.add(contribution);
+  count({ ts, cameraId, facets }: EventMessage): void {
+    const contribution = contributionOf(facets);
+    this.#add(startOfMinute(ts), cameraId, contribution);
+    this.#camera(cameraId).accuracy.add(contribution);
+  }
+
+  /** Compares the answers about an hour with its counts, and forgets the counts of its minutes. */
+  async compareHour(hour: Hour): Promise<void> {
+    const start = instantFrom(startOfDay(this.#day) + BigInt(hour) * MICROSECONDS.hour);
+    const period = { start, end: instantFrom(start + MICROSECONDS.hour - 1n) };
+    await this.#limit.map([...this.#cameras.keys()], async (id) => this.#compareMinutes(period, id));
+    await this.#compareMinutes(period);
+    const active = new Set<string>();
+    const sum = growingTally();
+    for (const [minute, tallies] of this.#minutes) {
+      for (const [id, tally] of tallies) {
+        const camera = this.#camera(id);
+        camera.tally.add(tally);
+        if (camera.last === undefined || camera.last < minute) camera.last = minute;
+        active.add(id);
+        sum.add(tally);
       }
     }
+    this.#minutes.clear();
+    await this.#compareActivity(`hour ${clockOf(start)}`, period, numbersOf(sum, active));
   }
 
-  /** Counts the minutes that the service answers for each camera in an hour of a closed day. */
-  async countMinutes(hour: Hour): Promise<void> {
-    await this.#limit.map([...this.#cameras.keys()], async (id) => {
-      for (const { period, tally, activeCameras } of await this.#answeredMinutes(id, hour, id)) {
-        if (activeCameras > 0) this.#add(period.start, id, tally);
+  /** Compares the answers about the day. */
+  async compareDay(): Promise<void> {
+    const [reader, day, counted] = [this.#reader, this.#day, [...this.#cameras]];
+    const tally = sumOf(counted.map(([, camera]) => camera.tally));
+    this.events = tally.events;
+    const last = new Map(counted.flatMap(([id, camera]) => (camera.last === undefined ? [] : [[id, camera.last]])));
+    const whole = { start: startOfDay(day), end: endOfDay(day) };
+    await this.#compareActivity('day', whole, numbersOf(tally, last.keys()));
+    const accuracy = sumOfDays(counted.map(([, camera]) => camera.accuracy));
+    await this.#ask('accuracy', reader.accuracy(day, 1), (answered) =>
+      this.#compare('accuracy', numbersOf(tally, 0, accuracy), numbersOf(answered, 0, answered)),
+    );
+    await this.#ask('last seen', reader.lastMinutes(day, 1), (seen) =>
+      this.#compare('last seen', lastNumbers(last), lastNumbers(seen)),
+    );
+    for (const [id, camera] of this.#listed ? counted : []) {
+      const answered = this.#listed?.get(id);
+      const count = numbersOf(camera.tally, last.has(id) ? 1 : 0, camera.accuracy);
+      this.#compare(`${id}, day`, count, answered ? numbersOf(answered, 1, answered) : new Map());
+    }
+  }
+
+  async #compareActivity(name: string, period: Period, counted: Numbers): Promise<void> {
+    await this.#ask(`all cameras, ${name}`, this.#reader.activity(period), ({ tally, activeCameras }) =>
+      this.#compare(`all cameras, ${name}`, counted, numbersOf(tally, activeCameras)),
+    );
+  }
+
+  /** Compares the minutes of an hour, of all cameras or one. The minutes of each camera of a closed day are the counts. */
+  async #compareMinutes(period: Period, cameraId?: string): Promise<void> {
+    const name = cameraId ?? 'all cameras';
+    const asking = this.#reader.series(period, 'minute', cameraId);
+    await this.#ask(`${name}, minutes of ${clockOf(period.start)}`, asking, (steps) => {
+      for (const {
+        period: { start },
+        tally,
+        activeCameras,
+      } of steps) {
+        if (this.#isClosed && cameraId !== undefined) {
+          if (activeCameras > 0) this.#add(start, cameraId, tally);
+          continue;
+        }
+        const counted = [...(this.#minutes.get(start) ?? [])].filter(([id]) => (cameraId ?? id) === id);
+        const numbers = numbersOf(sumOf(counted.map(([, each]) => each)), counted.length);
+        this.#compare(`${name}, minute ${clockOf(start)}`, numbers, numbersOf(tally, activeCameras));
       }
     });
   }
@@ -136,87 +213,68 @@ class DayAudit extends Comparison {
     this.#minutes.set(minute, ofMinute.set(cameraId, sum.add(tally)));
   }
 
-  /** Compares the answers about an hour with its counts, and forgets the counts. */
-  async compareHour(hour: Hour): Promise<void> {
-    const minutes = this.#minutes;
-    this.#minutes = new Map();
-    const active = new Map<string, CameraDay>();
-    for (const [minute, tallies] of minutes) {
-      for (const [id, tally] of tallies) {
-        const camera = this.#camera(id);
-        camera.tally.add(tally);
-        if (camera.last === undefined || camera.last < minute) camera.last = minute;
-        active.set(id, camera);
-      }
-    }
-    const period = this.#periodOf(hour);
-    const tally = sumOf([...minutes.values()].flatMap((tallies) => Array.from(tallies.values())));
-    await this.#compareActivity(`hour ${clockOf(period.start)}`, period, numbersOf(tally, [...active.keys()]));
-    await this.#compareMinutes('all cameras', hour, (minute) => [...(minutes.get(minute)?.values() ?? [])]);
-    // The minutes of each camera of a closed day are the counts.
-    if (this.#isClosed) return;
-    await this.#limit.map([...this.#cameras.keys()], async (id) =>
-      this.#compareMinutes(id, hour, (minute) => optional(minutes.get(minute)?.get(id)), id),
-    );
-  }
-
-  /** Compares the answers about the day. */
-  async compareDay(): Promise<void> {
-    const [reader, day, counted] = [this.#reader, this.#day, [...this.#cameras]];
-    const tally = sumOf(counted.map(([, camera]) => camera.tally));
-    const last = counted.flatMap(([id, camera]) => (camera.last === undefined ? [] : [[id, camera.last] as const]));
-    const whole = { start: startOfDay(day), end: endOfDay(day) };
-    await this.#compareActivity(
-      'day',
-      whole,
-      numbersOf(
-        tally,
-        last.map(([id]) => id),
-      ),
-    );
-    const sum = sumOfDays(counted.map(([, camera]) => camera.accuracy));
-    const accuracy = await this.answered('accuracy', reader.accuracy(day, 1));
-    if (accuracy) this.compare('accuracy', numbersOf(tally, 0, sum), numbersOf(accuracy, 0, accuracy));
-    const seen = await this.answered('last seen', reader.lastMinutes(day, 1));
-    if (seen) this.compare('last seen', lastNumbers(last), lastNumbers(seen));
-    for (const [id, camera] of this.#listed ? counted : []) {
-      const answered = this.#listed?.get(id);
-      const count = numbersOf(camera.tally, camera.last === undefined ? 0 : 1, camera.accuracy);
-      this.compare(`${id}, day`, count, answered ? numbersOf(answered, 1, answered) : NO_NUMBERS);
+  /** Passes the answer of the service on. If a damaged row prevents it, this is a difference. */
+  async #ask<Answer>(question: string, asking: Promise<Answer>, take: (answer: Answer) => void): Promise<void> {
+    try {
+      take(await asking);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#note({ name: question, damage: error.message });
     }
   }
 
-  async #compareActivity(name: string, period: Period, counted: Numbers): Promise<void> {
-    const counter = `all cameras, ${name}`;
-    const answer = await this.answered(counter, this.#reader.activity(period));
-    if (answer) this.compare(counter, counted, numbersOf(answer.tally, answer.activeCameras));
-  }
-
-  async #compareMinutes(name: string, hour: Hour, tallies: (minute: Instant) => readonly Tally[], cameraId?: string) {
-    for (const { period, tally, activeCameras } of await this.#answeredMinutes(name, hour, cameraId)) {
-      const counted = tallies(period.start);
-      const counter = `${name}, minute ${clockOf(period.start)}`;
-      this.compare(counter, numbersOf(sumOf(counted), counted.length), numbersOf(tally, activeCameras));
+  /** @param counter its name, such as `ridge-04, minute 08:15:00` */
+  #compare(counter: string, counted: Numbers, answered: Numbers): void {
+    for (const name of new Set([...counted.keys(), ...answered.keys()])) {
+      const [is, should] = [answered.get(name) ?? 0, counted.get(name) ?? 0];
+      this.compared += 1;
+      if (is !== should) this.#note({ name: `${counter}: ${name}`, answered: is, counted: should });
     }
   }
 
-  async #answeredMinutes(name: string, hour: Hour, cameraId?: string) {
-    const period = this.#periodOf(hour);
-    const asking = this.#reader.series(period, 'minute', cameraId);
-    return (await this.answered(`${name}, minutes of ${clockOf(period.start)}`, asking)) ?? [];
-  }
-
-  #periodOf(hour: Hour): Period {
-    const start = instantFrom(startOfDay(this.#day) + BigInt(hour) * MICROSECONDS.hour);
-    return { start, end: instantFrom(start + MICROSECONDS.hour - 1n) };
+  #note(difference: Difference): void {
+    this.differing += 1;
+    if (this.differences.length < MOST_DIFFERENCES) this.differences.push(difference);
   }
 }
+
+/** Numbers by their names, as answers name them. A missing number is 0. */
+type Numbers = ReadonlyMap<string, number>;
 
 /** When each camera was last seen, as numbers: `ridge-04 at 08:15:00` is 1. */
 const lastNumbers = (last: Iterable<readonly [cameraId: string, minute: Instant]>): Numbers =>
   new Map(Array.from(last, ([id, minute]) => [`${id} at ${clockOf(minute)}`, 1]));
 
-const optional = <Value>(value: Value | undefined): readonly Value[] => (value === undefined ? [] : [value]);
+/**
+ * The numbers of an answer that are not 0.
+ *
+ * @param activeCameras their ids, or the number of cameras
+ * @param accuracy a tally with the figures of accuracy, if the answer has them
+ */
+const numbersOf = (
+  tally: Tally,
+  activeCameras: Iterable<string> | number,
+  accuracy: DayTally = EMPTY_TALLY,
+): Numbers => {
+  const numbers: [name: string, value: number][] = [
+    ['total_events', tally.events],
+    ['reviewed_total_events', tally.reviewed],
+    ['annotated_total_events', tally.annotated],
+  ];
+  if (typeof activeCameras === 'number') numbers.push(['active_cameras', activeCameras]);
+  else for (const id of activeCameras) numbers.push([`active camera ${id}`, 1]);
+  for (const [category, { detections, reviewed, annotations }] of tally.categories) {
+    numbers.push(
+      [`counts_per_category.${category}`, detections],
+      [`reviewed_counts_per_category.${category}`, reviewed],
+      [`annotated_counts_per_category.${category}`, annotations],
+    );
+  }
+  for (const [category, { flagged, confirmed }] of accuracy.categories) {
+    numbers.push([`flagged.${category}`, flagged], [`confirmed.${category}`, confirmed]);
+  }
+  return new Map(numbers.filter(([, value]) => value !== 0));
+};
 
 /** `08:15:00` */
 const clockOf = (instant: Instant): string => formatInstant(instant).slice('2026-11-21T'.length, -'+00:00'.length);

@@ -1,5 +1,5 @@
-import { decodingRow, StorageTrouble } from '../../storage/errors.ts';
-import type { StoredRow } from '../../storage/row.ts';
+import { decodingRow, type StoredRow } from '../../storage/row.ts';
+import { StorageTrouble } from '../../storage/errors.ts';
 import { type DayTally, sumOfDays } from '../model/tally.ts';
 import { CAMERA_DAY } from '../rows/camera-row.ts';
 import { DAY_STATE } from '../rows/day-row.ts';

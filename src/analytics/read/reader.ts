@@ -4,13 +4,12 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { Table } from '../../storage/table.ts';
 import { dayOf, type Day, MICROSECONDS, startOfDay } from '../model/day.ts';
 import { type Instant, instantFrom, isInstant } from '../model/instant.ts';
-import { type DayPiece, endOfMinute, type Period, piecesOf, startOfMinute, widened } from '../model/period.ts';
-import { shardOf } from '../model/shard.ts';
+import { type DayPiece, type Period, piecesOf, widened } from '../model/period.ts';
+import { cameraCounter, shardOf, shardPartition } from '../rows/keys.ts';
 import { stepsOf, type Step } from '../model/steps.ts';
 import { type DayTally, growingDayTally, sumOf, sumOfDays, type Tally } from '../model/tally.ts';
 import { CAMERA_DAY } from '../rows/camera-row.ts';
 import { DAY_STATE, DAY_TALLY } from '../rows/day-row.ts';
-import { cameraCounter, shardPartition } from '../rows/keys.ts';
 import { camerasOfShard } from './cameras-of-shard.ts';
 import { lastMinutesIn } from './last-minutes.ts';
 import { type ActivitySum, readPieces, readPiecesOfCamera } from './range-reader.ts';
@@ -49,12 +48,10 @@ const PARALLEL_QUERIES = 6;
 /** How long a reader assumes that an empty shard is still empty. Until then it does not notice a lost `day` row. */
 const EMPTY_MS = 60_000;
 
-/** The sums of one day, by shard and piece. */
-interface DayReading {
-  readonly day: Day;
-  readonly shards: readonly (readonly ActivitySum[])[];
-  /** Whether partial minutes were read as whole ones, because the day is closed. */
-  readonly isWidened: boolean;
+/** The sums of a piece of a day, one of each shard. The piece of a closed day has whole minutes at its ends. */
+interface PieceReading {
+  readonly piece: DayPiece;
+  readonly sums: readonly ActivitySum[];
 }
 
 /**
@@ -82,16 +79,13 @@ export class Reader {
 
   /** The counts of a period, of all cameras or one. */
   async activity(period: Period, cameraId?: string): Promise<Activity> {
-    const read = pLimit(PARALLEL_READS);
-    const days = await Promise.all(
-      piecesOf(period).map(async (piece) => this.#readDay(read, piece.day, [piece], cameraId)),
-    );
-    const sums = days.flatMap(({ shards }) => shards.flat());
+    const pieces = await this.#read(piecesOf(period), cameraId);
+    const sums = pieces.flatMap((piece) => piece.sums);
     const active = new Set<string>();
     for (const sum of sums) for (const id of sum.cameras()) active.add(id);
     return {
-      period: covered(period, days),
-      tally: sumOf(sums.map((sum) => sum.tally)),
+      period: { start: pieces[0]?.piece.start ?? period.start, end: pieces.at(-1)?.piece.end ?? period.end },
+      tally: sumOf(sums.map(({ tally }) => tally)),
       activeCameras: [...active].sort(),
     };
   }
@@ -101,26 +95,14 @@ export class Reader {
    * no more reads than one question about the same period.
    */
   async series(period: Period, step: Step, cameraId?: string): Promise<readonly StepActivity[]> {
-    const read = pLimit(PARALLEL_READS);
-    const days = await Promise.all(
-      Array.from(
-        Map.groupBy(stepsOf(period, step), ({ start }) => dayOf(start)),
-        async ([day, steps]): Promise<readonly StepActivity[]> => {
-          // No step is longer than a day, and days start with a step: each step is one piece.
-          const reading = await this.#readDay(read, day, steps.flatMap(piecesOf), cameraId);
-          return steps.map((ofStep, index) => {
-            const sums = reading.shards.flatMap((ofShard) => ofShard[index] ?? []);
-            return {
-              period: covered(ofStep, [reading]),
-              tally: sumOf(sums.map((sum) => sum.tally)),
-              // A camera is in one shard: no camera is counted twice.
-              activeCameras: sums.reduce((count, sum) => count + sum.countCameras(), 0),
-            };
-          });
-        },
-      ),
-    );
-    return days.flat();
+    // No step is longer than a day, and days start with a step: each step is one piece.
+    const pieces = await this.#read(stepsOf(period, step).flatMap(piecesOf), cameraId);
+    return pieces.map(({ piece: { start, end }, sums }) => ({
+      period: { start, end },
+      tally: sumOf(sums.map(({ tally }) => tally)),
+      // A camera is in one shard: no camera is counted twice.
+      activeCameras: sums.reduce((count, sum) => count + sum.countCameras(), 0),
+    }));
   }
 
   /**
@@ -181,24 +163,24 @@ export class Reader {
     return found;
   }
 
-  /** Reads pieces of one day. If it is closed, its partial minutes are read again as whole minutes. */
-  async #readDay(
-    read: LimitFunction,
-    day: Day,
-    pieces: readonly DayPiece[],
-    cameraId: string | undefined,
-  ): Promise<DayReading> {
-    const sources = this.#sources(read, [day], cameraId);
-    const shards = await Promise.all(
-      sources.map(async (source) =>
-        cameraId === undefined ? readPieces(source, pieces) : readPiecesOfCamera(source, pieces, cameraId),
-      ),
+  /** Reads pieces of days, each day at once. The partial minutes of a day that is closed are read again as whole minutes. */
+  async #read(pieces: readonly DayPiece[], cameraId: string | undefined): Promise<readonly PieceReading[]> {
+    const read = pLimit(PARALLEL_READS);
+    const readDay = async (day: Day, ofDay: readonly DayPiece[]): Promise<readonly PieceReading[]> => {
+      const shards = await Promise.all(
+        this.#sources(read, [day], cameraId).map(async (source) =>
+          cameraId === undefined ? readPieces(source, ofDay) : readPiecesOfCamera(source, ofDay, cameraId),
+        ),
+      );
+      const isRagged = ofDay.some(({ partialMinutes }) => partialMinutes.length > 0);
+      if (isRagged && shards.some(({ isClosed }) => isClosed)) return readDay(day, ofDay.map(widened));
+      return ofDay.map((piece, index) => ({ piece, sums: shards.flatMap(({ sums }) => sums[index] ?? []) }));
+    };
+    const days = Array.from(
+      Map.groupBy(pieces, ({ day }) => day),
+      async (ofDay) => readDay(...ofDay),
     );
-    const isRagged = pieces.some(({ partialMinutes }) => partialMinutes.length > 0);
-    if (isRagged && shards.some(({ isClosed }) => isClosed)) {
-      return { ...(await this.#readDay(read, day, pieces.map(widened), cameraId)), isWidened: true };
-    }
-    return { day, shards: shards.map(({ sums }) => sums), isWidened: false };
+    return (await Promise.all(days)).flat();
   }
 
   /** The shards of days: all of them, or the shard of a camera. */
@@ -219,16 +201,6 @@ export class Reader {
     );
   }
 }
-
-/** A period with whole minutes at each end that is in a widened day. */
-const covered = ({ start, end }: Period, days: readonly DayReading[]): Period => {
-  const isWidened = (instant: Instant): boolean =>
-    days.some((reading) => reading.isWidened && reading.day === dayOf(instant));
-  return {
-    start: isWidened(start) ? startOfMinute(start) : start,
-    end: isWidened(end) ? endOfMinute(end) : end,
-  };
-};
 
 /** The given number of days until `last`, included, newest first. The calendar begins with the year 1. */
 const daysUntil = (last: Day, days: number): readonly Day[] =>

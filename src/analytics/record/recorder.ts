@@ -1,14 +1,13 @@
 import pLimit from 'p-limit';
 
 import type { Log } from '../../log.ts';
-import { StorageTrouble } from '../../storage/errors.ts';
+import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
-import { DayHeld, isConflict, RecorderUnavailable } from '../errors.ts';
+import { DayHeld } from '../errors.ts';
 import type { EventMessage } from '../model/camera-event.ts';
 import { dayOf } from '../model/day.ts';
-import { shardOf } from '../model/shard.ts';
-import { shardPartition } from '../rows/keys.ts';
-import type { Outcome } from './batch.ts';
+import { shardOf, shardPartition } from '../rows/keys.ts';
+import type { Outcome } from './commit-plan.ts';
 import { type Pause, ShardCommitter } from './committer.ts';
 import { RowMemory, ShardWriter } from './shard-writer.ts';
 
@@ -68,12 +67,12 @@ export class Recorder {
    * @returns the outcome of each, in their order
    * @throws {DamagedRow} if a row that some of them change is damaged
    * @throws {DayHeld} if the counters of the day of some of them are being rebuilt
-   * @throws {RecorderUnavailable} if all errors come from storage that could not take some of them now
+   * @throws {StorageTrouble} if all errors come from storage that could not take some of them now: sending all of them again is safe
    */
   async record(messages: readonly EventMessage[]): Promise<readonly Outcome[]> {
     if (this.#waiting + messages.length > MAX_WAITING) {
       this.#log.warn('too many messages wait to be recorded', { waiting: this.#waiting });
-      throw new RecorderUnavailable('too many messages wait to be recorded');
+      throw new StorageTrouble(0, { reason: 'too many messages wait' });
     }
     this.#waiting += messages.length;
     const recording = this.#record(messages);
@@ -139,9 +138,9 @@ export class Recorder {
       kind: cause instanceof Error ? cause.name : typeof cause,
       reason: cause instanceof StorageTrouble ? cause.reason : undefined,
     });
-    return new RecorderUnavailable('storage did not take all events', { cause });
+    return cause instanceof StorageTrouble ? cause : new StorageTrouble(0, { reason: 'conflicts', cause });
   }
 }
 
 const isTransient = (error: unknown): boolean =>
-  error instanceof StorageTrouble || error instanceof DayHeld || isConflict(error);
+  error instanceof StorageTrouble || error instanceof DayHeld || error instanceof WriteConflict;

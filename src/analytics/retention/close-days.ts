@@ -6,10 +6,9 @@ import { DayHeld } from '../errors.ts';
 import type { Day } from '../model/day.ts';
 import { dayPartitions, shardPartition } from '../rows/keys.ts';
 import { demandDayRows, noteEventsDeleted, readSeal, sealShard, type ShardSeal } from '../rows/seal.ts';
-import { endedBefore, storedDays } from '../rows/stored-days.ts';
-import { backUpDay, type BackingUp } from './back-up-day.ts';
+import { backUpDay, type BackingUp } from './back-up-days.ts';
 import { deleteEvents } from './delete-events.ts';
-import { OutOfTime, RUN_MS, withinTime } from './run-time.ts';
+import { endedDays, OutOfTime, RUN_MS, withinTime } from './run.ts';
 
 /** When days are closed (NCRONTAB): hourly, and not at the full hour, when many other timers run. */
 export const CLOSE_DAYS_SCHEDULE = '0 20 * * * *';
@@ -52,8 +51,7 @@ export const closeDays = async (
   const unexpected: unknown[] = [];
   await withinTime(runMs, async (demandTime) => {
     const closing = { table, shards, container: await container?.(), demandTime, log };
-    for await (const day of storedDays(table)) {
-      if (!endedBefore(table, day, retentionDays)) break;
+    for await (const day of endedDays(table, retentionDays)) {
       try {
         await closeDay(closing, day);
       } catch (error) {

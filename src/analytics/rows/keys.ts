@@ -1,7 +1,7 @@
-import { DecodeError } from '../../storage/errors.ts';
-import type { KeyRange } from '../../storage/row.ts';
+import { createHash } from 'node:crypto';
+
+import { DecodeError, type KeyRange } from '../../storage/row.ts';
 import { type Day, type Hour, hourOf, isDay, isMinuteOfDay, minuteOfHour, type MinuteOfDay } from '../model/day.ts';
-import { MAX_SHARDS } from '../model/shard.ts';
 
 /** A number from 0 to 99 in the form of keys and property names: `07`. */
 export const twoDigits = (value: number): string => String(value).padStart(2, '0');
@@ -26,7 +26,23 @@ export const unescapeId = (text: string): string =>
 /** All keys that begin with a text which ends in `|`. `}` is the next character after `|`; `~` sorts before many letters. */
 export const keysUnder = (prefix: `${string}|`): KeyRange => ({ from: prefix, before: `${prefix.slice(0, -1)}}` });
 
-// Partitions
+// Shards and partitions
+
+/** The maximum number of shards of a day; they are numbered from 0. */
+export const MAX_SHARDS = 64;
+
+/** The shard of a day that a camera belongs to: a stable hash of its id, because stored rows are found by it. */
+export const shardOf = (cameraId: string, shards: number): number =>
+  shards === 1 ? 0 : createHash('sha256').update(cameraId).digest().readUInt32BE(0) % shards;
+
+/**
+ * The table of the counters, without the prefix of the tables: the number of shards is fixed for a table, so that every process looks for a
+ * camera in the same shard.
+ *
+ * @param shards the setting `COUNTER_SHARDS`
+ * @example tableOfShards(8) // analytics8
+ */
+export const tableOfShards = (shards: number): string => (shards === 1 ? 'analytics' : `analytics${shards}`);
 
 /** The partition of a shard of a day: `2026-11-21.00`. */
 export const shardPartition = (day: Day, shard: number): string => `${day}.${twoDigits(shard)}`;
@@ -39,11 +55,11 @@ export const dayPartitions = (day: Day, shards: number): readonly string[] =>
 export const partitionsOf = (day: Day): KeyRange => ({ from: `${day}.`, before: `${day}/` });
 export const ALL_PARTITIONS: KeyRange = { from: '0', before: ':' };
 
-/** The day and the shard in the key of a partition. */
-export const parsePartition = (partition: string): { readonly day: Day; readonly shard: number } => {
+/** The day in the key of a partition. */
+export const dayOfPartition = (partition: string): Day => {
   const [, day = '', shard = ''] = /^(\d{4}-\d\d-\d\d)\.(\d\d)$/.exec(partition) ?? [];
   if (!isDay(day) || Number(shard) >= MAX_SHARDS) throw new DecodeError('its partition is not a shard of a day');
-  return { day, shard: Number(shard) };
+  return day;
 };
 
 // Counters. Each exists once per stripe, and its value is the sum.

@@ -166,7 +166,7 @@ export interface CallEvent {
   readonly attempt: AttemptRef | undefined;
   /** Of events about a prompt: which one. Undefined: the message. */
   readonly prompt?: PromptNumber | undefined;
-  /** Of `tone received`; undefined if no telephone has such a key. */
+  /** The key of `tone received`; undefined if no telephone has such a key. */
   readonly key?: PressedKey | undefined;
   /** Of `disconnected`: how long the call was connected, in milliseconds, if the provider says. */
   readonly connectedMs?: number | undefined;

@@ -12,7 +12,7 @@ export interface PhoneRules {
   readonly ringMs: number;
   /** The prefixes of numbers that may be called; undefined: all numbers may be called. */
   readonly allowedPrefixes: readonly string[] | undefined;
-  /** Of a UTC day; a fifth of them is kept for urgent alert types. */
+  /** The maximum number of calls of a UTC day; a fifth of them is kept for urgent alert types. */
   readonly callsPerDay: number;
   /** Open calls, over all instances. */
   readonly callsAtOnce: number;

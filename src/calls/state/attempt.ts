@@ -89,7 +89,7 @@ export const attemptSchema = z.discriminatedUnion('state', [
   /** It ended before an answer was reported. Another event may bring the reason. `connectedMs`: how long it was connected. */
   z.object({ ...base, state: z.literal('unexplained'), disconnectedAt: time, connectedMs: z.number().optional() }),
   z.object({ ...base, state: z.literal('speaking'), talk: talkSchema }),
-  /** The service hangs up, since a time. `heardUntil`: until when the callee listened, if that was reported. */
+  /** The service hangs up. `heardUntil`: until when the callee listened, if that was reported. */
   z.object({
     ...base,
     ...end,

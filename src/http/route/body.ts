@@ -118,7 +118,7 @@ const readText = async (request: HttpRequest, maxBytes: number, isOptional: bool
   return decodeUtf8(isZipped ? await unzipped(sent, maxBytes) : sent);
 };
 
-/** Without HTTP streams the Functions host has read the body before. With them, the body may have any size, and may end early. */
+/** Without HTTP streams, the Functions host has already read the whole body. With them, the body may have any size, and may end early. */
 const bytesOf = async ({ body }: HttpRequest, maxBytes: number): Promise<Buffer> => {
   const chunks: Uint8Array[] = [];
   let length = 0;

@@ -7,7 +7,7 @@ import { Problem } from '../problem.ts';
 import type { ProblemCode } from '../problem-types.ts';
 import { type Answers, type Given, type Reply, REQUEST_ID } from './answers.ts';
 import { readBody, type RequestBody } from './body.ts';
-import { conditionalAnswer, definedHeaders } from './conditional.ts';
+import { conditionalAnswer } from './conditional.ts';
 import { readHeaders, readPath, readQuery } from './fields.ts';
 import { noteLostBody } from './lost-body.ts';
 
@@ -198,6 +198,13 @@ const respond = async (
   });
   const mediaType = answers[reply.status]?.mediaType;
   const contentType = mediaType?.startsWith('text/') === true ? `${mediaType}; charset=utf-8` : mediaType;
-  if (conditional !== undefined) return conditionalAnswer(reply, request, contentType, conditional === 'public');
-  return { ...reply, headers: definedHeaders({ 'content-type': contentType, ...reply.headers }) };
+  const answer =
+    conditional === undefined
+      ? { ...reply, headers: { 'content-type': contentType, ...reply.headers } }
+      : await conditionalAnswer(reply, request, contentType, conditional === 'public');
+  return { ...answer, headers: definedHeaders(answer.headers) };
 };
+
+/** The headers that have a value. */
+const definedHeaders = (headers: Readonly<Record<string, string | undefined>> = {}): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { rebuildDay, type RebuildOptions, RebuildRefused, unsealDay } from '../../../src/analytics/audit/rebuild.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
-import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { FORMAT } from '../../../src/analytics/rows/properties.ts';
 import { shardPartition } from '../../../src/analytics/rows/keys.ts';
 import { readSeal } from '../../../src/analytics/rows/seal.ts';
 import { LaterFormat, StorageTrouble } from '../../../src/storage/errors.ts';

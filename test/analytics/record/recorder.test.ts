@@ -1,13 +1,13 @@
+import pLimit from 'p-limit';
 import { describe, expect, it, vi } from 'vitest';
 
-import { RecorderUnavailable } from '../../../src/analytics/errors.ts';
-import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
-import { nextStripe, RowMemory } from '../../../src/analytics/record/shard-writer.ts';
+import { CLOSED_DAY, ShardCommitter } from '../../../src/analytics/record/committer.ts';
+import { RowMemory, ShardRows, ShardWriter } from '../../../src/analytics/record/shard-writer.ts';
 import { hourOf, minuteFrom } from '../../../src/analytics/model/day.ts';
 import { EMPTY_CAMERA } from '../../../src/analytics/rows/camera-row.ts';
 import { DamagedRow, RequestRefused, StorageTrouble } from '../../../src/storage/errors.ts';
 import type { TableRequest, Turn } from '../../storage/interposed-table.ts';
-import { all, frame, MemoryStorage, MINUTE, SECOND, SHARD, START, WHOLE_DAY } from '../counting.ts';
+import { all, frame, MemoryStorage, MINUTE, SECOND, SHARD, START, toEventMessage, WHOLE_DAY } from '../counting.ts';
 import { DAY, rightAnswer } from '../oracle.ts';
 
 /** A process on a table in memory, and the lines that it logs. Between tries it does not wait. */
@@ -55,7 +55,7 @@ describe('the messages that wait to be recorded', () => {
         process.record(all(count).map(() => frame('a', 'same', START + BigInt(day) * DAY))),
       ),
     );
-    await expect(process.record([frame('a', 'other')])).rejects.toThrow(RecorderUnavailable);
+    await expect(process.record([frame('a', 'other')])).rejects.toThrow(StorageTrouble);
     expect(lines).toEqual([['too many messages wait to be recorded', { waiting: 50_000 }]]);
     opened.resolve();
     expect(await taken).toEqual(all(3).map(() => 'fulfilled'));
@@ -127,19 +127,40 @@ describe('a message whose transaction was never answered', () => {
         return lost();
       };
     };
-    await expect(process.record([frame('a', 'late')])).rejects.toThrow(RecorderUnavailable);
+    await expect(process.record([frame('a', 'late')])).rejects.toThrow(StorageTrouble);
     expect(storage.keys()).toContain('event|0000|a|late');
     expect(await process.record([frame('a', 'later')])).toEqual([CLOSED_DAY]);
   });
 });
 
-it('the counter rows that a process remembers, of all shards together, take 48 MiB: the least recently used ones go', () => {
-  const { days, hours, cameras } = new RowMemory();
-  expect([days, hours, cameras].reduce((sum, { maxSize }) => sum + maxSize, 0)).toBe(48 * 1_048_576);
-  const minutes = new Uint8Array(524_288);
-  const value = { ...EMPTY_CAMERA, hours: new Map([[hourOf(minuteFrom(0)), minutes]]) };
-  for (const index of all(200)) cameras.set(`camera|${index}`, { value, etag: '' });
-  expect([cameras.size, cameras.has('camera|199')]).toEqual([63, true]);
+it('the counter rows that a process remembers, of all shards together, take 48 MiB: the least recently used shards go', () => {
+  const { shards } = new RowMemory();
+  const minutes = new Map([[hourOf(minuteFrom(0)), new Uint8Array(524_288)]]);
+  const remembered = all(200).map(() => {
+    const rows = new ShardRows();
+    rows.cameras.set('ridge-1', { ...EMPTY_CAMERA, hours: minutes });
+    shards.set(rows, true, { size: rows.bytes });
+    return rows;
+  });
+  expect(remembered.map((rows) => shards.has(rows))).toEqual(all(200).map((index) => index >= 200 - 95));
+});
+
+it('a writer whose rows find no room in memory reads them for each commit, and counts right', async () => {
+  const reads: string[] = [];
+  const { process } = processOn(async ({ kind, rowKeys }) => {
+    if (kind === 'get') reads.push(...rowKeys);
+  });
+  const memory = new RowMemory(500);
+  const { table } = process;
+  const shard = { table, partition: SHARD, memory, configuredCategories: new Set<string>(), random: () => 0 };
+  const committer = new ShardCommitter(new ShardWriter(shard), pLimit(1));
+  const messages = all(3).map((index) => frame('ridge-1', `f-${index}`));
+  for (const message of messages) {
+    reads.splice(0);
+    expect(await committer.submit(toEventMessage(message))).toBe('recorded');
+  }
+  expect(reads).toEqual(expect.arrayContaining(['day|00', 'hour|00|00', 'camera|ridge-1|00']));
+  expect(await process.answer(WHOLE_DAY)).toEqual(rightAnswer(messages, WHOLE_DAY));
 });
 
 it('a message that storage always refuses is told so, and all others are recorded; it can be sent again', async () => {
@@ -195,16 +216,6 @@ const inTwoStripes = async () => {
 };
 
 describe('stripes', () => {
-  it.each([
-    [1, 0, 0],
-    [1, 0.999, 7],
-    [2, 0, 0],
-    [2, 0.999, 63],
-    [9, 0.5, 32],
-  ])('with move %i in a row, a writer with the random number %f goes to stripe %i', (moves, random, stripe) => {
-    expect(nextStripe(moves, random)).toBe(stripe);
-  });
-
   it('begin with 0; a writer that met another writer moves, and stays there, also on the next day', async () => {
     const { storage, moved, stayed } = await inTwoStripes();
     for (const process of [moved, moved, stayed]) await process.record([frame('ridge-1', 'next', START + DAY)]);

@@ -71,6 +71,18 @@ export const hear = (): Heard => {
   return heard;
 };
 
+/** Stands for the browser's popovers: closed until they are shown. The focus returns to their button. */
+const showPopovers = (): void => {
+  document.head.insertAdjacentHTML('beforeend', '<style>[popover]:not([data-shown]) { display: none }</style>');
+  HTMLElement.prototype.showPopover = function show() {
+    this.dataset['shown'] = 'yes';
+  };
+  HTMLElement.prototype.hidePopover = function hide() {
+    delete this.dataset['shown'];
+    document.querySelector<HTMLElement>(`[popovertarget="${this.id}"]`)?.focus();
+  };
+};
+
 /** Hides the tab, or shows it. */
 const setHidden = (isHidden: boolean): void => {
   vi.spyOn(document, 'hidden', 'get').mockReturnValue(isHidden);
@@ -115,6 +127,7 @@ export const openPage = async (differences: Partial<PageAnswers> = {}, search = 
   });
   history.replaceState(null, '', `/api/dashboard${search}`);
   document.head.innerHTML = '<link rel="icon" href="data:image/svg+xml,%3Csvg%3E%3C/svg%3E">';
+  showPopovers();
   if (key !== undefined) sessionStorage.setItem('wildfire-camera-activity.function-key', key);
   await open();
   return {

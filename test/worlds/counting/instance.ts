@@ -1,14 +1,13 @@
 import { auditDay, type AuditReport } from '../../../src/analytics/audit/audit.ts';
 import { rebuildDay, RebuildRefused } from '../../../src/analytics/audit/rebuild.ts';
-import { DayClosed, DayHeld, RecorderUnavailable } from '../../../src/analytics/errors.ts';
+import { DayClosed, DayHeld } from '../../../src/analytics/errors.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { backUpDays } from '../../../src/analytics/retention/back-up-days.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
-import { noEvents } from '../../../src/analytics/retention/day-events.ts';
-import { exportDay } from '../../../src/analytics/retention/export-day.ts';
-import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { exportDay, noEvents } from '../../../src/analytics/retention/export-day.ts';
+import { FORMAT } from '../../../src/analytics/rows/properties.ts';
 import type { Log } from '../../../src/log.ts';
 import type { BackupContainer } from '../../../src/storage/azure-container.ts';
 import type { TableConnection } from '../../../src/storage/connection.ts';
@@ -141,5 +140,4 @@ export class Instance extends CountingProcess {
 
 /** Whether a request may fail with an error because of what storage does; the service answers 503. */
 export const isUnavailable = (error: unknown): boolean =>
-  [RecorderUnavailable, StorageTrouble, WriteConflict].some((kind) => error instanceof kind) &&
-  !(error instanceof DayHeld);
+  [StorageTrouble, WriteConflict].some((kind) => error instanceof kind) && !(error instanceof DayHeld);

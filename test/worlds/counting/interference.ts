@@ -5,11 +5,10 @@ import { rebuildDay, RebuildRefused, unsealDay } from '../../../src/analytics/au
 import { DayClosed, DayHeld } from '../../../src/analytics/errors.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
-import { noEvents } from '../../../src/analytics/retention/day-events.ts';
-import { exportDay } from '../../../src/analytics/retention/export-day.ts';
+import { exportDay, noEvents } from '../../../src/analytics/retention/export-day.ts';
 import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
-import { FORMAT } from '../../../src/analytics/rows/format.ts';
-import { tallyValues } from '../../../src/analytics/rows/properties.ts';
+import { FORMAT } from '../../../src/analytics/rows/properties.ts';
+import { tallyValues } from '../../../src/analytics/rows/stored-tally.ts';
 import type { TableConnection } from '../../../src/storage/connection.ts';
 import { StorageTrouble } from '../../../src/storage/errors.ts';
 import type { RowWrite } from '../../../src/storage/row.ts';

@@ -41,7 +41,7 @@ export const keptKey = new Kept('function-key', () => sessionStorage);
 export const keptName = new Kept('name', () => sessionStorage);
 
 /** The alerts that the tab has shown to its reader (JSON), until the tab is closed. */
-export const keptTold = new Kept('told', () => sessionStorage);
+export const keptMemory = new Kept('memory', () => sessionStorage);
 
 /** `yes` if this tab has seen a phone, until the tab is closed. */
 export const keptPhone = new Kept('phone', () => sessionStorage);

@@ -10,13 +10,13 @@ const EVERY = 600_000;
  */
 export const watchVersion = ({ base }: Pick<Connection, 'base'>, changed: () => void): (() => void) => {
   let first: string | undefined;
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const tag = await tagOf(`${base}dashboard`);
     first ??= tag;
     if (tag !== undefined && tag !== first) changed();
   };
-  void look();
-  const timer = setInterval(() => void look(), EVERY);
+  void check();
+  const timer = setInterval(() => void check(), EVERY);
   return () => clearInterval(timer);
 };
 

@@ -17,6 +17,8 @@ export interface CameraState {
   readonly lastEventAt: string;
 }
 
+export const STATE_WORDS = { sending: 'Sending', silent: 'Silent', gone: 'Gone' } as const;
+
 export interface CameraStates {
   readonly byId: ReadonlyMap<string, CameraState>;
   /** Silent and gone cameras, the latest first. */

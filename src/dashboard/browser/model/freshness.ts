@@ -1,4 +1,5 @@
-import { type PageState, PARTS, type PartName } from './page-state.ts';
+import type { PartName } from './answers.ts';
+import { type PageState, PARTS } from './page-state.ts';
 import { isPhoneOff, type Part, troubleText } from './refresh.ts';
 
 // Which answers are current. The page never shows an old answer as if it were current.
@@ -35,7 +36,7 @@ const WATCHED: ReadonlySet<PartName> = new Set(['attention', 'notifications']);
 const NEEDED: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'recent', 'known']);
 
 /** A link to an unknown notification, or a figure without its comparison, hides no fire: the part itself says it. */
-const BESIDE: ReadonlySet<PartName> = new Set(['story', 'previous']);
+const BESIDE: ReadonlySet<PartName> = new Set(['opened', 'previous']);
 
 type Standing = 'current' | 'asking' | 'old' | 'failing' | 'no phone';
 

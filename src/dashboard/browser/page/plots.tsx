@@ -60,14 +60,14 @@ const Plot = ({ fact, series, note, choice, onChoice }: PlotProps) => {
   const lines = alone.length === 0 ? drawn : alone;
   return (
     <figure class="plot card">
-      <figcaption>
+      <figcaption class="row">
         <h3>{title}</h3>
         <PartNote note={note} />
         <p class="pointed" aria-hidden="true">
           {pointed === undefined || index < 0 ? `per ${stepText(step)}` : <TimeWords of={times.step(pointed, step)} />}
         </p>
       </figcaption>
-      <ul class="legend">
+      <ul class="legend row">
         {drawn.map((line) => (
           <li key={line.label} class={lines.includes(line) ? '' : 'away'}>
             <button

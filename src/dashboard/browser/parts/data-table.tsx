@@ -16,6 +16,21 @@ export interface Column<Row> {
   readonly sort?: 'descending' | undefined;
 }
 
+/** A column of counts: `12,345`; `–` if there is none. */
+export const numberColumn = <Row,>(
+  name: string,
+  count: (row: Row) => number | string | undefined,
+  rest: Partial<Column<Row>> = {},
+): Column<Row> => ({
+  name,
+  isNumber: true,
+  cell: (row) => {
+    const found = count(row) ?? '–';
+    return typeof found === 'number' ? numbers.count(found) : found;
+  },
+  ...rest,
+});
+
 export interface DataTableProps<Row> {
   readonly title: string;
   readonly class?: string;
