@@ -1,26 +1,21 @@
-import pLimit from 'p-limit';
 import { randomUUID } from 'node:crypto';
-import { type AlertType, alertTypeOf } from './model/alert-types.ts';
 import { type Clock, clockOf } from './model/clock.ts';
-import type { AttemptRef } from './model/ids.ts';
 import type { NotificationRequest, Sent, SentCall } from './model/notification-request.ts';
 import { DESTINATIONS, type OutcomeTopic } from './model/outcomes.ts';
-import type { CallEvent, CallMessage, PhoneProvider } from './model/phone-provider.ts';
-import { callMessage } from './rules/message.ts';
+import type { PhoneProvider } from './model/phone-provider.ts';
 import type { PhoneRules } from './rules/policy.ts';
 import { Actions } from './run/actions.ts';
+import { CallEvents } from './run/call-events.ts';
 import { Dialing } from './run/dialing.ts';
 import { housekeeping } from './run/housekeeping.ts';
 import { type Context, Notifications } from './run/notifications.ts';
 import { Publisher } from './run/publisher.ts';
 import { Requests } from './run/requests.ts';
-import { CallEvents } from './run/call-events.ts';
-import { Telling } from './run/telling.ts';
 import type { Policy } from './state/step.ts';
 import type { NotificationBody } from './state/view.ts';
-import { isUnreadable, type Listed, Store } from './store/store.ts';
+import { type Listed, Store } from './store/store.ts';
 import type { Log } from '../log.ts';
-import { LaterFormat, type RowKeys, StorageTrouble } from '../storage/errors.ts';
+import { LaterFormat, type RowKeys } from '../storage/errors.ts';
 import type { Table } from '../storage/table.ts';
 
 export type { Listed };
@@ -44,9 +39,6 @@ export interface PhoneParts {
 /** The phone, as endpoints and the timer function use it. Methods throw StorageTrouble if storage cannot be used. */
 export type Phone = ReturnType<typeof createPhone>;
 
-/** A real callback has one event. An unknown sender may post many: they are handled within these bounds. */
-const CALLS_AT_A_TIME = 8;
-const NO_MORE_EVENTS_AFTER_MS = 60_000;
 /** How often each process looks for due work, in addition to the other triggers. */
 const RUNS_EVERY_MS = 60_000;
 
@@ -72,18 +64,9 @@ export const createPhone = (parts: PhoneParts) => {
   };
   const context: Context = { provider, store, policy, clock, random, newId, log: ownLog };
   const publisher = new Publisher(context, parts);
-  const notifications = new Notifications(context, {
-    carryOut: async (claimed, log) => actions.carryOut(claimed, log),
-    note: (committed, log) => {
-      dialing.note(committed);
-      if (committed.outcomes !== undefined) void publisher.deliver(committed.outcomes, committed.stored, log);
-    },
-    noteTrouble: () => dialing.noteTrouble(),
-  });
-  const actions = new Actions(context, async ({ notificationId, index, attemptId }, event, log) =>
-    notifications.take(notificationId, { kind: 'call', index, attemptId, event }, log),
-  );
-  const dialing = new Dialing(context, notifications, new Telling(policy));
+  const notifications: Notifications = new Notifications(context, () => ({ actions, dialing, publisher }));
+  const actions = new Actions(context, notifications);
+  const dialing = new Dialing(context, notifications);
   const requests = new Requests(context, notifications, dialing, actions, publisher);
   const callEvents = new CallEvents(context, notifications, actions);
   const keepHouse = housekeeping(context, publisher);
@@ -109,42 +92,8 @@ export const createPhone = (parts: PhoneParts) => {
     acknowledge: requests.acknowledge.bind(requests),
     stop: requests.stop.bind(requests),
 
-    /**
-     * Handles the events of a callback. The events of one call keep their order. Never throws.
-     *
-     * @param alertType of the callback path; it matters only for calls without a row
-     * @returns false if storage could not be used for an event
-     */
-    handle: async (events: readonly CallEvent[], alertType: AlertType, log: Log): Promise<boolean> => {
-      const end = clock.steady() + NO_MORE_EVENTS_AFTER_MS;
-      const byCall = Map.groupBy(events, ({ callId }) => callId);
-      let left = 0;
-      let isStored = true;
-      await pLimit(CALLS_AT_A_TIME).map(byCall.values(), async (ofOneCall) => {
-        for (const event of ofOneCall) {
-          if (clock.steady() >= end) left += 1;
-          else isStored = (await callEvents.handle(event, alertType, log)) && isStored;
-        }
-      });
-      if (left > 0) log.error('callback events left', { events: left, reason: 'no time left' });
-      return isStored;
-    },
-
-    /**
-     * The message of an attempt, or of the alert type if its notification does not exist or cannot be read. With an attempt, the message has the
-     * menu: a provider asks only after a key, and the call listens for the next.
-     */
-    messageOf: async (attempt: AttemptRef | undefined, alertType: AlertType): Promise<CallMessage> => {
-      const id = attempt?.notificationId;
-      let known = id && store.spokenOf(id);
-      try {
-        known ??= id && (await store.find(id))?.notification;
-      } catch (error) {
-        if (!(error instanceof StorageTrouble) && !isUnreadable(error)) throw error;
-      }
-      const type = known === undefined ? alertType : alertTypeOf(known.alertType);
-      return callMessage(serviceName, type, { confirm: attempt !== undefined, details: known?.details });
-    },
+    handle: callEvents.handle.bind(callEvents),
+    messageOf: callEvents.messageOf.bind(callEvents),
 
     runDue: async (log: Log): Promise<void> => {
       await run(log);

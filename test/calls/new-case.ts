@@ -69,13 +69,13 @@ export const newCase = (
 export const at = (now: number, commit = 'commit'): Moment => ({ now, commit });
 
 /** A notification with a recipient that is final. */
-export const ended = (known: NotificationCase, index: number, state: FinalState, now = START): NotificationCase =>
-  withRecipient(known, index, final(must(known.recipients[index]), state), at(now));
+export const ended = (live: NotificationCase, index: number, state: FinalState, now = START): NotificationCase =>
+  withRecipient(live, index, final(must(live.recipients[index]), state), at(now));
 
 /** A notification with an attempt to reach a recipient, under way or over. */
-export const calling = (known: NotificationCase, index: number, attempt: Attempt, now = START): NotificationCase => {
-  const { number, wave } = must(known.recipients[index]);
-  return withRecipient(known, index, { state: 'calling', number, wave, attempts: [attempt] }, at(now));
+export const calling = (live: NotificationCase, index: number, attempt: Attempt, now = START): NotificationCase => {
+  const { number, wave } = must(live.recipients[index]);
+  return withRecipient(live, index, { state: 'calling', number, wave, attempts: [attempt] }, at(now));
 };
 
 const base = { id: 'a', provider: 'acs', claimedAt: START, callIds: [CALL_ID] };

@@ -9,8 +9,8 @@ export const pausesSchema = z.object({
   refusals: z.int().optional(),
   /** The recipient whose call request was refused last. */
   refusedLast: z.string().optional(),
-  /** A fault of our set-up: no dialing before `until`. The operator was told at `toldAt`. */
-  fault: z.object({ until: z.number(), toldAt: z.number(), reason: z.string().optional() }).optional(),
+  /** A fault of our set-up: no dialing before `until`. The operator was alerted at `alertedAt`. */
+  fault: z.object({ until: z.number(), alertedAt: z.number(), reason: z.string().optional() }).optional(),
   /** When the next call may start, if the account limits the calls that start per second. */
   nextStartAt: z.number().optional(),
 });
@@ -22,8 +22,8 @@ const PAUSES_MS = [1_000, 2_000, 4_000, 8_000, 15_000] as const;
 /** A provider may ask for a longer pause, up to this. */
 const MAX_ASKED_MS = 60_000;
 const FAULT_PAUSE_MS = 30_000;
-/** How often the operator is told. */
-const FAULT_TOLD_EVERY_MS = 600_000;
+/** How often the operator is alerted. */
+const FAULT_ALERTS_EVERY_MS = 600_000;
 
 /** After a claim. @param callsPerSecond of the account; undefined: no limit */
 export const afterClaim = <State extends Pauses>(
@@ -51,9 +51,9 @@ export const afterRefusal = <State extends Pauses>(state: State, who: string, as
   return { ...state, refusals, pauseUntil, refusedLast: who };
 };
 
-/** After a fault of our set-up. `toldAt` changes if an alert must tell the operator. */
+/** After a fault of our set-up. `alertedAt` changes if the operator must be alerted. */
 export const afterFault = <State extends Pauses>(state: State, reason: string | undefined, now: number): State => {
-  const { toldAt = -Infinity } = state.fault ?? {};
-  const isToTell = now - toldAt >= FAULT_TOLD_EVERY_MS;
-  return { ...state, fault: { until: now + FAULT_PAUSE_MS, toldAt: isToTell ? now : toldAt, reason } };
+  const { alertedAt = -Infinity } = state.fault ?? {};
+  const isToAlert = now - alertedAt >= FAULT_ALERTS_EVERY_MS;
+  return { ...state, fault: { until: now + FAULT_PAUSE_MS, alertedAt: isToAlert ? now : alertedAt, reason } };
 };

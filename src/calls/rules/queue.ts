@@ -80,7 +80,8 @@ export const next = <Person extends Queued>(
   return who === undefined ? wait(...releases) : { kind: 'dial', who };
 };
 
-const pausedUntil = ({ pauseUntil = 0, fault }: Pauses): number => Math.max(pauseUntil, fault?.until ?? 0);
+/** No recipient is dialed before. */
+export const pausedUntil = ({ pauseUntil = 0, fault }: Pauses): number => Math.max(pauseUntil, fault?.until ?? 0);
 
 const afterRefused = <Person extends Queued>(
   inTurn: readonly Person[],
@@ -93,12 +94,13 @@ const afterRefused = <Person extends Queued>(
 
 /** Why a due recipient waits. */
 export const waitsFor = (
-  one: Queued,
+  recipient: Queued,
   slots: readonly Slot[],
   { fault, pauseUntil = 0 }: Pauses,
   now: number,
 ): 'number' | 'set_up' | 'pause' | 'line' => {
-  if (takenNow(slots, now).some(({ who, number }) => who !== one.who && number === one.number)) return 'number';
+  if (takenNow(slots, now).some(({ who, number }) => who !== recipient.who && number === recipient.number))
+    return 'number';
   if (now < (fault?.until ?? 0)) return 'set_up';
   return now < pauseUntil ? 'pause' : 'line';
 };

@@ -37,7 +37,7 @@ export const afterAttempts = (
   if (attempts.some(({ outcome }) => outcome === 'cannot_go')) return { kind: 'final', state: 'cannot_go' };
   const last = attempts.at(-1);
   if (last?.outcome === 'refused') return { kind: 'final', state: 'failed' };
-  const declined = attempts.filter((one) => one.outcome === 'declined' && !isQuick(one)).length;
+  const declined = attempts.filter((attempt) => attempt.outcome === 'declined' && !isQuick(attempt)).length;
   const at = (last?.endedAt ?? 0) + retryMs;
   const isGivenUp = declined >= MAX_DECLINED || attempts.length >= most || at >= deadlineAt;
   return isGivenUp ? { kind: 'final', state: 'not_reached' } : { kind: 'dial again', at };

@@ -20,14 +20,11 @@ import {
   resultOf,
   secondsToCall,
 } from './call-log.ts';
-import type { Claimed, Context, Taken } from './notifications.ts';
+import type { Claimed, Context, Notifications } from './notifications.ts';
 import { type Attempt, type AttemptEvent, openCallIds, talkOf } from '../state/attempt.ts';
 import { attemptIn, type NotificationCase } from '../state/notification.ts';
 import { type Action, actionsOf } from '../state/step.ts';
 import type { Log, LogFields } from '../../log.ts';
-
-/** Stores an event of an attempt. @returns undefined if its notification is not live */
-type Report = (ref: AttemptRef, event: AttemptEvent, log: Log) => Promise<Taken | undefined>;
 
 /** A process acts only within this time after its commit: later, a check of another process may have the action. */
 const ACTS_WITHIN_MS = 5_000;
@@ -43,19 +40,19 @@ const TIMER_MS = 50;
 /** Dials, speaks, listens and hangs up for a commit. The answer of the provider is the next event. */
 export class Actions {
   readonly #context: Context;
-  readonly #report: Report;
+  readonly #notifications: Notifications;
   readonly #hangingUp = pLimit(HUNG_UP_AT_A_TIME);
   /** The actions of commits, and their notifications. */
   readonly #underWay = new Map<Promise<unknown>, NotificationId>();
 
-  constructor(context: Context, report: Report) {
+  constructor(context: Context, notifications: Notifications) {
     this.#context = context;
-    this.#report = report;
+    this.#notifications = notifications;
   }
 
   /** Carries out the actions of a commit. Fulfills when all are answered. Never throws: a later check retries. */
   async carryOut({ stored, commit, sentAt }: Claimed, log: Log): Promise<void> {
-    const doing = Promise.all(actionsOf(stored, commit).map(async (one) => this.#do(one, stored, sentAt, log)));
+    const doing = Promise.all(actionsOf(stored, commit).map(async (action) => this.#do(action, stored, sentAt, log)));
     this.#underWay.set(doing, stored.notification.id);
     await doing;
     this.#underWay.delete(doing);
@@ -89,9 +86,8 @@ export class Actions {
 
   /** Stores the answer of the provider, and carries out what follows. */
   async #answer(ref: AttemptRef, event: AttemptEvent, log: Log): Promise<void> {
-    await (
-      await this.#report(ref, event, log)
-    )?.acting;
+    const taken = await this.#notifications.report(ref, event, log);
+    await taken?.acting;
   }
 
   /** Places the call of an attempt. */
@@ -106,7 +102,7 @@ export class Actions {
       number,
       alertType: alertTypeOf(alertType),
       message: this.#messageOf(live),
-      attempt: refOf(ref),
+      attempt: ref,
       firstSentAt: attempt.claimedAt,
       callbackBaseUrl,
     };
@@ -135,7 +131,7 @@ export class Actions {
     const fields = { ...attemptFields(live, ref), ...(prompt === MESSAGE ? {} : { prompt: PROMPT_NAMES[prompt] }) };
     try {
       await this.#context.provider.media?.speak(callId, spokenText(prompt, this.#messageOf(live)), {
-        ...refOf(ref),
+        ...ref,
         prompt,
       });
     } catch (error) {
@@ -177,7 +173,7 @@ export class Actions {
     const isMessage = talkOf(attempt)?.prompt.number === MESSAGE;
     if (!live.notification.confirm || !isMessage || callId === undefined || number === undefined) return;
     try {
-      await this.#context.provider.media?.listen(callId, number, refOf(ref));
+      await this.#context.provider.media?.listen(callId, number, ref);
     } catch (error) {
       log.warn('keys not heard', { ...attemptFields(live, ref), ...resultFields(resultOf(error)) });
     }
@@ -229,9 +225,6 @@ export class Actions {
     }
   }
 }
-
-/** The context that the provider returns with every event. */
-const refOf = ({ notificationId, index, attemptId }: AttemptRef): AttemptRef => ({ notificationId, index, attemptId });
 
 const PROMPT_NAMES: Readonly<Record<Exclude<PromptNumber, typeof MESSAGE>, string>> = {
   1: 'repeat',

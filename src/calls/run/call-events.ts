@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
+import pLimit from 'p-limit';
 import { type AlertType, alertTypeOf } from '../model/alert-types.ts';
 import { type AttemptRef, type CallId, MESSAGE } from '../model/ids.ts';
-import type { CallEvent } from '../model/phone-provider.ts';
+import type { CallEvent, CallMessage } from '../model/phone-provider.ts';
 import { callMessage, spokenMessage } from '../rules/message.ts';
 import { KEYS_COUNT_FOR_MS } from '../rules/retention.ts';
 import type { Actions } from './actions.ts';
@@ -9,10 +10,13 @@ import { attemptFields, errorKind, logEvent, logNotPlayed, logNotUpdated, result
 import type { Context, Notifications } from './notifications.ts';
 import type { CallReport } from '../state/attempt.ts';
 import { type AnyCase, attemptIn } from '../state/notification.ts';
-import { isUnreadable, SetAside } from '../store/store.ts';
+import { isUnreadable, SetAside, type Texts } from '../store/store.ts';
 import type { Log } from '../../log.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
 
+/** A real callback has one event. An unknown sender may post many: they are handled within these bounds. */
+const CALLS_AT_A_TIME = 8;
+const NO_MORE_EVENTS_AFTER_MS = 60_000;
 /** Enough for the calls of some hours. An entry is a text of 40 characters. */
 const MAX_REMEMBERED = 10_000;
 
@@ -35,8 +39,54 @@ export class CallEvents {
     this.#actions = actions;
   }
 
-  /** Handles an event of the provider. Never throws. @returns false if it could not be stored */
-  async handle(event: CallEvent, alertType: AlertType, log: Log): Promise<boolean> {
+  /**
+   * Handles the events of a callback. The events of one call keep their order. Never throws.
+   *
+   * @param alertType of the callback path; it matters only for calls without a row
+   * @returns false if storage could not be used for an event
+   */
+  async handle(events: readonly CallEvent[], alertType: AlertType, log: Log): Promise<boolean> {
+    const { clock } = this.#context;
+    const end = clock.steady() + NO_MORE_EVENTS_AFTER_MS;
+    const byCall = Map.groupBy(events, ({ callId }) => callId);
+    let left = 0;
+    let isStored = true;
+    await pLimit(CALLS_AT_A_TIME).map(byCall.values(), async (ofOneCall) => {
+      for (const event of ofOneCall) {
+        if (clock.steady() >= end) left += 1;
+        else isStored = (await this.#handleOne(event, alertType, log)) && isStored;
+      }
+    });
+    if (left > 0) log.error('callback events left', { events: left, reason: 'no time left' });
+    return isStored;
+  }
+
+  /**
+   * The message of an attempt, or of the alert type if its notification does not exist or cannot be read. With an attempt, the message has the
+   * menu: a provider asks only after a key, and the call listens for the next.
+   */
+  async messageOf(attempt: AttemptRef | undefined, alertType: AlertType): Promise<CallMessage> {
+    const { store } = this.#context;
+    let texts = this.#textsOf(attempt);
+    try {
+      texts ??= attempt && (await store.find(attempt.notificationId))?.notification;
+    } catch (error) {
+      if (!(error instanceof StorageTrouble) && !isUnreadable(error)) throw error;
+    }
+    return this.#messageWith(texts, alertType, attempt !== undefined);
+  }
+
+  #textsOf(attempt: AttemptRef | undefined): Texts | undefined {
+    return attempt && this.#context.store.textsOf(attempt.notificationId);
+  }
+
+  #messageWith(texts: Texts | undefined, alertType: AlertType, confirm: boolean): CallMessage {
+    const type = texts === undefined ? alertType : alertTypeOf(texts.alertType);
+    return callMessage(this.#context.policy.serviceName, type, { confirm, details: texts?.details });
+  }
+
+  /** @returns false if the event could not be stored */
+  async #handleOne(event: CallEvent, alertType: AlertType, log: Log): Promise<boolean> {
     const { attempt, callId, kind } = event;
     if (!isReport(event)) {
       // Keys that were heard before count; the call continues.
@@ -62,8 +112,7 @@ export class CallEvents {
 
   /** @returns whether a stored attempt has placed the call */
   async #take(event: CallEvent & CallReport, ref: AttemptRef, log: Log): Promise<boolean> {
-    const { notificationId, index, attemptId } = ref;
-    const taken = await this.#notifications.take(notificationId, { kind: 'call', index, attemptId, event }, log);
+    const taken = await this.#notifications.report(ref, event, log);
     if (taken === undefined) return this.#isSettled(event, ref, log);
     if (attemptIn(taken.stored, ref) === undefined) return false;
     logEvent(event, taken.isNews, attemptFields(taken.stored, ref), log);
@@ -100,14 +149,6 @@ export class CallEvents {
     }
   }
 
-  /** With the details, if this process has ever read the notification. Nothing listens for keys, so the message does not ask for keys. */
-  #textFor({ attempt }: CallEvent, alertType: AlertType): string {
-    const { store, policy } = this.#context;
-    const spoken = attempt && store.spokenOf(attempt.notificationId);
-    const type = spoken === undefined ? alertType : alertTypeOf(spoken.alertType);
-    return spokenMessage(callMessage(policy.serviceName, type, { details: spoken?.details }));
-  }
-
   async #withoutRow(event: CallEvent, alertType: AlertType, log: Log): Promise<void> {
     const { media } = this.#context.provider;
     const { kind, callId, prompt = MESSAGE } = event;
@@ -117,7 +158,9 @@ export class CallEvents {
     if (kind === 'connected' && !this.#spokenTo.has(callId)) {
       this.#spokenTo.set(callId, true);
       try {
-        await media.speak(callId, this.#textFor(event, alertType), event.attempt && { ...event.attempt, prompt });
+        // With the details, if this process has ever read the notification. Nothing listens for keys, so the message does not ask for keys.
+        const message = this.#messageWith(this.#textsOf(event.attempt), alertType, false);
+        await media.speak(callId, spokenMessage(message), event.attempt && { ...event.attempt, prompt });
         log.info('message playing', fields);
       } catch (error) {
         const result = resultOf(error);

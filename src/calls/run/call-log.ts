@@ -70,8 +70,8 @@ export const logChange = ({ before, stored, lines }: Committed, log: Log): void 
   stored.recipients.forEach((recipient, index) => {
     const was = before?.recipients[index];
     if (recipient === was) return;
-    for (const one of recipient.attempts) {
-      logAttempt(was && attemptOf(was, one.id), one, stored, index, lines?.after, log);
+    for (const attempt of recipient.attempts) {
+      logAttempt(was && attemptOf(was, attempt.id), attempt, stored, index, lines?.after, log);
     }
     if (isFinal(recipient) && recipient.state !== was?.state) logRecipient(recipient, stored, index, log);
     if (isOverDayLimit(recipient) && (was === undefined || !isOverDayLimit(was))) {
@@ -87,19 +87,19 @@ const isOverDayLimit = (recipient: AnyRecipient): boolean =>
 
 const logAttempt = (
   was: Attempt | undefined,
-  one: Attempt,
+  attempt: Attempt,
   live: NotificationCase,
   index: number,
   lines: Lines | undefined,
   log: Log,
 ): void => {
-  if (one.state !== 'over' || (was?.state === 'over' && was.outcome === one.outcome)) return;
-  const fields = attemptFields(live, { index, attemptId: one.id });
-  const level = REACHED.has(one.outcome) ? 'info' : 'warn';
-  log[level]('attempt ended', { ...fields, ...secondsToCall(live, one.placedAt), ...outcomeFields(one) });
-  const others = lines?.slots.filter(({ attempt, until }) => attempt !== one.id && until > one.endedAt).length ?? 0;
-  const acceptedAt = acceptedAtOf(one) ?? one.claimedAt;
-  if (one.outcome === 'declined' && others > 0 && isQuick({ ...one, acceptedAt })) {
+  if (attempt.state !== 'over' || (was?.state === 'over' && was.outcome === attempt.outcome)) return;
+  const fields = attemptFields(live, { index, attemptId: attempt.id });
+  const level = REACHED.has(attempt.outcome) ? 'info' : 'warn';
+  log[level]('attempt ended', { ...fields, ...secondsToCall(live, attempt.placedAt), ...outcomeFields(attempt) });
+  const others = lines?.slots.filter((slot) => slot.attempt !== attempt.id && slot.until > attempt.endedAt).length ?? 0;
+  const acceptedAt = acceptedAtOf(attempt) ?? attempt.claimedAt;
+  if (attempt.outcome === 'declined' && others > 0 && isQuick({ ...attempt, acceptedAt })) {
     log.warn('declined at once', { ...fields, open_calls: others });
   }
 };
@@ -156,7 +156,7 @@ export const logAlert = (entry: OutcomeEntry, stored: AnyCase, log: Log): void =
 };
 
 const logLines = (before: Lines, after: Lines, log: Log): void => {
-  if (after.fault !== undefined && after.fault.toldAt !== before.fault?.toldAt) {
+  if (after.fault !== undefined && after.fault.alertedAt !== before.fault?.alertedAt) {
     log.error('calls not accepted', { reason: after.fault.reason, until: isoTime(after.fault.until) });
   }
 };
@@ -179,7 +179,7 @@ export const resultOf = (error: unknown): CallResult =>
 /** A callee answered and heard no message. */
 export const logNotPlayed = (result: CallResult, fields: LogFields, log: Log): void => {
   const detail = { ...fields, ...resultFields(result) };
-  if (result.failure === 'no_speech') log.error('speech not available', { ...detail, look_at: result.operatorHint });
+  if (result.failure === 'no_speech') log.error('speech not available', { ...detail, hint: result.operatorHint });
   else log.error('message not played', detail);
 };
 
@@ -222,7 +222,7 @@ export const logSilence = ({ notification, recipients }: NotificationCase, busy:
   log.error('urgent notification silent', {
     ...notificationFields(notification),
     busy_with_our_calls: busy,
-    reason: recipients.flatMap((one) => (one.state === 'waiting' && one.reason !== undefined ? one.reason : []))[0],
+    reason: recipients.flatMap((recipient) => (recipient.state === 'waiting' ? (recipient.reason ?? []) : []))[0],
   });
 };
 

@@ -4,10 +4,9 @@ import type { NotificationId } from '../model/ids.ts';
 import { next } from '../rules/queue.ts';
 import { logFailure, logOverdue } from './call-log.ts';
 import type { Context, Notifications, Taken } from './notifications.ts';
-import type { Telling } from './telling.ts';
-import { isLive } from '../state/attempt.ts';
-import { queueOf } from '../state/lines.ts';
-import { checkAtOfNotification, type NotificationCase, settlesAtOf } from '../state/notification.ts';
+import { OperatorAlerts } from './operator-alerts.ts';
+import { lineFreeAt, type QueuedRecipient, queueOf } from '../state/lines.ts';
+import { checkAtOfNotification, settlesAtOf } from '../state/notification.ts';
 import { actionsOf, type NotificationEvent, termsOf } from '../state/step.ts';
 import { type Committed, type LiveCase, SetAside } from '../store/store.ts';
 import type { Log } from '../../log.ts';
@@ -22,6 +21,14 @@ const CONFLICT_PAUSE_MS = 50;
 /** After claims for this number of notifications the process reads again: a fire may have come. */
 const CLAIMS_A_RUN = 3;
 
+/** The parts of a notification by which this loop decides. Times are in milliseconds since 1970. */
+interface Outlook {
+  readonly live: LiveCase;
+  readonly queue: readonly QueuedRecipient[];
+  readonly checkAt: number | undefined;
+  readonly settlesAt: number | undefined;
+}
+
 /**
  * The loop for claims: reads the live notifications, checks the overdue ones, and claims lines while the queue names a recipient. Five
  * triggers start it: a request, the end of a call, the earliest time that this process knows, each minute, and the timer function.
@@ -29,7 +36,9 @@ const CLAIMS_A_RUN = 3;
 export class Dialing {
   readonly #context: Context;
   readonly #notifications: Notifications;
-  readonly #telling: Telling;
+  readonly #alerts = new OperatorAlerts();
+  /** Of each version of a row: a run reads all rows, and most have not changed. */
+  readonly #outlooks = new WeakMap<LiveCase, Outlook>();
   #running: Promise<void> | undefined;
   #isAgain = false;
   #isEnded = false;
@@ -38,10 +47,9 @@ export class Dialing {
   #armedFor = Infinity;
   #cancel = (): void => undefined;
 
-  constructor(context: Context, notifications: Notifications, telling: Telling) {
+  constructor(context: Context, notifications: Notifications) {
     this.#context = context;
     this.#notifications = notifications;
-    this.#telling = telling;
   }
 
   /** Runs at once, or again after the current run. Never throws. */
@@ -51,10 +59,10 @@ export class Dialing {
     return this.#running;
   }
 
-  /** Plans the next check of a notification, and runs at once if a line or a recipient has become free. */
-  note(committed: Committed): void {
-    this.#plan(committed.stored.notification.id, this.#checkAt(committed.stored));
-    if (movesQueue(committed)) this.#plan('now', this.#context.clock.now());
+  /** Plans the next check of a notification, and a run when a line is free. */
+  note({ stored, lines }: Committed): void {
+    this.#plan(stored.notification.id, this.#dueAt(stored));
+    if (lines !== undefined) this.#plan('line', lineFreeAt(lines.read.lines, lines.after, this.#context.clock.now()));
   }
 
   /** After trouble with storage. */
@@ -106,36 +114,46 @@ export class Dialing {
 
   async #runOnce(log: Log): Promise<void> {
     const { store, clock } = this.#context;
-    const { live, lines } = await store.readLive();
+    const { live: cases, lines } = await store.readLive();
     const now = clock.now();
-    const own = live.filter((one) => this.#isUsable(one, now));
-    this.#telling.tell(own, lines, now, log);
-    const overdue = own.filter((one) => (this.#checkAt(one) ?? Infinity) <= now);
-    await pLimit(CHECKED_AT_A_TIME).map(overdue, async (one) => this.#check(one, log));
-    await this.#claimAll(own, log);
-    for (const one of own) if ((settlesAtOf(one) ?? Infinity) <= now) await this.#settle(one);
-    for (const one of own) this.#plan(one.notification.id, this.#timeOf(this.#current(one)));
+    const outlooks = cases.flatMap((live) => this.#outlookOf(live) ?? []);
+    this.#alerts.raise(outlooks, lines, now, log);
+    const overdue = cases.filter((live) => (this.#dueAt(live) ?? Infinity) <= now);
+    await pLimit(CHECKED_AT_A_TIME).map(overdue, async (live) => this.#check(live, log));
+    await this.#claimAll(cases, log);
+    for (const { live, settlesAt = Infinity } of outlooks) if (settlesAt <= now) await this.#settle(live);
+    for (const live of cases) this.#plan(live.notification.id, this.#runAt(this.#current(live)));
   }
 
-  /** A notification that cannot be decided about must not stop the others. */
-  #isUsable(live: LiveCase, now: number): boolean {
+  /** @returns undefined for a notification that cannot be decided about: it must not stop the others */
+  #outlookOf(live: LiveCase): Outlook | undefined {
     const { id } = live.notification;
-    if (this.#notifications.isSetAside(id)) return false;
+    if (this.#notifications.isSetAside(id)) return undefined;
+    const remembered = this.#outlooks.get(live);
+    if (remembered !== undefined) return remembered;
     try {
-      this.#checkAt(live);
-      settlesAtOf(live);
-      next(queueOf(live), [], {}, this.#context.policy.rules, now);
-      return true;
+      const checkAt = checkAtOfNotification(live, termsOf(live, this.#context.policy));
+      const outlook = { live, queue: queueOf(live), checkAt, settlesAt: settlesAtOf(live) };
+      this.#outlooks.set(live, outlook);
+      return outlook;
     } catch (error) {
       this.#notifications.setAside(id, error);
-      return false;
+      return undefined;
     }
   }
 
-  /** When this process checks a notification: at its time if it made the last commit; others a little later, if that process has died. */
-  #timeOf(live: LiveCase): number | undefined {
+  /** When a notification needs this loop next: for a check, or because no phone has rung. */
+  #dueAt(live: LiveCase): number | undefined {
+    const outlook = this.#outlookOf(live);
+    if (outlook === undefined) return undefined;
+    const silentAt = this.#alerts.silentAt(live, this.#context.clock.now());
+    return silentAt === undefined ? outlook.checkAt : Math.min(outlook.checkAt ?? Infinity, silentAt);
+  }
+
+  /** When this process runs for a notification: at its time if it made the last commit; others a little later, if that process has died. */
+  #runAt(live: LiveCase): number | undefined {
     const { clock, random, store } = this.#context;
-    const at = this.#checkAt(live);
+    const at = this.#dueAt(live);
     const [least, most] = OTHERS_AFTER_MS;
     if (at === undefined) return undefined;
     // A check that stays due must not cause a busy loop.
@@ -146,13 +164,6 @@ export class Dialing {
   /** The latest version of a notification that this process knows. */
   #current(live: LiveCase): LiveCase {
     return this.#context.store.recall(live.notification.id) ?? live;
-  }
-
-  /** When a notification needs this loop next: for a check, or because no phone has rung. */
-  #checkAt(live: NotificationCase): number | undefined {
-    const checkAt = checkAtOfNotification(live, termsOf(live, this.#context.policy));
-    const silentAt = this.#telling.silentAt(live, this.#context.clock.now());
-    return silentAt === undefined ? checkAt : Math.min(checkAt ?? Infinity, silentAt);
   }
 
   async #check({ notification: { id } }: LiveCase, log: Log): Promise<void> {
@@ -182,13 +193,11 @@ export class Dialing {
   }
 
   /** Claims lines while the queue names a recipient: one transaction for the recipients of one notification whose turn it is. */
-  async #claimAll(live: readonly LiveCase[], log: Log): Promise<void> {
+  async #claimAll(cases: readonly LiveCase[], log: Log): Promise<void> {
     const { store, policy, clock, random } = this.#context;
-    for (let claims = 0; !this.#isEnded; claims += 1) {
-      const lines = store.recallLines()?.lines;
-      if (lines === undefined || claims === CLAIMS_A_RUN) break;
-      const usable = live.filter(({ notification: { id } }) => !this.#notifications.isSetAside(id));
-      const queue = usable.flatMap((one) => queueOf(this.#current(one)));
+    for (let claims = 0; claims < CLAIMS_A_RUN && !this.#isEnded; claims += 1) {
+      const { lines } = await store.lines();
+      const queue = cases.flatMap((live) => this.#outlookOf(this.#current(live))?.queue ?? []);
       const decided = next(queue, lines.slots, lines, policy.rules, clock.now());
       if (decided.kind === 'wait') return this.#plan('queue', decided.until);
       const { notificationId: id } = decided.who;
@@ -202,14 +211,3 @@ export class Dialing {
     this.#isAgain = true;
   }
 }
-
-/** Whether a call has ended, a recipient waits again, or a pause is over. */
-const movesQueue = ({ before, stored, lines }: Committed): boolean =>
-  (lines !== undefined && lines.read.lines.pauseUntil !== undefined && lines.after.pauseUntil === undefined) ||
-  stored.recipients.some((recipient, index) => {
-    const was = before?.recipients[index];
-    if (recipient === was || was === undefined) return false;
-    const liveNow = recipient.attempts.filter(isLive).length;
-    const liveThen = was.attempts.filter(isLive).length;
-    return liveNow < liveThen || (recipient.state === 'waiting' && was.state !== 'waiting');
-  });

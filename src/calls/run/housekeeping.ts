@@ -15,7 +15,7 @@ import type { Table } from '../../storage/table.ts';
 
 const EXPIRY_EVERY_MS = 3_600_000;
 
-/** Regular work that does not dial: takes over outcomes, checks the provider, deletes expired rows. None of these stops another. */
+/** Regular work that does not dial: takes over outcomes, checks the provider, deletes expired rows. */
 export const housekeeping = (context: Context, publisher: Publisher): ((log: Log) => Promise<void>) => {
   const { provider, store, clock, policy } = context;
   let expiredAt = -Infinity;
@@ -43,11 +43,15 @@ export const housekeeping = (context: Context, publisher: Publisher): ((log: Log
     expiredAt = clock.steady();
   };
 
-  return async (log) => {
-    for (const work of [async () => publisher.takeOver(log), async () => checkProvider(log), deleteExpired]) {
-      await work().catch((error: unknown) => logFailure('due work unreachable', error, {}, log));
-    }
-  };
+  return async (log) =>
+    doEach([async () => publisher.takeOver(log), async () => checkProvider(log), deleteExpired], log);
+};
+
+/** Does works one after the other. None stops another. */
+const doEach = async (works: readonly (() => Promise<void>)[], log: Log): Promise<void> => {
+  for (const work of works) {
+    await work().catch((error: unknown) => logFailure('due work unreachable', error, {}, log));
+  }
 };
 
 /** Why the provider surely refuses calls; undefined if it does not, or if that is not known. */
@@ -92,7 +96,7 @@ export const phoneOff = ({
       const after = abandonedNotification(before, moment);
       // Otherwise its lines would stay taken when the phone is on again.
       const read = await store.lines();
-      const lines = { read, after: linesAfter(read.lines, { before, after }, moment.now) };
+      const lines = { read, after: linesAfter(read.lines, before, after, moment.now) };
       const { stored, outcomes } = await store.commit({ before, after, moment, lines });
       for (const entry of outcomes?.entries ?? []) logAlert(entry, stored, log);
       if (outcomes !== undefined) await store.noteDelivery(outcomes, DESTINATIONS);
@@ -110,12 +114,7 @@ export const phoneOff = ({
       for (const live of (await store.readLive()).live) await endOne(live, log);
     };
     const now = clock.now();
-    const works = [
-      endAll,
-      async () => void (await withoutExpired(store, 0, now, log)),
-      async () => store.deleteBefore(now - retentionMs),
-    ];
-    for (const work of works)
-      await work().catch((error: unknown) => logFailure('due work unreachable', error, {}, log));
+    const dropExpired = async () => void (await withoutExpired(store, 0, now, log));
+    await doEach([endAll, dropExpired, async () => store.deleteBefore(now - retentionMs)], log);
   };
 };

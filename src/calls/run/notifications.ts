@@ -1,9 +1,11 @@
 import pLimit from 'p-limit';
 import { type Clock, sleepBy } from '../model/clock.ts';
-import type { NotificationId } from '../model/ids.ts';
+import type { AttemptRef, NotificationId } from '../model/ids.ts';
 import type { PhoneProvider } from '../model/phone-provider.ts';
 import { errorKind, logChange } from './call-log.ts';
+import type { AttemptEvent } from '../state/attempt.ts';
 import { withReleased } from '../state/lines.ts';
+import type { AnyCase } from '../state/notification.ts';
 import { type Documents, isRepeat, type NotificationEvent, type Policy, step } from '../state/step.ts';
 import {
   type Commit,
@@ -13,6 +15,7 @@ import {
   SetAside,
   type Store,
   type StoredLines,
+  type StoredOutcomes,
 } from '../store/store.ts';
 import type { Log } from '../../log.ts';
 import { RequestRefused, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
@@ -39,12 +42,19 @@ export interface Claimed {
 }
 
 /** The work that follows a commit. */
-export interface Followers {
-  /** Carries out the actions of a commit. Fulfills when all are answered. Never throws. */
-  readonly carryOut: (claimed: Claimed, log: Log) => Promise<void>;
-  readonly note: (committed: Committed, log: Log) => void;
-  /** Called if events could not be stored: the loop for claims must run soon, to check their notification. */
-  readonly noteTrouble: () => void;
+interface Followers {
+  readonly actions: {
+    /** Carries out the actions of a commit. Fulfills when all are answered. Never throws. */
+    carryOut(claimed: Claimed, log: Log): Promise<void>;
+  };
+  readonly dialing: {
+    note(committed: Committed): void;
+    /** Called if events could not be stored: the loop for claims must run soon, to check their notification. */
+    noteTrouble(): void;
+  };
+  readonly publisher: {
+    deliver(outcomes: StoredOutcomes, stored: AnyCase, log: Log): Promise<void>;
+  };
 }
 
 /** The result of an event. */
@@ -56,7 +66,8 @@ export interface Taken {
   readonly acting: Promise<void>;
 }
 
-interface Waiting {
+/** An event that has arrived and is not yet stored. */
+interface Arrival {
   readonly event: NotificationEvent;
   readonly log: Log;
   /** The event is rejected after this time, by the steady clock. */
@@ -68,8 +79,8 @@ interface Waiting {
 /** The decision about events, before it is known to be stored. */
 interface Decision extends Commit {
   readonly before: LiveCase;
-  readonly events: readonly Waiting[];
-  /** Which of the events changed something. */
+  readonly arrivals: readonly Arrival[];
+  /** Which of them changed something. */
   readonly news: readonly boolean[];
   readonly sentAt: number;
 }
@@ -92,13 +103,13 @@ export class Notifications {
   /** Serializes the transactions of this process that change the row of the lines. */
   readonly #inTurnOfLines = pLimit(1);
   readonly #context: Context;
-  readonly #followers: Followers;
+  readonly #followers: () => Followers;
   /** The events of the notifications that are being decided about. */
-  readonly #waiting = new Map<NotificationId, Waiting[]>();
+  readonly #waiting = new Map<NotificationId, Arrival[]>();
   /** The notifications that are set aside: until when, by the steady clock, and why. */
   readonly #setAside = new Map<NotificationId, { readonly until: number; readonly error: unknown }>();
 
-  constructor(context: Context, followers: Followers) {
+  constructor(context: Context, followers: () => Followers) {
     this.#context = context;
     this.#followers = followers;
   }
@@ -113,11 +124,20 @@ export class Notifications {
   async take(id: NotificationId, event: NotificationEvent, log: Log): Promise<Taken | undefined> {
     if (this.isSetAside(id)) throw new SetAside(this.#setAside.get(id)?.error);
     return new Promise((resolve, reject) => {
-      const one = { event, log, until: this.#context.clock.steady() + patienceOf(event), resolve, reject };
-      const others = this.#waiting.get(id);
-      if (others === undefined) void this.#workOff(id, [one]);
-      else others.push(one);
+      const arrival = { event, log, until: this.#context.clock.steady() + patienceOf(event), resolve, reject };
+      const waiting = this.#waiting.get(id);
+      if (waiting === undefined) void this.#workOff(id, [arrival]);
+      else waiting.push(arrival);
     });
+  }
+
+  /** Takes an event of an attempt. */
+  async report(
+    { notificationId, index, attemptId }: AttemptRef,
+    event: AttemptEvent,
+    log: Log,
+  ): Promise<Taken | undefined> {
+    return this.take(notificationId, { kind: 'call', index, attemptId, event }, log);
   }
 
   isSetAside(id: NotificationId): boolean {
@@ -172,52 +192,58 @@ export class Notifications {
     await this.patiently(CALL_EVENT_MS, async () => this.#inTurnOfLines(release));
   }
 
-  /** Logs a commit, and passes it to the other parts. */
+  /** Logs a commit, plans what follows, and delivers its outcomes. */
   note(committed: Committed, log: Log): void {
+    const { stored, outcomes } = committed;
+    const { dialing, publisher } = this.#followers();
     logChange(committed, log);
-    this.#followers.note(committed, log);
+    dialing.note(committed);
+    if (outcomes !== undefined) void publisher.deliver(outcomes, stored, log);
   }
 
   /** Stores the events that wait until none is left: each is stored, or has waited for too long. */
-  async #workOff(id: NotificationId, waiting: Waiting[]): Promise<void> {
+  async #workOff(id: NotificationId, waiting: Arrival[]): Promise<void> {
     const { store } = this.#context;
     this.#waiting.set(id, waiting);
-    let lost: Decision | undefined;
+    /** Its write was sent, and storage has not answered. */
+    let unanswered: Decision | undefined;
     const decideAndStore = async (): Promise<void> => {
-      let sent: Decision | undefined;
-      try {
-        const remembered = lost === undefined ? store.recall(id) : undefined;
-        const [row, read] = await Promise.all([remembered ?? store.load(id), store.lines()]);
-        if (row !== undefined && lost !== undefined) this.#recover(lost, row, waiting);
-        lost = undefined;
-        const events = [...waiting];
-        if (row === undefined) {
-          for (const one of events) done(waiting, one).resolve(undefined);
-          return;
-        }
-        const write = async (decision: Decision): Promise<void> => {
-          sent = decision.after === row ? undefined : decision;
-          const committed = sent && (await store.commit(sent));
-          // This process may remember an old row: an event is dropped only after a read.
-          const isSure = remembered === undefined || events.every(({ event }) => isRepeat(row, event));
-          if (committed === undefined && !isSure) store.forget(id);
-          else this.#answer(waiting, decision, committed);
-        };
-        const decision = this.#decide(row, events, read);
-        if (decision.lines === undefined) await write(decision);
-        else await this.#inTurnOfLines(async () => write(this.#decide(row, events, await store.lines())));
-      } catch (error) {
-        const isConflict = error instanceof WriteConflict;
-        if (!isConflict && !(error instanceof StorageTrouble)) throw error;
-        if (!isConflict) lost = sent ?? lost;
-        // If only the lines have changed, the notification is as it was read.
-        if (!isConflict || error.index !== 1) store.forget(id);
-        this.#giveUp(waiting, error);
-        if (waiting.length > 0) throw error;
+      const remembered = unanswered === undefined ? store.recall(id) : undefined;
+      const [row, read] = await Promise.all([remembered ?? store.load(id), store.lines()]);
+      if (row !== undefined && unanswered !== undefined) this.#recover(unanswered, row, waiting);
+      unanswered = undefined;
+      const arrivals = [...waiting];
+      if (row === undefined) {
+        for (const arrival of arrivals) done(waiting, arrival).resolve(undefined);
+        return;
       }
+      const write = async (decision: Decision): Promise<void> => {
+        unanswered = decision.after === row ? undefined : decision;
+        const committed = unanswered && (await store.commit(unanswered));
+        unanswered = undefined;
+        // This process may remember an old row: an event is dropped only after a read.
+        const isSure = remembered === undefined || arrivals.every(({ event }) => isRepeat(row, event));
+        if (committed === undefined && !isSure) store.forget(id);
+        else this.#answer(waiting, decision, committed);
+      };
+      const decision = this.#decide(row, arrivals, read);
+      if (decision.lines === undefined) await write(decision);
+      else await this.#inTurnOfLines(async () => write(this.#decide(row, arrivals, await store.lines())));
     };
     try {
-      while (waiting.length > 0) await this.patiently(Infinity, decideAndStore);
+      while (waiting.length > 0) {
+        await this.patiently(Infinity, async () =>
+          decideAndStore().catch((error: unknown) => {
+            const isConflict = error instanceof WriteConflict;
+            if (!isConflict && !(error instanceof StorageTrouble)) throw error;
+            if (isConflict) unanswered = undefined;
+            // If only the lines have changed, the notification is as it was read.
+            if (!isConflict || error.index !== 1) store.forget(id);
+            this.#giveUp(waiting, error);
+            if (waiting.length > 0) throw error;
+          }),
+        );
+      }
     } catch (error) {
       this.setAside(id, error);
       for (const { reject } of waiting.splice(0)) reject(new SetAside(error));
@@ -225,47 +251,48 @@ export class Notifications {
     this.#waiting.delete(id);
   }
 
-  #decide(before: LiveCase, events: readonly Waiting[], read: StoredLines): Decision {
+  #decide(before: LiveCase, arrivals: readonly Arrival[], read: StoredLines): Decision {
     const { clock, newId } = this.#context;
     const moment = { now: clock.now(), commit: newId() };
     let state: Documents = { live: before, lines: read.lines };
-    const news = events.map(({ event }) => {
+    const news = arrivals.map(({ event }) => {
       const { live } = state;
       state = step(state, event, this.#context, moment);
       return state.live !== live;
     });
     const { live: after, lines } = state;
     const change = lines === read.lines ? undefined : { read, after: lines };
-    return { before, after, moment, lines: change, events, news, sentAt: clock.steady() };
+    return { before, after, moment, lines: change, arrivals, news, sentAt: clock.steady() };
   }
 
   /** Answers the events of a decision, and starts what follows. @param committed undefined: nothing has changed */
-  #answer(waiting: Waiting[], decision: Decision, committed: Committed | undefined): void {
-    const { before, moment, events, news, sentAt } = decision;
-    const [{ log } = this.#context] = events;
+  #answer(waiting: Arrival[], decision: Decision, committed: Committed | undefined): void {
+    const { before, moment, arrivals, news, sentAt } = decision;
+    const [{ log } = this.#context] = arrivals;
     let acting = NOTHING;
     if (committed !== undefined) {
       this.note(committed, log);
-      acting = this.#followers.carryOut({ stored: committed.stored, commit: moment.commit, sentAt }, log);
+      acting = this.#followers().actions.carryOut({ stored: committed.stored, commit: moment.commit, sentAt }, log);
     }
-    for (const [index, one] of events.entries()) {
-      done(waiting, one).resolve({ stored: committed?.stored ?? before, isNews: news[index] === true, acting });
+    for (const [index, arrival] of arrivals.entries()) {
+      done(waiting, arrival).resolve({ stored: committed?.stored ?? before, isNews: news[index] === true, acting });
     }
   }
 
   /** After a lost answer: if the write was carried out, its events are stored, and this process carries out its actions. */
-  #recover(lost: Decision, stored: LiveCase, waiting: Waiting[]): void {
-    const { before, moment, lines, sentAt } = lost;
-    if (stored.commit === moment.commit) this.#answer(waiting, lost, { before, stored, lines, outcomes: undefined });
-    else void this.#followers.carryOut({ stored, commit: moment.commit, sentAt }, this.#context.log);
+  #recover(unanswered: Decision, stored: LiveCase, waiting: Arrival[]): void {
+    const { before, moment, lines, sentAt } = unanswered;
+    if (stored.commit === moment.commit)
+      this.#answer(waiting, unanswered, { before, stored, lines, outcomes: undefined });
+    else void this.#followers().actions.carryOut({ stored, commit: moment.commit, sentAt }, this.#context.log);
   }
 
   /** Rejects the events that have waited for too long. */
-  #giveUp(waiting: Waiting[], error: unknown): void {
+  #giveUp(waiting: Arrival[], error: unknown): void {
     const now = this.#context.clock.steady();
-    for (const one of waiting.filter(({ until }) => now >= until)) {
-      done(waiting, one).reject(troubleOf(error));
-      this.#followers.noteTrouble();
+    for (const arrival of waiting.filter(({ until }) => now >= until)) {
+      done(waiting, arrival).reject(troubleOf(error));
+      this.#followers().dialing.noteTrouble();
     }
   }
 }
@@ -276,10 +303,10 @@ const troubleOf = (error: unknown): unknown =>
   error instanceof WriteConflict ? new StorageTrouble(0, { reason: 'contended' }) : error;
 
 /** Removes an event from the waiting events. */
-const done = (waiting: Waiting[], one: Waiting): Waiting => {
-  const at = waiting.indexOf(one);
+const done = (waiting: Arrival[], arrival: Arrival): Arrival => {
+  const at = waiting.indexOf(arrival);
   if (at >= 0) waiting.splice(at, 1);
-  return one;
+  return arrival;
 };
 
 const patienceOf = (event: NotificationEvent): number => {

@@ -60,14 +60,14 @@ export class Publisher {
     const left = await withoutExpired(store, TAKEN_OVER_AFTER_MS, now, log);
     const [oldest] = left;
     if (oldest === undefined || now < (oldest.until ?? 0)) return;
-    if (left.every(({ to }) => to.every((one) => this.#pauseMs(one) > 0))) return;
+    if (left.every(({ to }) => to.every((receiver) => this.#pauseMs(receiver) > 0))) return;
     try {
       const etag = await store.noteDelivery(oldest, oldest.to, now + LEASE_MS);
       // The oldest, which has the lease, comes last.
-      for (const one of [...left.slice(1).toReversed(), { ...oldest, etag }]) {
-        const stored = await store.find(one.notificationId).catch(ifUnreadable);
+      for (const outcomes of [...left.slice(1).toReversed(), { ...oldest, etag }]) {
+        const stored = await store.find(outcomes.notificationId).catch(ifUnreadable);
         if (stored === undefined || this.#isEnding) continue;
-        await this.deliver(one, stored, log);
+        await this.deliver(outcomes, stored, log);
       }
     } catch (error) {
       // Another process delivers them.

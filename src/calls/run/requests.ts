@@ -209,7 +209,11 @@ export class Requests {
     if (due.length === 0) return bodyOf(stored, now);
     try {
       const { lines } = await store.readLines();
-      return bodyOf(stored, now, new Map(due.map((one) => [one.position, waitsFor(one, lines.slots, lines, now)])));
+      return bodyOf(
+        stored,
+        now,
+        new Map(due.map((recipient) => [recipient.position, waitsFor(recipient, lines.slots, lines, now)])),
+      );
     } catch (error) {
       if (error instanceof StorageTrouble) return bodyOf(stored, now);
       throw error;

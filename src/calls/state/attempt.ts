@@ -24,8 +24,6 @@ const talkSchema = z.object({
     /** When the provider accepted it, or reported its start. */
     acceptedAt: time.optional(),
     unclearAt: time.optional(),
-    /** The first instance died before it stored the provider's answer, and another instance repeated the prompt. */
-    isRetried: z.boolean().optional(),
   }),
   /** When the provider reported the start of the message, and its end. */
   startedAt: time.optional(),
@@ -232,7 +230,7 @@ export const baseOf = ({ id, provider, claimedAt, callIds, endedIds, placedAt }:
 
 /** The calls of an attempt that may be open. */
 export const openCallIds = ({ callIds, endedIds = [] }: Attempt): readonly CallId[] =>
-  callIds.filter((one) => !endedIds.includes(one));
+  callIds.filter((callId) => !endedIds.includes(callId));
 
 /** An instance claims to hang up. @param heardUntil until when the callee listened, if that was reported */
 export const hangingUp = (
@@ -299,13 +297,7 @@ export const ended = (
 /** An attempt that is over, without its outcome. */
 type Ending = Readonly<z.output<typeof over>>;
 
-/** A past attempt after a late event about its talk. */
-export const withLateTalk = (attempt: AttemptIn<'over'>, talk: Talk, terms: CallTerms): AttemptIn<'over'> => {
-  const { state, code, subCode, reason, endedAt, heardUntil } = attempt;
-  return withOutcome({ ...baseOf(attempt), state, code, subCode, reason, endedAt, heardUntil }, talk, terms);
-};
-
-const withOutcome = (
+export const withOutcome = (
   ending: Ending,
   talk: Talk | undefined,
   { confirm, unitMs }: CallTerms,
@@ -314,7 +306,7 @@ const withOutcome = (
   const { heardUntil, reason } = ending;
   if (talk === undefined) {
     // Some failures are outcomes. After the others, the outcome is not known.
-    const outcome = OTHERS.find((one) => one === failure) ?? 'unknown';
+    const outcome = OTHERS.find((other) => other === failure) ?? 'unknown';
     return { ...ending, outcome, reason: reason ?? 'the call ended before the message' };
   }
   const answer = answerIn(talk);

@@ -6,7 +6,7 @@ import type { PhoneNumber } from '../model/phone-number.ts';
 import { afterAccepted, afterClaim, afterFault, afterRefusal, pausesSchema } from '../rules/pauses.ts';
 import { counted } from '../rules/policy.ts';
 import { afterAcceptedCall, providerCheckSchema } from '../rules/provider-check.ts';
-import type { Queued } from '../rules/queue.ts';
+import { pausedUntil, type Queued } from '../rules/queue.ts';
 import { acceptedAtOf, type Attempt, MAX_ATTEMPT_MS } from './attempt.ts';
 import { type AnyCase, isUrgentNotification, type NotificationCase } from './notification.ts';
 import { attemptOf } from './recipient.ts';
@@ -90,18 +90,26 @@ export const withClaim = (
   return afterClaim({ ...lines, slots, day: counted(lines.day, 1, now) }, callsPerSecond, now);
 };
 
-/** A notification before and after an event, and the result that the event had. */
-export interface Move {
-  readonly before: NotificationCase;
-  readonly after: NotificationCase;
-  readonly result?: CallResult | undefined;
-}
+/** When a recipient that waits may get a line after a change of the lines: a pause has ended, or the next pause or slot ends. */
+export const lineFreeAt = (before: Lines, after: Lines, now: number): number | undefined => {
+  if (before.pauseUntil !== undefined && after.pauseUntil === undefined) return now;
+  const ends = [pausedUntil(after), ...after.slots.map(({ until }) => until)].filter((at) => at > now);
+  return ends.length === 0 ? undefined : Math.min(...ends);
+};
 
 /**
- * The lines after a move. The same object only if the move concerns no slot. A process may remember lines that are older than the slot: the write
- * of an equal object is then a conflict.
+ * The lines after an event of a notification. The same object only if the event concerns no slot. A process may remember lines that are older than
+ * the slot: the write of an equal object is then a conflict.
+ *
+ * @param result of a call request that placed no call
  */
-export const linesAfter = (lines: Lines, { before, after, result = {} }: Move, now: number): Lines => {
+export const linesAfter = (
+  lines: Lines,
+  before: NotificationCase,
+  after: NotificationCase,
+  now: number,
+  result: CallResult = {},
+): Lines => {
   let moved = lines;
   for (const [index, recipient] of after.recipients.entries()) {
     const was = before.recipients[index];
@@ -116,9 +124,6 @@ export const linesAfter = (lines: Lines, { before, after, result = {} }: Move, n
   return moved;
 };
 
-const phaseOf = ({ state }: Attempt): 'open' | 'hanging up' | 'over' =>
-  state === 'over' ? 'over' : state === 'hanging_up' ? 'hanging up' : 'open';
-
 /** The lines after a request that placed no call: its slot is free, and it does not count among the calls of the day. */
 const afterNotMade = (
   lines: Lines,
@@ -132,17 +137,26 @@ const afterNotMade = (
   return failure === 'set_up' ? afterFault(rest, reason, now) : afterRefusal(rest, who, waitMs, now);
 };
 
+const phaseOf = ({ state }: Attempt): 'open' | 'hanging up' | 'over' =>
+  state === 'over' ? 'over' : state === 'hanging_up' ? 'hanging up' : 'open';
+
 const afterMove = (lines: Lines, was: Attempt, is: Attempt, now: number): Lines => {
-  if (was === is) return lines;
-  const phase = phaseOf(is);
-  const moved = phaseOf(was) === phase ? lines : withSlotUntil(lines, is, phase, now);
-  const isNews = acceptedAtOf(is) !== undefined && (acceptedAtOf(was) === undefined || phaseOf(was) !== phase);
+  const hasNewPhase = phaseOf(was) !== phaseOf(is);
+  const moved = hasNewPhase ? withUntil(lines, is.id, untilOf(is, now)) : lines;
+  const isNews = acceptedAtOf(is) !== undefined && (acceptedAtOf(was) === undefined || hasNewPhase);
   return isNews ? withAccepted(moved, now) : moved;
 };
 
-const withSlotUntil = (lines: Lines, { id, claimedAt }: Attempt, phase: string, now: number): Lines => {
-  if (phase === 'over') return withReleased(lines, id, now);
-  return withUntil(lines, id, phase === 'open' ? claimedAt + MAX_ATTEMPT_MS : now + HANGING_UP_MS);
+/** Until when the slot of an attempt is taken. */
+const untilOf = (attempt: Attempt, now: number): number => {
+  switch (phaseOf(attempt)) {
+    case 'open':
+      return attempt.claimedAt + MAX_ATTEMPT_MS;
+    case 'hanging up':
+      return now + HANGING_UP_MS;
+    case 'over':
+      return now + RELEASED_AFTER_MS;
+  }
 };
 
 /** The lines after the end of a call. */

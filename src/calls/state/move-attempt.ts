@@ -30,7 +30,7 @@ import {
   type Talk,
   talkOf,
   unanswered,
-  withLateTalk,
+  withOutcome,
 } from './attempt.ts';
 
 // An attempt after each event: a pure state machine. An action that begins is named after the commit that stores it.
@@ -147,8 +147,9 @@ const afterEnd = (
   }
 };
 
+/** A hang-up of a new call that is in progress continues. */
 const lateTalk = (attempt: AttemptIn<'over'>, talk: Talk | undefined, terms: CallTerms): Attempt =>
-  talk === undefined || talk === talkOf(attempt) ? attempt : withLateTalk(attempt, talk, terms);
+  talk === undefined || talk === talkOf(attempt) ? attempt : withOutcome(attempt, talk, terms);
 
 const withStart = (attempt: Attempt, prompt: PromptNumber = MESSAGE, now: number): Talk | undefined => {
   const talk = talkOf(attempt);
@@ -422,18 +423,20 @@ const whenGone = (attempt: AttemptIn<'hanging_up'>, terms: CallTerms, { now }: M
 const promptOverdue = (attempt: AttemptIn<'speaking'>, moment: Moment): Attempt => {
   const { now, commit } = moment;
   const { talk } = attempt;
-  const { number, acceptedAt, unclearAt, isRetried } = talk.prompt;
+  const { number, acceptedAt, unclearAt, askedAt } = talk.prompt;
   if (talk.quietSince !== undefined || number !== MESSAGE) return hangingUp(attempt, moment, undefined);
   if (now >= latestEnd(talk)) return hangingUp(attempt, moment, undefined, { reason: 'the call took too long' });
   if (acceptedAt !== undefined) {
     return hangingUp(attempt, moment, undefined, { reason: 'the end of the message was not reported' });
   }
-  if (unclearAt !== undefined || isRetried === true) {
+  // Asked again: the instance that claimed it first died before the provider answered.
+  const isRetried = askedAt > talk.answeredAt;
+  if (unclearAt !== undefined || isRetried) {
     return hangingUp(asUnclear(attempt), moment, undefined, { reason: 'the request to speak was not answered' });
   }
   return {
     ...attempt,
     action: { commit, at: now },
-    talk: { ...talk, prompt: { number, askedAt: now, isRetried: true } },
+    talk: { ...talk, prompt: { number, askedAt: now } },
   };
 };

@@ -12,10 +12,9 @@ import {
   answerOf,
   attemptOf,
   checked,
+  givenUp,
   isFinal,
-  neverOpened,
   notCalled,
-  opened,
   type ReachTerms,
   type Recipient,
   type SettledRecipient,
@@ -50,7 +49,7 @@ const common = {
       times: z.int(),
       /** How many recipients were not reached, and whether it had ended with too few. */
       notReached: z.int(),
-      hasEndedShort: z.boolean(),
+      endedWithTooFew: z.boolean(),
     })
     .optional(),
 } as const;
@@ -112,11 +111,12 @@ export const isUrgentNotification = ({ alertType }: Notification): boolean => is
 /** When a notification settles: some minutes after its last call. Undefined: not yet over. */
 export const settlesAtOf = ({ notification, recipients }: NotificationCase): number | undefined => {
   const isOver = recipients.every(
-    (recipient) => isFinal(recipient) && !recipient.attempts.some((one) => isLive(one) || one.action !== undefined),
+    (recipient) =>
+      isFinal(recipient) && !recipient.attempts.some((attempt) => isLive(attempt) || attempt.action !== undefined),
   );
   if (!isOver) return undefined;
   const ends = recipients.flatMap(({ attempts }) =>
-    attempts.flatMap((one) => (one.state === 'over' ? one.endedAt : [])),
+    attempts.flatMap((attempt) => (attempt.state === 'over' ? attempt.endedAt : [])),
   );
   return settlesAt(Math.max(notification.completedAt ?? notification.createdAt, ...ends));
 };
@@ -177,7 +177,7 @@ export const withRecipient = (
   moment: Moment,
 ): NotificationCase => {
   if (recipient === live.recipients[index]) return live;
-  const recipients = live.recipients.map((one, at) => (at === index ? recipient : one));
+  const recipients = live.recipients.map((other, at) => (at === index ? recipient : other));
   return concluded({ ...live, recipients }, moment);
 };
 
@@ -212,14 +212,15 @@ const withNextWave = (
   { deadlineAt }: ReachTerms,
   now: number,
 ): NotificationCase => {
-  const { recipients } = live;
-  if (now >= deadlineAt) {
-    const ended = recipients.map((recipient) => neverOpened(recipient, now));
-    return withWaves({ ...live, recipients: ended }, { ...waves, nextAt: undefined });
-  }
-  const current = Math.min(...recipients.flatMap(({ state, wave }) => (state === 'later' ? wave : [])));
-  const begun = recipients.map((recipient) => (recipient.wave === current ? opened(recipient, now) : recipient));
-  return withWaves({ ...live, recipients: begun }, { ...waves, current, nextAt: now + waves.everyMs });
+  const isTooLate = now >= deadlineAt;
+  const current = Math.min(...live.recipients.flatMap(({ state, wave }) => (state === 'later' ? wave : [])));
+  const recipients = live.recipients.map((recipient) => {
+    if (recipient.state !== 'later') return recipient;
+    if (isTooLate) return givenUp(recipient, now);
+    return recipient.wave === current ? waiting(recipient, now) : recipient;
+  });
+  const next = isTooLate ? { nextAt: undefined } : { current, nextAt: now + waves.everyMs };
+  return withWaves({ ...live, recipients }, { ...waves, ...next });
 };
 
 /** A notification after a stop; the same object if there is nothing to stop. */
@@ -306,12 +307,12 @@ export const reachedOf = (stored: AnyCase): number =>
     : stored.recipients.filter(({ state }) => state === 'heard' || state === 'confirmed').length;
 
 /** Whether it has reached too few, and was not stopped. */
-export const isShort = (stored: AnyCase): boolean =>
+export const reachedTooFew = (stored: AnyCase): boolean =>
   stored.notification.stoppedAt === undefined && !areEnough(reachedOf(stored), wavesOf(stored.notification)?.needed);
 
 export const needsAttention = (stored: AnyCase, now: number): boolean => {
   const { completedAt } = stored.notification;
-  return isShort(stored) && (completedAt === undefined || now - completedAt < ATTENTION_AFTER_END_MS);
+  return reachedTooFew(stored) && (completedAt === undefined || now - completedAt < ATTENTION_AFTER_END_MS);
 };
 
 /** A notification after an acknowledgement; the same object if the same person repeats it and nothing became worse. */
@@ -328,12 +329,12 @@ export const hasWorsened = (stored: AnyCase): boolean => {
   const { acknowledged: then } = stored.notification;
   if (then === undefined) return false;
   const now = shortfallOf(stored);
-  return now.notReached > then.notReached || (now.hasEndedShort && !then.hasEndedShort);
+  return now.notReached > then.notReached || (now.endedWithTooFew && !then.endedWithTooFew);
 };
 
 const shortfallOf = (
   stored: AnyCase,
-): Pick<NonNullable<Notification['acknowledged']>, 'notReached' | 'hasEndedShort'> => ({
+): Pick<NonNullable<Notification['acknowledged']>, 'notReached' | 'endedWithTooFew'> => ({
   notReached: stored.recipients.filter(({ state }) => state === 'not_reached' || state === 'failed').length,
-  hasEndedShort: stored.notification.completedAt !== undefined && isShort(stored),
+  endedWithTooFew: stored.notification.completedAt !== undefined && reachedTooFew(stored),
 });

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { notificationIdSchema } from '../model/ids.ts';
 import { DESTINATIONS } from '../model/outcomes.ts';
-import { type AnyCase, isShort, wavesOf } from './notification.ts';
+import { type AnyCase, reachedTooFew, wavesOf } from './notification.ts';
 import { FINAL_STATES, isFinal } from './recipient.ts';
 
 // The outcomes of a commit: small entries that are stored with it, until every destination has them.
@@ -55,7 +55,7 @@ export const isAlert = (entry: OutcomeEntry, stored: AnyCase): boolean => {
     // With waves, other recipients are called: only the end alerts.
     return (entry.status === 'not_reached' || entry.status === 'failed') && wavesOf(notification) === undefined;
   }
-  return entry.kind === 'completed' && notification.confirm && isShort(stored);
+  return entry.kind === 'completed' && notification.confirm && reachedTooFew(stored);
 };
 
 /** The outcomes between two states of a notification, with their receivers; undefined: no outcome. @param before undefined: it is new */

@@ -131,15 +131,15 @@ export const afterEvent = (
   const moved = moveAttempt(attempt, event, callTerms(terms, recipient), moment);
   if (moved === attempt) return recipient;
   if (moved === 'not made') {
-    const rest = { ...recipient, attempts: recipient.attempts.filter((one) => one !== attempt) };
+    const rest = { ...recipient, attempts: recipient.attempts.filter((other) => other !== attempt) };
     const isOver = isFinal(rest) || terms.isStopped || rest.attempts.some(isLive);
     const reason = 'result' in event ? event.result?.reason : undefined;
     return isOver ? byAttempts(rest, terms, now) : waiting(rest, now, reason);
   }
   const isDone = isDoneBy(moved, terms);
   // A late event of an earlier call may make the current call needless.
-  const attempts = recipient.attempts.map((one) =>
-    one === attempt ? moved : isDone ? stoppedRinging(one, moment) : one,
+  const attempts = recipient.attempts.map((other) =>
+    other === attempt ? moved : isDone ? stoppedRinging(other, moment) : other,
   );
   return byAttempts({ ...recipient, attempts }, terms, now);
 };
@@ -211,7 +211,7 @@ export const abandoned = (recipient: Recipient, now: number): Recipient => {
 };
 
 /** No time is left. If it has a reason for its wait, an attempt without a call keeps the reason. */
-const givenUp = (recipient: Recipient, now: number): Recipient => {
+export const givenUp = (recipient: Recipient, now: number): Recipient => {
   const { attempts } = recipient;
   const { reason, isOverDayLimit } = recipient.state === 'waiting' ? recipient : {};
   const own = reason ?? (isOverDayLimit === true ? CALLS_USED_UP : undefined);
@@ -232,14 +232,6 @@ export const waiting = (recipient: Recipient, dueAt: number, reason?: string): R
   queuedAt: dueAt,
   reason,
 });
-
-/** Its wave begins. */
-export const opened = (recipient: Recipient, now: number): Recipient =>
-  recipient.state === 'later' ? waiting(recipient, now) : recipient;
-
-/** Its wave would begin after the deadline. */
-export const neverOpened = (recipient: Recipient, now: number): Recipient =>
-  recipient.state === 'later' ? givenUp(recipient, now) : recipient;
 
 /** A stop ends waiting and hangs up a ringing call. A message that is being spoken continues. */
 export const stopped = (recipient: Recipient, moment: Moment): Recipient => {

@@ -76,7 +76,7 @@ export const step = (
   if (event.kind === 'claim') return claims({ live: before, lines }, event.others, { policy, newId }, moment);
   const live = notificationAfter(before, event, policy, moment);
   const result = event.kind === 'call' && 'result' in event.event ? event.event.result : undefined;
-  return { live, lines: linesAfter(lines, { before, after: live, result }, moment.now) };
+  return { live, lines: linesAfter(lines, before, live, moment.now, result) };
 };
 
 const notificationAfter = (

@@ -156,7 +156,7 @@ const OVER: ReadonlySet<string | undefined> = new Set(['failed', 'not_reached', 
 
 /** A recipient in the answer to its request: the last call, or why there is no call. A repeated request finds later states too. */
 export const callOf = (recipient: PhoneNumber, body: RecipientBody | undefined, notCalled?: NotCallable): SentCall => {
-  const callId = body?.attempts.findLast((one) => one.call_connection_id !== undefined)?.call_connection_id;
+  const callId = body?.attempts.findLast((attempt) => attempt.call_connection_id !== undefined)?.call_connection_id;
   if (body?.status !== 'failed' && callId !== undefined) return { recipient, status: 'placed', callId };
   if (body?.status === 'waiting' && body.code !== undefined && body.reason !== undefined) {
     return { recipient, status: 'waiting', code: body.code, reason: body.reason, since: Date.parse(body.since ?? '') };
@@ -173,5 +173,5 @@ export const standingOf = ({ check, fault }: Lines, now: number) => {
     return { usable: false, since: isoTime(check.since ?? check.at), reason: refusal };
   }
   if (fault === undefined || now >= fault.until) return { usable: true };
-  return { usable: false, since: isoTime(fault.toldAt), reason: fault.reason ?? 'the phone service refuses calls' };
+  return { usable: false, since: isoTime(fault.alertedAt), reason: fault.reason ?? 'the phone service refuses calls' };
 };

@@ -3,7 +3,7 @@ import { isNotificationId, type NotificationId, notificationIdPrefix, notificati
 import { type Lines, linesSchema } from '../state/lines.ts';
 import {
   type AnyCase,
-  isShort,
+  reachedTooFew,
   type NotificationCase,
   notificationSchema,
   type SettledCase,
@@ -65,10 +65,10 @@ export const changedProperties = (before: AnyCase | undefined, after: AnyCase, c
   commit,
 });
 
-/** The row of a settled notification. `short`: it has reached too few. */
+/** The row of a settled notification. `reachedTooFew`: by it a query finds the notifications that need attention. */
 export const settledProperties = (settled: SettledCase, commit: string): NewProperties => ({
   ...changedProperties(undefined, settled, commit),
-  short: isShort(settled) ? 'yes' : 'no',
+  reachedTooFew: reachedTooFew(settled) ? 'yes' : 'no',
 });
 
 export const isLiveRow = ({ rowKey }: StoredRow): boolean => rowKey.startsWith(LIVE);
@@ -171,22 +171,13 @@ export interface NotificationsQuery {
   readonly until?: number | undefined;
 }
 
-const idsIn = ({ after, since, until }: NotificationsQuery): KeyRange => ({
-  from: after === undefined ? (until === undefined ? '0' : notificationIdPrefix(until)) : `${after}~`,
-  before: since === undefined ? END : upTo(since),
+const idsIn = (prefix: string, { after, since, until }: NotificationsQuery): KeyRange => ({
+  from: `${prefix}${after === undefined ? (until === undefined ? '' : notificationIdPrefix(until)) : `${after}~`}`,
+  before: `${prefix}${since === undefined ? END : upTo(since)}`,
 });
 
-const idsBefore = (at: number): KeyRange => ({ from: `${notificationIdPrefix(at)}~`, before: END });
-
-const below = (prefix: string, { from, before }: KeyRange): KeyRange => ({
-  from: `${prefix}${from}`,
-  before: `${prefix}${before}`,
-});
-
-export const liveIn = (query: NotificationsQuery): KeyRange => below(LIVE, idsIn(query));
-export const doneIn = (query: NotificationsQuery): KeyRange => below(DONE, idsIn(query));
-export const liveBefore = (at: number): KeyRange => below(LIVE, idsBefore(at));
-export const doneBefore = (at: number): KeyRange => below(DONE, idsBefore(at));
+export const liveIn = (query: NotificationsQuery): KeyRange => idsIn(LIVE, query);
+export const doneIn = (query: NotificationsQuery): KeyRange => idsIn(DONE, query);
 
 /** The outcomes that were decided before a time in milliseconds since 1970. */
 export const outcomesBefore = (at: number): KeyRange => ({ from: OUT, before: `${OUT}${timeText(at)}` });

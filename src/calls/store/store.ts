@@ -20,7 +20,6 @@ import {
   changedProperties,
   type Delivery,
   deliveryProperties,
-  doneBefore,
   doneIn,
   doneKey,
   type IdempotencyRow,
@@ -31,7 +30,6 @@ import {
   LINES_AND_LIVE,
   LINES_KEY,
   linesProperties,
-  liveBefore,
   liveIn,
   liveKey,
   type NotificationsQuery,
@@ -45,6 +43,7 @@ import {
   parseSettled,
   settledProperties,
 } from './rows.ts';
+import type { PageQuery } from '../../storage/connection.ts';
 import {
   DamagedRow,
   LaterFormat,
@@ -114,7 +113,7 @@ export interface Listed<Item> {
 }
 
 /** The texts of the calls of a notification: they never change. */
-export type Spoken = Pick<Notification, 'alertType'> & MessageTerms;
+export type Texts = Pick<Notification, 'alertType'> & MessageTerms;
 
 /** The callee hears silence during such a request. */
 const IN_A_CALL = { deadlineMs: 1_500, tries: 1, isAnyFormat: true } as const;
@@ -123,7 +122,7 @@ const LIVE = { deadlineMs: 6_000, tries: 1, isAnyFormat: true } as const;
 /** Lists for operators, and outcomes. */
 const LISTED = { tries: 2, isAnyFormat: true } as const;
 const MAX_REMEMBERED = 1_000;
-const MAX_SPOKEN = 10_000;
+const MAX_TEXTS = 10_000;
 /** A list reads this number of rows at most, in such pages. */
 const MAX_LISTED = 1_000;
 const LISTED_AT_A_TIME = 100;
@@ -140,23 +139,23 @@ const MAX_BYTES = 3 * 1024 * 1024;
 export class Store {
   readonly #table: Table;
   readonly #destinations: readonly Destination[];
-  readonly #tell: (row: RowKeys, error: Error) => void;
+  readonly #logUnreadable: (row: RowKeys, error: Error) => void;
   /** Another instance may have changed a row since: then a commit meets a conflict. */
   readonly #remembered = new LRUCache<NotificationId, LiveCase>({ max: MAX_REMEMBERED });
   /** The latest commits of this process. */
   readonly #own = new LRUCache<string, true>({ max: MAX_REMEMBERED });
-  readonly #spoken = new LRUCache<NotificationId, Spoken>({ max: MAX_SPOKEN });
-  readonly #told = new LRUCache<string, true>({ max: MAX_REMEMBERED });
+  readonly #texts = new LRUCache<NotificationId, Texts>({ max: MAX_TEXTS });
+  readonly #logged = new LRUCache<string, true>({ max: MAX_REMEMBERED });
   #lines: StoredLines | undefined;
 
   /**
    * @param destinations where outcomes are published
-   * @param tell called once per process for each unreadable row
+   * @param logUnreadable called once per process for each unreadable row
    */
-  constructor(table: Table, destinations: readonly Destination[], tell: (row: RowKeys, error: Error) => void) {
+  constructor(table: Table, destinations: readonly Destination[], logUnreadable: (row: RowKeys, error: Error) => void) {
     this.#table = table;
     this.#destinations = destinations;
-    this.#tell = tell;
+    this.#logUnreadable = logUnreadable;
   }
 
   /** A live notification as this process read or wrote it last. */
@@ -174,13 +173,8 @@ export class Store {
   }
 
   /** The texts of the calls of a notification, if this process has ever read it. */
-  spokenOf(id: NotificationId): Spoken | undefined {
-    return this.#spoken.get(id);
-  }
-
-  /** The row of the lines as this process read or wrote it last. */
-  recallLines(): StoredLines | undefined {
-    return this.#lines;
+  textsOf(id: NotificationId): Texts | undefined {
+    return this.#texts.get(id);
   }
 
   forgetLines(): void {
@@ -285,12 +279,9 @@ export class Store {
 
   /** All notifications that need attention, newest first. */
   async needingAttention(now: number): Promise<readonly AnyCase[]> {
-    const live = await this.#table.all(CALLS, liveIn({}), LISTED);
-    const where = { property: 'short', from: 'yes', to: 'yes' };
-    const range = doneIn({ since: now - MAX_ATTENTION_MS });
-    const done = await this.#table.all(CALLS, range, { ...LISTED, where });
-    const all = this.#merged(live, done).flatMap((row) => this.#anyOf(row) ?? []);
-    return all.filter((stored) => needsAttention(stored, now));
+    const where = { property: 'reachedTooFew', from: 'yes', to: 'yes' };
+    const rows = await Array.fromAsync(this.#newestFirst({ since: now - MAX_ATTENTION_MS }, where));
+    return rows.flatMap((row) => this.#anyOf(row) ?? []).filter((stored) => needsAttention(stored, now));
   }
 
   /** At most `most` readable notifications, newest first. @param isMeant whether a notification belongs to the list */
@@ -301,33 +292,29 @@ export class Store {
     const found: AnyCase[] = [];
     let read = 0;
     let last: NotificationId | undefined;
-    /** @returns whether the list is full */
-    const take = (rows: readonly StoredRow[]): boolean => {
-      for (const row of rows) {
-        if (found.length === most || read === MAX_LISTED) return true;
-        read += 1;
-        last = idOf(row.rowKey) ?? last;
-        const stored = this.#anyOf(row);
-        if (stored !== undefined && isMeant(stored)) found.push(stored);
-      }
-      return false;
-    };
-    let live = await this.#table.all(CALLS, liveIn(query), LISTED);
-    const pages = this.#table.pages(CALLS, doneIn(query), { ...LISTED, most: LISTED_AT_A_TIME });
-    for await (const page of pages) {
-      // Later pages have older notifications.
-      const end = idOf(page.at(-1)?.rowKey ?? '') ?? '';
-      const own = live.filter(({ rowKey }) => (idOf(rowKey) ?? '') <= end);
-      live = live.filter((row) => !own.includes(row));
-      if (take(this.#merged(own, page))) return { found, next: last };
+    for await (const row of this.#newestFirst(query)) {
+      if (found.length === most || read === MAX_LISTED) return { found, next: last };
+      read += 1;
+      last = idOf(row.rowKey) ?? last;
+      const stored = this.#anyOf(row);
+      if (stored !== undefined && isMeant(stored)) found.push(stored);
     }
-    return { found, next: take(live) ? last : undefined };
+    return { found, next: undefined };
   }
 
-  /** Rows of live and of settled notifications by their ids, each once. A notification that settles is read live and settled. */
-  #merged(live: readonly StoredRow[], done: readonly StoredRow[]): readonly StoredRow[] {
-    const rows = new Map([...done, ...live].map((row) => [idOf(row.rowKey) ?? '', row]));
-    return [...rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
+  /** The rows of live and of settled notifications. A notification that settles between the two reads is in both, and comes once. */
+  async *#newestFirst(query: NotificationsQuery, where?: PageQuery['where']): AsyncGenerator<StoredRow> {
+    let live = await this.#table.all(CALLS, liveIn(query), LISTED);
+    const pages = this.#table.pages(CALLS, doneIn(query), { ...LISTED, where, most: LISTED_AT_A_TIME });
+    for await (const page of pages) {
+      const end = page.at(-1);
+      // Later pages have older notifications.
+      const newer = live.filter((row) => end !== undefined && idTextOf(row) <= idTextOf(end));
+      live = live.filter((row) => !newer.includes(row));
+      const rows = new Map([...page, ...newer].map((row) => [idTextOf(row), row]));
+      yield* [...rows.values()].sort((row, other) => (idTextOf(row) < idTextOf(other) ? -1 : 1));
+    }
+    yield* live;
   }
 
   /**
@@ -377,7 +364,7 @@ export class Store {
 
   /** Deletes settled notifications that were created before a time, with their keys, and rows that cannot be read. */
   async deleteBefore(at: number): Promise<void> {
-    for (const range of [doneBefore(at), liveBefore(at)]) {
+    for (const range of [doneIn({ until: at - 1 }), liveIn({ until: at - 1 })]) {
       for await (const page of this.#table.pages(CALLS, range, { most: DELETED_AT_A_TIME, isAnyFormat: true })) {
         for (const row of page) {
           const stored = this.#anyOf(row);
@@ -427,7 +414,7 @@ export class Store {
   #remember(stored: LiveCase): LiveCase {
     const { id, alertType, details } = stored.notification;
     this.#remembered.set(id, stored);
-    this.#spoken.set(id, { alertType, details });
+    this.#texts.set(id, { alertType, details });
     return stored;
   }
 
@@ -444,9 +431,9 @@ export class Store {
       this.#table.checkFormat(row);
       return parse(row);
     } catch (error) {
-      if (isUnreadable(error) && !this.#told.has(row.rowKey)) {
-        this.#told.set(row.rowKey, true);
-        this.#tell(row, error);
+      if (isUnreadable(error) && !this.#logged.has(row.rowKey)) {
+        this.#logged.set(row.rowKey, true);
+        this.#logUnreadable(row, error);
       }
       throw error;
     }
@@ -462,6 +449,9 @@ const ifReadable = <Value>(read: () => Value): Value | undefined => {
     throw error;
   }
 };
+
+/** Newer notifications have lower ids. */
+const idTextOf = ({ rowKey }: StoredRow): string => idOf(rowKey) ?? '';
 
 const linesWrite = (lines: Lines, etag: string | undefined): RowWrite =>
   writeOf(LINES_KEY, etag, linesProperties(lines), 'replace');

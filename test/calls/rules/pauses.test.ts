@@ -33,9 +33,9 @@ it('an accepted call ends the pause, and the next refusal is the first again', (
 
 it('a fault of our set-up pauses dialing for 30 s, and is told at once and every ten minutes', () => {
   const first = afterFault<Pauses>({}, 'no permission', NOW);
-  expect(first.fault).toEqual({ until: NOW + 30_000, toldAt: NOW, reason: 'no permission' });
-  expect(afterFault(first, 'x', NOW + 599_999).fault).toMatchObject({ until: NOW + 629_999, toldAt: NOW });
-  expect(afterFault(first, 'x', NOW + 600_000).fault?.toldAt).toBe(NOW + 600_000);
+  expect(first.fault).toEqual({ until: NOW + 30_000, alertedAt: NOW, reason: 'no permission' });
+  expect(afterFault(first, 'x', NOW + 599_999).fault).toMatchObject({ until: NOW + 629_999, alertedAt: NOW });
+  expect(afterFault(first, 'x', NOW + 600_000).fault?.alertedAt).toBe(NOW + 600_000);
 });
 
 it.each<[perSecond: number | undefined, before: number | undefined, next: number | undefined]>([

@@ -80,7 +80,7 @@ describe.each<
     'pauses',
     ['after refusals', [fire('a')], [], { pauseUntil: NOW + 1 }, 2, 'wait 1'],
     ['are over at their end', [fire('a')], [], { pauseUntil: NOW }, 2, 'dial a'],
-    ['after a fault', [fire('a')], [], { fault: { until: NOW + 9, toldAt: NOW } }, 2, 'wait 9'],
+    ['after a fault', [fire('a')], [], { fault: { until: NOW + 9, alertedAt: NOW } }, 2, 'wait 9'],
     ['the pace of the account', [fire('a')], [], { nextStartAt: NOW + 201 }, 2, 'wait 1'],
     ['which 200 ms do not matter to', [fire('a')], [], { nextStartAt: NOW + 200 }, 2, 'dial a'],
     [
@@ -101,10 +101,10 @@ describe.each<
 
 it.each<[reason: string, slots: Slot[], pauses: Pauses]>([
   ['line', [], {}],
-  ['number', [{ ...taken('other'), number: '+a' }], { fault: { until: NOW + 1, toldAt: NOW } }],
+  ['number', [{ ...taken('other'), number: '+a' }], { fault: { until: NOW + 1, alertedAt: NOW } }],
   ['line', [taken('a')], {}],
-  ['set_up', [], { fault: { until: NOW + 1, toldAt: NOW }, pauseUntil: NOW + 1 }],
-  ['pause', [], { fault: { until: NOW, toldAt: NOW }, pauseUntil: NOW + 1 }],
+  ['set_up', [], { fault: { until: NOW + 1, alertedAt: NOW }, pauseUntil: NOW + 1 }],
+  ['pause', [], { fault: { until: NOW, alertedAt: NOW }, pauseUntil: NOW + 1 }],
   ['line', [], { pauseUntil: NOW }],
 ])('a recipient that is due waits for: %s', (reason, slots, pauses) => {
   expect(waitsFor(fire('a'), slots, pauses, NOW)).toBe(reason);

@@ -334,6 +334,9 @@ it('a second call of an attempt that is over is hung up until that is answered, 
   expect(play([...ended, 23.999, check, 24, check]).actions).toBe('hang up, hang up');
   expect(play([...ended, hungUp, 24, check]).actions).toBe('hang up');
   expect(play([...ended, 604, check, 700, check]).actions).toBe('hang up');
+  // A key of the first call does not end that.
+  const pressed = play([...ended, key('1'), 24, check], CONFIRM);
+  expect(pressed).toMatchObject({ attempt: { outcome: 'confirmed' }, actions: 'hang up, hang up' });
 });
 
 it('keys count for five minutes after the end of their call', () => {

@@ -4,6 +4,7 @@ import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
 import type { AttemptEvent } from '../../../src/calls/state/attempt.ts';
 import {
   busyWithOthers,
+  lineFreeAt,
   type Lines,
   linesAfter,
   NO_LINES,
@@ -64,6 +65,8 @@ const called = (events: readonly AttemptEvent[], lines?: Lines): Documents =>
 const slots = ({ lines }: { readonly lines: Lines }) =>
   lines.slots.map(({ attempt, until }) => `${attempt} until ${until - START}`);
 
+const freeAt = (lines: Lines, now: number, earlier: Lines = lines) => lineFreeAt(earlier, lines, now);
+
 describe('a slot', () => {
   it('is taken by a claim for the longest time that a call can last, one for each recipient whose turn it is', () => {
     const claimed = after([claim], NO_LINES, fire);
@@ -90,7 +93,7 @@ describe('a slot', () => {
     const [claimed, answered, ending] = [[], [connected], [connected, completed]].map((events) => called(events).live);
     /** By lines that are older than the slot. */
     const moves = (before = claimed, later = answered) =>
-      linesAfter(NO_LINES, { before: must(before), after: must(later) }, START) !== NO_LINES;
+      linesAfter(NO_LINES, must(before), must(later), START) !== NO_LINES;
     expect([moves(), moves(answered, ending), moves(ending, ending)]).toEqual([false, true, false]);
   });
 
@@ -98,6 +101,14 @@ describe('a slot', () => {
     const { lines } = after([claim]);
     expect(withReleased(lines, 'a', START + 5).slots[0]?.until).toBe(START + 1_505);
     expect(withReleased(lines, 'other', START)).toEqual(lines);
+  });
+
+  it('is free when the first slot ends, or a pause; at once if a pause has ended early', () => {
+    const open = { slots: [9, 5].map((until) => ({ attempt: `${until}`, who: 'x/0', number: 'n', until })) };
+    expect([freeAt(open, 4), freeAt(open, 5), freeAt(open, 9)]).toEqual([5, 9, undefined]);
+    const paused = { ...open, pauseUntil: 7 };
+    expect([freeAt(paused, 4), freeAt(paused, 5), freeAt({ ...NO_LINES, pauseUntil: 7 }, 4)]).toEqual([5, 7, 7]);
+    expect(freeAt(open, 4, paused)).toBe(4);
   });
 
   it('that is over goes with the next claim', () => {

@@ -47,11 +47,11 @@ const inWaves = (...people: readonly number[]) =>
     { confirm: true, waveMs: WAVE_MS },
   );
 const states = ({ recipients }: NotificationCase): string => recipients.map(({ state }) => state).join(' ');
-const checkedAt = (known: NotificationCase, ms: number): NotificationCase =>
-  checkedNotification(known, termsOf(known, POLICY), at(START + ms));
+const checkedAt = (live: NotificationCase, ms: number): NotificationCase =>
+  checkedNotification(live, termsOf(live, POLICY), at(START + ms));
 const two = fire([callees(2)]);
 const toConfirm = fire([callees(1)], { confirm: true });
-const confirmed = (known: NotificationCase) => calling(known, 0, spokenTo({ confirmedAt: START }));
+const confirmed = (live: NotificationCase) => calling(live, 0, spokenTo({ confirmedAt: START }));
 
 it('of a new notification, the first wave waits at once; who may not be called has failed, and so have all if no call of the day is left', () => {
   const waves = [callees(2)];
@@ -72,15 +72,15 @@ it('masks a reference that is a phone number', () => {
 
 describe('waves', () => {
   it('follow one another, and do not begin after the deadline', () => {
-    const known = inWaves(1, 1, 1);
-    expect(states(checkedAt(known, WAVE_MS - 1))).toBe('waiting later later');
-    const second = checkedAt(known, WAVE_MS);
+    const live = inWaves(1, 1, 1);
+    expect(states(checkedAt(live, WAVE_MS - 1))).toBe('waiting later later');
+    const second = checkedAt(live, WAVE_MS);
     expect([states(second), wavesOf(second.notification)?.nextAt]).toEqual([
       'waiting waiting later',
       START + 2 * WAVE_MS,
     ]);
-    expect(states(checkedAt(known, 1_800_000 - 1))).toBe('waiting waiting later');
-    expect(states(checkedAt(known, 1_800_000))).toBe('not_reached not_reached not_reached');
+    expect(states(checkedAt(live, 1_800_000 - 1))).toBe('waiting waiting later');
+    expect(states(checkedAt(live, 1_800_000))).toBe('not_reached not_reached not_reached');
   });
 
   // Two people in the first wave, two in the second.
@@ -99,14 +99,14 @@ describe('waves', () => {
     const waves = [callees(2), callees(2, 2)];
     const start = fire(waves, { confirm: true, waveMs: WAVE_MS, confirmationsNeeded });
     const now = START + 30_000;
-    const known = news.reduce((before, what, index) => {
+    const live = news.reduce((before, what, index) => {
       if (what === 'not reached') return ended(before, index, 'not_reached', now);
       return calling(before, index, spokenTo(what === 'confirms' ? { confirmedAt: now } : { cannotGoAt: now }), now);
     }, start);
-    const { nextAt, confirmedAt } = wavesOf(known.notification) ?? {};
+    const { nextAt, confirmedAt } = wavesOf(live.notification) ?? {};
     expect(nextAt !== undefined && nextAt <= now).toBe(isNextNow);
     expect(confirmedAt).toBe(isEnough ? now : undefined);
-    expect(known.recipients.slice(2).map(({ state }) => state)).toEqual(Array(2).fill(isEnough ? 'stopped' : 'later'));
+    expect(live.recipients.slice(2).map(({ state }) => state)).toEqual(Array(2).fill(isEnough ? 'stopped' : 'later'));
   });
 
   it('without them, a confirmation stops nobody', () => {
@@ -160,7 +160,7 @@ it.each<[what: string, attempt: Attempt, ms: number, has: boolean]>([
   expect(hasRung(calling(two, 0, attempt), START + ms)).toBe(has);
 });
 
-const checkAt = (known: NotificationCase) => (checkAtOfNotification(known, termsOf(known, POLICY)) ?? NaN) - START;
+const checkAt = (live: NotificationCase) => (checkAtOfNotification(live, termsOf(live, POLICY)) ?? NaN) - START;
 
 it('is checked when a call, a wave or the deadline is due', () => {
   const all = [two, calling(two, 0, RINGING), inWaves(1, 1), ended(ended(two, 0, 'heard'), 1, 'heard')];
@@ -170,7 +170,7 @@ it('is checked when a call, a wave or the deadline is due', () => {
 describe('attention', () => {
   const missed = ended(ended(two, 0, 'not_reached'), 1, 'failed');
 
-  it.each<[what: string, known: NotificationCase, ms: number, needs: boolean]>([
+  it.each<[what: string, live: NotificationCase, ms: number, needs: boolean]>([
     ['before anybody is reached', two, 0, true],
     ['once somebody is reached', ended(two, 0, 'heard'), 0, false],
     ['after a stop', stoppedNotification(two, undefined, at(START)), 0, false],
@@ -178,8 +178,8 @@ describe('attention', () => {
     ['and not longer', missed, 24 * HOUR, false],
     ['if the message was heard where keys are asked for', ended(toConfirm, 0, 'heard'), 0, true],
     ['not if it was confirmed', confirmed(toConfirm), 0, false],
-  ])('is needed %s', (_, known, ms, needs) => {
-    expect(needsAttention(known, START + ms)).toBe(needs);
+  ])('is needed %s', (_, live, ms, needs) => {
+    expect(needsAttention(live, START + ms)).toBe(needs);
     // The longest deadline is a day; its last calls end within two hours.
     expect(MAX_ATTENTION_MS).toBe((24 + 24 + 2) * HOUR);
   });

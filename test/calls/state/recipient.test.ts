@@ -54,8 +54,8 @@ const claim = (recipient: Recipient, terms = TERMS, now = START): Recipient =>
 /** The recipient after the events of its last attempt, each a second after another. */
 const after = (recipient: Recipient, events: Events, terms = TERMS, from = START): Recipient =>
   events.reduce(
-    (known, event, index) =>
-      afterEvent(known, known.attempts.at(-1)?.id ?? '', event, terms, moment(from + (index + 1) * 1_000)),
+    (before, event, index) =>
+      afterEvent(before, before.attempts.at(-1)?.id ?? '', event, terms, moment(from + (index + 1) * 1_000)),
     recipient,
   );
 
@@ -147,7 +147,7 @@ describe('late news', () => {
     expect(toldOfFirst(confirmed, key('3'), CONFIRM)).toBe(confirmed);
     const third = after(claim(called([busy, busy]), TERMS, at(200)), [placed], TERMS, at(200));
     const ended = after(stopped(third, moment(at(201))), [hungUp], STOPPED, at(201));
-    const told = [connected, disconnected].reduce((known, event) => toldOfFirst(known, event, STOPPED), ended);
+    const told = [connected, disconnected].reduce((before, event) => toldOfFirst(before, event, STOPPED), ended);
     expect([ended.state, told.state]).toEqual(['stopped', 'stopped']);
     const cut = called([busy, busy, [...speaking, disconnected]]);
     expect(after(cut, [completed], TERMS, at(510)).state).toBe('heard');

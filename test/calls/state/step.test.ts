@@ -23,7 +23,7 @@ it.each<[kind: string | undefined, attempt: Parameters<typeof calling>[2]]>([
 
 const call = (event: AttemptEvent): NotificationEvent => ({ kind: 'call', index: 0, attemptId: 'a', event });
 
-it.each<[known: boolean, what: string, attempt: Parameters<typeof calling>[2], event: NotificationEvent]>([
+it.each<[canBeDropped: boolean, what: string, attempt: Parameters<typeof calling>[2], event: NotificationEvent]>([
   [true, 'the end of an attempt that is over', busy(START), call(given.disconnected)],
   [true, 'the placement of a call that is known', RINGING, call(given.placed)],
   [true, 'the answer to the hang-up of an attempt that is over', busy(START), call(given.hungUp)],
@@ -32,8 +32,8 @@ it.each<[known: boolean, what: string, attempt: Parameters<typeof calling>[2], e
   [false, 'a key', busy(START), call(given.key('1'))],
   [false, 'a call that is not known', CLAIMED, call(given.placed)],
   [false, 'a check', busy(START), { kind: 'check' }],
-])('an event can change nothing, even of a newer row: %s (%s)', (known, _, attempt, event) => {
-  expect(isRepeat(calling(fire, 0, attempt), event)).toBe(known);
+])('an event can change nothing, even of a newer row: %s (%s)', (canBeDropped, _, attempt, event) => {
+  expect(isRepeat(calling(fire, 0, attempt), event)).toBe(canBeDropped);
 });
 
 const until = (deadlineMs: number) => termsOf(fire, { ...POLICY, rules: { ...RULES, deadlineMs } }).deadlineAt - START;

@@ -26,8 +26,8 @@ const waits = (attempts: readonly Attempt[], more: object = {}): Recipient => {
 };
 /** The recipient in the answer, nine milliseconds after the start. */
 const toldOf = (recipient: Recipient, why?: WaitingCode, isStopped = false) => {
-  const known = withRecipient(newCase(START), 0, recipient, moment(START));
-  const shown = isStopped ? stoppedNotification(known, undefined, moment(START)) : known;
+  const live = withRecipient(newCase(START), 0, recipient, moment(START));
+  const shown = isStopped ? stoppedNotification(live, undefined, moment(START)) : live;
   return bodyOf(shown, START + 9, new Map(why && [[0, why]])).recipients[0];
 };
 
@@ -59,7 +59,7 @@ it.each<[code: string, reason: string, since: number, recipient: Recipient, why?
   expect(toldOf(recipient, why)).toMatchObject({ status: 'waiting', code, reason, since: at(since) });
 });
 
-it('an attempt is shown when it has a call or an end, with what is known of it', () => {
+it('an attempt is shown when it has a call or an end, with what is live of it', () => {
   const second = must(parseCallId('call-2'));
   const told = toldOf(waits([{ ...BUSY, callIds: [CALL_ID, second] }, RINGING, CLAIMED], { dueAt: SOON }));
   expect(told).toMatchObject({ next_attempt_at: at(60_000) });
@@ -88,7 +88,7 @@ it('waves are counted from 1; a recipient of a later one is told when it is open
 });
 
 it('the recipients that have confirmed are named by their position', () => {
-  const known = newCase(START, { waves: [callees(2)], confirm: true });
-  const confirmed = withRecipient(known, 1, calling(spokenTo({ confirmedAt: START })), moment(START));
+  const live = newCase(START, { waves: [callees(2)], confirm: true });
+  const confirmed = withRecipient(live, 1, calling(spokenTo({ confirmedAt: START })), moment(START));
   expect(bodyOf(confirmed, START)).toMatchObject({ reached: 1, confirmed_by: [1] });
 });

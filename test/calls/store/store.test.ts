@@ -19,14 +19,14 @@ const KEY = { keyHash: 'k', fingerprint: 'f' };
 
 let memory: MemoryTable;
 let table: Table;
-let told: string[];
+let logged: string[];
 let store: Store;
 /** The store of another process: it remembers nothing. */
-const another = () => new Store(table, [], ({ rowKey }) => told.push(rowKey));
+const another = () => new Store(table, [], ({ rowKey }) => logged.push(rowKey));
 beforeEach(() => {
   memory = new MemoryTable();
   table = new Table(memory, { format: CALLS_FORMAT });
-  told = [];
+  logged = [];
   store = another();
 });
 
@@ -42,8 +42,8 @@ const create = async (
 const commit = async (before: LiveCase, after: NotificationCase, lines?: Commit['lines']): Promise<LiveCase> =>
   (await store.commit({ before, after, moment: moment(), lines })).stored;
 /** A notification that is over and settled. */
-const settle = async (known: LiveCase, state: 'heard' | 'not_reached' = 'heard', now = START): Promise<void> =>
-  store.settle(await commit(known, ended(known, 0, state, now)));
+const settle = async (live: LiveCase, state: 'heard' | 'not_reached' = 'heard', now = START): Promise<void> =>
+  store.settle(await commit(live, ended(live, 0, state, now)));
 const keyOf = ({ notification }: AnyCase) => liveKey(notification.id);
 const rowOf = (rowKey: string) => memory.rows(CALLS).find((row) => row.rowKey === rowKey)?.properties ?? {};
 const rowKeys = () => memory.rows(CALLS).map(({ rowKey }) => rowKey);
@@ -72,7 +72,7 @@ describe('a live notification', () => {
     const after: Lines = { ...NO_LINES, pauseUntil: 7 };
     const first = await create(START, {}, KEY, { read: { lines: NO_LINES, etag: undefined }, after });
     const read = await another().readLines();
-    expect([store.recallLines(), read.lines]).toEqual([read, after]);
+    expect([await store.lines(), read.lines]).toEqual([read, after]);
     const second = await commit(first, calling(first, 0, CLAIMED), { read, after: NO_LINES });
     expect((await another().readLines()).lines).toEqual(NO_LINES);
     const late = { read, after };
@@ -81,7 +81,7 @@ describe('a live notification', () => {
   });
 
   it('of fifty people with ten attempts each, and the longest of everything, is below 1 MiB, each property below 64 KiB', async () => {
-    const prompt = { number: 2, askedAt: START, acceptedAt: START, unclearAt: START, isRetried: true };
+    const prompt = { number: 2, askedAt: START, acceptedAt: START, unclearAt: START };
     const times = { startedAt: START, completedAt: START, quietSince: START, confirmedAt: START, cannotGoAt: START };
     const over = {
       ...spokenTo({ ...times, prompt, repeatKeys: [1, 2], isUnclear: true }),
@@ -99,7 +99,7 @@ describe('a live notification', () => {
       hasHeardUnit: false,
       reason: 'message not played: the phone service does not accept this app',
     };
-    const known = newCase(START, {
+    const live = newCase(START, {
       waves: callees(50).map((one) => [{ ...one, name: flame(60) }]),
       reference: flame(100),
       details: flame(200),
@@ -108,8 +108,8 @@ describe('a live notification', () => {
       confirmationsNeeded: 50,
     });
     const attempts = Array.from({ length: 10 }, () => over);
-    const recipients = known.recipients.map((one) => recipientSchema.parse({ ...one, attempts }));
-    const full = { ...known, recipients };
+    const recipients = live.recipients.map((one) => recipientSchema.parse({ ...one, attempts }));
+    const full = { ...live, recipients };
     const { stored } = await store.commit({ before: undefined, after: full, moment: moment(), key: KEY });
     expect(await another().load(stored.notification.id)).toEqual(stored);
     // Table Storage counts two bytes a character.
@@ -119,22 +119,22 @@ describe('a live notification', () => {
   });
 
   it('moves to a settled row with masked numbers, and is found there', async () => {
-    const known = await create(START, { waves: [callees(1)] });
-    await settle(known);
-    expect(rowKeys()).toEqual([doneKey(known.notification.id)]);
+    const live = await create(START, { waves: [callees(1)] });
+    await settle(live);
+    expect(rowKeys()).toEqual([doneKey(live.notification.id)]);
     expect(JSON.stringify(memory.rows(CALLS))).not.toMatch(/\+\d{7}/);
-    expect(await store.load(known.notification.id)).toBeUndefined();
-    const found = must(await another().find(known.notification.id));
+    expect(await store.load(live.notification.id)).toBeUndefined();
+    const found = must(await another().find(live.notification.id));
     expect(found).toMatchObject({ recipients: [{ state: 'heard', number: '+1206•••••00' }] });
-    await expect(store.settle(known)).rejects.toThrow(WriteConflict);
+    await expect(store.settle(live)).rejects.toThrow(WriteConflict);
   });
 
   it('that is settled is acknowledged by its version', async () => {
-    const known = await create(START);
-    await settle(known);
-    const before = must(await store.loadSettled(known.notification.id));
+    const live = await create(START);
+    await settle(live);
+    const before = must(await store.loadSettled(live.notification.id));
     await store.commitSettled(before, acknowledged(before, 'Ana', START), moment());
-    expect((await another().loadSettled(known.notification.id))?.notification.acknowledged?.by).toBe('Ana');
+    expect((await another().loadSettled(live.notification.id))?.notification.acknowledged?.by).toBe('Ana');
     await expect(store.commitSettled(before, before, moment())).rejects.toThrow(WriteConflict);
   });
 });
@@ -150,7 +150,7 @@ describe('a row that cannot be read', () => {
       { r00: JSON.stringify(settled(ended(newCase(START), 0, 'heard')).recipients[0]) },
     ],
     ['is another one', { about: JSON.stringify(newCase(START).notification) }],
-  ])('because it %s is skipped, told once, and stays as it is', async (_, properties) => {
+  ])('because it %s is skipped, logged once, and stays as it is', async (_, properties) => {
     const [good, bad] = [await create(START), await create(START + 1)];
     await write(keyOf(bad), properties);
     const reader = another();
@@ -158,7 +158,7 @@ describe('a row that cannot be read', () => {
     expect(timesOf((await reader.list({ most: 9 }, () => true)).found)).toEqual([0]);
     expect(timesOf(await reader.needingAttention(START))).toEqual([0]);
     await expect(reader.load(bad.notification.id)).rejects.toThrow(/format|damaged/i);
-    expect(told).toEqual([keyOf(bad)]);
+    expect(logged).toEqual([keyOf(bad)]);
     expect(rowOf(keyOf(bad))).toMatchObject(properties);
   });
 
@@ -166,7 +166,7 @@ describe('a row that cannot be read', () => {
     await store.writeLines({ ...NO_LINES, pauseUntil: 7 }, { lines: NO_LINES, etag: undefined });
     await write(LINES_KEY, { lines: '{"slots":7}' });
     const read = await another().readLines();
-    expect([read.lines, told]).toEqual([NO_LINES, [LINES_KEY]]);
+    expect([read.lines, logged]).toEqual([NO_LINES, [LINES_KEY]]);
     await store.writeLines({ ...NO_LINES, pauseUntil: 8 }, read);
     expect((await another().readLines()).lines.pauseUntil).toBe(8);
   });
@@ -176,14 +176,14 @@ describe('a row that cannot be read', () => {
     await write(LINES_KEY, { format: CALLS_FORMAT + 1 });
     await expect(another().readLines()).rejects.toThrow(StorageTrouble);
     await expect(another().readLive()).rejects.toThrow(StorageTrouble);
-    expect(told).toContain(LINES_KEY);
+    expect(logged).toContain(LINES_KEY);
   });
 
   it('of a key keeps nobody from being called', async () => {
     await create(START, {}, KEY);
     await write(idempotencyRowKey('k'), { use: '[]' });
     expect((await store.readKey(KEY, START)).earlier).toBeUndefined();
-    expect(told).toEqual([idempotencyRowKey('k')]);
+    expect(logged).toEqual([idempotencyRowKey('k')]);
   });
 });
 
@@ -195,7 +195,7 @@ it('an Idempotency-Key belongs to its first request for 24 hours, and is deleted
   const { earlier, etag } = await store.readKey(KEY, later);
   expect(earlier).toBeUndefined();
   const second = await create(later, {}, { ...KEY, etag });
-  for (const known of [first, second]) await settle(known);
+  for (const live of [first, second]) await settle(live);
   await store.deleteBefore(later);
   expect(timesOf((await store.list({ most: 9 }, () => true)).found)).toEqual([24 * HOUR]);
   expect((await store.readKey(KEY, later)).earlier).toBeDefined();
@@ -219,9 +219,9 @@ it('storage that does not answer is waited for 1.5 s, once: a callee hears silen
 });
 
 it('what expired is deleted to the millisecond, also if it cannot be read; a live notification only then', async () => {
-  const known: LiveCase[] = [];
-  for (const ms of [0, 1, 2, 3]) known.push(await create(START + ms));
-  const [unreadable, live, ...others] = known;
+  const created: LiveCase[] = [];
+  for (const ms of [0, 1, 2, 3]) created.push(await create(START + ms));
+  const [unreadable, live, ...others] = created;
   for (const one of others) await settle(one);
   await write(keyOf(must(unreadable)), { about: '{' });
   await another().deleteBefore(START + 3);
@@ -238,9 +238,9 @@ describe('the query for what is live', () => {
     expect((await page.mock.results[0]?.value)?.rows).toHaveLength(1);
   });
 
-  it('does not parse a row again whose version is known', async () => {
-    const known = await create(START);
-    expect((await store.readLive()).live[0]).toBe(store.recall(known.notification.id));
+  it('does not parse a row again whose version is live', async () => {
+    const live = await create(START);
+    expect((await store.readLive()).live[0]).toBe(store.recall(live.notification.id));
   });
 });
 
@@ -253,7 +253,7 @@ it('what needs attention is found however many others there are, until a day aft
   expect(timesOf(await store.needingAttention(START + 25 * HOUR))).toEqual([2]);
 });
 
-const allListed = async (most: number, isMeant: (known: AnyCase) => boolean = () => true) => {
+const allListed = async (most: number, isMeant: (live: AnyCase) => boolean = () => true) => {
   const pages: number[][] = [];
   let after: Awaited<ReturnType<Store['list']>>['next'];
   do {
@@ -267,8 +267,8 @@ const allListed = async (most: number, isMeant: (known: AnyCase) => boolean = ()
 describe('the list of notifications', () => {
   it('goes on where it ended, the newest first, live and settled ones, and says when there is more', async () => {
     for (const at of [0, 1, 2, 3, 4]) {
-      const known = await create(START + at);
-      if (at % 2 === 1) await settle(known);
+      const live = await create(START + at);
+      if (at % 2 === 1) await settle(live);
     }
     expect(await allListed(2)).toEqual([[4, 3], [2, 1], [0]]);
     expect(await allListed(5)).toEqual([[4, 3, 2, 1, 0]]);
@@ -286,10 +286,10 @@ describe('the list of notifications', () => {
   });
 
   it('reads a thousand rows at a time, also of those that are not meant, and displaces nothing that this process needs', async () => {
-    const known = await create(START + 5_000);
+    const live = await create(START + 5_000);
     for (let at = 0; at < 1_000; at += 1) await create(START + at);
     expect(await allListed(9, ({ notification }) => notification.createdAt <= START + 1)).toEqual([[1], [0]]);
-    expect(store.spokenOf(known.notification.id)).toBeDefined();
+    expect(store.textsOf(live.notification.id)).toBeDefined();
   });
 
   it('is of a time', async () => {
@@ -324,6 +324,6 @@ describe('outcomes', () => {
     const { rowKey } = await commitOutcomes(0);
     await write(rowKey, { outcomes: '{' });
     expect(await store.outcomesBefore(START + 9, 9)).toEqual([]);
-    expect([told, rowOf(rowKey)]).toEqual([[rowKey], {}]);
+    expect([logged, rowOf(rowKey)]).toEqual([[rowKey], {}]);
   });
 });

@@ -17,8 +17,8 @@ const RULES: Readonly<Record<string, readonly [mode: string, ...changes: Change[
     'many people',
     [
       'run/notifications.ts',
-      'const committed = sent && (await store.commit(sent));',
-      'const committed = sent && (await store.commit({ ...sent, lines: undefined })); if (sent?.lines) await store.writeLines(sent.lines.after, sent.lines.read);',
+      'const committed = unanswered && (await store.commit(unanswered));',
+      'const committed = unanswered && (await store.commit({ ...unanswered, lines: undefined })); if (unanswered?.lines) await store.writeLines(unanswered.lines.after, unanswered.lines.read);',
     ],
   ],
   'a slot is kept for the longest time of a call': [
@@ -45,8 +45,8 @@ const RULES: Readonly<Record<string, readonly [mode: string, ...changes: Change[
     'keys and storage faults',
     [
       'run/notifications.ts',
-      'if (row !== undefined && lost !== undefined) this.#recover',
-      'if (lost === null) this.#recover',
+      'if (row !== undefined && unanswered !== undefined) this.#recover',
+      'if (unanswered === null) this.#recover',
     ],
   ],
   'after its lease an action is given to another commit': [
@@ -90,7 +90,7 @@ const RULES: Readonly<Record<string, readonly [mode: string, ...changes: Change[
   'a notification that cannot be written stops no other': [
     'a row that cannot be written',
     ['run/dialing.ts', 'if (error instanceof SetAside) return undefined;', ''],
-    ['run/dialing.ts', 'if (this.#notifications.isSetAside(id)) return false;', ''],
+    ['run/dialing.ts', 'if (this.#notifications.isSetAside(id)) return undefined;', ''],
   ],
   'outcomes that a process has left are taken over': [
     'faults of the provider',

@@ -29,7 +29,7 @@ scene(
     expect(await world.statuses(sent)).toEqual(['not_reached', 'not_reached', 'heard']);
     expect(world.rangAt(someNumber(0, 2))).toBeLessThan(2_000);
     expect(world.logged('speech not available').map(({ level }) => level)).toEqual(Array(2).fill('error'));
-    expect(world.logged('speech not available')[0]?.fields['look_at']).toContain('Cognitive Services User');
+    expect(world.logged('speech not available')[0]?.fields['hint']).toContain('Cognitive Services User');
     expect(world.logged('call forbidden').map(({ level }) => level)).toEqual(Array(4).fill('error'));
   },
 );

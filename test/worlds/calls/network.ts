@@ -98,8 +98,8 @@ export class TelephoneNetwork {
   call(request: CallRequest): CallId {
     const { mode, chance, now } = this.#ground;
     const { attemptId } = request.attempt;
-    const known = this.#byAttempt.get(attemptId);
-    if (known !== undefined) return known.id;
+    const placed = this.#byAttempt.get(attemptId);
+    if (placed !== undefined) return placed.id;
     const own = this.calls.filter((call) => call.request !== undefined);
     const isTurnedAway = own.filter(({ state }) => state !== 'ended').length >= mode.lines;
     if (isTurnedAway && mode.whenLinesAreTaken === '429')

@@ -177,7 +177,7 @@ describe('a destination of outcomes', () => {
       // Three of each look, twice a minute and by each process, and the tries, whose pauses grow.
       expect(world.tableRequests - before).toBeLessThan(1_200);
       world.conditions.calmDown();
-      const known = world.published.length;
+      const publishedBefore = world.published.length;
       for (let seconds = 0; seconds < 660; seconds += 10) {
         // All processes find the same outcomes.
         for (const { life, phone, log } of world.instances.living) void life.do(async () => phone.runDue(log));
@@ -185,7 +185,9 @@ describe('a destination of outcomes', () => {
       }
       for (const sent of [early, late]) {
         for (const to of world.mode.destinations) {
-          const own = world.published.slice(known).filter((one) => one.to === to && one.subject === idOf(sent));
+          const own = world.published
+            .slice(publishedBefore)
+            .filter((event) => event.to === to && event.subject === idOf(sent));
           expect(own.map(about).toSorted()).toEqual(['0/heard', '1/heard', 'completed']);
         }
       }
@@ -205,8 +207,8 @@ describe('a destination of outcomes', () => {
       expect(failed().length).toBeLessThanOrEqual(18);
       const calls = world.network.calls.length;
       world.conditions.calmDown();
-      const before = world.published.length;
-      const told = () => new Set(world.published.slice(before).map(({ subject }) => subject)).size;
+      const publishedBefore = world.published.length;
+      const told = () => new Set(world.published.slice(publishedBefore).map(({ subject }) => subject)).size;
       // A pause doubles once, however many requests fail together.
       await world.until(() => told() > 0, 33_000);
       await world.until(() => told() === 3, 65_000);

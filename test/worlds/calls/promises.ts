@@ -404,11 +404,11 @@ const brokenEvents = (to: Destination, { senders, mode, published, poisoned }: S
     mode.outages > 0 ||
     mode.deathsAtRequests > 0 ||
     mode.suspensions > 0;
-  const known = Map.groupBy(
+  const byId = Map.groupBy(
     published.filter((event) => event.to === to),
     ({ id }) => id,
   );
-  const broken = [...known].flatMap(([id, events]) =>
+  const broken = [...byId].flatMap(([id, events]) =>
     those([
       WHOLE_NUMBER.test(JSON.stringify(events)) && `published: a whole number in ${id}`,
       new Set(events.map(({ type, time }) => `${type} ${time}`)).size > 1 && `two events have the id ${id}`,
@@ -416,7 +416,7 @@ const brokenEvents = (to: Destination, { senders, mode, published, poisoned }: S
     ]),
   );
   const missing = senders.sent.flatMap((sent) => {
-    const own = [...known.values()].flatMap(([event]) => (event && event.subject === idOf(sent) ? event.type : []));
+    const own = [...byId.values()].flatMap(([event]) => (event && event.subject === idOf(sent) ? event.type : []));
     const finals = own.filter((type) => type === 'Notification.RecipientFinal').length;
     const ends = own.filter((type) => type === 'Notification.Completed').length;
     // A recipient that turns out to have heard after all is published again.

@@ -143,7 +143,7 @@ export class TwilioWorld extends ServiceWorld {
         one.attemptId !== dial.attemptId &&
         // A request that is sent again may place a second call, which holds no slot.
         this.dialled.filter(({ attemptId }) => attemptId === one.attemptId).length === 1 &&
-        this.now < heldUntil(one.placedAt, one.hangUpAskedAt),
+        this.now < heldUntil(this.mode, one.placedAt, one.hangUpAskedAt),
     );
     this.worldLog.add(() => `${of.id} to ${of.to}`);
     this.placed.push({ ...dial, isAttempt: true, call: { ...dial, isAttempt: true }, others, of, placedAt: this.now });

@@ -42,10 +42,14 @@ export interface Placed {
 /** A call that cannot be hung up holds its line for a minute from the first try, and no call holds it longer. Storage tells whole seconds. */
 const HELD_WHILE_HANGING_UP_MS = 58_500;
 const LONGEST_HELD_MS = 600_000;
+/** The instance of the first claim may die before its request: a check repeats the claim after a lease. */
+const MAX_ASKED_LATE_MS = 25_000;
 
 /** Until when a call holds its line at most. Times are in milliseconds since 1970. */
-export const heldUntil = (placedAt: number, hangUpAskedAt = Infinity): number =>
-  Math.min(hangUpAskedAt + HELD_WHILE_HANGING_UP_MS, placedAt + LONGEST_HELD_MS);
+export const heldUntil = ({ deathsAtRequests, suspensions }: Mode, placedAt: number, askedAt = Infinity): number => {
+  const claimedAt = askedAt - (deathsAtRequests + suspensions > 0 ? MAX_ASKED_LATE_MS : 0);
+  return Math.min(claimedAt + HELD_WHILE_HANGING_UP_MS, placedAt + LONGEST_HELD_MS);
+};
 
 /** Several instances of the service and its senders, with any provider, in virtual time. The seed decides the events. */
 export abstract class ServiceWorld extends Ground {
@@ -84,8 +88,8 @@ export abstract class ServiceWorld extends Ground {
   /** The notification of a request in the table, even during an outage. */
   async viewOf(sent: SentRequest): Promise<NotificationBody | undefined> {
     const id = idOf(sent);
-    const known = id && (await this.#store.find(id));
-    return known && bodyOf(known, this.now);
+    const stored = id && (await this.#store.find(id));
+    return stored && bodyOf(stored, this.now);
   }
 
   /** The notification of a request; fails if the service refused the request. */
@@ -194,7 +198,7 @@ export class World extends ServiceWorld {
     const isUnknown = (id: string) => this.mode.eventLoss > 0 && !new RegExp(`\\b${id}\\b`).test(stored);
     const calls = this.network.calls.flatMap(({ id, request, fate, placedAt, endedAt = Infinity, hangUpAskedAt }) => {
       if (request === undefined || fate === 'turned away' || isUnknown(id)) return [];
-      const until = Math.min(endedAt, heldUntil(placedAt, hangUpAskedAt));
+      const until = Math.min(endedAt, heldUntil(this.mode, placedAt, hangUpAskedAt));
       const { number, alertType, attempt } = request;
       const isAttempt = fate !== 'no line' && fate !== 'set-up';
       return { ...attempt, number, isUrgent: isUrgent(alertType.name), isAttempt, placedAt, until };
