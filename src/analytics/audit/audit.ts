@@ -2,15 +2,24 @@ import pLimit from 'p-limit';
 
 import type { Table } from '../../storage/table.ts';
 import { contributionOf } from '../model/camera-event.ts';
-import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, startOfDay } from '../model/day.ts';
+import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, minuteOfDay, startOfDay } from '../model/day.ts';
 import { formatInstant, type Instant, instantFrom } from '../model/instant.ts';
 import { type Period, startOfMinute } from '../model/period.ts';
-import { type DayTally, growingDayTally, growingTally, sumOf, sumOfDays, type Tally } from '../model/tally.ts';
-import { Reader } from '../read/reader.ts';
+import {
+  type DayTally,
+  EMPTY_TALLY,
+  growingDayTally,
+  growingTally,
+  sumOf,
+  sumOfDays,
+  type Tally,
+} from '../model/tally.ts';
+import { Reader, type StepActivity } from '../read/reader.ts';
 import type { Seal } from '../rows/day-row.ts';
 import type { UnreadableRow } from '../rows/decoded-pages.ts';
 import { dayPartitions, eventsOfHour } from '../rows/keys.ts';
 import { readSeal, type ShardSeal } from '../rows/seal.ts';
+import { ByteReader, ByteWriter, readTallyBytes, writeTally } from '../rows/tally-bytes.ts';
 import { Comparison, NO_NUMBERS, type Numbers, numbersOf } from './comparison.ts';
 import { eventPages } from './stored-events.ts';
 
@@ -62,11 +71,20 @@ type Sum = ReturnType<typeof growingTally>;
 
 /** The count of a camera on the day. */
 interface CameraDay {
+  readonly id: string;
   readonly tally: Sum;
   /** Of its events; of a closed day, as the service answers it. */
   readonly accuracy: ReturnType<typeof growingDayTally>;
   /** The start of its last minute with events; undefined: it sent no event. */
   last: Instant | undefined;
+  /** Its minutes of the current hour. In bytes: a network has too many of them for objects. */
+  minutes: ByteWriter;
+}
+
+/** The count of all cameras in a minute. */
+interface MinuteCount {
+  readonly tally: Sum;
+  readonly activeCameras: string[];
 }
 
 class DayAudit extends Comparison {
@@ -79,8 +97,12 @@ class DayAudit extends Comparison {
   #listed: ReadonlyMap<string, DayTally> | undefined;
   /** The cameras that sent events or are listed. */
   readonly #cameras = new Map<string, CameraDay>();
-  /** The tallies of the current hour, by the start of the minute and the camera. */
-  #minutes = new Map<Instant, Map<string, Sum>>();
+  /** The counts of the current hour, by the start of the minute. */
+  #minutes = new Map<Instant, MinuteCount>();
+  /** The tallies of a minute whose events are being read, by camera. */
+  #open = { minute: undefined as Instant | undefined, tallies: new Map<CameraDay, Sum>() };
+  /** The categories that the bytes of minutes name by their indexes. */
+  readonly #categories = new Map<string, number>();
 
   constructor(reader: Reader, day: Day, isClosed: boolean) {
     super();
@@ -108,56 +130,84 @@ class DayAudit extends Comparison {
     for await (const page of eventPages(table, partition, this.#day, eventsOfHour(hour))) {
       this.unreadable.push(...page.unreadable);
       for (const { cameraId, ts, facets } of page.decoded) {
-        const contribution = contributionOf(facets);
-        this.#add(startOfMinute(ts), cameraId, contribution);
-        this.#camera(cameraId).accuracy.add(contribution);
+        const [camera, contribution] = [this.#camera(cameraId), contributionOf(facets)];
+        this.#add(startOfMinute(ts), camera, contribution);
+        camera.accuracy.add(contribution);
       }
     }
   }
 
   /** Counts the minutes that the service answers for each camera in an hour of a closed day. */
   async countMinutes(hour: Hour): Promise<void> {
-    await this.#limit.map([...this.#cameras.keys()], async (id) => {
-      for (const { period, tally, activeCameras } of await this.#answeredMinutes(id, hour, id)) {
-        if (activeCameras > 0) this.#add(period.start, id, tally);
+    await this.#limit.map([...this.#cameras.values()], async (camera) => {
+      for (const { period, tally, activeCameras } of await this.#answeredMinutes(camera.id, hour)) {
+        if (activeCameras > 0) this.#add(period.start, camera, tally);
       }
     });
   }
 
   #camera(id: string): CameraDay {
-    const camera = this.#cameras.get(id) ?? { tally: growingTally(), accuracy: growingDayTally(), last: undefined };
-    this.#cameras.set(id, camera);
+    let camera = this.#cameras.get(id);
+    if (camera === undefined) {
+      camera = { id, tally: growingTally(), accuracy: growingDayTally(), last: undefined, minutes: new ByteWriter() };
+      this.#cameras.set(id, camera);
+    }
     return camera;
   }
 
-  #add(minute: Instant, cameraId: string, tally: Tally): void {
-    const ofMinute = this.#minutes.get(minute) ?? new Map<string, Sum>();
-    const sum = ofMinute.get(cameraId) ?? growingTally();
-    this.#minutes.set(minute, ofMinute.set(cameraId, sum.add(tally)));
+  /** Event rows come minute by minute: only one minute is open. */
+  #add(minute: Instant, camera: CameraDay, tally: Tally): void {
+    if (this.#open.minute !== minute) this.#endMinute(minute);
+    const { tallies } = this.#open;
+    const sum = tallies.get(camera) ?? growingTally();
+    tallies.set(camera, sum.add(tally));
+  }
+
+  #endMinute(next?: Instant): void {
+    const { minute, tallies } = this.#open;
+    this.#open = { minute: next, tallies: new Map() };
+    if (minute === undefined) return;
+    const { tally: ofAll, activeCameras } = this.#minutes.get(minute) ?? { tally: growingTally(), activeCameras: [] };
+    this.#minutes.set(minute, { tally: ofAll, activeCameras });
+    for (const [camera, tally] of tallies) {
+      ofAll.add(tally);
+      activeCameras.push(camera.id);
+      camera.tally.add(tally);
+      if (camera.last === undefined || camera.last < minute) camera.last = minute;
+      for (const category of tally.categories.keys()) {
+        if (!this.#categories.has(category)) this.#categories.set(category, this.#categories.size);
+      }
+      camera.minutes.count(minuteOfDay(minute));
+      writeTally(camera.minutes, tally, this.#categories);
+    }
   }
 
   /** Compares the answers about an hour with its counts, and forgets these. */
   async compareHour(hour: Hour): Promise<void> {
+    this.#endMinute();
     const minutes = this.#minutes;
     this.#minutes = new Map();
-    const active = new Map<string, CameraDay>();
-    for (const [minute, tallies] of minutes) {
-      for (const [id, tally] of tallies) {
-        const camera = this.#camera(id);
-        camera.tally.add(tally);
-        if (camera.last === undefined || camera.last < minute) camera.last = minute;
-        active.set(id, camera);
-      }
-    }
     const period = this.#periodOf(hour);
-    const tally = sumOf([...minutes.values()].flatMap((tallies) => Array.from(tallies.values())));
-    await this.#compareActivity(`hour ${clockOf(period.start)}`, period, numbersOf(tally, [...active.keys()]));
-    await this.#compareMinutes('all cameras', hour, (minute) => [...(minutes.get(minute)?.values() ?? [])]);
-    // The minutes of each camera of a closed day are the counts.
-    if (this.#isClosed) return;
-    await this.#limit.map([...this.#cameras.keys()], async (id) =>
-      this.#compareMinutes(id, hour, (minute) => optional(minutes.get(minute)?.get(id)), id),
+    const counts = [...minutes.values()];
+    const active = new Set(counts.flatMap(({ activeCameras }) => activeCameras));
+    await this.#compareActivity(
+      `hour ${clockOf(period.start)}`,
+      period,
+      numbersOf(sumOf(counts.map(({ tally }) => tally)), [...active]),
     );
+    const answered = await this.answered(this.#minutesOf('all cameras', hour), this.#reader.minutes(period));
+    for (const ofMinute of answered ?? []) {
+      const { start } = ofMinute.period;
+      const counted = minutes.get(start);
+      const numbers = counted ? numbersOf(counted.tally, counted.activeCameras) : NO_NUMBERS;
+      this.compare(`all cameras, minute ${clockOf(start)}`, numbers, numbersOf(ofMinute.tally, ofMinute.activeCameras));
+    }
+    await this.#limit.map([...this.#cameras.values()], async (camera) => {
+      const bytes = camera.minutes.bytes();
+      camera.minutes = new ByteWriter();
+      // The minutes of each camera of a closed day are the counts.
+      if (!this.#isClosed) await this.#compareMinutes(camera.id, hour, bytes);
+    });
   }
 
   /** Compares the answers about the day. */
@@ -192,18 +242,29 @@ class DayAudit extends Comparison {
     if (answer) this.compare(counter, counted, numbersOf(answer.tally, answer.activeCameras));
   }
 
-  async #compareMinutes(name: string, hour: Hour, tallies: (minute: Instant) => readonly Tally[], cameraId?: string) {
-    for (const { period, tally, activeCameras } of await this.#answeredMinutes(name, hour, cameraId)) {
-      const counted = tallies(period.start);
-      const counter = `${name}, minute ${clockOf(period.start)}`;
-      this.compare(counter, numbersOf(sumOf(counted), counted.length), numbersOf(tally, activeCameras));
+  /** @param bytes the minutes of the camera that were counted */
+  async #compareMinutes(cameraId: string, hour: Hour, bytes: Uint8Array): Promise<void> {
+    const counted = new Map<number, Sum>();
+    const categories = [...this.#categories.keys()];
+    for (const reader = new ByteReader(bytes); !reader.done;) {
+      const minute = reader.count();
+      const sum = counted.get(minute) ?? growingTally();
+      counted.set(minute, sum.add(readTallyBytes(reader, categories) ?? EMPTY_TALLY));
+    }
+    for (const { period, tally, activeCameras } of await this.#answeredMinutes(cameraId, hour)) {
+      const count = counted.get(minuteOfDay(period.start));
+      const numbers = count ? numbersOf(count, 1) : NO_NUMBERS;
+      this.compare(`${cameraId}, minute ${clockOf(period.start)}`, numbers, numbersOf(tally, activeCameras));
     }
   }
 
-  async #answeredMinutes(name: string, hour: Hour, cameraId?: string) {
-    const period = this.#periodOf(hour);
-    const asking = this.#reader.series(period, 'minute', cameraId);
-    return (await this.answered(`${name}, minutes of ${clockOf(period.start)}`, asking)) ?? [];
+  async #answeredMinutes(cameraId: string, hour: Hour): Promise<readonly StepActivity[]> {
+    const asking = this.#reader.series(this.#periodOf(hour), 'minute', cameraId);
+    return (await this.answered(this.#minutesOf(cameraId, hour), asking)) ?? [];
+  }
+
+  #minutesOf(name: string, hour: Hour): string {
+    return `${name}, minutes of ${clockOf(this.#periodOf(hour).start)}`;
   }
 
   #periodOf(hour: Hour): Period {
@@ -215,8 +276,6 @@ class DayAudit extends Comparison {
 /** When each camera was last seen, as numbers: `ridge-04 at 08:15:00` is 1. */
 const lastNumbers = (last: Iterable<readonly [cameraId: string, minute: Instant]>): Numbers =>
   new Map(Array.from(last, ([id, minute]) => [`${id} at ${clockOf(minute)}`, 1]));
-
-const optional = <Value>(value: Value | undefined): readonly Value[] => (value === undefined ? [] : [value]);
 
 /** `08:15:00` */
 const clockOf = (instant: Instant): string => formatInstant(instant).slice('2026-11-21T'.length, -'+00:00'.length);

@@ -87,13 +87,7 @@ export class Reader {
       piecesOf(period).map(async (piece) => this.#readDay(read, piece.day, [piece], cameraId)),
     );
     const sums = days.flatMap(({ shards }) => shards.flat());
-    const active = new Set<string>();
-    for (const sum of sums) for (const id of sum.cameras()) active.add(id);
-    return {
-      period: covered(period, days),
-      tally: sumOf(sums.map((sum) => sum.tally)),
-      activeCameras: [...active].sort(),
-    };
+    return activityOf(covered(period, days), sums);
   }
 
   /**
@@ -101,26 +95,17 @@ export class Reader {
    * no more reads than one question about the same period.
    */
   async series(period: Period, step: Step, cameraId?: string): Promise<readonly StepActivity[]> {
-    const read = pLimit(PARALLEL_READS);
-    const days = await Promise.all(
-      Array.from(
-        Map.groupBy(stepsOf(period, step), ({ start }) => dayOf(start)),
-        async ([day, steps]): Promise<readonly StepActivity[]> => {
-          // No step is longer than a day, and days start with a step: each step is one piece.
-          const reading = await this.#readDay(read, day, steps.flatMap(piecesOf), cameraId);
-          return steps.map((ofStep, index) => {
-            const sums = reading.shards.flatMap((ofShard) => ofShard[index] ?? []);
-            return {
-              period: covered(ofStep, [reading]),
-              tally: sumOf(sums.map((sum) => sum.tally)),
-              // A camera is in one shard: no camera is counted twice.
-              activeCameras: sums.reduce((count, sum) => count + sum.countCameras(), 0),
-            };
-          });
-        },
-      ),
-    );
-    return days.flat();
+    return this.#steps(period, step, cameraId, (ofStep, sums) => ({
+      period: ofStep,
+      tally: sumOf(sums.map((sum) => sum.tally)),
+      // A camera is in one shard: no camera is counted twice.
+      activeCameras: sums.reduce((count, sum) => count + sum.countCameras(), 0),
+    }));
+  }
+
+  /** The counts of each minute of a period, in order, with the ids of its cameras. */
+  async minutes(period: Period): Promise<readonly Activity[]> {
+    return this.#steps(period, 'minute', undefined, activityOf);
   }
 
   /**
@@ -181,6 +166,30 @@ export class Reader {
     return found;
   }
 
+  /** Reads each step of a period, in order. @param answerOf its answer, from the sums of all shards */
+  async #steps<Answer>(
+    period: Period,
+    step: Step,
+    cameraId: string | undefined,
+    answerOf: (ofStep: Period, sums: readonly ActivitySum[]) => Answer,
+  ): Promise<readonly Answer[]> {
+    const read = pLimit(PARALLEL_READS);
+    const days = await Promise.all(
+      Array.from(
+        Map.groupBy(stepsOf(period, step), ({ start }) => dayOf(start)),
+        async ([day, steps]) => {
+          // No step is longer than a day, and days start with a step: each step is one piece.
+          const reading = await this.#readDay(read, day, steps.flatMap(piecesOf), cameraId);
+          return steps.map((ofStep, index) => {
+            const sums = reading.shards.flatMap((ofShard) => ofShard[index] ?? []);
+            return answerOf(covered(ofStep, [reading]), sums);
+          });
+        },
+      ),
+    );
+    return days.flat();
+  }
+
   /** Reads pieces of one day. If it is closed, its partial minutes are read again as whole minutes. */
   async #readDay(
     read: LimitFunction,
@@ -219,6 +228,12 @@ export class Reader {
     );
   }
 }
+
+const activityOf = (period: Period, sums: readonly ActivitySum[]): Activity => {
+  const active = new Set<string>();
+  for (const sum of sums) for (const id of sum.cameras()) active.add(id);
+  return { period, tally: sumOf(sums.map((sum) => sum.tally)), activeCameras: [...active].sort() };
+};
 
 /** A period with whole minutes at each end that is in a widened day. */
 const covered = ({ start, end }: Period, days: readonly DayReading[]): Period => {
