@@ -2,7 +2,7 @@ import { TableClient } from '@azure/data-tables';
 
 import { Reader } from '../src/analytics/read/reader.ts';
 import { Recorder } from '../src/analytics/record/recorder.ts';
-import { FORMAT } from '../src/analytics/rows/format.ts';
+import { FORMAT } from '../src/analytics/rows/properties.ts';
 import type { Log } from '../src/log.ts';
 import { AzureTable } from '../src/storage/azure-table.ts';
 import type { RowWrite } from '../src/storage/row.ts';

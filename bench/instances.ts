@@ -16,7 +16,7 @@ import { cloudEventOf, frames } from './workload.ts';
 /** A load of new frames, one a request, on several instances of the service that share one shard. */
 interface Load {
   readonly instances: number;
-  /** Of all instances together. */
+  /** The total of all instances. */
   readonly eventsPerSecond: number;
   readonly seconds: number;
   /** True if the instances have just started, and the day has no rows. */
@@ -35,7 +35,7 @@ const LOADS = [
   { instances: 8, eventsPerSecond: 60, maxMs: 60, as: 'processes' },
   { instances: 40, eventsPerSecond: 250, maxMs: 100, as: 'recorders' },
 ] as const;
-const NEW_DAY = { instances: sized(8, 2), eventsPerSecond: 210, maxMs: 600, as: 'processes' } as const;
+const NEW_DAY = { instances: sized(8, 2), eventsPerSecond: 210, maxMs: 1000, as: 'processes' } as const;
 const NEW_DAY_SECONDS = 5;
 
 const CAMERAS = 200;
@@ -120,7 +120,7 @@ const sendLoad = async (
   const endMs = (due.at(-1) ?? 0) + PATIENCE_MS;
   return openLoop(due, async (index) => {
     const frame = all[index];
-    // Each round of frames begins one instance further, so that no camera stays with one.
+    // Each round of frames begins one instance further, so that no camera stays with one instance.
     const number = (index + Math.floor(index / count)) % count;
     const instance = instances[number];
     if (frame === undefined || instance === undefined) throw new RangeError('there is no such request');

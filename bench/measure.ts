@@ -3,7 +3,7 @@ import { moved } from './movement.ts';
 
 /**
  * The size of a measurement: whole, or tiny if a benchmark only has to show that it still works (`BENCH_TINY=1`, which its test sets). Figures of a
- * tiny run are no measurement.
+ * tiny run do not count as a measurement.
  */
 export const sized = (whole: number, tiny: number): number => (process.env['BENCH_TINY'] === '1' ? tiny : whole);
 

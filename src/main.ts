@@ -1,11 +1,11 @@
 import { app } from '@azure/functions';
 import { now } from './analytics/model/instant.ts';
-import { tableOfShards } from './analytics/model/shard.ts';
+import { tableOfShards } from './analytics/rows/keys.ts';
 import { Reader } from './analytics/read/reader.ts';
 import { Recorder } from './analytics/record/recorder.ts';
 import { BACKUP_SCHEDULE, backUpDays } from './analytics/retention/back-up-days.ts';
 import { CLOSE_DAYS_SCHEDULE, closeDays } from './analytics/retention/close-days.ts';
-import { FORMAT } from './analytics/rows/format.ts';
+import { FORMAT } from './analytics/rows/properties.ts';
 import { lazyCredential } from './azure/credential.ts';
 import { ALERT_TYPES } from './calls/model/alert-types.ts';
 import { createPhone } from './calls/phone.ts';

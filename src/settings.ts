@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Connection } from './azure/connection.ts';
 import { connectionOf, oneOf, tablesConnectionString } from './settings/connections.ts';
 import { phoneProblems, phoneSchemas, type PhoneSettings, phoneSettings } from './settings/phone.ts';
-import { categoryList, containerUrl, httpsUrl, text, wholeNumber } from './settings/rules.ts';
+import { categoryList, containerUrl, httpsUrl, text, integer } from './settings/rules.ts';
 import { SettingsError } from './settings/settings-error.ts';
 import { visibleFault } from './visible-text.ts';
 
@@ -19,10 +19,10 @@ export const settingSchemas = {
   SERVICE_NAME: text
     .trim()
     .refine((name) => name.length <= 200 && visibleFault(name) === undefined, 'must be 1 to 200 visible characters'),
-  CACHE_TS_UTC_WINDOW_SECONDS: wholeNumber(1, MAX_WINDOW_SECONDS).prefault('86400'),
+  CACHE_TS_UTC_WINDOW_SECONDS: integer(1, MAX_WINDOW_SECONDS).prefault('86400'),
   DETECTION_CATEGORIES: categoryList.prefault('fire,smoke,structure'),
-  COUNTER_SHARDS: wholeNumber(1, 64).prefault('1'),
-  EVENT_RETENTION_DAYS: wholeNumber(1, 36_500).optional(),
+  COUNTER_SHARDS: integer(1, 64).prefault('1'),
+  EVENT_RETENTION_DAYS: integer(1, 36_500).optional(),
   BACKUP_CONTAINER_URL: containerUrl.optional(),
   HTTP_STREAMS: text.regex(/^(on|off)$/, 'must be on or off').prefault('off'),
   TABLES_CONNECTION_STRING: tablesConnectionString.optional(),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ZodType } from 'zod';
 
-import { idProblem } from '../src/analytics/model/identifier.ts';
+import { idProblem } from '../src/analytics/model/camera-event.ts';
 import { identifier, spokenText, visibleText } from '../src/http/request-values.ts';
 import { visibleFault } from '../src/visible-text.ts';
 

@@ -5,6 +5,6 @@
 set -euo pipefail
 
 tr ', ' '\n\n' <<< "${ALERT_EMAIL:-},${ALERT_SMS:-},${ALERT_VOICE:-},${ALERT_WEBHOOK:-}" | while read -r part; do
-  # A country code is no secret. Masking it would hide parts of many other numbers in the log.
+  # A country code is not a secret. Masking it would hide parts of many other numbers in the log.
   if ((${#part} > 3)); then echo "::add-mask::$part"; fi
 done

@@ -11,7 +11,7 @@ import { settingSchemas } from '../../src/settings.ts';
 const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
 const given = (name: string): string => process.env[name] ?? '';
 
-/** The form of a value, and the words for one of another form. */
+/** The form of a value, and the message for a value of another form. */
 type Form = readonly [form: RegExp, detail: string];
 
 const NUMBERS: Form = [
@@ -19,7 +19,7 @@ const NUMBERS: Form = [
   'must be numbers such as 1 2065550100',
 ];
 
-/** Forms that a decorator of Bicep cannot say. */
+/** Forms that a Bicep decorator cannot express. */
 const FORMS: Readonly<Record<string, Form>> = {
   ALERT_SMS: NUMBERS,
   ALERT_VOICE: NUMBERS,
@@ -27,10 +27,10 @@ const FORMS: Readonly<Record<string, Form>> = {
   BUDGET_START_MONTH: [/^20\d\d-(0[1-9]|1[0-2])$/, 'must be a month, as 2026-11'],
 };
 
-/** azd puts a value into a JSON file as it is. */
+/** azd copies a value into a JSON file without escaping it. */
 const IN_JSON: Form = [/^(?! )[^"\\\p{Cc}]*(?<! )$/u, 'must have no ", \\ or line break, and no space at its ends'];
 
-/** The fault of a value by the rule of the app's setting of this name. PHONE is another choice there. */
+/** The fault of a value by the rule of the app's setting of this name. Not for PHONE: the app's setting has other values. */
 const settingFault = (name: string, value: string): string | undefined =>
   new Map(Object.entries(settingSchemas)).get(name === 'PHONE' ? '' : name)?.safeParse(value).error?.issues[0]?.message;
 
@@ -42,7 +42,7 @@ const declaredFault = (type: string, decorators: string, value: string): string 
   const bound = (end: string): number => Number(new RegExp(`@${end}Value\\((\\d+)\\)`).exec(decorators)?.[1] ?? NaN);
   const [least, most] = [bound('min') || 0, bound('max') || 2_147_483_647];
   const isIn = /^\d{1,10}$/.test(value) && Number(value) >= least && Number(value) <= most;
-  return isIn ? undefined : `must be a whole number from ${least} to ${most}`;
+  return isIn ? undefined : `must be an integer from ${least} to ${most}`;
 };
 
 /** Parameter of main.bicep → the name of its value, and the default. */

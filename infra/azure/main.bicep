@@ -1,4 +1,4 @@
-// All Azure resources of the service. `azd up` deploys them (azure.yaml); README.md has the steps by hand.
+// All Azure resources of the service. `azd up` deploys them (azure.yaml); README.md has the commands.
 //
 // These files follow the published resource reference, and were never compiled. Before the first deployment run
 // `az bicep build --file infra/azure/main.bicep` and `azd provision --preview`.
@@ -449,7 +449,7 @@ output WORKSPACE_NAME string = monitoring.outputs.workspaceName
 output ALERT_GROUP_NAME string = alerts.outputs.groupName
 output ACS_NAME string = phone == 'new' ? newCommunication!.outputs.name : acsResourceName
 output ACS_ENDPOINT string = acsEndpoint
-// The immutable id: Teams asks for it (README.md, 'Teams Phone').
+// The immutable id: Teams asks for it (phone.md, "Teams Phone").
 output ACS_RESOURCE_ID string = acsResourceId
 // With PHONE=twilio: the key vault for its two secrets.
 output KEY_VAULT_NAME string = isTwilio ? vault!.outputs.name : ''

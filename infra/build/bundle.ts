@@ -9,7 +9,7 @@ export interface BundleOptions {
   readonly entry: string;
   /** The path of the bundle. Its source map goes into the same folder. */
   readonly outfile: string;
-  /** True keeps what `if (DEBUG)` guards, false removes it and the modules that only it uses. */
+  /** True keeps the code behind `if (DEBUG)`; false removes it, and the modules that only it uses. */
   readonly debug: boolean;
 }
 

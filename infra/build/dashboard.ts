@@ -32,7 +32,7 @@ export const buildDashboard = async (directory: string): Promise<void> => {
     policyComment(contentSecurityPolicy(script.text, style.text)),
     await licenceComment([...style.sources, ...script.sources]),
   ].join('\n');
-  // A function: a license may have a $ in it.
+  // A function, because `replace` interprets a `$` in a text, and licenses may contain this character.
   const html = page.replace('\n', () => `\n${comments}\n`);
   await mkdir(directory, { recursive: true });
   await writeFile(join(directory, DASHBOARD_FILE), html);

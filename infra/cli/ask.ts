@@ -6,7 +6,7 @@ const REQUEST_MILLISECONDS = 60_000;
 
 export interface Question {
   readonly key?: string | undefined;
-  /** Is posted as JSON, unless it is undefined. */
+  /** Posted as JSON; undefined: the request is a `GET`. */
   readonly body?: unknown;
 }
 

@@ -8,8 +8,8 @@ import { z } from 'zod';
 
 import { auditDay } from '../../src/analytics/audit/audit.ts';
 import { rebuildDay, unsealDay } from '../../src/analytics/audit/rebuild.ts';
-import { tableOfShards } from '../../src/analytics/model/shard.ts';
-import { FORMAT } from '../../src/analytics/rows/format.ts';
+import { tableOfShards } from '../../src/analytics/rows/keys.ts';
+import { FORMAT } from '../../src/analytics/rows/properties.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
 import { azureTable } from '../../src/storage/azure-table.ts';
 import { Table } from '../../src/storage/table.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { tableOfShards } from '../../src/analytics/model/shard.ts';
+import { tableOfShards } from '../../src/analytics/rows/keys.ts';
 import { readSdkError } from '../../src/azure/sdk-error.ts';
 import { RequestRefused, StorageTrouble, TableMissing } from '../../src/storage/errors.ts';
 import { settingSchemas, type Settings } from '../../src/settings.ts';

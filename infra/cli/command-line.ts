@@ -9,7 +9,7 @@ export interface Command<Values> {
   readonly help: string;
   /**
    * An object with a schema for each option except `--help`: {@link flagOption} for an option without a value. `positionals` has the arguments that
-   * are no options. The message of an issue is the whole sentence that the operator reads.
+   * are not options. The message of an issue is the whole sentence that the operator reads.
    */
   readonly values: z.ZodType<Values> & { readonly shape: Readonly<Record<string, z.ZodType>> };
 }
@@ -59,7 +59,7 @@ export const numberOption = (name: string, least: number, most: number) =>
   z
     .string()
     .refine((text) => /^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most, {
-      error: `--${name} must be a whole number from ${least} to ${most}.`,
+      error: `--${name} must be an integer from ${least} to ${most}.`,
     })
     .transform(Number);
 

@@ -1,4 +1,4 @@
-/** The value of a JSON text; undefined if the text is no JSON. */
+/** The value of a JSON text; undefined if the text is not JSON. */
 export const jsonIn = (text: string): unknown => {
   try {
     return JSON.parse(text);

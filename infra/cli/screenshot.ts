@@ -39,7 +39,7 @@ const settled = async (page: Page): Promise<void> => {
     .locator('[data-lamp=Data].good')
     .getByText(/\d s old/)
     .waitFor();
-  await page.locator('.waiting, .skeleton, [aria-busy=true]').first().waitFor({ state: 'detached' });
+  await page.locator('.waiting, [aria-busy=true]').first().waitFor({ state: 'detached' });
 };
 
 /** The last two digits select the scenario of the simulated phone: 70 presses 1, 01 does not answer, 09 rings ten times as long. */

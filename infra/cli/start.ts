@@ -30,7 +30,7 @@ const start = async ({ json, ...options }: z.infer<typeof START.values>): Promis
   return reason === 'asked' ? 0 : 1;
 };
 
-// A closed terminal loses the output, which is no reason to leave a process running.
+// After the terminal is closed, writing the output fails. That must not keep the processes running.
 process.stdout.on('error', () => undefined);
 process.stderr.on('error', () => undefined);
 

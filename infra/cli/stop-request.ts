@@ -42,7 +42,7 @@ export const watchForStop = (): StopRequest => {
 /** How npm and npx show themselves in the list of processes. */
 const NPM = /(^|[\s/])np[mx](-cli\.js)?(\s|$)/;
 
-/** Only shells stand between npm, npx and this process. */
+/** Between npm or npx and this process there are only shells. */
 const MOST_LAUNCHERS = 8;
 
 /** The parent and the processes above it, up to the topmost npm or npx. A process whose parent ended gets another parent, except on Windows. */

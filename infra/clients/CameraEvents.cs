@@ -2,7 +2,7 @@ using System;
 using System.Net.Http;
 using System.Threading.Tasks;
 
-/// <summary>Sends CloudEvents to the service until they are answered, and returns the answer, also where some events are wrong.</summary>
+/// <summary>Sends CloudEvents to the service until they are answered, and returns the answer, even if some events are wrong.</summary>
 public static class CameraEvents
 {
     /// <summary>A date in Retry-After may come from a wrong clock.</summary>
@@ -10,7 +10,7 @@ public static class CameraEvents
 
     /// <param name="client">has the address of the service as its BaseAddress and the key among its DefaultRequestHeaders</param>
     /// <param name="events">a JSON array of at most 4 MiB</param>
-    /// <param name="pause">between two tries, in seconds, where the service names no longer one</param>
+    /// <param name="pause">between two tries, in seconds, unless the service asks for a longer pause</param>
     public static async Task<string> Send(HttpClient client, string events, double pause = 5)
     {
         if (System.Text.Encoding.UTF8.GetByteCount(events) > 4 * 1024 * 1024) throw new ArgumentException("more than 4 MiB: send the halves");

@@ -27,8 +27,8 @@ export const send = async (events, url = 'http://localhost:7071', key = '', paus
     const answer = await fetch(`${url}/api/events`, request).catch(() => undefined);
     const said = await answer?.text().catch(() => undefined);
     if (said !== undefined) {
-      const told = answer.status === 200 || answer.status === 400 ? jsonIn(said) : undefined;
-      if (told !== undefined) return told;
+      const result = answer.status === 200 || answer.status === 400 ? jsonIn(said) : undefined;
+      if (result !== undefined) return result;
       if (![429, 500, 502, 503, 504].includes(answer.status)) throw new Error(`answered with ${answer.status}`);
     } // no answer, or half an answer: send them again
     const asked = Math.min(retryAfter(answer?.headers.get('retry-after')), LONGEST_WAIT);

@@ -11,10 +11,10 @@ export const listenOn = (server: Server, port: number): Promise<number> =>
     });
   });
 
-/** Operating systems give higher ports to processes that ask for any port, and to the near end of connections. */
+/** Operating systems assign higher ports to processes that ask for any port, and to outgoing connections. */
 const [MIN_PORT, MAX_PORT] = [20_000, 32_767];
 
-/** A TCP port of 127.0.0.1 that no process listens on now. Only another caller of this function may use it first. */
+/** A TCP port of 127.0.0.1 that no process listens on now. Only another caller of this function can take it in the meantime. */
 export const freePort = async (): Promise<number> => {
   for (;;) {
     const port = MIN_PORT + Math.floor(Math.random() * (MAX_PORT - MIN_PORT + 1));

@@ -11,7 +11,7 @@ interface ServiceStart {
   readonly args: readonly string[];
   /** The whole environment of the process. */
   readonly environment: NodeJS.ProcessEnv;
-  /** Its working directory; undefined: the same as of this process. */
+  /** Its working directory; undefined: the working directory of this process. */
   readonly cwd?: string;
   /** Matches the line of its output that says that it is ready. */
   readonly ready: RegExp;
@@ -22,7 +22,7 @@ interface ServiceStart {
 /** The longest time from the start to the ready line. */
 const READY_MILLISECONDS = 60_000;
 
-/** Then a service that has not ended is killed. Longer than the functions host waits for requests in flight and the app's hooks. */
+/** After this time, a service that still runs is killed. Longer than the functions host waits for requests in flight and the app's hooks. */
 const STOP_MILLISECONDS = 40_000;
 
 /** How many lines of a start an error quotes. */

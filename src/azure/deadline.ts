@@ -1,5 +1,5 @@
 /**
- * Runs a request that gets an abort signal for this time, in milliseconds, and does not wait longer. The signal alone does not end a request
+ * Runs a request with an abort signal that fires after this time, in milliseconds, and stops waiting then. The signal alone does not end a request
  * that waits for a token.
  *
  * @throws {DOMException} `TimeoutError`

@@ -131,8 +131,8 @@ export const createPhone = (parts: PhoneParts) => {
     },
 
     /**
-     * The message of an attempt, or of the alert type if its notification does not exist or cannot be read. A provider that asks for the message
-     * of an attempt has heard a key in its call, which must listen for the next key.
+     * The message of an attempt, or of the alert type if its notification does not exist or cannot be read. With an attempt, the message has the
+     * menu: a provider asks only after a key, and the call listens for the next.
      */
     messageOf: async (attempt: AttemptRef | undefined, alertType: AlertType): Promise<CallMessage> => {
       const id = attempt?.notificationId;

@@ -58,7 +58,7 @@ const accuracySchema = z
     ],
   });
 
-/** `GET /api/analytics/accuracy`: how often the AI was right on UTC days, as far as operators reviewed its events. */
+/** `GET /api/analytics/accuracy`: how often the AI was right, counted over the reviewed events of UTC days. */
 export const analyticsAccuracy = ({ reader, now, categories }: AnalyticsDependencies): Route =>
   get('AnalyticsAccuracy', 'analytics/accuracy', {
     ...ofAnalytics,

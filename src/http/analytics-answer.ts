@@ -1,14 +1,13 @@
 import * as z from 'zod';
 
 import { accuracyOf } from '../analytics/model/accuracy.ts';
-import { answeredCategories } from '../analytics/model/answered-categories.ts';
 import { isDay } from '../analytics/model/day.ts';
 import { formatInstant, type Instant } from '../analytics/model/instant.ts';
 import type { Period } from '../analytics/model/period.ts';
-import type { CategoryDayTally, DayTally, Tally } from '../analytics/model/tally.ts';
+import type { CategoryDayTally, CategoryTally, DayTally, Tally } from '../analytics/model/tally.ts';
 import type { Reader } from '../analytics/read/reader.ts';
 import type { CsvRows } from '../csv.ts';
-import { DAY_PATTERN, identifier, wholeNumber } from './request-values.ts';
+import { DAY_PATTERN, identifier, integer } from './request-values.ts';
 import { count, STORAGE_PROBLEMS } from './route/answers.ts';
 import { parameter } from './route/fields.ts';
 
@@ -43,11 +42,7 @@ const MAX_DAYS = 31;
 
 export const daysParameters = {
   date: parameter(date, 'A UTC day that exists, the last one of `days`. By default today.', '2026-11-21'),
-  days: parameter(
-    wholeNumber(1, MAX_DAYS, 1),
-    `How many UTC days, 1 to ${MAX_DAYS}: the days that end with \`date\`.`,
-    7,
-  ),
+  days: parameter(integer(1, MAX_DAYS, 1), `How many UTC days, 1 to ${MAX_DAYS}: the days that end with \`date\`.`, 7),
 };
 
 export const daysMembers = {
@@ -97,6 +92,21 @@ export const answeredPeriod = ({ start, end }: Period) => ({
 });
 
 /**
+ * The names of the categories in an answer, sorted: the configured categories, and each category with a number that is not 0. All three maps of an answer
+ * have the same names. Zeros of stored tallies do not count: they depend on the order in which messages came.
+ *
+ * @param configured the categories of `DETECTION_CATEGORIES`
+ */
+const answeredCategories = ({ categories }: Tally, configured: Iterable<string>): readonly string[] => {
+  const names = new Set(configured);
+  for (const [category, counts] of categories) if (isCounted(counts)) names.add(category);
+  return [...names].sort();
+};
+
+const isCounted = ({ detections, reviewed, annotations }: CategoryTally): boolean =>
+  detections !== 0 || reviewed !== 0 || annotations !== 0;
+
+/**
  * The counts of a tally in the form of an answer: the three maps have the same categories.
  *
  * @param configured categories that are always present, at least with 0
@@ -131,8 +141,8 @@ type Row = Readonly<Record<string, string | number | Readonly<Record<string, num
 /**
  * A table of counts: a column for each total, and one for each fact and category that any row has.
  *
- * @param before the facts before them
- * @param after the facts after them
+ * @param before the facts to the left of the counts
+ * @param after the facts to the right of the counts
  */
 export const countsTable = (
   rows: readonly Row[],
@@ -145,7 +155,7 @@ export const countsTable = (
   return [heads, ...cells.map((row) => heads.map((head) => row.get(head) ?? (perCategory.has(head) ? 0 : '')))];
 };
 
-/** By the heads of their columns; a fact and a category have a dot between them. */
+/** The cells of a row, by column name. A number per category has its own column, such as `flagged.smoke`. */
 const cellsOf = (row: Row): ReadonlyMap<string, string | number | undefined> =>
   new Map(
     Object.entries(row).flatMap(([fact, value]) =>

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 
-import { busiest, type CameraOrder } from '../analytics/model/camera-order.ts';
 import { dayOf } from '../analytics/model/day.ts';
-import { CATEGORY_FORM } from '../analytics/model/identifier.ts';
+import { CATEGORY_FORM } from '../analytics/model/camera-event.ts';
 import { formatInstant, type Instant } from '../analytics/model/instant.ts';
+import type { Tally } from '../analytics/model/tally.ts';
 import type { CameraActivity } from '../analytics/read/reader.ts';
 import {
   accuracyMembers,
@@ -22,6 +22,25 @@ import { badRequest } from './problem.ts';
 import { flag } from './request-values.ts';
 import { hidden, parameter } from './route/fields.ts';
 import { get, type Route } from './route/route.ts';
+
+/** The order of cameras: by one of three totals, or the detections of a category. */
+type CameraOrder = 'total_events' | 'reviewed_total_events' | 'annotated_total_events' | { readonly category: string };
+
+const rankOf = (tally: Tally, order: CameraOrder): number => {
+  if (order === 'total_events') return tally.events;
+  if (order === 'reviewed_total_events') return tally.reviewed;
+  if (order === 'annotated_total_events') return tally.annotated;
+  return tally.categories.get(order.category)?.detections ?? 0;
+};
+
+/** The first cameras in an order, the largest number first, equal ones by id. */
+const busiest = (cameras: readonly CameraActivity[], order: CameraOrder, limit: number): readonly CameraActivity[] =>
+  cameras
+    .toSorted(
+      (left, right) =>
+        rankOf(right.tally, order) - rankOf(left.tally, order) || (left.cameraId < right.cameraId ? -1 : 1),
+    )
+    .slice(0, limit);
 
 const orderOf = (text: string): CameraOrder =>
   text === 'total_events' || text === 'reviewed_total_events' || text === 'annotated_total_events'
@@ -59,7 +78,7 @@ const camera = z
   })
   .meta({ id: 'AnalyticsOfCamera' });
 
-/** `GET /api/analytics/cameras`: the cameras of one UTC day or several, the busiest over all of them first. */
+/** `GET /api/analytics/cameras`: the counts of each camera over one UTC day or several, busiest first. */
 export const analyticsCameras = ({ reader, now, categories }: AnalyticsDependencies): Route =>
   get('AnalyticsCameras', 'analytics/cameras', {
     ...ofAnalytics,

@@ -9,7 +9,7 @@ import { type AnalyticsDependencies, answeredTime, ofAnalytics } from './analyti
 import { camerasOfDays, camerasQuery, LAST_EVENT_AT } from './cameras-of-days.ts';
 import { get, type Route } from './route/route.ts';
 
-/** When each camera last sent a frame, by id. Reads a small part of what the counts need. */
+/** When each camera last sent a frame, by id. Reads far fewer rows than a question for counts. */
 export const lastSeen = async (
   reader: Reader,
   day: Day,
@@ -29,7 +29,7 @@ export const lastSeenTable = ({ cameras }: Awaited<ReturnType<typeof lastSeen>>)
   ...cameras.map(({ camera_id, last_event_at }) => [camera_id, last_event_at]),
 ];
 
-/** `GET /api/analytics/cameras/last-seen`: which cameras sent frames on one UTC day or several, and when each did last. */
+/** `GET /api/analytics/cameras/last-seen`: the cameras that sent frames on one UTC day or several, each with the minute of its last frame. */
 export const analyticsLastSeen = ({ reader, now }: Pick<AnalyticsDependencies, 'reader' | 'now'>): Route =>
   get('AnalyticsLastSeen', 'analytics/cameras/last-seen', {
     ...ofAnalytics,

@@ -24,7 +24,7 @@ type InstructionParts = CommonParts & { readonly instructions: InstructionCallba
 export type CallbackParts = EventParts | InstructionParts;
 
 /**
- * The callback of one alert type: the telephone service reports here what becomes of a call. 401 without its token or signature, 503 if that
+ * The callback of one alert type: the telephone service reports the events of its calls here. 401 without its token or signature, 503 if that
  * cannot be checked now, 413 and 400 for a malformed body. Otherwise 200, after the work for the events is done or has finally failed.
  */
 export const callback = (alertType: AlertType, phone: Phone<CallbackParts>): Route =>

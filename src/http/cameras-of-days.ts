@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { daysMembers, daysParameters } from './analytics-answer.ts';
-import { identifier, wholeNumber } from './request-values.ts';
+import { identifier, integer } from './request-values.ts';
 import { parameter } from './route/fields.ts';
 
 const MAX_LIMIT = 5_000;
@@ -15,7 +15,7 @@ export const camerasQuery = {
     'ridge',
   ),
   limit: parameter(
-    wholeNumber(1, MAX_LIMIT, DEFAULT_LIMIT),
+    integer(1, MAX_LIMIT, DEFAULT_LIMIT),
     `How many cameras at most, 1 to ${MAX_LIMIT}. By default ${DEFAULT_LIMIT}.`,
     10,
   ),

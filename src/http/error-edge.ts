@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponseInit, InvocationContext } from '@azure/functions';
 
-import { DayHeld, RecorderUnavailable } from '../analytics/errors.ts';
+import { DayHeld } from '../analytics/errors.ts';
 import { invocationLog, type Log } from '../log.ts';
 import { DamagedRow, LaterFormat, StorageTrouble } from '../storage/errors.ts';
 import { Problem, problemResponse } from './problem.ts';
@@ -26,8 +26,8 @@ export const answeringErrors =
 
 const problemFor = (error: unknown, log: Log): Problem => {
   if (error instanceof Problem) return error;
-  if (error instanceof StorageTrouble || error instanceof RecorderUnavailable) {
-    log.warn('storage unavailable', { kind: error.name });
+  if (error instanceof StorageTrouble) {
+    log.warn('storage unavailable', { reason: error.reason });
     return new Problem('storage_unavailable', { headers: RETRY_AFTER });
   }
   if (error instanceof DayHeld) return dayHeldProblem(error, log);
@@ -40,10 +40,10 @@ const problemFor = (error: unknown, log: Log): Problem => {
   return new Problem('unexpected');
 };
 
-/** Partition keys start with the UTC day, see the keys of the rows. */
+/** A partition key starts with its UTC day (analytics/rows/keys.ts). */
 const dayIn = (partition: string): string | undefined => /^\d{4}-\d{2}-\d{2}/.exec(partition)?.[0];
 
-/** An operator's command rebuilds the counters: no alert is due. */
+/** A warning, which raises no alert: an operator is rebuilding the counters of the day. */
 const dayHeldProblem = ({ partition }: DayHeld, log: Log): Problem => {
   const day = dayIn(partition);
   log.warn('day held', { day });

@@ -2,9 +2,9 @@ import * as z from 'zod';
 
 import { CAMERA_EVENT_TYPE } from '../analytics/model/camera-event.ts';
 import { ATTRIBUTES, cameraEventSchema } from './event-message.ts';
-import { percentDecoded } from './percent-encoded.ts';
 import { badRequest, Problem, type ProblemError } from './problem.ts';
 import type { BodyHeaders } from './route/body.ts';
+import { percentDecoded } from './route/fields.ts';
 
 export const MAX_EVENTS_BYTES = 4 * 1_048_576;
 export const MAX_EVENTS = 5_000;

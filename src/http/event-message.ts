@@ -2,15 +2,16 @@ import * as z from 'zod';
 
 import {
   CAMERA_EVENT_TYPE,
+  CATEGORY_FORM,
   type Counts,
   type EventMessage,
-  type Facet,
   type Facets,
   MAX_CAMERA_CATEGORIES,
+  MAX_COUNT,
+  MAX_ID_LENGTH,
   NO_COUNTS,
 } from '../analytics/model/camera-event.ts';
 import { MICROSECONDS } from '../analytics/model/day.ts';
-import { CATEGORY_FORM, MAX_COUNT, MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
 import { hasOffset, parseInstant, type Instant } from '../analytics/model/instant.ts';
 import type { ProblemError } from './problem.ts';
 import { FRAME_TIME_PATTERN, identifier, instant, TIME_PATTERN } from './request-values.ts';
@@ -111,8 +112,6 @@ export const cameraEventSchema = z
   )
   .meta({ id: 'CameraEvent' });
 
-const facet = <Value>(value: Value, asOf: Instant): Facet<Value> => ({ value, time: asOf });
-
 const countsOf = (value: Readonly<Record<string, number>>): Counts => {
   const entries = Object.entries(value);
   return entries.length === 0 ? NO_COUNTS : new Map(entries);
@@ -142,12 +141,12 @@ export const parseCameraEvent = (element: unknown, now: Instant): ParsedEvent =>
   const about = aboutOf(event);
   const faults = listed(faultsIn(event, parsed, overfull, now), MAX_FAULTS);
   if (!parsed.success || faults.total > 0) return { faults, about };
-  const { time: asOf, data } = parsed.data;
+  const { time, data } = parsed.data;
   const facets: Facets = {
-    ...(data.detections !== undefined && { detections: facet(countsOf(data.detections), asOf) }),
-    ...(data.reviewed !== undefined && { reviewed: facet(data.reviewed, asOf) }),
-    ...(data.annotations !== undefined && { annotations: facet(countsOf(data.annotations), asOf) }),
-    ...(data.removed !== undefined && { removed: facet(data.removed, asOf) }),
+    ...(data.detections !== undefined && { detections: { value: countsOf(data.detections), time } }),
+    ...(data.reviewed !== undefined && { reviewed: { value: data.reviewed, time } }),
+    ...(data.annotations !== undefined && { annotations: { value: countsOf(data.annotations), time } }),
+    ...(data.removed !== undefined && { removed: { value: data.removed, time } }),
   };
   return { message: { eventId: data.event_id, cameraId: data.camera_id, ts: data.ts_utc, facets }, about };
 };
@@ -177,7 +176,7 @@ const withoutNullAttributes = (element: unknown): unknown =>
     ? Object.fromEntries(Object.entries(element).filter(([name, value]) => name === 'data' || value !== null))
     : element;
 
-/** The facets whose categories are more than one camera may have. No schema reads them: it would list each wrong category of a very large facet. */
+/** The facets with more categories than a camera may have. No schema reads them: it would list each wrong category of a very large facet. */
 const overfullFacets = (event: unknown): readonly string[] => {
   const data = objectOf(objectOf(event)['data']);
   return ['detections', 'annotations'].filter(
@@ -197,7 +196,7 @@ const aboutOf = (element: unknown): About => {
   return Object.fromEntries(valid);
 };
 
-/** A sender with a wrong clock must not freeze a facet forever. Reported with the other faults of an event. */
+/** The newest `time` wins, so a `time` far in the future would block every later change. Reported with the other faults of the event. */
 const lateFaults = (element: unknown, now: Instant): readonly Fault[] =>
   [['time'], ['data', 'ts_utc']].flatMap((path) => {
     const text = valueAt(element, path);

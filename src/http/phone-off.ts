@@ -9,7 +9,7 @@ export type Phone<Parts> = Parts | 'off';
 /**
  * The parts of the phone that the endpoints need.
  *
- * @throws {Problem} 503 if it is off, without `Retry-After`: waiting does not help. The page continues to ask
+ * @throws {Problem} 503 if it is off, without `Retry-After`, because waiting does not help
  */
 export const phoneOr503 = <Parts>(phone: Phone<Parts>): Parts => {
   if (phone === 'off') throw new Problem('phone_off');

@@ -9,7 +9,7 @@ interface ProblemType {
   readonly status: number;
   /** The same for each problem of this type. */
   readonly title: string;
-  /** The `detail` of a problem that has no more to say; by default the title. */
+  /** The `detail` of a problem without its own `detail`; by default the title. */
   readonly detail?: string;
 }
 

@@ -40,7 +40,7 @@ const failedCall = z
 /** A recipient who cannot be called. A problem is logged and passed on, so the number is masked. */
 export type FailedCall = Readonly<z.output<typeof failedCall>>;
 
-/** The maximum number of faults in an answer, which must not become larger than its request. */
+/** The maximum number of faults in an answer: a small wrong request must not cause a large answer. */
 export const MAX_ERRORS = 100;
 
 /** A problem (RFC 9457). Members that only some codes have are optional. */
@@ -69,7 +69,7 @@ export interface ProblemInit {
   readonly detail?: string;
   /** At most {@link MAX_ERRORS}. */
   readonly errors?: readonly ProblemError[];
-  /** How many faults there are in all; as many as `errors` has by default. */
+  /** The number of all faults; by default the length of `errors`. */
   readonly total?: number;
   /** Members that only problems of this code have, as RFC 9457 allows. */
   readonly extensions?: Readonly<Record<string, unknown>>;
@@ -117,7 +117,7 @@ const ERRORS_IN_DETAIL = 3;
 /**
  * A 400 that names everything that is wrong, up to {@link MAX_ERRORS} faults; `detail` repeats the first few.
  *
- * @param element what the array of the body holds, where errors have an index
+ * @param element the noun for an element of the body's array, if errors have an index
  * @param total how many faults there are in all
  */
 export const badRequest = (errors: readonly ProblemError[], element = 'element', total = errors.length): Problem => {
@@ -134,7 +134,7 @@ export const badRequest = (errors: readonly ProblemError[], element = 'element',
 
 const MAX_QUOTED = 64;
 
-/** A name that the caller chose, safe to answer: it may be very long, or a phone number. */
+/** A name that the caller chose, made safe for an answer: it may be very long, or a phone number. */
 export const quotable = (name: string): string => {
   const safe = name.replace(/\d{7,}/g, '…');
   if (safe === '') return '(no name)';

@@ -10,7 +10,7 @@ const section = (title: string, about: string, codes: readonly (readonly [code: 
     '</dl>',
   ].join('\n');
 
-/** Text of the tables, which holds nothing that means something in HTML but names in back quotes. */
+/** A text of the tables as HTML: names in back quotes become code. The texts have no character that HTML would interpret. */
 const withCode = (text: string): string => text.replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 
 const page = (): string =>

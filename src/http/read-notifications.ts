@@ -7,7 +7,7 @@ import { type Phone, PHONE_PROBLEMS, phoneOr503 } from './phone-off.ts';
 import { Problem } from './problem.ts';
 import { notReversed, timeParameter, WHEN_ENDS_ARE_RIGHT } from './range-parameters.ts';
 import { alertTypeName, referenceText } from './recipients.ts';
-import { flag, visibleText, wholeNumber } from './request-values.ts';
+import { flag, visibleText, integer } from './request-values.ts';
 import { get, operation, post, type Route } from './route/route.ts';
 import { jsonBody } from './route/body.ts';
 import { NO_QUERY, parameter } from './route/fields.ts';
@@ -113,7 +113,7 @@ export const acknowledgeNotification = (phone: Phone<OneNotificationParts>): Rou
 
 const listQuery = z
   .object({
-    limit: parameter(wholeNumber(1, 100, 20), 'How many at most, 1 to 100; 20 if it is not given.', 20),
+    limit: parameter(integer(1, 500, 20), 'How many at most, 1 to 500; 20 if it is not given.', 20),
     cursor: parameter(
       notificationId.optional(),
       'The `next_cursor` of the previous answer. The list continues there.',

@@ -44,7 +44,7 @@ const recipient = z.xor(
   { error: NOT_A_NUMBER },
 );
 
-/** The callees of all waves, each number once: where it comes first. */
+/** The callees of all waves. A repeated number stays in its first wave only. */
 const distinct = (waves: readonly (readonly Callee[])[], context: z.RefinementCtx): readonly (readonly Callee[])[] => {
   const seen = new Set<PhoneNumber>();
   const once = waves.map((wave) =>
@@ -55,7 +55,7 @@ const distinct = (waves: readonly (readonly Callee[])[], context: z.RefinementCt
     }),
   );
   if (seen.size > MAX_RECIPIENTS) context.addIssue(fault('too_many', TOO_MANY));
-  // A wave of numbers that are all in earlier waves has no call.
+  // A wave whose numbers are all in earlier waves is dropped.
   return once.filter(({ length }) => length > 0);
 };
 

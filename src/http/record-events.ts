@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import type { Instant } from '../analytics/model/instant.ts';
-import type { Outcome } from '../analytics/record/batch.ts';
+import type { Outcome } from '../analytics/record/commit-plan.ts';
 import type { Recorder } from '../analytics/record/recorder.ts';
 import { EVENTS_CONTENT, eventsIn, MAX_EVENTS, MAX_EVENTS_BYTES, type SentEvents } from './event-batch.ts';
 import { type ParsedEvent, parseCameraEvent } from './event-message.ts';
@@ -95,7 +95,7 @@ export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
 type Form = SentEvents['form'];
 type Good = Extract<ParsedEvent, { message: unknown }> & { readonly index: number };
 
-/** The refused events of a request. It keeps the faults of the answer, and counts the others. */
+/** The refused events of a request. It keeps the faults that the answer lists, and counts the others. */
 class RefusedEvents {
   readonly #form: Form;
   #errors: (ProblemError & { readonly index: number })[] = [];
@@ -106,13 +106,13 @@ class RefusedEvents {
     this.#form = form;
   }
 
-  /** Each event once. */
+  /** Call it once per event. */
   add(index: number, about: ParsedEvent['about'], { first, total }: Listed<Fault>): void {
     this.events += 1;
     this.total += total;
     if ((this.#errors[MAX_ERRORS - 1]?.index ?? Infinity) < index) return;
     for (const { code, path, detail } of first) {
-      // The detail includes its field, so that it is a whole sentence in a log.
+      // The detail includes its field: in a log it stands alone.
       const field = fieldOf(path) || undefined;
       const said = field === undefined ? detail : `${field} ${detail}`;
       this.#errors.push({ code, index, ...about, field, pointer: pointerIn(this.#form, index, path), detail: said });
@@ -120,13 +120,13 @@ class RefusedEvents {
     this.#errors = this.#errors.sort((left, right) => left.index - right.index).slice(0, MAX_ERRORS);
   }
 
-  /** By index. */
+  /** In the order of their indexes. */
   get errors(): readonly ProblemError[] {
     return this.#errors;
   }
 }
 
-/** Where it is in the body; undefined for an attribute that was a header. */
+/** The JSON Pointer to the fault in the body; undefined for an attribute that was a header. */
 const pointerIn = (form: Form, index: number, path: readonly PropertyKey[]): string | undefined => {
   if (form === 'batch') return pointerOf([index, ...path]);
   if (form === 'single') return pointerOf(path);

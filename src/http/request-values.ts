@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { idProblem, MAX_ID_LENGTH } from '../analytics/model/identifier.ts';
+import { idProblem, MAX_ID_LENGTH } from '../analytics/model/camera-event.ts';
 import { type Instant, parseInstant } from '../analytics/model/instant.ts';
 import { visibleFault } from '../visible-text.ts';
 import { fault } from './route/faults.ts';
@@ -43,11 +43,11 @@ const INVISIBLE =
   '\uA69E\uA69F\uA6F0\uA6F1\uA802-\uA80B\uA823-\uA82C\uA880\uA881\uA8B4-\uA8C5\uA8E0-\uA8F1\uA8FF\uA926-\uA92D\uA947-\uA953\uA980-\uA983' +
   '\uA9B3-\uA9C0\uA9E5\uAA29-\uAA36\uAA43-\uAA4D\uAA7B-\uAA7D\uAAB0-\uAAC1\uAAEB-\uAAF6\uABE3-\uABED\uFB1E\uFE00-\uFE0F\uFE20-\uFE2F\uFEFF' +
   '\uFFA0\uFFF0-\uFFFC';
-/** @param without further characters that are not in the text */
+/** @param without further characters to refuse */
 const visiblePattern = (without = ''): string =>
   `^[^${REFUSED}${without}]*[^${REFUSED}${INVISIBLE}${without}][^${REFUSED}${without}]*$`;
 
-/** Characters outside the basic plane are not in this form: they count twice. */
+/** Excludes characters outside the basic plane, because the length counts each of them twice. */
 const ID_PATTERN = visiblePattern('\uD800-\uDFFF');
 
 /** The id of a camera or an event in a request. */
@@ -91,15 +91,15 @@ export const flag = (fallback: boolean) =>
     .transform((text) => text === 'true');
 
 /**
- * A whole number in a query. The description has it as an integer.
+ * An integer in a query.
  *
  * @param fallback if none is given
  */
-export const wholeNumber = (least: number, most: number, fallback: number) =>
+export const integer = (least: number, most: number, fallback: number) =>
   z
     .string()
     .superRefine((text, context) => {
-      const rule = `must be a whole number from ${least} to ${most}`;
+      const rule = `must be an integer from ${least} to ${most}`;
       if (!/^(?:0|[1-9]\d{0,8})$/.test(text)) context.addIssue(fault('invalid', rule));
       else if (Number(text) < least || Number(text) > most) context.addIssue(fault('out_of_range', rule));
     })

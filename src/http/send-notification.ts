@@ -33,8 +33,8 @@ const WAVES = {
 };
 
 const DEFAULT_WAVE_SECONDS = 120;
-const WAVE_SECONDS = 'must be a whole number from 30 to 3600';
-const NEEDED = 'must be a whole number from 1 to the number of recipients';
+const WAVE_SECONDS = 'must be an integer from 30 to 3600';
+const NEEDED = 'must be an integer from 1 to the number of recipients';
 const OBJECT = { error: 'must be an object with channel, alert_type and recipients' };
 const KEYS =
   'Whether the callee has to press a key: 1 confirms, 2 repeats the message, 3 says that they cannot go. A callee who presses neither 1 nor 3 is called again.';

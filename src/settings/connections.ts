@@ -20,7 +20,7 @@ export const connectionOf = (
   return connectionString === undefined ? undefined : { connectionString };
 };
 
-/** The parts of a connection string, names in lower case; undefined where the text is not of that form. */
+/** The parts of a connection string, names in lower case; undefined if the text is not of that form. */
 const partsOf = (value: string): ReadonlyMap<string, string> | undefined => {
   const parts = new Map<string, string>();
   for (const part of value.split(';')) {

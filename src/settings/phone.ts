@@ -12,7 +12,7 @@ import {
   schedule,
   text,
   webhookSecret,
-  wholeNumber,
+  integer,
 } from './rules.ts';
 import { type Given, type SettingProblem, SettingsError } from './settings-error.ts';
 import { isTwilioGiven, twilioProblems, twilioSchemas, twilioSettings } from './twilio.ts';
@@ -35,19 +35,19 @@ export const phoneSchemas = {
   ...twilioSchemas,
   CALLBACK_BASE_URL: baseUrl.optional(),
   TEST_CALLBACK_BASE_URL: baseUrl.optional(),
-  CALL_ATTEMPTS: wholeNumber(1, 10).prefault('3'),
-  CALL_RETRY_SECONDS: wholeNumber(5, 3_600).prefault('60'),
-  NOTIFICATION_DEADLINE_MINUTES: wholeNumber(1, 1_440).prefault('30'),
-  CALL_RING_SECONDS: wholeNumber(15, 110).prefault('60'),
+  CALL_ATTEMPTS: integer(1, 10).prefault('3'),
+  CALL_RETRY_SECONDS: integer(5, 3_600).prefault('60'),
+  NOTIFICATION_DEADLINE_MINUTES: integer(1, 1_440).prefault('30'),
+  CALL_RING_SECONDS: integer(15, 110).prefault('60'),
   PHONE_ALLOWED_PREFIXES: numberPrefixes.optional(),
-  CALLS_PER_DAY: wholeNumber(1, 100_000).prefault('1000'),
-  CALLS_AT_ONCE: wholeNumber(1, 100).prefault('2'),
+  CALLS_PER_DAY: integer(1, 100_000).prefault('1000'),
+  CALLS_AT_ONCE: integer(1, 100).prefault('2'),
   EVENT_TOPIC_ENDPOINT: httpsOrLoopbackUrl.optional(),
   EVENT_TOPIC_KEY: text.regex(/^\S{1,500}$/, 'must be the access key of the topic').optional(),
   OUTCOME_WEBHOOK_URL: httpsOrLoopbackUrl.optional(),
   OUTCOME_WEBHOOK_SECRET: webhookSecret.optional(),
   SWEEP_SCHEDULE: schedule.prefault('*/30 * * * * *'),
-  CALL_RETENTION_DAYS: wholeNumber(2, 3_650).prefault('90'),
+  CALL_RETENTION_DAYS: integer(2, 3_650).prefault('90'),
 } as const;
 
 type PhoneValues = Readonly<z.output<z.ZodObject<typeof phoneSchemas>>>;

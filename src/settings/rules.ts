@@ -1,15 +1,14 @@
 import * as z from 'zod';
 
-import { CATEGORY_FORM } from '../analytics/model/identifier.ts';
-import { MAX_CAMERA_CATEGORIES } from '../analytics/model/camera-event.ts';
+import { CATEGORY_FORM, MAX_CAMERA_CATEGORIES } from '../analytics/model/camera-event.ts';
 import { PHONE_NUMBER_PATTERN } from '../calls/model/phone-number.ts';
 
 /** Any text; required unless it is made optional. */
 export const text = z.string({ error: 'is required' });
 
-/** A whole number, both ends included. */
-export const wholeNumber = (min: number, max: number) => {
-  const rule = `must be a whole number from ${min} to ${max}`;
+/** An integer; both bounds are included. */
+export const integer = (min: number, max: number) => {
+  const rule = `must be an integer from ${min} to ${max}`;
   return text
     .regex(/^\d{1,9}$/, rule)
     .transform(Number)
@@ -48,7 +47,7 @@ export const httpsOrLoopbackUrl = text.refine(
 
 /** The URL of a container of Blob Storage, with a shared access signature or without. */
 export const containerUrl = httpsOrLoopbackUrl.refine(
-  // The rule before has refused values that are no URL.
+  // The rule above has refused a value that is not a URL.
   (value) => /^\/[^/]+(?:\/[^/]+)?$/.test(URL.parse(value)?.pathname ?? '/container'),
   'must be the URL of a container',
 );
@@ -98,7 +97,7 @@ const isInBounds = (value: string): boolean => {
   );
 };
 
-/** When a timer function runs: NCRONTAB, six fields that begin with the seconds. The host would start no timer with another form. */
+/** When a timer function runs: NCRONTAB, six fields that begin with the seconds. With another form, the host would not start the timer. */
 export const schedule = text.refine(
   (value) => CRON.test(value) && isInBounds(value),
   'must be an NCRONTAB expression of six fields, such as */30 * * * * *',

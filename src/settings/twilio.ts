@@ -1,12 +1,12 @@
 import type * as z from 'zod';
 
 import { parsePhoneNumber } from '../calls/model/phone-number.ts';
-import { baseUrl, phoneNumber, text, wholeNumber } from './rules.ts';
+import { baseUrl, phoneNumber, text, integer } from './rules.ts';
 import type { Given, SettingProblem } from './settings-error.ts';
 
 const sid = (prefix: string) =>
   text.regex(new RegExp(`^${prefix}[0-9A-Fa-f]{32}$`), `must be ${prefix} and 32 hexadecimal digits`);
-// A reference to a key vault that Azure could not resolve is passed unresolved.
+// If Azure cannot resolve a key vault reference, the app gets the text of the reference.
 const secret = text.regex(
   /^(?!@Microsoft\.KeyVault)[\x21-\x7E]{1,200}$/,
   'must be the secret itself, without spaces, and not a Key Vault reference that Azure did not resolve',
@@ -20,7 +20,7 @@ export const twilioSchemas = {
   TWILIO_AUTH_TOKEN: secret.optional(),
   TWILIO_SECONDARY_AUTH_TOKEN: secret.optional(),
   TWILIO_SOURCE_PHONE_NUMBER: phoneNumber.optional(),
-  TWILIO_CALLS_PER_SECOND: wholeNumber(1, 100).prefault('1'),
+  TWILIO_CALLS_PER_SECOND: integer(1, 100).prefault('1'),
   TWILIO_VOICE: text
     .regex(/^[A-Za-z][\w.-]{0,59}$/, 'must be the name of a voice, such as Polly.Joanna')
     .prefault('Polly.Joanna'),
@@ -39,7 +39,7 @@ const REQUIRED = [
 /** Whether anything of Twilio is configured. */
 export const isTwilioGiven = (given: Given): boolean => REQUIRED.some((name) => given[name] !== undefined);
 
-/** Everything of Twilio that the phone cannot do without and that is not set. */
+/** The required settings of Twilio that are missing. */
 export const twilioProblems = (given: Given): readonly SettingProblem[] =>
   REQUIRED.filter((name) => given[name] === undefined).map((setting) => ({
     setting,

@@ -16,7 +16,7 @@ export interface Backup {
   readonly facts: Readonly<Record<string, string>>;
 }
 
-/** Where backups are kept. All methods throw StorageTrouble if they cannot do what they are asked. */
+/** Where backups are kept. All methods throw StorageTrouble if a request fails. */
 export type BackupContainer = ReturnType<typeof azureContainer>;
 
 /**
@@ -56,10 +56,10 @@ export const azureContainer = (url: string, folder: string, credential: TokenCre
     },
 
     /**
-     * Writes a backup, or replaces it. It is there when all of it is, and not before; nothing of it is kept in memory.
+     * Writes a backup, or replaces it. Readers see it only when it is complete; it is streamed, and not kept in memory.
      *
      * @param facts asked for when everything was read; undefined: nothing is written
-     * @param etag of the replaced backup; undefined: no backup may exist. Of two writers only one is successful.
+     * @param etag of the replaced backup; undefined: no backup may exist. If two writers compete, one of them fails.
      * @returns its size in bytes
      */
     write: async (
@@ -69,7 +69,7 @@ export const azureContainer = (url: string, folder: string, credential: TokenCre
       etag: string | undefined,
     ): Promise<number | undefined> => {
       const blob = blobOf(name);
-      // Of this writer alone: blocks of two would be mixed.
+      // The blocks have the name of their writer: the blocks of two writers must not be mixed.
       const writer = randomUUID();
       const ids: string[] = [];
       let size = 0;

@@ -228,8 +228,8 @@ const readFailure = (error: unknown): Error => {
   const reason = code ?? unanswered ?? String(status);
   // Below 400: success, in an answer that cannot be read. A write may have been applied.
   if (status === undefined || status < 400) return new StorageTrouble(0, { reason, cause: error });
-  // 400 and 413 with a code of Table Storage: it never stores such rows. Everything else is no fault of the rows, and an operator can fix
-  // it: the access of the app is wrong (401, 403), or something in between answers.
+  // 400 and 413 with a code of Table Storage: it never stores such rows. Any other failure is not a fault of the rows, and an operator can fix it:
+  // the access of the app is wrong (401, 403), or something in between answers.
   if ((status === 400 || status === 413) && isTableCode(code)) return new RequestRefused(status, { cause: error });
   return new StorageTrouble(retryAfterMs, { reason, cause: error });
 };
@@ -237,7 +237,7 @@ const readFailure = (error: unknown): Error => {
 const writeFailure = (error: unknown): Error => {
   const { status } = readSdkError(error);
   const isConflict = status === 409 || status === 412 || isCode(error, 404, 'ResourceNotFound', 'EntityNotFound');
-  // A table that is being deleted answers 409 as well: that is no conflict of rows.
+  // A table that is being deleted answers 409, too: that is not a conflict of rows.
   if (isConflict && !isCode(error, 409, 'TableBeingDeleted')) {
     return new WriteConflict(failedIndex(error), { cause: error });
   }

@@ -17,7 +17,7 @@ export interface Selection {
 export interface PageQuery extends Selection {
   /** Only rows with a text between these two, both included. */
   readonly where?: { readonly property: string; readonly from: string; readonly to: string } | undefined;
-  /** The most rows; 1,000 by default, which is also the maximum. */
+  /** The maximum number of rows; by default 1,000, the limit of storage. */
   readonly most?: number | undefined;
   /** The continuation of the page before; undefined: the first page. */
   readonly continuation?: string | undefined;
@@ -25,7 +25,7 @@ export interface PageQuery extends Selection {
 
 /**
  * Single requests to one table: Table Storage by the SDK, or rows in memory. They are made once and throw the errors of this folder.
- * Deadlines, tries, the creation of the table and formats are the business of `Table`, whose methods say what these do.
+ * `Table` adds deadlines, tries, the creation of the table, and formats. Its methods have the descriptions.
  */
 export interface TableConnection {
   get(partitionKey: string, rowKey: string, selection: Selection, signal: AbortSignal): Promise<StoredRow | undefined>;

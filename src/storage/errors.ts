@@ -86,33 +86,3 @@ export class DamagedRow extends RowError {
     super({ partitionKey, rowKey }, `is damaged: ${damage}`, options);
   }
 }
-
-/** A key, a property or bytes of a row cannot be decoded. A function that takes a stored row catches it with {@link decodingRow}. */
-export class DecodeError extends Error {
-  override readonly name = 'DecodeError';
-}
-
-/** Whether an error says that stored data cannot be decoded. */
-export const isDamage = (error: unknown): error is DamagedRow | DecodeError =>
-  error instanceof DamagedRow || error instanceof DecodeError;
-
-/** The decoded value. If decoding fails: undefined, and `tell` gets the error. */
-export const unlessDamaged = <Value>(decode: () => Value, tell?: (damage: Error) => void): Value | undefined => {
-  try {
-    return decode();
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    tell?.(error);
-    return undefined;
-  }
-};
-
-/** Decodes a row, or bytes that were read from it. @throws {DamagedRow} in place of a {@link DecodeError} */
-export const decodingRow = <Value>({ partitionKey, rowKey }: RowKeys, decode: () => Value): Value => {
-  try {
-    return decode();
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error;
-    throw new DamagedRow(partitionKey, rowKey, error.message, { cause: error });
-  }
-};

@@ -1,4 +1,4 @@
-import type { RowKeys } from './errors.ts';
+import { DamagedRow, type RowKeys } from './errors.ts';
 
 /** The properties of a stored row that were read, by name. */
 export type Properties = Readonly<Record<string, unknown>>;
@@ -45,9 +45,26 @@ export const writeOf = (
   kind: 'merge' | 'replace' = 'merge',
 ): StoringWrite => (etag === undefined ? { kind: 'insert', rowKey, properties } : { kind, rowKey, etag, properties });
 
+/** The maximum number of operations of an entity group transaction. It also has at most 4 MiB: 0.6 MiB of them are for what the SDK adds to the body. */
 export const MAX_OPERATIONS = 100;
+const MAX_BYTES = 3_400_000;
+const OPERATION_BYTES = 900;
 
-/** Keys in the parts that each fit into one transaction. */
+/** Whether writes fit into one transaction. In the body, bytes are in Base64, and texts have JSON escapes. */
+export const fitTransaction = (writes: readonly StoringWrite[]): boolean => {
+  let bytes = 0;
+  for (const { rowKey, properties } of writes) {
+    bytes += OPERATION_BYTES + 3 * rowKey.length;
+    for (const [name, value] of Object.entries(properties)) {
+      bytes += name.length + 24;
+      if (typeof value === 'string') bytes += Math.ceil(Buffer.byteLength(value) * 1.15);
+      else if (value instanceof Uint8Array) bytes += Math.ceil(value.length * 1.34);
+    }
+  }
+  return writes.length <= MAX_OPERATIONS && bytes <= MAX_BYTES;
+};
+
+/** Splits keys into parts, each of which fits into one transaction. */
 export const inTransactions = (rowKeys: readonly string[]): readonly (readonly string[])[] =>
   Array.from({ length: Math.ceil(rowKeys.length / MAX_OPERATIONS) }, (_, index) =>
     rowKeys.slice(index * MAX_OPERATIONS, (index + 1) * MAX_OPERATIONS),
@@ -61,3 +78,33 @@ export interface KeyRange {
   readonly from: string;
   readonly before: string;
 }
+
+/** A key, a property or bytes of a row cannot be decoded. A function that takes a stored row catches it with {@link decodingRow}. */
+export class DecodeError extends Error {
+  override readonly name = 'DecodeError';
+}
+
+/** Whether an error says that stored data cannot be decoded. */
+export const isDamage = (error: unknown): error is DamagedRow | DecodeError =>
+  error instanceof DamagedRow || error instanceof DecodeError;
+
+/** The decoded value. If decoding fails: undefined, and `tell` gets the error. */
+export const unlessDamaged = <Value>(decode: () => Value, tell?: (damage: Error) => void): Value | undefined => {
+  try {
+    return decode();
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    tell?.(error);
+    return undefined;
+  }
+};
+
+/** Decodes a row, or bytes that were read from it. @throws {DamagedRow} in place of a {@link DecodeError} */
+export const decodingRow = <Value>({ partitionKey, rowKey }: RowKeys, decode: () => Value): Value => {
+  try {
+    return decode();
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw new DamagedRow(partitionKey, rowKey, error.message, { cause: error });
+  }
+};

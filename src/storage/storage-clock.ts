@@ -2,8 +2,8 @@ const REMEMBERED_MS = 600_000;
 const SLICES = 10;
 
 /**
- * The clock of storage, by the `Date` of its answers. A `Date` has whole seconds and arrives late, so it never says more than the time: the
- * largest difference to the steady clock of this process in ten minutes is nearest. The clock never runs back.
+ * The clock of storage, by the `Date` of its answers. A `Date` has whole seconds and arrives late: it is never ahead of the clock of storage. Of
+ * the answers of ten minutes, the `Date` that is furthest ahead of the steady clock of this process is the most exact. The clock never runs back.
  */
 export class StorageClock {
   readonly #largest = new Map<number, number>();

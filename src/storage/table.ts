@@ -37,11 +37,11 @@ export const backoffMs = (tries: number, baseMs: number, mostMs: number, random:
 const wait = async (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
 
 /**
- * One table: the only way to it. The table is created when it is first needed, each request has a deadline, failed reads are repeated, and
- * every row has its format.
+ * The only access to a table. The table is created when it is first needed, each request has a deadline, failed reads are repeated, and every row has
+ * its format.
  *
- * All requests throw StorageTrouble if storage fails: reads after bounded tries; a write may have been applied or not. They throw
- * RequestRefused if storage would never take them, and TableMissing if there is no table and this client does not create it. Reads throw LaterFormat as well.
+ * All requests throw StorageTrouble if storage fails: reads after bounded tries; a write may have been applied or not. They throw RequestRefused if
+ * storage would never take them, and TableMissing if there is no table and this client does not create it. Reads throw LaterFormat as well.
  *
  * @example const table = new Table(azureTable(settings.tables, 'analytics', credential), { format: FORMAT });
  */
@@ -62,7 +62,7 @@ export class Table {
     };
   }
 
-  /** One row as of one write, never half of two; undefined if it does not exist. */
+  /** One row, never a mixture of two writes; undefined if it does not exist. */
   async get(
     partitionKey: string,
     rowKey: string,
@@ -170,7 +170,7 @@ export class Table {
     }
   }
 
-  /** One without a format is read as damaged if it lacks what this format has. @throws {LaterFormat} */
+  /** A row without a format passes: its reader finds damage if the row lacks properties. @throws {LaterFormat} */
   checkFormat(row: RowKeys & Pick<StoredRow, 'properties'>): void {
     const format = row.properties[FORMAT_PROPERTY];
     const { format: known } = this.#options;

@@ -1,7 +1,7 @@
 import { TableClient } from '@azure/data-tables';
 import { inject } from 'vitest';
 
-import { tableOfShards } from '../../src/analytics/model/shard.ts';
+import { tableOfShards } from '../../src/analytics/rows/keys.ts';
 import { AzureTable } from '../../src/storage/azure-table.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
 import { CountingProcess } from './counting.ts';

@@ -4,17 +4,18 @@ import { type Day, dayOf } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
 import type { Tally } from '../../src/analytics/model/tally.ts';
 import { Reader } from '../../src/analytics/read/reader.ts';
-import type { Outcome } from '../../src/analytics/record/batch.ts';
+import type { Outcome } from '../../src/analytics/record/commit-plan.ts';
 import { Recorder, type RecorderOptions } from '../../src/analytics/record/recorder.ts';
-import { FORMAT } from '../../src/analytics/rows/format.ts';
+import { FORMAT } from '../../src/analytics/rows/properties.ts';
 import { shardPartition } from '../../src/analytics/rows/keys.ts';
 import type { Log } from '../../src/log.ts';
 import type { TableConnection } from '../../src/storage/connection.ts';
 import { ANY_VERSION, type NewProperties } from '../../src/storage/row.ts';
 import { Table } from '../../src/storage/table.ts';
+import { InterposedTable } from '../storage/interposed-table.ts';
 import { MemoryTable } from '../storage/memory-table.ts';
 import type { Counted } from '../worlds/counting/counts.ts';
-import { DAY, Oracle, type PlainAnswer, plainAnswerOf, type PlainMessage, type Question } from './oracle.ts';
+import { DAY, type PlainMessage, type Question } from './oracle.ts';
 
 /** The day of the tests of this folder: its first microsecond, its name, and the partition of its first shard. */
 export const START = 20_778n * DAY;
@@ -81,21 +82,20 @@ export class CountingProcess {
     return this.recorder.record(messages.map(toEventMessage));
   }
 
-  /** The counts of a period, as in `GET /api/analytics`. */
-  async range({ start, end, cameraId }: Question): Promise<Counted> {
-    const period = { start: instantFrom(start), end: instantFrom(end) };
-    const { tally, activeCameras } = await this.reader.activity(period, cameraId);
-    return { counts: countsIn(tally), cameras: new Set(activeCameras) };
+  /** As `GET /api/analytics`: the counts, and the period that they are of. */
+  async activity({ start, end, cameraId }: Question): Promise<readonly [answered: Question, answer: Counted]> {
+    const asked = { start: instantFrom(start), end: instantFrom(end) };
+    const { period, tally, activeCameras } = await this.reader.activity(asked, cameraId);
+    return [
+      { ...period, cameraId },
+      { counts: countsIn(tally), cameras: new Set(activeCameras) },
+    ];
   }
 
-  /** The same, in the form of the oracle. */
-  async answer(question: Question): Promise<PlainAnswer> {
-    return plainAnswerOf(await this.range(question));
-  }
-
-  /** The answer about the whole day, and the right answer after these messages. */
-  async answered(messages: Iterable<PlainMessage>): Promise<Readonly<Record<'is' | 'should', PlainAnswer>>> {
-    return { is: await this.answer(WHOLE_DAY), should: new Oracle(messages).answer(WHOLE_DAY) };
+  /** The counts of a period. */
+  async answer(question: Question): Promise<Counted> {
+    const [, answer] = await this.activity(question);
+    return answer;
   }
 
   /** How often the AI was right on a day, as `GET /api/analytics/accuracy` counts it. */
@@ -129,7 +129,9 @@ export const countsIn = ({ events, reviewed, annotated, categories }: Tally): Re
 export class MemoryStorage {
   /** The clock of storage, in milliseconds since 1970. */
   now = (): number => Date.now();
-  readonly connection = new MemoryTable(() => this.now());
+  readonly memory = new MemoryTable(() => this.now());
+  /** The table as {@link process} reaches it. */
+  readonly connection = new InterposedTable(undefined, this.memory);
 
   /** A process with empty memory. */
   process(shards = 1, options: ProcessOptions = {}): CountingProcess {
@@ -138,7 +140,7 @@ export class MemoryStorage {
 
   /** Changes properties of a row at any version, or deletes it, as a damage or another process does. */
   async change(rowKey: string, properties: NewProperties | 'deleted', partition = SHARD): Promise<void> {
-    await this.connection.transact(
+    await this.memory.transact(
       partition,
       properties === 'deleted'
         ? [{ kind: 'delete', rowKey }]
@@ -148,6 +150,13 @@ export class MemoryStorage {
 
   /** The keys of the rows of a partition. */
   keys(partition = SHARD): readonly string[] {
-    return this.connection.rows(partition).map(({ rowKey }) => rowKey);
+    return this.memory.rows(partition).map(({ rowKey }) => rowKey);
   }
 }
+
+/** A table that holds these messages. */
+export const recorded = async (messages: readonly PlainMessage[], shards = 1): Promise<MemoryStorage> => {
+  const storage = new MemoryStorage();
+  await storage.process(shards).record(messages);
+  return storage;
+};

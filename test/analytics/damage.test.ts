@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { instantFrom } from '../../src/analytics/model/instant.ts';
-import { EMPTY_DAY_PROPERTIES, STRIPED_PROPERTIES } from '../../src/analytics/rows/day-row.ts';
+import { stateWrite, STRIPED_PROPERTIES } from '../../src/analytics/rows/day-row.ts';
 import { DamagedRow } from '../../src/storage/errors.ts';
 import type { NewProperties } from '../../src/storage/row.ts';
 import {
@@ -27,7 +27,7 @@ type Work = (process: CountingProcess) => Promise<unknown>;
 const range =
   (question: Question): Work =>
   async (process) =>
-    process.range(question);
+    process.answer(question);
 
 /** A shard with a frame of each camera in an hour, and then damage to a row. */
 const damaged = async (rowKey: string, properties: NewProperties): Promise<MemoryStorage> => {
@@ -101,11 +101,11 @@ it.each(ANSWERS)('without the row that says whether there are other stripes, no 
 
 it('a row of a stripe without counts is no damage if it is deleted: nothing is lost', async () => {
   const storage = await damaged('day|00', STRIPED_PROPERTIES);
-  const before = await storage.process().range(WHOLE_DAY);
-  await storage.connection.transact(SHARD, [{ kind: 'insert', rowKey: 'day|01', properties: EMPTY_DAY_PROPERTIES }]);
-  expect(await storage.process().range(WHOLE_DAY)).toEqual(before);
+  const before = await storage.process().answer(WHOLE_DAY);
+  await storage.memory.transact(SHARD, [stateWrite('day|01', undefined, {})]);
+  expect(await storage.process().answer(WHOLE_DAY)).toEqual(before);
   await storage.change('day|01', 'deleted');
-  expect(await storage.process().range(WHOLE_DAY)).toEqual(before);
+  expect(await storage.process().answer(WHOLE_DAY)).toEqual(before);
 });
 
 it('a row that lacks a category of other rows lets recorders go on in another stripe, and readers tell the damage', async () => {

@@ -146,7 +146,7 @@ describe('npm run send -- --backup', () => {
   it.each([
     [{}, 'BACKUP_CONTAINER_URL is not set.\n'],
     [{ BACKUP_CONTAINER_URL: 'https://a.invalid' }, 'BACKUP_CONTAINER_URL is not the URL of a container.\n'],
-    [{ COUNTER_SHARDS: '65' }, 'COUNTER_SHARDS must be a whole number from 1 to 64.\n'],
+    [{ COUNTER_SHARDS: '65' }, 'COUNTER_SHARDS must be an integer from 1 to 64.\n'],
   ])('says what is missing: %o', async (environment, said) => {
     expect(await send(DATE, DATE, 'http://localhost', environment)).toMatchObject({ code: 2, said });
   });

@@ -32,7 +32,7 @@ it.each([
   ['audit', '--date 2026-03-14 --unseal --without-unreadable', '--without-unreadable goes with --rebuild.'],
   ['send', '', 'FILE is missing.'],
   ['send', 'a a', 'A FILE is named twice.'],
-  ['send', 'a --batch 0', '--batch must be a whole number from 1 to 5000.'],
+  ['send', 'a --batch 0', '--batch must be an integer from 1 to 5000.'],
   ['send', 'a --key secret', "Unknown option '--key'"],
   ['send', 'a --url ftp://a.example', '--url is not an http or https URL.'],
   ['send', 'a --from 2026-11-01', '--from needs FILE:ITEM'],

@@ -30,9 +30,9 @@ type Script = (asked: Asked) => Reply | Promise<Reply>;
 
 const eventSchema = z.object({ specversion: z.literal('1.0'), data: z.object({ event_id: z.string() }) });
 
-/** A service over HTTP that answers as a test tells it to. */
+/** A service over HTTP whose answers a test scripts. */
 export class ScriptedService {
-  /** How often each event was recorded or found known by its event id, and each element that is no event refused by its JSON. */
+  /** How often each event was recorded or found known by its event id, and how often each element that is not an event was refused, by its JSON. */
   readonly times = new Map<string, number>();
   requests = 0;
   url = '';

@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import timers from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -147,6 +148,23 @@ describe('npm run send', () => {
       code: 1,
       printed: expect.stringContaining(`files/b cut.ndjson.gz:${line} is damaged`),
     });
+  });
+
+  it('sends nothing of a folder in which a folder cannot be read, and names that folder', async () => {
+    const service = await ScriptedService.start();
+    const cwd = await dayOf(1);
+    // The system reads no folder whose path is longer than it allows, not even for root.
+    const part = 'x'.repeat(250);
+    await mkdir(join(cwd, part));
+    for (let depth = 1; depth < 20; depth += 1) {
+      await mkdir(join(cwd, 'outer'));
+      await rename(join(cwd, part), join(cwd, 'outer', part));
+      await rename(join(cwd, 'outer'), join(cwd, part));
+    }
+    onTestFinished(() => void spawnSync('rm', ['-rf', join(cwd, part)]));
+    const { code, said } = await send(cwd, service, '.');
+    expect([code, service.requests]).toEqual([2, 0]);
+    expect(said).toMatch(/x{250} cannot be read \(ENAMETOOLONG\)\.\n$/);
   });
 
   it('sets events in the schema of Event Grid aside', async () => {

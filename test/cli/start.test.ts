@@ -97,7 +97,7 @@ describe.concurrent('npm start', () => {
       process.exit();`;
     const path = join(ownDirectory(test), 'watch.mts');
     await writeFile(path, script);
-    // The script is no child of npx: a shell stands in between.
+    // The script is not a child of npx: a shell stands in between.
     const command = ['exec', '-c', `true; ${process.execPath} --import tsx ${path}; true`];
     const { child, output } = startProgram('npm', command, terminal(), test);
     await until(() => output().includes('watching'), 'the script watches');
@@ -149,7 +149,7 @@ describe.concurrent('npm start', () => {
     const environment = { TABLES_CONNECTION_STRING: inject('tablesConnectionString'), ...wrong };
     const told: string[] = [];
     await startRun({}, environment, (line) => told.push(line)).catch((error) => told.push(String(error)));
-    const problems = ['COUNTER_SHARDS: must be a whole number from 1 to 64', 'ACS_RESOURCE_ID: must be a GUID'];
+    const problems = ['COUNTER_SHARDS: must be an integer from 1 to 64', 'ACS_RESOURCE_ID: must be a GUID'];
     const lines = ['Error: The functions host ended with code 1:', 'The app cannot start:'];
     expect(told.join('\n')).toBe([...lines, ...problems.map((problem) => `  ${problem}`)].join('\n'));
   });

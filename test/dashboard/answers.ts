@@ -57,7 +57,7 @@ export const WAVES = [
 /** An answer of a gateway, or of the service in trouble. */
 export const refusal = (status: number, body: object = {}): Response => new Response(JSON.stringify(body), { status });
 
-/** The service as the page sees it, and its troubles. */
+/** The answers of the service to the page, and its failures. */
 export class PageAnswers {
   notifications: readonly Notification[] = [];
   phone: unknown = { usable: true, since: before(3_600), reason: '' };
@@ -70,7 +70,7 @@ export class PageAnswers {
   accuracy: object = { categories: { fire: { flagged: 40, confirmed: 3, missed: 2 } }, without: [] };
   /** 0: there is nothing to count. */
   frames = 10;
-  /** Of the period before; as many as now if undefined. */
+  /** The frames of the period before; undefined: as many as now. */
   previousFrames: number | undefined;
   categories: readonly string[] = ['fire', 'smoke', 'structure'];
   /** The tag of the page. */

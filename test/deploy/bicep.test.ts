@@ -28,14 +28,14 @@ const faultsOf = (path: string) => {
   const text = readBicep(path);
   const declarations = declarationsOf(path);
   const of = (kind: string) => declarations.filter((each) => each.kind === kind);
-  // A property's key is no use of its name.
+  // The key of a property does not use a parameter of that name.
   const uses = (name: string) => text.match(new RegExp(String.raw`(?<!^ *|\{ |[\w.'])${name}(?![\w'])`, 'gm')) ?? [];
   return {
     'names that are not used': [...of('param'), ...of('var')].filter(({ name }) => uses(name).length < 2),
     'secrets that are not secure': of('param').filter(
       ({ name, isSecure }) => isSecure !== /key(?!Name)|secret|password|connectionstring|webhook/i.test(name),
     ),
-    // azd takes the default for a boolean that it cannot read.
+    // azd uses the default if it cannot read a boolean.
     'booleans in main.bicep': of('param').filter((each) => path === 'main.bicep' && /^bool\b/.test(each.text)),
     'modules with other parameters than their file': of('module').filter((module) => {
       const file = join(path, '..', /'(.*?)'/.exec(module.text)?.[1] ?? '');

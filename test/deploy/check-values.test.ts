@@ -58,7 +58,7 @@ it('names each wrong or missing value at once, without the value; settings of th
   expect([status, said]).toEqual([1, expect.stringContaining('Nothing was provisioned.')]);
   const missing = ['ACS_RESOURCE_NAME', 'ACS_RESOURCE_GROUP', 'BUDGET_START_MONTH', 'ACS_TEAMS_RESOURCE_ACCOUNT_ID'];
   expect(new Set(names)).toEqual(new Set([...Object.keys(wrong), ...missing]));
-  expect(said).toContain('MAXIMUM_INSTANCE_COUNT: must be a whole number from 1 to 1000');
+  expect(said).toContain('MAXIMUM_INSTANCE_COUNT: must be an integer from 1 to 1000');
   expect(said).not.toMatch(/~~|example\.org|206-555/);
 
   expect(check({ PHONE: 'new' }).names).toEqual(['PHONE_ALLOWED_PREFIXES']);

@@ -22,6 +22,14 @@ it.each([
   'Most reads of one question at a time.',
   'Event Grid takes no larger batch, and its headers begin so.',
   'The notification as the table has it.',
+  'The value of a JSON text; undefined where the text is no JSON.',
+  'A day that fails holds up no other one.',
+  'The tally of the days that end with one.',
+  'Networks release a line so late.',
+  'A call as the log of the simulator tells it.',
+  'Spreadsheets take UTF-8 for something else.',
+  'Of the connected call.',
+  'When each did last.',
 ])('rejects: %s', (sentence) => {
   expect(faultsIn(sentence)).not.toEqual([]);
 });
@@ -31,6 +39,7 @@ it.each([
   'To rotate the key, set the new key, tell the caller, and delete the old key.',
   'Users who have the Owner role can create role assignments at this scope.',
   'What happens if an instance stops while it holds a lease?',
+  'There is no longer a lease, and no instance is so late that it waits for more than one.',
   'The function runs on one instance at a time, even if several instances are available.',
   'If you do not have a storage account, create one in the same region as your function app.',
   'For more information about what the timer logs, see the [table](#logs).',

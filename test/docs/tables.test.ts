@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { SCENARIOS } from '../../infra/emulators/phone-network/scenarios.ts';
 import { ALERT_TYPES } from '../../src/calls/model/alert-types.ts';
 import { settingSchemas } from '../../src/settings.ts';
-import { readText, sourceTexts, tableOf } from './markdown.ts';
+import { pathsOf, readMarkdown, readText, sourceTexts, tableOf } from './markdown.ts';
 
 const OPERATE_PAGE = 'infra/azure/operate.md';
 
@@ -51,6 +51,25 @@ it('infra/azure/README.md has the values that a deployment takes', () => {
   expect(explained.toSorted()).toEqual(names.toSorted());
 });
 
+it('infra/azure/README.md has every allowed word of a value', () => {
+  const parameters = readText('infra/azure/main.bicep').matchAll(/@allowed\(\[(.*)\]\)\n(?:@.*\n)*param (\w+)/g);
+  const names = new Map(
+    [...readText('infra/azure/main.parameters.json').matchAll(/"(\w+)": \{\s*"value": "\$\{([A-Z_]+)/g)].map(
+      ([, parameter = '', name = '']) => [parameter, name],
+    ),
+  );
+  const rows = new Map(tableOf('infra/azure/README.md', 'Values').map(([name = '', meaning = '']) => [name, meaning]));
+  const missing = [...parameters].flatMap(([, words = '', parameter = '']) => {
+    const meaning = rows.get(names.get(parameter) ?? '');
+    const allowed = words.match(/\w+/g) ?? [];
+    // A switch is explained by one of its two words.
+    if (meaning === undefined || allowed.every((word) => /^(?:true|false|on|off)$/.test(word))) return [];
+    return allowed.flatMap((word) => (meaning.includes(word) ? [] : [`${parameter}: ${word}`]));
+  });
+  expect(names.size).toBeGreaterThan(40);
+  expect(missing).toEqual([]);
+});
+
 it('infra/azure/operate.md has the alerts that fire', () => {
   const fires = readText('infra/azure/modules/alerts.bicep').matchAll(
     /name: '(?:\$\{prefix\}-)?([a-z-]+)'\n {4}description|Alerts@[\d-]+' = \{\n {2}name: '\$\{prefix\}-([a-z-]+)'/g,
@@ -66,4 +85,16 @@ it('infra/azure/operate.md explains log lines that the code writes', () => {
   const explained = tableOf(OPERATE_PAGE, 'Logs').flatMap(([names = '']) => names.split(', '));
   const sources = sourceTexts();
   expect(explained.filter((name) => !sources.includes(`'${name}'`))).toEqual([]);
+});
+
+/** Code of several plain words that is not a command: a log line, or a reason in it. */
+const LOG_LINE = /^(?!(?:npm|azd?|func) )[a-z-]+(?: [a-z-]+)+$/;
+
+it('all pages name log lines that the code writes', () => {
+  const sources = sourceTexts();
+  const named = pathsOf('**/*.md').flatMap((page) =>
+    readMarkdown(page).code.flatMap((code) => (LOG_LINE.test(code) ? [`${page}: ${code}`] : [])),
+  );
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((one) => !sources.includes(`'${one.replace(/^.*: /, '')}'`))).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { z } from 'zod';
 
-/** `fetch` for an app: throws where an answer is not as the app's own description of its API says. */
+/** `fetch` for an app: throws if an answer contradicts the app's own description of its API. */
 export type CheckedFetch = (url: string, init?: RequestInit) => Promise<Response>;
 
 const headerSchema = z.looseObject({ required: z.boolean().default(false) });
@@ -67,7 +67,7 @@ export class Contract {
   }
 
   /**
-   * Everything that is wrong with an answer, in words; empty where it is as described.
+   * Everything that is wrong with an answer, in words; empty if the answer agrees with the description.
    *
    * @param body parsed where it is JSON; undefined without a body
    */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { afterAll, beforeAll } from 'vitest';
 import { z } from 'zod';
 
-import { randomFrom, wholeBetween } from '../../infra/cli/demo/random.ts';
+import { randomFrom, integerBetween } from '../../infra/cli/demo/random.ts';
 import { accountOf } from '../../infra/cli/start/local-settings.ts';
 import { startAcsSimulator } from '../../infra/emulators/acs-simulator/simulator.ts';
 import type { CallLog } from '../../infra/emulators/phone-network/phone-call.ts';
@@ -70,7 +70,7 @@ const setStage = async (
   });
   const apps = await Promise.all(Array.from({ length: instances }, async () => startApp({ environment })));
   const random = randomFrom('front door');
-  frontDoor.rule = async (_, carryOut) => carryOut(apps[wholeBetween(random, 0, instances - 1)]?.url);
+  frontDoor.rule = async (_, carryOut) => carryOut(apps[integerBetween(random, 0, instances - 1)]?.url);
   whenOver(async () => {
     await Promise.all(apps.map((app) => app.stop()));
     // Without its +, so that a number is found in any form.

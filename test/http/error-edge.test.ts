@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { DayHeld, RecorderUnavailable } from '../../src/analytics/errors.ts';
+import { DayHeld } from '../../src/analytics/errors.ts';
 import { answeringErrors } from '../../src/http/error-edge.ts';
 import { Problem } from '../../src/http/problem.ts';
 import { DamagedRow, LaterFormat, StorageTrouble, WriteConflict } from '../../src/storage/errors.ts';
@@ -38,7 +38,6 @@ const command = (date: string) => ({ row: 'event|0800|ridge-04|f-1029', command:
 
 it.each<[error: unknown, status: number, code: string, retryAfter: string | null, event: string, more?: object]>([
   [new StorageTrouble(7_000, { cause: SECRET }), 503, 'storage_unavailable', '5', 'storage unavailable'],
-  [new RecorderUnavailable(SECRET), 503, 'storage_unavailable', '5', 'storage unavailable'],
   [new DayHeld('2026-11-21.03'), 503, 'day_held', '5', 'day held', { day: '2026-11-21' }],
   [damaged('2026-11-21_00'), 500, 'damaged_data', null, 'stored row damaged', command('2026-11-21')],
   [damaged('2026-11-21'), 500, 'damaged_data', null, 'stored row damaged', command('2026-11-21')],

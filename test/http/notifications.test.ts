@@ -75,8 +75,8 @@ const TYPES = 'must be one of Anomaly, PointOfInterest, ReportOfFire, ConfirmedF
 const A_LIST = 'must be an array of phone numbers, or of arrays of them';
 const SOMEBODY = 'must name at least one phone number';
 const A_NUMBER = 'must be a phone number in E.164 form, such as +12065550100';
-const TIME = 'must be a whole number from 30 to 3600';
-const NEEDED = 'must be a whole number from 1 to the number of recipients';
+const TIME = 'must be an integer from 30 to 3600';
+const NEEDED = 'must be an integer from 1 to the number of recipients';
 const OBJECT = 'must be an object with channel, alert_type and recipients';
 
 /** An error in words: the index of a recipient or the field, and the fault. */
@@ -293,13 +293,13 @@ describe('GET /api/notifications', () => {
   it('lists 20 unless it is asked for others, and says where the list goes on', async () => {
     expect((await get()).body).toEqual({ notifications: [] });
     found = [body, body];
-    expect((await get(`?limit=100&cursor=${ID}`)).body).toEqual({ notifications: found.map(plain), next_cursor: ID });
+    expect((await get(`?limit=500&cursor=${ID}`)).body).toEqual({ notifications: found.map(plain), next_cursor: ID });
     await get('?limit=1&ts_utc_start=2026-11-21T08:00:00Z&ts_utc_end=2026-11-21T09:00:00.0009Z');
     await get('?ts_utc_start=1969-07-20T20:17:00Z&ts_utc_end=1970-01-01T00:00:00Z');
     await get('?ts_utc_start=1970-01-01T00:00:00Z');
     expect(listed).toEqual([
       { most: 20, after: undefined, since: undefined, until: undefined },
-      { most: 100, after: ID, since: undefined, until: undefined },
+      { most: 500, after: ID, since: undefined, until: undefined },
       { most: 1, after: undefined, since: START, until: START + 3_600_000 },
       { most: 20, after: undefined, since: 0, until: 0 },
       { most: 20, after: undefined, since: 0, until: undefined },
@@ -321,7 +321,7 @@ describe('GET /api/notifications', () => {
       expect((await get(`${query}${more}`)).body).toMatchObject({ notifications: found.slice(0, count).map(plain) });
   });
 
-  it.each(['?limit=0', '?limit=101', '?cursor=x', '?attention=yes', '?status=over', '?page=2'])(
+  it.each(['?limit=0', '?limit=501', '?cursor=x', '?attention=yes', '?status=over', '?page=2'])(
     '%s is refused',
     async (query) => expect((await get(query)).status).toBe(400),
   );

@@ -101,6 +101,15 @@ once an? (process|call|person|row|camera) → say "per"
 (rows?|property|entry|requests?|one) an? (notification|recipient|person|line|stripe|shard|category) → say "per"
 (a|one|its own|own) look(?! at\b) → say "a check" or "a read"
 comes? back(?! to\b) → say "is restored" or "is returned"
+(?<!\b(there|it) )(is|are|was|were) no (?!longer\b|more\b|less\b|fewer\b|other\b|better\b|worse\b|\w+er than\b)[a-z][\w-]*(?! (at|in|on|for) \w+ing\b) → say "is not a"
+(no|any|each|every) other one → repeat the noun
+(?<!or )(with|to|after|before|of) one(?=[.;:]|$) → repeat the noun
+(undefined|throws|even|also|empty) where → say "if"
+so (late|early|shortly|large|small|high|low|near)(?! (that|as)\b) → name the limit
+as [\w ]{1,40} (tells|sees|writes|knows) (it|them) → say "in the form of"
+takes? ([\w-]+ ){1,3}for (an?|something) → say "treats as" or "reads as"
+(?<=^)of [^,:]+$ → name the thing
+(does|do|did) last(?=[.,;:]|$) → repeat the verb
 (dial|cancel|label|signal|model|travel)l(ed|ing) → use American spelling
 (colour|behaviour|licence|centre|organisation|grey|favour|neighbour|judgement)(s|ed|ing)? → use American spelling
 fulfil(s|ment)? → use American spelling

@@ -47,19 +47,19 @@ const cancel = (timer: unknown): void => {
  *
  * @param now in milliseconds since 1970
  * @param random numbers from 0 to 1, without 1, for everything that the code under test draws
- * @param isTold whether errors have stacks: stacks of expected errors would take half of the time
+ * @param isLogged whether errors have stacks: stacks of expected errors would take half of the time
  * @example
  * await inVirtualTime(Date.parse('2026-11-21T22:00:00Z'), randomFrom('seed 7'), false, (time) => time.pass(60_000));
  */
 export const inVirtualTime = async <Result>(
   now: number,
   random: () => number,
-  isTold: boolean,
+  isLogged: boolean,
   play: (time: VirtualTime) => Promise<Result>,
 ): Promise<Result> => {
   const time = new VirtualTime(now, random);
   const { stackTraceLimit } = Error;
-  if (!isTold) Error.stackTraceLimit = 0;
+  if (!isLogged) Error.stackTraceLimit = 0;
   try {
     return await play(time);
   } finally {

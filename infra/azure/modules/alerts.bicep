@@ -200,7 +200,7 @@ traces
     name: 'app-restarted'
     description: 'The app was started again on a running instance: it crashed, ran out of memory, or a function exceeded its timeout. Requests in progress got 500.'
     severity: 1
-    // The host reports these as exceptions, among exceptions that every caller can cause. The app itself logs each start.
+    // The host reports crashes as exceptions, among exceptions that every caller can cause. The query counts starts, which the app itself logs.
     query: '''
 traces
 | extend isStart = tostring(parse_json(message).event) == "app started"
@@ -337,7 +337,7 @@ traces
     enabled: true
     scope: insights.id
   }
-  // Faults of the service or its configuration. A callee who does not answer, or a number that cannot be called, is no such fault: the service
+  // Faults of the service or its configuration. A callee who does not answer, or a number that cannot be called, is not such a fault: the service
   // dials again, or not-reached fires.
   {
     name: 'failed-calls'

@@ -198,7 +198,7 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     // Settings that this template does not set:
     // - EVENT_TOPIC_KEY (the app's identity in its place)
     // - OUTCOME_WEBHOOK_URL (for receivers without Event Grid)
-    // - OUTCOME_WEBHOOK_SECRET (a secret is no value of this template)
+    // - OUTCOME_WEBHOOK_SECRET (a value of this template must not be a secret)
     // - TABLES_CONNECTION_STRING (TABLES_ENDPOINT and the app's identity in its place)
     // - ACS_CONNECTION_STRING (ACS_ENDPOINT and the app's identity in its place)
     // - ACS_TOKEN_ISSUER (the default is ACS's own)

@@ -1,5 +1,4 @@
-import type { AuditReport } from '../../../src/analytics/audit/audit.ts';
-import type { Difference } from '../../../src/analytics/audit/comparison.ts';
+import type { AuditReport, Difference } from '../../../src/analytics/audit/audit.ts';
 import { RebuildRefused } from '../../../src/analytics/audit/rebuild.ts';
 import { LaterFormat } from '../../../src/storage/errors.ts';
 import { storageFailure } from '../chosen-storage.ts';

@@ -1,4 +1,4 @@
-import { type Random, randomFrom, wholeBetween } from './random.ts';
+import { type Random, randomFrom, integerBetween } from './random.ts';
 
 interface FrameFacts {
   readonly event_id: string;
@@ -37,7 +37,7 @@ export const CAMERAS: readonly string[] = [
 
 const MINUTES_A_DAY = 1440;
 
-/** A part of a day, in minutes of the day; without the minute `to`. */
+/** A part of a day, in minutes of the day; `to` is excluded. */
 interface Stretch {
   readonly from: number;
   readonly to: number;
@@ -64,13 +64,13 @@ export const believableDay = (date: string, until: number): readonly CameraMessa
 
 const cameraDay = (camera: string, date: string, midnight: number): readonly CameraMessage[] => {
   const random = randomFrom(`${date} ${camera}`);
-  const smoke = stretches(random, wholeBetween(random, 0, 2), 8, 45);
+  const smoke = stretches(random, integerBetween(random, 0, 2), 8, 45);
   const dark = stretches(random, random() < 0.15 ? 1 : 0, 40, 130);
   const seesAHouse = random() < 0.2;
   const messages: CameraMessage[] = [];
   for (let minute = 0; minute < MINUTES_A_DAY; minute += 1) {
     // Drawn for dark minutes as well: the later numbers of a camera must not depend on whether it was dark.
-    const takenAt = midnight + minute * 60_000 + wholeBetween(random, 0, 9_999);
+    const takenAt = midnight + minute * 60_000 + integerBetween(random, 0, 9_999);
     const detections = whatTheAiSees(random, isIn(minute, smoke), seesAHouse);
     if (isIn(minute, dark)) continue;
     messages.push(...frameMessages(random, camera, takenAt, detections));
@@ -81,12 +81,12 @@ const cameraDay = (camera: string, date: string, midnight: number): readonly Cam
 const stretches = (random: Random, count: number, least: number, most: number): readonly Stretch[] =>
   Array.from({ length: count }, () => {
     // Around the warm hours: the sum of two draws is seldom far from its mean, 15:00 UTC here.
-    const from = Math.min(MINUTES_A_DAY - 1, wholeBetween(random, 0, 600) + wholeBetween(random, 300, 900));
-    return { from, to: from + wholeBetween(random, least, most) };
+    const from = Math.min(MINUTES_A_DAY - 1, integerBetween(random, 0, 600) + integerBetween(random, 300, 900));
+    return { from, to: from + integerBetween(random, least, most) };
   });
 
 const whatTheAiSees = (random: Random, isSmoking: boolean, seesAHouse: boolean): Counts => {
-  const smoke = isSmoking && random() < 0.85 ? wholeBetween(random, 1, 3) : random() < 0.001 ? 1 : 0;
+  const smoke = isSmoking && random() < 0.85 ? integerBetween(random, 1, 3) : random() < 0.001 ? 1 : 0;
   const fire = smoke > 1 && random() < 0.3 ? 1 : 0;
   const structure = seesAHouse && random() < 0.02 ? 1 : 0;
   return seen({ smoke, fire, structure });
@@ -100,23 +100,23 @@ const frameMessages = (
   takenAt: number,
   detections: Counts,
 ): readonly CameraMessage[] => {
-  const micros = String(wholeBetween(random, 0, 999)).padStart(3, '0');
+  const micros = String(integerBetween(random, 0, 999)).padStart(3, '0');
   const frame = {
     event_id: `${camera}-${iso(takenAt)}`,
     camera_id: camera,
     ts_utc: iso(takenAt).replace('Z', `${micros}Z`),
   };
-  const processedAt = takenAt + wholeBetween(random, 900, 4_000);
+  const processedAt = takenAt + integerBetween(random, 900, 4_000);
   const messages = [message('/ai/worker', 'processed', processedAt, { ...frame, detections })];
 
   const isFlagged = Object.keys(detections).length > 0;
   if (!isFlagged || random() > 0.7) return messages;
-  const reviewedAt = processedAt + wholeBetween(random, 120_000, 540_000);
+  const reviewedAt = processedAt + integerBetween(random, 120_000, 540_000);
   const annotations = random() < 0.75 ? detections : {};
   messages.push(message('/review/desk', 'reviewed', reviewedAt, { ...frame, reviewed: true, annotations }));
 
   if (random() > 0.15) return messages;
-  const editedAt = reviewedAt + wholeBetween(random, 60_000, 900_000);
+  const editedAt = reviewedAt + integerBetween(random, 60_000, 900_000);
   messages.push(
     message('/review/desk', 'edited', editedAt, { ...frame, annotations: changedAnnotations(random, annotations) }),
   );

@@ -13,6 +13,6 @@ export const randomFrom = (seed: string): Random => {
   };
 };
 
-/** A whole number from `least` to `most`, both included. */
-export const wholeBetween = (random: Random, least: number, most: number): number =>
+/** An integer from `least` to `most`, both included. */
+export const integerBetween = (random: Random, least: number, most: number): number =>
   least + Math.floor(random() * (most - least + 1));

@@ -43,7 +43,7 @@ const unpacked = async (): Promise<string> => {
   try {
     await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', UNPACK], {
       cwd: MODULES,
-      // It unpacks into the temporary directory, and its libraries only on a machine of AWS Lambda.
+      // It unpacks into the temporary directory. It unpacks its libraries only on AWS Lambda.
       env: { ...process.env, TMPDIR: making, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs22.x' },
     });
     await writeFile(join(making, 'fonts/fonts.conf'), fontsConfiguration(directory));

@@ -1,4 +1,4 @@
-// No name of it: tests replace setTimeout.
+// The module, not its function: tests replace the function `setTimeout` in it.
 import timers from 'node:timers/promises';
 
 import { z } from 'zod';
@@ -43,7 +43,7 @@ const SPREAD = 0.25;
 export class Delivery {
   readonly #sending: Sending;
   #failures = 0;
-  #heldUntil = 0;
+  #pausedUntil = 0;
 
   constructor(sending: Sending) {
     this.#sending = sending;
@@ -68,7 +68,7 @@ export class Delivery {
         return reply;
       }
       failingSince ??= Date.now();
-      this.#hold(reply, failingSince);
+      this.#pause(reply, failingSince);
     }
   }
 
@@ -97,14 +97,14 @@ export class Delivery {
     const { stop } = this.#sending;
     for (;;) {
       stop.throwIfAborted();
-      const wait = this.#heldUntil - Date.now();
+      const wait = this.#pausedUntil - Date.now();
       if (wait <= 0) return;
       const spread = wait * (1 + Math.random() * SPREAD);
       await timers.setTimeout(spread, undefined, { signal: stop }).catch(() => undefined);
     }
   }
 
-  #hold({ reason, retryAfterMs: asked }: Unavailable, failingSince: number): void {
+  #pause({ reason, retryAfterMs: asked }: Unavailable, failingSince: number): void {
     const now = Date.now();
     const giveUpAt = failingSince + this.#sending.giveUpAfterMs;
     if (now >= giveUpAt) throw stoppedError(`Given up after ${seconds(now - failingSince)}: ${reason}.`);
@@ -112,13 +112,15 @@ export class Delivery {
       throw stoppedError(`Stopped: ${reason} and asks to wait ${seconds(asked)}, longer than --give-up-after allows.`);
     }
     // Requests that were in flight together fail together, which counts as one failure.
-    const isHeld = this.#heldUntil > now;
-    if (!isHeld) this.#failures += 1;
+    const isPaused = this.#pausedUntil > now;
+    if (!isPaused) this.#failures += 1;
     const backoff = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (this.#failures - 1));
     const wait = Math.max(asked ?? backoff, FIRST_WAIT_MS / 2);
-    this.#heldUntil = Math.max(this.#heldUntil, Math.min(now + wait, giveUpAt));
-    if (isHeld) return;
-    this.#sending.note(`Waiting ${seconds(this.#heldUntil - now)}: ${reason}. Gives up in ${seconds(giveUpAt - now)}.`);
+    this.#pausedUntil = Math.max(this.#pausedUntil, Math.min(now + wait, giveUpAt));
+    if (isPaused) return;
+    this.#sending.note(
+      `Waiting ${seconds(this.#pausedUntil - now)}: ${reason}. Gives up in ${seconds(giveUpAt - now)}.`,
+    );
   }
 }
 
@@ -214,7 +216,7 @@ const answerSchema = z.object({
   recorded: z.int().min(0),
   unchanged: z.int().min(0),
   errors: z.array(z.object({ index: z.int().min(0), detail: z.string() })).default([]),
-  /** If `errors` lacks some: how many there are. */
+  /** The number of all faults, if `errors` does not list all. */
   errors_total: z.int().optional(),
 });
 

@@ -1,6 +1,8 @@
 import { access, constants, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { z } from 'zod';
+
 import { CommandError } from '../command-line.ts';
 
 /** Files that hold events by their names, such as the dead letters of Event Grid: `2026/11/21/8/8019620053.json`. */
@@ -9,16 +11,22 @@ const EVENT_FILE = /\.(?:json|ndjson|jsonl)(?:\.gz)?$/i;
 /** Files of rejected events, which this command writes next to its sources. */
 const REJECTED_FILE = /\.rejected(?:\.\d+)?\.ndjson$/;
 
+/** Names the folder that could not be read. */
+const folderError = z.object({ path: z.string(), code: z.string() });
+
 /**
- * The files in a folder and in the folders below it, by their paths in the order of their code units; a path that is no folder is a file itself.
+ * The files in a folder and in the folders below it, by their paths in the order of their code units; the path of a file stands for that file.
  *
  * @param note tells the operator which files are left out
- * @throws {CommandError} if the folder has no file of events
+ * @throws {CommandError} if the folder has no file of events, or has a folder that cannot be read: nothing is sent then
  */
 export const filesIn = async (path: string, note: (text: string) => void): Promise<readonly string[]> => {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory() !== true) return [path];
-  const entries = await readdir(path, { recursive: true, withFileTypes: true });
+  const entries = await readdir(path, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
+    const { path: folder, code } = folderError.parse(error);
+    throw new CommandError(`${folder} cannot be read (${code}).`, { cause: error });
+  });
   const paths = entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name));
   const readable = new Set(await Array.fromAsync(paths, async (file) => ((await isReadable(file)) ? file : undefined)));
   const { files = [], leftOut = [] } = Object.groupBy(paths.toSorted(byCodeUnits), (file) =>

@@ -17,7 +17,7 @@ export interface Item {
   /** The text to send: JSON, unless the item has a fault. */
   readonly text: string;
   readonly fault: string | undefined;
-  /** True: the fault is of the source, which cannot be read beyond here. */
+  /** True: the source itself has the fault, and cannot be read beyond this item. */
   readonly isEnd?: true;
 }
 
@@ -31,11 +31,11 @@ const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 const UTF16_MARKS = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 const LINE_FEED = 0x0a;
 
-/** The bytes of a source are no events from here on: to read them again does not help. The message ends a sentence about the source. */
+/** From here on, the bytes of a source are not events. Reading them again does not help. The message ends a sentence about the source. */
 class DamagedSource extends Error {}
 
 /**
- * The items of a stream. Its first two bytes tell whether it is gzip, not its name, unless it is empty.
+ * The items of a stream. Its first two bytes tell whether it is gzip. The name decides only for an empty stream.
  *
  * @param name of the source
  * @param stop ends reading at once; its reason is thrown
@@ -97,27 +97,27 @@ async function* unpacked(name: string, chunks: AsyncGenerator<Buffer>): AsyncGen
  * @returns last, for an input that is UTF-16, damaged, or no NDJSON and too large for memory, that fault
  */
 export async function* itemsIn(chunks: AsyncIterable<Buffer>): AsyncGenerator<Item> {
-  const held: Line[] = [];
-  let heldBytes = 0;
+  const buffered: Line[] = [];
+  let bufferedBytes = 0;
   let isByLine: boolean | undefined;
   for await (const line of linesOf(chunks)) {
     if ('damage' in line) {
-      for (const one of held) yield* itemsOf(one);
+      for (const one of buffered) yield* itemsOf(one);
       return yield endOf(line);
     }
     isByLine ??= jsonIn(line.text) !== undefined;
     if (isByLine) yield* itemsOf(line);
     else {
-      held.push(line);
-      heldBytes += Buffer.byteLength(line.text) + 1;
-      if (heldBytes > MAX_DOCUMENT_BYTES) return yield endOf({ at: held[0]?.at ?? line.at, damage: TOO_LARGE });
+      buffered.push(line);
+      bufferedBytes += Buffer.byteLength(line.text) + 1;
+      if (bufferedBytes > MAX_DOCUMENT_BYTES) return yield endOf({ at: buffered[0]?.at ?? line.at, damage: TOO_LARGE });
     }
   }
-  const [first] = held;
+  const [first] = buffered;
   if (first === undefined) return;
-  const whole = held.map(({ text }) => text).join('\n');
-  if (jsonIn(whole) === undefined) for (const line of held) yield* itemsOf(line);
-  else yield* itemsOf({ at: first.at, text: whole, isUtf8: held.every((line) => line.isUtf8) });
+  const whole = buffered.map(({ text }) => text).join('\n');
+  if (jsonIn(whole) === undefined) for (const line of buffered) yield* itemsOf(line);
+  else yield* itemsOf({ at: first.at, text: whole, isUtf8: buffered.every((line) => line.isUtf8) });
 }
 
 const endOf = ({ at, damage }: Damage): Item => ({
@@ -141,7 +141,7 @@ interface Damage {
   readonly damage: string;
 }
 
-/** The lines of a stream of bytes that are not blank: not Node's `readline`, which also splits at U+2028, valid inside JSON. */
+/** The lines of a byte stream, without blank lines. Node's `readline` would also split at U+2028, which is valid inside JSON. */
 async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line | Damage> {
   let pieces: Buffer[] = [];
   let length = 0;

@@ -84,7 +84,7 @@ Exit code 0: all events are recorded. 1: events were rejected, a file is damaged
 } as const;
 
 export interface Target {
-  /** Of the service, without a slash at its end and without `/api`. */
+  /** The address of the service, without a slash at its end and without `/api`. */
   readonly url: string;
   readonly key: string | undefined;
 }

@@ -2,7 +2,7 @@ import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 
-import { tableOfShards } from '../../../src/analytics/model/shard.ts';
+import { tableOfShards } from '../../../src/analytics/rows/keys.ts';
 import { lazyCredential } from '../../../src/azure/credential.ts';
 import { settingSchemas } from '../../../src/settings.ts';
 import { containerUrl } from '../../../src/settings/rules.ts';

@@ -174,7 +174,7 @@ const mustReachThisMachine = (given: Settings, port: number): void => {
   );
 };
 
-/** @throws {CommandError} if a simulator would take the calls of a real service, which would phone no person */
+/** @throws {CommandError} if the tables are a real service's and the phone is simulated: no person would be phoned */
 const mustPhoneForRealTable = (given: Settings): void => {
   if (given['PHONE'] === 'off' || gives(given, ...REAL_PHONE) || isOnThisMachine(given)) return;
   throw new CommandError(
@@ -195,7 +195,7 @@ const startHost = async (
   print: Print,
 ): Promise<ServiceProcess> => {
   // If the start fails, the error quotes these lines.
-  let held: (readonly [line: string, isWrong: boolean])[] | undefined = [];
+  let buffered: (readonly [line: string, isWrong: boolean])[] | undefined = [];
   const host = await ServiceProcess.start({
     name: 'The functions host',
     args: [
@@ -208,10 +208,10 @@ const startHost = async (
     // Azure sets it too. The app needs the port for the command that it names in the log line about damage.
     environment: { ...settings, WEBSITE_HOSTNAME: `localhost:${port}` },
     ready: /^Functions host ready/,
-    onLine: (line, isWrong) => (held === undefined ? print(line, isWrong) : void held.push([line, isWrong])),
+    onLine: (line, isWrong) => (buffered === undefined ? print(line, isWrong) : void buffered.push([line, isWrong])),
   });
-  for (const [line, isWrong] of held) print(line, isWrong);
-  held = undefined;
+  for (const [line, isWrong] of buffered) print(line, isWrong);
+  buffered = undefined;
   return host;
 };
 

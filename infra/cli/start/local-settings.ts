@@ -84,7 +84,7 @@ const distance = (one: string, other: string): number => {
   return row.at(-1) ?? 0;
 };
 
-/** The default of the service for a setting, as a file would have it. */
+/** The default of the service for a setting, as the text that a file would have. */
 const defaultOf = (name: string): string | undefined => {
   const schema = new Map<string, z.ZodType>(Object.entries(settingSchemas)).get(name);
   const { data } = schema?.safeParse(undefined) ?? {};

@@ -13,7 +13,7 @@ const DTMF = 'ContinuousDtmfRecognition';
 
 export type AcsEvent = ReturnType<typeof callEvent>;
 
-/** A call of ACS: it does what requests ask for, and posts events. */
+/** A call of ACS: it carries out requests, and posts events. */
 export class AcsCall extends PhoneCall<AcsEvent> {
   readonly #body: CreateCallBody;
   readonly #ids;

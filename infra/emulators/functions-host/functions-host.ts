@@ -25,7 +25,7 @@ export interface FunctionsHostOptions {
   readonly port: number;
   /** As in Azure, functions of level `function` need it or the master key, and admin paths need the master key. Undefined: no key is needed. */
   readonly 'function-key'?: string | undefined;
-  /** Opens everything. */
+  /** The key that opens every path. */
   readonly 'master-key'?: string | undefined;
   /** True: a timer function runs only when `POST /admin/functions/{name}` starts it. */
   readonly 'no-schedules': boolean;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
-/** A request of a client, on its way to the app and back. */
+/** A client's request and its response. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -23,7 +23,7 @@ export interface HttpRequestMessage {
   readonly body?: { readonly bytes: Uint8Array };
 }
 
-/** An answer as the worker gives it to the real host. */
+/** An answer in the form in which the worker passes it to the real host. */
 export interface HttpAnswerMessage {
   readonly statusCode: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -30,7 +30,7 @@ const httpTriggerSchema = z.object({
   route: z.string().optional(),
 });
 
-/** Before every route: the real host's default. */
+/** The prefix of every route, by the real host's default. */
 export const ROUTE_PREFIX = 'api';
 
 /**

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A request to the app, and how often it is sent. */
 export interface Delivery {
-  /** Of one try: a token is made anew for each. */
+  /** The headers of one try: each try has a new token. */
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
   readonly body: string;
   readonly tries: number;

@@ -49,14 +49,14 @@ interface Speech {
 /** `network`: the callee was not reached, or a limit of the provider ended the call. */
 type EndedBy = 'app' | 'callee' | 'network';
 
-/** A call as the log of the simulator tells it. */
+/** A call in the log of the simulator. */
 export type CallLog = ReturnType<PhoneCall['logEntry']>;
 
 const iso = (at: number): string => new Date(at).toISOString();
 
 /**
  * A simulated phone and its call, for any provider. The phone rings, and the callee answers, hears, presses keys, declines and hangs up, as the
- * scenario of the number says. The call of a provider reports it in the provider's words.
+ * scenario of the number says. The subclass of each provider reports this in the provider's terms.
  */
 export abstract class PhoneCall<Event = never> {
   readonly id: string;
@@ -116,7 +116,7 @@ export abstract class PhoneCall<Event = never> {
     return this.timeline.after(ringMs, () => (failure === undefined ? this.#answer() : this.end('network', failure)));
   }
 
-  /** Closes the line. Nothing that was planned happens after that. */
+  /** Closes the line, and cancels the planned steps of the call. */
   end(by: EndedBy, why?: Result): void {
     if (this.state === 'ended') return;
     this.endedAt = Date.now();
@@ -222,7 +222,7 @@ export abstract class PhoneCall<Event = never> {
     this.answeredAt = Date.now();
     this.parts.print(`${this.to} answers`);
     this.onAnswered();
-    // The request to speak is on its way by then: it meets a call that is over.
+    // By then the app has sent its request to speak, which arrives after the end of the call.
     if (this.scenario.hangsUpAt === 0) this.timeline.after(1, () => this.end('callee'));
   }
 

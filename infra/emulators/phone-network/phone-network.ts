@@ -16,7 +16,7 @@ export interface SimulatorOptions {
   readonly print?: (line: string) => void;
 }
 
-/** A network, and the way of its events to the app. */
+/** A network, and how its events reach the app. */
 export interface NetworkOptions<Event> extends SimulatorOptions {
   readonly post: PostEvent<Event>;
 }

@@ -17,7 +17,7 @@ export type ErrorCode = readonly [status: number, code: string | number];
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: ErrorCode;
-  /** False: the app could not know better. */
+  /** False: the app could not know that the request would be refused. */
   readonly isMistake: boolean;
 
   constructor(code: ErrorCode, reason: string, isMistake = true) {

@@ -19,11 +19,11 @@ export type RequestKind = 'createCall' | 'play' | 'listen' | 'hangUp';
 /** A key that a callee presses. */
 export interface KeyPress {
   readonly key: '1' | '2' | '3' | '9';
-  /** During which speech of the call, from 0. */
+  /** The index of the speech during which the callee presses it, from 0. */
   readonly speech: number;
   /** The part of the speech before the key: 0 with the first word, 1 after the last word. */
   readonly at: number;
-  /** The time after that, in milliseconds. */
+  /** The delay after that point, in milliseconds. */
   readonly laterMs?: number;
   /** The report follows after the end of the call, or only says that a key was not understood. By default it follows at once. */
   readonly reported?: 'after the call' | 'not understood';

@@ -88,7 +88,7 @@ export class Account extends PhoneNetwork<TwilioCall, Form> {
     if (call.state === 'ended') throw new Refusal([400, 21_220], 'Call is not in-progress. Cannot redirect.', false);
     return this.act(call, 'hangUp', () => call.hangUp(status), {
       status: 200,
-      // Read after the end of the call.
+      // A getter: the answer has the state after the end of the call.
       get body() {
         return call.resource();
       },

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { type CallParts, PhoneCall } from '../phone-network/phone-call.ts';
 import type { KeyPress, Result } from '../phone-network/scenarios.ts';
 import { type Ending, endingOf } from './codes.ts';
-import { type Instructions, twiml, wholeNumber } from './twiml.ts';
+import { type Instructions, twiml, integer } from './twiml.ts';
 
 /** The states of a call, as Twilio names them. */
 type Status = 'queued' | 'initiated' | 'ringing' | 'in-progress' | 'completed' | 'canceled' | Ending['status'];
@@ -30,8 +30,8 @@ export const createForm = z.strictObject({
   Twiml: z.string().max(4_000, '32018: the instructions are too long').optional(),
   StatusCallback: webhookUrl.optional(),
   StatusCallbackMethod: z.literal('POST').optional(),
-  Timeout: wholeNumber(5, 600).prefault('60'),
-  TimeLimit: wholeNumber(1, 86_400).prefault('14400'),
+  Timeout: integer(5, 600).prefault('60'),
+  TimeLimit: integer(1, 86_400).prefault('14400'),
 });
 
 type CallRequest = z.output<typeof createForm> & {
@@ -80,7 +80,7 @@ export class TwilioCall extends PhoneCall<Form> {
     };
   }
 
-  /** The app ends the call. `canceled` keeps an answered call. */
+  /** The app ends the call. `canceled` does not end an answered call. */
   hangUp(status: 'completed' | 'canceled'): void {
     if (this.state !== 'connected' || status === 'completed') this.end('app');
   }
@@ -119,7 +119,7 @@ export class TwilioCall extends PhoneCall<Form> {
     } else void this.#fetch(url, 'key', 'ContinuousDtmfRecognitionToneReceived', form);
   }
 
-  /** Fetches other instructions; the current speech stops. @param standsFor the event of ACS in whose place the request is */
+  /** Fetches other instructions; the current speech stops. @param standsFor the event of ACS that the request replaces */
   async #fetch(url: string, what: string, standsFor = '', form = this.#form()): Promise<void> {
     this.#hush();
     const run = this.#run;
@@ -227,7 +227,7 @@ export class TwilioCall extends PhoneCall<Form> {
     this.end('network');
   }
 
-  /** Of the connected call, in whole seconds. */
+  /** The duration of the connected call, in whole seconds. */
   #seconds(): string {
     const { answeredAt, endedAt = Date.now() } = this;
     return String(answeredAt === undefined ? 0 : Math.floor((endedAt - answeredAt) / 1_000));

@@ -1,8 +1,8 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { z } from 'zod';
 
-/** The text of a whole number. */
-export const wholeNumber = (min: number, max: number) =>
+/** The text of an integer. */
+export const integer = (min: number, max: number) =>
   z
     .string()
     .regex(/^\d{1,6}$/)
@@ -14,10 +14,10 @@ const say = z
     '#text': z.string().max(4_096).regex(/\S/),
     voice: z.string().min(1),
     language: z.literal('en-US').optional(),
-    loop: wholeNumber(0, 1_000).prefault('1'),
+    loop: integer(0, 1_000).prefault('1'),
   })
   .transform(({ '#text': text, loop: times }) => ({ text, times }));
-/** Between two elements. */
+/** The blank text between two elements. */
 const blank = z.string().regex(/^\s*$/).optional();
 const gather = z.strictObject({
   '#text': blank,
@@ -28,7 +28,7 @@ const gather = z.strictObject({
   numDigits: z.literal('1'),
   // By default the key # would post nothing.
   finishOnKey: z.literal(''),
-  timeout: wholeNumber(0, 60).prefault('5'),
+  timeout: integer(0, 60).prefault('5'),
 });
 const redirect = z.strictObject({ '#text': z.string(), method: z.literal('POST') }).transform((one) => one['#text']);
 const response = z.strictObject({

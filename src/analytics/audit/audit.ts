@@ -1,7 +1,8 @@
 import pLimit from 'p-limit';
 
+import { isDamage } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
-import { contributionOf } from '../model/camera-event.ts';
+import { contributionOf, type EventMessage } from '../model/camera-event.ts';
 import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, minuteOfDay, startOfDay } from '../model/day.ts';
 import { formatInstant, type Instant, instantFrom } from '../model/instant.ts';
 import { type Period, startOfMinute } from '../model/period.ts';
@@ -14,17 +15,20 @@ import {
   sumOfDays,
   type Tally,
 } from '../model/tally.ts';
-import { Reader, type StepActivity } from '../read/reader.ts';
+import { Reader } from '../read/reader.ts';
 import type { Seal } from '../rows/day-row.ts';
-import type { UnreadableRow } from '../rows/decoded-pages.ts';
+import { eventPages, type UnreadableRow } from '../rows/event-row.ts';
 import { dayPartitions, eventsOfHour } from '../rows/keys.ts';
 import { readSeal, type ShardSeal } from '../rows/seal.ts';
-import { ByteReader, ByteWriter, readTallyBytes, writeTally } from '../rows/tally-bytes.ts';
-import { Comparison, NO_NUMBERS, type Numbers, numbersOf } from './comparison.ts';
-import { eventPages } from './stored-events.ts';
+import { ByteReader, readTallyBytes, writeCount, writeTally } from '../rows/stored-tally.ts';
+
+/** A number of an answer that differs from the count, or an answer that a damaged row prevents. */
+export type Difference =
+  | { readonly name: string; readonly answered: number; readonly counted: number }
+  | { readonly name: string; readonly damage: string };
 
 /** The result of an audit of a day. */
-export interface AuditReport extends Pick<Comparison, 'compared' | 'differing' | 'differences'> {
+export interface AuditReport {
   readonly day: Day;
   /** `closed`: its counters were compared with one another. `rebuilding`: a rebuild is running, or was stopped. */
   readonly sealed: Seal | undefined;
@@ -33,7 +37,15 @@ export interface AuditReport extends Pick<Comparison, 'compared' | 'differing' |
   readonly events: number;
   /** Event rows that cannot be decoded. */
   readonly unreadable: readonly UnreadableRow[];
+  /** How many numbers were compared, and how many of them differ. */
+  readonly compared: number;
+  readonly differing: number;
+  /** The first differences. */
+  readonly differences: readonly Difference[];
 }
+
+/** More differences are only counted: a damaged day may have millions. */
+const MOST_DIFFERENCES = 1_000;
 
 const PARALLEL_QUESTIONS = 8;
 
@@ -53,14 +65,18 @@ export const auditDay = async (table: Table, shards: number, day: Day): Promise<
   const audit = new DayAudit(new Reader(table, shards, { whileRebuilding: true }), day, sealed === 'closed');
   await audit.listCameras();
   for (const hour of HOURS) {
-    if (sealed === 'closed') await audit.countMinutes(hour);
-    else for (const partition of partitions) await audit.countEvents(table, partition, hour);
+    for (const partition of sealed === 'closed' ? [] : partitions) {
+      for await (const page of eventPages(table, partition, eventsOfHour(hour))) {
+        audit.unreadable.push(...page.unreadable);
+        for (const event of page.events) audit.count(event);
+      }
+    }
     await audit.compareHour(hour);
   }
   await audit.compareDay();
   const isStill = versionsOf(before) === versionsOf(await readSeals());
-  const { events, compared, differing, differences, unreadable } = audit;
-  return { day, sealed, isStill, events, compared, differing, differences, unreadable };
+  const { events, unreadable, compared, differing, differences } = audit;
+  return { day, sealed, isStill, events, unreadable, compared, differing, differences };
 };
 
 /** The versions that change with every commit to the shards of a day. */
@@ -73,12 +89,12 @@ type Sum = ReturnType<typeof growingTally>;
 interface CameraDay {
   readonly id: string;
   readonly tally: Sum;
-  /** Of its events; of a closed day, as the service answers it. */
+  /** Counted from its events; on a closed day, the answer of the service. */
   readonly accuracy: ReturnType<typeof growingDayTally>;
   /** The start of its last minute with events; undefined: it sent no event. */
   last: Instant | undefined;
   /** Its minutes of the current hour. In bytes: a network has too many of them for objects. */
-  minutes: ByteWriter;
+  minutes: number[];
 }
 
 /** The count of all cameras in a minute. */
@@ -87,8 +103,13 @@ interface MinuteCount {
   readonly activeCameras: string[];
 }
 
-class DayAudit extends Comparison {
+/** Counts events, asks the service, and compares. */
+class DayAudit {
+  events = 0;
   readonly unreadable: UnreadableRow[] = [];
+  compared = 0;
+  differing = 0;
+  readonly differences: Difference[] = [];
   readonly #reader: Reader;
   readonly #day: Day;
   readonly #isClosed: boolean;
@@ -98,50 +119,95 @@ class DayAudit extends Comparison {
   /** The cameras that sent events or are listed. */
   readonly #cameras = new Map<string, CameraDay>();
   /** The counts of the current hour, by the start of the minute. */
-  #minutes = new Map<Instant, MinuteCount>();
+  readonly #minutes = new Map<Instant, MinuteCount>();
   /** The tallies of a minute whose events are being read, by camera. */
   #open = { minute: undefined as Instant | undefined, tallies: new Map<CameraDay, Sum>() };
   /** The categories that the bytes of minutes name by their indexes. */
   readonly #categories = new Map<string, number>();
 
   constructor(reader: Reader, day: Day, isClosed: boolean) {
-    super();
     this.#reader = reader;
     this.#day = day;
     this.#isClosed = isClosed;
   }
 
-  get events(): number {
-    return sumOf(Array.from(this.#cameras.values(), ({ tally }) => tally)).events;
-  }
-
-  /** The audit asks also for a camera that has a row and no event. */
+  /** A camera with a row and without events is compared, too. */
   async listCameras(): Promise<void> {
-    const cameras = await this.answered('list of cameras', this.#reader.cameras(this.#day, 1));
-    this.#listed = cameras && new Map(cameras.map(({ cameraId, tally }) => [cameraId, tally]));
-    for (const [id, tally] of this.#listed ?? []) {
-      const { accuracy } = this.#camera(id);
-      if (this.#isClosed) accuracy.add(tally);
-    }
+    await this.#ask('list of cameras', this.#reader.cameras(this.#day, 1), (cameras) => {
+      this.#listed = new Map(cameras.map(({ cameraId, tally }) => [cameraId, tally]));
+      for (const [id, tally] of this.#listed) this.#camera(id).accuracy.add(this.#isClosed ? tally : EMPTY_TALLY);
+    });
   }
 
-  /** Counts the events of a shard in an hour. */
-  async countEvents(table: Table, partition: string, hour: Hour): Promise<void> {
-    for await (const page of eventPages(table, partition, this.#day, eventsOfHour(hour))) {
-      this.unreadable.push(...page.unreadable);
-      for (const { cameraId, ts, facets } of page.decoded) {
-        const [camera, contribution] = [this.#camera(cameraId), contributionOf(facets)];
-        this.#add(startOfMinute(ts), camera, contribution);
-        camera.accuracy.add(contribution);
+  count({ ts, cameraId, facets }: EventMessage): void {
+    const [camera, contribution] = [this.#camera(cameraId), contributionOf(facets)];
+    this.#add(startOfMinute(ts), camera, contribution);
+    camera.accuracy.add(contribution);
+  }
+
+  /** Compares the answers about an hour with its counts, and forgets the counts of its minutes. */
+  async compareHour(hour: Hour): Promise<void> {
+    const start = instantFrom(startOfDay(this.#day) + BigInt(hour) * MICROSECONDS.hour);
+    const period = { start, end: instantFrom(start + MICROSECONDS.hour - 1n) };
+    this.#endMinute();
+    await this.#limit.map([...this.#cameras.values()], async (camera) => this.#compareMinutesOf(camera, period));
+    this.#endMinute();
+    await this.#ask(`all cameras, minutes of ${clockOf(start)}`, this.#reader.minutes(period), (answered) => {
+      for (const { period: minute, tally, activeCameras } of answered) {
+        const counted = this.#minutes.get(minute.start);
+        const numbers = counted ? numbersOf(counted.tally, counted.activeCameras) : NO_NUMBERS;
+        this.#compare(`all cameras, minute ${clockOf(minute.start)}`, numbers, numbersOf(tally, activeCameras));
       }
+    });
+    const counts = [...this.#minutes.values()];
+    this.#minutes.clear();
+    const active = new Set(counts.flatMap(({ activeCameras }) => activeCameras));
+    const sum = sumOf(counts.map(({ tally }) => tally));
+    await this.#compareActivity(`hour ${clockOf(start)}`, period, numbersOf(sum, active));
+  }
+
+  /** Compares the answers about the day. */
+  async compareDay(): Promise<void> {
+    const [reader, day, counted] = [this.#reader, this.#day, [...this.#cameras]];
+    const tally = sumOf(counted.map(([, camera]) => camera.tally));
+    this.events = tally.events;
+    const last = new Map(counted.flatMap(([id, camera]) => (camera.last === undefined ? [] : [[id, camera.last]])));
+    const whole = { start: startOfDay(day), end: endOfDay(day) };
+    await this.#compareActivity('day', whole, numbersOf(tally, last.keys()));
+    const accuracy = sumOfDays(counted.map(([, camera]) => camera.accuracy));
+    await this.#ask('accuracy', reader.accuracy(day, 1), (answered) =>
+      this.#compare('accuracy', numbersOf(tally, 0, accuracy), numbersOf(answered, 0, answered)),
+    );
+    await this.#ask('last seen', reader.lastMinutes(day, 1), (seen) =>
+      this.#compare('last seen', lastNumbers(last), lastNumbers(seen)),
+    );
+    for (const [id, camera] of this.#listed ? counted : []) {
+      const answered = this.#listed?.get(id);
+      const count = numbersOf(camera.tally, last.has(id) ? 1 : 0, camera.accuracy);
+      this.#compare(`${id}, day`, count, answered ? numbersOf(answered, 1, answered) : NO_NUMBERS);
     }
   }
 
-  /** Counts the minutes that the service answers for each camera in an hour of a closed day. */
-  async countMinutes(hour: Hour): Promise<void> {
-    await this.#limit.map([...this.#cameras.values()], async (camera) => {
-      for (const { period, tally, activeCameras } of await this.#answeredMinutes(camera.id, hour)) {
-        if (activeCameras > 0) this.#add(period.start, camera, tally);
+  async #compareActivity(name: string, period: Period, counted: Numbers): Promise<void> {
+    await this.#ask(`all cameras, ${name}`, this.#reader.activity(period), ({ tally, activeCameras }) =>
+      this.#compare(`all cameras, ${name}`, counted, numbersOf(tally, activeCameras)),
+    );
+  }
+
+  /** Compares the minutes of a camera in an hour. On a closed day they are the counts. */
+  async #compareMinutesOf(camera: CameraDay, hour: Period): Promise<void> {
+    const counted = this.#takeMinutes(camera);
+    const asking = this.#reader.series(hour, 'minute', camera.id);
+    await this.#ask(`${camera.id}, minutes of ${clockOf(hour.start)}`, asking, (steps) => {
+      for (const { period, tally, activeCameras } of steps) {
+        const { start } = period;
+        if (this.#isClosed) {
+          if (activeCameras > 0) this.#add(start, camera, tally);
+          continue;
+        }
+        const count = counted.get(minuteOfDay(start));
+        const numbers = count ? numbersOf(count, 1) : NO_NUMBERS;
+        this.#compare(`${camera.id}, minute ${clockOf(start)}`, numbers, numbersOf(tally, activeCameras));
       }
     });
   }
@@ -149,7 +215,7 @@ class DayAudit extends Comparison {
   #camera(id: string): CameraDay {
     let camera = this.#cameras.get(id);
     if (camera === undefined) {
-      camera = { id, tally: growingTally(), accuracy: growingDayTally(), last: undefined, minutes: new ByteWriter() };
+      camera = { id, tally: growingTally(), accuracy: growingDayTally(), last: undefined, minutes: [] };
       this.#cameras.set(id, camera);
     }
     return camera;
@@ -177,105 +243,89 @@ class DayAudit extends Comparison {
       for (const category of tally.categories.keys()) {
         if (!this.#categories.has(category)) this.#categories.set(category, this.#categories.size);
       }
-      camera.minutes.count(minuteOfDay(minute));
+      writeCount(camera.minutes, minuteOfDay(minute));
       writeTally(camera.minutes, tally, this.#categories);
     }
   }
 
-  /** Compares the answers about an hour with its counts, and forgets these. */
-  async compareHour(hour: Hour): Promise<void> {
-    this.#endMinute();
-    const minutes = this.#minutes;
-    this.#minutes = new Map();
-    const period = this.#periodOf(hour);
-    const counts = [...minutes.values()];
-    const active = new Set(counts.flatMap(({ activeCameras }) => activeCameras));
-    await this.#compareActivity(
-      `hour ${clockOf(period.start)}`,
-      period,
-      numbersOf(sumOf(counts.map(({ tally }) => tally)), [...active]),
-    );
-    const answered = await this.answered(this.#minutesOf('all cameras', hour), this.#reader.minutes(period));
-    for (const ofMinute of answered ?? []) {
-      const { start } = ofMinute.period;
-      const counted = minutes.get(start);
-      const numbers = counted ? numbersOf(counted.tally, counted.activeCameras) : NO_NUMBERS;
-      this.compare(`all cameras, minute ${clockOf(start)}`, numbers, numbersOf(ofMinute.tally, ofMinute.activeCameras));
-    }
-    await this.#limit.map([...this.#cameras.values()], async (camera) => {
-      const bytes = camera.minutes.bytes();
-      camera.minutes = new ByteWriter();
-      // The minutes of each camera of a closed day are the counts.
-      if (!this.#isClosed) await this.#compareMinutes(camera.id, hour, bytes);
-    });
-  }
-
-  /** Compares the answers about the day. */
-  async compareDay(): Promise<void> {
-    const [reader, day, counted] = [this.#reader, this.#day, [...this.#cameras]];
-    const tally = sumOf(counted.map(([, camera]) => camera.tally));
-    const last = counted.flatMap(([id, camera]) => (camera.last === undefined ? [] : [[id, camera.last] as const]));
-    const whole = { start: startOfDay(day), end: endOfDay(day) };
-    await this.#compareActivity(
-      'day',
-      whole,
-      numbersOf(
-        tally,
-        last.map(([id]) => id),
-      ),
-    );
-    const sum = sumOfDays(counted.map(([, camera]) => camera.accuracy));
-    const accuracy = await this.answered('accuracy', reader.accuracy(day, 1));
-    if (accuracy) this.compare('accuracy', numbersOf(tally, 0, sum), numbersOf(accuracy, 0, accuracy));
-    const seen = await this.answered('last seen', reader.lastMinutes(day, 1));
-    if (seen) this.compare('last seen', lastNumbers(last), lastNumbers(seen));
-    for (const [id, camera] of this.#listed ? counted : []) {
-      const answered = this.#listed?.get(id);
-      const count = numbersOf(camera.tally, camera.last === undefined ? 0 : 1, camera.accuracy);
-      this.compare(`${id}, day`, count, answered ? numbersOf(answered, 1, answered) : NO_NUMBERS);
-    }
-  }
-
-  async #compareActivity(name: string, period: Period, counted: Numbers): Promise<void> {
-    const counter = `all cameras, ${name}`;
-    const answer = await this.answered(counter, this.#reader.activity(period));
-    if (answer) this.compare(counter, counted, numbersOf(answer.tally, answer.activeCameras));
-  }
-
-  /** @param bytes the minutes of the camera that were counted */
-  async #compareMinutes(cameraId: string, hour: Hour, bytes: Uint8Array): Promise<void> {
+  /** The tallies of the current hour of a camera, by minute of the day; they are forgotten. */
+  #takeMinutes(camera: CameraDay): ReadonlyMap<number, Tally> {
+    const reader = new ByteReader(Uint8Array.from(camera.minutes));
+    camera.minutes = [];
     const counted = new Map<number, Sum>();
     const categories = [...this.#categories.keys()];
-    for (const reader = new ByteReader(bytes); !reader.done;) {
+    while (!reader.done) {
       const minute = reader.count();
       const sum = counted.get(minute) ?? growingTally();
       counted.set(minute, sum.add(readTallyBytes(reader, categories) ?? EMPTY_TALLY));
     }
-    for (const { period, tally, activeCameras } of await this.#answeredMinutes(cameraId, hour)) {
-      const count = counted.get(minuteOfDay(period.start));
-      const numbers = count ? numbersOf(count, 1) : NO_NUMBERS;
-      this.compare(`${cameraId}, minute ${clockOf(period.start)}`, numbers, numbersOf(tally, activeCameras));
+    return counted;
+  }
+
+  /** Passes the answer of the service on. If a damaged row prevents it, this is a difference. */
+  async #ask<Answer>(question: string, asking: Promise<Answer>, take: (answer: Answer) => void): Promise<void> {
+    try {
+      take(await asking);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#note({ name: question, damage: error.message });
     }
   }
 
-  async #answeredMinutes(cameraId: string, hour: Hour): Promise<readonly StepActivity[]> {
-    const asking = this.#reader.series(this.#periodOf(hour), 'minute', cameraId);
-    return (await this.answered(this.#minutesOf(cameraId, hour), asking)) ?? [];
+  /** @param counter its name, such as `ridge-04, minute 08:15:00` */
+  #compare(counter: string, counted: Numbers, answered: Numbers): void {
+    for (const name of new Set([...counted.keys(), ...answered.keys()])) {
+      const [is, should] = [answered.get(name) ?? 0, counted.get(name) ?? 0];
+      this.compared += 1;
+      if (is !== should) this.#note({ name: `${counter}: ${name}`, answered: is, counted: should });
+    }
   }
 
-  #minutesOf(name: string, hour: Hour): string {
-    return `${name}, minutes of ${clockOf(this.#periodOf(hour).start)}`;
-  }
-
-  #periodOf(hour: Hour): Period {
-    const start = instantFrom(startOfDay(this.#day) + BigInt(hour) * MICROSECONDS.hour);
-    return { start, end: instantFrom(start + MICROSECONDS.hour - 1n) };
+  #note(difference: Difference): void {
+    this.differing += 1;
+    if (this.differences.length < MOST_DIFFERENCES) this.differences.push(difference);
   }
 }
+
+/** Numbers by their names, as answers name them. A missing number is 0. */
+type Numbers = ReadonlyMap<string, number>;
+
+const NO_NUMBERS: Numbers = new Map();
 
 /** When each camera was last seen, as numbers: `ridge-04 at 08:15:00` is 1. */
 const lastNumbers = (last: Iterable<readonly [cameraId: string, minute: Instant]>): Numbers =>
   new Map(Array.from(last, ([id, minute]) => [`${id} at ${clockOf(minute)}`, 1]));
+
+/**
+ * The numbers of an answer that are not 0.
+ *
+ * @param activeCameras their ids, or the number of cameras
+ * @param accuracy a tally with the figures of accuracy, if the answer has them
+ */
+const numbersOf = (
+  tally: Tally,
+  activeCameras: Iterable<string> | number,
+  accuracy: DayTally = EMPTY_TALLY,
+): Numbers => {
+  const numbers: [name: string, value: number][] = [
+    ['total_events', tally.events],
+    ['reviewed_total_events', tally.reviewed],
+    ['annotated_total_events', tally.annotated],
+  ];
+  if (typeof activeCameras === 'number') numbers.push(['active_cameras', activeCameras]);
+  else for (const id of activeCameras) numbers.push([`active camera ${id}`, 1]);
+  for (const [category, { detections, reviewed, annotations }] of tally.categories) {
+    numbers.push(
+      [`counts_per_category.${category}`, detections],
+      [`reviewed_counts_per_category.${category}`, reviewed],
+      [`annotated_counts_per_category.${category}`, annotations],
+    );
+  }
+  for (const [category, { flagged, confirmed }] of accuracy.categories) {
+    numbers.push([`flagged.${category}`, flagged], [`confirmed.${category}`, confirmed]);
+  }
+  return new Map(numbers.filter(([, value]) => value !== 0));
+};
 
 /** `08:15:00` */
 const clockOf = (instant: Instant): string => formatInstant(instant).slice('2026-11-21T'.length, -'+00:00'.length);

@@ -1,16 +1,22 @@
 import { setTimeout } from 'node:timers/promises';
 
-import { StorageTrouble, unlessDamaged, WriteConflict } from '../../storage/errors.ts';
-import { ANY_VERSION, type NewProperties, type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import {
+  ANY_VERSION,
+  type NewProperties,
+  type RowWrite,
+  type StoredRow,
+  unlessDamaged,
+  writeOf,
+} from '../../storage/row.ts';
 import { backoffMs, type Table } from '../../storage/table.ts';
 import type { Day, Hour } from '../model/day.ts';
 import { growingDayTally } from '../model/tally.ts';
-import { type KeyedMessage, keyed } from '../record/batch.ts';
-import { planCommit, type Versioned } from '../record/commit-plan.ts';
+import { keyed, type KeyedMessage, planCommit } from '../record/commit-plan.ts';
 import { bucketValues, type HourRow } from '../rows/buckets.ts';
-import { type CameraRow, cameraWrite } from '../rows/camera-row.ts';
-import { type DayRow, dayRowFrom, dayWrite, EMPTY_DAY, sealProperties, STRIPED_PROPERTIES } from '../rows/day-row.ts';
-import type { UnreadableRow } from '../rows/decoded-pages.ts';
+import { type CameraRow, cameraValues } from '../rows/camera-row.ts';
+import { type DayRow, dayRowFrom, dayValues, EMPTY_DAY, sealProperties, STRIPED_PROPERTIES } from '../rows/day-row.ts';
+import { eventPages, type UnreadableRow } from '../rows/event-row.ts';
 import {
   ALL_CAMERAS,
   ALL_EVENTS,
@@ -24,8 +30,7 @@ import {
   MAX_STRIPES,
 } from '../rows/keys.ts';
 import { readSeal, sealShard, unsealShard } from '../rows/seal.ts';
-import { readStripes, type StripeRows } from '../rows/stripes.ts';
-import { eventPages } from './stored-events.ts';
+import { hasRows, readStripes, type StripeRows } from '../rows/stripes.ts';
 
 /** The day cannot be rebuilt, or not now. */
 export class RebuildRefused extends Error {
@@ -52,9 +57,9 @@ const TRIES = 20;
 export const rebuildDay = async (table: Table, shards: number, day: Day, options: RebuildOptions): Promise<void> => {
   let rebuilt = 0;
   for (const partition of dayPartitions(day, shards)) {
-    if ((await table.firstPartition({ from: partition, before: `${partition}!` })) === undefined) continue;
+    if (!(await hasRows(table, partition))) continue;
     try {
-      await new ShardRebuild(table, partition, day, options).run();
+      await new ShardRebuild(table, partition, options).run();
     } catch (error) {
       throw error instanceof WriteConflict ? new RebuildRefused(TAKEN_OVER, { cause: error }) : error;
     }
@@ -80,7 +85,7 @@ const TAKEN_OVER =
 
 /** The counter rows of one stripe, in memory. */
 interface Stripe {
-  day: DayRow | undefined;
+  day: DayRow;
   readonly hours: Map<Hour, HourRow>;
   readonly cameras: Map<string, CameraRow>;
 }
@@ -88,15 +93,13 @@ interface Stripe {
 class ShardRebuild {
   readonly #table: Table;
   readonly #partition: string;
-  readonly #day: Day;
   readonly #options: RebuildOptions;
   /** The version of `day|00`. Every transaction changes it, so the transactions of an earlier rebuild fail. */
   #etag = '';
 
-  constructor(table: Table, partition: string, day: Day, options: RebuildOptions) {
+  constructor(table: Table, partition: string, options: RebuildOptions) {
     this.#table = table;
     this.#partition = partition;
-    this.#day = day;
     this.#options = options;
   }
 
@@ -114,8 +117,8 @@ class ShardRebuild {
     try {
       stripes = await this.#count(await readStripes(this.#table, this.#partition, DAY_COUNTER), unreadable);
       const counted = new Set(stripes.flatMap(({ cameras }) => [...cameras.keys()]));
-      // A camera that a list names is active. If one of them has no events, the lists begin anew.
-      if (stripes.some(({ day }) => day?.cameras.ids.some((id) => !counted.has(id)))) {
+      // Readers count each camera of a list as active. If a listed camera has no events, the lists are made anew.
+      if (stripes.some(({ day }) => [...day.cameras.keys()].some((id) => !counted.has(id)))) {
         stripes = await this.#count(new Map(), []);
       }
     } catch (error) {
@@ -137,15 +140,15 @@ class ShardRebuild {
   async #count(before: StripeRows, left: UnreadableRow[]): Promise<readonly Stripe[]> {
     const stripes = Array.from({ length: MAX_STRIPES }, (_, stripe): Stripe => {
       const row = before.get(stripe);
-      return { day: row && listsOf(row), hours: new Map(), cameras: new Map() };
+      return { day: row ? listsOf(row) : EMPTY_DAY, hours: new Map(), cameras: new Map() };
     });
-    for await (const { decoded, unreadable } of eventPages(this.#table, this.#partition, this.#day, ALL_EVENTS)) {
+    for await (const { events, unreadable } of eventPages(this.#table, this.#partition, ALL_EVENTS)) {
       const [first] = unreadable;
       if (first !== undefined && !this.#options.withoutUnreadable) {
         throw new RebuildRefused(`${first.damage} (row ${first.row.rowKey}). Leave it out with --without-unreadable`);
       }
       left.push(...unreadable);
-      let messages = decoded.map(keyed);
+      let messages = events.map(keyed);
       for (const [stripe, rows] of stripes.entries()) {
         if (messages.length > 0) messages = this.#add(messages, stripe, rows);
       }
@@ -156,9 +159,7 @@ class ShardRebuild {
 
   /** @returns the messages that a stripe has no room for */
   #add(messages: readonly KeyedMessage[], stripe: number, rows: Stripe): KeyedMessage[] {
-    const [hours, cameras] = [versioned(rows.hours), versioned(rows.cameras)];
-    const day = rows.day && { value: rows.day, etag: '' };
-    const snapshot = { partition: this.#partition, stripe, day, hours, cameras, events: new Map() };
+    const snapshot = { partition: this.#partition, stripe, ...rows, events: new Map(), etags: new Map() };
     const { outcomes, counters } = planCommit({ ...snapshot, firstStripe: 'striped' }, messages);
     rows.day = counters?.day ?? rows.day;
     for (const [hour, row] of counters?.hours ?? []) rows.hours.set(hour, row);
@@ -182,8 +183,7 @@ class ShardRebuild {
         rebuilt.set(counterKey(hourCounter(hour), stripe), () => bucketValues(row, row.keys()));
       }
       for (const [id, row] of cameras) {
-        const key = counterKey(cameraCounter(id), stripe);
-        rebuilt.set(key, () => cameraWrite(key, undefined, row, row.hours.keys()).properties);
+        rebuilt.set(counterKey(cameraCounter(id), stripe), () => cameraValues(row, undefined, row.hours.keys()));
       }
     }
     const stored = new Set<string>();
@@ -204,31 +204,33 @@ class ShardRebuild {
   async #open(stripes: readonly Stripe[]): Promise<void> {
     const replaced = (stripe: number, more: NewProperties, etag = ANY_VERSION): RowWrite => {
       const day = stripes[stripe]?.day ?? EMPTY_DAY;
-      const { rowKey, properties } = dayWrite(stripe, undefined, day, day.hours.keys());
-      return { kind: 'replace', rowKey, etag, properties: { ...properties, ...more } };
+      const properties = { ...dayValues(day, undefined, day.hours.keys()), ...more };
+      return { kind: 'replace', rowKey: counterKey(DAY_COUNTER, stripe), etag, properties };
     };
     const others: RowWrite[] = [];
-    for (const [stripe, { day = EMPTY_DAY }] of stripes.entries()) {
+    for (const [stripe, { day }] of stripes.entries()) {
       const rowKey = counterKey(DAY_COUNTER, stripe);
       if (stripe === 0) continue;
-      if (day.cameras.ids.length === 0) others.push({ kind: 'delete', rowKey });
+      if (day.cameras.size === 0) others.push({ kind: 'delete', rowKey });
       else {
         await this.#write([replaced(stripe, sealProperties('rebuilding'))]);
         others.push({ kind: 'merge', rowKey, etag: ANY_VERSION, properties: sealProperties(undefined) });
       }
     }
-    await this.#transact([replaced(0, STRIPED_PROPERTIES, this.#etag), ...others]);
+    await this.#write(others, replaced(0, STRIPED_PROPERTIES, this.#etag));
   }
 
-  /** Writes under the seal. */
-  async #write(writes: readonly RowWrite[]): Promise<void> {
-    const properties = sealProperties('rebuilding');
-    await this.#transact([{ kind: 'merge', rowKey: DAY_00, etag: this.#etag, properties }, ...writes]);
-  }
-
-  /** @throws {WriteConflict} if `day|00` has another version */
-  async #transact(writes: readonly RowWrite[]): Promise<void> {
-    const transact = async () => this.#table.transact(this.#partition, writes);
+  /**
+   * Writes under the seal.
+   *
+   * @param first the write of `day|00`: it demands its version
+   * @throws {WriteConflict} if `day|00` has another version
+   */
+  async #write(
+    others: readonly RowWrite[],
+    first: RowWrite = { kind: 'merge', rowKey: DAY_00, etag: this.#etag, properties: sealProperties('rebuilding') },
+  ): Promise<void> {
+    const transact = async () => this.#table.transact(this.#partition, [first, ...others]);
     [this.#etag = ''] = await untilTaken([StorageTrouble], transact);
   }
 }
@@ -247,10 +249,6 @@ const untilTaken = async <Result>(
     }
   }
 };
-
-/** Rows in the form of a snapshot. */
-const versioned = <Key, Row>(rows: ReadonlyMap<Key, Row>): ReadonlyMap<Key, Versioned<Row>> =>
-  new Map(Array.from(rows, ([key, value]) => [key, { value, etag: '' }]));
 
 /** A `day` row with its lists and without counts. The categories stay, with zeros. */
 const listsOf = (row: StoredRow): DayRow => {

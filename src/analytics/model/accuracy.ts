@@ -14,7 +14,7 @@ export interface Accuracy {
   readonly recall: number | undefined;
 }
 
-/** The accuracy that the tally of whole days says of a category. */
+/** The accuracy of the AI for a category, by the category's tally of whole days. */
 export const accuracyOf = ({ flagged, confirmed, reviewed }: CategoryDayTally): Accuracy => ({
   flagged,
   confirmed,

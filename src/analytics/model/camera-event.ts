@@ -1,3 +1,4 @@
+import { visibleFault } from '../../visible-text.ts';
 import type { Instant } from './instant.ts';
 import { type CategoryDayTally, type DayTally, EMPTY_TALLY } from './tally.ts';
 
@@ -6,12 +7,27 @@ export const CAMERA_EVENT_TYPE = 'CameraEvent.Changed';
 /** Category → count. */
 export type Counts = ReadonlyMap<string, number>;
 
-/** The counts of most frames, which nothing is flagged in: they are remembered once, and not for each frame. */
+/** The counts of a frame without flags. Most frames are like this: they share one map, to save memory. */
 export const NO_COUNTS: Counts = new Map();
 
 export const MAX_CAMERA_CATEGORIES = 64;
 
-/** The whole truth about one facet of an event as of `time`. */
+/** The maximum number of characters (UTF-16 units) of an event's or a camera's id. */
+export const MAX_ID_LENGTH = 128;
+
+/** The fault of an id, in words; undefined if it is valid: 1 to 128 characters of visible text. Keys in storage depend on the rule. */
+export const idProblem = (id: string): string | undefined => {
+  if (id.length === 0) return 'is empty';
+  if (id.length > MAX_ID_LENGTH) return `is longer than ${MAX_ID_LENGTH} characters`;
+  return visibleFault(id);
+};
+
+/** The maximum count of a category in a facet. */
+export const MAX_COUNT = 10_000;
+
+export const CATEGORY_FORM = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+
+/** The complete value of one facet of an event as of `time`. */
 export interface Facet<Value> {
   readonly value: Value;
   readonly time: Instant;

@@ -20,10 +20,8 @@ export const isDay = (text: string): text is Day => parseInstant(`${text}T00:00:
 /** Days by their number since 1970. Formatting a day for every event is slow, and events fall in few days. */
 const DAYS = new LRUCache<bigint, Day>({ max: 1_000 });
 
-const dayNumber = (instant: Instant): bigint => (instant - offsetIn(instant, MICROSECONDS.day)) / MICROSECONDS.day;
-
 export const dayOf = (instant: Instant): Day => {
-  const number = dayNumber(instant);
+  const number = (instant - offsetIn(instant, MICROSECONDS.day)) / MICROSECONDS.day;
   const known = DAYS.get(number);
   if (known !== undefined) return known;
   const day = sortableInstant(instant).slice(0, 10);

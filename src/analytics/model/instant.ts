@@ -29,13 +29,13 @@ const FORM =
 /**
  * An ISO 8601 date and time → instant. Digits after the microsecond are ignored; a time without an offset is UTC.
  *
- * @returns undefined where the text has another form, or the day or the hour does not exist
+ * @returns undefined if the text has another form, or the day or the hour does not exist
  * @example parseInstant('2026-11-21T08:00:00.123456Z')
  */
 export const parseInstant = (text: string): Instant | undefined => {
   const [, date, time, fraction = '', , hours, minutes = '00'] = FORM.exec(text) ?? [];
   if (date === undefined || time === undefined || time >= '24') return undefined;
-  // `Date` takes 30 February for a day in March.
+  // `Date` reads 30 February as a day in March.
   const day = Number(date.slice(8));
   if (day > 28 && new Date(`${date}T00:00:00Z`).getUTCDate() !== day) return undefined;
   const milliseconds = Date.parse(`${date}T${time}${hours === undefined ? 'Z' : `${hours}:${minutes}`}`);
@@ -62,7 +62,7 @@ const split = (instant: Instant): [seconds: string, microseconds: bigint] => {
 };
 
 /**
- * The form used in answers: with an offset, and with a fraction (six digits) only where it is not zero.
+ * The form used in answers: with an offset, and with a fraction (six digits) only if it is not zero.
  *
  * @example formatInstant(…) // 2026-11-21T00:00:00+00:00, 2026-11-21T23:59:59.999999+00:00
  */

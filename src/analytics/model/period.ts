@@ -12,10 +12,10 @@ export interface PartialMinute extends Period {
   readonly minute: MinuteOfDay;
 }
 
-/** The part of a day in a period: the whole day, or whole hours, whole minutes and partial minutes. */
-export interface DayPiece {
+/** The part of a period that is in one day: the whole day, or whole hours, whole minutes and partial minutes. */
+export interface DayPiece extends Period {
   readonly day: Day;
-  /** Then there is nothing in the lists. */
+  /** True: the piece is the whole day, and the lists are empty. */
   readonly whole: boolean;
   /** Ascending. */
   readonly hours: readonly Hour[];
@@ -65,20 +65,20 @@ const pieceOfDay = (midnight: bigint, from: bigint, until: bigint): DayPiece => 
       partialMinutes.push({ minute: minuteFrom(Number(minute)), start: instantFrom(at), end: instantFrom(stop - 1n) });
     at = stop;
   }
-  return { day, whole, hours, minutes, partialMinutes };
+  return { day, start: instantFrom(from), end: instantFrom(until - 1n), whole, hours, minutes, partialMinutes };
 };
 
 /** A piece with whole minutes in place of its partial ones: a closed day keeps no event rows, and is counted by the minute. */
-export const widened = ({ day, whole, hours, minutes, partialMinutes }: DayPiece): DayPiece => {
-  const all = new Set([...minutes, ...partialMinutes.map(({ minute }) => minute)]);
-  return { day, whole, hours, minutes: [...all].sort((left, right) => left - right), partialMinutes: [] };
+export const widened = (piece: DayPiece): DayPiece => {
+  const all = new Set([...piece.minutes, ...piece.partialMinutes.map(({ minute }) => minute)]);
+  const minutes = [...all].sort((left, right) => left - right);
+  return { ...piece, start: startOfMinute(piece.start), end: endOfMinute(piece.end), minutes, partialMinutes: [] };
 };
 
 /** The first and the last microsecond of the minute that an instant is in. */
 export const startOfMinute = (instant: Instant): Instant =>
   instantFrom(instant - offsetIn(instant, MICROSECONDS.minute));
-export const endOfMinute = (instant: Instant): Instant =>
-  instantFrom(startOfMinute(instant) + MICROSECONDS.minute - 1n);
+const endOfMinute = (instant: Instant): Instant => instantFrom(startOfMinute(instant) + MICROSECONDS.minute - 1n);
 
 const SECOND = 1_000_000n;
 

@@ -18,7 +18,7 @@ export type Step = keyof typeof LENGTHS;
 
 const isStep = (text: string): text is Step => text in LENGTHS;
 
-/** The steps of a series. The first one of a day starts at midnight UTC. */
+/** The steps of a series. The first step of a day starts at midnight UTC. */
 export const STEPS: readonly Step[] = Object.keys(LENGTHS).filter(isStep);
 
 /** The start of the step that an instant is in, in microseconds since 1970 (UTC). */

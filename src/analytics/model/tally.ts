@@ -32,7 +32,7 @@ export type DayTally = Tally<CategoryDayTally>;
 
 export const EMPTY_TALLY: DayTally = { events: 0, reviewed: 0, annotated: 0, categories: new Map() };
 
-// By name: a loop over the names is slower, and every event and every step of a series is added here.
+// Each count by its name: a loop over the names is slower, and this runs for every event and every step of a series.
 const added = (sum: CategoryTally | undefined, more: CategoryTally, sign: 1 | -1): CategoryTally => ({
   detections: (sum?.detections ?? 0) + sign * more.detections,
   reviewed: (sum?.reviewed ?? 0) + sign * more.reviewed,

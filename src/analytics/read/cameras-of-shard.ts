@@ -1,5 +1,5 @@
-import { decodingRow, StorageTrouble } from '../../storage/errors.ts';
-import type { StoredRow } from '../../storage/row.ts';
+import { decodingRow, type StoredRow } from '../../storage/row.ts';
+import { StorageTrouble } from '../../storage/errors.ts';
 import { type DayTally, sumOfDays } from '../model/tally.ts';
 import { CAMERA_DAY } from '../rows/camera-row.ts';
 import { DAY_STATE } from '../rows/day-row.ts';
@@ -22,7 +22,7 @@ export const camerasOfShard = async (source: ShardSource): Promise<ReadonlyMap<s
   for (;;) {
     const page = await pageOf(source, range, continuation);
     const cameras = [...Map.groupBy(page.rows, cameraOf)];
-    // A page after an empty one may lack rows of its first camera that were written since.
+    // A page after an empty page may lack rows of its first camera, which were written in between.
     const alone = continuation === undefined ? [] : cameras.splice(0, 1);
     const last = page.continuation === undefined ? undefined : cameras.pop();
     // A camera that fills a page is read by itself.

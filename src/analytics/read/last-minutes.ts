@@ -1,7 +1,6 @@
 import { DamagedRow } from '../../storage/errors.ts';
 import { type Hour, HOURS, minuteFrom, MINUTES, type MinuteOfDay } from '../model/day.ts';
-import { hasIndex, indexesIn } from '../rows/bitset.ts';
-import { type Bucket, bucketsPart } from '../rows/buckets.ts';
+import { type Bucket, bucketsPart, hasIndex, indexesIn } from '../rows/buckets.ts';
 import { dayPart, listsTooShort } from '../rows/day-row.ts';
 import { counterKey, hourCounter } from '../rows/keys.ts';
 import { readAllStripes, readFirstStripe, readShard, type ShardSource } from './read-shard.ts';
@@ -10,11 +9,11 @@ import { readAllStripes, readFirstStripe, readShard, type ShardSource } from './
 const TRIES = 3;
 
 /**
- * The last minute of a day in which each camera of a shard sent an event, for the requested cameras. First the last hour, out of the
- * `day` rows, then the minute, out of the row of that hour.
+ * The last minute of a day in which each camera of a shard sent an event, for the requested cameras. The `day` rows give the last hour, and the row
+ * of that hour gives the minute.
  *
- * The `day` rows come first here. Their facts about an hour stay in the rows of that hour, and the names for the indexes stay: lists
- * are only appended to. Cameras and stripes that came since are not looked for.
+ * Only here the `day` rows are read first. This is safe, because the later read has everything that the `day` rows say: minutes are never removed,
+ * and lists only grow. Cameras and stripes that came in between are left out.
  *
  * @throws {DayHeld | StorageTrouble | DamagedRow}
  */
@@ -25,10 +24,10 @@ export const lastMinutesIn = async (
   const { partition, striped } = source;
   for (let tries = 1; ; tries += 1) {
     const { stripes } = await readShard(source, dayPart(HOURS));
-    const idsOf = new Map(stripes.map(({ stripe, day }) => [stripe, day.cameras.ids]));
+    const idsOf = new Map(stripes.map(({ stripe, day }) => [stripe, day.cameras]));
     for (const { stripe, day } of stripes) {
       for (const { active } of day.hours.found.values()) {
-        if ((indexesIn(active).at(-1) ?? -1) >= day.cameras.ids.length) throw listsTooShort(partition, stripe);
+        if ((indexesIn(active).at(-1) ?? -1) >= day.cameras.length) throw listsTooShort(partition, stripe);
       }
     }
     const hours = lastOf(new Map(stripes.map(({ stripe, day }) => [stripe, day.hours.found])), idsOf, isAsked);

@@ -1,17 +1,18 @@
-import { decodingRow } from '../../storage/errors.ts';
+import { decodingRow } from '../../storage/row.ts';
+import { contributionOf } from '../model/camera-event.ts';
 import { type Hour, hourOf, minuteOfHour } from '../model/day.ts';
-import type { DayPiece } from '../model/period.ts';
+import { sortableInstant } from '../model/instant.ts';
+import type { DayPiece, PartialMinute } from '../model/period.ts';
 import { growingTally, type Tally } from '../model/tally.ts';
-import { indexesIn, unionOf } from '../rows/bitset.ts';
-import { type Bucket, bucketsPart } from '../rows/buckets.ts';
+import { type Bucket, bucketsPart, indexesIn, unionOf } from '../rows/buckets.ts';
 import { cameraPart } from '../rows/camera-row.ts';
-import { type CameraList, DAY_STATE, dayPart, listsTooShort } from '../rows/day-row.ts';
-import { cameraCounter, type Counter, counterKey, DAY_COUNTER, hourCounter } from '../rows/keys.ts';
-import { ByteReader, readTallyBytes } from '../rows/tally-bytes.ts';
-import { type EventSum, readPartialMinute } from './partial-minute.ts';
+import { DAY_STATE, dayPart, listsTooShort } from '../rows/day-row.ts';
+import { eventFrom } from '../rows/event-row.ts';
+import { cameraCounter, type Counter, counterKey, DAY_COUNTER, eventsOfMinute, hourCounter } from '../rows/keys.ts';
+import { ByteReader, readTallyBytes } from '../rows/stored-tally.ts';
 import { readShard, type ShardReading, type ShardSource } from './read-shard.ts';
 
-// Which rows a piece of a period is read from, and what that costs, is in the README, under Reading. All of one event is in one row of a
+// README.md ("Reading") has the rows that each piece of a period is read from. All of one event is in one row of a
 // piece, and each row is read as of one moment over all stripes, so no event is ever half visible.
 
 /** The activity of a shard in disjoint pieces of a day, in their order. */
@@ -21,10 +22,10 @@ export interface PiecesReading {
   readonly isClosed: boolean;
 }
 
-/** The lists that name the indexes in the rows of a stripe. They are only appended to, so later lists do as well. */
+/** The lists that name the indexes in the rows of a stripe. Lists only grow, so a list that was read later names them, too. */
 interface StripeNames {
   readonly stripe: number;
-  readonly day: { readonly tally: Tally; readonly cameras: CameraList };
+  readonly day: { readonly tally: Tally; readonly cameras: readonly string[] };
 }
 
 /** Adds up rows of a shard that are in one piece of a day. */
@@ -66,7 +67,7 @@ export class ActivitySum {
   *cameras(): Iterable<string> {
     for (const list of this.#lists) yield* list;
     for (const [names, active] of this.#active) {
-      for (const index of this.#indexesOf(names, active)) yield names.day.cameras.ids[index] ?? '';
+      for (const index of this.#indexesOf(names, active)) yield names.day.cameras[index] ?? '';
     }
   }
 
@@ -80,7 +81,7 @@ export class ActivitySum {
   /** The indexes in a bitset, each of which the stripe's list has. */
   #indexesOf({ stripe, day }: StripeNames, active: Uint8Array): readonly number[] {
     const indexes = indexesIn(active);
-    if ((indexes.at(-1) ?? -1) >= day.cameras.ids.length) throw listsTooShort(this.#partition, stripe);
+    if ((indexes.at(-1) ?? -1) >= day.cameras.length) throw listsTooShort(this.#partition, stripe);
     return indexes;
   }
 }
@@ -103,7 +104,7 @@ export const readPieces = async (source: ShardSource, pieces: readonly DayPiece[
     const sum = new ActivitySum(source.partition);
     for (const stripe of stripes) {
       const { tally, cameras, hours } = stripe.day;
-      if (piece.whole) sum.addTally(tally, cameras.ids);
+      if (piece.whole) sum.addTally(tally, cameras);
       for (const hour of piece.hours) sum.addBucket(DAY_COUNTER, stripe, hours.get(hour));
       for (const minute of piece.minutes) {
         const counter = hourCounter(hourOf(minute));
@@ -159,4 +160,35 @@ const withPartialMinutes = async <Day, Value>(
     ),
   );
   return Promise.all([events, readCounters(events)]);
+};
+
+/** The tally of events, and the cameras that sent them. */
+interface EventSum {
+  readonly tally: Tally;
+  readonly cameras: ReadonlySet<string>;
+}
+
+/**
+ * Adds up the event rows of a part of a minute, page by page. Each event is as of some moment since the question.
+ *
+ * @param cameraId undefined: all cameras
+ */
+const readPartialMinute = async (
+  { table, partition, read }: ShardSource,
+  { minute, start, end }: PartialMinute,
+  cameraId: string | undefined,
+): Promise<EventSum> => {
+  const tally = growingTally();
+  const cameras = new Set<string>();
+  const where = { property: 'ts_utc', from: sortableInstant(start), to: sortableInstant(end) };
+  await read(async () => {
+    for await (const rows of table.pages(partition, eventsOfMinute(minute, cameraId), { where })) {
+      for (const row of rows) {
+        const event = eventFrom(row);
+        tally.add(contributionOf(event.facets));
+        cameras.add(event.cameraId);
+      }
+    }
+  });
+  return { tally, cameras };
 };

@@ -6,8 +6,8 @@ import type { Table } from '../../storage/table.ts';
 import { DayHeld } from '../errors.ts';
 import type { DayState } from '../rows/day-row.ts';
 import { type Counter, counterKey, DAY_COUNTER } from '../rows/keys.ts';
-import type { RowPart } from '../rows/part.ts';
-import { readStripes, type StripeRows } from '../rows/stripes.ts';
+import type { RowPart } from '../rows/properties.ts';
+import { hasRows, readStripes, type StripeRows } from '../rows/stripes.ts';
 
 /** A shard of a day, to read from. */
 export interface ShardSource {
@@ -116,7 +116,7 @@ export const readFirstStripe = async (
 /** Whether a shard has no rows. Otherwise its `day` row is lost, or was just written. */
 const isEmpty = async ({ table, partition, read, empty }: ShardSource): Promise<boolean> => {
   if (empty.has(partition)) return true;
-  const first = await read(async () => table.firstPartition({ from: partition, before: `${partition}!` }));
-  if (first === undefined) empty.set(partition, true);
-  return first === undefined;
+  if (await read(async () => hasRows(table, partition))) return false;
+  empty.set(partition, true);
+  return true;
 };

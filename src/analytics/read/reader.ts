@@ -4,20 +4,19 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { Table } from '../../storage/table.ts';
 import { dayOf, type Day, MICROSECONDS, startOfDay } from '../model/day.ts';
 import { type Instant, instantFrom, isInstant } from '../model/instant.ts';
-import { type DayPiece, endOfMinute, type Period, piecesOf, startOfMinute, widened } from '../model/period.ts';
-import { shardOf } from '../model/shard.ts';
+import { type DayPiece, type Period, piecesOf, widened } from '../model/period.ts';
+import { cameraCounter, shardOf, shardPartition } from '../rows/keys.ts';
 import { stepsOf, type Step } from '../model/steps.ts';
 import { type DayTally, growingDayTally, sumOf, sumOfDays, type Tally } from '../model/tally.ts';
 import { CAMERA_DAY } from '../rows/camera-row.ts';
 import { DAY_STATE, DAY_TALLY } from '../rows/day-row.ts';
-import { cameraCounter, shardPartition } from '../rows/keys.ts';
 import { camerasOfShard } from './cameras-of-shard.ts';
 import { lastMinutesIn } from './last-minutes.ts';
 import { type ActivitySum, readPieces, readPiecesOfCamera } from './range-reader.ts';
 import { readShard, type ShardSource } from './read-shard.ts';
 
 export interface Activity {
-  /** The period of the question, with whole minutes at its ends where the day is closed. */
+  /** The period of the question; an end in a closed day is widened to a whole minute. */
   readonly period: Period;
   readonly tally: Tally;
   /** The distinct cameras that sent events, removed or not, ids ascending. */
@@ -46,20 +45,18 @@ const PARALLEL_READS = 24;
  */
 const PARALLEL_QUERIES = 6;
 
-/** How long a reader relies on it that a shard has no rows: until then a lost `day` row is not noticed. */
+/** How long a reader assumes that an empty shard is still empty. Until then it does not notice a lost `day` row. */
 const EMPTY_MS = 60_000;
 
-/** The sums of one day, by shard and piece. */
-interface DayReading {
-  readonly day: Day;
-  readonly shards: readonly (readonly ActivitySum[])[];
-  /** Whether partial minutes were read as whole ones, because the day is closed. */
-  readonly isWidened: boolean;
+/** The sums of a piece of a day, one of each shard. The piece of a closed day has whole minutes at its ends. */
+interface PieceReading {
+  readonly piece: DayPiece;
+  readonly sums: readonly ActivitySum[];
 }
 
 /**
- * Answers what happened: the sum over disjoint pieces of days and their shards, each event in exactly one of them. All questions throw DayHeld
- * while the counters of a day are rebuilt.
+ * Answers questions about periods: the sum over disjoint pieces of days and their shards. Each event is in exactly one piece. All questions throw
+ * DayHeld while the counters of a day are rebuilt.
  *
  * @example const { tally } = await reader.activity({ start, end });
  */
@@ -82,12 +79,10 @@ export class Reader {
 
   /** The counts of a period, of all cameras or one. */
   async activity(period: Period, cameraId?: string): Promise<Activity> {
-    const read = pLimit(PARALLEL_READS);
-    const days = await Promise.all(
-      piecesOf(period).map(async (piece) => this.#readDay(read, piece.day, [piece], cameraId)),
-    );
-    const sums = days.flatMap(({ shards }) => shards.flat());
-    return activityOf(covered(period, days), sums);
+    const pieces = await this.#read(piecesOf(period), cameraId);
+    const sums = pieces.flatMap((piece) => piece.sums);
+    const covered = { start: pieces[0]?.piece.start ?? period.start, end: pieces.at(-1)?.piece.end ?? period.end };
+    return activityOf(covered, sums);
   }
 
   /**
@@ -95,9 +90,11 @@ export class Reader {
    * no more reads than one question about the same period.
    */
   async series(period: Period, step: Step, cameraId?: string): Promise<readonly StepActivity[]> {
-    return this.#steps(period, step, cameraId, (ofStep, sums) => ({
-      period: ofStep,
-      tally: sumOf(sums.map((sum) => sum.tally)),
+    // No step is longer than a day, and days start with a step: each step is one piece.
+    const pieces = await this.#read(stepsOf(period, step).flatMap(piecesOf), cameraId);
+    return pieces.map(({ piece: { start, end }, sums }) => ({
+      period: { start, end },
+      tally: sumOf(sums.map(({ tally }) => tally)),
       // A camera is in one shard: no camera is counted twice.
       activeCameras: sums.reduce((count, sum) => count + sum.countCameras(), 0),
     }));
@@ -105,11 +102,12 @@ export class Reader {
 
   /** The counts of each minute of a period, in order, with the ids of its cameras. */
   async minutes(period: Period): Promise<readonly Activity[]> {
-    return this.#steps(period, 'minute', undefined, activityOf);
+    const pieces = await this.#read(stepsOf(period, 'minute').flatMap(piecesOf), undefined);
+    return pieces.map(({ piece: { start, end }, sums }) => activityOf({ start, end }, sums));
   }
 
   /**
-   * The activity of each camera over the days that end with a day, in no order.
+   * The activity of each camera over the given number of days until `last`, included; in no order.
    *
    * @param days 1: that day alone
    */
@@ -125,7 +123,7 @@ export class Reader {
     return Array.from(sums, ([cameraId, tally]) => ({ cameraId, tally }));
   }
 
-  /** The tally of the days that end with one, of all cameras or one, with the figures that say how often the AI was right. */
+  /** The tally of the given number of days until `last`, included, of all cameras or one, with the figures that say how often the AI was right. */
   async accuracy(last: Day, days: number, cameraId?: string): Promise<DayTally> {
     const sources = this.#sources(pLimit(PARALLEL_READS), daysUntil(last, days), cameraId);
     const tallies = await Promise.all(
@@ -143,8 +141,8 @@ export class Reader {
   }
 
   /**
-   * When each camera last sent an event on the days that end with one: the start of that minute. It is read from the rows of the hours,
-   * by key, and from the newest day backwards: for cameras that send now, that is one day.
+   * When each camera last sent an event in the given number of days until `last`, included: the start of that minute. It is read from the rows of the
+   * hours, by key, and from the newest day backwards: for cameras that send now, that is one day.
    *
    * @param wanted the requested cameras; undefined: all of them
    */
@@ -166,48 +164,24 @@ export class Reader {
     return found;
   }
 
-  /** Reads each step of a period, in order. @param answerOf its answer, from the sums of all shards */
-  async #steps<Answer>(
-    period: Period,
-    step: Step,
-    cameraId: string | undefined,
-    answerOf: (ofStep: Period, sums: readonly ActivitySum[]) => Answer,
-  ): Promise<readonly Answer[]> {
+  /** Reads pieces of days, each day at once. The partial minutes of a day that is closed are read again as whole minutes. */
+  async #read(pieces: readonly DayPiece[], cameraId: string | undefined): Promise<readonly PieceReading[]> {
     const read = pLimit(PARALLEL_READS);
-    const days = await Promise.all(
-      Array.from(
-        Map.groupBy(stepsOf(period, step), ({ start }) => dayOf(start)),
-        async ([day, steps]) => {
-          // No step is longer than a day, and days start with a step: each step is one piece.
-          const reading = await this.#readDay(read, day, steps.flatMap(piecesOf), cameraId);
-          return steps.map((ofStep, index) => {
-            const sums = reading.shards.flatMap((ofShard) => ofShard[index] ?? []);
-            return answerOf(covered(ofStep, [reading]), sums);
-          });
-        },
-      ),
+    const readDay = async (day: Day, ofDay: readonly DayPiece[]): Promise<readonly PieceReading[]> => {
+      const shards = await Promise.all(
+        this.#sources(read, [day], cameraId).map(async (source) =>
+          cameraId === undefined ? readPieces(source, ofDay) : readPiecesOfCamera(source, ofDay, cameraId),
+        ),
+      );
+      const isRagged = ofDay.some(({ partialMinutes }) => partialMinutes.length > 0);
+      if (isRagged && shards.some(({ isClosed }) => isClosed)) return readDay(day, ofDay.map(widened));
+      return ofDay.map((piece, index) => ({ piece, sums: shards.flatMap(({ sums }) => sums[index] ?? []) }));
+    };
+    const days = Array.from(
+      Map.groupBy(pieces, ({ day }) => day),
+      async (ofDay) => readDay(...ofDay),
     );
-    return days.flat();
-  }
-
-  /** Reads pieces of one day. If it is closed, its partial minutes are read again as whole minutes. */
-  async #readDay(
-    read: LimitFunction,
-    day: Day,
-    pieces: readonly DayPiece[],
-    cameraId: string | undefined,
-  ): Promise<DayReading> {
-    const sources = this.#sources(read, [day], cameraId);
-    const shards = await Promise.all(
-      sources.map(async (source) =>
-        cameraId === undefined ? readPieces(source, pieces) : readPiecesOfCamera(source, pieces, cameraId),
-      ),
-    );
-    const isRagged = pieces.some(({ partialMinutes }) => partialMinutes.length > 0);
-    if (isRagged && shards.some(({ isClosed }) => isClosed)) {
-      return { ...(await this.#readDay(read, day, pieces.map(widened), cameraId)), isWidened: true };
-    }
-    return { day, shards: shards.map(({ sums }) => sums), isWidened: false };
+    return (await Promise.all(days)).flat();
   }
 
   /** The shards of days: all of them, or the shard of a camera. */
@@ -232,20 +206,10 @@ export class Reader {
 const activityOf = (period: Period, sums: readonly ActivitySum[]): Activity => {
   const active = new Set<string>();
   for (const sum of sums) for (const id of sum.cameras()) active.add(id);
-  return { period, tally: sumOf(sums.map((sum) => sum.tally)), activeCameras: [...active].sort() };
+  return { period, tally: sumOf(sums.map(({ tally }) => tally)), activeCameras: [...active].sort() };
 };
 
-/** A period with whole minutes at each end that is in a widened day. */
-const covered = ({ start, end }: Period, days: readonly DayReading[]): Period => {
-  const isWidened = (instant: Instant): boolean =>
-    days.some((reading) => reading.isWidened && reading.day === dayOf(instant));
-  return {
-    start: isWidened(start) ? startOfMinute(start) : start,
-    end: isWidened(end) ? endOfMinute(end) : end,
-  };
-};
-
-/** The days that end with one, the newest first. The calendar begins with the year 1. */
+/** The given number of days until `last`, included, newest first. The calendar begins with the year 1. */
 const daysUntil = (last: Day, days: number): readonly Day[] =>
   Array.from({ length: days }, (_, back) => startOfDay(last) - BigInt(back) * MICROSECONDS.day)
     .filter(isInstant)

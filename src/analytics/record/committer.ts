@@ -2,13 +2,14 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 
 import type { LimitFunction } from 'p-limit';
 
-import { RequestRefused, StorageTrouble } from '../../storage/errors.ts';
+import { RequestRefused, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import { MAX_OPERATIONS } from '../../storage/row.ts';
 import { backoffMs } from '../../storage/table.ts';
-import { DayClosed, DayHeld, isConflict } from '../errors.ts';
+import { DayClosed, DayHeld } from '../errors.ts';
 import type { EventMessage } from '../model/camera-event.ts';
-import { type Batch, fittingInFront, hasDetections, keyed, type Outcome, type Refused, type Waiting } from './batch.ts';
-import type { CommitPlan } from './commit-plan.ts';
-import type { ShardWriter } from './shard-writer.ts';
+import { hourOf } from '../model/day.ts';
+import { type CommitPlan, keyed, type KeyedMessage, type Outcome, type Refused } from './commit-plan.ts';
+import type { Batch, ShardWriter, Waiting } from './shard-writer.ts';
 
 /** The result of an event of a closed day. */
 export const CLOSED_DAY: Refused = {
@@ -21,7 +22,7 @@ const MAX_WAITING_OF_SHARD = 20_000;
 const TROUBLE_TRIES = 6;
 const TROUBLE_BUDGET_MS = 20_000;
 const CONFLICT_BUDGET_MS = 40_000;
-// Short: a writer that meets another writer moves, and does not wait for it. Jitter keeps those apart that move at the same time.
+// Short: a writer that meets another writer moves, and does not wait for it. Jitter separates writers that move at the same time.
 const CONFLICT_BASE_MS = 2;
 const CONFLICT_MAX_MS = 20;
 
@@ -58,12 +59,14 @@ export class ShardCommitter {
   /**
    * Commits a message together with others.
    *
-   * @throws {StorageTrouble | DayHeld | DamagedRow | WriteConflict | StaleSnapshot} after bounded tries
+   * @throws {StorageTrouble | DayHeld | DamagedRow | WriteConflict} after bounded tries
    */
   async submit(message: EventMessage): Promise<Outcome> {
     if (this.#queue.length >= MAX_WAITING_OF_SHARD) throw new StorageTrouble(0, { reason: 'too many messages wait' });
     return new Promise((resolve, reject) => {
-      this.#queue.push({ ...keyed(message), resolve, reject, readFirst: !hasDetections(message), uncertain: false });
+      // A new frame comes with detections. A message without them is about an event that is likely to be stored already.
+      const readFirst = message.facets.detections === undefined;
+      this.#queue.push({ ...keyed(message), resolve, reject, readFirst, uncertain: false });
       if (!this.#isRunning) void this.#run();
     });
   }
@@ -93,7 +96,7 @@ export class ShardCommitter {
         return;
       } catch (error) {
         const elapsed = performance.now() - started;
-        if (isConflict(error) && elapsed < CONFLICT_BUDGET_MS) {
+        if (error instanceof WriteConflict && elapsed < CONFLICT_BUDGET_MS) {
           conflicts += 1;
           await this.#pause(backoffMs(conflicts, CONFLICT_BASE_MS, CONFLICT_MAX_MS));
         } else if (error instanceof StorageTrouble && troubles < TROUBLE_TRIES && elapsed < TROUBLE_BUDGET_MS) {
@@ -118,7 +121,7 @@ export class ShardCommitter {
         if (uncertain) reject(new StorageTrouble(0, { reason: 'day closed' }));
         else resolve(CLOSED_DAY);
       }
-    } else if (batch.length > 1 && !isConflict(error)) {
+    } else if (batch.length > 1 && !(error instanceof WriteConflict)) {
       this.#halves.unshift(...halvesOf(batch));
     } else if (error instanceof RequestRefused) {
       for (const { resolve } of batch) {
@@ -129,6 +132,19 @@ export class ShardCommitter {
     }
   }
 }
+
+/** Of a transaction, the stripe's `day` row, and for a new stripe the `day` row of stripe 0. */
+const RESERVED_OPERATIONS = 2;
+
+/** How many messages from the front of a queue surely fit into one transaction, by their number of operations. */
+const fittingInFront = (queue: readonly KeyedMessage[]): number => {
+  const keys = new Set<string | number>();
+  for (const [index, { message, minute, eventKey }] of queue.entries()) {
+    keys.add(eventKey).add(message.cameraId).add(hourOf(minute));
+    if (keys.size > MAX_OPERATIONS - RESERVED_OPERATIONS) return index;
+  }
+  return queue.length;
+};
 
 /** Answers the messages of a batch whose plan is committed. */
 const settle = (batch: Batch, { outcomes }: CommitPlan): void => {

@@ -1,21 +1,20 @@
 import pLimit from 'p-limit';
 
 import type { Log } from '../../log.ts';
-import { StorageTrouble } from '../../storage/errors.ts';
+import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
-import { DayHeld, isConflict, RecorderUnavailable } from '../errors.ts';
+import { DayHeld } from '../errors.ts';
 import type { EventMessage } from '../model/camera-event.ts';
 import { dayOf } from '../model/day.ts';
-import { shardOf } from '../model/shard.ts';
-import { shardPartition } from '../rows/keys.ts';
-import type { Outcome } from './batch.ts';
+import { shardOf, shardPartition } from '../rows/keys.ts';
+import type { Outcome } from './commit-plan.ts';
 import { type Pause, ShardCommitter } from './committer.ts';
 import { RowMemory, ShardWriter } from './shard-writer.ts';
 
 /** The maximum number of messages that wait in a process. */
 const MAX_WAITING = 50_000;
 const PARALLEL_COMMITS = 32;
-/** Committers that are kept although nothing waits for them. */
+/** The maximum number of idle committers that are kept. */
 const IDLE_COMMITTERS = 1_000;
 
 /** A larger difference between the clocks of this process and of storage is logged, hourly: it decides which events come too late or too early. */
@@ -32,7 +31,7 @@ export interface RecorderOptions {
 
 /**
  * Records messages about events. Each event is counted exactly once, however often its messages are sent and however many
- * instances run. The way of a message down from here is in the README, under Recording.
+ * instances run. README.md ("An event, step by step") follows a message from here.
  *
  * @example
  * const outcomes = await recorder.record(messages); // only after everything is committed
@@ -68,12 +67,12 @@ export class Recorder {
    * @returns the outcome of each, in their order
    * @throws {DamagedRow} if a row that some of them change is damaged
    * @throws {DayHeld} if the counters of the day of some of them are being rebuilt
-   * @throws {RecorderUnavailable} if all errors come from storage that could not take some of them now
+   * @throws {StorageTrouble} if all errors come from storage that could not take some of them now: sending all of them again is safe
    */
   async record(messages: readonly EventMessage[]): Promise<readonly Outcome[]> {
     if (this.#waiting + messages.length > MAX_WAITING) {
       this.#log.warn('too many messages wait to be recorded', { waiting: this.#waiting });
-      throw new RecorderUnavailable('too many messages wait to be recorded');
+      throw new StorageTrouble(0, { reason: 'too many messages wait' });
     }
     this.#waiting += messages.length;
     const recording = this.#record(messages);
@@ -105,7 +104,7 @@ export class Recorder {
     const partition = shardPartition(dayOf(ts), shardOf(cameraId, this.#shards));
     const known = this.#committers.get(partition);
     if (known !== undefined) return known;
-    // Two that work on one shard would be in one another's way: only idle ones are dropped, those made first.
+    // Only idle committers are dropped, the oldest first: two working committers of one shard would conflict.
     for (const [other, { isIdle }] of this.#committers) {
       if (this.#committers.size < IDLE_COMMITTERS) break;
       if (isIdle) this.#committers.delete(other);
@@ -139,9 +138,9 @@ export class Recorder {
       kind: cause instanceof Error ? cause.name : typeof cause,
       reason: cause instanceof StorageTrouble ? cause.reason : undefined,
     });
-    return new RecorderUnavailable('storage did not take all events', { cause });
+    return cause instanceof StorageTrouble ? cause : new StorageTrouble(0, { reason: 'conflicts', cause });
   }
 }
 
 const isTransient = (error: unknown): boolean =>
-  error instanceof StorageTrouble || error instanceof DayHeld || isConflict(error);
+  error instanceof StorageTrouble || error instanceof DayHeld || error instanceof WriteConflict;

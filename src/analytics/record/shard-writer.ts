@@ -2,58 +2,77 @@ import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 
 import { DamagedRow, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
-import type { StoredRow } from '../../storage/row.ts';
+import { fitTransaction, type StoredRow } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
-import { DayClosed, DayHeld, StaleSnapshot } from '../errors.ts';
+import { DayClosed, DayHeld } from '../errors.ts';
 import { type Hour, hourOf } from '../model/day.ts';
-import { type Buckets, type HourRow, hourRowFrom } from '../rows/buckets.ts';
+import { type Bucket, type HourRow, hourRowFrom } from '../rows/buckets.ts';
 import { type CameraRow, cameraRowFrom } from '../rows/camera-row.ts';
 import { type DayRow, dayRowFrom, DAY_STATE } from '../rows/day-row.ts';
-import { eventRowFrom } from '../rows/event-row.ts';
+import { type EventRow, eventRowFrom } from '../rows/event-row.ts';
+import { cameraCounter, counterKey, DAY_00, DAY_COUNTER, type EventKey, hourCounter } from '../rows/keys.ts';
+import { hasRows } from '../rows/stripes.ts';
 import {
-  cameraCounter,
-  type Counter,
-  counterKey,
-  DAY_00,
-  DAY_COUNTER,
-  hourCounter,
-  MAX_STRIPES,
-} from '../rows/keys.ts';
-import { areTooLarge, type Batch } from './batch.ts';
-import { type CommitPlan, type FirstStripe, planCommit, type Snapshot, type Versioned } from './commit-plan.ts';
+  type CommitPlan,
+  type Counters,
+  type FirstStripe,
+  type KeyedMessage,
+  type Outcome,
+  planCommit,
+  type Snapshot,
+} from './commit-plan.ts';
+import { leavesStripe, moved, type StripeChoice } from './stripe-choice.ts';
+
+/** A message that waits for its commit. */
+export interface Waiting extends KeyedMessage {
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+  /** Whether its event's row is read before anything is written. A new frame is inserted without that, unless a try failed. */
+  readFirst: boolean;
+  /** It was in a transaction whose answer never came: it may have been applied. */
+  uncertain: boolean;
+}
+
+export type Batch = readonly Waiting[];
 
 const PARALLEL_READS = 16;
-const MIB = 1_048_576;
 
-const bytesOf = (buckets: Buckets<never> | HourRow | DayRow['hours']): number =>
-  [...buckets.values()].reduce((size, { tally, active }) => size + 400 + tally.length + active.length, 500);
+/** After this many commits the rows are measured again: to measure them takes longer than to plan a commit. */
+const COMMITS_A_MEASUREMENT = 16;
 
 /**
- * The counter rows that a process last committed or read, of its stripes in all shards, in bounded memory: a steady stream of frames needs no
- * reads. They may be stale: each write carries the row's version and fails if it is. The sizes are estimates: nothing depends on them.
+ * The counter rows of a shard that were last committed or read, all of one stripe: a steady stream of frames needs no reads. They may be
+ * stale: each write carries the row's version and fails if it is.
  */
+export class ShardRows {
+  day: DayRow | undefined;
+  readonly hours = new Map<Hour, HourRow>();
+  readonly cameras = new Map<string, CameraRow>();
+  /** The version of each row, by its key. */
+  readonly etags = new Map<string, string>();
+
+  /** About how many bytes they take: nothing depends on it. */
+  get bytes(): number {
+    let bytes = 1_000 + 150 * (this.day?.cameras.size ?? 0);
+    for (const buckets of [this.day?.hours ?? new Map<Hour, Bucket>(), ...this.hours.values()]) {
+      for (const { tally, active } of buckets.values()) bytes += 400 + tally.length + active.length;
+    }
+    for (const { hours, tally } of this.cameras.values()) {
+      bytes += 1_000 + 100 * tally.categories.size;
+      for (const minutes of hours.values()) bytes += 200 + minutes.length;
+    }
+    return bytes;
+  }
+}
+
+/** The rows that a process remembers. If they take too much memory, the rows of the shard that was written least recently go, all at once. */
 export class RowMemory {
-  readonly days = new LRUCache<string, Versioned<DayRow>>({
-    maxSize: 8 * MIB,
-    sizeCalculation: ({ value: { hours, cameras, tally } }) =>
-      500 + bytesOf(hours) + 150 * (cameras.ids.length + tally.categories.size),
-  });
-  readonly hours = new LRUCache<string, Versioned<HourRow>>({
-    maxSize: 8 * MIB,
-    sizeCalculation: ({ value }) => bytesOf(value),
-  });
-  readonly cameras = new LRUCache<string, Versioned<CameraRow>>({
-    maxSize: 32 * MIB,
-    sizeCalculation: ({ value: { hours, tally } }) =>
-      [...hours.values()].reduce((size, { length }) => size + 200 + length, 1_000 + 100 * tally.categories.size),
-  });
+  readonly shards: LRUCache<ShardRows, true>;
   /** The stripe of the last commit, in any shard. The process begins there in another shard, so that instances keep apart. */
   stripe = 0;
-  #epochs = 0;
 
-  /** A name under which rows are remembered; a new name forgets the earlier rows. */
-  newEpoch(): number {
-    return (this.#epochs += 1);
+  constructor(maxBytes = 48 * 1_048_576) {
+    this.shards = new LRUCache({ maxSize: maxBytes });
   }
 }
 
@@ -68,24 +87,6 @@ interface WrittenShard {
   readonly random: () => number;
 }
 
-/** Of how many stripes a writer takes one with its first move, and with each further one in a row. */
-const FEW_STRIPES = 8;
-
-/** A stripe that was written this recently has a writer. */
-const IN_USE_MS = 10_000;
-
-/** With more moves in a row a writer takes a stripe in use: there are more writers than stripes. */
-const MAX_MOVES = 12;
-
-/**
- * The stripe for a writer that moves. There is no list of free stripes: a random stripe is free often enough.
- *
- * @param moves how many moves in a row
- * @param random from 0 to less than 1
- */
-export const nextStripe = (moves: number, random: number): number =>
-  Math.floor(random * (moves === 1 ? FEW_STRIPES : MAX_STRIPES));
-
 /**
  * Makes single tries to commit to one shard: reads the rows that a batch needs, plans, and sends one transaction. It remembers the counter
  * rows of its stripe until another writer changes them.
@@ -93,32 +94,31 @@ export const nextStripe = (moves: number, random: number): number =>
 export class ShardWriter {
   readonly #shard: WrittenShard;
   readonly #limit = pLimit(PARALLEL_READS);
-  #stripe: number;
-  #epoch: number;
+  #choice: StripeChoice;
+  #rows = new ShardRows();
+  #commits = 0;
   /** Whether `day|00` was seen to be striped, which is never taken back. */
   #isStriped = false;
-  /** Moves in a row, since the last commit. */
-  #moves = 0;
 
   constructor(shard: WrittenShard) {
     this.#shard = shard;
-    this.#stripe = shard.memory.stripe;
-    this.#epoch = shard.memory.newEpoch();
+    this.#choice = { stripe: shard.memory.stripe, moves: 0 };
   }
 
   /**
    * One try to commit a batch.
    *
    * @returns the commit: no writes if nothing changes; undefined: the batch does not fit into one transaction
-   * @throws {DayClosed | DayHeld | WriteConflict | StaleSnapshot | RequestRefused}
+   * @throws {DayClosed | DayHeld | WriteConflict | RequestRefused}
    */
   async commit(batch: Batch): Promise<CommitPlan | undefined> {
     const { table, partition, configuredCategories } = this.#shard;
     let plan: CommitPlan | undefined;
     try {
       plan = planCommit(await this.#snapshot(batch), batch, configuredCategories);
-      if (batch.length > 1 && areTooLarge(plan.writes)) return undefined;
-      if (plan.writes.length > 0) this.#remember(plan, await table.transact(partition, plan.writes));
+      if (batch.length > 1 && !fitTransaction(plan.writes)) return undefined;
+      if (plan.counters !== undefined)
+        this.#remember(plan.counters, plan, await table.transact(partition, plan.writes));
       return plan;
     } catch (error) {
       this.#recover(batch, error, plan);
@@ -126,94 +126,79 @@ export class ShardWriter {
     }
   }
 
-  #remember({ counters }: CommitPlan, etags: readonly string[]): void {
-    const { memory } = this.#shard;
-    if (counters === undefined) return;
-    // In the order of the writes.
-    const [etag = '', ...more] = etags;
-    memory.days.set(this.#nameOf(DAY_COUNTER), { value: counters.day, etag });
-    const rest = more.values();
-    for (const [hour, value] of counters.hours) {
-      memory.hours.set(this.#nameOf(hourCounter(hour)), { value, etag: rest.next().value ?? '' });
+  #remember({ day, hours, cameras }: Counters, { writes }: CommitPlan, etags: readonly string[]): void {
+    const rows = this.#rows;
+    rows.day = day;
+    for (const [hour, row] of hours) rows.hours.set(hour, row);
+    for (const [cameraId, row] of cameras) rows.cameras.set(cameraId, row);
+    // Their writes come first.
+    for (const [index, { rowKey }] of writes.slice(0, 1 + hours.size + cameras.size).entries()) {
+      rows.etags.set(rowKey, etags[index] ?? '');
     }
-    for (const [cameraId, value] of counters.cameras) {
-      memory.cameras.set(this.#nameOf(cameraCounter(cameraId)), { value, etag: rest.next().value ?? '' });
-    }
-    memory.stripe = this.#stripe;
-    this.#moves = 0;
+    this.#choice = { ...this.#choice, moves: 0 };
+    this.#shard.memory.stripe = this.#choice.stripe;
   }
 
   async #snapshot(batch: Batch): Promise<Snapshot> {
-    const { partition, memory } = this.#shard;
+    const { table, partition, memory } = this.#shard;
+    if (memory.shards.get(this.#rows) === undefined) this.#forget();
     const { day, firstStripe } = await this.#day();
-    const rows = { hours: new Map<Hour, Versioned<HourRow>>(), cameras: new Map<string, Versioned<CameraRow>>() };
-    const events: Map<Batch[number]['eventKey'], Versioned<ReturnType<typeof eventRowFrom>>> = new Map();
+    const [rows, { stripe }] = [this.#rows, this.#choice];
+    const events = new Map<EventKey, EventRow>();
+    const eventEtags = new Map<string, string>();
     const reads = new Map<string, () => Promise<void>>();
-    const add = async <Key, Row>(
-      cache: LRUCache<string, Versioned<Row>>,
-      found: Map<Key, Versioned<Row>>,
-      [key, counter]: readonly [Key, Counter],
-      decode: (row: StoredRow) => Row,
-    ): Promise<void> => {
-      const row = await this.#get(counter);
-      if (row === undefined) return;
-      const versioned = { value: decode(row), etag: row.etag };
-      found.set(key, versioned);
-      cache.set(this.#nameOf(counter), versioned);
+    const add = (rowKey: string, etags: Map<string, string>, take: (row: StoredRow) => void): void => {
+      reads.set(rowKey, async () => {
+        const row = await table.get(partition, rowKey);
+        if (row === undefined) return;
+        take(row);
+        etags.set(rowKey, row.etag);
+      });
     };
     for (const { message, minute, eventKey, readFirst } of batch) {
-      const hour = hourOf(minute);
+      const [hour, { cameraId }] = [hourOf(minute), message];
       // A row of an hour or a camera is written together with its entry in the `day` row.
-      if (day?.value.hours.has(hour) === true && !rows.hours.has(hour)) {
-        const counter = hourCounter(hour);
-        const known = memory.hours.get(this.#nameOf(counter));
-        if (known !== undefined) rows.hours.set(hour, known);
-        else reads.set(counter, async () => add(memory.hours, rows.hours, [hour, counter], hourRowFrom));
+      if (day?.hours.has(hour) === true && !rows.hours.has(hour)) {
+        add(counterKey(hourCounter(hour), stripe), rows.etags, (row) => rows.hours.set(hour, hourRowFrom(row)));
       }
-      const { cameraId } = message;
-      if (day?.value.cameras.indexes.has(cameraId) === true && !rows.cameras.has(cameraId)) {
-        const counter = cameraCounter(cameraId);
-        const known = memory.cameras.get(this.#nameOf(counter));
-        if (known !== undefined) rows.cameras.set(cameraId, known);
-        else reads.set(counter, async () => add(memory.cameras, rows.cameras, [cameraId, counter], cameraRowFrom));
-      }
-      if (readFirst) {
-        reads.set(eventKey, async () => {
-          const row = await this.#shard.table.get(partition, eventKey);
-          if (row !== undefined) events.set(eventKey, { value: eventRowFrom(row), etag: row.etag });
+      if (day?.cameras.has(cameraId) === true && !rows.cameras.has(cameraId)) {
+        add(counterKey(cameraCounter(cameraId), stripe), rows.etags, (row) => {
+          rows.cameras.set(cameraId, cameraRowFrom(row));
         });
       }
+      if (readFirst) add(eventKey, eventEtags, (row) => events.set(eventKey, eventRowFrom(row)));
     }
     await this.#limit.map(reads.values(), async (read) => read());
-    return { partition, stripe: this.#stripe, day, ...rows, events, firstStripe };
+    this.#commits += 1;
+    if (reads.size > 0 || this.#commits % COMMITS_A_MEASUREMENT === 0) this.#measure();
+    const etags = events.size === 0 ? rows.etags : new Map([...rows.etags, ...eventEtags]);
+    return { partition, stripe, day, hours: rows.hours, cameras: rows.cameras, events, etags, firstStripe };
   }
 
   /**
-   * The `day` row of the stripe; undefined: the next commit inserts it. A writer that has to move leaves the stripes of other writers to them.
+   * The `day` row of the stripe; undefined: the next commit inserts it. A writer that has to move skips stripes that other writers use.
    *
    * @throws {DayClosed | DayHeld | DamagedRow}
    */
   async #day(): Promise<Pick<Snapshot, 'day' | 'firstStripe'>> {
-    const { table, memory } = this.#shard;
-    const known = memory.days.get(this.#nameOf(DAY_COUNTER));
-    if (known !== undefined) return { day: known, firstStripe: 'striped' };
-    const [stored, firstStripe] = await Promise.all([this.#get(DAY_COUNTER), this.#firstStripe()]);
-    const value = stored && dayRowFrom(stored);
-    if (value?.sealed === 'closed') throw new DayClosed();
-    if (value?.sealed === 'rebuilding') throw new DayHeld(this.#shard.partition);
-    const writtenAt = Date.parse(String(stored?.properties['timestamp']));
-    if (this.#moves > 0 && this.#moves < MAX_MOVES && table.now() - writtenAt < IN_USE_MS) {
+    const { table, partition } = this.#shard;
+    if (this.#rows.day !== undefined) return { day: this.#rows.day, firstStripe: 'striped' };
+    const rowKey = counterKey(DAY_COUNTER, this.#choice.stripe);
+    const [row, firstStripe] = await Promise.all([table.get(partition, rowKey), this.#firstStripe()]);
+    const day = row && dayRowFrom(row);
+    if (day?.sealed === 'closed') throw new DayClosed();
+    if (day?.sealed === 'rebuilding') throw new DayHeld(partition);
+    if (leavesStripe(this.#choice, table.now() - Date.parse(String(row?.properties['timestamp'])))) {
       this.#move();
       return this.#day();
     }
-    const day = value && { value, etag: stored.etag };
-    if (day !== undefined && (this.#stripe === 0 || firstStripe === 'striped')) {
-      memory.days.set(this.#nameOf(DAY_COUNTER), day);
-    }
+    if (row !== undefined) this.#rows.etags.set(rowKey, row.etag);
+    // Until stripe 0 is striped, each commit to another stripe asks.
+    if (day !== undefined && (this.#choice.stripe === 0 || firstStripe === 'striped')) this.#rows.day = day;
     return { day, firstStripe };
   }
 
-  /** @throws {DamagedRow} its row is missing, and the shard has rows: a row that is made up would hide them from readers */
+  /** @throws {DamagedRow} its row is missing, and the shard has rows: a new row would hide them from readers */
   async #firstStripe(): Promise<FirstStripe> {
     const { table, partition } = this.#shard;
     const read = async (): Promise<FirstStripe> => {
@@ -224,7 +209,7 @@ export class ShardWriter {
     };
     const first = this.#isStriped ? 'striped' : await read();
     if (first !== 'missing') return first;
-    if ((await table.firstPartition({ from: partition, before: `${partition}!` })) === undefined) return 'missing';
+    if (!(await hasRows(table, partition))) return 'missing';
     // Another instance may have written it in between.
     const again = await read();
     if (again === 'missing') throw new DamagedRow(partition, DAY_00, 'it is missing, and the shard has rows');
@@ -250,29 +235,23 @@ export class ShardWriter {
       const failed = plan?.writes[error.index ?? -1]?.rowKey;
       const isOfEvent = batch.some(({ eventKey }) => eventKey === failed);
       if (isOfEvent || failed === undefined) for (const waiting of batch) waiting.readFirst = true;
-      if (failed === DAY_00 && this.#stripe !== 0) this.#isStriped = false;
+      if (failed === DAY_00 && this.#choice.stripe !== 0) this.#isStriped = false;
       else if (!isOfEvent) this.#move();
-    } else if (error instanceof StaleSnapshot) {
-      this.#move();
     }
   }
 
   #move(): void {
     this.#forget();
-    this.#moves += 1;
-    this.#stripe = nextStripe(this.#moves, this.#shard.random());
+    this.#choice = moved(this.#choice, this.#shard.random());
   }
 
   #forget(): void {
-    this.#epoch = this.#shard.memory.newEpoch();
+    this.#shard.memory.shards.delete(this.#rows);
+    this.#rows = new ShardRows();
+    this.#measure();
   }
 
-  /** The name under which a row of the stripe is remembered. */
-  #nameOf(counter: Counter): string {
-    return `${this.#epoch}/${counter}`;
-  }
-
-  async #get(counter: Counter): Promise<StoredRow | undefined> {
-    return this.#shard.table.get(this.#shard.partition, counterKey(counter, this.#stripe));
+  #measure(): void {
+    this.#shard.memory.shards.set(this.#rows, true, { size: this.#rows.bytes });
   }
 }

@@ -6,17 +6,16 @@ import { DayHeld } from '../errors.ts';
 import type { Day } from '../model/day.ts';
 import { dayPartitions, shardPartition } from '../rows/keys.ts';
 import { demandDayRows, noteEventsDeleted, readSeal, sealShard, type ShardSeal } from '../rows/seal.ts';
-import { endedBefore, storedDays } from '../rows/stored-days.ts';
-import { backUpDay, type BackingUp } from './back-up-day.ts';
+import { backUpDay, type BackingUp } from './back-up-days.ts';
 import { deleteEvents } from './delete-events.ts';
-import { OutOfTime, RUN_MS, withinTime } from './run-time.ts';
+import { endedDays, OutOfTime, RUN_MS, withinTime } from './run.ts';
 
 /** When days are closed (NCRONTAB): hourly, and not at the full hour, when many other timers run. */
 export const CLOSE_DAYS_SCHEDULE = '0 20 * * * *';
 
 /**
- * How long a day was not written before it is closed, in milliseconds by the clock of storage: until then a restored or back-filled day may
- * still come in.
+ * A day is closed only if it was not written for this time, in milliseconds by the clock of storage: a sender may still be restoring or back-filling
+ * it.
  */
 const QUIET_MS = 3_600_000;
 
@@ -39,9 +38,9 @@ interface Closing extends Omit<BackingUp, 'container'> {
 }
 
 /**
- * Closes the days that are older than the retention, oldest first, for as long as a run may take: in which steps and why is in the README,
- * under Closed days. Runs may stop anywhere and may run in several processes at once. A day that cannot be closed is logged and left for the
- * next run; it holds up no other one.
+ * Closes the days that are older than the retention, oldest first, for as long as a run may take: README.md ("Closed days") has the steps and their
+ * reasons. Runs may stop anywhere and may run in several processes at once. A day that cannot be closed is logged and left for the next run; it
+ * delays no other day.
  *
  * @throws an unexpected error, after all days were tried
  */
@@ -52,8 +51,7 @@ export const closeDays = async (
   const unexpected: unknown[] = [];
   await withinTime(runMs, async (demandTime) => {
     const closing = { table, shards, container: await container?.(), demandTime, log };
-    for await (const day of storedDays(table)) {
-      if (!endedBefore(table, day, retentionDays)) break;
+    for await (const day of endedDays(table, retentionDays)) {
       try {
         await closeDay(closing, day);
       } catch (error) {

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 
-import { StorageTrouble, unlessDamaged, WriteConflict } from '../../storage/errors.ts';
-import { inTransactions } from '../../storage/row.ts';
+import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import { inTransactions, unlessDamaged } from '../../storage/row.ts';
 import { backoffMs, type Table } from '../../storage/table.ts';
-import { eventRowFrom } from '../rows/event-row.ts';
-import { ALL_EVENTS, parseEventKey } from '../rows/keys.ts';
+import { eventFrom } from '../rows/event-row.ts';
+import { ALL_EVENTS } from '../rows/keys.ts';
 
 /** Tries in a row without any progress. Storage throttles a partition from which much is deleted. */
 const TRIES = 6;
@@ -26,9 +26,7 @@ export const deleteEvents = async (
   for (let tries = 0; ;) {
     demandTime();
     const page = await table.page(partition, ALL_EVENTS, { continuation });
-    const keys = page.rows.flatMap((row) =>
-      unlessDamaged(() => [parseEventKey(row.rowKey), eventRowFrom(row)]) === undefined ? [] : [row.rowKey],
-    );
+    const keys = page.rows.flatMap((row) => (unlessDamaged(() => eventFrom(row)) === undefined ? [] : [row.rowKey]));
     const deletions = await Promise.allSettled(
       inTransactions(keys).map(async (some) => {
         await table.delete(partition, some);

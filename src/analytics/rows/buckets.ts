@@ -1,11 +1,9 @@
-import { DecodeError, decodingRow } from '../../storage/errors.ts';
-import type { NewProperties, StoredRow } from '../../storage/row.ts';
-import { type Hour, HOURS, type MinuteOfHour, MINUTES } from '../model/day.ts';
+import { DecodeError, decodingRow, type NewProperties, type StoredRow } from '../../storage/row.ts';
+import { type Hour, type MinuteOfHour, MINUTES } from '../model/day.ts';
 import { EMPTY_TALLY, sumOf, type Tally } from '../model/tally.ts';
-import { indexesOf, MAX_CAMERAS_PER_STRIPE, withIndexes } from './bitset.ts';
-import { PartOf, type RowPart } from './part.ts';
-import { numberedName, readBytes } from './properties.ts';
-import { ByteReader, encoded, readTallyBytes, writeTally } from './tally-bytes.ts';
+import { twoDigits } from './keys.ts';
+import { PartOf, readBytes, type RowPart } from './properties.ts';
+import { ByteReader, readTallyBytes, tallyBytes } from './stored-tally.ts';
 
 /** An hour or a minute of a stripe, over all its cameras. */
 export interface Bucket {
@@ -20,39 +18,31 @@ export type Buckets<Number extends Hour | MinuteOfHour> = ReadonlyMap<Number, Bu
 
 export type HourRow = Buckets<MinuteOfHour>;
 
-const tallyName = (number: number): string => numberedName('tally_', number);
-const activeName = (number: number): string => numberedName('active_', number);
-
-const bucketProperties = (numbers: readonly number[]): readonly string[] =>
-  numbers.flatMap((number) => [tallyName(number), activeName(number)]);
-
-const readBuckets = <Number extends Hour | MinuteOfHour>(row: StoredRow, numbers: readonly Number[]): Buckets<Number> =>
-  decodingRow(row, () => {
-    const buckets = new Map<Number, Bucket>();
-    for (const number of numbers) {
-      const tally = readBytes(tallyName(number), row.properties);
-      const active = readBytes(activeName(number), row.properties);
-      if (tally === undefined && active === undefined) continue;
-      if (tally === undefined || active === undefined) throw new DecodeError(`half of bucket ${number} is missing`);
-      if (active.length > MAX_CAMERAS_PER_STRIPE / 8) throw new DecodeError('a set of cameras is too large');
-      buckets.set(number, { tally, active });
-    }
-    return buckets;
-  });
+const tallyName = (number: number): string => `tally_${twoDigits(number)}`;
+const activeName = (number: number): string => `active_${twoDigits(number)}`;
 
 /** Some buckets of a row. */
 export const bucketsPart = <Number extends Hour | MinuteOfHour>(
   numbers: readonly Number[],
 ): RowPart<PartOf<Number, Bucket>> => ({
-  select: bucketProperties(numbers),
-  from: (row) => new PartOf(numbers, readBuckets(row, numbers)),
+  select: numbers.flatMap((number) => [tallyName(number), activeName(number)]),
+  from: (row) =>
+    decodingRow(row, () => {
+      const buckets = new Map<Number, Bucket>();
+      for (const number of numbers) {
+        const tally = readBytes(tallyName(number), row.properties);
+        const active = readBytes(activeName(number), row.properties);
+        if (tally === undefined && active === undefined) continue;
+        if (tally === undefined || active === undefined) throw new DecodeError(`half of bucket ${number} is missing`);
+        if (active.length > MAX_CAMERAS_PER_STRIPE / 8) throw new DecodeError('a set of cameras is too large');
+        buckets.set(number, { tally, active });
+      }
+      return new PartOf(numbers, buckets);
+    }),
 });
 
 /** The minutes of a whole row of an hour. */
-export const hourRowFrom = (row: StoredRow): HourRow => readBuckets(row, MINUTES);
-
-/** The hours of a whole row of a day. */
-export const hoursFrom = (row: StoredRow): Buckets<Hour> => readBuckets(row, HOURS);
+export const hourRowFrom = (row: StoredRow): HourRow => bucketsPart(MINUTES).from(row).found;
 
 /**
  * Buckets with a difference added to one of them.
@@ -72,7 +62,7 @@ export const addToBucket = <Number extends Hour | MinuteOfHour>(
   const tally = before === undefined ? EMPTY_TALLY : readTallyBytes(new ByteReader(before.tally), categories);
   if (tally === undefined) return undefined;
   return new Map(buckets).set(number, {
-    tally: encoded((writer) => writeTally(writer, sumOf([tally, difference]), indexesOf(categories))),
+    tally: tallyBytes(sumOf([tally, difference]), categories),
     active: withIndexes(before?.active ?? new Uint8Array(), cameras),
   });
 };
@@ -90,4 +80,37 @@ export const bucketValues = <Number extends Hour | MinuteOfHour>(
     values[activeName(number)] = bucket.active;
   }
   return values;
+};
+
+// A bitset is a set of indexes in a list: index 0 is the lowest bit of the first byte.
+
+/** The maximum number of cameras of one stripe and day: the bitsets of an hour's row stay below its 1 MiB. */
+export const MAX_CAMERAS_PER_STRIPE = 32_000;
+
+export const hasIndex = (set: Uint8Array, index: number): boolean =>
+  ((set[index >> 3] ?? 0) & (1 << (index & 7))) !== 0;
+
+export const withIndexes = (set: Uint8Array, indexes: Iterable<number>): Uint8Array => {
+  const added = [...indexes];
+  const result = new Uint8Array(added.reduce((length, index) => Math.max(length, (index >> 3) + 1), set.length));
+  result.set(set);
+  for (const index of added) result[index >> 3] = (result[index >> 3] ?? 0) | (1 << (index & 7));
+  return result;
+};
+
+export const unionOf = (left: Uint8Array, right: Uint8Array): Uint8Array => {
+  const [longer, shorter] = left.length < right.length ? [right, left] : [left, right];
+  const result = Uint8Array.from(longer);
+  for (const [byte, bits] of shorter.entries()) result[byte] = (result[byte] ?? 0) | bits;
+  return result;
+};
+
+/** The indexes in a bitset, ascending. */
+export const indexesIn = (set: Uint8Array): readonly number[] => {
+  const indexes: number[] = [];
+  for (let byte = 0; byte < set.length; byte += 1) {
+    const bits = set[byte] ?? 0;
+    for (let bit = 0; bit < 8; bit += 1) if ((bits & (1 << bit)) !== 0) indexes.push(byte * 8 + bit);
+  }
+  return indexes;
 };

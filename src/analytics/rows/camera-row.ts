@@ -1,5 +1,4 @@
-import { DecodeError, decodingRow } from '../../storage/errors.ts';
-import { type PropertyValue, type StoredRow, type StoringWrite, writeOf } from '../../storage/row.ts';
+import { DecodeError, decodingRow, type NewProperties, type PropertyValue, type StoredRow } from '../../storage/row.ts';
 import {
   type Hour,
   hourOf,
@@ -10,15 +9,22 @@ import {
   type MinuteOfHour,
 } from '../model/day.ts';
 import { type DayTally, EMPTY_TALLY, sumOf, sumOfDays, type Tally } from '../model/tally.ts';
-import { indexesOf } from './bitset.ts';
-import type { CounterKey } from './keys.ts';
-import { PartOf, type RowPart } from './part.ts';
-import { numberedName, readBytes, readTally, TALLY_PROPERTIES, tallyValues } from './properties.ts';
-import { ByteReader, ByteWriter, readTallyBytes, writeTally } from './tally-bytes.ts';
+import { twoDigits } from './keys.ts';
+import {
+  ByteReader,
+  indexesOf,
+  readTally,
+  readTallyBytes,
+  TALLY_PROPERTIES,
+  tallyValues,
+  writeCount,
+  writeTally,
+} from './stored-tally.ts';
+import { PartOf, readBytes, type RowPart } from './properties.ts';
 
 /** A whole `camera|ridge-04|05` row. */
 export interface CameraRow {
-  /** Of the day. */
+  /** The counts of the day. */
   readonly tally: DayTally;
   /** By hour: the minutes that have events, each with its tally, in bytes. */
   readonly hours: ReadonlyMap<Hour, Uint8Array>;
@@ -26,7 +32,7 @@ export interface CameraRow {
 
 export const EMPTY_CAMERA: CameraRow = { tally: EMPTY_TALLY, hours: new Map() };
 
-const minutesName = (hour: Hour): string => numberedName('minutes_', hour);
+const minutesName = (hour: Hour): string => `minutes_${twoDigits(hour)}`;
 
 /** The day's tally of a camera. */
 export const CAMERA_DAY: RowPart<DayTally> = {
@@ -81,7 +87,7 @@ const minutesFrom = (bytes: Uint8Array, categories: readonly string[]): Map<Minu
   return minutes;
 };
 
-/** The byte at which the first of the stored minutes starts that is not before a minute. */
+/** The offset of the first stored minute that is not before `minute`, in bytes. */
 const startOf = (minute: number, bytes: Uint8Array): number => {
   const reader = new ByteReader(bytes);
   for (;;) {
@@ -108,27 +114,26 @@ export const addToCamera = (
       const number = minuteOfHour(minute);
       minutes.set(number, sumOf([minutes.get(number) ?? EMPTY_TALLY, difference]));
     }
-    const writer = new ByteWriter();
+    const bytes: number[] = [];
     for (const [minute, ofMinute] of [...minutes].sort(([left], [right]) => left - right)) {
-      writer.count(minute);
-      writeTally(writer, ofMinute, indexes);
+      writeCount(bytes, minute);
+      writeTally(bytes, ofMinute, indexes);
     }
-    hours.set(hour, writer.bytes(kept));
+    const all = new Uint8Array(kept.length + bytes.length);
+    all.set(kept);
+    all.set(bytes, kept.length);
+    hours.set(hour, all);
   }
   return { tally, hours };
 };
 
-/** Writes the day's tally and some hours of a camera's row. `before` is the row as it is stored, if it is. */
-export const cameraWrite = (
-  rowKey: CounterKey,
-  before: { readonly etag: string; readonly value: CameraRow } | undefined,
+/** The day's tally and some hours of a camera's row, to write. `before`: the stored row; undefined if the write inserts it. */
+export const cameraValues = (
   { tally, hours }: CameraRow,
+  before: CameraRow | undefined,
   changed: Iterable<Hour>,
-): StoringWrite => {
-  const properties: Record<string, PropertyValue | undefined> = { ...tallyValues(tally, before?.value.tally) };
-  for (const hour of new Set(changed)) {
-    const minutes = hours.get(hour);
-    if (minutes !== undefined) properties[minutesName(hour)] = minutes;
-  }
-  return writeOf(rowKey, before?.etag, properties);
+): NewProperties => {
+  const properties: Record<string, PropertyValue | undefined> = { ...tallyValues(tally, before?.tally) };
+  for (const hour of changed) properties[minutesName(hour)] = hours.get(hour);
+  return properties;
 };

@@ -1,9 +1,25 @@
-import { DecodeError, decodingRow } from '../../storage/errors.ts';
-import { type NewProperties, type Properties, type StoringWrite, type StoredRow, writeOf } from '../../storage/row.ts';
-import { type Counts, type Facet, type Facets, NO_COUNTS } from '../model/camera-event.ts';
-import { CATEGORY_FORM, MAX_COUNT } from '../model/identifier.ts';
+import {
+  DecodeError,
+  decodingRow,
+  type KeyRange,
+  type NewProperties,
+  type Properties,
+  type StoredRow,
+  unlessDamaged,
+} from '../../storage/row.ts';
+import type { Table } from '../../storage/table.ts';
+import {
+  CATEGORY_FORM,
+  type Counts,
+  type EventMessage,
+  type Facet,
+  type Facets,
+  MAX_COUNT,
+  NO_COUNTS,
+} from '../model/camera-event.ts';
+import { dayOf, minuteOfDay } from '../model/day.ts';
 import { parseInstant, sortableInstant, type Instant } from '../model/instant.ts';
-import type { EventKey } from './keys.ts';
+import { eventKey, parseEventKey } from './keys.ts';
 
 /** A whole `event|0815|ridge-04|f-1029` row: the event as of its newest facets. */
 export interface EventRow {
@@ -21,17 +37,14 @@ const facetProperties = <Value>(
 
 const countsText = (counts: Counts): string => JSON.stringify(Object.fromEntries(counts));
 
-/** Writes an event's row: an insert if it is not stored yet (`etag` undefined). A facet that is stored never goes, so a merge writes it whole. */
-export const eventWrite = (rowKey: EventKey, etag: string | undefined, { ts, facets }: EventRow): StoringWrite => {
-  const properties = {
-    ts_utc: sortableInstant(ts),
-    ...facetProperties('detections', facets.detections, countsText),
-    ...facetProperties('reviewed', facets.reviewed, (value) => value),
-    ...facetProperties('annotations', facets.annotations, countsText),
-    ...facetProperties('removed', facets.removed, (value) => value),
-  };
-  return writeOf(rowKey, etag, properties);
-};
+/** An event's row, to write. A stored facet is never removed, so a merge replaces all of it. */
+export const eventValues = ({ ts, facets }: EventRow): NewProperties => ({
+  ts_utc: sortableInstant(ts),
+  ...facetProperties('detections', facets.detections, countsText),
+  ...facetProperties('reviewed', facets.reviewed, (value) => value),
+  ...facetProperties('annotations', facets.annotations, countsText),
+  ...facetProperties('removed', facets.removed, (value) => value),
+});
 
 const readInstant = (value: unknown): Instant => {
   const instant = typeof value === 'string' ? parseInstant(value) : undefined;
@@ -91,3 +104,39 @@ export const eventRowFrom = (row: StoredRow): EventRow =>
       },
     };
   });
+
+/** The event of a row, as one message with all its facets. @throws {DamagedRow} even if only its key belongs to another event */
+export const eventFrom = (row: StoredRow): EventMessage =>
+  decodingRow(row, () => {
+    const { minute, cameraId, eventId } = parseEventKey(row.rowKey);
+    const event = { cameraId, eventId, ...eventRowFrom(row) };
+    const isOfKey = row.partitionKey.startsWith(dayOf(event.ts)) && minuteOfDay(event.ts) === minute;
+    if (!isOfKey) throw new DecodeError('its time is not that of its key');
+    if (eventKey(minute, cameraId, eventId) !== row.rowKey) throw new DecodeError('its key is not that of its event');
+    return event;
+  });
+
+export interface UnreadableRow {
+  readonly row: StoredRow;
+  readonly damage: string;
+}
+
+/** A page of event rows. */
+interface EventPage {
+  readonly events: readonly EventMessage[];
+  readonly unreadable: readonly UnreadableRow[];
+  /** The key of its last row. */
+  readonly lastKey: string | undefined;
+}
+
+/** The events in a key range of a shard, page by page. @throws {StorageTrouble | LaterFormat} */
+export async function* eventPages(table: Table, partition: string, range: KeyRange): AsyncGenerator<EventPage> {
+  for await (const rows of table.pages(partition, range)) {
+    const unreadable: UnreadableRow[] = [];
+    const events = rows.flatMap((row) => {
+      const note = ({ message }: Error) => unreadable.push({ row, damage: message });
+      return unlessDamaged(() => eventFrom(row), note) ?? [];
+    });
+    yield { events, unreadable, lastKey: rows.at(-1)?.rowKey };
+  }
+}

@@ -1,9 +1,9 @@
-import { DecodeError } from '../../storage/errors.ts';
-import type { KeyRange } from '../../storage/row.ts';
-import { type Day, type Hour, hourOf, isDay, isMinuteOfDay, minuteOfHour, type MinuteOfDay } from '../model/day.ts';
-import { MAX_SHARDS } from '../model/shard.ts';
+import { createHash } from 'node:crypto';
 
-/** A number from 0 to 99 as keys and property names have it: `07`. */
+import { DecodeError, type KeyRange } from '../../storage/row.ts';
+import { type Day, type Hour, hourOf, isDay, isMinuteOfDay, minuteOfHour, type MinuteOfDay } from '../model/day.ts';
+
+/** A number from 0 to 99 in the form of keys and property names: `07`. */
 export const twoDigits = (value: number): string => String(value).padStart(2, '0');
 
 // Table Storage forbids / \ # ? in keys, % causes trouble with encodings, and | separates the parts of a key. Each is replaced by its
@@ -12,7 +12,7 @@ export const twoDigits = (value: number): string => String(value).padStart(2, '0
 const PLAIN = '/\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\u2028\u2029';
 const ESCAPED = '\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0\uFDD1\uFDD2\uFDD3\uFDD4\uFDD5\uFDD6\uFDD7';
 
-/** An id as keys and camera lists have it. */
+/** An id in the form of keys and camera lists. */
 export const escapeId = (id: string): string =>
   id.replace(/[/\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\u2028\u2029]/g, (plain) =>
     ESCAPED.charAt(PLAIN.indexOf(plain)),
@@ -26,7 +26,23 @@ export const unescapeId = (text: string): string =>
 /** All keys that begin with a text which ends in `|`. `}` is the next character after `|`; `~` sorts before many letters. */
 export const keysUnder = (prefix: `${string}|`): KeyRange => ({ from: prefix, before: `${prefix.slice(0, -1)}}` });
 
-// Partitions
+// Shards and partitions
+
+/** The maximum number of shards of a day; they are numbered from 0. */
+export const MAX_SHARDS = 64;
+
+/** The shard of a day that a camera belongs to: a stable hash of its id, because stored rows are found by it. */
+export const shardOf = (cameraId: string, shards: number): number =>
+  shards === 1 ? 0 : createHash('sha256').update(cameraId).digest().readUInt32BE(0) % shards;
+
+/**
+ * The table of the counters, without the prefix of the tables: the number of shards is fixed for a table, so that every process looks for a
+ * camera in the same shard.
+ *
+ * @param shards the setting `COUNTER_SHARDS`
+ * @example tableOfShards(8) // analytics8
+ */
+export const tableOfShards = (shards: number): string => (shards === 1 ? 'analytics' : `analytics${shards}`);
 
 /** The partition of a shard of a day: `2026-11-21.00`. */
 export const shardPartition = (day: Day, shard: number): string => `${day}.${twoDigits(shard)}`;
@@ -39,11 +55,11 @@ export const dayPartitions = (day: Day, shards: number): readonly string[] =>
 export const partitionsOf = (day: Day): KeyRange => ({ from: `${day}.`, before: `${day}/` });
 export const ALL_PARTITIONS: KeyRange = { from: '0', before: ':' };
 
-/** The day and the shard in the key of a partition. */
-export const parsePartition = (partition: string): { readonly day: Day; readonly shard: number } => {
+/** The day in the key of a partition. */
+export const dayOfPartition = (partition: string): Day => {
   const [, day = '', shard = ''] = /^(\d{4}-\d\d-\d\d)\.(\d\d)$/.exec(partition) ?? [];
   if (!isDay(day) || Number(shard) >= MAX_SHARDS) throw new DecodeError('its partition is not a shard of a day');
-  return { day, shard: Number(shard) };
+  return day;
 };
 
 // Counters. Each exists once per stripe, and its value is the sum.
@@ -68,7 +84,7 @@ export const hourCounter = (hour: Hour): Counter => `hour|${twoDigits(hour)}|`;
 
 export const cameraCounter = (cameraId: string): Counter => `camera|${escapeId(cameraId)}|`;
 
-/** The stripes as keys end with them. */
+/** The ends of keys, by stripe. */
 const ENDINGS = DIGITS.flatMap((tens) => DIGITS.map((ones) => `${tens}${ones}` as const)).slice(0, MAX_STRIPES);
 
 /** The key of a counter's row in a stripe. @throws {RangeError} if there is no such stripe */
@@ -110,7 +126,7 @@ export const eventsOfHour = (hour: Hour): KeyRange => ({
 export const eventsOfMinute = (minute: MinuteOfDay, cameraId?: string): KeyRange =>
   keysUnder(cameraId === undefined ? `event|${clockOf(minute)}|` : `event|${clockOf(minute)}|${escapeId(cameraId)}|`);
 
-// The functions below throw a DecodeError if the key is not one of such a row.
+// The functions below throw a DecodeError if the key is of another kind of row.
 
 const notKeyOf = (kind: string): DecodeError => new DecodeError(`its key is not one of a row of the kind ${kind}`);
 

@@ -1,15 +1,41 @@
-import { DecodeError } from '../../storage/errors.ts';
-import type { NewProperties, Properties } from '../../storage/row.ts';
-import type { DayTally } from '../model/tally.ts';
-import { twoDigits } from './keys.ts';
-import { indexesOf } from './bitset.ts';
-import { ByteReader, encoded, readTallyBytes, writeTally } from './tally-bytes.ts';
+import { DecodeError, type Properties, type StoredRow } from '../../storage/row.ts';
+
+/**
+ * The format of the analytics rows that this version writes and knows. Raise it with every change of what a row holds: a version that does
+ * not know a row's format refuses the row.
+ */
+export const FORMAT = 4;
+
+/** A part of a row: the properties to read, and what they say. A row that was read without them cannot be decoded by mistake. */
+export interface RowPart<Value> {
+  readonly select: readonly string[];
+  /** @throws {DamagedRow} */
+  readonly from: (row: StoredRow) => Value;
+}
+
+/** The values of some hours or minutes. The others were not read: they are unknown, and not empty. */
+export class PartOf<Key, Value> {
+  readonly #asked: ReadonlySet<Key>;
+  readonly #found: ReadonlyMap<Key, Value>;
+
+  constructor(asked: Iterable<Key>, found: ReadonlyMap<Key, Value>) {
+    this.#asked = new Set(asked);
+    this.#found = found;
+  }
+
+  /** undefined: there is nothing. @throws {RangeError} if it was not read */
+  get(key: Key): Value | undefined {
+    if (!this.#asked.has(key)) throw new RangeError('this part of the row was not read');
+    return this.#found.get(key);
+  }
+
+  get found(): ReadonlyMap<Key, Value> {
+    return this.#found;
+  }
+}
 
 // The values in the properties of rows, and the split of values that are too large for one property. Reading throws a DecodeError if a property is
 // anything else.
-
-/** The name of a numbered property: `tally_07`. */
-export const numberedName = (prefix: string, number: number): string => `${prefix}${twoDigits(number)}`;
 
 /** The bytes of a binary property; undefined: the row does not have it. */
 export const readBytes = (name: string, properties: Properties): Uint8Array | undefined => {
@@ -46,34 +72,4 @@ export const readNames = (name: string, properties: Properties): readonly string
     if (typeof text !== 'string') throw new DecodeError(`${textName(name, index)} is not text`);
     names.push(...text.split('\n'));
   }
-};
-
-// The tally of the day, which every row of a day or a camera has.
-
-/** The maximum number of categories in a tally: the row of an hour stays below 1 MiB. */
-export const MAX_TALLY_CATEGORIES = 750;
-
-// Room for 250 more: for configured categories, and for categories whose counts the stripe only takes away.
-const LONGEST_NAME = 64;
-const [TALLY, CATEGORIES] = ['tally', 'categories'];
-
-/** The properties of the tally of the day. */
-export const TALLY_PROPERTIES: readonly string[] = [
-  TALLY,
-  ...namesProperties(CATEGORIES, (MAX_TALLY_CATEGORIES + 250) * (LONGEST_NAME + 1), LONGEST_NAME + 1),
-];
-
-/** The properties of a tally, to write. Its categories are only appended, so each keeps its index: they are written if there are new ones. */
-export const tallyValues = (tally: DayTally, before: DayTally | undefined): NewProperties => ({
-  [TALLY]: encoded((writer) => writeTally(writer, tally, indexesOf(tally.categories.keys()))),
-  ...(before?.categories.size !== tally.categories.size && namesValues(CATEGORIES, tally.categories.keys())),
-});
-
-export const readTally = (properties: Properties): DayTally => {
-  const bytes = readBytes(TALLY, properties);
-  if (bytes === undefined) throw new DecodeError('the tally of the day is missing');
-  const categories = readNames(CATEGORIES, properties);
-  const tally = readTallyBytes(new ByteReader(bytes), categories);
-  if (tally === undefined) throw new DecodeError('its tally has a category that its list lacks');
-  return tally;
 };

@@ -1,7 +1,7 @@
-import { DamagedRow, unlessDamaged } from '../../storage/errors.ts';
-import { ANY_VERSION, type NewProperties, type RowWrite, writeOf } from '../../storage/row.ts';
+import { DamagedRow } from '../../storage/errors.ts';
+import { ANY_VERSION, type NewProperties, type RowWrite, unlessDamaged, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
-import { DAY_STATE, EMPTY_DAY_PROPERTIES, type Seal, sealProperties, STRIPED_PROPERTIES } from './day-row.ts';
+import { DAY_STATE, type Seal, sealProperties, stateWrite, STRIPED_PROPERTIES } from './day-row.ts';
 import { ALL_HOURS, counterKey, DAY_00, DAY_COUNTER, MAX_STRIPES } from './keys.ts';
 import { byStripe, readStripes, type StripeRows } from './stripes.ts';
 
@@ -71,12 +71,9 @@ const inAllStripes = (
   moreInFirst: NewProperties = {},
 ): readonly RowWrite[] =>
   Array.from({ length: MAX_STRIPES }, (_, stripe) => {
-    const row = rows.get(stripe);
-    const properties = { ...sealProperties(sealed), ...(stripe === 0 && moreInFirst) };
-    const rowKey = counterKey(DAY_COUNTER, stripe);
-    return row === undefined
-      ? writeOf(rowKey, undefined, { ...EMPTY_DAY_PROPERTIES, ...properties })
-      : writeOf(rowKey, isAtVersion(stripe) ? row.etag : ANY_VERSION, properties);
+    const state = { ...sealProperties(sealed), ...(stripe === 0 && moreInFirst) };
+    const etag = rows.get(stripe)?.etag;
+    return stateWrite(counterKey(DAY_COUNTER, stripe), etag && (isAtVersion(stripe) ? etag : ANY_VERSION), state);
   });
 
 /** Notes that the event rows of a closed shard are deleted. @throws {WriteConflict} if another process noted it first */

@@ -1,5 +1,5 @@
-import { decodingRow, StorageTrouble } from '../../storage/errors.ts';
-import type { StoredRow } from '../../storage/row.ts';
+import { decodingRow, type StoredRow } from '../../storage/row.ts';
+import { StorageTrouble } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 import { type Counter, counterKey, MAX_STRIPES, parseStripe, stripesOf } from './keys.ts';
 
@@ -43,6 +43,10 @@ export const readStripes = async (
   throw new StorageTrouble(0, { reason: 'rows change all the time' });
 };
 
-/** The rows of one counter by stripe. @throws {DamagedRow} if a key is not one of a counter */
+/** The rows of one counter by stripe. @throws {DamagedRow} if a key is not the key of a counter */
 export const byStripe = (rows: readonly StoredRow[]): StripeRows =>
   new Map(rows.map((row) => [decodingRow(row, () => parseStripe(row.rowKey)), row]));
+
+/** Whether a shard has rows: `!` comes before every character of a partition's key. */
+export const hasRows = async (table: Table, partition: string): Promise<boolean> =>
+  (await table.firstPartition({ from: partition, before: `${partition}!` })) !== undefined;

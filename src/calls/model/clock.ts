@@ -9,7 +9,7 @@ export interface Clock {
   /**
    * Runs a function once, after this time in milliseconds. It does not keep the process alive.
    *
-   * @returns what cancels it
+   * @returns a function that cancels it
    */
   after(ms: number, run: () => void): () => void;
 }

@@ -14,7 +14,7 @@ export const notificationIdSchema = z.custom<NotificationId>(
   (value) => typeof value === 'string' && isNotificationId(value),
 );
 
-/** How the ids of a millisecond begin. */
+/** The first characters of all ids of a millisecond. */
 export const notificationIdPrefix = (at: number): string => (LATEST_MS - at).toString(16).padStart(12, '0');
 
 /** @param now in milliseconds since 1970 */
@@ -33,7 +33,7 @@ const CALL_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._~=-]{0,199}$/;
 
 const isCallId = (text: unknown): text is CallId => typeof text === 'string' && CALL_ID_PATTERN.test(text);
 
-/** Text → call id; undefined where it is not well-formed, and then no request may be made about it. */
+/** Text → call id; undefined if it is not well-formed: it must not get into the URL of a request. */
 export const parseCallId = (text: unknown): CallId | undefined => (isCallId(text) ? text : undefined);
 
 export const callIdSchema = z.custom<CallId>(isCallId);
@@ -66,8 +66,8 @@ export const formatCallContext = (ref: AttemptRef & Partial<PromptRef>): string 
 };
 
 /**
- * An event's context: the attempt, and the prompt, which is the message where the context names none. Undefined where it is missing or in
- * another form, which must not get into logs and rows.
+ * The attempt and the prompt in the context of an event; without a prompt it is the message. Undefined if the context is missing or has another form:
+ * such a text must not get into logs and rows.
  */
 export const parseCallContext = (
   text: unknown,
@@ -93,7 +93,7 @@ export const GOODBYE_CONFIRMED = 9;
 
 export const PROMPTS = [MESSAGE, 1, MAX_REPEATS, GOODBYE_CANNOT_GO, GOODBYE_CONFIRMED] as const;
 
-/** The prompt of a number that comes from outside; undefined if it is no such number. */
+/** The prompt with a number that comes from outside; undefined if no prompt has it. */
 export const promptOf = (number: number): PromptNumber | undefined => PROMPTS.find((prompt) => prompt === number);
 
 /** Whether it is the message, or the message again. */

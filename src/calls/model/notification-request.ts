@@ -8,7 +8,7 @@ export interface Callee {
   readonly name?: string | undefined;
 }
 
-/** A request for a notification. Two requests that ask for the same are the same request. */
+/** A request for a notification. Two requests with equal content count as the same request. */
 export type NotificationRequest = RequestToAll | RequestInWaves;
 
 interface CommonRequest {

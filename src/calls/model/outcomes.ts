@@ -11,7 +11,7 @@ export interface OutcomeEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Where outcomes are published, side by side: no destination delays another. */
+/** Where outcomes are published. No destination delays another. */
 export const DESTINATIONS = ['topic', 'webhook'] as const;
 
 export type Destination = (typeof DESTINATIONS)[number];

@@ -10,7 +10,7 @@ export type MaskedNumber = string & { readonly __brand: 'MaskedNumber' };
 /** E.164. The HTTP API's schemas use it too. */
 export const PHONE_NUMBER_PATTERN = /^\+[1-9]\d{6,14}$/;
 
-/** Of a masked number. */
+/** The form of a masked number. */
 export const MASKED_NUMBER_PATTERN = /^\+\d{0,4}•{5,9}\d{2}$/;
 
 // At least five digits stay hidden, however short the number is.
@@ -25,7 +25,7 @@ export const isMaskedNumber = (value: unknown): value is MaskedNumber =>
   typeof value === 'string' && MASKED_NUMBER_PATTERN.test(value);
 
 /**
- * Text → phone number; undefined where it is not one. White space around it is dropped.
+ * Text → phone number; undefined if it is not a phone number. White space around it is dropped.
  *
  * @example parsePhoneNumber(' +12065550100 ') // '+12065550100'
  */

@@ -7,13 +7,13 @@ import type { PhoneNumber } from './phone-number.ts';
  * and the wait for a token included, and throws only {@link ProviderError}.
  */
 export interface PhoneProvider {
-  /** A short word, stored with each attempt: an attempt of another provider than the present one cannot continue. */
+  /** A short word, stored with each attempt. An open attempt cannot continue after a change of the provider. */
   readonly name: string;
   /** Whether the same call request, sent again, places no second call. */
   readonly isIdempotent: boolean;
   /** How many calls the account may start a second; undefined: no such limit. */
   readonly callsPerSecond?: number | undefined;
-  /** Speaks into connected calls. Undefined: the message goes with the call request, and the call itself speaks, answers keys and ends. */
+  /** Speaks into connected calls. Undefined: the message goes with the call request, and the provider speaks, handles keys and hangs up. */
   readonly media?: CallMedia | undefined;
 
   /** Places a call. Its events go to the alert type's callback path. It rings for {@link MAX_RINGING_MS} at most. */
@@ -154,7 +154,7 @@ export type CallEventKind =
 export interface PressedKey {
   /** `0` to `9`, `*` or `#`. */
   readonly key: string;
-  /** Its position among the keys of the call. A key that is reported twice has the same one. */
+  /** Its position among the keys of the call. A key that is reported twice has the same position. */
   readonly sequence: number;
 }
 
@@ -166,7 +166,7 @@ export interface CallEvent {
   readonly attempt: AttemptRef | undefined;
   /** Of events about a prompt: which one. Undefined: the message. */
   readonly prompt?: PromptNumber | undefined;
-  /** Of `tone received`; undefined if no telephone has such a key. */
+  /** The key of `tone received`; undefined if no telephone has such a key. */
   readonly key?: PressedKey | undefined;
   /** Of `disconnected`: how long the call was connected, in milliseconds, if the provider says. */
   readonly connectedMs?: number | undefined;

@@ -33,9 +33,9 @@ export interface ConfiguredProvider {
 }
 
 /**
- * The provider that is configured: the only place that knows which there are.
+ * The configured provider. No other file knows which providers exist.
  *
- * @param credential the app's own identity, for a provider that takes it
+ * @param credential the app's own identity, for a provider that accepts it
  */
 export const connectToProvider = (
   options: ProviderOptions,

@@ -7,7 +7,7 @@ import { FAILURE_WITHOUT_ANSWER } from './failures.ts';
 export interface Repeats {
   /** The failures after which it is sent again. */
   readonly after: ReadonlySet<Failure>;
-  /** For the answer to one try, the wait for a token included, in milliseconds. */
+  /** The timeout of one try, the wait for a token included, in milliseconds. */
   readonly tryMs: number;
   /** How many tries may fail. Requests that meet a limit of capacity do not count. */
   readonly tries: number;

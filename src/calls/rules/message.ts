@@ -50,7 +50,7 @@ const SLOWEST_MS_PER_LETTER = 120;
 const USUAL_MS_PER_LETTER = 80;
 const START_OF_SPEECH_MS = 10_000;
 
-/** Digits and signs; marks of sentences between digits; capitals in a row. */
+/** Characters that the voices spell: digits and signs, punctuation between digits, and capitals in a row. */
 const SPELLED = /[^\p{Script=Latin}\s.,']|(?<=\d)[.,'](?=\d)|\p{Lu}(?=\p{Lu})|(?<=\p{Lu})\p{Lu}/gu;
 
 const speakingMs = (text: string, msPerLetter: number): number => {

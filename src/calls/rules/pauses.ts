@@ -4,7 +4,7 @@ import * as z from 'zod';
 // milliseconds since 1970.
 
 export const pausesSchema = z.object({
-  /** No dialing before, and how many refusals in a row led to that. */
+  /** No call is dialed before `pauseUntil`, because of this number of refusals in a row. */
   pauseUntil: z.number().optional(),
   refusals: z.int().optional(),
   /** The recipient whose call request was refused last. */

@@ -10,9 +10,9 @@ export interface PhoneRules {
   /** From a request to its last attempt. */
   readonly deadlineMs: number;
   readonly ringMs: number;
-  /** How the numbers that may be called begin; undefined: all of them. */
+  /** The prefixes of numbers that may be called; undefined: all numbers may be called. */
   readonly allowedPrefixes: readonly string[] | undefined;
-  /** Of a UTC day; a fifth of them is kept for urgent alert types. */
+  /** The maximum number of calls of a UTC day; a fifth of them is kept for urgent alert types. */
   readonly callsPerDay: number;
   /** Open calls, over all instances. */
   readonly callsAtOnce: number;
@@ -31,7 +31,7 @@ export const NOT_CALLABLE: Readonly<Record<NotCallable, string>> = {
   day_limit: CALLS_USED_UP,
 };
 
-/** Why a number is never called. @param prefixes how callable numbers begin; undefined: all numbers */
+/** Why a number is never called. @param prefixes of numbers that may be called; undefined: all numbers may be called */
 export const whyNotCallable = (
   number: PhoneNumber,
   prefixes: readonly string[] | undefined,

@@ -11,7 +11,7 @@ export const providerCheckSchema = z.object({
 
 export type ProviderCheck = Readonly<z.output<typeof providerCheckSchema>>;
 
-/** How often the provider is checked, and how often while it refuses. */
+/** The intervals of the checks: usually, and while the provider refuses. */
 const CHECKED_EVERY_MS = 3_600_000;
 const CHECKED_AGAIN_MS = 60_000;
 
@@ -20,7 +20,7 @@ export const checkDueAt = (check: ProviderCheck | undefined): number => {
   return check.at + (check.reason === undefined ? CHECKED_EVERY_MS : CHECKED_AGAIN_MS);
 };
 
-/** The check after one. @param refusal why the provider surely refuses; undefined: it does not, or it is not known */
+/** The state after a check. @param refusal why the provider surely refuses; undefined: it does not, or it is not known */
 export const afterCheck = (
   check: ProviderCheck | undefined,
   refusal: string | undefined,

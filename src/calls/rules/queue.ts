@@ -13,9 +13,9 @@ export interface Queued {
   readonly isCalledAgain: boolean;
   /** In the request. */
   readonly position: number;
-  /** Since when; anew after a refusal. */
+  /** The start of the wait. A refusal starts it again. */
   readonly queuedAt: number;
-  /** Not dialed before. */
+  /** The recipient is not dialed before. */
   readonly dueAt: number;
 }
 
@@ -31,7 +31,7 @@ const START_TOLERANCE_MS = 200;
 
 export type Next<Person> =
   | { readonly kind: 'dial'; readonly who: Person }
-  /** Nothing until an event, or until then. */
+  /** Dial no recipient until the next event, or until this time. */
   | { readonly kind: 'wait'; readonly until: number | undefined };
 
 /**
@@ -91,7 +91,7 @@ const afterRefused = <Person extends Queued>(
   return isPassed && first !== undefined ? [second, first, ...rest] : inTurn;
 };
 
-/** Why a recipient waits that is due. */
+/** Why a due recipient waits. */
 export const waitsFor = (
   one: Queued,
   slots: readonly Slot[],

@@ -7,7 +7,7 @@ export interface RedialTerms extends Pick<PhoneRules, 'attempts' | 'retryMs'> {
   readonly deadlineAt: number;
 }
 
-/** An attempt that is over, as redialing sees it. Times are in milliseconds since 1970. */
+/** The facts about a past attempt that decide about redialing. Times are in milliseconds since 1970. */
 export interface PastAttempt {
   readonly outcome: Outcome;
   /** Of `cut_short`: one whole unit of the message was spoken. */

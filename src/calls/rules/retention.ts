@@ -3,8 +3,8 @@
 /** Keys that are reported later than this after the end of their call are dropped. Then a notification may settle. */
 export const KEYS_COUNT_FOR_MS = 300_000;
 
-/** Between the two, no instance decides by a clock that is a little behind. */
+/** The margin between the last key that counts and the settling: the clocks of instances may differ by this. */
 const MARGIN_MS = 10_000;
 
-/** When a notification is settled whose last call ended at a time, in milliseconds since 1970. */
+/** When a notification settles, by the end of its last call. Both are in milliseconds since 1970. */
 export const settlesAt = (lastEndAt: number): number => lastEndAt + KEYS_COUNT_FOR_MS + MARGIN_MS;

@@ -37,7 +37,7 @@ const ACTS_WITHIN_MS = 5_000;
  */
 const START_REPORTED_WITHIN_MS = 1_000;
 const HUNG_UP_AT_A_TIME = 16;
-/** Timers fire a moment early. */
+/** A timer may fire this early. */
 const TIMER_MS = 50;
 
 /** Dials, speaks, listens and hangs up for a commit. The answer of the provider is the next event. */
@@ -147,7 +147,7 @@ export class Actions {
       try {
         await this.#answer(ref, { kind: 'not spoken', prompt, result: { ...result, reason } }, log);
       } catch (trouble) {
-        // Without storage no process learns of it: the callee would hear silence.
+        // Without storage, no process learns that the message failed: the callee would hear silence.
         if (isSure) await this.hangUpCall(callId, true, fields, log);
         throw trouble;
       }

@@ -13,7 +13,7 @@ import { isUnreadable, SetAside } from '../store/store.ts';
 import type { Log } from '../../log.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
 
-/** The calls of the last hours; each is a text of 40 characters. */
+/** Enough for the calls of some hours. An entry is a text of 40 characters. */
 const MAX_REMEMBERED = 10_000;
 
 const isReport = (event: CallEvent): event is CallEvent & CallReport => event.kind !== 'tone failed';

@@ -183,7 +183,7 @@ export const logNotPlayed = (result: CallResult, fields: LogFields, log: Log): v
   else log.error('message not played', detail);
 };
 
-/** Logs an event of the provider. @param isNews it is no repeat */
+/** Logs an event of the provider. @param isNews false: it is a repeat */
 export const logEvent = ({ kind, result, callId }: CallEvent, isNews: boolean, about: LogFields, log: Log): void => {
   const fields = { ...about, call_id: callId };
   if (kind === 'play failed' && isNews) logNotPlayed(result, fields, log);

@@ -81,7 +81,7 @@ export class Dialing {
     if (earliest === Infinity) return;
     this.#cancel = clock.after(Math.max(0, earliest - clock.now()), () => {
       this.#armedFor = Infinity;
-      // The run plans anew.
+      // These plans are due: the run makes new ones.
       for (const [name, time] of this.#planned) if (time <= earliest) this.#planned.delete(name);
       void this.run(log);
     });
@@ -99,7 +99,7 @@ export class Dialing {
         }
       }
     } finally {
-      // Without a pause after the last test: otherwise a request to run would be lost here.
+      // No `await` may come between the last test and this line: a request to run would be lost.
       this.#running = undefined;
     }
   }
@@ -143,7 +143,7 @@ export class Dialing {
     return store.isOwn(live) ? at : at + least + random() * (most - least);
   }
 
-  /** A notification as this process knows it last. */
+  /** The latest version of a notification that this process knows. */
   #current(live: LiveCase): LiveCase {
     return this.#context.store.recall(live.notification.id) ?? live;
   }

@@ -82,7 +82,7 @@ export const phoneOff = ({
   retentionMs,
   clock = clockOf(() => table.now()),
 }: PhoneOffParts): ((log: Log) => Promise<void>) => {
-  // When the phone is on again, outcomes are published where that is configured then.
+  // The outcomes are published when the phone is on again, to the destinations that are configured then.
   const store = new Store(table, DESTINATIONS, () => undefined);
 
   /** @throws {StorageTrouble} */

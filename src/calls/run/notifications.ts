@@ -43,7 +43,7 @@ export interface Followers {
   /** Carries out the actions of a commit. Fulfills when all are answered. Never throws. */
   readonly carryOut: (claimed: Claimed, log: Log) => Promise<void>;
   readonly note: (committed: Committed, log: Log) => void;
-  /** Events could not be stored: this process must run soon. */
+  /** Called if events could not be stored: the loop for claims must run soon, to check their notification. */
   readonly noteTrouble: () => void;
 }
 
@@ -59,7 +59,7 @@ export interface Taken {
 interface Waiting {
   readonly event: NotificationEvent;
   readonly log: Log;
-  /** It is given up then, by the steady clock. */
+  /** The event is rejected after this time, by the steady clock. */
   readonly until: number;
   readonly resolve: (taken: Taken | undefined) => void;
   readonly reject: (error: unknown) => void;
@@ -95,7 +95,7 @@ export class Notifications {
   readonly #followers: Followers;
   /** The events of the notifications that are being decided about. */
   readonly #waiting = new Map<NotificationId, Waiting[]>();
-  /** Until when, by the steady clock, and why. */
+  /** The notifications that are set aside: until when, by the steady clock, and why. */
   readonly #setAside = new Map<NotificationId, { readonly until: number; readonly error: unknown }>();
 
   constructor(context: Context, followers: Followers) {
@@ -131,7 +131,7 @@ export class Notifications {
     const { store, clock, log } = this.#context;
     store.forget(id);
     this.#setAside.set(id, { until: clock.steady() + SET_ASIDE_MS, error });
-    // The store has told of a row that cannot be read.
+    // The store has already logged a row that cannot be read.
     if (isUnreadable(error)) return;
     const isRefused = error instanceof RequestRefused;
     log.error(isRefused ? 'notification not written' : 'unexpected error', {
@@ -172,7 +172,7 @@ export class Notifications {
     await this.patiently(CALL_EVENT_MS, async () => this.#inTurnOfLines(release));
   }
 
-  /** Logs a commit, and tells the other parts of it. */
+  /** Logs a commit, and passes it to the other parts. */
   note(committed: Committed, log: Log): void {
     logChange(committed, log);
     this.#followers.note(committed, log);
@@ -253,7 +253,7 @@ export class Notifications {
     }
   }
 
-  /** After a lost answer: if the write was carried out, its events are stored, and its actions are this process's to carry out. */
+  /** After a lost answer: if the write was carried out, its events are stored, and this process carries out its actions. */
   #recover(lost: Decision, stored: LiveCase, waiting: Waiting[]): void {
     const { before, moment, lines, sentAt } = lost;
     if (stored.commit === moment.commit) this.#answer(waiting, lost, { before, stored, lines, outcomes: undefined });
@@ -275,7 +275,7 @@ const NOTHING = Promise.resolve();
 const troubleOf = (error: unknown): unknown =>
   error instanceof WriteConflict ? new StorageTrouble(0, { reason: 'contended' }) : error;
 
-/** An event that waits no longer. */
+/** Removes an event from the waiting events. */
 const done = (waiting: Waiting[], one: Waiting): Waiting => {
   const at = waiting.indexOf(one);
   if (at >= 0) waiting.splice(at, 1);
@@ -284,7 +284,7 @@ const done = (waiting: Waiting[], one: Waiting): Waiting => {
 
 const patienceOf = (event: NotificationEvent): number => {
   if (event.kind !== 'call') return event.kind === 'stop' || event.kind === 'acknowledge' ? REQUEST_MS : CALL_EVENT_MS;
-  // An end without its duration would seem to come later than it did: the callee would have heard too much.
+  // An end without its duration is dated by its arrival. After a long wait, the callee would seem to have heard more than they did.
   const isEnd = event.event.kind === 'disconnected' && event.event.connectedMs !== undefined;
   return isEnd || event.event.kind === 'tone received' ? KEY_OR_END_MS : CALL_EVENT_MS;
 };

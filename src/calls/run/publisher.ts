@@ -25,7 +25,10 @@ interface Pause {
   readonly ms: number;
 }
 
-/** Delivers outcomes: to the log, and to the destinations side by side. Their rows hold who has not got them. No call waits for that. */
+/**
+ * Delivers outcomes: to the log, and to the destinations side by side. Their rows name the receivers that still have to get them. No call waits for
+ * that.
+ */
 export class Publisher {
   readonly #context: Context;
   readonly #topics: Readonly<Partial<Record<Receiver, OutcomeTopic | undefined>>>;
@@ -38,7 +41,10 @@ export class Publisher {
     this.#topics = { topic, webhook };
   }
 
-  /** Delivers outcomes, and notes who has not got them. New outcomes are delivered again after the pause of a destination. Never throws. */
+  /**
+   * Delivers outcomes, and notes the receivers that still have to get them. New outcomes are delivered again after the pause of a destination. Never
+   * throws.
+   */
   async deliver(outcomes: StoredOutcomes, stored: AnyCase, log: Log): Promise<void> {
     const doing = this.#deliver(outcomes, stored, log);
     this.#underWay.add(doing);
@@ -106,7 +112,7 @@ export class Publisher {
     return Math.max(0, (this.#pauses.get(to)?.until ?? 0) - this.#context.clock.steady());
   }
 
-  /** @returns whether the receiver has got the outcomes; a destination that is not configured any more gets nothing */
+  /** @returns whether the receiver has got the outcomes; a destination that is no longer configured gets nothing */
   async #deliverTo(to: Receiver, outcomes: Outcomes, stored: AnyCase, log: Log): Promise<boolean> {
     const { clock } = this.#context;
     const { notificationId, entries } = outcomes;

@@ -114,7 +114,7 @@ export class Requests {
     return stored && this.#describe(stored);
   }
 
-  /** Notifications that match, newest first, of about a thousand rows. */
+  /** The matching notifications among about a thousand rows, newest first. */
   async list({ isMeant, ...query }: ListQuery): Promise<Listed<NotificationBody>> {
     const { store, clock } = this.#context;
     const now = clock.now();
@@ -143,7 +143,7 @@ export class Requests {
   async acknowledge(id: NotificationId, by: string, log: Log): Promise<NotificationBody | undefined> {
     const { store, clock } = this.#context;
     const live = await store.load(id);
-    // Some minutes after its last call any process may settle it: it is settled first, so that the note is not lost.
+    // Minutes after its last call, any process may settle it. Settle it first: otherwise the note could be lost.
     const isSettling = live !== undefined && (settlesAtOf(live) ?? Infinity) <= clock.now();
     if (isSettling) await this.#notifications.patiently(REQUEST_MS, async () => store.settle(live).catch(ifConflict));
     const taken = isSettling ? undefined : await this.#take(id, { kind: 'acknowledge', by }, log);
@@ -168,7 +168,7 @@ export class Requests {
     try {
       return await this.#notifications.take(id, event, log);
     } catch (error) {
-      // To send the request again does not help: it is no trouble with storage.
+      // The cause, which is answered 500 and not 503: sending the request again does not help.
       throw error instanceof SetAside ? error.cause : error;
     }
   }
@@ -184,7 +184,7 @@ export class Requests {
     if (used.earlier !== undefined) return { kind: 'key used', earlier: used.earlier };
     const { lines } = await store.lines();
     const now = clock.now();
-    // From the request on, so that a late answer of storage does not move the deadline.
+    // Measured from the arrival of the request: a late answer of storage must not move the deadline.
     const requestedAt = now - Math.floor(clock.steady() - cameAt);
     const { id } = (creation.made ??= { id: newNotificationId(requestedAt, creation.uuid), requestedAt });
     const isOverDayLimit = callsLeft(lines.day, policy.rules.callsPerDay, isUrgent(request.alertType.name), now) === 0;

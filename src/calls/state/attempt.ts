@@ -24,7 +24,7 @@ const talkSchema = z.object({
     /** When the provider accepted it, or reported its start. */
     acceptedAt: time.optional(),
     unclearAt: time.optional(),
-    /** The instance that claimed it first died before the provider answered. */
+    /** The first instance died before it stored the provider's answer, and another instance repeated the prompt. */
     isRetried: z.boolean().optional(),
   }),
   /** When the provider reported the start of the message, and its end. */
@@ -91,7 +91,7 @@ export const attemptSchema = z.discriminatedUnion('state', [
   /** It ended before an answer was reported. Another event may bring the reason. `connectedMs`: how long it was connected. */
   z.object({ ...base, state: z.literal('unexplained'), disconnectedAt: time, connectedMs: z.number().optional() }),
   z.object({ ...base, state: z.literal('speaking'), talk: talkSchema }),
-  /** The service hangs up, since a time. `heardUntil`: until when the callee listened, if that was reported. */
+  /** The service hangs up. `heardUntil`: until when the callee listened, if that was reported. */
   z.object({
     ...base,
     ...end,
@@ -299,7 +299,7 @@ export const ended = (
 /** An attempt that is over, without its outcome. */
 type Ending = Readonly<z.output<typeof over>>;
 
-/** An attempt that is over after something that a late event tells of its talk. */
+/** A past attempt after a late event about its talk. */
 export const withLateTalk = (attempt: AttemptIn<'over'>, talk: Talk, terms: CallTerms): AttemptIn<'over'> => {
   const { state, code, subCode, reason, endedAt, heardUntil } = attempt;
   return withOutcome({ ...baseOf(attempt), state, code, subCode, reason, endedAt, heardUntil }, talk, terms);

@@ -36,7 +36,7 @@ export const NO_LINES: Lines = { slots: [] };
 
 /** How long a slot is kept while its call is hung up: three leases, because a process may die at that moment, twice. */
 const HANGING_UP_MS = 60_000;
-/** Networks release a line so late. */
+/** A network may release a line this late after the end of a call. */
 const RELEASED_AFTER_MS = 1_500;
 
 export interface QueuedRecipient extends Queued {
@@ -119,7 +119,7 @@ export const linesAfter = (lines: Lines, { before, after, result = {} }: Move, n
 const phaseOf = ({ state }: Attempt): 'open' | 'hanging up' | 'over' =>
   state === 'over' ? 'over' : state === 'hanging_up' ? 'hanging up' : 'open';
 
-/** The lines after a request that placed no call: its slot is free, and it is no call of the day. */
+/** The lines after a request that placed no call: its slot is free, and it does not count among the calls of the day. */
 const afterNotMade = (
   lines: Lines,
   who: string,

@@ -85,7 +85,7 @@ export const moveAttempt = (attempt: Attempt, event: AttemptEvent, terms: CallTe
   }
 };
 
-/** Whether an event can change nothing, even if this version of the attempt is old: what it reports is known and final. */
+/** Whether an event certainly changes nothing, even if this copy of the attempt is old: its report is known and final. */
 export const isOldNews = (attempt: Attempt, event: AttemptEvent): boolean => {
   // The report of the end came before the answer to the hang-up.
   if (event.kind === 'hung up' || event.kind === 'gone')
@@ -200,7 +200,7 @@ const callEnded = (attempt: LiveAttempt, event: CallReport, terms: CallTerms, { 
   return ended(attempt, { ...result, reason: result.reason ?? 'not established' }, terms, endedAt);
 };
 
-/** Whether more than the report of an answer says that there was a talk. */
+/** Whether the talk is proved by more than the report of the answer. */
 const isSurelyTalked = ({ completedAt, confirmedAt, cannotGoAt, repeatKeys }: Talk): boolean =>
   completedAt !== undefined || confirmedAt !== undefined || cannotGoAt !== undefined || repeatKeys.length > 0;
 
@@ -221,7 +221,7 @@ const checked = (attempt: LiveAttempt, terms: CallTerms, moment: Moment): Attemp
     case 'speaking':
       return promptOverdue(attempt, moment);
     case 'hanging_up':
-      // Without an action the provider has answered it, and the report of the end is lost.
+      // Without an action, the provider has answered the hang-up, and the report of the end is lost.
       if (attempt.action === undefined) return ended(asUnclear(attempt), {}, terms, now);
       return now - attempt.since < HANG_UP_WITHIN_MS
         ? { ...attempt, action: { commit: moment.commit, at: now } }
@@ -410,8 +410,8 @@ const hungUp = (attempt: LiveAttempt, terms: CallTerms, { now }: Moment): Attemp
 };
 
 /**
- * The call had ended before the hang-up. When, is known only if the end of its prompt was reported. That report may be late: whether a unit was
- * heard is decided when the end of the call is reported, too.
+ * The call had ended before the hang-up, at a time that is known only if the end of its prompt was reported. If the callee seems to have heard a
+ * unit, the attempt stays open: the report of the call's end may give an earlier time.
  */
 const whenGone = (attempt: AttemptIn<'hanging_up'>, terms: CallTerms, { now }: Moment): Attempt => {
   if (attempt.heardUntil === undefined) return ended(asUnclear(attempt), {}, terms, now);

@@ -137,7 +137,7 @@ export const afterEvent = (
     return isOver ? byAttempts(rest, terms, now) : waiting(rest, now, reason);
   }
   const isDone = isDoneBy(moved, terms);
-  // After a late event of an earlier call, the current call is not needed.
+  // A late event of an earlier call may make the current call needless.
   const attempts = recipient.attempts.map((one) =>
     one === attempt ? moved : isDone ? stoppedRinging(one, moment) : one,
   );
@@ -210,7 +210,7 @@ export const abandoned = (recipient: Recipient, now: number): Recipient => {
   return final(hasReason ? after : withAttempt(after, withoutCall('unknown', PHONE_OFF, now)), 'not_reached');
 };
 
-/** No time is left. If no attempt has a reason, an attempt without a call has it. */
+/** No time is left. If it has a reason for its wait, an attempt without a call keeps the reason. */
 const givenUp = (recipient: Recipient, now: number): Recipient => {
   const { attempts } = recipient;
   const { reason, isOverDayLimit } = recipient.state === 'waiting' ? recipient : {};

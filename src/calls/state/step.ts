@@ -18,7 +18,7 @@ import { isOldNews } from './move-attempt.ts';
 import { afterEvent, claimed, postponed, type ReachTerms } from './recipient.ts';
 
 export type NotificationEvent =
-  /** Of a call. */
+  /** An event of a call. */
   | { readonly kind: 'call'; readonly index: number; readonly attemptId: string; readonly event: AttemptEvent }
   /** Time has passed. */
   | { readonly kind: 'check' }
@@ -41,7 +41,7 @@ export interface Policy {
   readonly provider: ProviderTerms & { readonly callsPerSecond?: number | undefined };
 }
 
-/** How much the arrival of a report, and the speed of a voice, may differ. */
+/** The tolerance for late reports and for the speed of voices. */
 const REPORTS_DIFFER_MS = 2_000;
 
 export const termsOf = ({ notification }: Pick<NotificationCase, 'notification'>, policy: Policy): ReachTerms => {
@@ -101,7 +101,10 @@ const notificationAfter = (
   }
 };
 
-/** The claims of all recipients whose turn it is. The day's calls may be used up, the deadline over, and a number forbidden. */
+/**
+ * The claims of all recipients whose turn it is. Some recipients get no call: the calls of the day are used up, the deadline is over, or the number
+ * is forbidden.
+ */
 const claims = (
   before: Documents,
   others: readonly QueuedRecipient[],
@@ -128,7 +131,7 @@ const claims = (
   }
 };
 
-/** Whether an event can change nothing, even if this version of the notification is old. */
+/** Whether an event certainly changes nothing, even if this copy of the notification is old. */
 export const isRepeat = (live: NotificationCase, event: NotificationEvent): boolean => {
   const attempt = event.kind === 'call' ? attemptIn(live, event) : undefined;
   return event.kind === 'call' && attempt !== undefined && isOldNews(attempt, event.event);

@@ -29,7 +29,7 @@ const OUT = 'out|';
 export const liveKey = (id: NotificationId): string => `${LIVE}${id}`;
 export const doneKey = (id: NotificationId): string => `${DONE}${id}`;
 
-/** The key of the outcomes of a commit. Older ones sort first. */
+/** The key of the outcomes of a commit. Older outcomes sort first. */
 export const outcomesKey = ({ at, notificationId }: Outcomes, commit: string): string =>
   `${OUT}${timeText(at)}|${notificationId}|${commit}`;
 

@@ -128,7 +128,7 @@ const MAX_SPOKEN = 10_000;
 const MAX_LISTED = 1_000;
 const LISTED_AT_A_TIME = 100;
 const DELETED_AT_A_TIME = 50;
-/** Of a transaction. Storage takes 100 writes and 4 MiB. */
+/** The maximum number of writes in a transaction. Storage takes 100 writes and 4 MiB. */
 const MAX_WRITES = 90;
 const MAX_BYTES = 3 * 1024 * 1024;
 
@@ -330,12 +330,15 @@ export class Store {
     return [...rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
   }
 
-  /** The notification of a row; undefined if it cannot be read. A list must not displace what the calls of this process need. */
+  /**
+   * The notification of a row; undefined if it cannot be read. It is not remembered: a list must not displace the notifications that this process
+   * dials.
+   */
   #anyOf(row: StoredRow): AnyCase | undefined {
     return ifReadable(() => this.#read<AnyCase>(row, isLiveRow(row) ? parseLive : parseSettled));
   }
 
-  /** The request of a key in the last 24 hours, and the version of the row. */
+  /** The request that used a key in the last 24 hours, and the version of the key's row. */
   async readKey(
     { keyHash }: KeyUse,
     now: number,
@@ -435,7 +438,7 @@ export class Store {
     return this.#remember({ ...this.#read(row, parseLive), etag: row.etag });
   }
 
-  /** @throws {DamagedRow | LaterFormat} after telling it once */
+  /** @throws {DamagedRow | LaterFormat} after logging it once */
   #read<Value>(row: StoredRow, parse: (row: StoredRow) => Value): Value {
     try {
       this.#table.checkFormat(row);
@@ -450,7 +453,7 @@ export class Store {
   }
 }
 
-/** Reads a row. Undefined: it cannot be read, and the others count. */
+/** Reads a row. Undefined: it cannot be read, and the reader continues without it. */
 const ifReadable = <Value>(read: () => Value): Value | undefined => {
   try {
     return read();

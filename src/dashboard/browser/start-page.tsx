@@ -4,11 +4,11 @@ import { keptClock, keptKey, keptPhone } from './asking/kept.ts';
 import { watchVersion } from './asking/new-version.ts';
 import { Polling } from './asking/polling.ts';
 import { ServiceClock } from './asking/service-clock.ts';
-import { keepTold, readTold } from './asking/told.ts';
+import { keepMemory, readMemory } from './asking/tab-memory.ts';
 import { dueReasons, reasonsOf } from './model/alarm-rule.ts';
 import { alertTitle } from './model/alert-state.ts';
 import { alertsOf } from './model/alert-order.ts';
-import { arrivalsOf, isOnWall, type Told, withFirstAnswer, withSeen, withUnseen } from './model/arrivals.ts';
+import { arrivalsOf, isOnWall, type TabMemory, withFirstAnswer, withSeen, withUnseen } from './model/arrivals.ts';
 import { cameraIdsOf, cameraStatesOf } from './model/camera-states.ts';
 import { healthOf } from './model/health.ts';
 import { firstState, freshestNotifications, listedNotifications, type PageState } from './model/page-state.ts';
@@ -17,7 +17,7 @@ import { actionTroubleText } from './model/refresh.ts';
 import { spanTitle } from './model/spans.ts';
 import { Times } from './model/times.ts';
 import { type ReadView, readView, viewSearch, withoutKey } from './model/view.ts';
-import { keyboardOf } from './page/keyboard.ts';
+import { keyboardOf } from './page/keyboard.tsx';
 import { Page } from './page/page.tsx';
 import type { Actions, Shown } from './parts/shown.ts';
 import { Alarm } from './signals/alarm.ts';
@@ -51,18 +51,18 @@ export const startPage = (root: Element): (() => void) => {
     keyHeld: keptKey.get() !== undefined,
     isHidden: document.hidden,
     sawPhone: keptPhone.get() !== undefined,
-    told: readTold(),
+    memory: readMemory(),
   });
 
   /** Everything that follows from the state at a time. */
-  const look = () => {
+  const derive = () => {
     const now = clock.now();
     const freshest = freshestNotifications(state);
     const listed = listedNotifications(state, freshest);
     if (state.parts.notifications?.answer !== undefined) {
-      state = { ...state, told: withFirstAnswer(state.told, listed, now - (performance.now() - openedAt)) };
+      state = { ...state, memory: withFirstAnswer(state.memory, listed, now - (performance.now() - openedAt)) };
     }
-    const all = arrivalsOf(state.told, listed);
+    const all = arrivalsOf(state.memory, listed);
     const arrivals = state.view.wall ? all.filter((each) => isOnWall(each, now)) : all;
     const alerts = alertsOf(listed, arrivals);
     const cameras = cameraStatesOf(state, now);
@@ -71,28 +71,33 @@ export const startPage = (root: Element): (() => void) => {
     return { now, freshest, arrivals, alerts, cameras, health, reasons };
   };
 
-  let kept: Told = state.told;
-  /** Gives the due signals, and keeps what the tab has told. */
-  const signalDue = ({ now, reasons, arrivals }: ReturnType<typeof look>): void => {
-    state = { ...state, told: signal(alarm, state.told, reasons, arrivals, now) };
-    if (state.told !== kept) keepTold((kept = state.told));
+  let kept: TabMemory = state.memory;
+  /** Gives the due signals, and keeps the memory of the tab. */
+  const signalDue = ({ now, reasons, arrivals }: ReturnType<typeof derive>): void => {
+    state = { ...state, memory: signal(alarm, state.memory, reasons, arrivals, now) };
+    if (state.memory !== kept) keepMemory((kept = state.memory));
   };
 
   let shown: Shown | undefined;
   let drawnHealth = '';
   const draw = (): void => {
-    const looked = look();
-    const { now, health, reasons } = looked;
-    signalDue(looked);
+    const derived = derive();
+    const { now, health, reasons } = derived;
+    signalDue(derived);
     drawnHealth = JSON.stringify(health);
     const { view, times } = state;
     const camera = view.cameraId === undefined ? [] : [view.cameraId];
     showInTab(health, [...camera, spanTitle(view.span, now, times), 'Camera activity']);
-    const missed = alarm.isOn && !alarm.isReady ? dueReasons(reasons, state.told, now).length : 0;
+    const missed = alarm.isOn && !alarm.isReady ? dueReasons(reasons, state.memory, now).length : 0;
     const sound = { isOn: alarm.isOn, isDecided: alarm.isDecided, isReady: alarm.isReady, missed };
     const mayScreenSleep = view.wall && wakeLock.isRefused;
-    shown = { state, view, times, ...looked, sound, mayScreenSleep, cameraIds: cameraIdsOf(state), clock, actions };
+    shown = { state, view, times, ...derived, sound, mayScreenSleep, cameraIds: cameraIdsOf(state), clock, actions };
+    const { activeElement: focused, body } = document;
     render(<Page {...shown} />, root);
+    // The part with the focus is gone: the keyboard does not begin again at the start of the page.
+    if (focused !== body && document.activeElement === body) {
+      document.getElementById('alerts')?.focus({ preventScroll: true });
+    }
   };
 
   let isDrawDue = false;
@@ -120,12 +125,12 @@ export const startPage = (root: Element): (() => void) => {
     const times = view.clock === state.view.clock ? state.times : new Times(view.clock);
     const { notification: left } = state.view;
     // A reader who leaves an alert has seen it. While it is open, its row stays in its place.
-    const told = left === undefined || left === view.notification ? state.told : withSeen(state.told, [left]);
-    changeNow({ view, times, addressProblems, told });
+    const memory = left === undefined || left === view.notification ? state.memory : withSeen(state.memory, [left]);
+    changeNow({ view, times, addressProblems, memory });
     polling.askChanged();
   };
 
-  const seen = (ids: readonly string[]): void => changeNow({ told: withSeen(state.told, ids) });
+  const seen = (ids: readonly string[]): void => changeNow({ memory: withSeen(state.memory, ids) });
 
   const actions: Actions = {
     show: (view) => {
@@ -177,24 +182,24 @@ export const startPage = (root: Element): (() => void) => {
     see: (alerts) => {
       const ids = alerts.map(({ notification_id: id }) => id);
       seen(ids);
-      const undo = (): void => changeNow({ told: withUnseen(state.told, ids) });
+      const undo = (): void => changeNow({ memory: withUnseen(state.memory, ids) });
       const [first, ...more] = alerts.map(alertTitle);
       actions.say({ text: more.length > 0 ? `Seen: ${ids.length} alerts` : `Seen: ${first}`, isBad: false, undo });
     },
     file: async (question) => polling.file(question),
     switchSound: (isOn) =>
       void alarm.switchTo(isOn).then(() => {
-        const { told } = state;
+        const { memory } = state;
         draw();
         // Nothing was due: the reader hears how the alarm sounds.
-        if (isOn && JSON.stringify(told.sounded) === JSON.stringify(state.told.sounded)) alarm.sound('alarm');
+        if (isOn && JSON.stringify(memory.sounded) === JSON.stringify(state.memory.sounded)) alarm.sound('alarm');
       }),
   };
 
   const seenOrHidden = (): void => {
     changeNow({ isHidden: document.hidden });
     polling.start();
-    if (state.view.wall) void wakeLock.hold().then(draw);
+    if (state.view.wall) void wakeLock.keepAwake().then(draw);
   };
   /** After a restart, a browser allows sound only after a click or a key. */
   const unlock = (): void => {
@@ -216,16 +221,16 @@ export const startPage = (root: Element): (() => void) => {
   );
   // Answers get old, and an alarm repeats, while nothing else happens.
   const aging = setInterval(() => {
-    const looked = look();
-    signalDue(looked);
-    if (JSON.stringify(looked.health) !== drawnHealth || state.isEarly) changeNow({ isEarly: false });
+    const derived = derive();
+    signalDue(derived);
+    if (JSON.stringify(derived.health) !== drawnHealth || state.isEarly) changeNow({ isEarly: false });
   }, 1_000);
   const endVersionWatch = watchVersion({ base: apiBase(location.pathname) }, () => changeNow({ isOutdated: true }));
 
   draw();
   polling.start();
   unlock();
-  if (state.view.wall) void wakeLock.hold().then(draw);
+  if (state.view.wall) void wakeLock.keepAwake().then(draw);
   return () => {
     ended.abort();
     clearInterval(aging);

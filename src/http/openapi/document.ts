@@ -65,9 +65,9 @@ const describeApi = (routes: readonly Route[]) =>
     },
     {
       override: ({ jsonSchema, io }) => {
-        // Answers may gain members within a version: see what the description promises.
+        // Within 1.x answers may gain members, as the description says.
         if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-        // Without a format, the clients that are generated for some languages take 32 bits for a count.
+        // Without a format, the generated clients of some languages store a count in 32 bits.
         if (jsonSchema.type === 'integer') {
           jsonSchema.format = (jsonSchema.maximum ?? Infinity) > INT32_MAX ? 'int64' : 'int32';
         }

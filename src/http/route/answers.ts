@@ -81,7 +81,7 @@ export const requestIdHeader = {
   ),
 };
 
-/** The header that says which methods a path takes. */
+/** The header that lists the methods of a path. */
 export const allowHeader = { Allow: answerHeader('Allow', z.string(), 'The methods that this path takes.') };
 
 /** The problems of every endpoint that counts or answers counts, see the error edge. */

@@ -76,7 +76,9 @@ const bodyError = ({ code, path, detail }: Fault, index: number | undefined): Pr
   detail,
 });
 
-/** Where in an array something is wrong, with the elements of arrays inside it numbered across all of them; undefined if no element is wrong. */
+/**
+ * The index of the faulty element of an array; undefined if the fault is not in an element. Elements of inner arrays are numbered across all of them.
+ */
 const indexIn = (json: unknown, path: readonly PropertyKey[]): number | undefined => {
   const depth = path.findIndex((step) => typeof step === 'number');
   const [outer, inner] = path.slice(depth);
@@ -108,7 +110,7 @@ const readText = async (request: HttpRequest, maxBytes: number, isOptional: bool
   const isZipped = isGzip(request.headers.get('content-encoding'));
   const sent = await bytesOf(request, maxBytes);
   if (sent.byteLength === 0) {
-    // A host that does not stream bodies gives no body of a length that is not announced. A host that streams gives an empty one.
+    // Without HTTP streams the Functions host drops a body whose length is not announced: then the body is null. With them it is empty.
     if (request.body === null && request.headers.has('transfer-encoding')) throw new Problem('length_required');
     if (isOptional) return undefined;
     throw new Problem('empty_body');
@@ -116,7 +118,7 @@ const readText = async (request: HttpRequest, maxBytes: number, isOptional: bool
   return decodeUtf8(isZipped ? await unzipped(sent, maxBytes) : sent);
 };
 
-/** Without HTTP streams the Functions host has read the body before. With them it may be of any size, and may break off. */
+/** Without HTTP streams, the Functions host has already read the whole body. With them, the body may have any size, and may end early. */
 const bytesOf = async ({ body }: HttpRequest, maxBytes: number): Promise<Buffer> => {
   const chunks: Uint8Array[] = [];
   let length = 0;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
-import type { HttpRequest, HttpResponseInit } from '@azure/functions';
+import type { HttpRequest } from '@azure/functions';
 import * as z from 'zod';
 
 import { csvText } from '../../csv.ts';
@@ -58,13 +58,13 @@ export const conditionalAnswer = async (
   { headers: asked }: HttpRequest,
   contentType = 'application/json',
   isPublic = false,
-): Promise<HttpResponseInit> => {
+): Promise<Reply> => {
   const isTable = csv !== undefined && prefersCsv(asked.get('accept'));
   const { etag, plain, gzipped } = inBothForms(
     staticBody ?? body ?? (isTable ? csvText(csv()) : JSON.stringify(unlistedBody ?? jsonBody)),
   );
   const isZipped = gzipped !== undefined && acceptsGzip(asked.get('accept-encoding'));
-  // Another encoding is another representation.
+  // A compressed body is another representation, with its own tag.
   const tag = isZipped ? etag.replace(/"$/, '-gzip"') : etag;
   const all = {
     ...headers,
@@ -72,12 +72,12 @@ export const conditionalAnswer = async (
     'Cache-Control': isPublic ? 'no-cache' : 'private, no-cache',
     Vary: csv === undefined ? 'Accept-Encoding' : 'Accept, Accept-Encoding',
   };
-  if (isKnown(asked.get('if-none-match'), tag)) return { status: 304, headers: definedHeaders(all) };
+  if (isKnown(asked.get('if-none-match'), tag)) return { status: 304, headers: all };
   const ofBody = {
     'content-type': isTable ? CSV_CONTENT : contentType,
     'Content-Encoding': isZipped ? 'gzip' : undefined,
   };
-  return { status: 200, headers: definedHeaders({ ...all, ...ofBody }), body: isZipped ? await gzipped() : plain };
+  return { status: 200, headers: { ...all, ...ofBody }, body: isZipped ? await gzipped() : plain };
 };
 
 const CSV_CONTENT = 'text/csv; charset=utf-8';
@@ -87,12 +87,6 @@ const inBothForms = (body: string | Uint8Array | StaticBody) => {
   const gzipped = body.length < WORTH_GZIP ? undefined : async () => promisify(gzip)(body);
   return { etag: entityTag(body), plain: body, gzipped };
 };
-
-/** The headers that have a value. */
-export const definedHeaders = (
-  headers: Readonly<Record<string, string | undefined>> = {},
-): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 
 /** The description of conditional operations. */
 export const CONDITIONAL = {

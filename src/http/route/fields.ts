@@ -1,7 +1,6 @@
 import type { HttpRequest } from '@azure/functions';
 import * as z from 'zod';
 
-import { percentDecoded } from '../percent-encoded.ts';
 import type { FaultCode } from '../problem-types.ts';
 import { badRequest, MAX_ERRORS, Problem, quotable, type ProblemError } from '../problem.ts';
 import { faultsOf, fieldOf } from './faults.ts';
@@ -36,7 +35,7 @@ export const whenRight = (...names: readonly string[]) => ({
 });
 
 /**
- * The query parameters of a request, parsed by a schema whose keys are all the parameters there are.
+ * The query parameters of a request, parsed by a schema that names all accepted parameters.
  *
  * @throws {Problem} 400 that names every parameter that is unknown, empty, repeated or wrong
  */
@@ -48,7 +47,6 @@ export const readQuery = <Schema extends z.ZodObject>(request: HttpRequest, sche
     if (errors.length < MAX_ERRORS) errors.push({ code, field: quotable(name), detail });
   };
   const given: Record<string, string> = {};
-  const unknown = unknownParameter(schema);
   // Not from `request.query`: the host joins repeated parameters in it, and `__proto__` is lost.
   const { search, searchParams: query } = new URL(request.url);
   const undecodable = new Set(search.slice(1).split('&').flatMap(nameIfUndecodable));
@@ -56,7 +54,7 @@ export const readQuery = <Schema extends z.ZodObject>(request: HttpRequest, sche
     if (HOST_PARAMETERS.has(name.toLowerCase())) continue;
     const [[, value] = [], ...more] = pairs;
     if (!Object.hasOwn(schema.shape, name)) {
-      refuse(name, 'unknown', unknown);
+      refuse(name, 'unknown', unknownParameter(schema));
     } else if (value === undefined || value === '') refuse(name, 'empty', 'is empty');
     else if (more.length > 0) refuse(name, 'repeated', 'is given more than once');
     else if (undecodable.has(name)) refuse(name, 'invalid', 'must be percent-encoded UTF-8');
@@ -68,6 +66,19 @@ export const readQuery = <Schema extends z.ZodObject>(request: HttpRequest, sche
   const ofValues = parsed.success ? [] : fieldErrors(parsed.error, given).filter(({ field }) => !named.has(field));
   if (!parsed.success || total > 0) throw badRequest([...errors, ...ofValues], undefined, total + ofValues.length);
   return parsed.data;
+};
+
+/**
+ * The text in percent-encoded UTF-8. A stray percent sign stands for itself.
+ *
+ * @returns undefined if it encodes no UTF-8
+ */
+export const percentDecoded = (encoded: string): string | undefined => {
+  try {
+    return decodeURIComponent(encoded.replaceAll(/%(?![0-9a-f]{2})/gi, '%25'));
+  } catch {
+    return undefined;
+  }
 };
 
 /** The name in `name=value` if that encodes no UTF-8: a parser would put U+FFFD there. */

@@ -7,7 +7,7 @@ import { Problem } from '../problem.ts';
 import type { ProblemCode } from '../problem-types.ts';
 import { type Answers, type Given, type Reply, REQUEST_ID } from './answers.ts';
 import { readBody, type RequestBody } from './body.ts';
-import { conditionalAnswer, definedHeaders } from './conditional.ts';
+import { conditionalAnswer } from './conditional.ts';
 import { readHeaders, readPath, readQuery } from './fields.ts';
 import { noteLostBody } from './lost-body.ts';
 
@@ -50,7 +50,7 @@ export interface Operation<
   /** With it, a 200 has an ETag,  and becomes a 304 for a caller who already has it. `public`: caches that many share may store it. */
   readonly conditional?: true | 'public';
   /**
-   * Refuses a request by its headers, before anything else of it is read.
+   * Refuses a request by its headers, before the rest of it is read.
    *
    * @throws {Problem}
    */
@@ -60,7 +60,7 @@ export interface Operation<
   readonly answers: Of;
   /** In addition to the problems that follow from the rest of the declaration, such as `invalid_request` or `not_json`. */
   readonly problems?: readonly ProblemCode[];
-  // A method, not a property: TypeScript then takes an operation with narrower types in place of any operation.
+  // A method, not a property: TypeScript then accepts an operation with narrower types as an `Operation`.
   handle(
     this: void,
     incoming: Incoming<Parsed<Path>, Parsed<Query>, Parsed<Headers>, Body>,
@@ -100,7 +100,7 @@ export interface RouteDeclaration extends Readonly<Partial<Record<Method, Operat
   readonly path: string;
   /** `function`: the Functions host demands a function key before any code of this service runs. */
   readonly authLevel: 'anonymous' | 'function';
-  /** True: another function of this path takes `OPTIONS`. */
+  /** True: another function of this path handles `OPTIONS`. */
   readonly optionsAreElsewhere?: boolean;
 }
 
@@ -114,7 +114,10 @@ export interface Route extends RouteDeclaration {
 /** All of them, in the order of the description. */
 export const METHODS: readonly Method[] = ['GET', 'POST', 'OPTIONS'];
 
-/** A route is registered for these as well, to refuse them with a problem. Not one of `OPTIONS` alone: another function has its path. */
+/**
+ * A route is registered for these as well, to refuse them with a problem. A route with `OPTIONS` alone is not: another function handles the other
+ * methods of its path.
+ */
 const REFUSED: readonly HttpMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Declares a route. `HEAD` answers what `GET` does, without the body; `OPTIONS` says which methods there are. */
@@ -195,6 +198,13 @@ const respond = async (
   });
   const mediaType = answers[reply.status]?.mediaType;
   const contentType = mediaType?.startsWith('text/') === true ? `${mediaType}; charset=utf-8` : mediaType;
-  if (conditional !== undefined) return conditionalAnswer(reply, request, contentType, conditional === 'public');
-  return { ...reply, headers: definedHeaders({ 'content-type': contentType, ...reply.headers }) };
+  const answer =
+    conditional === undefined
+      ? { ...reply, headers: { 'content-type': contentType, ...reply.headers } }
+      : await conditionalAnswer(reply, request, contentType, conditional === 'public');
+  return { ...answer, headers: definedHeaders(answer.headers) };
 };
+
+/** The headers that have a value. */
+const definedHeaders = (headers: Readonly<Record<string, string | undefined>> = {}): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));

@@ -1,7 +1,7 @@
 /** Audits the busiest hour of a day of 5 million events of 5,000 cameras, then prints the most memory that this process had, in MB. */
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { instantFrom, sortableInstant } from '../../../src/analytics/model/instant.ts';
-import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { FORMAT } from '../../../src/analytics/rows/properties.ts';
 import type { Page } from '../../../src/storage/connection.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';

@@ -2,21 +2,16 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
-import { FORMAT } from '../../../src/analytics/rows/format.ts';
-import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
-import { readTally, tallyValues } from '../../../src/analytics/rows/properties.ts';
+import { FORMAT } from '../../../src/analytics/rows/properties.ts';
+import { readTally, tallyValues } from '../../../src/analytics/rows/stored-tally.ts';
 import { LaterFormat } from '../../../src/storage/errors.ts';
-import type { NewProperties } from '../../../src/storage/row.ts';
-import { Table } from '../../../src/storage/table.ts';
-import { all, bytes, DATE, frame, type MemoryStorage, SHARD, SILENT, START } from '../counting.ts';
+import { all, bytes, DATE, frame, type MemoryStorage, recorded, SHARD, SILENT, START } from '../counting.ts';
 import { DAY } from '../oracle.ts';
-import { EIGHT, MESSAGES, recorded } from './recorded-day.ts';
+import { counting, type Damage, damaged, EIGHT, MESSAGES } from './recorded-day.ts';
 
 const audit = async (storage: MemoryStorage, shards = 1) => auditDay(storage.process().table, shards, DATE);
 const namesIn = async (storage: MemoryStorage): Promise<readonly string[]> =>
   (await audit(storage)).differences.map(({ name }) => name);
-/** The properties of a row of a day or a camera with this number of events. */
-const counting = (events: number) => tallyValues({ ...EMPTY_TALLY, events }, EMPTY_TALLY);
 
 describe('an audit', () => {
   it.each([1, 3])(
@@ -34,50 +29,46 @@ describe('an audit', () => {
     expect(await audit(storage)).toMatchObject({ events: 0, differing: 0, isStill: true });
   });
 
-  it.each<readonly [string, Readonly<Record<string, NewProperties | 'deleted'>>, ...names: string[]]>([
-    ['a lost row of the day', { 'day|00': 'deleted' }, 'all cameras, day'],
-    ['another number of the day', { 'day|00': counting(11) }, 'all cameras, day: total_events'],
+  it.each<readonly [string, Damage, names: string[]]>([
+    ['a lost row of the day', { 'day|00': 'deleted' }, ['all cameras, day']],
+    ['another number of the day', { 'day|00': counting(11) }, ['all cameras, day: total_events']],
     [
       'lost cameras of an hour',
       { 'day|00': { active_08: bytes(0) } },
-      'all cameras, hour 08:00:00: active camera ridge-0',
+      ['all cameras, hour 08:00:00: active camera ridge-0'],
     ],
-    ['a lost row of an hour', { 'hour|08|00': 'deleted' }, 'all cameras, minute 08:00:00: total_events', 'last seen'],
-    ['a minute that lacks its cameras', { 'hour|08|00': { active_03: bytes(0) } }, 'last seen: ridge-1 at 08:01:00'],
+    ['a lost row of an hour', { 'hour|08|00': 'deleted' }, ['all cameras, minute 08:00:00: total_events', 'last seen']],
+    ['a minute that lacks its cameras', { 'hour|08|00': { active_03: bytes(0) } }, ['last seen: ridge-1 at 08:01:00']],
     [
       'a minute of another camera',
       { 'hour|08|00': { active_00: bytes(2) } },
-      'all cameras, minute 08:00:00: active camera ridge-0',
-      'all cameras, minute 08:00:00: active camera ridge-1',
+      ['all cameras, minute 08:00:00: active camera ridge-0', 'all cameras, minute 08:00:00: active camera ridge-1'],
     ],
-    ['an hour that cannot be read', { 'hour|08|00': { tally_00: bytes(9, 9) } }, 'all cameras, minutes of 08:00:00'],
+    ['an hour that cannot be read', { 'hour|08|00': { tally_00: bytes(9, 9) } }, ['all cameras, minutes of 08:00:00']],
     [
       'a lost row of a camera',
       { 'camera|ridge-1|00': 'deleted' },
-      'ridge-1, minute 08:01:00: total_events',
-      'ridge-1, day: total_events',
+      ['ridge-1, minute 08:01:00: total_events', 'ridge-1, day: total_events'],
     ],
-    ['another number of a camera', { 'camera|ridge-0|00': counting(4) }, 'ridge-0, day: total_events'],
-    ['minutes that cannot be read', { 'camera|ridge-1|00': { minutes_08: bytes(77) } }, 'ridge-1, minutes of 08:00:00'],
+    ['another number of a camera', { 'camera|ridge-0|00': counting(4) }, ['ridge-0, day: total_events']],
+    [
+      'minutes that cannot be read',
+      { 'camera|ridge-1|00': { minutes_08: bytes(77) } },
+      ['ridge-1, minutes of 08:00:00'],
+    ],
     [
       'a camera without events',
       { 'camera|nobody|00': { format: FORMAT, ...counting(2) } },
-      'nobody, day: total_events',
+      ['nobody, day: total_events'],
     ],
-  ])('names %s', async (_, damage, ...names) => {
-    const storage = await recorded();
-    for (const [rowKey, properties] of Object.entries(damage)) {
-      const isNew = properties !== 'deleted' && !storage.keys().includes(rowKey);
-      if (isNew) await storage.process().table.insert(SHARD, rowKey, properties);
-      else await storage.change(rowKey, properties);
-    }
-    expect(await namesIn(storage)).toEqual(expect.arrayContaining(names));
+  ])('names %s', async (_, damage, names) => {
+    expect(await namesIn(await damaged(damage))).toEqual(expect.arrayContaining(names));
   });
 
   it('names how often the AI was right, and a removed event that is counted', async () => {
-    const storage = await recorded();
+    const storage = await recorded(MESSAGES);
     for (const rowKey of ['day|00', 'camera|ridge-0|00']) {
-      const row = await storage.connection.get(SHARD, rowKey, {});
+      const row = await storage.memory.get(SHARD, rowKey, {});
       const stored = readTally(row?.properties ?? {});
       const categories = Array.from(
         stored.categories,
@@ -93,25 +84,19 @@ describe('an audit', () => {
   });
 
   it('says that the day was written meanwhile', async () => {
-    const storage = await recorded();
+    const storage = await recorded(MESSAGES);
     const process = storage.process();
     let writes = 0;
-    class WrittenTo extends Table {
-      override async page(...args: Parameters<Table['page']>) {
-        const [, { from }] = args;
-        if (from === 'event|09') {
-          writes += 1;
-          await process.record([frame('ridge-1', `new-${writes}`, EIGHT)]);
-        }
-        return super.page(...args);
-      }
-    }
-    const table = new WrittenTo(storage.connection, { format: FORMAT });
-    expect(await auditDay(table, 1, DATE)).toMatchObject({ isStill: false });
+    storage.connection.turn = async ({ kind, rowKeys }) => {
+      if (kind !== 'page' || rowKeys[0] !== 'event|09') return;
+      writes += 1;
+      await process.record([frame('ridge-1', `new-${writes}`, EIGHT)]);
+    };
+    expect(await audit(storage)).toMatchObject({ isStill: false });
   });
 
   it('compares the counters of a closed day with one another', async () => {
-    const storage = await recorded();
+    const storage = await recorded(MESSAGES);
     const { table } = storage.process();
     vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 400 * 86_400_000);
     for (let runs = 0; runs < 2; runs += 1) await closeDays({ table, shards: 1, retentionDays: 1 }, SILENT);
@@ -128,21 +113,19 @@ describe('an audit', () => {
   });
 
   it('names event rows that cannot be decoded', async () => {
-    const storage = await recorded();
     const key = 'event|0801|ridge-1|f-1';
-    await storage.change(key, { ts_utc: 'never' });
-    expect((await audit(storage)).unreadable.map(({ row }) => row.rowKey)).toEqual([key]);
+    expect(
+      (await audit(await damaged({ [key]: { ts_utc: 'never' } }))).unreadable.map(({ row }) => row.rowKey),
+    ).toEqual([key]);
   });
 
   it.each(['event|0801|ridge-1|f-1', 'hour|08|00'])('is stopped by a later format of %s', async (key) => {
-    const storage = await recorded();
-    await storage.change(key, { format: FORMAT + 1 });
-    await expect(audit(storage)).rejects.toThrow(LaterFormat);
+    await expect(audit(await damaged({ [key]: { format: FORMAT + 1 } }))).rejects.toThrow(LaterFormat);
   });
 
   it('keeps no more than a thousand differences, and counts them all', async () => {
     const cameras = all(600).map((index) => frame(`c-${index}`, 'f', EIGHT));
-    const storage = await recorded(cameras, 1);
+    const storage = await recorded(cameras);
     for (const key of storage.keys().filter((rowKey) => rowKey.startsWith('camera|'))) {
       await storage.change(key, counting(7));
     }

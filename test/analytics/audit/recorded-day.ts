@@ -1,4 +1,7 @@
-import { all, frame, HOUR, MemoryStorage, MINUTE, START } from '../counting.ts';
+import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
+import { tallyValues } from '../../../src/analytics/rows/stored-tally.ts';
+import type { NewProperties } from '../../../src/storage/row.ts';
+import { all, frame, HOUR, type MemoryStorage, MINUTE, recorded, SHARD, START } from '../counting.ts';
 import type { PlainMessage } from '../oracle.ts';
 
 export const EIGHT = START + 8n * HOUR;
@@ -15,9 +18,19 @@ export const MESSAGES: readonly PlainMessage[] = [
   frame('test', 'f-removed', EIGHT + 2n * HOUR, { removed: true }),
 ];
 
-/** A table that holds these messages. */
-export const recorded = async (messages = MESSAGES, shards = 1): Promise<MemoryStorage> => {
-  const storage = new MemoryStorage();
-  await storage.process(shards).record(messages);
+/** The properties of a row of a day or a camera with this number of events. */
+export const counting = (events: number) => tallyValues({ ...EMPTY_TALLY, events }, EMPTY_TALLY);
+
+/** Changes of counter rows by their keys. A row that does not exist is inserted. */
+export type Damage = Readonly<Record<string, NewProperties | 'deleted'>>;
+
+/** A table that holds the messages, with damage. */
+export const damaged = async (damage: Damage): Promise<MemoryStorage> => {
+  const storage = await recorded(MESSAGES);
+  for (const [rowKey, properties] of Object.entries(damage)) {
+    const isNew = properties !== 'deleted' && !storage.keys().includes(rowKey);
+    if (isNew) await storage.process().table.insert(SHARD, rowKey, properties);
+    else await storage.change(rowKey, properties);
+  }
   return storage;
 };

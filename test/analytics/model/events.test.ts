@@ -1,9 +1,14 @@
 import { expect, it } from 'vitest';
 
-import { contributionOf, type Facets } from '../../../src/analytics/model/camera-event.ts';
-import { CATEGORY_FORM, idProblem, MAX_ID_LENGTH } from '../../../src/analytics/model/identifier.ts';
+import {
+  CATEGORY_FORM,
+  contributionOf,
+  type Facets,
+  idProblem,
+  MAX_ID_LENGTH,
+} from '../../../src/analytics/model/camera-event.ts';
 import { applyFacets } from '../../../src/analytics/model/newest-wins.ts';
-import { MAX_SHARDS, shardOf, tableOfShards } from '../../../src/analytics/model/shard.ts';
+import { MAX_SHARDS, shardOf, tableOfShards } from '../../../src/analytics/rows/keys.ts';
 import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
 import { all, frame, START, toEventMessage } from '../counting.ts';
 import type { PlainMessage } from '../oracle.ts';

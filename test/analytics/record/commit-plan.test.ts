@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 
 import { EMPTY_TALLY, type DayTally } from '../../../src/analytics/model/tally.ts';
-import { keyed } from '../../../src/analytics/record/batch.ts';
-import { planCommit, type Snapshot } from '../../../src/analytics/record/commit-plan.ts';
+import { keyed, planCommit, type Snapshot } from '../../../src/analytics/record/commit-plan.ts';
 import { EMPTY_CAMERA } from '../../../src/analytics/rows/camera-row.ts';
-import { type DayRow, EMPTY_DAY, NO_CAMERAS, withCameras } from '../../../src/analytics/rows/day-row.ts';
+import { type DayRow, EMPTY_DAY } from '../../../src/analytics/rows/day-row.ts';
+import { indexesOf } from '../../../src/analytics/rows/stored-tally.ts';
 import { all, MINUTE, SHARD, START, toEventMessage } from '../counting.ts';
 import type { PlainMessage } from '../oracle.ts';
 
@@ -16,9 +16,9 @@ const NOTHING: Snapshot = {
   hours: new Map(),
   cameras: new Map(),
   events: new Map(),
+  etags: new Map(),
   firstStripe: 'missing',
 };
-const versioned = <Row>(value: Row) => ({ value, etag: 'e' });
 
 const message = (more: Partial<PlainMessage> = {}): PlainMessage => {
   const ts = START + 495n * MINUTE;
@@ -35,18 +35,13 @@ const plan = (snapshot: Snapshot, messages: readonly Partial<PlainMessage>[]) =>
 /** A shard in which one message is recorded, by another stripe or the stripe of the snapshot. */
 const after = (first: Partial<PlainMessage>, isElsewhere = false): Snapshot => {
   const { message: sent, eventKey } = keyed(toEventMessage(message(first)));
-  const { counters } = plan(NOTHING, [first]);
-  const events = new Map([[eventKey, versioned({ ts: sent.ts, facets: sent.facets })]]);
-  if (counters === undefined || isElsewhere) return { ...NOTHING, stripe: 1, events };
-  return {
-    ...NOTHING,
-    events,
-    day: versioned(counters.day),
-    hours: new Map(Array.from(counters.hours, ([hour, row]) => [hour, versioned(row)])),
-    cameras: new Map(Array.from(counters.cameras, ([id, row]) => [id, versioned(row)])),
-  };
+  const { counters, writes } = plan(NOTHING, [first]);
+  const events = new Map([[eventKey, { ts: sent.ts, facets: sent.facets }]]);
+  const etags = new Map(writes.map(({ rowKey }) => [rowKey, 'e']));
+  if (counters === undefined || isElsewhere) return { ...NOTHING, stripe: 1, events, etags };
+  return { ...NOTHING, ...counters, events, etags };
 };
-const withDay = (day: Partial<DayRow>): Snapshot => ({ ...NOTHING, day: versioned({ ...EMPTY_DAY, ...day }) });
+const withDay = (day: Partial<DayRow>): Snapshot => ({ ...NOTHING, day: { ...EMPTY_DAY, ...day } });
 
 const named = (count: number): Record<string, number> =>
   Object.fromEntries(all(count).map((index) => [`c${index}`, 1]));
@@ -115,20 +110,14 @@ it.each<readonly [string, Partial<PlainMessage>, string]>([
 const FULL_CAMERA = { detections: named(64 - CONFIGURED.size) };
 /** 64 other categories were sent before `fire` and `smoke` were configured. */
 const LATE_CONFIGURED: Snapshot = {
-  ...withDay({ cameras: withCameras(NO_CAMERAS, ['ridge-04']) }),
-  cameras: new Map([['ridge-04', versioned({ ...EMPTY_CAMERA, tally: tallyOf(named(64)) })]]),
+  ...withDay({ cameras: indexesOf(['ridge-04']) }),
+  cameras: new Map([['ridge-04', { ...EMPTY_CAMERA, tally: tallyOf(named(64)) }]]),
 };
 /** A stripe that is full, and another stripe has counted the event. */
 const FULL: Snapshot = { ...after({ detections: { x: 2 } }, true), day: withDay({ tally: tallyOf(named(750)) }).day };
-const CAMERAS_BUT_ONE = withCameras(
-  NO_CAMERAS,
-  all(31_999).map((index) => index.toString(36)),
-);
+const CAMERAS_BUT_ONE = indexesOf(all(31_999).map((index) => index.toString(36)));
 /** Ids of 128 characters: one more fits into the 200,000 characters. */
-const IDS_BUT_ONE = withCameras(
-  NO_CAMERAS,
-  all(1_549).map((index) => String(index).padStart(128, 'k')),
-);
+const IDS_BUT_ONE = indexesOf(all(1_549).map((index) => String(index).padStart(128, 'k')));
 const [MORE, FIRE] = [{ more: 1 }, { fire: 1 }];
 
 it.each<readonly [string, Snapshot, readonly Partial<PlainMessage>[], outcomes: string]>([
@@ -165,7 +154,7 @@ it.each<readonly [string, Snapshot, readonly Partial<PlainMessage>[], outcomes: 
   [
     'an id after 200,000 characters of ids',
     withDay({ cameras: IDS_BUT_ONE }),
-    [{ cameraId: 'n'.repeat(128) }, { cameraId: 'm'.repeat(128) }, { cameraId: IDS_BUT_ONE.ids[5] ?? '' }],
+    [{ cameraId: 'n'.repeat(128) }, { cameraId: 'm'.repeat(128) }, { cameraId: [...IDS_BUT_ONE.keys()][5] ?? '' }],
     'recorded too_many recorded',
   ],
   [

@@ -1,8 +1,7 @@
 import { expect, it, vi } from 'vitest';
 
 import { randomFrom } from '../../../infra/cli/demo/random.ts';
-import { InterposedTable } from '../../storage/interposed-table.ts';
-import { all, CountingProcess, frame, MemoryStorage, SHARD, START } from '../counting.ts';
+import { all, type CountingProcess, frame, MemoryStorage, SHARD, START } from '../counting.ts';
 import { DAY } from '../oracle.ts';
 
 const DAY_MS = 86_400_000;
@@ -20,6 +19,7 @@ class Instances {
   constructor(count: number, seed: number) {
     this.#random = randomFrom(`writers ${seed}`);
     this.storage.now = () => this.#nowMs;
+    this.storage.connection.turn = async ({ kind }) => void this.requests.push(kind);
     this.#processes = all(count).map(() => this.#process());
   }
 
@@ -58,11 +58,7 @@ class Instances {
   }
 
   #process(): CountingProcess {
-    const table = new InterposedTable(async ({ kind }) => void this.requests.push(kind), this.storage.connection);
-    return new CountingProcess(table, 1, {
-      random: this.#random,
-      pause: async () => undefined,
-    });
+    return this.storage.process(1, { random: this.#random, pause: async () => undefined });
   }
 }
 
@@ -102,7 +98,7 @@ it('more writers than stripes share them: each request ends, and no event is los
   }
   // A writer that moves makes at most 12 reads of a `day` row, and some of the other rows.
   expect(most).toBeLessThan(20);
-  const { counts } = await instances.storage.process().range({ start: START, end: START + DAY - 1n });
+  const { counts } = await instances.storage.process().answer({ start: START, end: START + DAY - 1n });
   expect(counts.get('events')).toBe(rounds * 100);
   expect(instances.storage.keys(SHARD).filter((key) => key.startsWith('day|'))).toHaveLength(64);
 });

@@ -1,11 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { backUpDays, type BackupDependencies } from '../../../src/analytics/retention/back-up-days.ts';
-import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { readSeal, sealShard } from '../../../src/analytics/rows/seal.ts';
 import { StorageTrouble } from '../../../src/storage/errors.ts';
 import { MemoryContainer } from '../../storage/memory-container.ts';
-import { all, DATE, frame, HOUR, MemoryStorage, SHARD, SILENT, START } from '../counting.ts';
+import { all, DATE, frame, HOUR, MemoryStorage, SHARD, START } from '../counting.ts';
 import { DAY, type PlainMessage } from '../oracle.ts';
 
 const EIGHT = START + 8n * HOUR;
@@ -56,7 +55,7 @@ describe('a backup', () => {
   it('of an unchanged day costs one query for all its hours, and reads no event', async () => {
     const { storage, backUp } = await stage(all(24).map((hour) => frame('a', 'f', START + BigInt(hour) * HOUR)));
     await backUp();
-    const page = vi.spyOn(storage.connection, 'page');
+    const page = vi.spyOn(storage.memory, 'page');
     await backUp();
     expect(page.mock.calls.map(([, { from }]) => from)).toEqual(['hour|']);
   });
@@ -81,7 +80,7 @@ describe('a backup', () => {
     const { storage, container, backUp } = await stage(frames);
     await backUp();
     // The table is lost, and a part of the hour is sent again.
-    storage.connection.drop();
+    storage.memory.drop();
     await storage.process().record(frames.slice(0, 2));
     const fewer = `${SHARD}/08.fewer.ndjson.gz`;
     expect(await backUp()).toMatchObject([
@@ -104,19 +103,6 @@ describe('a backup', () => {
     await sealShard(table, await readSeal(table, SHARD), 'closed');
     await backUp();
     expect(container.names()).toEqual([]);
-  });
-
-  it('stays as it is when the event rows of its day are deleted', async () => {
-    const { storage, container, backUp } = await stage([frame('a', 'f', EIGHT)]);
-    await backUp();
-    vi.spyOn(Date, 'now').mockReturnValue(Number((START + 9n * DAY) / 1_000n));
-    const { table } = storage.process();
-    for (let runs = 0; runs < 2; runs += 1) {
-      await closeDays({ table, shards: 1, retentionDays: 1, container: async () => container }, SILENT);
-    }
-    expect(storage.keys().filter((key) => key.startsWith('event|'))).toEqual([]);
-    expect(await backUp()).toEqual([['backups looked after', LOOKED]]);
-    expect(container.linesOf(AT_8)).toHaveLength(1);
   });
 
   it('names the event rows that cannot be read', async () => {

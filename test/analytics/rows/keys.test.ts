@@ -1,10 +1,11 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 
-import { idProblem } from '../../../src/analytics/model/identifier.ts';
+import { idProblem } from '../../../src/analytics/model/camera-event.ts';
 import { isHour, minuteFrom } from '../../../src/analytics/model/day.ts';
 import {
   ALL_PARTITIONS,
+  dayOfPartition,
   cameraCounter,
   counterKey,
   DAY_COUNTER,
@@ -15,14 +16,12 @@ import {
   MAX_STRIPES,
   parseCameraKey,
   parseEventKey,
-  parsePartition,
   parseStripe,
   partitionsOf,
   shardPartition,
   stripesOf,
 } from '../../../src/analytics/rows/keys.ts';
-import { DecodeError } from '../../../src/storage/errors.ts';
-import type { KeyRange } from '../../../src/storage/row.ts';
+import { DecodeError, type KeyRange } from '../../../src/storage/row.ts';
 import { all, DATE } from '../counting.ts';
 
 /** Characters that keys cannot have, their escapes, characters that separate the parts of keys, and ids that are much alike. */
@@ -82,7 +81,7 @@ it('the range of an hour has the events of its minutes, and the range of the par
   }
   for (const shard of [0, 7, 63]) {
     const partition = shardPartition(DATE, shard);
-    expect(parsePartition(partition)).toEqual({ day: DATE, shard });
+    expect(dayOfPartition(partition)).toBe(DATE);
     expect(has(partitionsOf(DATE), partition) && has(ALL_PARTITIONS, partition)).toBe(true);
   }
   for (const other of ['2026-11-20.00', '2026-11-22.00', 'days']) expect(has(partitionsOf(DATE), other)).toBe(false);
@@ -92,7 +91,7 @@ it.each<readonly [parse: (key: string) => unknown, keys: string]>([
   [parseCameraKey, 'camera,camera|a|b|00,event|0815|a|b,hour|08|00,camera|a'],
   [parseEventKey, 'event|9959|a|b,event|815|a|b,event|0815|a,event|0815|a|b|c,camera|a,event|08:5|a|b'],
   [parseStripe, 'day|1,day|64,day|0x,day,hour|8|00,hour|08,camera|a,event|0815|a|00,day|00|00'],
-  [parsePartition, '2026-11-20_00,2026-11-21,2026-11-21.64,2026-11-21.0,2026-02-30.00,days'],
+  [dayOfPartition, '2026-11-20_00,2026-11-21,2026-11-21.64,2026-11-21.0,2026-02-30.00,days'],
 ])('a key of another form is damage: %o, %s', (parse, keys) => {
   for (const key of keys.split(',')) expect(() => parse(key), key).toThrow(DecodeError);
 });

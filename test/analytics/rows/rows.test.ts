@@ -3,32 +3,29 @@ import { describe, expect, it } from 'vitest';
 
 import { HOURS, minuteFrom } from '../../../src/analytics/model/day.ts';
 import { EMPTY_TALLY, type DayTally, sumOf, sumOfDays, type Tally } from '../../../src/analytics/model/tally.ts';
-import { indexesIn, indexesOf, unionOf, withIndexes } from '../../../src/analytics/rows/bitset.ts';
-import { addToBucket, type Buckets } from '../../../src/analytics/rows/buckets.ts';
+import { addToBucket, type Buckets, indexesIn, unionOf, withIndexes } from '../../../src/analytics/rows/buckets.ts';
+import {
+  ByteReader,
+  indexesOf,
+  MAX_TALLY_CATEGORIES,
+  readTally,
+  readTallyBytes,
+  TALLY_PROPERTIES,
+  tallyValues,
+  writeCount,
+  writeTally,
+} from '../../../src/analytics/rows/stored-tally.ts';
 import {
   addToCamera,
   cameraPart,
   cameraRowFrom,
-  cameraWrite,
+  cameraValues,
   EMPTY_CAMERA,
 } from '../../../src/analytics/rows/camera-row.ts';
-import {
-  DAY_STATE,
-  dayPart,
-  dayRowFrom,
-  dayWrite,
-  NO_CAMERAS,
-  withCameras,
-} from '../../../src/analytics/rows/day-row.ts';
+import { DAY_STATE, dayPart, dayRowFrom, dayValues } from '../../../src/analytics/rows/day-row.ts';
 import { cameraCounter, counterKey, DAY_COUNTER } from '../../../src/analytics/rows/keys.ts';
-import {
-  MAX_TALLY_CATEGORIES,
-  readTally,
-  TALLY_PROPERTIES,
-  tallyValues,
-} from '../../../src/analytics/rows/properties.ts';
-import { ByteReader, encoded, readTallyBytes, writeTally } from '../../../src/analytics/rows/tally-bytes.ts';
 import { DamagedRow } from '../../../src/storage/errors.ts';
+import { writeOf } from '../../../src/storage/row.ts';
 import { all, MemoryStorage, SHARD } from '../counting.ts';
 
 /** Tallies with counts from 0 to more than a whole network counts in a day, or differences. */
@@ -57,10 +54,10 @@ it('a tally in bytes is read with its list of categories or one that has grown s
     fc.property(dayTallies, (tally) => {
       // In another order, and with one before them.
       const list = ['not-in-it', ...[...tally.categories.keys()].reverse()];
-      const bytes = encoded((writer) => {
-        writeTally(writer, tally, indexesOf(list));
-        writer.count(42);
-      });
+      const encoded: number[] = [];
+      writeTally(encoded, tally, indexesOf(list));
+      writeCount(encoded, 42);
+      const bytes = Uint8Array.from(encoded);
       for (const names of [list, [...list, 'later']]) {
         const reader = new ByteReader(bytes);
         expect([readTallyBytes(reader, names), reader.count(), reader.done]).toEqual([tally, 42, true]);
@@ -73,7 +70,7 @@ it('a tally in bytes is read with its list of categories or one that has grown s
     }),
   );
   for (const value of [-1, 0.5, 2 ** 53, Number.NaN]) {
-    expect(() => encoded((writer) => writer.count(value)), 'it has no bytes').toThrow(RangeError);
+    expect(() => writeCount([], value), 'it has no bytes').toThrow(RangeError);
   }
 });
 
@@ -138,24 +135,21 @@ it('a bucket is not changed with a list of categories that is older than it: ano
 const written = {
   tally: FOG,
   hours: EIGHT_AND_NINE.reduce((row, hour) => addToBucket(row, hour, FOG, [3], ['fog']) ?? row, NOTHING),
-  cameras: withCameras(
-    NO_CAMERAS,
-    all(900).map((index) => String(index).padStart(128, 'x')),
-  ),
+  cameras: indexesOf(all(900).map((index) => String(index).padStart(128, 'x'))),
 };
 
 describe('a row that is read in part', () => {
   it('says what a whole row says, and what was not read is unknown, and not empty', async () => {
     const { table } = new MemoryStorage().process();
-    await table.transact(SHARD, [dayWrite(7, undefined, written, written.hours.keys())]);
     const key = counterKey(DAY_COUNTER, 7);
+    await table.transact(SHARD, [writeOf(key, undefined, dayValues(written, undefined, written.hours.keys()))]);
     const whole = await table.get(SHARD, key);
     expect(whole && dayRowFrom(whole)).toEqual({ ...written, isStriped: false, sealed: undefined });
     const part = dayPart(EIGHT_AND_NINE.slice(0, 1));
     const row = await table.get(SHARD, key, { select: part.select });
     if (row === undefined) throw new Error('it is not stored');
     const { hours, ...rest } = part.from(row);
-    expect(rest).toEqual({ tally: FOG, cameras: written.cameras, isStriped: false, sealed: undefined });
+    expect(rest).toEqual({ tally: FOG, cameras: [...written.cameras.keys()], isStriped: false, sealed: undefined });
     const [eight, nine] = EIGHT_AND_NINE;
     if (eight === undefined || nine === undefined) throw new Error('there are no such hours');
     expect(hours.get(eight)).toEqual(written.hours.get(eight));
@@ -178,8 +172,8 @@ it('the minutes of a camera are the sums of their differences, in whatever order
       const added = some.map(([minute, difference]) => ({ minute: minuteFrom(minute), difference }));
       const row = added.reduce((before, one) => addToCamera(before, [one]), EMPTY_CAMERA);
       expect(addToCamera(EMPTY_CAMERA, added)).toEqual(row);
-      const write = cameraWrite(counterKey(cameraCounter('a'), 3), undefined, row, HOURS);
-      const stored = { partitionKey: SHARD, rowKey: write.rowKey, etag: '', properties: write.properties };
+      const properties = cameraValues(row, undefined, HOURS);
+      const stored = { partitionKey: SHARD, rowKey: counterKey(cameraCounter('a'), 3), etag: '', properties };
       expect(cameraRowFrom(stored)).toEqual(row);
       const { tally, hours } = cameraPart(HOURS).from(stored);
       expect(tally).toEqual(sumOfDays(some.map(([, difference]) => difference)));

@@ -71,7 +71,7 @@ it('numbers of all kinds of all countries are possible, also of satellites', () 
     ),
   );
   expect(all.length).toBeGreaterThan(8_000);
-  // Free numbers of Belarus: the library takes their 8 for a trunk prefix. They cannot be called from abroad.
+  // Free numbers of Belarus: the library treats their 8 as a trunk prefix. They cannot be called from abroad.
   expect(impossible(all).filter((number) => !number.startsWith('+375810'))).toEqual([]);
 });
 

@@ -61,7 +61,7 @@ it.each<[MessageTerms, details: string, menu: string]>([
   [{ confirm: false, details: undefined }, '', ''],
 ])('the message with %j has these in each unit', (terms, details, menu) => {
   expect(spoken(CUSTOM, terms)).toBe(`${UNIT}${details}${menu}`.repeat(3));
-  // The menu is no part of what a callee has to hear.
+  // A callee does not have to hear the menu.
   expect(messageUnit('Ridge Watch', CUSTOM, terms)).toBe(`${UNIT}${details}`);
 });
 

@@ -11,8 +11,21 @@ import {
   withReleased,
 } from '../../../src/calls/state/lines.ts';
 import { type Documents, type NotificationEvent, step } from '../../../src/calls/state/step.ts';
-import * as given from '../new-case.ts';
-import { at, callees, must, newCase, POLICY, RULES, START } from '../new-case.ts';
+import {
+  at,
+  callees,
+  completed,
+  connected,
+  created,
+  hungUp,
+  must,
+  newCase,
+  notPlaced,
+  placed,
+  POLICY,
+  RULES,
+  START,
+} from '../new-case.ts';
 
 const MIDNIGHT = Date.parse('2026-11-22T00:00:00Z');
 const MAX_ATTEMPT_MS = 730_000;
@@ -20,12 +33,8 @@ const MAX_ATTEMPT_MS = 730_000;
 const fire = newCase(START, { alertType: alertTypeOf('ConfirmedFire'), waves: [callees(2)] });
 const one = newCase(START, { alertType: alertTypeOf('ConfirmedFire') });
 
-const call = (event: AttemptEvent, attemptId = 'a'): NotificationEvent => ({
-  kind: 'call',
-  index: 0,
-  attemptId,
-  event,
-});
+/** An event of the call of the first attempt. */
+const call = (event: AttemptEvent): NotificationEvent => ({ kind: 'call', index: 0, attemptId: 'a', event });
 const claim: NotificationEvent = { kind: 'claim', others: [] };
 
 /** A notification and the lines after events, a second apart. The attempts are a, b, c … */
@@ -48,6 +57,10 @@ const after = (
   );
 };
 
+/** The same after the claim and the events of its call. */
+const called = (events: readonly AttemptEvent[], lines?: Lines): Documents =>
+  after([claim, ...events.map(call)], lines);
+
 const slots = ({ lines }: { readonly lines: Lines }) =>
   lines.slots.map(({ attempt, until }) => `${attempt} until ${until - START}`);
 
@@ -63,30 +76,18 @@ describe('a slot', () => {
     expect(slots(after([{ kind: 'claim', others }], NO_LINES, fire))).toEqual([]);
   });
 
-  it('does not hold the number itself', () => {
-    expect(JSON.stringify(after([claim], NO_LINES, fire).lines)).not.toContain('1206555');
-  });
-
-  it.each<[what: string, events: readonly NotificationEvent[], until: number[]]>([
-    [
-      'stays while the phone rings and while the callee listens',
-      [claim, call(given.placed), call(given.connected)],
-      [MAX_ATTEMPT_MS],
-    ],
-    ['is kept for 60 s when the hang-up begins', [claim, call(given.connected), call(given.completed)], [62_000]],
-    ['is kept 1.5 s after the end', [claim, call(given.placed), call(given.created('busy'))], [3_500]],
-    ['also after the hang-up', [claim, call(given.connected), call(given.completed), call(given.hungUp)], [4_500]],
-    ['is free at once if no call was placed', [claim, call(given.notPlaced('capacity'))], []],
+  it.each<[what: string, events: readonly AttemptEvent[], until: number[]]>([
+    ['stays while the phone rings and while the callee listens', [placed, connected], [MAX_ATTEMPT_MS]],
+    ['is kept for 60 s when the hang-up begins', [connected, completed], [62_000]],
+    ['is kept 1.5 s after the end', [placed, created('busy')], [3_500]],
+    ['also after the hang-up', [connected, completed, hungUp], [4_500]],
+    ['is free at once if no call was placed', [notPlaced('capacity')], []],
   ])('%s', (_, events, until) => {
-    expect(after(events).lines.slots.map((slot) => slot.until - START)).toEqual(until);
+    expect(called(events).lines.slots.map((slot) => slot.until - START)).toEqual(until);
   });
 
   it('moves when an attempt begins to hang up or ends: only then the lines are written, even if they do not have it', () => {
-    const [claimed, answered, ending] = [
-      [],
-      [call(given.connected)],
-      [call(given.connected), call(given.completed)],
-    ].map((events) => after([claim, ...events]).live);
+    const [claimed, answered, ending] = [[], [connected], [connected, completed]].map((events) => called(events).live);
     /** By lines that are older than the slot. */
     const moves = (before = claimed, later = answered) =>
       linesAfter(NO_LINES, { before: must(before), after: must(later) }, START) !== NO_LINES;
@@ -100,38 +101,20 @@ describe('a slot', () => {
   });
 
   it('that is over goes with the next claim', () => {
-    const { lines } = after([claim, call(given.notPlaced('refused'))]);
+    const { lines } = called([notPlaced('refused')]);
     expect(slots(after([claim], lines, newCase(START + 1), POLICY, START + 60_000))).toEqual(['a until 790000']);
   });
 });
 
 describe('pauses and the calls of the day', () => {
-  it.each<[what: string, events: readonly NotificationEvent[], expected: object, before?: Partial<Lines>]>([
-    [
-      'a call that was not placed is none of the day',
-      [claim, call(given.notPlaced('capacity'))],
-      { day: { calls: 0 } },
-    ],
-    [
-      'a refusal pauses',
-      [claim, call(given.notPlaced('capacity', 9_000))],
-      { pauseUntil: START + 10_000, refusals: 1 },
-    ],
-    ['a fault of our set-up, too', [claim, call(given.notPlaced('set_up'))], { fault: { reason: 'set_up' } }],
-    [
-      'an accepted call ends the pause',
-      [claim, call(given.placed)],
-      { pauseUntil: undefined },
-      { pauseUntil: START, refusals: 2 },
-    ],
-    [
-      'and the alarm of the check',
-      [claim, call(given.connected)],
-      { check: { at: START + 1_000 } },
-      { check: { at: START, reason: 'x' } },
-    ],
-  ])('%s', (_, events, expected, before) => {
-    expect(after(events, { ...NO_LINES, ...before }).lines).toMatchObject(expected);
+  it.each<[what: string, AttemptEvent, expected: object, before?: Partial<Lines>]>([
+    ['a call that was not placed is none of the day', notPlaced('capacity'), { day: { calls: 0 } }],
+    ['a refusal pauses', notPlaced('capacity', 9_000), { pauseUntil: START + 10_000, refusals: 1 }],
+    ['a fault of our set-up, too', notPlaced('set_up'), { fault: { reason: 'set_up' } }],
+    ['an accepted call ends the pause', placed, { pauseUntil: undefined }, { pauseUntil: START, refusals: 2 }],
+    ['and the alarm of the check', connected, { check: { at: START + 1_000 } }, { check: { at: START, reason: 'x' } }],
+  ])('%s', (_, event, expected, before) => {
+    expect(called([event], { ...NO_LINES, ...before }).lines).toMatchObject(expected);
   });
 
   it('who is over the limit of the day waits until midnight, and takes no line', () => {
@@ -139,12 +122,6 @@ describe('pauses and the calls of the day', () => {
     const { live, lines } = after([claim], used, newCase(MIDNIGHT - 60_000), POLICY, MIDNIGHT - 60_000);
     expect(live.recipients).toMatchObject([{ state: 'waiting', dueAt: MIDNIGHT, isOverDayLimit: true }]);
     expect(lines).toBe(used);
-  });
-
-  it('the last fifth of the day is for urgent alerts', () => {
-    const used = { ...NO_LINES, day: { day: '2026-11-21', calls: 80 } };
-    expect(after([claim], used).lines.slots).toHaveLength(1);
-    expect(after([claim], used, newCase(START)).lines.slots).toHaveLength(0);
   });
 });
 

@@ -86,11 +86,6 @@ it.each(['capacity', 'unreachable', 'set_up'] as const)(
   },
 );
 
-it('quick declines cost attempts like any other call', () => {
-  const declined = [failed('declined'), failed('declined')];
-  expect([called(declined).state, called([...declined, ...declined]).state]).toEqual(['waiting', 'not_reached']);
-});
-
 it.each<[what: string, recipient: Recipient, state: string]>([
   ['after the deadline', claim(WAITING, TERMS, TERMS.deadlineAt), 'not_reached'],
   ['if the number may not be called', claim(WAITING, { ...TERMS, allowedPrefixes: ['+64'] }), 'failed'],
@@ -100,8 +95,7 @@ it.each<[what: string, recipient: Recipient, state: string]>([
   expect(recipient.attempts.every((attempt) => attempt.state === 'over')).toBe(true);
 });
 
-it('a claim holds for 25 s; a recipient that was never called says that no time was left', () => {
-  expect(claim(WAITING).attempts).toMatchObject([{ state: 'claimed', checkAt: at(25) }]);
+it('a recipient that was never called says that no time was left', () => {
   const late = claim(WAITING, TERMS, TERMS.deadlineAt);
   expect(late.attempts).toMatchObject([{ outcome: 'unknown', reason: 'no time left' }]);
 });

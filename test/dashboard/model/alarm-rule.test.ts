@@ -6,14 +6,14 @@ import {
   newReasons,
   type Reason,
   reasonsOf,
-  toldOnce,
+  soundedArrivals,
   withAlarm,
 } from '../../../src/dashboard/browser/model/alarm-rule.ts';
 import {
   arrivalsOf,
   isOnWall,
-  NOTHING_TOLD,
-  type Told,
+  EMPTY_MEMORY,
+  type TabMemory,
   withFirstAnswer,
   withSeen,
   withUnseen,
@@ -43,25 +43,25 @@ it('sounds for alerts that need a person and for new alerts; a drill has its ton
 });
 
 /** The memory of the tab after the alarm sounded for these reasons at noon. */
-const heardAtNoon = (reasons: readonly Reason[], told: Told = NOTHING_TOLD): Told =>
-  withAlarm(told, reasons, { heard: reasons, shown: reasons }, NOON);
+const heardAtNoon = (reasons: readonly Reason[], memory: TabMemory = EMPTY_MEMORY): TabMemory =>
+  withAlarm(memory, reasons, { heard: reasons, shown: reasons }, NOON);
 
 it('sounds once for each reason, every 25 s while an alert needs a person, and again for one that became worse', () => {
   const reasons = reasonsOf([missed('fire')], [], new Map([['silence', '']]));
-  const told = heardAtNoon(reasons);
-  expect(dueReasons(reasons, NOTHING_TOLD, NOON)).toEqual(reasons);
-  expect(dueReasons(reasons, told, NOON + 24_999)).toEqual([]);
-  expect(idsOf(dueReasons(reasons, told, NOON + 25_000))).toEqual(['alert fire']);
+  const memory = heardAtNoon(reasons);
+  expect(dueReasons(reasons, EMPTY_MEMORY, NOON)).toEqual(reasons);
+  expect(dueReasons(reasons, memory, NOON + 24_999)).toEqual([]);
+  expect(idsOf(dueReasons(reasons, memory, NOON + 25_000))).toEqual(['alert fire']);
   const taken = { acknowledged_by: 'Ana', acknowledged_at: before(0) };
   expect(reasonsOf([missed('fire', taken)], [], NONE)).toEqual([]);
   const worse = reasonsOf([missed('fire', { ...taken, worsened_since_acknowledged: true })], [], NONE);
-  expect(dueReasons(worse, told, NOON + 1)).toEqual(worse);
+  expect(dueReasons(worse, memory, NOON + 1)).toEqual(worse);
 });
 
 it('a reason that was blocked stays due, and is shown once; a reason that ends and comes again is due again', () => {
   const reasons = reasonsOf([], [], new Map([['silence', '']]));
-  const blocked = withAlarm(NOTHING_TOLD, reasons, { heard: [], shown: reasons }, NOON);
-  expect([newReasons(reasons, NOTHING_TOLD), newReasons(reasons, blocked)]).toEqual([reasons, []]);
+  const blocked = withAlarm(EMPTY_MEMORY, reasons, { heard: [], shown: reasons }, NOON);
+  expect([newReasons(reasons, EMPTY_MEMORY), newReasons(reasons, blocked)]).toEqual([reasons, []]);
   expect(dueReasons(reasons, blocked, NOON)).toEqual(reasons);
   const ended = withAlarm(heardAtNoon(reasons, blocked), [], { heard: [], shown: [] }, NOON);
   expect([dueReasons(reasons, ended, NOON), newReasons(reasons, ended)]).toEqual([reasons, reasons]);
@@ -85,13 +85,14 @@ it('keeps the latest 500 alerts that sounded', () => {
 
 it('another type than fire is not new after it has sounded, or without sound; a fire is new until it was seen', () => {
   const arrivals = [notification('fire', CONFIRMED), notification('other', { ...CONFIRMED, alert_type: 'BurnJob' })];
-  expect(toldOnce(arrivals, NOTHING_TOLD, true)).toEqual([]);
-  expect(toldOnce(arrivals, { ...NOTHING_TOLD, sounded: { 'alert other': NOON } }, true)).toEqual(['other']);
-  expect(toldOnce(arrivals, { ...NOTHING_TOLD, sounded: { 'alert other': 0 } }, true), 'the sound is blocked').toEqual(
-    [],
-  );
-  expect(toldOnce(arrivals, NOTHING_TOLD, false)).toEqual(['other']);
-  expect(toldOnce([notification('runs', { alert_type: 'BurnJob' })], NOTHING_TOLD, false)).toEqual([]);
+  expect(soundedArrivals(arrivals, EMPTY_MEMORY, true)).toEqual([]);
+  expect(soundedArrivals(arrivals, { ...EMPTY_MEMORY, sounded: { 'alert other': NOON } }, true)).toEqual(['other']);
+  expect(
+    soundedArrivals(arrivals, { ...EMPTY_MEMORY, sounded: { 'alert other': 0 } }, true),
+    'the sound is blocked',
+  ).toEqual([]);
+  expect(soundedArrivals(arrivals, EMPTY_MEMORY, false)).toEqual(['other']);
+  expect(soundedArrivals([notification('runs', { alert_type: 'BurnJob' })], EMPTY_MEMORY, false)).toEqual([]);
 });
 
 it('what was over when the tab was opened is not new; what came later is, until a reader has seen it', () => {
@@ -100,25 +101,25 @@ it('what was over when the tab was opened is not new; what came later is, until 
     notification('runs', { created_at: before(3_600) }),
     notification('over while it opened', { ...CONFIRMED, created_at: before(-2) }),
   ];
-  const told = withFirstAnswer(NOTHING_TOLD, first, NOON);
+  const memory = withFirstAnswer(EMPTY_MEMORY, first, NOON);
   const listed = [...first, notification('later', CONFIRMED)];
-  const news = arrivalsOf(told, listed).map(({ notification_id: id }) => id);
+  const news = arrivalsOf(memory, listed).map(({ notification_id: id }) => id);
   expect(news).toEqual(['runs', 'over while it opened', 'later']);
-  expect(withFirstAnswer(told, listed, NOON + 1)).toBe(told);
-  const seen = withSeen(told, ['later']);
+  expect(withFirstAnswer(memory, listed, NOON + 1)).toBe(memory);
+  const seen = withSeen(memory, ['later']);
   expect(arrivalsOf(seen, listed)).toHaveLength(2);
   expect(arrivalsOf(withUnseen(seen, ['later']), listed)).toHaveLength(3);
-  expect(arrivalsOf(NOTHING_TOLD, listed), 'before the first answer').toEqual([]);
+  expect(arrivalsOf(EMPTY_MEMORY, listed), 'before the first answer').toEqual([]);
 });
 
 it('an alert that ended at most 30 s before the tab was opened is new: clocks of instances differ', () => {
   const ended = [29, 30, 31].map((age) => notification(`${age}`, { ...CONFIRMED, created_at: before(age) }));
-  expect(withFirstAnswer(NOTHING_TOLD, ended, NOON).known).toEqual(['31']);
+  expect(withFirstAnswer(EMPTY_MEMORY, ended, NOON).known).toEqual(['31']);
 });
 
 it('keeps the latest 500 alerts that a reader has seen', () => {
   const ids = Array.from({ length: 501 }, (_, index) => `${index}`);
-  expect(withSeen(withSeen(NOTHING_TOLD, ids), ['last']).known).toEqual([...ids.slice(2), 'last']);
+  expect(withSeen(withSeen(EMPTY_MEMORY, ids), ['last']).known).toEqual([...ids.slice(2), 'last']);
 });
 
 it('every alert that comes after the first answer is new exactly until it was seen, whatever the order', () => {
@@ -127,9 +128,9 @@ it('every alert that comes after the first answer is new exactly until it was se
     fc.property(fc.uniqueArray(id, { maxLength: 100 }), fc.array(fc.nat(99), { maxLength: 100 }), (ids, seen) => {
       const listed = ids.map((each) => notification(each, CONFIRMED));
       const seenIds = seen.flatMap((index) => ids[index] ?? []);
-      const told = withSeen(withFirstAnswer(NOTHING_TOLD, [], NOON - 3_600_000), seenIds);
+      const memory = withSeen(withFirstAnswer(EMPTY_MEMORY, [], NOON - 3_600_000), seenIds);
       const expected = ids.filter((each) => !seenIds.includes(each));
-      expect(arrivalsOf(told, listed).map((each) => each.notification_id)).toEqual(expected);
+      expect(arrivalsOf(memory, listed).map((each) => each.notification_id)).toEqual(expected);
     }),
   );
 });

@@ -87,6 +87,29 @@ describe('the table of alerts', () => {
     ]);
   });
 
+  it('lists a fire of the day however many alerts came after it', async () => {
+    const later = Array.from({ length: 299 }, (_, index) =>
+      notification(`later ${index}`, {
+        alert_type: 'Anomaly',
+        status: 'completed',
+        recipients: [person('00', 'heard')],
+      }),
+    );
+    const played = notification('played', { status: 'completed', recipients: [person('75', 'heard')] });
+    const { alerts } = await openPage({ notifications: [...later, played] });
+    expect(alerts()['Needs you']).toHaveLength(1);
+    expect(textOf(screen.getByRole('button', { name: /Taken and resolved/ }))).toBe('▸ Taken and resolved 299 in 24 h');
+  });
+
+  it('sets a right-to-left place apart: no space or separator moves to its other end', async () => {
+    const place = { details: 'קו הרכס, ק״מ 4', reference: 'רכס-4' };
+    const { press } = await openPage({ notifications: [missed('fire', place)] }, '?camera_id=רכס-4&tz=utc');
+    await press(/^Take/);
+    const apart = [...document.querySelectorAll('bdi')].map((each) => each.textContent);
+    expect(apart).toEqual(expect.arrayContaining([place.details, place.reference]));
+    for (const text of apart) expect(text).toMatch(/^[^\s·].*[^\s·]$/);
+  });
+
   it('says that no alert needs the reader', async () => {
     await openPage();
     expect(textOf(element('#alerts'))).toBe('No alert needs you.');

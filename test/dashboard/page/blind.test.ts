@@ -89,19 +89,20 @@ it('red: a service that stops answering, 15 s after its answers, in health bar, 
   expect(lamp('Data')).toBe('good: 14 s old');
   await advance(1_100);
   expect(lamp('Data')).toBe(AS_OF_NOON);
-  expect(element('.health').className).toBe('health bad');
+  expect(element('.health').className).toBe('health row bad');
   expect(problems()[0]).toContain('The service does not answer. The page shows data from 21 Nov 12:00:00 UTC.');
   expect(document.title).toMatch(/^Alerts unknown · Data not current: alerts · Today/);
   expect(document.querySelector<HTMLLinkElement>('link[rel=icon]')?.href).toContain(encodeURIComponent('<circle'));
 });
 
-it('red: one part that fails says as of when it is true, and the other parts continue', async () => {
+it('amber: figures that fail hide no fire; the part says as of when it is true, and the other parts continue', async () => {
   const { service, lamp, problems, figure, advance } = await openPage();
   service.instead = (path) => (path.startsWith('analytics/series') ? refusal(200, { steps: 'many' }) : undefined);
   service.frames = 11;
   await advance(10_000);
   expect(figure('total_events')).toBe('11');
-  expect(lamp('Data')).toBe('bad: not current: plots as of 12:00:00 UTC');
+  expect(lamp('Data')).toBe('warn: not current: plots as of 12:00:00 UTC');
+  expect(element('.health').className).toBe('health row warn');
   const notes = [...document.querySelectorAll('.part-note')].map((note) => note.textContent);
   expect(notes).toEqual(Array.from({ length: 4 }, () => 'As of 21 Nov 12:00:00 UTC'));
   expect(problems()[0]).toContain('Reload the page');
@@ -222,14 +223,14 @@ it('red: every trouble after 16 s, in any order; a fire is shown 10 s after its 
         Object.assign(service, trouble);
         await advance(16_000);
         expect(`${lamp('Phone')}, ${lamp('Data')}`, name).toMatch(/bad: (off|cannot call|not current)/);
-        expect(element('.health').className, name).toBe('health bad');
+        expect(element('.health').className, name).toBe('health row bad');
         Object.assign(service, WELL, { notifications: [notification('fire')] });
         await advance(10_000);
         expect(alerts()['Running'], name).toEqual([expect.stringContaining('Fire')]);
         service.notifications = [];
       }
       await advance(76_000);
-      expect([element('.health').className, alerts()]).toEqual(['health good', {}]);
+      expect([element('.health').className, alerts()]).toEqual(['health row good', {}]);
     }),
     { numRuns: 2 },
   );

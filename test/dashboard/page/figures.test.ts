@@ -19,6 +19,17 @@ it('the quality of the AI has a table of its own, with its UTC days, and the day
   expect(screen.getByText(/Days without these figures: 2 Nov\./)).toBeDefined();
 });
 
+it('a category may have any name, also one that every object of JavaScript has', async () => {
+  const categories = { constructor: { flagged: 4, confirmed: 1, missed: 0 } };
+  await openPage({ categories: ['fire', 'constructor', 'prototype'], accuracy: { categories, without: [] } });
+  expect(cellsOf('By category').map((row) => row.slice(0, 2))).toEqual([
+    ['fire', '10'],
+    ['constructor', '2'],
+    ['prototype', '0'],
+  ]);
+  expect(cellsOf(/^AI in reviewed frames/)[1]).toEqual(['constructor', '4', '1 (25%)', '3', '0']);
+});
+
 it('a figure has its change against the period before, which is as long', async () => {
   const { service, figure } = await openPage({ previousFrames: 8 }, '?last=6h&tz=utc');
   expect(
@@ -200,8 +211,8 @@ it('the key is asked for; the page reports a wrong key, and keeps the right key 
 
 describe('the view', () => {
   it('has one control for the range; typed text and the focus stay while answers come', async () => {
-    const { service, advance, figure, press } = await openPage();
-    await press(/^Range: Today/);
+    const { service, advance, figure } = await openPage();
+    element('#range').showPopover();
     const day = screen.getByLabelText<HTMLInputElement>('Day (UTC)');
     day.value = '2026-11-20';
     day.focus();
@@ -219,11 +230,11 @@ describe('the view', () => {
   });
 
   it('is a range that includes its ends, which may come in either order', async () => {
-    const { submit, press } = await openPage();
-    await press(/^Range/);
+    const { submit } = await openPage();
+    element('#range').showPopover();
     await submit({ 'From (UTC)': '2026-11-20T15:29:59', 'To (UTC)': '2026-11-20T10:00' });
     expect(location.search).toBe('?ts_utc_start=2026-11-20T10:00:00Z&ts_utc_end=2026-11-20T15:29:59.999999Z&tz=utc');
-    expect(screen.queryByLabelText('From (UTC)')).toBeNull();
+    expect(element('#range').dataset['shown']).toBeUndefined();
   });
 
   it('has the problems of the address, and what the service refuses, in its own words', async () => {

@@ -1,7 +1,7 @@
 import { fireEvent, screen } from '@testing-library/preact';
 import { expect, it } from 'vitest';
 
-import { missed, notification } from '../answers.ts';
+import { missed, notification, person } from '../answers.ts';
 import { element, focused, openPage, textOf } from './stage.ts';
 
 const press = async ({ advance }: Awaited<ReturnType<typeof openPage>>, key: string): Promise<void> => {
@@ -52,4 +52,24 @@ it('without a focus, a takes the alert that comes first', async () => {
   const page = await openPage({ notifications: NOTIFICATIONS });
   await press(page, 'a');
   expect(textOf(screen.getByRole('dialog'))).toContain('Fire · Mile 1');
+});
+
+it('the focus stays near its place when the part that had it is gone', async () => {
+  const page = await openPage();
+  page.service.notifications = [notification('over', { status: 'completed', recipients: [person('00', 'confirmed')] })];
+  await page.advance(8_000);
+  const use = async (button: HTMLElement): Promise<string | undefined> => {
+    button.focus();
+    button.click();
+    await page.advance(0);
+    return document.activeElement?.id;
+  };
+  expect(await use(screen.getByRole('button', { name: 'Leave it off' }))).toBe('alerts');
+  expect(await use(screen.getByRole('button', { name: /^Seen/ }))).toBe('alerts');
+  const camera = element('#camera');
+  camera.focus();
+  fireEvent.input(camera, { target: { value: 'ridge-1' } });
+  await press(page, 'Enter');
+  expect([location.search, document.activeElement?.id]).toEqual(['?camera_id=ridge-1&tz=utc', 'camera']);
+  expect(await use(screen.getByRole('link', { name: 'All cameras' }))).toBe('camera');
 });

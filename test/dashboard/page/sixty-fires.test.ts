@@ -32,7 +32,7 @@ it('60 fires at random times are each heard and listed: visible, hidden, reloade
     fc.asyncProperty(anyNight, async ({ fires, stretches, hasKey }) => {
       const heard = hear();
       const page = await openPage(hasKey ? { key: 'a-key' } : {}, '?tz=utc', hasKey ? 'a-key' : undefined);
-      sessionStorage.removeItem('wildfire-camera-activity.told');
+      sessionStorage.removeItem('wildfire-camera-activity.memory');
       localStorage.clear();
       await page.reload();
       await page.press('Turn the sound on');
@@ -73,14 +73,14 @@ it('60 fires at random times are each heard and listed: visible, hidden, reloade
       await page.advance((QUARTER - (Date.now() - opened) / 1_000 + 700) * 1_000);
 
       const listed = Object.values(page.alerts()).flat().join(' ');
-      const told: unknown = JSON.parse(sessionStorage.getItem('wildfire-camera-activity.told') ?? '{}');
+      const memory: unknown = JSON.parse(sessionStorage.getItem('wildfire-camera-activity.memory') ?? '{}');
       for (const index of fires.keys()) {
         const name = `Fire: number ${index}.`;
         expect(
           heard.shown.filter((body) => body.split('\n').includes(name)),
           name,
         ).toHaveLength(1);
-        expect(told, name).toHaveProperty(['sounded', `alert fire-${index}`]);
+        expect(memory, name).toHaveProperty(['sounded', `alert fire-${index}`]);
         expect(listed, name).toContain(`Fire number ${index}.`);
       }
       expect(page.lamp('Alerts')).toMatch(/^(bad|warn): 60 open$/);

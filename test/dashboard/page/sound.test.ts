@@ -1,5 +1,5 @@
 import { screen } from '@testing-library/preact';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import { before, missed, notification, person } from '../answers.ts';
 import { element, hear, openPage, textOf } from './stage.ts';
@@ -97,6 +97,47 @@ it('that the browser blocks says so at the button, and what was missed sounds af
   element('main').dispatchEvent(new Event('pointerdown', { bubbles: true }));
   await page.advance(0);
   expect(heard.signals).toEqual([ALARM]);
+});
+
+it('that the system took away, as a phone call does, comes back with the next click', async () => {
+  const heard = hear();
+  const page = await openPage();
+  await page.press('Turn the sound on');
+  heard.signals.length = 0;
+  heard.interrupt();
+  page.service.notifications = [missed('fire')];
+  await page.advance(8_000);
+  expect(screen.getByRole('button', { name: 'Sound is blocked: 1 missed. Click to allow it' })).toBeDefined();
+  element('main').dispatchEvent(new Event('pointerdown', { bubbles: true }));
+  await page.advance(0);
+  expect(heard.signals).toEqual([ALARM]);
+});
+
+/** A storage that refuses every value. */
+const FULL = {
+  getItem: () => null,
+  setItem: (): void => {
+    throw new DOMException('full', 'QuotaExceededError');
+  },
+  removeItem: () => undefined,
+  clear: () => undefined,
+};
+
+it('comes, although the storage of the browser is full', async () => {
+  const heard = hear();
+  const page = await openPage({ key: 'a-key', notifications: [missed('fire')] });
+  vi.stubGlobal('localStorage', FULL);
+  vi.stubGlobal('sessionStorage', FULL);
+  await page.submit({ 'Function key': 'a-key' });
+  expect(page.lamp('Data')).toMatch(/^good/);
+  await page.press('Turn the sound on');
+  expect(heard).toMatchObject({ signals: [ALARM], shown: ['Fire'] });
+  vi.unstubAllGlobals();
+  vi.stubGlobal('fetch', page.service.fetch);
+  await page.press('Sound on');
+  expect(screen.getByRole('button', { name: 'Sound off' })).toBeDefined();
+  await page.press('Forget key');
+  expect(page.lamp('Data')).toBe('bad: key needed');
 });
 
 it('of many fires that were over before the reader came: one click has seen them all, and one takes it back', async () => {

@@ -22,11 +22,13 @@ export interface Heard {
   readonly shown: string[];
   /** True: the browser blocks the sound until a click. */
   isBlocked: boolean;
+  /** The system takes the sound away until a click. */
+  interrupt: () => void;
 }
 
 /** Stands for the browser's sound and desktop notifications, and records them. */
 export const hear = (): Heard => {
-  const heard: Heard = { signals: [], shown: [], isBlocked: false };
+  const heard: Heard = { signals: [], shown: [], isBlocked: false, interrupt: () => undefined };
   let tones: number[] = [];
   const started = (frequency: number): void => {
     tones.push(frequency);
@@ -38,6 +40,9 @@ export const hear = (): Heard => {
   class Sound {
     state = heard.isBlocked ? 'suspended' : 'running';
     readonly currentTime = 0;
+    constructor() {
+      heard.interrupt = () => (this.state = 'interrupted');
+    }
     readonly createGain = () => ({ connect: () => undefined, gain: {} });
     readonly createOscillator = () => {
       const frequency = { value: 0 };
@@ -64,6 +69,18 @@ export const hear = (): Heard => {
   vi.stubGlobal('AudioContext', Sound);
   vi.stubGlobal('Notification', Shown);
   return heard;
+};
+
+/** Stands for the browser's popovers: closed until they are shown. The focus returns to their button. */
+const showPopovers = (): void => {
+  document.head.insertAdjacentHTML('beforeend', '<style>[popover]:not([data-shown]) { display: none }</style>');
+  HTMLElement.prototype.showPopover = function show() {
+    this.dataset['shown'] = 'yes';
+  };
+  HTMLElement.prototype.hidePopover = function hide() {
+    delete this.dataset['shown'];
+    document.querySelector<HTMLElement>(`[popovertarget="${this.id}"]`)?.focus();
+  };
 };
 
 /** Hides the tab, or shows it. */
@@ -110,6 +127,7 @@ export const openPage = async (differences: Partial<PageAnswers> = {}, search = 
   });
   history.replaceState(null, '', `/api/dashboard${search}`);
   document.head.innerHTML = '<link rel="icon" href="data:image/svg+xml,%3Csvg%3E%3C/svg%3E">';
+  showPopovers();
   if (key !== undefined) sessionStorage.setItem('wildfire-camera-activity.function-key', key);
   await open();
   return {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import type { Change } from '../break-rule.ts';
-import { saidOf } from '../broken-rule.ts';
+import { BROKEN, playWithout } from '../broken-rule.ts';
 
 /** Rules of calls. A mode of the world finds out if one is broken: its name begins with this text. */
 const RULES: Readonly<Record<string, readonly [mode: string, ...changes: Change[]]>> = {
@@ -102,18 +102,11 @@ const RULES: Readonly<Record<string, readonly [mode: string, ...changes: Change[
   ],
 };
 
-const SOAK = 'test/worlds/calls/soak.ts';
-const MAX_SEEDS = '2000';
-
 it.concurrent.each(Object.entries(RULES))(
   'the world of calls finds out if it is broken that %s',
   async (_, [mode, ...changes]) => {
-    const said = await saidOf(SOAK, changes, ['--mode', mode, '--seeds', MAX_SEEDS]);
-    const [line = 'no seed', name = '', seed] = /^(.*): seed (\d+): .*$/m.exec(said) ?? [];
-    expect(seed, said.slice(-2_000)).toBeDefined();
-    console.log(line.slice(0, 300));
-    expect(await saidOf(SOAK, [], ['--mode', name, '--seed', seed ?? '']), 'with the rule').not.toMatch(
-      /: seed \d+: /m,
-    );
+    const { without, withRule } = await playWithout(changes, 2_000, 'calls', '--mode', mode);
+    expect(without).toMatch(BROKEN);
+    expect(withRule, 'with the rule').not.toMatch(BROKEN);
   },
 );

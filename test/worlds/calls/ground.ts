@@ -7,7 +7,7 @@ import type { PhoneRules } from '../../../src/calls/phone.ts';
 import { CALLS, LINES_KEY } from '../../../src/calls/store/rows.ts';
 import { Chance } from '../chance.ts';
 import type { Life, Travel } from '../life.ts';
-import { Story } from '../story.ts';
+import { WorldLog } from '../world-log.ts';
 import { FAIR, type TableConditions } from '../unreliable-table.ts';
 import { runIn, type VirtualTime } from '../virtual-time.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
@@ -123,7 +123,7 @@ export class Ground {
   readonly mode: Mode;
   readonly rules: PhoneRules;
   readonly chance: Chance;
-  readonly story: Story;
+  readonly worldLog: WorldLog;
   readonly conditions: Conditions;
   /** The table that all processes share. */
   readonly table: MemoryTable;
@@ -141,12 +141,12 @@ export class Ground {
   readonly #time: VirtualTime;
   readonly #death: Death | undefined;
 
-  constructor(seed: string, mode: Mode, time: VirtualTime, isTold: boolean, death?: Death) {
+  constructor(seed: string, mode: Mode, time: VirtualTime, isLogged: boolean, death?: Death) {
     const now = () => time.now;
     this.mode = mode;
     this.rules = { ...mode, allowedPrefixes: ['+1'], retentionMs: 90 * 86_400_000 };
     this.chance = new Chance(`the world, ${seed}`);
-    this.story = new Story(now, isTold);
+    this.worldLog = new WorldLog(now, isLogged);
     this.conditions = new Conditions(mode, this.chance, now);
     this.table = new MemoryTable(now);
     const transact = this.table.transact.bind(this.table);
@@ -208,7 +208,7 @@ export class Ground {
     if (suspensions > 0 && chance.happens(suspensions)) {
       const suspend = (): void => {
         const ms = chance.between(1_000, 90_000);
-        this.story.tell(() => `${life.name} is suspended for ${Math.round(ms)} ms`);
+        this.worldLog.add(() => `${life.name} is suspended for ${Math.round(ms)} ms`);
         life.suspend(ms);
       };
       if (chance.happens(0.5)) suspend();

@@ -69,7 +69,7 @@ export class Instances {
 
   /** An instance is told to end, as by a deployment: it answers what it has begun, and dies. */
   close({ life, phone }: Instance): void {
-    this.#ground.story.tell(() => `${life.name} is told to end`);
+    this.#ground.worldLog.add(() => `${life.name} is told to end`);
     const end = async (): Promise<void> => {
       this.#ground.noteClosing(life);
       await phone.end();
@@ -80,7 +80,7 @@ export class Instances {
   /** Another instance takes the place of each that ends. */
   #spawn(): void {
     if (this.isEnded) return;
-    const { chance, story, rules, mode, conditions, table } = this.#ground;
+    const { chance, worldLog, rules, mode, conditions, table } = this.#ground;
     const life = new Life(`#${this.#all.length + 1}`, chance.between(-mode.clocksMs, mode.clocksMs));
     const log = this.#logOf(life);
     const unreliable = new UnreliableTable({
@@ -101,9 +101,9 @@ export class Instances {
     };
     const phone = runIn(life, () => createPhone({ ...parts, serviceName: SERVICE_NAME, log, rules }));
     this.#all.push({ life, phone, log });
-    story.tell(() => `${life.name} starts`);
+    worldLog.add(() => `${life.name} starts`);
     void life.ended.then(() => {
-      story.tell(() => `${life.name} dies`);
+      worldLog.add(() => `${life.name} dies`);
       setTimeout(() => this.#spawn(), chance.between(10, 5_000));
     });
   }
@@ -139,7 +139,7 @@ export class Instances {
       (event, fields = {}) => {
         if (life.isOver) return;
         this.logs.push({ level, event, fields, at: this.#ground.now });
-        this.#ground.story.tell(() => `${life.name} ${level} ${event} ${JSON.stringify(fields)}`);
+        this.#ground.worldLog.add(() => `${life.name} ${level} ${event} ${JSON.stringify(fields)}`);
       };
     return { info: at('info'), warn: at('warn'), error: at('error') };
   }

@@ -44,7 +44,7 @@ interface Speech {
   cutBy?: 'callee' | 'service' | 'another speech';
 }
 
-/** A call as the network knows it. */
+/** A call in the network. */
 export interface NetworkCall {
   readonly id: CallId;
   /** Undefined: another system placed it. */
@@ -79,14 +79,14 @@ const rejected = (reason: string, subCode: number) =>
 export class TelephoneNetwork {
   readonly #ground: Ground;
   readonly #fateOf: FateOf;
-  readonly #tell: Post;
+  readonly #report: Post;
   readonly #calls = new Map<string, NetworkCall>();
   readonly #byAttempt = new Map<string, NetworkCall>();
 
-  constructor(ground: Ground, fateOf: FateOf, tell: Post) {
+  constructor(ground: Ground, fateOf: FateOf, report: Post) {
     this.#ground = ground;
     this.#fateOf = fateOf;
-    this.#tell = tell;
+    this.#report = report;
   }
 
   /** All calls that were ever placed, in that order. */
@@ -127,13 +127,13 @@ export class TelephoneNetwork {
 
   /** Speaks a text, after the current speech. A speech after the message interrupts the message. @throws {ProviderError} if no callee is there to hear it */
   speak(callId: CallId, text: string, ref: PromptRef | undefined): void {
-    const { chance, now, story } = this.#ground;
+    const { chance, now, worldLog } = this.#ground;
     const call = this.#up(callId);
     const number = ref?.prompt ?? MESSAGE;
     const before = call.speeches.at(-1);
     const speech: Speech = { text, number, ref, requestedAt: now };
     call.speeches.push(speech);
-    story.tell(() => `${callId} is asked to speak ${number}`);
+    worldLog.add(() => `${callId} is asked to speak ${number}`);
     const silentMs = chance.between(20, SPEAKS_WITHIN_MS);
     if (call.fate === 'speech fails') {
       this.#whileUp(call, silentMs, () => this.#post(call, 'play failed', [400, 8_565], ref));
@@ -149,7 +149,7 @@ export class TelephoneNetwork {
       this.#whileUp(call, silentMs / 2, () => this.#press(call, '1'));
     this.#whileSpoken(call, speech, beginsAt, () => {
       speech.startedAt = this.#ground.now;
-      story.tell(() => `${callId} hears speech ${number} from now on`);
+      worldLog.add(() => `${callId} hears speech ${number} from now on`);
       this.#post(call, 'play started', DONE, ref);
       for (const { key, at, afterMs = 0 } of courseOf(call.fate).keys?.[number] ?? []) {
         const pressMs = lastsMs * (at === 'somewhere' ? chance.between(0.1, 0.9) : at) + afterMs;
@@ -157,7 +157,7 @@ export class TelephoneNetwork {
       }
       this.#whileSpoken(call, speech, lastsMs, () => {
         Object.assign(speech, { isWhole: true, endedAt: this.#ground.now });
-        story.tell(() => `${callId} has heard the whole speech ${number}`);
+        worldLog.add(() => `${callId} has heard the whole speech ${number}`);
         this.#post(call, 'play completed', DONE, ref);
       });
     });
@@ -199,10 +199,10 @@ export class TelephoneNetwork {
   #open(request: CallRequest | undefined, fate: NetworkCall['fate']): NetworkCall {
     const id = parseCallId(`call-${this.#calls.size + 1}`);
     if (id === undefined) throw new Error('not a call id');
-    const { now, story } = this.#ground;
+    const { now, worldLog } = this.#ground;
     const call: NetworkCall = { id, request, fate, placedAt: now, speeches: [], state: 'ringing', keys: [] };
     this.#calls.set(id, call);
-    story.tell(() => `${id} to ${request?.number ?? 'a person of another system'}: ${fate}`);
+    worldLog.add(() => `${id} to ${request?.number ?? 'a person of another system'}: ${fate}`);
     return call;
   }
 
@@ -237,18 +237,18 @@ export class TelephoneNetwork {
   }
 
   #answer(call: NetworkCall): void {
-    const { chance, now, story } = this.#ground;
+    const { chance, now, worldLog } = this.#ground;
     call.state = 'up';
     call.answeredAt = now;
-    story.tell(() => `${call.id} is answered`);
+    worldLog.add(() => `${call.id} is answered`);
     this.#post(call, 'connected', DONE);
     const { staysMs } = courseOf(call.fate);
     if (staysMs !== undefined) setTimeout(() => this.#end(call, 'callee'), chance.between(...staysMs));
   }
 
   #press(call: NetworkCall, key: string): void {
-    const { now, story } = this.#ground;
-    story.tell(() => `${call.id}: ${key} is pressed${call.listening === undefined ? ', and nobody listens' : ''}`);
+    const { now, worldLog } = this.#ground;
+    worldLog.add(() => `${call.id}: ${key} is pressed${call.listening === undefined ? ', and nobody listens' : ''}`);
     if (call.listening === undefined) return;
     call.keys.push({ key, pressedAt: now });
     this.#post(call, 'tone received', DONE, call.listening, { key: { key, sequence: call.keys.length } });
@@ -269,15 +269,15 @@ export class TelephoneNetwork {
   #notEstablished(call: NetworkCall, by: 'network' | 'service', codes: Codes): void {
     if (call.state === 'ended') return;
     Object.assign(call, { state: 'ended', endedAt: this.#ground.now, endedBy: by });
-    this.#ground.story.tell(() => `${call.id} is not established: ${codes.join('/')}`);
+    this.#ground.worldLog.add(() => `${call.id} is not established: ${codes.join('/')}`);
     this.#reportNotEstablished(call, codes);
   }
 
   /** In two events at about the same time, in any order; only one says why. */
   #reportNotEstablished(call: NetworkCall, codes: Codes): void {
-    const tell = [() => this.#post(call, 'create failed', codes), () => this.#post(call, 'disconnected', DONE)];
-    if (this.#ground.chance.happens(0.5)) tell.reverse();
-    for (const one of tell) one();
+    const reports = [() => this.#post(call, 'create failed', codes), () => this.#post(call, 'disconnected', DONE)];
+    if (this.#ground.chance.happens(0.5)) reports.reverse();
+    for (const one of reports) one();
   }
 
   #end(call: NetworkCall, by: 'callee' | 'service'): void {
@@ -286,12 +286,12 @@ export class TelephoneNetwork {
       this.#notEstablished(call, by === 'service' ? 'service' : 'network', [487, 540_487]);
       return;
     }
-    const { now, story } = this.#ground;
-    story.tell(() => `${call.id} is ended by the ${by}`);
+    const { now, worldLog } = this.#ground;
+    worldLog.add(() => `${call.id} is ended by the ${by}`);
     Object.assign(call, { state: 'ended', endedAt: now, endedBy: by });
     for (const speech of call.speeches) {
       if (speech.endedAt !== undefined) continue;
-      // Of a text that has not begun nothing is cut.
+      // A text that has not begun is not cut.
       if (speech.startedAt !== undefined) speech.cutBy = by;
       speech.endedAt = now;
       this.#post(call, 'play canceled', DONE, speech.ref);
@@ -307,6 +307,13 @@ export class TelephoneNetwork {
     more: Pick<CallEvent, 'key'> = {},
   ): void {
     const prompt = ref !== undefined && 'prompt' in ref ? { prompt: ref.prompt } : {};
-    this.#tell(call, { kind, callId: call.id, result: resultOf({ code, subCode }), attempt: ref, ...prompt, ...more });
+    this.#report(call, {
+      kind,
+      callId: call.id,
+      result: resultOf({ code, subCode }),
+      attempt: ref,
+      ...prompt,
+      ...more,
+    });
   }
 }

@@ -1,8 +1,9 @@
+import type { Played } from '../seeds.ts';
 import type { Mode } from './modes.ts';
 import { type Broken, brokenPromises, isLeftLive } from './promises.ts';
 import { brokenPromisesOfTwilio } from './twilio-promises.ts';
-import { inTwilioWorld } from './twilio-world.ts';
-import { inWorld, type ServiceWorld } from './world.ts';
+import { TwilioWorld } from './twilio-world.ts';
+import { inWorld, type ServiceWorld, World } from './world.ts';
 
 // A seed: several instances, a telephone network, senders, and the faults of the mode. Then a calm time, after which everything must have ended.
 
@@ -19,8 +20,12 @@ const isOver = (world: ServiceWorld): boolean =>
   world.senders.sent.every(({ answers }) => answers.length > 0) &&
   !world.rows.some((row) => isLeftLive(row, world));
 
-const playOut = async (world: ServiceWorld): Promise<void> => {
-  const { chance, senders, story, mode } = world;
+/** @param judge names the broken promises at the end */
+const playOut = async <Own extends ServiceWorld>(
+  world: Own,
+  judge: (world: Own) => Promise<Broken>,
+): Promise<Played> => {
+  const { chance, senders, worldLog, mode } = world;
   const { poison } = mode;
   senders.sendSome();
   const poisonOne = () => {
@@ -32,24 +37,15 @@ const playOut = async (world: ServiceWorld): Promise<void> => {
   for (let count = 0; count < mode.closings; count += 1) setTimeout(closeOne, chance.between(1_000, CLOSED_WITHIN_MS));
   await world.pass(WITH_FAULTS_MS);
   world.conditions.calmDown();
-  story.tell(() => 'calm');
+  worldLog.add(() => 'calm');
   const calmUntil = world.now + CALM_MS;
   while (world.now < calmUntil && !isOver(world)) await world.pass(60_000);
   await world.pass(AFTERWARDS_MS);
+  return { broken: await judge(world), log: worldLog.text };
 };
 
-/** @returns the broken promises, and the log of the world */
-export const playSeed = (
-  seed: number,
-  mode: Mode,
-  isTold = false,
-): Promise<{ readonly broken: Broken; readonly story: string }> =>
+/** Plays a seed of a mode. */
+export const playSeed = (seed: number, mode: Mode, isLogged: boolean): Promise<Played> =>
   mode.endings === undefined
-    ? inWorld(String(seed), mode, { isTold }, async (world) => {
-        await playOut(world);
-        return { broken: await brokenPromises(world), story: world.story.text };
-      })
-    : inTwilioWorld(String(seed), mode, { isTold }, async (world) => {
-        await playOut(world);
-        return { broken: await brokenPromisesOfTwilio(world), story: world.story.text };
-      });
+    ? inWorld(World, String(seed), mode, { isLogged }, async (world) => playOut(world, brokenPromises))
+    : inWorld(TwilioWorld, String(seed), mode, { isLogged }, async (world) => playOut(world, brokenPromisesOfTwilio));

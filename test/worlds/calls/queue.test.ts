@@ -1,11 +1,10 @@
-import { describe, expect, vi } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import { ProviderError } from '../../../src/calls/model/phone-provider.ts';
 import { phoneNumber } from '../../calls/new-case.ts';
 import { BEGINNING } from './ground.ts';
-import { scene, SOON } from './scene.ts';
+import { answerCalls, scene, SOON } from './scene.ts';
 import { idOf, someNumber, people } from './senders.ts';
-import { UnreliableProvider } from './unreliable-provider.ts';
 
 // The order of calls. `rules/queue` holds the order and the numbers; these bounds hold over time and over all instances.
 
@@ -97,24 +96,17 @@ scene(
   },
 );
 
-describe('a network without a free line', () => {
-  scene('the pause after a refusal ends early when a call is accepted', {}, async (world) => {
-    // oxlint-disable-next-line typescript/unbound-method
-    const { call } = UnreliableProvider.prototype;
-    vi.spyOn(UnreliableProvider.prototype, 'call').mockImplementation(async function (
-      this: UnreliableProvider,
-      request,
-    ) {
-      const index = people(3).indexOf(request.number);
-      await new Promise((resolve) => void setTimeout(resolve, [1_000, 2_000, 0][index]));
-      if (index > 0) return call.bind(this)(request);
-      throw new ProviderError({ failure: 'capacity', reason: 'throttled', waitMs: 40_000 });
-    });
-    world.fire(people(3));
-    await world.pass(60_000);
-    expect(world.rangAt(someNumber(0, 2))).toBeGreaterThan(2_000);
-    expect(world.rangAt(someNumber(0, 2))).toBeLessThan(3_000);
+scene('the pause after a refusal ends early when a call is accepted', {}, async (world) => {
+  answerCalls(async ({ number }, place) => {
+    const index = people(3).indexOf(number);
+    await new Promise((resolve) => void setTimeout(resolve, [1_000, 2_000, 0][index]));
+    if (index > 0) return place();
+    throw new ProviderError({ failure: 'capacity', reason: 'throttled', waitMs: 40_000 });
   });
+  world.fire(people(3));
+  await world.pass(60_000);
+  expect(world.rangAt(someNumber(0, 2))).toBeGreaterThan(2_000);
+  expect(world.rangAt(someNumber(0, 2))).toBeLessThan(3_000);
 });
 
 scene(
@@ -168,8 +160,10 @@ scene(
     expect(second.answers[0]?.kind).toBe('nobody callable');
     expect(world.logged('day limit reached').at(-1)).toMatchObject({ level: 'error', fields: { recipients: 1 } });
     const again = world.senders.send(first.request, first.key);
+    const other = world.senders.send({ ...first.request, confirm: true }, first.key);
     await world.pass(1_000);
     expect(again.answers).toMatchObject([{ kind: 'sent', id: idOf(first) }]);
+    expect(other.answers).toEqual([{ kind: 'key of another request' }]);
     world.fire(people(1, 2));
     await world.pass(600_000);
     expect(world.callsTo(someNumber(2, 0))).toHaveLength(2);

@@ -1,11 +1,14 @@
 import { expect, it, vi } from 'vitest';
 
+import type { CallId } from '../../../src/calls/model/ids.ts';
+import type { CallRequest } from '../../../src/calls/model/phone-provider.ts';
 import type { Fate } from './callees.ts';
 import type { Death } from './ground.ts';
 import { type Mode, QUIET } from './modes.ts';
 import type { FateOf } from './network.ts';
 import { twoAtOnce } from './promises.ts';
-import { inWorld, type World } from './world.ts';
+import { UnreliableProvider } from './unreliable-provider.ts';
+import { inWorld, World } from './world.ts';
 
 // A scene is a quiet world in which all callees listen, with the differences that the test names.
 
@@ -33,7 +36,7 @@ export const play = <Result>(
   { callees = {}, death, ...mode }: Scene,
   run: (world: World) => Promise<Result>,
 ): Promise<Result> =>
-  inWorld(name, { ...QUIET, ...mode }, { fateOf: fateOfAll(callees), death }, async (world) => {
+  inWorld(World, name, { ...QUIET, ...mode }, { fateOf: fateOfAll(callees), death }, async (world) => {
     const result = await run(world);
     expect(world.logged('unexpected error')).toEqual([]);
     expect(twoAtOnce(world)).toEqual([]);
@@ -51,3 +54,12 @@ export const ROOM = { lines: 60, callsAtOnce: 60 } as const;
 
 /** Callees answer after some seconds. */
 export const SOON = { answersWithinMs: [3_000, 12_000] } as const;
+
+/** From now on, requests for calls are answered so. @param answer may have a call placed */
+export const answerCalls = (answer: (request: CallRequest, place: () => Promise<CallId>) => Promise<CallId>): void => {
+  // oxlint-disable-next-line typescript/unbound-method
+  const { call } = UnreliableProvider.prototype;
+  vi.spyOn(UnreliableProvider.prototype, 'call').mockImplementation(async function (this: UnreliableProvider, request) {
+    return answer(request, async () => call.bind(this)(request));
+  });
+};

@@ -56,7 +56,7 @@ export class Senders {
     if (id === undefined) return;
     const stop: SentRequest['stop'] = {};
     sent.stop ??= stop;
-    this.#ground.story.tell(() => `${sent.key} is to be stopped`);
+    this.#ground.worldLog.add(() => `${sent.key} is to be stopped`);
     this.#withAny(`stop ${sent.key}`, async ({ phone, log }) => {
       await phone.stop(id, log);
       stop.answeredAt ??= this.#ground.now;
@@ -88,7 +88,7 @@ export class Senders {
   #ask(sent: SentRequest): void {
     this.#withAny(`send ${sent.key}`, async ({ life, phone, log }) => {
       const answer = await phone.send(sent.request, sent.key, log);
-      this.#ground.story.tell(() => `${life.name} answers ${sent.key}: ${JSON.stringify(answer)}`);
+      this.#ground.worldLog.add(() => `${life.name} answers ${sent.key}: ${JSON.stringify(answer)}`);
       sent.answers.push(answer);
     });
   }
@@ -107,7 +107,7 @@ export class Senders {
       ask(instance).then(
         () => true,
         (error: unknown) => {
-          this.#ground.story.tell(() => `${instance.life.name} answers ${what}: ${String(error)}`);
+          this.#ground.worldLog.add(() => `${instance.life.name} answers ${what}: ${String(error)}`);
           return false;
         },
       );

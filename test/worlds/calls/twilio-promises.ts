@@ -12,7 +12,7 @@ const UNIT_MS = SPEAK_MS / 3 - 1_000;
 export const brokenPromisesOfTwilio = async (world: TwilioWorld): Promise<Broken> => [
   ...(await brokenToAll(world, brokenToRecipient)),
   ...world.account.log().refused.flatMap(({ request, reason }) => {
-    // A webhook without an answer is no mistake of the app.
+    // A webhook without an answer is not a mistake of the app.
     return those([!reason.startsWith('11200') && `Twilio refused ${request}: ${reason}`]);
   }),
   ...those([!world.hasNoOpenCall && 'a call was never ended']),

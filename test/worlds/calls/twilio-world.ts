@@ -1,14 +1,13 @@
 import type { AppAnswer } from '../../../infra/emulators/phone-network/deliveries.ts';
 import { Account } from '../../../infra/emulators/twilio-simulator/account.ts';
 import type { Form, TwilioCall } from '../../../infra/emulators/twilio-simulator/twilio-call.ts';
-import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { ALERT_TYPES } from '../../../src/calls/model/alert-types.ts';
 import type { CallRequest, PhoneProvider } from '../../../src/calls/model/phone-provider.ts';
 import { TwilioCallbacks } from '../../../src/calls/providers/twilio/twilio-callbacks.ts';
 import { type Send, TwilioProvider } from '../../../src/calls/providers/twilio/twilio-provider.ts';
 import type { Life } from '../life.ts';
-import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
-import { BEGINNING, type DialRequest } from './ground.ts';
+import type { VirtualTime } from '../virtual-time.ts';
+import type { DialRequest } from './ground.ts';
 import type { Mode } from './modes.ts';
 import { phoneNumber } from '../../calls/new-case.ts';
 import { heldUntil, type Placed, ServiceWorld, type WorldOptions } from './world.ts';
@@ -108,7 +107,7 @@ export class TwilioWorld extends ServiceWorld {
         [providerFaults * 0.4, 'answer'],
         [providerFaults * 0.2, 'throttled'],
       ]);
-      this.story.tell(
+      this.worldLog.add(
         () => `${life.name} asks for ${method} ${path} ${form.get('To') ?? ''} ${form.get('Status') ?? ''}`,
       );
       const travel = {
@@ -146,7 +145,7 @@ export class TwilioWorld extends ServiceWorld {
         this.dialled.filter(({ attemptId }) => attemptId === one.attemptId).length === 1 &&
         this.now < heldUntil(one.placedAt, one.hangUpAskedAt),
     );
-    this.story.tell(() => `${of.id} to ${of.to}`);
+    this.worldLog.add(() => `${of.id} to ${of.to}`);
     this.placed.push({ ...dial, isAttempt: true, call: { ...dial, isAttempt: true }, others, of, placedAt: this.now });
   }
 
@@ -177,7 +176,7 @@ export class TwilioWorld extends ServiceWorld {
     const alertType = ALERT_TYPES.find(({ callbackPath }) => path.endsWith(callbackPath)) ?? ALERT_TYPES[0];
     if (instance === undefined) return undefined;
     const { life, phone, log } = instance;
-    this.story.tell(
+    this.worldLog.add(
       () => `${life.name} gets ${form['CallStatus']} ${form['Digits'] ?? ''} of ${form['CallSid']} by ${search}`,
     );
     const handler = {
@@ -187,16 +186,3 @@ export class TwilioWorld extends ServiceWorld {
     return life.do(async () => this.#callbacks.answerSigned({ search, form }, `${BASE}${path}`, handler, log));
   }
 }
-
-/** Plays in a world of Twilio. */
-export const inTwilioWorld = <Result>(
-  seed: string,
-  mode: Mode,
-  options: WorldOptions,
-  play: (world: TwilioWorld) => Promise<Result>,
-): Promise<Result> =>
-  inVirtualTime(BEGINNING, randomFrom(`twilio, ${seed}`), options.isTold === true, (time) => {
-    const world = new TwilioWorld(seed, mode, options, time);
-    world.instances.start(mode.instances);
-    return play(world);
-  });

@@ -4,7 +4,8 @@ import type { TwilioCall } from '../../../infra/emulators/twilio-simulator/twili
 import { type Mode, QUIET } from './modes.ts';
 import { ROOM } from './scene.ts';
 import { phoneNumber } from '../../calls/new-case.ts';
-import { inTwilioWorld, SPEAK_MS, type TwilioWorld } from './twilio-world.ts';
+import { SPEAK_MS, TwilioWorld } from './twilio-world.ts';
+import { inWorld } from './world.ts';
 
 // Only with Twilio: the message goes with the call request, instructions answer keys, and a repeated request is a second call.
 
@@ -16,14 +17,14 @@ const numbers = (endings: readonly string[], from = 100) =>
 
 const scene = (name: string, mode: Partial<Mode>, run: (world: TwilioWorld) => Promise<void>): void =>
   it(name, () =>
-    inTwilioWorld(name, { ...QUIET, ...ROOM, ...mode }, {}, async (world) => {
+    inWorld(TwilioWorld, name, { ...QUIET, ...ROOM, ...mode }, {}, async (world) => {
       await run(world);
       expect(world.logged('unexpected error')).toEqual([]);
       expect(mistakesOf(world)).toEqual([]);
     }),
   );
 
-/** The requests that Twilio refused. A webhook without an answer (11200) is no mistake of the app. */
+/** The requests that Twilio refused. A webhook without an answer (11200) is not a mistake of the app. */
 const mistakesOf = ({ account }: TwilioWorld) =>
   account.log().refused.filter(({ reason }) => !reason.startsWith('11200'));
 

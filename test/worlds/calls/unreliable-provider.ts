@@ -64,7 +64,7 @@ export class UnreliableProvider implements PhoneProvider {
     carryOut: () => Answer,
     whenSlow: 'capacity' | 'unreachable' = 'capacity',
   ): Promise<Answer> {
-    const { chance, conditions, story } = this.#ground;
+    const { chance, conditions, worldLog } = this.#ground;
     const { providerFaults } = conditions.faults;
     const fault = chance.byProbability([
       [providerFaults * 0.3, 'request'],
@@ -72,7 +72,7 @@ export class UnreliableProvider implements PhoneProvider {
       [providerFaults * 0.2, 'rejected'],
       [providerFaults * 0.1, 'unreachable'],
     ]);
-    story.tell(() => `asked to ${what}`);
+    worldLog.add(() => `asked to ${what}`);
     const travel = {
       thereMs: chance.between(5, 50),
       backMs: chance.happens(0.1) ? chance.between(50, 1_500) : chance.between(5, 50),

@@ -22,7 +22,7 @@ import { UnreliableProvider } from './unreliable-provider.ts';
 export interface WorldOptions {
   readonly death?: Death | undefined;
   /** Whether the log of the world is written: that takes time. */
-  readonly isTold?: boolean;
+  readonly isLogged?: boolean;
   /** The behavior of callees; by the mode's probabilities if it is not given. */
   readonly fateOf?: FateOf | undefined;
 }
@@ -55,8 +55,8 @@ export abstract class ServiceWorld extends Ground {
   poisoned: NotificationId | undefined;
   readonly #store: Store;
 
-  constructor(seed: string, mode: Mode, { death, isTold = false }: WorldOptions, time: VirtualTime) {
-    super(seed, mode, time, isTold, death);
+  constructor(seed: string, mode: Mode, { death, isLogged = false }: WorldOptions, time: VirtualTime) {
+    super(seed, mode, time, isLogged, death);
     this.instances = new Instances(this, (life) => this.providerOf(life));
     this.senders = new Senders(this, this.instances);
     this.#store = new Store(this.faultlessTable, [], () => undefined);
@@ -130,7 +130,7 @@ export abstract class ServiceWorld extends Ground {
     const id = idOf(sent);
     if (id === undefined) return;
     this.poisoned = id;
-    this.story.tell(() => `${sent.key} can no longer be ${how === 'write' ? 'written' : 'read'}`);
+    this.worldLog.add(() => `${sent.key} can no longer be ${how === 'write' ? 'written' : 'read'}`);
     if (how === 'write') this.conditions.refusedRow = id;
     for (const { partitionKey, rowKey, etag, properties } of how === 'read' ? this.rows : []) {
       if (!rowKey.endsWith(id)) continue;
@@ -165,7 +165,7 @@ export abstract class ServiceWorld extends Ground {
  * A world whose provider reports events and speaks on request, on a telephone network that is played here.
  *
  * @example
- * await inWorld('seed 7', mode, {}, async (world) => {
+ * await inWorld(World, 'seed 7', mode, {}, async (world) => {
  *   world.fire();
  *   await world.pass(60_000);
  * });
@@ -232,7 +232,7 @@ export class World extends ServiceWorld {
     const { chance } = this;
     const { eventLoss, eventRepeat, eventDelay } = this.conditions.faults;
     const delayMs = () => (chance.happens(eventDelay) ? chance.between(500, 12_000) : chance.between(1, 60));
-    if (chance.happens(eventLoss)) this.story.tell(() => `${event.kind} of ${event.callId} gets lost`);
+    if (chance.happens(eventLoss)) this.worldLog.add(() => `${event.kind} of ${event.callId} gets lost`);
     else setTimeout(() => this.#deliver(call, event), delayMs());
     if (chance.happens(eventRepeat)) setTimeout(() => this.#deliver(call, event), delayMs() + chance.between(0, 3_000));
   }
@@ -246,7 +246,7 @@ export class World extends ServiceWorld {
       return;
     }
     const { life, phone, log } = instance;
-    this.story.tell(() => `${life.name} gets ${event.kind} of ${event.callId}`);
+    this.worldLog.add(() => `${life.name} gets ${event.kind} of ${event.callId}`);
     if (event.kind === 'disconnected') call.endToldAt ??= this.now;
     const alertType = call.request?.alertType ?? ALERT_TYPES[0];
     let isAnswered = false;
@@ -266,15 +266,16 @@ const DELIVERED_AGAIN_MS = 1_000;
 /** An event that gets no answer is sent to another instance. The first may still handle it. */
 const GIVEN_UP_AFTER_MS = 10_000;
 
-/** Plays in a world that begins two hours before a UTC day ends. */
-export const inWorld = <Result>(
+/** Plays in a world of a kind, which begins two hours before a UTC day ends. */
+export const inWorld = <Own extends ServiceWorld, Result>(
+  Kind: new (seed: string, mode: Mode, options: WorldOptions, time: VirtualTime) => Own,
   seed: string,
   mode: Mode,
   options: WorldOptions,
-  play: (world: World) => Promise<Result>,
+  play: (world: Own) => Promise<Result>,
 ): Promise<Result> =>
-  inVirtualTime(BEGINNING, randomFrom(`the service, ${seed}`), options.isTold === true, (time) => {
-    const world = new World(seed, mode, options, time);
+  inVirtualTime(BEGINNING, randomFrom(`the service, ${seed}`), options.isLogged === true, (time) => {
+    const world = new Kind(seed, mode, options, time);
     world.instances.start(mode.instances);
     return play(world);
   });

@@ -7,7 +7,7 @@ import { dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom, sortableInstant } from '../../../src/analytics/model/instant.ts';
 import { backUpDays } from '../../../src/analytics/retention/back-up-days.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
-import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { FORMAT } from '../../../src/analytics/rows/properties.ts';
 import { shardPartition } from '../../../src/analytics/rows/keys.ts';
 import type { Page } from '../../../src/storage/connection.ts';
 import { Table } from '../../../src/storage/table.ts';

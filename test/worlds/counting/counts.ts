@@ -86,7 +86,7 @@ export const isSame = ({ counts, cameras: active }: Counted, { counts: answered,
   (typeof cameras === 'number' ? active.size === cameras : isDeepStrictEqual(active, cameras));
 
 /** An answer in words, for the log of a seed. */
-export const told = ({ counts, cameras }: Answer): string => {
+export const inWords = ({ counts, cameras }: Answer): string => {
   const what = Array.from(counts, ([name, count]) => `${name} ${count}`).sort((one, other) => (one < other ? -1 : 1));
   const active = typeof cameras === 'object' ? [...cameras].sort().join(' ') : (cameras ?? 'some cameras');
   return `${what.join(', ') || 'nothing'} of ${active}`;

@@ -7,35 +7,34 @@ import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { DayHeld } from '../../../src/analytics/errors.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom, parseInstant } from '../../../src/analytics/model/instant.ts';
-import { parsePartition } from '../../../src/analytics/rows/keys.ts';
+import { dayOfPartition } from '../../../src/analytics/rows/keys.ts';
 import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
-import { tallyValues } from '../../../src/analytics/rows/properties.ts';
+import { tallyValues } from '../../../src/analytics/rows/stored-tally.ts';
 import { DamagedRow } from '../../../src/storage/errors.ts';
 import type { RowWrite } from '../../../src/storage/row.ts';
 import { DAY, type PlainMessage, type Question } from '../../analytics/oracle.ts';
 import { MemoryContainer } from '../../storage/memory-container.ts';
 import { Chance } from '../chance.ts';
 import { Life } from '../life.ts';
-import { Story } from '../story.ts';
+import type { Played, PlaySeed } from '../seeds.ts';
+import { WorldLog } from '../world-log.ts';
 import { FAIR, UnreliableTable } from '../unreliable-table.ts';
 import { inVirtualTime, type VirtualTime } from '../virtual-time.ts';
 import { Activity } from './activity.ts';
-import { told } from './counts.ts';
+import { inWords } from './counts.ts';
 import { BEGINNING, drawForm, type Form, MAX_LATE_MS, OLD_DAY, TODAY } from './form.ts';
 import { type Answered, Instance, isUnavailable, REFUSED_AS_CLOSED } from './instance.ts';
 import { compressWithoutThreads, reachedContainer } from './reached-container.ts';
 import { type Measure, MINUTE, Truth } from './truth.ts';
 import { WatchedTable } from './watched-table.ts';
 
-/** The result of playing a seed. */
-export interface Played {
-  /** Empty if everything held. */
-  readonly broken: readonly string[];
-  readonly story: string;
+type Seen = Readonly<Record<string, number>>;
+
+/** The result of playing a history. */
+interface PlayedHistory extends Played {
   /** Counts of the played events. They show that the world is not empty. */
   readonly seen: Seen;
 }
-export type Seen = Readonly<Record<string, number>>;
 
 /** The sum of several seeds. */
 export const sumOfSeen = (all: readonly Seen[]): Seen => {
@@ -50,18 +49,20 @@ const LONGEST_MS = 72 * 3_600_000;
 const WRONG_CLOCK_MS = 72 * 3_600_000;
 const TRIES = 4;
 const ROUNDS = 60;
+/** The days of a question when cameras were last seen. */
+const DAYS_SEEN = 2;
 /** In days; undefined: the setting is removed. */
 const RETENTIONS = [1, 1, 1, 1, 2, 30, undefined] as const;
 
 compressWithoutThreads();
 
-/** Plays one seed. @param isTold whether its log is wanted */
-export const play = (seed: number, isTold = false): Promise<Played> =>
-  inVirtualTime(BEGINNING, randomFrom(`the service, ${seed}`), isTold, (time) => {
+/** Plays the history of a seed. */
+export const play: PlaySeed<PlayedHistory> = (seed, isLogged) =>
+  inVirtualTime(BEGINNING, randomFrom(`the service, ${seed}`), isLogged, (time) => {
     const chance = new Chance(`the world, ${seed}`);
     const form = drawForm(chance);
-    const story = new Story(() => time.now, isTold);
-    return new History(chance, time, story, form).play();
+    const worldLog = new WorldLog(() => time.now, isLogged);
+    return new History(chance, time, worldLog, form).play();
   });
 
 const startOfMinute = (time: bigint): bigint => time - (time % MINUTE);
@@ -75,7 +76,7 @@ const KINDS: readonly Kind[] = ['range', 'range', 'range', 'range', 'series', 'c
 class History {
   readonly #chance: Chance;
   readonly #time: VirtualTime;
-  readonly #story: Story;
+  readonly #worldLog: WorldLog;
   readonly #form: Form;
   readonly #activity: Activity;
   readonly #days: readonly bigint[];
@@ -106,10 +107,10 @@ class History {
     exports: 0,
   };
 
-  constructor(chance: Chance, time: VirtualTime, story: Story, form: Form) {
+  constructor(chance: Chance, time: VirtualTime, worldLog: WorldLog, form: Form) {
     this.#chance = chance;
     this.#time = time;
-    this.#story = story;
+    this.#worldLog = worldLog;
     this.#form = form;
     this.#sending = form.senders;
     this.#days = form.closes ? [OLD_DAY, TODAY] : chance.happens(0.2) ? [TODAY, TODAY + DAY] : [TODAY];
@@ -119,10 +120,10 @@ class History {
       () => time.now,
       async (partition) => this.#damage(partition),
     );
-    story.tell(() => JSON.stringify(form));
+    worldLog.add(() => JSON.stringify(form));
   }
 
-  async play(): Promise<Played> {
+  async play(): Promise<PlayedHistory> {
     const { instances, senders, askers, closes, rebuilds, restores, exports } = this.#form;
     for (let left = instances; left > 0; left -= 1) this.#spawn(this.#writers);
     for (let left = 2; left > 0; left -= 1) this.#spawn(this.#readers, this.#form.readersLatencyMs);
@@ -136,12 +137,12 @@ class History {
     ]);
     await this.#through(using, 'somebody waits for ever');
     this.#isCalm = true;
-    this.#story.tell(() => 'calm');
+    this.#worldLog.add(() => 'calm');
     if (this.#broken.length === 0) await this.#through(this.#settle(), 'it does not settle');
     const { broken, contended, undecided } = this.#truth;
     return {
       broken: [...broken, ...this.#broken],
-      story: this.#story.text,
+      log: this.#worldLog.text,
       seen: { ...this.#seen, contended, undecided },
     };
   }
@@ -154,7 +155,7 @@ class History {
 
   #break(line: string): void {
     this.#broken.push(line);
-    this.#story.tell(() => `BROKEN: ${line}`);
+    this.#worldLog.add(() => `BROKEN: ${line}`);
   }
 
   // Processes
@@ -164,7 +165,7 @@ class History {
     this.#processes += 1;
     const chance = this.#chance;
     const life = new Life(`#${this.#processes}`, chance.between(-clocksOffMs, clocksOffMs));
-    const tell = (line: () => string): void => this.#story.tell(() => `${life.name} ${line()}`);
+    const note = (line: () => string): void => this.#worldLog.add(() => `${life.name} ${line()}`);
     // The request to storage that it dies of.
     let fatal = !this.#isCalm && chance.happens(this.#form.mortality) ? Math.ceil(60 * chance.next() ** 2) : Infinity;
     const connection = new UnreliableTable({
@@ -175,22 +176,22 @@ class History {
       latencyMs,
       onRequest: (request) => {
         this.#seen.requests += 1;
-        tell(() => `  ${request}`);
+        note(() => `  ${request}`);
         fatal -= 1;
         if (fatal !== 0) return undefined;
         return chance.happens(0.5) ? 'carried out' : 'not carried out';
       },
     });
     const container = reachedContainer(this.#container, async (request, carryOut) => {
-      tell(() => `  ${request}`);
+      note(() => `  ${request}`);
       return life.request({ thereMs: chance.between(1, 20), backMs: chance.between(1, 20) }, carryOut);
     });
-    const instance = new Instance(life, connection, { shards: this.#form.shards, container, tell });
+    const instance = new Instance(life, connection, { shards: this.#form.shards, container, note });
     among.push(instance);
-    tell(() => 'starts');
+    note(() => 'starts');
     void life.ended.then(async () => {
       this.#seen.deaths += 1;
-      tell(() => 'dies');
+      note(() => 'dies');
       await sleep(chance.between(5, 500));
       among.splice(among.indexOf(instance), 1);
       this.#spawn(among, latencyMs, clocksOffMs);
@@ -216,14 +217,14 @@ class History {
     doing: () => Promise<Value>,
   ): Promise<Value | undefined> {
     const since = this.#truth.now;
-    this.#story.tell(() => `${life.name} ${what}`);
+    this.#worldLog.add(() => `${life.name} ${what}`);
     try {
       const value = await life.do(doing);
-      this.#story.tell(() => `${life.name} ${what}: done`);
+      this.#worldLog.add(() => `${life.name} ${what}: done`);
       return value;
     } catch (error) {
       const line = `${life.name} ${what}: ${textOf(error)}`;
-      if (this.#isAllowed(error, days, since)) this.#story.tell(() => line);
+      if (this.#isAllowed(error, days, since)) this.#worldLog.add(() => line);
       else this.#break(line);
       return undefined;
     }
@@ -269,7 +270,7 @@ class History {
     for (const message of messages) {
       // Messages of a backup were sent before.
       if (!isRestored) this.#truth.send(message);
-      this.#story.tell(() => `${instance.life.name} gets ${messageText(message)}`);
+      this.#worldLog.add(() => `${instance.life.name} gets ${messageText(message)}`);
     }
     const days = messages.map(({ ts }) => dayFrom(ts));
     const outcomes = await this.#of(instance, 'records', days, async () => instance.outcomes(messages));
@@ -277,7 +278,7 @@ class History {
     for (const [index, message] of messages.entries()) {
       const outcome = outcomes[index] ?? 'nothing';
       const line = `${instance.life.name} answers ${outcome} to ${messageText(message)}`;
-      this.#story.tell(() => line);
+      this.#worldLog.add(() => line);
       const isRight =
         outcome === REFUSED_AS_CLOSED
           ? this.#table.isClosed(dayFrom(message.ts))
@@ -307,15 +308,16 @@ class History {
   ): Promise<void> {
     const since = this.#truth.now;
     const ofDay = { start: day, end: day + DAY - 1n, cameraId: question.cameraId };
-    const asked = kind === 'range' || kind === 'series' ? question : ofDay;
+    const ofDays = { ...ofDay, start: day - BigInt(DAYS_SEEN - 1) * DAY };
+    const asked = { range: question, series: question, cameras: ofDay, accuracy: ofDay, 'last seen': ofDays }[kind];
     const days = this.#days.filter((start) => start <= asked.end && start + DAY > asked.start).map(dayFrom);
     const what = `answers ${kind} of ${questionText(asked)}`;
     if (kind === 'last seen') {
-      const seen = await this.#of(instance, what, days, async () => instance.lastSeen(day));
+      const seen = await this.#of(instance, what, days, async () => instance.lastSeen(day, DAYS_SEEN));
       this.#seen.answers += Number(seen !== undefined);
       for (const cameraId of seen === undefined ? [] : new Set([...this.#activity.cameras, ...seen.keys()])) {
         const minute = seen?.get(cameraId);
-        if (this.#truth.allowsLastSeen({ ...ofDay, cameraId }, minute, since)) continue;
+        if (this.#truth.allowsLastSeen({ ...ofDays, cameraId }, minute, since)) continue;
         if (!days.some((own) => this.#isDoubtful(own, since)))
           this.#break(
             `${instance.life.name} ${what}: ${cameraId} at ${minute === undefined ? 'no time' : timeText(minute)}`,
@@ -336,8 +338,8 @@ class History {
       this.#seen.answers += 1;
       if (this.#truth.allows(answered, answer, since, measure)) continue;
       if (days.some((own) => this.#isDoubtful(own, since))) continue;
-      const right = told(this.#truth.answer(answered, measure));
-      this.#break(`${instance.life.name} ${what}: of ${questionText(answered)} ${told(answer)}; it is ${right}`);
+      const right = inWords(this.#truth.answer(answered, measure));
+      this.#break(`${instance.life.name} ${what}: of ${questionText(answered)} ${inWords(answer)}; it is ${right}`);
     }
   }
 
@@ -448,9 +450,9 @@ class History {
       ];
     });
     if (damages.length === 0) return;
-    this.#damaged.add(parsePartition(partition).day);
+    this.#damaged.add(dayOfPartition(partition));
     this.#seen.damages += 1;
-    this.#story.tell(() => `damage of ${damages.map(({ rowKey }) => rowKey).join(', ')}`);
+    this.#worldLog.add(() => `damage of ${damages.map(({ rowKey }) => rowKey).join(', ')}`);
     await this.#table.transact(partition, damages);
   }
 

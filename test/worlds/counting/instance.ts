@@ -1,14 +1,13 @@
 import { auditDay, type AuditReport } from '../../../src/analytics/audit/audit.ts';
 import { rebuildDay, RebuildRefused } from '../../../src/analytics/audit/rebuild.ts';
-import { DayClosed, DayHeld, RecorderUnavailable } from '../../../src/analytics/errors.ts';
+import { DayClosed, DayHeld } from '../../../src/analytics/errors.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { backUpDays } from '../../../src/analytics/retention/back-up-days.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
-import { noEvents } from '../../../src/analytics/retention/day-events.ts';
-import { exportDay } from '../../../src/analytics/retention/export-day.ts';
-import { FORMAT } from '../../../src/analytics/rows/format.ts';
+import { exportDay, noEvents } from '../../../src/analytics/retention/export-day.ts';
+import { FORMAT } from '../../../src/analytics/rows/properties.ts';
 import type { Log } from '../../../src/log.ts';
 import type { BackupContainer } from '../../../src/storage/azure-container.ts';
 import type { TableConnection } from '../../../src/storage/connection.ts';
@@ -33,7 +32,7 @@ interface InstanceParts {
   readonly shards: number;
   readonly container: BackupContainer;
   /** Takes a line of the log of the world. */
-  readonly tell: (line: () => string) => void;
+  readonly note: (line: () => string) => void;
 }
 
 /** A process of the service, which runs in its {@link life}. */
@@ -46,7 +45,7 @@ export class Instance extends CountingProcess {
     const at =
       (level: string): Log['info'] =>
       (event, fields = {}) =>
-        parts.tell(() => `${level} ${event} ${JSON.stringify(fields)}`);
+        parts.note(() => `${level} ${event} ${JSON.stringify(fields)}`);
     const log = { info: at('info'), warn: at('warn'), error: at('error') };
     super(new Table(connection, { format: FORMAT }), parts.shards, { log });
     this.life = life;
@@ -58,16 +57,6 @@ export class Instance extends CountingProcess {
   async outcomes(messages: readonly PlainMessage[]): Promise<readonly string[]> {
     const outcomes = await this.record(messages);
     return outcomes.map((outcome) => (typeof outcome === 'string' ? outcome : `refused: ${outcome.refused}`));
-  }
-
-  /** As `GET /api/analytics`. */
-  async activity({ start, end, cameraId }: Question): Promise<Answered> {
-    const asked = { start: instantFrom(start), end: instantFrom(end) };
-    const { period, tally, activeCameras } = await this.reader.activity(asked, cameraId);
-    return [
-      { start: period.start, end: period.end, cameraId },
-      { counts: countsIn(tally), cameras: new Set(activeCameras) },
-    ];
   }
 
   /** As `GET /api/analytics/series`, in steps that suit the length of the period. */
@@ -99,9 +88,9 @@ export class Instance extends CountingProcess {
     return { counts: await this.accuracy(dayOf(instantFrom(start)), cameraId) };
   }
 
-  /** As `GET /api/analytics/last-seen`: the first microsecond of the minute in which each camera was last seen on a day. */
-  async lastSeen(start: bigint): Promise<ReadonlyMap<string, bigint>> {
-    return this.reader.lastMinutes(dayOf(instantFrom(start)), 1);
+  /** As `GET /api/analytics/last-seen`: the first microsecond of the minute in which each camera was last seen, on `days` days: the last of them is the day of `start`. */
+  async lastSeen(start: bigint, days: number): Promise<ReadonlyMap<string, bigint>> {
+    return this.reader.lastMinutes(dayOf(instantFrom(start)), days);
   }
 
   /** As the timers. */
@@ -136,13 +125,13 @@ export class Instance extends CountingProcess {
 
   /** As `npm run audit -- --rebuild`. */
   async rebuild(day: Day): Promise<Rebuilt> {
-    const { shards, tell } = this.#parts;
+    const { shards, note } = this.#parts;
     try {
-      await rebuildDay(this.table, shards, day, { withoutUnreadable: false, say: (line) => tell(() => line) });
+      await rebuildDay(this.table, shards, day, { withoutUnreadable: false, say: (line) => note(() => line) });
       return 'done';
     } catch (error) {
       if (!(error instanceof RebuildRefused)) throw error;
-      tell(() => error.message);
+      note(() => error.message);
       if (error.message.includes('is closed')) return 'closed';
       return error.message.includes('no events') ? 'empty' : 'again';
     }
@@ -151,5 +140,4 @@ export class Instance extends CountingProcess {
 
 /** Whether a request may fail with an error because of what storage does; the service answers 503. */
 export const isUnavailable = (error: unknown): boolean =>
-  [RecorderUnavailable, StorageTrouble, WriteConflict].some((kind) => error instanceof kind) &&
-  !(error instanceof DayHeld);
+  [StorageTrouble, WriteConflict].some((kind) => error instanceof kind) && !(error instanceof DayHeld);

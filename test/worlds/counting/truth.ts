@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import { DAY, type PlainMessage, type Question } from '../../analytics/oracle.ts';
+import { DAY, nameOf, type PlainMessage, type Question } from '../../analytics/oracle.ts';
 import { accuracyCountsOf, type Answer, countsOf, type Counted, type EventState, isSame, sumOf } from './counts.ts';
 
 /** An event as it was committed. */
@@ -33,9 +33,6 @@ const HOUR = 60n * MINUTE;
 const FACETS = ['detections', 'reviewed', 'annotations', 'removed'] as const;
 // More ways to see the commits of one question than that are not tried.
 const MAX_WAYS = 5_000;
-
-const nameOf = ({ cameraId, eventId, ts }: Pick<PlainMessage, 'cameraId' | 'eventId' | 'ts'>): string =>
-  JSON.stringify([cameraId, eventId, String(ts)]);
 
 /** A category with 0 is as good as none. */
 const without0 = (value: unknown): unknown =>

@@ -116,11 +116,11 @@ export class AcsProvider implements PhoneProvider {
   }
 }
 
-/** Sub-codes of a call that is over; of a call that is over or not in that state (yet); and of both, in the answer to a hang-up. */
+/** Sub-codes: the call is over; it is over, or not yet in the state for the request; in the answer to a hang-up, either of these. */
 const OVER: ReadonlySet<number | undefined> = new Set([8_522, 8_528]);
 const NOT_IN_THAT_STATE: ReadonlySet<number | undefined> = new Set([8_500, 8_585]);
 const OVER_OR_NOT_ESTABLISHED: ReadonlySet<number | undefined> = new Set([8_501, 8_522, 8_528, 8_585]);
-/** Until a call that has just connected accepts speech. */
+/** The pause until a call that has just connected accepts speech. */
 const STATE_PAUSE_MS = 500;
 
 const acsMedia = (connectionOf: (callId: CallId) => CallConnection): CallMedia => ({
@@ -170,7 +170,7 @@ const goneBy =
 /**
  * Sends one try of a request.
  *
- * @param readFailure what this request knows better about its failure
+ * @param readFailure corrects a failure that means something else for this request
  * @throws {ProviderError}
  */
 const once = async <Answer>(

@@ -11,7 +11,7 @@ export interface TokenRules {
   readonly tokenKeysUrl: string;
 }
 
-/** Fetched keys are used for this time if newer keys cannot be fetched: an outage of the key server makes no callback unusable. */
+/** Fetched keys are used for this time if newer keys cannot be fetched: callbacks survive an outage of the key server. */
 const KEYS_USED_MS = 48 * 3_600_000;
 /** Older keys are fetched again before they are used. */
 const KEYS_FRESH_MS = 3_600_000;

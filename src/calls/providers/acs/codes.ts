@@ -31,7 +31,7 @@ const OF_SUB_CODE = new Map<number, Meaning>([
   [8_522, { reason: 'call not found' }],
   [8_529, { reason: "the month's limit of calls is reached", failure: 'set_up' }],
   [8_530, NO_LINE],
-  // Speech that fails so may work at the next attempt: nothing is wrong with the number.
+  // After these two, speech may work at the next attempt: nothing is wrong with the number.
   [8_535, { reason: 'speech in a bad format' }],
   [8_536, { reason: 'speech could not be downloaded' }],
   [8_565, { reason: 'speech rejected', failure: 'no_speech', operatorHint: SPEECH_ROLE }],
@@ -83,11 +83,11 @@ const failureOf = (ofSubCode: Failure | undefined, ofStatus: Failure): Failure =
   return ofStatus === 'rejected' && ofSubCode === 'refused' ? 'refused' : ofStatus;
 };
 
-/** How a call request failed: its address is the resource's, so that most faults are in our configuration. */
+/** How a call request failed: the address of the request is the resource's, so a 404 means a fault of our set-up. */
 export const failedCallRequest = (result: FailedRequest): FailedRequest => {
   if (result.failure === 'gone') return { ...result, failure: 'set_up', reason: 'there is no such phone service' };
-  // Speech was impossible.
+  // The call request has the address of the speech service.
   if (result.failure === 'no_speech') return { ...result, failure: 'set_up' };
-  // There may be a call of this very request.
+  // ACS already knows the id of this request: an earlier try may have placed the call.
   return result.code === 409 ? { ...result, failure: 'unanswered' } : result;
 };

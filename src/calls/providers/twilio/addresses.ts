@@ -3,12 +3,12 @@ import { type AttemptRef, formatCallContext, MESSAGE, parseCallContext, type Pro
 /** Why Twilio posts to an address of ours: the status of the call has changed, a key was pressed, or a prompt is over. */
 type Occasion = 'status' | 'key' | 'end';
 
-/** The facts in an address of ours about the request that is posted there. */
+/** The facts that an address of ours carries, for the requests that Twilio posts there. */
 export interface Address {
   /** Undefined in other addresses: another system placed the call. */
   readonly occasion: Occasion | undefined;
   readonly attempt: AttemptRef | undefined;
-  /** The texts of the call. */
+  /** The prompt that the call speaks. */
   readonly prompt: PromptNumber;
   /** How many keys the callee pressed before: a repeat of the request has the same number. */
   readonly keys: number;

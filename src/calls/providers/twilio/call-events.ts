@@ -6,7 +6,7 @@ import { resultOfEnd } from './codes.ts';
 /** The parameters of a callback. */
 export type Form = Readonly<Record<string, string>>;
 
-/** Whether a callback only reports the status of a call, also one of another system. */
+/** Whether a callback only reports the status of a call, of this service or another system. */
 export const isStatus = (form: Form, { occasion }: Address): boolean =>
   occasion === 'status' || form['CallbackSource'] === 'call-progress-events';
 

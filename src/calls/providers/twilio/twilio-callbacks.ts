@@ -26,7 +26,7 @@ export interface TwilioCallbackOptions {
 
 /** The answer waits this long for the work of an event, which continues after it. Twilio waits for 5 s: see the rules in our addresses. */
 const HANDLED_WITHIN_MS = 4_200;
-/** Then the read of the message gets this time. */
+/** After that, reading the message may take this long. */
 const MESSAGE_WITHIN_MS = 700;
 /** A callee who said that they cannot go may still confirm for this time after the goodbye. */
 const LISTENS_AFTER_GOODBYE_SECONDS = 1;

@@ -110,7 +110,7 @@ export class TwilioProvider implements PhoneProvider {
   }
 
   async hangUp(callId: CallId, isAnswered: boolean): Promise<HangUp> {
-    // `canceled` ends a queued or ringing call, and keeps an answered call.
+    // `canceled` ends a queued or ringing call, and does not end an answered call.
     const form = new URLSearchParams({ Status: isAnswered ? 'completed' : 'canceled' });
     return hangUpRepeatedly(HANG_UP, async (signal) =>
       this.#ask('POST', `/Calls/${callId}.json`, form, callSchema, signal),
@@ -178,7 +178,7 @@ export class TwilioProvider implements PhoneProvider {
 }
 
 /**
- * How a request to the account's own address failed: there is no such account if it is not found.
+ * How a request to the account's own address failed: a 404 means that there is no such account.
  *
  * @param alsoSetUp another failure that is one of our set-up here
  */

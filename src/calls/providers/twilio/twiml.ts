@@ -10,9 +10,9 @@ interface Instruction {
   readonly times?: number;
   /** Where a key is posted; undefined: the call does not listen. A key ends the prompt. */
   readonly keys?: string | undefined;
-  /** How long the call listens after the last word, in whole seconds; as long as keys count by default. */
+  /** How long the call listens after the last word, in whole seconds; by default, as long as keys count. */
   readonly listenSeconds?: number;
-  /** Where the end of all this is posted; undefined: the call hangs up. */
+  /** Where Twilio posts after the text and the wait for keys; undefined: the call hangs up. */
   readonly end?: string | undefined;
 }
 

@@ -8,7 +8,7 @@ const tryStorage = <Result>(use: () => Result): Result | undefined => {
   }
 };
 
-/** A text that the browser keeps; without storage, until the page is closed. */
+/** A text that the browser keeps; if it cannot store it, until the page is closed. */
 class Kept {
   readonly #name: string;
   readonly #storage: () => Storage;
@@ -20,15 +20,17 @@ class Kept {
   }
 
   get(): string | undefined {
-    const stored = tryStorage(() => this.#storage().getItem(this.#name));
-    return stored === undefined ? this.#unstored : (stored ?? undefined);
+    return this.#unstored ?? tryStorage(() => this.#storage().getItem(this.#name)) ?? undefined;
   }
 
   set(value: string | undefined): void {
-    this.#unstored = value;
-    tryStorage(() =>
-      value === undefined ? this.#storage().removeItem(this.#name) : this.#storage().setItem(this.#name, value),
-    );
+    // Full storage refuses a value, and would still answer the value before.
+    const isStored = tryStorage(() => {
+      if (value === undefined) this.#storage().removeItem(this.#name);
+      else this.#storage().setItem(this.#name, value);
+      return true;
+    });
+    this.#unstored = isStored === true ? undefined : value;
   }
 }
 
@@ -39,7 +41,7 @@ export const keptKey = new Kept('function-key', () => sessionStorage);
 export const keptName = new Kept('name', () => sessionStorage);
 
 /** The alerts that the tab has shown to its reader (JSON), until the tab is closed. */
-export const keptTold = new Kept('told', () => sessionStorage);
+export const keptMemory = new Kept('memory', () => sessionStorage);
 
 /** `yes` if this tab has seen a phone, until the tab is closed. */
 export const keptPhone = new Kept('phone', () => sessionStorage);

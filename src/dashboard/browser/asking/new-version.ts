@@ -1,22 +1,22 @@
 import type { Connection } from './service-client.ts';
 
-/** Milliseconds between two looks for a new version of the page. */
+/** Milliseconds between two checks for a new version of the page. */
 const EVERY = 600_000;
 
 /**
- * Asks for the tag of the page, and tells when it changes: the service has a new version.
+ * Asks for the tag of the page, and reports when it changes: the service has a new version.
  *
  * @returns a function that ends it
  */
 export const watchVersion = ({ base }: Pick<Connection, 'base'>, changed: () => void): (() => void) => {
   let first: string | undefined;
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const tag = await tagOf(`${base}dashboard`);
     first ??= tag;
     if (tag !== undefined && tag !== first) changed();
   };
-  void look();
-  const timer = setInterval(() => void look(), EVERY);
+  void check();
+  const timer = setInterval(() => void check(), EVERY);
   return () => clearInterval(timer);
 };
 

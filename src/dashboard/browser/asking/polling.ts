@@ -1,38 +1,16 @@
-import type * as z from 'zod/mini';
+import pLimit from 'p-limit';
 
-import {
-  accuracySchema,
-  activitySchema,
-  camerasSchema,
-  knownSchema,
-  notificationSchema,
-  notificationsSchema,
-  seriesSchema,
-} from '../model/answers.ts';
-import { type Answers, type PageState, PARTS, type PartName, withParts } from '../model/page-state.ts';
-import { type Asked, askedOf, type Question, storyQuestion } from '../model/questions.ts';
+import { type Answers, notificationSchema, type PartName, SCHEMAS } from '../model/answers.ts';
+import { type PageState, PARTS, withParts } from '../model/page-state.ts';
+import { type Asked, askedOf, type Question, alertQuestion } from '../model/questions.ts';
 import { afterAnswer, afterTrouble, isPhoneOff, type Part, PACES, type Trouble } from '../model/refresh.ts';
 import { keptKey } from './kept.ts';
-import { limitOf } from './limit.ts';
 import { ask, askForFile, type Connection, type Reply } from './service-client.ts';
 
 type AnyAnswer = Answers[PartName];
 
-const SCHEMAS: { readonly [Name in PartName]: z.ZodMiniType<Answers[Name]> } = {
-  attention: notificationsSchema,
-  notifications: notificationsSchema,
-  story: notificationSchema,
-  recent: activitySchema,
-  known: knownSchema,
-  activity: activitySchema,
-  previous: activitySchema,
-  series: seriesSchema,
-  cameras: camerasSchema,
-  accuracy: accuracySchema,
-};
-
 /** These never wait for other parts. */
-const ALERTS: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'story']);
+const ALERTS: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'opened']);
 
 /** Open questions of the other parts: a browser opens six connections. */
 const MOST_OTHERS = 3;
@@ -53,7 +31,7 @@ export class Polling {
   readonly #state: () => PageState;
   readonly #change: (state: PageState) => void;
   readonly #turns = new Map<PartName, Turn>();
-  readonly #others = limitOf(MOST_OTHERS);
+  readonly #others = pLimit(MOST_OTHERS);
   /** The last key that the service accepted: a wrong key that a reader types never replaces it. */
   #acceptedKey = keptKey.get();
 
@@ -90,7 +68,7 @@ export class Polling {
   /** Acts on a notification, or without an action only reads it. @returns why that failed; undefined if it did not */
   async act(id: string, action?: 'stop' | 'acknowledge', post?: object): Promise<Trouble | undefined> {
     const { patience } = PACES.live;
-    const question = storyQuestion(id) + (action === undefined ? '' : `/${action}`);
+    const question = alertQuestion(id) + (action === undefined ? '' : `/${action}`);
     const reply = await ask(this.#connection, notificationSchema, question, { post, patience });
     if (reply.kind === 'answer') {
       this.#accepted(reply.key);

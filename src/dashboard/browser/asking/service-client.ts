@@ -1,4 +1,4 @@
-import type * as z from 'zod/mini';
+import * as v from 'valibot';
 
 import { retryAfterMs } from '../../../retry-after.ts';
 import { problemSchema } from '../model/answers.ts';
@@ -35,7 +35,7 @@ interface Asking {
 /** Asks the service. It never rejects because of the service. */
 export const ask = async <Answer>(
   { base, clock }: Connection,
-  schema: z.ZodMiniType<Answer>,
+  schema: v.GenericSchema<unknown, Answer>,
   question: Question,
   { patience, signal, etag, post, isUrgent = false }: Asking,
 ): Promise<Reply<Answer>> => {
@@ -57,9 +57,9 @@ export const ask = async <Answer>(
   if (status === 304) return { key, kind: 'unchanged' };
   if (status === 401) return { key, kind: 'unauthorized' };
   if (status !== 200) return { key, kind: 'trouble', trouble: troubleOf(response, text, clock.now()) };
-  const parsed = schema.safeParse(jsonOf(text));
+  const parsed = v.safeParse(schema, jsonOf(text));
   return parsed.success
-    ? { key, kind: 'answer', has: { answer: parsed.data, etag: response.headers.get('etag') ?? undefined } }
+    ? { key, kind: 'answer', has: { answer: parsed.output, etag: response.headers.get('etag') ?? undefined } }
     : { key, kind: 'trouble', trouble: { kind: 'unreadable' } };
 };
 
@@ -100,8 +100,8 @@ const jsonOf = (text: string): unknown => {
 };
 
 const troubleOf = ({ status, headers }: Response, text: string, now: number): Trouble => {
-  const problem = problemSchema.safeParse(jsonOf(text));
-  const { detail, code } = problem.success ? problem.data : { detail: '' };
+  const problem = v.safeParse(problemSchema, jsonOf(text));
+  const { detail, code } = problem.success ? problem.output : { detail: '' };
   if (status < 500 && status !== 429) return { kind: 'refused', status, detail, code };
   return { kind: 'unavailable', status, detail, code, retryAfterMs: retryAfterMs(headers, now) };
 };

@@ -1,6 +1,6 @@
 import { alertTitle, isDrill, isFire, needsPerson } from './alert-state.ts';
 import type { Notification } from './answers.ts';
-import type { Told } from './arrivals.ts';
+import type { TabMemory } from './arrivals.ts';
 
 // When the page sounds: once for each new alert and for each outage, and again every 25 s while an alert needs a person.
 
@@ -44,14 +44,14 @@ export const reasonsOf = (
 };
 
 /** The reasons that must sound at `now`. */
-export const dueReasons = (reasons: readonly Reason[], { sounded }: Told, now: number): readonly Reason[] =>
+export const dueReasons = (reasons: readonly Reason[], { sounded }: TabMemory, now: number): readonly Reason[] =>
   reasons.filter(({ id, repeats }) => {
     const last = sounded[id] ?? 0;
     return last === 0 || (repeats && now - last >= REPEAT_MS);
   });
 
 /** The reasons without a desktop notification. */
-export const newReasons = (reasons: readonly Reason[], { sounded }: Told): readonly Reason[] =>
+export const newReasons = (reasons: readonly Reason[], { sounded }: TabMemory): readonly Reason[] =>
   reasons.filter(({ id }) => !Object.hasOwn(sounded, id));
 
 /** More alerts than the service lists in a day. */
@@ -62,23 +62,27 @@ const MOST_ALERTS = 500;
  * page has no list yet. An outage that comes again sounds again.
  */
 export const withAlarm = (
-  told: Told,
+  memory: TabMemory,
   reasons: readonly Reason[],
   { heard, shown }: { readonly heard: readonly Reason[]; readonly shown: readonly Reason[] },
   now: number,
-): Told => {
+): TabMemory => {
   const all = [
-    ...Object.entries(told.sounded),
+    ...Object.entries(memory.sounded),
     ...shown.map(({ id }) => [id, 0] as const),
     ...heard.map(({ id }) => [id, now] as const),
   ];
   const current = new Set(reasons.map(({ id }) => id));
   const kept = [...new Map(all)].filter(([id]) => id.startsWith('alert ') || current.has(id));
-  return { ...told, sounded: Object.fromEntries(kept.slice(-MOST_ALERTS)) };
+  return { ...memory, sounded: Object.fromEntries(kept.slice(-MOST_ALERTS)) };
 };
 
 /** An alert of another type than fire is not new any more when its calls are over, and it has sounded or the sound is off. */
-export const toldOnce = (arrivals: readonly Notification[], { sounded }: Told, isSoundOn: boolean): readonly string[] =>
+export const soundedArrivals = (
+  arrivals: readonly Notification[],
+  { sounded }: TabMemory,
+  isSoundOn: boolean,
+): readonly string[] =>
   arrivals
     .filter((each) => !isFire(each) && each.status !== 'in_progress')
     .filter((each) => !isSoundOn || (sounded[idOf(each)] ?? 0) > 0)

@@ -25,7 +25,7 @@ const WORDS: ReadonlyMap<string, Wording> = new Map([
   ['unknown', { text: 'Outcome unknown', tone: 'neutral' }],
 ]);
 
-/** The words of a recipient's status or of an outcome; a new one is shown as the service writes it. */
+/** The words of a recipient's status or of an outcome; an unknown status is shown unchanged. */
 export const wordingOf = (status: string): Wording => WORDS.get(status) ?? { text: status, tone: 'neutral' };
 
 const TYPES: ReadonlyMap<string, string> = new Map([
@@ -37,7 +37,7 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['Custom', 'Drill'],
 ]);
 
-/** `ConfirmedFire` → `Fire`; a new type is shown as the service writes it. */
+/** `ConfirmedFire` → `Fire`; an unknown type is shown unchanged. */
 export const alertTypeText = (alertType: string): string => TYPES.get(alertType) ?? alertType;
 
 /** `Fire: North ridge` */

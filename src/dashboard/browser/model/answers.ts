@@ -1,42 +1,45 @@
-import * as z from 'zod/mini';
+import * as v from 'valibot';
 
 import { STEPS } from './steps.ts';
 
-// Without it, zod tries to compile functions from text. The page's Content-Security-Policy forbids that and reports it.
-z.config({ jitless: true });
-
 // The answers of the endpoints, as far as the page needs them. Members that a newer service adds are left out, not refused.
 
-const perCategory = z.record(z.string(), z.number());
+/** One entry for each category. `v.record` would drop a category with the name `constructor` or `prototype`. */
+const perCategoryOf = <Entry>(entry: v.GenericSchema<Entry>) =>
+  v.custom<Readonly<Record<string, Entry>>>(
+    (of) => typeof of === 'object' && of !== null && Object.values(of).every((each) => v.is(entry, each)),
+  );
+
+const perCategory = perCategoryOf(v.number());
 
 const counts = {
-  total_events: z.number(),
+  total_events: v.number(),
   counts_per_category: perCategory,
-  reviewed_total_events: z.number(),
+  reviewed_total_events: v.number(),
   reviewed_counts_per_category: perCategory,
-  annotated_total_events: z.number(),
+  annotated_total_events: v.number(),
   annotated_counts_per_category: perCategory,
 };
 
-const period = { ts_utc_start: z.string(), ts_utc_end: z.string(), active_cameras: z.number() };
+const period = { ts_utc_start: v.string(), ts_utc_end: v.string(), active_cameras: v.number() };
 
 /** Of one category, in reviewed frames. */
-const accuracy = z.object({ flagged: z.number(), confirmed: z.number(), missed: z.number() });
+const accuracy = v.object({ flagged: v.number(), confirmed: v.number(), missed: v.number() });
 
 /** `GET /api/analytics`; without ids if `active_camera_ids=false`. */
-export const activitySchema = z.object({ ...period, active_camera_ids: z.optional(z.array(z.string())), ...counts });
+const activity = v.object({ ...period, active_camera_ids: v.optional(v.array(v.string())), ...counts });
 
 /** `GET /api/analytics/series` */
-export const seriesSchema = z.object({ step: z.enum(STEPS), steps: z.array(z.object({ ...period, ...counts })) });
+const series = v.object({ step: v.picklist(STEPS), steps: v.array(v.object({ ...period, ...counts })) });
 
 /** `GET /api/analytics/cameras?accuracy=true` */
-export const camerasSchema = z.object({
-  date: z.string(),
-  days: z.number(),
-  total_cameras: z.number(),
-  cameras: z.array(
-    z.object({
-      camera_id: z.string(),
+const cameras = v.object({
+  date: v.string(),
+  days: v.number(),
+  total_cameras: v.number(),
+  cameras: v.array(
+    v.object({
+      camera_id: v.string(),
       ...counts,
       flagged: perCategory,
       confirmed: perCategory,
@@ -46,78 +49,97 @@ export const camerasSchema = z.object({
 });
 
 /** `GET /api/analytics/accuracy` */
-export const accuracySchema = z.object({
-  date: z.string(),
-  days: z.number(),
-  categories: z.record(z.string(), accuracy),
+const accuracies = v.object({
+  date: v.string(),
+  days: v.number(),
+  categories: perCategoryOf(accuracy),
   /** Days whose counters do not keep these figures. */
-  without: z.array(z.string()),
+  without: v.array(v.string()),
 });
 
 /** `GET /api/analytics/cameras/last-seen` */
-export const knownSchema = z.object({
-  cameras: z.array(z.object({ camera_id: z.string(), last_event_at: z.string() })),
+const known = v.object({
+  cameras: v.array(v.object({ camera_id: v.string(), last_event_at: v.string() })),
 });
 
-const attempt = z.object({
-  placed_at: z.optional(z.string()),
-  ended_at: z.optional(z.string()),
-  outcome: z.optional(z.string()),
-  code: z.optional(z.number()),
-  sub_code: z.optional(z.number()),
-  reason: z.optional(z.string()),
+const attempt = v.object({
+  placed_at: v.optional(v.string()),
+  ended_at: v.optional(v.string()),
+  outcome: v.optional(v.string()),
+  code: v.optional(v.number()),
+  sub_code: v.optional(v.number()),
+  reason: v.optional(v.string()),
 });
 
-const recipient = z.object({
-  recipient: z.string(),
-  name: z.optional(z.string()),
-  status: z.string(),
-  reason: z.optional(z.string()),
-  since: z.optional(z.string()),
-  wave: z.optional(z.number()),
-  attempts: z.array(attempt),
-  confirmed_at: z.optional(z.string()),
-  next_attempt_at: z.optional(z.string()),
+const recipient = v.object({
+  recipient: v.string(),
+  name: v.optional(v.string()),
+  status: v.string(),
+  reason: v.optional(v.string()),
+  since: v.optional(v.string()),
+  wave: v.optional(v.number()),
+  attempts: v.array(attempt),
+  confirmed_at: v.optional(v.string()),
+  next_attempt_at: v.optional(v.string()),
 });
 
-/** `GET /api/notifications/{id}`, and one of a list. */
-export const notificationSchema = z.object({
-  notification_id: z.string(),
-  alert_type: z.string(),
-  reference: z.optional(z.string()),
-  details: z.optional(z.string()),
-  created_at: z.string(),
-  status: z.string(),
-  confirmations_needed: z.optional(z.number()),
-  next_wave_at: z.optional(z.string()),
-  acknowledged_by: z.optional(z.string()),
-  acknowledged_at: z.optional(z.string()),
+/** `GET /api/notifications/{id}`, and an element of the list. */
+export const notificationSchema = v.object({
+  notification_id: v.string(),
+  alert_type: v.string(),
+  reference: v.optional(v.string()),
+  details: v.optional(v.string()),
+  created_at: v.string(),
+  status: v.string(),
+  confirmations_needed: v.optional(v.number()),
+  next_wave_at: v.optional(v.string()),
+  acknowledged_by: v.optional(v.string()),
+  acknowledged_at: v.optional(v.string()),
   /** Present only if it is true. */
-  worsened_since_acknowledged: z.optional(z.boolean()),
-  stopped_at: z.optional(z.string()),
-  stopped_by: z.optional(z.string()),
+  worsened_since_acknowledged: v.optional(v.boolean()),
+  stopped_at: v.optional(v.string()),
+  stopped_by: v.optional(v.string()),
   /** `PHONE=off` ended the calls. */
-  phone_off_at: z.optional(z.string()),
-  recipients: z.array(recipient),
+  phone_off_at: v.optional(v.string()),
+  recipients: v.array(recipient),
 });
 
 /** `GET /api/notifications`; `phone` with `attention=true` only. */
-export const notificationsSchema = z.object({
-  notifications: z.array(notificationSchema),
-  phone: z.optional(z.object({ usable: z.boolean(), since: z.optional(z.string()), reason: z.optional(z.string()) })),
+const notifications = v.object({
+  notifications: v.array(notificationSchema),
+  phone: v.optional(v.object({ usable: v.boolean(), since: v.optional(v.string()), reason: v.optional(v.string()) })),
 });
 
 /** The body of an error (RFC 9457). */
-export const problemSchema = z.object({ detail: z.string(), code: z.optional(z.string()) });
+export const problemSchema = v.object({ detail: v.string(), code: v.optional(v.string()) });
 
+/** The answer of each part of the page, which is polled with its own question. */
+export const SCHEMAS = {
+  /** The notifications that need attention, and whether the phone works. */
+  attention: notifications,
+  /** The notifications of the last 24 hours. */
+  notifications,
+  /** The open notification, if the other answers lack it. */
+  opened: notificationSchema,
+  /** The cameras that sent frames in the last minutes. */
+  recent: activity,
+  /** The cameras of the last days. */
+  known,
+  activity,
+  /** The figures of the period before. */
+  previous: activity,
+  series,
+  cameras,
+  accuracy: accuracies,
+};
+
+export type PartName = keyof typeof SCHEMAS;
+export type Answers = { readonly [Name in PartName]: v.InferOutput<(typeof SCHEMAS)[Name]> };
 export type CountsPerCategory = Readonly<Record<string, number>>;
-export type Activity = z.infer<typeof activitySchema>;
-export type Series = z.infer<typeof seriesSchema>;
-export type Cameras = z.infer<typeof camerasSchema>;
-export type CameraCounts = Cameras['cameras'][number];
-export type Accuracy = z.infer<typeof accuracySchema>;
-export type KnownCameras = z.infer<typeof knownSchema>;
-export type Attempt = z.infer<typeof attempt>;
-export type Recipient = z.infer<typeof recipient>;
-export type Notification = z.infer<typeof notificationSchema>;
-export type Notifications = z.infer<typeof notificationsSchema>;
+export type Activity = Answers['activity'];
+export type Series = Answers['series'];
+export type CameraCounts = Answers['cameras']['cameras'][number];
+export type Accuracy = Answers['accuracy'];
+export type Attempt = v.InferOutput<typeof attempt>;
+export type Recipient = v.InferOutput<typeof recipient>;
+export type Notification = v.InferOutput<typeof notificationSchema>;

@@ -4,7 +4,7 @@ import type { Notification } from './answers.ts';
  * The alerts that a tab has shown to its reader. It survives a reload. An alert is new to the tab until a reader has seen it, even if its calls
  * were over before the page could ask again.
  */
-export interface Told {
+export interface TabMemory {
   /** When the tab was opened first: milliseconds since 1970, by the service's clock. Undefined before the first answer. */
   readonly since?: number | undefined;
   /** Alerts that are not new: their calls were over when the tab was opened, or a reader has seen them. */
@@ -16,7 +16,7 @@ export interface Told {
   readonly sounded: Readonly<Record<string, number>>;
 }
 
-export const NOTHING_TOLD: Told = { known: [], sounded: {} };
+export const EMPTY_MEMORY: TabMemory = { known: [], sounded: {} };
 
 /** More ids than the service lists in a day. */
 const MOST_KNOWN = 500;
@@ -29,28 +29,28 @@ const CLOCKS_DIFFER = 30_000;
  *
  * @param openedAt when the tab was opened, by the service's clock
  */
-export const withFirstAnswer = (told: Told, listed: readonly Notification[], openedAt: number): Told => {
-  if (told.since !== undefined) return told;
+export const withFirstAnswer = (memory: TabMemory, listed: readonly Notification[], openedAt: number): TabMemory => {
+  if (memory.since !== undefined) return memory;
   const over = listed.filter(
     ({ status, created_at: at }) => status !== 'in_progress' && Date.parse(at) < openedAt - CLOCKS_DIFFER,
   );
-  return { ...told, since: openedAt, known: over.map(({ notification_id: id }) => id) };
+  return { ...memory, since: openedAt, known: over.map(({ notification_id: id }) => id) };
 };
 
 /** A reader has seen these alerts. */
-export const withSeen = (told: Told, ids: readonly string[]): Told => ({
-  ...told,
-  known: [...new Set([...told.known, ...ids])].slice(-MOST_KNOWN),
+export const withSeen = (memory: TabMemory, ids: readonly string[]): TabMemory => ({
+  ...memory,
+  known: [...new Set([...memory.known, ...ids])].slice(-MOST_KNOWN),
 });
 
-/** A reader takes back that they have seen these alerts. */
-export const withUnseen = (told: Told, ids: readonly string[]): Told => ({
-  ...told,
-  known: told.known.filter((each) => !ids.includes(each)),
+/** A reader marks these alerts as unseen again. */
+export const withUnseen = (memory: TabMemory, ids: readonly string[]): TabMemory => ({
+  ...memory,
+  known: memory.known.filter((each) => !ids.includes(each)),
 });
 
 /** The alerts that came while the tab was open, and that no reader has seen in it. */
-export const arrivalsOf = ({ since, known }: Told, listed: readonly Notification[]): readonly Notification[] => {
+export const arrivalsOf = ({ since, known }: TabMemory, listed: readonly Notification[]): readonly Notification[] => {
   if (since === undefined) return [];
   const isKnown = new Set(known);
   return listed.filter(({ notification_id: id }) => !isKnown.has(id));

@@ -1,13 +1,13 @@
 import type { PageState } from './page-state.ts';
 import { SILENT_MINUTES } from './spans.ts';
 
-/** The page knows the cameras of these days. The service answers no more at once. */
+/** The page knows the cameras of this number of days, the maximum of an answer. */
 export const KNOWN_DAYS = 31;
 
 /** A camera that sent nothing for a week is gone. */
 export const GONE_DAYS = 7;
 
-/** So large a share of silent cameras needs a person. */
+/** From this share of silent cameras on, a person must check. */
 const SILENT_SHARE = 0.1;
 
 export interface CameraState {
@@ -16,6 +16,8 @@ export interface CameraState {
   /** ISO 8601. */
   readonly lastEventAt: string;
 }
+
+export const STATE_WORDS = { sending: 'Sending', silent: 'Silent', gone: 'Gone' } as const;
 
 export interface CameraStates {
   readonly byId: ReadonlyMap<string, CameraState>;

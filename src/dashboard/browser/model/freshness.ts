@@ -1,4 +1,5 @@
-import { type PageState, PARTS, type PartName } from './page-state.ts';
+import type { PartName } from './answers.ts';
+import { type PageState, PARTS } from './page-state.ts';
 import { isPhoneOff, type Part, troubleText } from './refresh.ts';
 
 // Which answers are current. The page never shows an old answer as if it were current.
@@ -19,6 +20,8 @@ export interface Freshness {
   /** When the parts in question were true; if all are current, the whole page. */
   readonly asOf: number | undefined;
   readonly problems: readonly Problem[];
+  /** A part that is not current could hide a fire or silent cameras. */
+  readonly isBlind: boolean;
   /** The answer about alerts is too old. */
   readonly areAlertsOld: boolean;
 }
@@ -29,12 +32,15 @@ const FRESH: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'act
 /** A hidden tab polls these parts, and the page judges them then. */
 const WATCHED: ReadonlySet<PartName> = new Set(['attention', 'notifications']);
 
+/** Without these parts, a fire or silent cameras could stay unnoticed. */
+const NEEDED: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'recent', 'known']);
+
 /** A link to an unknown notification, or a figure without its comparison, hides no fire: the part itself says it. */
-const BESIDE: ReadonlySet<PartName> = new Set(['story', 'previous']);
+const BESIDE: ReadonlySet<PartName> = new Set(['opened', 'previous']);
 
 type Standing = 'current' | 'asking' | 'old' | 'failing' | 'no phone';
 
-/** After a pause, a part has the patience of one question to become current. */
+/** After a pause, a part has the timeout of one question to become current. */
 export const standingOf = (part: Part<unknown>, now: number): Standing => {
   if (part.trouble !== undefined) return isPhoneOff(part.trouble) ? 'no phone' : 'failing';
   if (now <= (part.lateFrom ?? 0)) return 'current';
@@ -55,6 +61,7 @@ export const freshnessOf = (state: PageState, now: number): Freshness => {
     oldParts: old.length === judged.length ? [] : [...new Set(old.map(({ words }) => words))],
     asOf: oldestOf(old.length > 0 ? old : fresh),
     problems: problemsOf(old),
+    isBlind: old.some(({ name }) => NEEDED.has(name)),
     areAlertsOld: now > (state.parts.attention?.lateFrom ?? now),
   };
 };

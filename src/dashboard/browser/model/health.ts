@@ -30,33 +30,26 @@ export interface Health {
   readonly outages: ReadonlyMap<string, string>;
 }
 
-const lampNamed =
-  (name: Lamp['name']) =>
-  (level: Level, text: string): Lamp => ({ name, level, text });
+type Light = readonly [level: Level, text: string];
 
 export const healthOf = (state: PageState, alerts: Alerts, cameras: CameraStates | undefined, now: number): Health => {
+  const { locked } = state;
   const freshness = freshnessOf(state, now);
   const phone = phoneOf(state, freshness, now);
-  const lamps = [
-    alertLampOf(state, alerts, freshness),
-    phone.lamp,
-    cameraLampOf(cameras),
-    dataLampOf(state, freshness),
+  const lights: readonly (readonly [Lamp['name'], Light])[] = [
+    ['Alerts', alertLight(state, alerts, freshness)],
+    ['Phone', phone.light],
+    ['Cameras', cameraLight(cameras)],
+    ['Data', dataLight(state, freshness)],
   ];
-  const blind =
-    phone.problem?.text ??
-    (freshness.areAlertsOld || state.locked?.refused === true
-      ? 'The page cannot tell whether there are alerts.'
-      : undefined);
+  const isBlind = freshness.areAlertsOld || locked?.refused === true;
+  const blind = phone.problem?.text ?? (isBlind ? 'The page cannot tell whether there are alerts.' : undefined);
   const silence = cameras?.areManySilent === true ? silenceText(cameras) : undefined;
   return {
-    lamps,
-    worst: (['bad', 'warn', 'quiet'] as const).find((level) => lamps.some((lamp) => lamp.level === level)) ?? 'good',
+    lamps: lights.map(([name, [level, text]]) => ({ name, level, text })),
+    worst: (['bad', 'warn', 'quiet'] as const).find((worst) => lights.some(([, [level]]) => level === worst)) ?? 'good',
     asOf: freshness.asOf,
-    problems:
-      state.locked === undefined
-        ? [...(phone.problem === undefined ? [] : [phone.problem]), ...freshness.problems]
-        : keyProblems(state, freshness),
+    problems: locked === undefined ? [phone.problem ?? [], freshness.problems].flat() : keyProblems(state, freshness),
     silence,
     outages: new Map([
       ...(blind === undefined ? [] : [['outage', blind] as const]),
@@ -65,35 +58,32 @@ export const healthOf = (state: PageState, alerts: Alerts, cameras: CameraStates
   };
 };
 
-const alertLampOf = ({ parts, sawPhone }: PageState, alerts: Alerts, { areAlertsOld }: Freshness): Lamp => {
+const alertLight = ({ parts, sawPhone }: PageState, alerts: Alerts, { areAlertsOld }: Freshness): Light => {
   const { openCount, failedCount, drillCount, running } = alerts;
   const drills = drillCount === 0 ? '' : ` · ${counted(drillCount, 'drill')}`;
-  const lamp = (level: Level, text: string): Lamp => ({ name: 'Alerts', level, text: `${text}${drills}` });
-  if (openCount > 0) return lamp(failedCount > 0 ? 'bad' : 'warn', `${openCount} open`);
+  if (openCount > 0) return [failedCount > 0 ? 'bad' : 'warn', `${openCount} open${drills}`];
   const isOff = isPhoneOff(parts.attention?.trouble);
-  if (areAlertsOld || (isOff && sawPhone)) return lamp('bad', 'unknown');
-  if (isOff) return lamp('quiet', 'none');
-  if (parts.attention?.answer === undefined) return lamp('quiet', '…');
+  if (areAlertsOld || (isOff && sawPhone)) return ['bad', `unknown${drills}`];
+  if (isOff) return ['quiet', `none${drills}`];
+  if (parts.attention?.answer === undefined) return ['quiet', `…${drills}`];
   const calm = running.filter((each) => !isDrill(each)).length;
-  return calm > 0 ? lamp('quiet', `${calm} running`) : lamp('good', 'none open');
+  return calm > 0 ? ['quiet', `${calm} running${drills}`] : ['good', `none open${drills}`];
 };
 
 const silenceText = ({ notSending, sending, total }: CameraStates): string =>
   sending === 0 ? 'No camera is sending.' : `${notSending.length} of ${total} cameras are not sending.`;
 
-const cameraLampOf = (cameras: CameraStates | undefined): Lamp => {
-  if (cameras === undefined) return { name: 'Cameras', level: 'quiet', text: '…' };
+const cameraLight = (cameras: CameraStates | undefined): Light => {
+  if (cameras === undefined) return ['quiet', '…'];
   const { sending, total, areManySilent } = cameras;
-  const level = areManySilent ? 'bad' : sending < total || total === 0 ? 'quiet' : 'good';
-  return { name: 'Cameras', level, text: `${sending} of ${total}` };
+  return [areManySilent ? 'bad' : sending < total || total === 0 ? 'quiet' : 'good', `${sending} of ${total}`];
 };
 
-const dataLampOf = ({ locked }: PageState, { standing, oldParts }: Freshness): Lamp => {
-  const lamp = lampNamed('Data');
-  if (locked !== undefined) return lamp('bad', 'key needed');
-  if (standing === 'loading') return lamp('quiet', 'loading');
-  if (standing === 'current') return lamp('good', '');
-  return lamp('bad', oldParts.length === 0 ? 'not current' : `not current: ${oldParts.join(', ')}`);
+const dataLight = ({ locked }: PageState, { standing, oldParts, isBlind }: Freshness): Light => {
+  if (locked !== undefined) return ['bad', 'key needed'];
+  if (standing === 'loading') return ['quiet', 'loading'];
+  if (standing === 'current') return ['good', ''];
+  return [isBlind ? 'bad' : 'warn', oldParts.length === 0 ? 'not current' : `not current: ${oldParts.join(', ')}`];
 };
 
 /** While the key is refused, the page continues to ask for alerts with the key that it holds. */
@@ -112,21 +102,20 @@ const phoneOf = (
   { parts: { attention }, sawPhone, times }: PageState,
   { areAlertsOld }: Freshness,
   now: number,
-): { readonly lamp: Lamp; readonly problem?: Problem } => {
-  const lamp = lampNamed('Phone');
+): { readonly light: Light; readonly problem?: Problem } => {
   const { answer, trouble, answeredAt: asOf, nextAt } = attention ?? {};
   if (isPhoneOff(trouble)) {
-    if (!sawPhone) return { lamp: lamp('quiet', 'not used here') };
+    if (!sawPhone) return { light: ['quiet', 'not used here'] };
     const text = 'The phone is switched off: the service calls no person. It was started with PHONE=off.';
-    return { lamp: lamp('bad', 'off'), problem: { text, asOf, nextAt } };
+    return { light: ['bad', 'off'], problem: { text, asOf, nextAt } };
   }
-  if (answer?.phone === undefined) return { lamp: lamp('quiet', '…') };
+  if (answer?.phone === undefined) return { light: ['quiet', '…'] };
   if (!answer.phone.usable) {
     const { since, reason } = answer.phone;
     const from = since === undefined ? '' : ` (since ${times.moment(Math.min(Date.parse(since), now)).text})`;
     const text = `The service cannot place calls${from}${reason === undefined ? '' : `: ${reason}`}.`;
     // The answer itself is current.
-    return { lamp: lamp('bad', 'cannot call'), problem: { text, asOf, nextAt } };
+    return { light: ['bad', 'cannot call'], problem: { text, asOf, nextAt } };
   }
-  return { lamp: areAlertsOld ? lamp('quiet', 'unknown') : lamp('good', 'ready') };
+  return { light: areAlertsOld ? ['quiet', 'unknown'] : ['good', 'ready'] };
 };

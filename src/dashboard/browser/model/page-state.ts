@@ -1,36 +1,14 @@
-import type { Accuracy, Activity, Cameras, KnownCameras, Notification, Notifications, Series } from './answers.ts';
-import { NOTHING_TOLD, type Told } from './arrivals.ts';
+import type { Answers, Notification, PartName } from './answers.ts';
+import { EMPTY_MEMORY, type TabMemory } from './arrivals.ts';
 import type { Part } from './refresh.ts';
 import { Times } from './times.ts';
 import type { View } from './view.ts';
-
-export interface Answers {
-  /** The notifications that need attention, and whether the phone works. */
-  readonly attention: Notifications;
-  /** The notifications of the last 24 hours. */
-  readonly notifications: Notifications;
-  /** The open notification, if the other answers lack it. */
-  readonly story: Notification;
-  /** The cameras that sent frames in the last minutes. */
-  readonly recent: Activity;
-  /** The cameras of the last days. */
-  readonly known: KnownCameras;
-  readonly activity: Activity;
-  /** The figures of the period before. */
-  readonly previous: Activity;
-  readonly series: Series;
-  readonly cameras: Cameras;
-  readonly accuracy: Accuracy;
-}
-
-/** A part of the page, polled with its own question. */
-export type PartName = keyof Answers;
 
 /** The parts and their names on the page, the most important first. */
 export const PARTS: readonly (readonly [name: PartName, words: string])[] = [
   ['attention', 'alerts'],
   ['notifications', 'alerts'],
-  ['story', 'the open alert'],
+  ['opened', 'the open alert'],
   ['recent', 'camera states'],
   ['known', 'camera states'],
   ['activity', 'figures'],
@@ -51,8 +29,11 @@ export interface Wants {
   readonly notSending: boolean;
 }
 
-/** A dialog names the alert as it was when it opened, and stays open when the alert changes. */
-export type Dialog = { readonly kind: 'take' | 'stop'; readonly of: Notification } | { readonly kind: 'keys' };
+/** It names the alert as it was when it opened, and stays open when the alert changes. */
+export interface Dialog {
+  readonly kind: 'take' | 'stop';
+  readonly of: Notification;
+}
 
 /** The result of an action. */
 export interface Toast {
@@ -61,7 +42,7 @@ export interface Toast {
   readonly undo?: () => void;
 }
 
-/** The page shows this and nothing else. */
+/** The whole state of the page. */
 export interface PageState {
   readonly view: View;
   readonly times: Times;
@@ -77,7 +58,7 @@ export interface PageState {
   readonly wants: Wants;
   /** The answer to the last action, and when it came (milliseconds since 1970). */
   readonly acted: { readonly at: number; readonly answer: Notification } | undefined;
-  readonly told: Told;
+  readonly memory: TabMemory;
   readonly dialog: Dialog | undefined;
   readonly toast: Toast | undefined;
   /** The service has a newer version of the page. */
@@ -91,7 +72,7 @@ export const [FIRST_CAMERAS, MORE_CAMERAS] = [15, 100] as const;
 
 export const firstState = (
   given: Pick<PageState, 'view' | 'addressProblems' | 'keyHeld' | 'isHidden' | 'sawPhone'> & {
-    readonly told?: Told | undefined;
+    readonly memory?: TabMemory | undefined;
   },
 ): PageState => ({
   ...given,
@@ -100,7 +81,7 @@ export const firstState = (
   locked: undefined,
   wants: { cameras: FIRST_CAMERAS, search: '', notSending: false },
   acted: undefined,
-  told: given.told ?? NOTHING_TOLD,
+  memory: given.memory ?? EMPTY_MEMORY,
   dialog: undefined,
   toast: undefined,
   isOutdated: false,
@@ -122,7 +103,7 @@ export const isBusy = ({ parts, locked }: PageState, name: PartName): boolean =>
 export const isOpening = (state: PageState): boolean =>
   state.isEarly && (isBusy(state, 'attention') || isBusy(state, 'notifications'));
 
-/** The order of the cameras. By frames if the service knows no fire, the default. */
+/** The order of the cameras. The default is by fires; by frames if the service has no category `fire`. */
 export const orderOf = ({ view, parts }: Pick<PageState, 'view' | 'parts'>): string => {
   const known = parts.activity?.answer?.counts_per_category;
   return view.orderBy === 'fire' && known !== undefined && !Object.hasOwn(known, 'fire')
@@ -132,11 +113,11 @@ export const orderOf = ({ view, parts }: Pick<PageState, 'view' | 'parts'>): str
 
 /** Each notification by its id, from the freshest answer of all parts of the page. */
 export const freshestNotifications = ({ parts, acted }: PageState): ReadonlyMap<string, Notification> => {
-  const { attention, notifications, story } = parts;
+  const { attention, notifications, opened } = parts;
   const answers = [
     { at: attention?.answeredAt ?? 0, of: attention?.answer?.notifications ?? [] },
     { at: notifications?.answeredAt ?? 0, of: notifications?.answer?.notifications ?? [] },
-    { at: story?.answeredAt ?? 0, of: story?.answer === undefined ? [] : [story.answer] },
+    { at: opened?.answeredAt ?? 0, of: opened?.answer === undefined ? [] : [opened.answer] },
     { at: acted?.at ?? 0, of: acted === undefined ? [] : [acted.answer] },
   ];
   const oldestFirst = answers.toSorted((left, right) => left.at - right.at).flatMap(({ of }) => of);

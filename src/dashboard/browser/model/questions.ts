@@ -1,15 +1,18 @@
+import type { PartName } from './answers.ts';
 import { KNOWN_DAYS } from './camera-states.ts';
-import { FIRST_CAMERAS, orderOf, type PageState, type PartName } from './page-state.ts';
+import { FIRST_CAMERAS, orderOf, type PageState } from './page-state.ts';
 import { previousPeriod } from './previous-period.ts';
 import { type Pace, PACES } from './refresh.ts';
-import { isLive, periodOf, recentPeriod, type UtcDays, utcDaysOf } from './spans.ts';
+import { isLive, type PeriodEnds, periodOf, recentPeriod, type UtcDays, utcDaysOf } from './spans.ts';
 import { DAY_MS, seriesStep } from './steps.ts';
 import { startText, utcDayOf } from './times.ts';
 
 /** A path below the API's base, with its query: `analytics?ts_utc_start=…`. It never carries the key. */
 export type Question = string;
 
-const question = (path: string, parameters: Readonly<Record<string, string | number | undefined>>): Question => {
+type Parameters = Readonly<Record<string, string | number | undefined>>;
+
+const question = (path: string, parameters: Parameters): Question => {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, String(value));
   return `${path}?${query}`;
@@ -35,11 +38,11 @@ export const camerasQuestion = ({ last, days }: UtcDays, orderBy: string, search
 };
 
 /** The service lists no more notifications at once. */
-const MOST_NOTIFICATIONS = 100;
+export const MOST_NOTIFICATIONS = 500;
 
 const HOUR_MS = 3_600_000;
 
-export const storyQuestion = (notificationId: string): Question =>
+export const alertQuestion = (notificationId: string): Question =>
   `notifications/${encodeURIComponent(notificationId)}`;
 
 export interface Asked {
@@ -52,69 +55,64 @@ export interface Asked {
 /** A hidden tab asks for these parts: alerts, and whether cameras send. */
 const WHILE_HIDDEN: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'recent', 'known']);
 
+const asked = (of: Question, pace: Pace, subject: string = of): Asked => ({ question: of, subject, pace });
+
 /** The question of a part of the page at `now` (milliseconds since 1970); undefined if the page does not poll the part. */
 export const askedOf = (state: PageState, name: PartName, now: number): Asked | undefined => {
   const { view, times, wants, isHidden, locked } = state;
+  const { span, cameraId, notification } = view;
   const alerts = locked !== undefined ? PACES.locked : isHidden ? PACES.hidden : PACES.alerts;
-  if (name === 'attention') return { question: 'notifications?attention=true', subject: name, pace: alerts };
+  if (name === 'attention') return asked('notifications?attention=true', alerts);
   if (name === 'notifications') {
     // The question changes once an hour: in between, the service can answer 304.
     const since = startText(now - (now % HOUR_MS) - DAY_MS);
-    const asked = question('notifications', { ts_utc_start: since, limit: MOST_NOTIFICATIONS });
-    return { question: asked, subject: name, pace: alerts };
+    return asked(question(name, { ts_utc_start: since, limit: MOST_NOTIFICATIONS }), alerts, name);
   }
   if (locked !== undefined || (isHidden && !WHILE_HIDDEN.has(name))) return undefined;
-  const period = periodOf(view.span, now, times);
-  const shown = { ts_utc_start: period.start, ts_utc_end: period.end, camera_id: view.cameraId };
+  const period = periodOf(span, now, times);
   const days = utcDaysOf(period, now);
-  const pace = isLive(view.span, now, times) ? PACES.live : PACES.past;
-  const moving = view.span.kind === 'last' ? `last ${view.span.length}, camera ${view.cameraId ?? ''}` : undefined;
+  const pace = isLive(span, now, times) ? PACES.live : PACES.past;
+  const moving = span.kind === 'last' ? `last ${span.length}, camera ${cameraId ?? ''}` : undefined;
+  const countsOf = ({ start, end }: PeriodEnds, more: Parameters, path = 'analytics'): Question =>
+    question(path, { ts_utc_start: start, ts_utc_end: end, camera_id: cameraId, ...more });
   switch (name) {
-    case 'story': {
-      const { notification: id } = view;
-      if (id === undefined || isListed(state, id)) return undefined;
-      return { question: storyQuestion(id), subject: storyQuestion(id), pace: PACES.alerts };
-    }
+    case 'opened':
+      if (notification === undefined || isListed(state, notification)) return undefined;
+      return asked(alertQuestion(notification), PACES.alerts);
+    case 'activity':
+      return asked(countsOf(period, { active_camera_ids: 'false' }), pace, moving);
     case 'previous': {
-      const { start, end } = previousPeriod(view.span, now, times);
-      const of = { ...shown, ts_utc_start: start, ts_utc_end: end, active_camera_ids: 'false' };
-      const subject = JSON.stringify([view.span, view.cameraId, start]);
-      return { question: question('analytics', of), subject: moving ?? subject, pace: PACES.past };
-    }
-    case 'activity': {
-      const asked = question('analytics', { ...shown, active_camera_ids: 'false' });
-      return { question: asked, subject: moving ?? asked, pace };
+      const previous = previousPeriod(span, now, times);
+      const subject = moving ?? JSON.stringify([span, cameraId, previous.start]);
+      return asked(countsOf(previous, { active_camera_ids: 'false' }), PACES.past, subject);
     }
     case 'series': {
       const step = seriesStep(Date.parse(period.start), Date.parse(period.end));
-      const asked = question('analytics/series', { ...shown, step });
-      return { question: asked, subject: moving ?? asked, pace };
+      return asked(countsOf(period, { step }, 'analytics/series'), pace, moving);
     }
     case 'cameras': {
       const order = orderOf(state);
-      // The cameras stay while the page requests a longer list or other names.
-      const subject = camerasQuestion(days, order, '', 0);
       // A long list is work for the service and for the page.
       const isLong = days.days > 2 || wants.cameras > FIRST_CAMERAS || order === BY_FALSE_ALARMS;
-      const asked = camerasQuestion(days, order, wants.search, wants.cameras);
-      return { question: asked, subject, pace: isLong || pace === PACES.past ? PACES.past : PACES.cameras };
+      return asked(
+        camerasQuestion(days, order, wants.search, wants.cameras),
+        isLong || pace === PACES.past ? PACES.past : PACES.cameras,
+        // The cameras stay while the page requests a longer list or other names.
+        camerasQuestion(days, order, '', 0),
+      );
     }
-    case 'accuracy': {
-      const of = { date: days.last, days: days.days, camera_id: view.cameraId };
-      const asked = question('analytics/accuracy', of);
-      return { question: asked, subject: asked, pace: PACES.past };
-    }
+    case 'accuracy':
+      return asked(
+        question('analytics/accuracy', { date: days.last, days: days.days, camera_id: cameraId }),
+        PACES.past,
+      );
     case 'recent': {
       const { start, end } = recentPeriod(now);
-      return {
-        question: question('analytics', { ts_utc_start: start, ts_utc_end: end }),
-        subject: name,
-        pace: PACES.past,
-      };
+      return asked(question('analytics', { ts_utc_start: start, ts_utc_end: end }), PACES.past, name);
     }
     case 'known': {
       const of = { date: utcDayOf(now), days: KNOWN_DAYS, limit: MOST_CAMERAS };
-      return { question: question('analytics/cameras/last-seen', of), subject: name, pace: PACES.known };
+      return asked(question('analytics/cameras/last-seen', of), PACES.known, name);
     }
   }
 };

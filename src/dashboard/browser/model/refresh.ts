@@ -1,23 +1,15 @@
 export type Trouble =
-  /** 4xx, by the service or a gateway. */
   | {
-      readonly kind: 'refused';
-      readonly status: number;
-      readonly detail: string;
-      readonly code?: string | undefined;
-    }
-  /** 5xx or 429. */
-  | {
-      readonly kind: 'unavailable';
+      /** `refused`: 4xx, by the service or a gateway. `unavailable`: 5xx or 429. */
+      readonly kind: 'refused' | 'unavailable';
       readonly status: number;
       readonly detail: string;
       /** Only the service itself sends a code; a gateway does not. */
       readonly code?: string | undefined;
-      readonly retryAfterMs: number | undefined;
+      readonly retryAfterMs?: number | undefined;
     }
-  /** No network, no service, or a timeout. */
-  | { readonly kind: 'unreachable' }
-  | { readonly kind: 'unreadable' };
+  /** `unreachable`: no network, no service, or a timeout. */
+  | { readonly kind: 'unreachable' | 'unreadable' };
 
 /** Milliseconds between questions, and the timeout of an answer. */
 export interface Pace {
@@ -42,9 +34,8 @@ export const PACES = {
 } as const satisfies Record<string, Pace>;
 
 const FIRST_RETRY = 2_000;
+/** A gateway may ask for a longer pause: no fire waits for it. */
 const SLOWEST_RETRY = 60_000;
-/** The longest `Retry-After` that the page obeys. */
-const LONGEST_PAUSE = 300_000;
 
 /** The state of one part of the page. Times are milliseconds since 1970. */
 export interface Part<Answer> {
@@ -88,12 +79,12 @@ export const afterTrouble = <Answer>(
   return { ...part, waitsUntil: undefined, trouble, failures, nextAt };
 };
 
-/** Milliseconds: doubles after every failure, up to the pace (10 s to 60 s), with jitter, and at least `Retry-After`. */
+/** Milliseconds: doubles after every failure, up to the pace (10 s to 60 s), with jitter, and `Retry-After`, at most a minute. */
 const retryDelay = (trouble: Trouble, failures: number, { every }: Pace, chance: number): number => {
   const slowest = Math.min(Math.max(every, 10_000), SLOWEST_RETRY);
   const doubled = Math.min(FIRST_RETRY * 2 ** Math.min(failures - 1, 10), slowest);
-  const asked = trouble.kind === 'unavailable' ? (trouble.retryAfterMs ?? 0) : 0;
-  return Math.min(Math.max(doubled * (0.75 + chance / 4), asked), LONGEST_PAUSE);
+  const asked = 'retryAfterMs' in trouble ? (trouble.retryAfterMs ?? 0) : 0;
+  return Math.min(Math.max(doubled * (0.75 + chance / 4), asked), SLOWEST_RETRY);
 };
 
 /**

@@ -58,7 +58,7 @@ export const movedSpan = (span: Span, direction: -1 | 1, now: number, times: Tim
   const [start, end] = [Date.parse(period.start), over(period.end)];
   const by = direction * (end - start);
   if (start + by > now || start + by < FIRST_TIME) return undefined;
-  // 08:00:00 to 08:59:59.999999 is an hour, 08:00 to 09:00 is also an hour. Both keep their way to end.
+  // 08:00:00 to 08:59:59.999999 is an hour, 08:00 to 09:00 is also an hour. Both keep the form of their end.
   const endAs = period.end.endsWith('.999999Z') ? endText : startText;
   return { kind: 'range', start: startText(start + by), end: endAs(end + by) };
 };
@@ -101,7 +101,7 @@ export const spanTitle = (span: Span, now: number, times: Times): string => {
     if (days.first === days.last) return longDay(days.first);
     return `${moving === undefined ? '' : `Last ${moving.days} days, `}${longDay(days.first)} – ${longDay(days.last)}`;
   }
-  // Readers call the end 09:35:59.999999 09:36. A typed second is included as a whole, and keeps its name.
+  // For readers, the end 09:35:59.999999 is 09:36. A typed second is included as a whole, and keeps its name.
   const end =
     over(period.end) % 60_000 === 0 ? over(period.end) : over(period.end) - (over(period.end) % 1_000 || 1_000);
   const [from, until] = [times.wall(Date.parse(period.start)), times.wall(Math.max(end, Date.parse(period.start)))];

@@ -17,7 +17,7 @@ export type Span =
   | { readonly kind: 'today' }
   /** `YYYY-MM-DD`, a day of the page's clock. */
   | { readonly kind: 'day'; readonly date: string }
-  /** Both ends are included, and written as {@link addressTime} does. */
+  /** Both ends are included, in the form of {@link addressTime}. */
   | { readonly kind: 'range'; readonly start: string; readonly end: string }
   | { readonly kind: 'last'; readonly length: Last };
 

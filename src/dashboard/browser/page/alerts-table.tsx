@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 
 import { type Alerts, counted } from '../model/alert-order.ts';
@@ -5,68 +6,61 @@ import { alertState, alertTitle, alertTypeText, isDrill, isFire, isTaken, needsP
 import type { Notification } from '../model/answers.ts';
 import { isOpening } from '../model/page-state.ts';
 import { confirmedText, dotsOf, peopleText } from '../model/people.ts';
+import { MOST_NOTIFICATIONS } from '../model/questions.ts';
 import { isPhoneOff } from '../model/refresh.ts';
 import { nextOf } from '../model/timeline.ts';
 import { Button } from '../parts/button.tsx';
 import { numbers } from '../parts/numbers.ts';
 import { Reference } from '../parts/reference.tsx';
-import { usePart, useShown } from '../parts/shown.ts';
+import { useNote, usePart, useShown } from '../parts/shown.ts';
 import { ViewLink } from '../parts/view-link.tsx';
 import { Distance, Mark, PartNote, Time } from '../parts/words.tsx';
 
 /** More rows would push figures and plot off a wall. */
 const MOST_ON_WALL = 5;
 
-const COLUMNS = ['State', 'What and where', 'People', 'Since', 'Owner'];
+const COLUMNS = ['State', 'What and where', 'People', 'Since', 'Owner', 'Actions'];
 
 /** All alerts of 24 hours, in three sections with the same columns. On a phone, each alert is a card. */
 export const AlertsTable = () => {
   const { alerts, state, view } = useShown();
   const { busy } = usePart('attention');
-  const note = useNote();
+  const note = useNote('attention', 'notifications');
   const [isOpen, setOpen] = useState(false);
   const { needsYou, running, rest, worst } = alerts;
-  const shown = view.wall ? worst.slice(0, MOST_ON_WALL) : worst;
-  const more = worst.slice(shown.length);
+  const shown = new Set(view.wall ? worst.slice(0, MOST_ON_WALL) : worst);
+  const more = worst.filter((each) => !shown.has(each));
   const fires = more.filter(isFire).length;
   const isCalm = isOpening(state) || worst.length === 0;
+  const isEmpty = isOpening(state) || (isCalm && (rest.length === 0 || view.wall));
   return (
     <section id="alerts" class="card alerts" aria-label="Alerts" aria-busy={busy} tabIndex={-1}>
       <PartNote note={note} />
-      {isCalm ? <Calm /> : null}
-      {isOpening(state) || (isCalm && rest.length === 0) ? null : (
+      {isCalm ? <Calm note={note} /> : null}
+      {isEmpty ? null : (
+        // A display other than a table's would take the roles away.
         <table role="table" aria-label="Alerts">
           <thead role="rowgroup" class={isCalm && !isOpen ? 'unseen' : ''}>
             <tr role="row">
               {COLUMNS.map((name) => (
-                <th key={name} scope="col" role="columnheader">
-                  {name}
+                <th key={name} scope="col" role="columnheader" class={name.toLowerCase()}>
+                  {name === 'Actions' ? <span class="unseen">{name}</span> : name}
                 </th>
               ))}
-              {view.wall ? null : (
-                <th scope="col" role="columnheader">
-                  <span class="unseen">Actions</span>
-                </th>
-              )}
             </tr>
           </thead>
-          <Section name="Needs you" of={needsYou} shown={shown} />
-          <Section name="Running" of={running} shown={shown} />
+          <OpenSection name="Needs you" of={needsYou} shown={shown} />
+          <OpenSection name="Running" of={running} shown={shown} />
           {view.wall || rest.length === 0 ? null : (
-            <tbody role="rowgroup">
-              <tr role="row" class="section">
-                <th scope="rowgroup" role="rowheader" colSpan={6}>
-                  <button type="button" class="link" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-                    <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span> Taken and resolved{' '}
-                    <span class="note">
-                      {numbers.count(rest.length)}
-                      {rest.length >= 100 ? ' or more' : ''} in 24 h
-                    </span>
-                  </button>
-                </th>
-              </tr>
-              {isOpen ? rest.map((each) => <Row key={each.notification_id} of={each} />) : null}
-            </tbody>
+            <Section of={isOpen ? rest : []}>
+              <button type="button" class="link" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+                <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span> Taken and resolved{' '}
+                <span class="note">
+                  {numbers.count(rest.length)}
+                  {rest.length >= MOST_NOTIFICATIONS ? ' or more' : ''} in 24 h
+                </span>
+              </button>
+            </Section>
           )}
         </table>
       )}
@@ -77,64 +71,58 @@ export const AlertsTable = () => {
   );
 };
 
-/** As of when the alerts are true, if they are not current. Each of the two answers alone has a part of them. */
-const useNote = (): string | undefined => {
-  const [attention, list] = [usePart('attention').note, usePart('notifications').note];
-  return attention ?? list;
-};
-
 /** In place of rows. It never says that all is well while the page cannot know. */
-const Calm = () => {
+const Calm = ({ note }: { readonly note: string | undefined }) => {
   const { state } = useShown();
   const { answer, busy } = usePart('attention');
-  const note = useNote();
-  const isUnused = isPhoneOff(state.parts.attention?.trouble) && !state.sawPhone;
-  const words =
-    busy || isOpening(state)
-      ? 'Loading the alerts…'
-      : isUnused
-        ? 'This service does not phone: there are no alerts (PHONE=off).'
-        : answer === undefined
-          ? 'The page cannot tell whether there are alerts.'
-          : note === undefined
-            ? 'No alert needs you.'
-            : 'No alert needed you then.';
-  return <p class="calm">{words}</p>;
+  const wordsNow = (): string => {
+    if (busy || isOpening(state)) return 'Loading the alerts…';
+    if (isPhoneOff(state.parts.attention?.trouble) && !state.sawPhone) {
+      return 'This service does not phone: there are no alerts (PHONE=off).';
+    }
+    if (answer === undefined) return 'The page cannot tell whether there are alerts.';
+    return note === undefined ? 'No alert needs you.' : 'No alert needed you then.';
+  };
+  return <p class="calm">{wordsNow()}</p>;
 };
 
-interface SectionProps {
+/** `children`: the head. */
+const Section = ({ of, children }: { readonly of: readonly Notification[]; readonly children: ComponentChildren }) => (
+  <tbody role="rowgroup">
+    <tr role="row" class="section">
+      <th scope="rowgroup" role="rowheader" colSpan={COLUMNS.length}>
+        {children}
+      </th>
+    </tr>
+    {of.map((each) => (
+      <Row key={each.notification_id} of={each} />
+    ))}
+  </tbody>
+);
+
+interface OpenSectionProps {
   readonly name: string;
   readonly of: readonly Notification[];
-  /** The alerts of all sections that have a row. */
-  readonly shown: readonly Notification[];
+  /** The alerts of both sections that have a row. */
+  readonly shown: ReadonlySet<Notification>;
 }
 
-const Section = ({ name, of, shown }: SectionProps) => {
+const OpenSection = ({ name, of, shown }: OpenSectionProps) => {
   const { alerts, view, actions } = useShown();
-  const rows = of.filter((each) => shown.includes(each));
+  const rows = of.filter((each) => shown.has(each));
   if (rows.length === 0) return null;
   const drills = of.filter(isDrill).length;
-  const others = of.length - drills;
+  const counts = [of.length > drills ? of.length - drills : [], drills > 0 ? counted(drills, 'drill') : []].flat();
   const over = of.filter((each) => isSeeable(each, alerts));
   return (
-    <tbody role="rowgroup">
-      <tr role="row" class="section">
-        <th scope="rowgroup" role="rowheader" colSpan={view.wall ? 5 : 6}>
-          {name}{' '}
-          <span class="note">
-            {[...(others > 0 ? [others] : []), ...(drills > 0 ? [counted(drills, 'drill')] : [])].join(' · ')}
-          </span>{' '}
-          {over.length < 2 || view.wall ? null : (
-            <Button look="small" onClick={() => actions.see(over)}>
-              Seen: all {over.length} that are over
-            </Button>
-          )}
-        </th>
-      </tr>
-      {rows.map((each) => (
-        <Row key={each.notification_id} of={each} />
-      ))}
-    </tbody>
+    <Section of={rows}>
+      {name} <span class="note">{counts.join(' · ')}</span>{' '}
+      {over.length < 2 || view.wall ? null : (
+        <Button look="small" onClick={() => actions.see(over)}>
+          Seen: all {over.length} that are over
+        </Button>
+      )}
+    </Section>
   );
 };
 
@@ -153,20 +141,18 @@ const Row = ({ of }: { readonly of: Notification }) => {
   const { alerts, view } = useShown();
   const { notification_id: id, alert_type: type, details, reference, created_at: at, recipients } = of;
   const next = nextOf(of);
-  const isUnseen = alerts.unseen.has(id);
   const people = peopleText(recipients);
   return (
     <tr role="row" class={`alert ${toneOf(of)}`} data-alert={id} aria-current={view.notification === id}>
       <td role="cell" class="state">
-        {isUnseen ? <span class="new">New</span> : null} <Mark of={alertState(of)} />
+        {alerts.unseen.has(id) && <span class="new">New</span>} <Mark of={alertState(of)} />
         {of.worsened_since_acknowledged && <span class="note"> It has become worse</span>}
       </td>
       <td role="cell" class="what">
         <ViewLink to={{ ...view, notification: id }} class="alert-link" id={`alert-${id}`}>
-          <b>{alertTypeText(type)}</b>
-          {details && <bdi> {details}</bdi>}
+          <b>{alertTypeText(type)}</b> {details && <bdi>{details}</bdi>}
         </ViewLink>
-        <span class="note more">
+        <span class="note row more">
           {reference && <Reference of={reference} />}
           {next && (
             <span>
@@ -196,40 +182,29 @@ const Row = ({ of }: { readonly of: Notification }) => {
       <td role="cell" class="owner">
         {of.acknowledged_by ? <bdi>{of.acknowledged_by}</bdi> : <span class="note">Nobody</span>}
       </td>
-      {view.wall ? null : (
-        <td role="cell" class="actions">
-          <RowActions of={of} />
-        </td>
-      )}
+      <td role="cell" class="actions">
+        {view.wall ? null : <RowActions of={of} />}
+      </td>
     </tr>
   );
 };
 
-/** Only what the row needs: a taken alert is taken over in its drawer. */
+/** Only the actions that the row needs: a taken alert is taken over in its drawer. */
 const RowActions = ({ of }: { readonly of: Notification }) => {
   const { alerts, actions } = useShown();
-  const title = alertTitle(of);
+  const button = (words: string, onClick: () => void, look = '') => (
+    <Button look={`small ${look}`} aria-label={`${words}: ${alertTitle(of)}`} onClick={onClick}>
+      {words}
+    </Button>
+  );
+  const open = (kind: 'take' | 'stop') => () => actions.openDialog({ kind, of });
   return (
     <>
-      {!isTaken(of) && alertState(of).stage !== 'done' ? (
-        <Button
-          look={needsPerson(of) ? 'small primary' : 'small'}
-          aria-label={`Take: ${title}`}
-          onClick={() => actions.openDialog({ kind: 'take', of })}
-        >
-          Take
-        </Button>
-      ) : null}
-      {isSeeable(of, alerts) ? (
-        <Button look="small" aria-label={`Seen: ${title}`} onClick={() => actions.see([of])}>
-          Seen
-        </Button>
-      ) : null}
-      {of.status === 'in_progress' ? (
-        <Button look="small" aria-label={`Stop: ${title}`} onClick={() => actions.openDialog({ kind: 'stop', of })}>
-          Stop
-        </Button>
-      ) : null}
+      {!isTaken(of) &&
+        alertState(of).stage !== 'done' &&
+        button('Take', open('take'), needsPerson(of) ? 'primary' : '')}
+      {isSeeable(of, alerts) && button('Seen', () => actions.see([of]))}
+      {of.status === 'in_progress' && button('Stop', open('stop'))}
     </>
   );
 };

@@ -1,24 +1,23 @@
 import { textFilter } from '../../../text-filter.ts';
 import type { CameraCounts } from '../model/answers.ts';
-import { type CameraState, KNOWN_DAYS } from '../model/camera-states.ts';
+import { type CameraState, KNOWN_DAYS, STATE_WORDS } from '../model/camera-states.ts';
 import { countOf, falseAlarms, orderedCategories, totalOf } from '../model/categories.ts';
 import { FIRST_CAMERAS, MORE_CAMERAS, orderOf } from '../model/page-state.ts';
 import { BY_FALSE_ALARMS, camerasQuestion, MOST_CAMERAS } from '../model/questions.ts';
 import { periodOf, utcDaysOf } from '../model/spans.ts';
 import { Button } from '../parts/button.tsx';
-import { type Column, DataTable } from '../parts/data-table.tsx';
+import { type Column, DataTable, numberColumn } from '../parts/data-table.tsx';
 import { numbers } from '../parts/numbers.ts';
-import { usePart, useShown } from '../parts/shown.ts';
+import { useNote, usePart, useShown } from '../parts/shown.ts';
 import { CameraLink, ViewLink } from '../parts/view-link.tsx';
 import { Card, Distance, Mark, Name, Time } from '../parts/words.tsx';
-import { useStatesNote } from './tiles.tsx';
 
 /** All cameras with their state: the cameras of some UTC days with their counts, or the cameras that do not send. */
 export const Cameras = () => {
   const { state, view, times, now, cameras, actions } = useShown();
   const { busy, note } = usePart('cameras');
   const { notSending } = state.wants;
-  const statesNote = useStatesNote();
+  const statesNote = useNote('recent', 'known');
   const days = utcDaysOf(periodOf(view.span, now, times), now);
   const silent = cameras?.notSending.length ?? 0;
   return (
@@ -43,7 +42,7 @@ export const Cameras = () => {
             </Button>
           ))}
         </div>
-        <label>
+        <label class="row">
           Filter{' '}
           <input
             type="search"
@@ -60,10 +59,11 @@ export const Cameras = () => {
 
 const StateCell = ({ of }: { readonly of: CameraState | undefined }) => {
   if (of === undefined) return <span class="note">–</span>;
-  if (of.state === 'sending') return <Mark of={{ text: 'Sending', tone: 'neutral' }} />;
+  const text = STATE_WORDS[of.state];
+  if (of.state === 'sending') return <Mark of={{ text, tone: 'neutral' }} />;
   return (
     <span title={of.lastEventAt}>
-      <Mark of={{ text: of.state === 'gone' ? 'Gone' : 'Silent', tone: 'bad' }} /> since <Time at={of.lastEventAt} />
+      <Mark of={{ text, tone: 'bad' }} /> since <Time at={of.lastEventAt} />
     </span>
   );
 };
@@ -131,42 +131,34 @@ const Counted = () => {
 
 type Count = (camera: CameraCounts) => number;
 
-const TOTALS: ReadonlyMap<string, readonly [name: string, Count]> = new Map([
-  ['total_events', ['Frames', ({ total_events: count }: CameraCounts) => count]],
-  ['reviewed_total_events', ['Reviewed', ({ reviewed_total_events: count }: CameraCounts) => count]],
-  ['annotated_total_events', ['Annotated', ({ annotated_total_events: count }: CameraCounts) => count]],
-]);
+const TOTALS: readonly (readonly [order: string, name: string, count: Count])[] = [
+  ['total_events', 'Frames', ({ total_events: count }) => count],
+  ['reviewed_total_events', 'Reviewed', ({ reviewed_total_events: count }) => count],
+  ['annotated_total_events', 'Annotated', ({ annotated_total_events: count }) => count],
+];
+
+const FALSE_ALARMS = [BY_FALSE_ALARMS, 'False alarms', falseAlarms] as const;
 
 /** The column of the order first, then totals, the categories that occur, and the accuracy of the AI. */
 const countColumns = (cameras: readonly CameraCounts[], order: string): readonly Column<CameraCounts>[] => {
   const occurring = orderedCategories(cameras).filter((category) =>
     cameras.some((camera) => countOf(camera.counts_per_category, category) > 0),
   );
-  const sortable = (by: string, name: string, head: string, count: Count): Column<CameraCounts> => ({
-    name,
-    head: <OrderLink by={by}>{head}</OrderLink>,
-    sort: by === order ? 'descending' : undefined,
-    isNumber: true,
-    cell: (camera) => numbers.count(count(camera)),
-  });
-  const categories = new Set([...occurring, order].filter((each) => !TOTALS.has(each) && each !== BY_FALSE_ALARMS));
+  const sortable = (by: string, head: string, count: Count, name = head): Column<CameraCounts> =>
+    numberColumn(name, count, {
+      head: <OrderLink by={by}>{head}</OrderLink>,
+      sort: by === order ? 'descending' : undefined,
+    });
+  const isOther = [...TOTALS, FALSE_ALARMS].some(([by]) => by === order);
   const columns = [
-    ...Array.from(TOTALS, ([by, [name, count]]) => sortable(by, name, name, count)),
-    ...Array.from(categories, (by) =>
-      sortable(by, `Detections of ${by}`, by, (camera) => countOf(camera.counts_per_category, by)),
+    ...TOTALS.map((each) => sortable(...each)),
+    ...Array.from(new Set([...occurring, ...(isOther ? [] : [order])]), (by) =>
+      sortable(by, by, (camera) => countOf(camera.counts_per_category, by), `Detections of ${by}`),
     ),
-    ...(
-      [
-        ['flagged', 'Flags'],
-        ['confirmed', 'Right'],
-        ['missed', 'Missed'],
-      ] as const
-    ).map(([each, name]): Column<CameraCounts> => ({
-      name,
-      isNumber: true,
-      cell: (camera) => numbers.count(totalOf(camera[each])),
-    })),
-    sortable(BY_FALSE_ALARMS, 'False alarms', 'False alarms', falseAlarms),
+    numberColumn('Flags', ({ flagged }: CameraCounts) => totalOf(flagged)),
+    numberColumn('Right', ({ confirmed }: CameraCounts) => totalOf(confirmed)),
+    numberColumn('Missed', ({ missed }: CameraCounts) => totalOf(missed)),
+    sortable(...FALSE_ALARMS),
   ];
   // On a phone, the first columns are in sight.
   return columns.toSorted((left, right) => Number(right.sort !== undefined) - Number(left.sort !== undefined));

@@ -5,7 +5,7 @@ import { CATEGORY_MAPS, countOf, MAP_NAMES, orderedCategories } from '../model/c
 import { periodOf, utcDaysOf } from '../model/spans.ts';
 import { shortDay } from '../model/times.ts';
 import { Button } from '../parts/button.tsx';
-import { type Column, DataTable } from '../parts/data-table.tsx';
+import { type Column, DataTable, numberColumn } from '../parts/data-table.tsx';
 import { numbers } from '../parts/numbers.ts';
 import { usePalette, usePart, useShown } from '../parts/shown.ts';
 import { Card, Name, Swatch } from '../parts/words.tsx';
@@ -13,22 +13,14 @@ import { Card, Name, Swatch } from '../parts/words.tsx';
 /** More rows push the plots out of sight. */
 const FIRST_ROWS = 8;
 
-/** The first rows, and the others on demand. */
-const useRows = (rows: readonly string[]) => {
-  const [isOpen, setOpen] = useState(false);
-  const hidden = isOpen ? 0 : Math.max(0, rows.length - FIRST_ROWS);
-  const more =
-    rows.length <= FIRST_ROWS ? null : (
-      <Button look="small" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        {isOpen ? 'Show fewer' : `Show ${hidden} more categories`}
-      </Button>
-    );
-  return { rows: isOpen ? rows : rows.slice(0, FIRST_ROWS), more };
-};
-
-const useCategoryColumn = (): Column<string> => {
+/** A row for each category of the period: the first rows, and the others on demand. */
+const CategoryTable = ({ title, columns }: { readonly title: string; readonly columns: readonly Column<string>[] }) => {
   const palette = usePalette();
-  return {
+  const { answer } = usePart('activity');
+  const [isOpen, setOpen] = useState(false);
+  const rows = answer === undefined ? [] : orderedCategories([answer]);
+  const more = rows.length - FIRST_ROWS;
+  const first: Column<string> = {
     name: 'Category',
     cell: (category) => (
       <>
@@ -37,13 +29,27 @@ const useCategoryColumn = (): Column<string> => {
       </>
     ),
   };
+  return (
+    <>
+      <DataTable
+        title={title}
+        class="categories"
+        columns={[first, ...columns]}
+        rows={isOpen ? rows : rows.slice(0, FIRST_ROWS)}
+        rowKey={(category) => category}
+      />
+      {more <= 0 ? null : (
+        <Button look="small" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? 'Show fewer' : `Show ${more} more categories`}
+        </Button>
+      )}
+    </>
+  );
 };
 
 /** The counts of the period, by category. */
 export const Categories = () => {
-  const first = useCategoryColumn();
   const { answer, busy, note } = usePart('activity');
-  const { rows, more } = useRows(answer === undefined ? [] : orderedCategories([answer]));
   return (
     <Card
       id="categories"
@@ -52,21 +58,12 @@ export const Categories = () => {
       note={note}
       busy={busy}
     >
-      <DataTable
+      <CategoryTable
         title="By category"
-        class="categories"
-        columns={[
-          first,
-          ...CATEGORY_MAPS.map((map): Column<string> => ({
-            name: MAP_NAMES[map],
-            isNumber: true,
-            cell: (category) => (answer === undefined ? '' : numbers.count(countOf(answer[map], category))),
-          })),
-        ]}
-        rows={rows}
-        rowKey={(category) => category}
+        columns={CATEGORY_MAPS.map((map) =>
+          numberColumn(MAP_NAMES[map], (category) => answer && countOf(answer[map], category)),
+        )}
       />
-      {more}
     </Card>
   );
 };
@@ -74,17 +71,14 @@ export const Categories = () => {
 /** How often the AI was right, in reviewed frames. The service counts it by UTC day: it has its own table. */
 export const Quality = () => {
   const { view, times, now } = useShown();
-  const first = useCategoryColumn();
-  const activity = usePart('activity').answer;
   const { answer, busy, note } = usePart('accuracy');
   const days = utcDaysOf(periodOf(view.span, now, times), now);
-  const { rows, more } = useRows(activity === undefined ? [] : orderedCategories([activity]));
-  const without = answer?.without ?? [];
-  const count = (of: (found: Accuracy['categories'][string]) => string) => (category: string) => {
-    const all = answer?.categories ?? {};
-    const found = Object.hasOwn(all, category) ? all[category] : undefined;
-    return found === undefined ? '–' : of(found);
-  };
+  const { categories = {}, without = [] } = answer ?? {};
+  const column = (name: string, of: (found: Accuracy['categories'][string]) => number | string) =>
+    numberColumn(name, (category: string) => {
+      const found = Object.hasOwn(categories, category) ? categories[category] : undefined;
+      return found && of(found);
+    });
   return (
     <Card
       id="quality"
@@ -94,30 +88,17 @@ export const Quality = () => {
       note={note}
       busy={busy}
     >
-      <DataTable
+      <CategoryTable
         title={`AI in reviewed frames, ${days.text}`}
-        class="categories"
         columns={[
-          first,
-          { name: 'Flags', isNumber: true, cell: count(({ flagged }) => numbers.count(flagged)) },
-          {
-            name: 'Right',
-            isNumber: true,
-            cell: count(({ confirmed, flagged }) =>
-              flagged === 0 ? '–' : `${numbers.count(confirmed)} (${numbers.share(confirmed, flagged)})`,
-            ),
-          },
-          {
-            name: 'False alarms',
-            isNumber: true,
-            cell: count(({ confirmed, flagged }) => numbers.count(flagged - confirmed)),
-          },
-          { name: 'Missed', isNumber: true, cell: count(({ missed }) => numbers.count(missed)) },
+          column('Flags', ({ flagged }) => flagged),
+          column('Right', ({ confirmed, flagged }) =>
+            flagged === 0 ? '–' : `${numbers.count(confirmed)} (${numbers.share(confirmed, flagged)})`,
+          ),
+          column('False alarms', ({ confirmed, flagged }) => flagged - confirmed),
+          column('Missed', ({ missed }) => missed),
         ]}
-        rows={rows}
-        rowKey={(category) => category}
       />
-      {more}
       {without.length === 0 ? null : (
         <p class="note">Days without these figures: {without.map(shortDay).join(', ')}.</p>
       )}

@@ -1,44 +1,17 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 
 import { keptName } from '../asking/kept.ts';
 import { alertState, alertTypeText } from '../model/alert-state.ts';
 import type { Notification } from '../model/answers.ts';
+import type { Dialog } from '../model/page-state.ts';
 import { Button } from '../parts/button.tsx';
 import { useShown } from '../parts/shown.ts';
 import { Time } from '../parts/words.tsx';
-import { SHORTCUTS } from './keyboard.ts';
 
 /** The open dialog. The page owns it: it stays, with the typed text, when the alert changes. */
-export const Dialogs = () => {
+export const AlertDialog = () => {
   const { dialog } = useShown().state;
-  if (dialog === undefined) return null;
-  if (dialog.kind === 'keys') return <KeysDialog />;
-  return <ActDialog key={`${dialog.kind} ${dialog.of.notification_id}`} {...dialog} />;
-};
-
-/** A modal dialog. `returnTo`: the id of the element that gets the focus if the opener is gone. */
-const Modal = ({ title, returnTo, children }: { title: string; returnTo: string; children: ComponentChildren }) => {
-  const { actions } = useShown();
-  const dialog = useRef<HTMLDialogElement>(null);
-  useLayoutEffect(() => {
-    const opener = document.activeElement;
-    const shown = dialog.current;
-    if (shown?.open === false) shown.showModal();
-    return () => {
-      shown?.close();
-      const back =
-        opener?.isConnected === true && opener !== document.body ? opener : document.getElementById(returnTo);
-      const target = back ?? document.getElementById('alerts');
-      if (target instanceof HTMLElement) target.focus();
-    };
-  }, [returnTo]);
-  return (
-    <dialog ref={dialog} aria-labelledby="dialog-title" onClose={() => actions.openDialog(undefined)}>
-      <h2 id="dialog-title">{title}</h2>
-      {children}
-    </dialog>
-  );
+  return dialog && <Opened key={`${dialog.kind} ${dialog.of.notification_id}`} {...dialog} />;
 };
 
 /** `Fire · North ridge, mile 4`, and its changes since the dialog opened. */
@@ -47,10 +20,11 @@ const About = ({ of, now }: { readonly of: Notification; readonly now: Notificat
   const { acknowledged_by: owner, acknowledged_at: at } = now;
   return (
     <>
-      <p class="about">
+      <p>
         <b>{alertTypeText(of.alert_type)}</b>
-        {of.details && <bdi> · {of.details}</bdi>}
-        {of.reference && <bdi class="note"> · {of.reference}</bdi>}
+        {[of.details, of.reference].flatMap((each) =>
+          each === undefined ? [] : [' · ', <bdi key={each}>{each}</bdi>],
+        )}
       </p>
       <p role="status" class="since-opened">
         {before === after ? null : `Meanwhile: ${after}. `}
@@ -68,7 +42,7 @@ const About = ({ of, now }: { readonly of: Notification; readonly now: Notificat
 const MOST_CHARACTERS = 60;
 
 /** The text of a dialog about an alert with this owner. */
-const wordsOf = (kind: 'take' | 'stop', owner: string | undefined) => {
+const wordsOf = (kind: Dialog['kind'], owner: string | undefined) => {
   if (kind === 'stop') {
     return {
       title: 'Stop the calls of this alert?',
@@ -89,16 +63,30 @@ const wordsOf = (kind: 'take' | 'stop', owner: string | undefined) => {
 };
 
 /** It asks for the name each time: the next shift uses the same screen. */
-const ActDialog = ({ kind, of }: { readonly kind: 'take' | 'stop'; readonly of: Notification }) => {
+const Opened = ({ kind, of }: Dialog) => {
   const { actions, freshest } = useShown();
-  const now = freshest.get(of.notification_id) ?? of;
+  const id = of.notification_id;
+  const now = freshest.get(id) ?? of;
   const { title, label, note, submit, cancel } = wordsOf(kind, now.acknowledged_by);
+  const dialog = useRef<HTMLDialogElement>(null);
   const [input, canceling] = [useRef<HTMLInputElement>(null), useRef<HTMLButtonElement>(null)];
-  // At once, and after the dialog has opened: no typed letter is lost. Before a stop, Enter alone does nothing.
-  useLayoutEffect(() => (kind === 'stop' ? canceling.current?.focus() : input.current?.select()), [kind]);
+  // At once: no typed letter is lost. Before a stop, Enter alone does nothing.
+  useLayoutEffect(() => {
+    const [shown, opener] = [dialog.current, document.activeElement];
+    if (shown?.open === false) shown.showModal();
+    if (kind === 'stop') canceling.current?.focus();
+    else input.current?.select();
+    return () => {
+      shown?.close();
+      const back = opener === document.body || !opener?.isConnected ? document.getElementById(`alert-${id}`) : opener;
+      const target = back ?? document.getElementById('alerts');
+      if (target instanceof HTMLElement) target.focus();
+    };
+  }, [kind, id]);
   const close = (): void => actions.openDialog(undefined);
   return (
-    <Modal title={title} returnTo={`alert-${of.notification_id}`}>
+    <dialog ref={dialog} aria-labelledby="dialog-title" onClose={close}>
+      <h2 id="dialog-title">{title}</h2>
       <About of={of} now={now} />
       <form
         onSubmit={(event) => {
@@ -131,26 +119,7 @@ const ActDialog = ({ kind, of }: { readonly kind: 'take' | 'stop'; readonly of: 
           </Button>
         </div>
       </form>
-    </Modal>
-  );
-};
-
-const KeysDialog = () => {
-  const { actions } = useShown();
-  return (
-    <Modal title="Keyboard shortcuts" returnTo="alerts">
-      <dl class="facts">
-        {SHORTCUTS.map(([key, words]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{words}</dd>
-          </div>
-        ))}
-      </dl>
-      <Button onClick={() => actions.openDialog(undefined)}>Close</Button>
-    </Modal>
+    </dialog>
   );
 };
 
@@ -169,8 +138,8 @@ export const ToastLine = () => {
   }, [toast]);
   return (
     <div class="toasts" role={toast?.isBad === true ? 'alert' : 'status'}>
-      {toast === undefined ? null : (
-        <p class={toast.isBad ? 'toast bad' : 'toast'}>
+      {toast && (
+        <p class={toast.isBad ? 'toast row bad' : 'toast row'}>
           <span>{toast.text}</span>
           {toast.undo && (
             <Button

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
 import { alertState, alertTitle, alertTypeText, isTaken } from '../model/alert-state.ts';
@@ -5,16 +6,16 @@ import type { Notification } from '../model/answers.ts';
 import { isPhoneOff, isUnknown, troubleText } from '../model/refresh.ts';
 import { nextOf } from '../model/timeline.ts';
 import { Button } from '../parts/button.tsx';
-import { goTo } from '../parts/view-link.tsx';
 import { Reference } from '../parts/reference.tsx';
 import { type Shown, usePart, useShown } from '../parts/shown.ts';
+import { goTo } from '../parts/view-link.tsx';
 import { Distance, Mark, PartNote, Skeleton, Time } from '../parts/words.tsx';
 import { Timeline } from './timeline.tsx';
 
-/** The timeline of the open alert, at the side: health bar and alerts stay in sight. The address holds it. */
+/** The open alert with its timeline, at the side: health bar and alerts stay in sight. The address holds it. */
 export const Drawer = () => {
-  const { view } = useShown();
-  return view.notification === undefined ? null : <Opened key={view.notification} id={view.notification} />;
+  const { notification: id } = useShown().view;
+  return id === undefined ? null : <Opened key={id} id={id} />;
 };
 
 /** Closes the open alert, if any. Its row has the focus then. */
@@ -27,16 +28,14 @@ export const closeAlert = ({ view, actions }: Pick<Shown, 'view' | 'actions'>): 
 
 const Opened = ({ id }: { readonly id: string }) => {
   const shown = useShown();
-  const { state, freshest } = shown;
-  const { note } = usePart('story');
-  const of = freshest.get(id);
-  const trouble = state.parts.story?.trouble;
+  const of = shown.freshest.get(id);
+  const { note } = usePart('opened');
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (
-    <div class="drawer" role="dialog" aria-labelledby="story-title">
-      <div class="drawer-head">
-        <h2 id="story-title" ref={heading} tabIndex={-1}>
+    <div class="drawer" role="dialog" aria-labelledby="drawer-title">
+      <div class="drawer-head row">
+        <h2 id="drawer-title" ref={heading} tabIndex={-1}>
           {of === undefined ? 'Alert' : alertTypeText(of.alert_type)}
           {of?.details && <bdi class="place">{of.details}</bdi>}
         </h2>
@@ -44,39 +43,44 @@ const Opened = ({ id }: { readonly id: string }) => {
           ✕
         </Button>
       </div>
-      <PartNote note={of === undefined ? undefined : note} />
-      {of !== undefined ? (
-        <Story of={of} />
-      ) : isUnknown(trouble) ? (
-        <p>The service does not know this alert. The link is wrong, or the alert was deleted after its retention.</p>
-      ) : isPhoneOff(trouble) ? (
-        <p>This service does not phone (PHONE=off).</p>
-      ) : trouble !== undefined ? (
-        <p class="trouble">{troubleText(trouble)}</p>
-      ) : (
-        <Skeleton />
-      )}
+      {of === undefined ? <Missing /> : <Details of={of} note={note} />}
     </div>
   );
 };
 
-const Story = ({ of }: { readonly of: Notification }) => {
-  const { notification_id: id, alert_type: type, acknowledged_by: owner, acknowledged_at: takenAt, reference } = of;
+/** In place of an alert that no answer has. */
+const Missing = () => {
+  const trouble = useShown().state.parts.opened?.trouble;
+  if (trouble === undefined) return <Skeleton />;
+  if (isPhoneOff(trouble)) return <p>This service does not phone (PHONE=off).</p>;
+  if (!isUnknown(trouble)) return <p class="trouble">{troubleText(trouble)}</p>;
+  return <p>The service does not know this alert. The link is wrong, or the alert was deleted after its retention.</p>;
+};
+
+const Fact = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
+  <>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </>
+);
+
+const Details = ({ of, note }: { readonly of: Notification; readonly note: string | undefined }) => {
+  const { acknowledged_by: owner, acknowledged_at: takenAt, stopped_at: stoppedAt, reference } = of;
   const next = nextOf(of);
   return (
     <>
-      <p class="story-state">
+      <PartNote note={note} />
+      <p>
         <Mark of={alertState(of)} />{' '}
-        {of.stopped_at && (
+        {stoppedAt && (
           <span class="note">
-            at <Time at={of.stopped_at} as="clock" />
+            at <Time at={stoppedAt} as="clock" />
           </span>
         )}
       </p>
-      <StoryActions of={of} />
+      <DrawerActions of={of} />
       <dl class="facts">
-        <dt>Owner</dt>
-        <dd>
+        <Fact name="Owner">
           {owner ? <bdi>{owner}</bdi> : 'Nobody has taken it'}
           {takenAt && (
             <span class="note">
@@ -85,50 +89,41 @@ const Story = ({ of }: { readonly of: Notification }) => {
             </span>
           )}
           {of.worsened_since_acknowledged && <b class="bad"> · it has become worse since</b>}
-        </dd>
+        </Fact>
         {next && (
-          <>
-            <dt>Next</dt>
-            <dd>
-              {next.what} <Distance at={next.at} as="in" />{' '}
-              <span class="note">
-                at <Time at={next.at} as="clock" />
-              </span>
-            </dd>
-          </>
+          <Fact name="Next">
+            {next.what} <Distance at={next.at} as="in" />{' '}
+            <span class="note">
+              at <Time at={next.at} as="clock" />
+            </span>
+          </Fact>
         )}
-        <dt>Reported</dt>
-        <dd>
+        <Fact name="Reported">
           <Time at={of.created_at} />{' '}
           <span class="note">
             <Distance at={of.created_at} as="ago" />
           </span>
-        </dd>
+        </Fact>
         {reference && (
-          <>
-            <dt>Reference</dt>
-            <dd>
-              <Reference of={reference} />
-            </dd>
-          </>
+          <Fact name="Reference">
+            <Reference of={reference} />
+          </Fact>
         )}
       </dl>
       <Timeline of={of} />
       <p class="note">
-        {type}, notification <code>{id}</code>
+        {of.alert_type}, notification <code>{of.notification_id}</code>
       </p>
     </>
   );
 };
 
-const StoryActions = ({ of }: { readonly of: Notification }) => {
+const DrawerActions = ({ of }: { readonly of: Notification }) => {
   const { actions, view } = useShown();
-  const { stage } = alertState(of);
   const owner = of.acknowledged_by;
   const copy = async (): Promise<void> => {
-    const link = `${location.origin}${actions.addressOf({ ...view, wall: false })}`;
     try {
-      await navigator.clipboard.writeText(link);
+      await navigator.clipboard.writeText(`${location.origin}${actions.addressOf({ ...view, wall: false })}`);
       actions.say({ text: 'The link is copied.', isBad: false });
     } catch (error) {
       // Without https there is no clipboard (TypeError). The reader may forbid it (DOMException).
@@ -138,7 +133,7 @@ const StoryActions = ({ of }: { readonly of: Notification }) => {
   };
   return (
     <div class="row">
-      {stage === 'done' && owner === undefined ? null : (
+      {alertState(of).stage === 'done' && owner === undefined ? null : (
         <Button look={isTaken(of) ? 'small' : 'small primary'} onClick={() => actions.openDialog({ kind: 'take', of })}>
           {owner === undefined ? 'Take' : `Take over from ${owner}`}
         </Button>

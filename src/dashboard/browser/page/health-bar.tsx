@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
 import type { Lamp, Level } from '../model/health.ts';
@@ -6,6 +7,7 @@ import { Button } from '../parts/button.tsx';
 import { useSeconds, useShown } from '../parts/shown.ts';
 import { JumpLink } from '../parts/words.tsx';
 import { closeAlert } from './drawer.tsx';
+import { KEYS_PANEL } from './keyboard.tsx';
 
 /** Each level has its own sign, for readers who cannot tell the colors apart. */
 const SIGNS: Readonly<Record<Level, string>> = { good: '✓', quiet: '•', warn: '!', bad: '✕' };
@@ -23,9 +25,9 @@ export const HealthBar = () => {
     return () => measured.disconnect();
   }, []);
   return (
-    <header ref={bar} class={`health ${health.worst}`}>
+    <header ref={bar} class={`health row ${health.worst}`}>
       <h1>Camera activity</h1>
-      <ul class="lamps" aria-label="Health">
+      <ul class="lamps row" aria-label="Health">
         {health.lamps.map((lamp) => (
           <li key={lamp.name} class={`lamp ${lamp.level}`} data-lamp={lamp.name}>
             <LampLink of={lamp}>
@@ -39,14 +41,14 @@ export const HealthBar = () => {
         ))}
       </ul>
       {view.wall ? null : (
-        <div class="health-actions">
+        <div class="apart row">
           <SoundButton />
           {state.keyHeld ? (
             <Button look="small" onClick={actions.forgetKey}>
               Forget key
             </Button>
           ) : null}
-          <Button look="small" aria-label="Keyboard shortcuts" onClick={() => actions.openDialog({ kind: 'keys' })}>
+          <Button look="small" aria-label="Keyboard shortcuts" popovertarget={KEYS_PANEL}>
             ?
           </Button>
         </div>
@@ -55,21 +57,15 @@ export const HealthBar = () => {
   );
 };
 
-const LampLink = ({
-  of: { name, level },
-  children,
-}: {
-  readonly of: Lamp;
-  readonly children: preact.ComponentChildren;
-}) => {
+const LampLink = ({ of: { name, level }, children }: { readonly of: Lamp; readonly children: ComponentChildren }) => {
   const shown = useShown();
   const { actions, view } = shown;
-  if (view.wall || (name !== 'Alerts' && name !== 'Cameras')) return <span class="lamp-body">{children}</span>;
+  if (view.wall || (name !== 'Alerts' && name !== 'Cameras')) return <span class="lamp-body row">{children}</span>;
   const isSilent = name === 'Cameras' && level !== 'good';
   return (
     <JumpLink
       to={name === 'Alerts' ? 'alerts' : 'cameras'}
-      class="lamp-body"
+      class="lamp-body row"
       onFollow={() => {
         // On a phone, it covers the page.
         closeAlert(shown);
@@ -92,7 +88,9 @@ const DataWords = ({ of: { text, level } }: { readonly of: Lamp }) => {
       {text}
       {asOf === undefined ? null : (
         <>
-          <span class="screen">{level === 'bad' ? ` as of ${at}` : ` ${lengthText(now - asOf)} old`}</span>
+          <span class="screen">
+            {level === 'bad' || level === 'warn' ? ` as of ${at}` : ` ${lengthText(now - asOf)} old`}
+          </span>
           <span class="paper"> as of {at}</span>
         </>
       )}
@@ -100,7 +98,7 @@ const DataWords = ({ of: { text, level } }: { readonly of: Lamp }) => {
   );
 };
 
-/** Says where the reader clicks that the browser blocks the sound. */
+/** The button for the sound. If the browser blocks the sound, the button says that: a click on it unlocks the sound. */
 const SoundButton = () => {
   const { sound, actions } = useShown();
   const isBlocked = sound.isOn && !sound.isReady;
@@ -121,7 +119,7 @@ const SoundButton = () => {
 export const SoundQuestion = () => {
   const { actions } = useShown();
   return (
-    <section class="banner" aria-label="Sound">
+    <section class="banner row" aria-label="Sound">
       <p>Play a sound when an alert arrives, and every 25 s until a person takes it, even if you are in another tab?</p>
       <div class="row">
         <Button look="primary" onClick={() => actions.switchSound(true)}>

@@ -38,7 +38,7 @@ export const KeyForm = ({ refused, isHeld }: { readonly refused: boolean; readon
             aria-describedby="key-note key-problem"
             aria-invalid={refused}
             required
-            // A header takes visible ASCII only.
+            // A header accepts visible ASCII only.
             pattern="\s*[!-~]{1,512}\s*"
             title="letters, digits and signs, without spaces"
           />

@@ -1,15 +1,16 @@
 import { isOpening } from '../model/page-state.ts';
-import { spanTitle, zoneOf } from '../model/spans.ts';
+import { zoneOf } from '../model/spans.ts';
 import { Button } from '../parts/button.tsx';
 import { type Shown, ShownContext } from '../parts/shown.ts';
-import { JumpLink } from '../parts/words.tsx';
+import { JumpLink, ViewTitle } from '../parts/words.tsx';
 import { AlertsTable } from './alerts-table.tsx';
 import { Cameras } from './cameras.tsx';
 import { Categories, Quality } from './categories.tsx';
-import { Dialogs, ToastLine } from './dialogs.tsx';
+import { AlertDialog, ToastLine } from './dialogs.tsx';
 import { Drawer } from './drawer.tsx';
 import { HealthBar, SoundQuestion } from './health-bar.tsx';
 import { KeyForm } from './key-form.tsx';
+import { KeysPanel } from './keyboard.tsx';
 import { Plots } from './plots.tsx';
 import { Problems } from './problems.tsx';
 import { Tiles } from './tiles.tsx';
@@ -36,25 +37,26 @@ export const Page = (shown: Shown) => {
         {sound.isDecided || view.wall ? null : <SoundQuestion />}
         {locked === undefined ? null : <KeyForm refused={locked.refused} isHeld={state.keyHeld} />}
         {addressProblems.length === 0 ? null : (
-          <div class="banner" role="alert">
+          <div class="banner row" role="alert">
             {addressProblems.map((problem) => (
               <p key={problem}>{problem}</p>
             ))}
           </div>
         )}
         {isEmpty ? null : <AlertsTable />}
-        {isEmpty || isWaiting ? null : view.wall ? <Wall /> : <Content {...shown} />}
+        {isEmpty || isWaiting ? null : view.wall ? <Wall /> : <Content />}
       </main>
       {isWaiting ? null : <Foot {...shown} />}
       <Drawer />
-      <Dialogs />
+      <AlertDialog />
+      <KeysPanel />
       <ToastLine />
     </ShownContext.Provider>
   );
 };
 
 const Outdated = () => (
-  <p class="banner" role="status">
+  <p class="banner row" role="status">
     The service has a new version of this page.{' '}
     <Button look="small" onClick={() => location.reload()}>
       Reload
@@ -62,17 +64,11 @@ const Outdated = () => (
   </p>
 );
 
-const Content = ({ view, times, now }: Shown) => (
+const Content = () => (
   <>
     <Tools />
     <h2 id="shown" class="unseen" tabIndex={-1}>
-      {spanTitle(view.span, now, times)} {zoneOf(view.span, now, times)}
-      {view.cameraId === undefined ? null : (
-        <>
-          {' · '}
-          <bdi>{view.cameraId}</bdi>
-        </>
-      )}
+      <ViewTitle />
     </h2>
     <Tiles />
     <Plots />

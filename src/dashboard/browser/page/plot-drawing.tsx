@@ -13,7 +13,7 @@ interface DrawingProps {
   readonly title: string;
   readonly data: PlotData;
   readonly lines: readonly PlotLine[];
-  /** The pointed step, or -1. */
+  /** The index of the step under the pointer, or -1. */
   readonly index: number;
   readonly series: Series;
   readonly onPoint: (start: number | undefined) => void;
@@ -106,10 +106,7 @@ export const Drawing = ({ title, data, lines, index, series, onPoint }: DrawingP
       </div>
       {active === undefined ? null : (
         <svg class="active-line" viewBox={`0 0 ${count} ${mostActive}`} preserveAspectRatio="none" aria-hidden="true">
-          <polyline
-            vector-effect="non-scaling-stroke"
-            points={active.map((value, at) => `${at + 0.5} ${mostActive - value}`).join(' ')}
-          />
+          <polyline points={active.map((value, at) => `${at + 0.5} ${mostActive - value}`).join(' ')} />
         </svg>
       )}
     </div>

@@ -60,14 +60,14 @@ const Plot = ({ fact, series, note, choice, onChoice }: PlotProps) => {
   const lines = alone.length === 0 ? drawn : alone;
   return (
     <figure class="plot card">
-      <figcaption>
+      <figcaption class="row">
         <h3>{title}</h3>
         <PartNote note={note} />
         <p class="pointed" aria-hidden="true">
           {pointed === undefined || index < 0 ? `per ${stepText(step)}` : <TimeWords of={times.step(pointed, step)} />}
         </p>
       </figcaption>
-      <ul class="legend">
+      <ul class="legend row">
         {drawn.map((line) => (
           <li key={line.label} class={lines.includes(line) ? '' : 'away'}>
             <button
@@ -93,7 +93,7 @@ const Plot = ({ fact, series, note, choice, onChoice }: PlotProps) => {
   );
 };
 
-/** The name of a line, and its count in the pointed step, or in all steps: the longest text, which keeps its place. */
+/** The name of a line, and its count in the pointed step; without one, in all steps. The latter text is the longest: its width is reserved. */
 const LineWords = ({ of, index, whole }: { readonly of: PlotLine; readonly index: number; readonly whole: string }) => (
   <>
     <Name>{of.label}</Name>{' '}

@@ -1,114 +1,94 @@
 import { periodOf, spanOfDay } from '../model/spans.ts';
 import { isCalendarDay } from '../model/times.ts';
-import { isLast, LAST, type Last, type Span } from '../model/view.ts';
+import type { Span } from '../model/view.ts';
 import { Button } from '../parts/button.tsx';
 import { useShown } from '../parts/shown.ts';
 import { ViewLink } from '../parts/view-link.tsx';
 
-/** `6 hours`, `7 days` */
-const lastText = (length: Last): string =>
-  length === '1h' ? 'Last hour' : `Last ${length.replace('h', ' hours').replace('d', ' days')}`;
+/** The id of the panel, for its button. */
+export const RANGE_PANEL = 'range';
 
-/** The usual ranges, a day, and own ends. Typed text stays until the view changes. */
-export const RangePanel = ({ onChosen }: { readonly onChosen: () => void }) => {
-  const { view, actions } = useShown();
+const CHOICES: readonly (readonly [words: string, span: Span])[] = [
+  ['Today', { kind: 'today' }],
+  ['Last hour', { kind: 'last', length: '1h' }],
+  ['Last 6 hours', { kind: 'last', length: '6h' }],
+  ['Last 24 hours', { kind: 'last', length: '24h' }],
+  ['Last 7 days', { kind: 'last', length: '7d' }],
+  ['Last 30 days', { kind: 'last', length: '30d' }],
+];
+
+const closePanel = (): void => document.getElementById(RANGE_PANEL)?.hidePopover();
+
+/** The usual ranges, a day, and own ends, which are included and may come in either order. Typed text stays until the view changes. */
+export const RangePanel = () => {
+  const { view, times, now, actions } = useShown();
   const { span } = view;
-  const choose = (next: Span): void => {
+  const { start, end } = periodOf(span, now, times);
+  const zone = times.isUtc ? 'UTC' : 'local';
+  const choose = (next: Span | undefined): void => {
+    if (next === undefined) return;
     actions.show({ ...view, span: next });
-    onChosen();
+    closePanel();
   };
+  const day = span.kind === 'day' ? span.date : times.dayOf(span.kind === 'range' ? Date.parse(end) : now);
+  const wall = (at: string): string => times.wall(Date.parse(at)).replace(' ', 'T');
   return (
-    <div class="range">
+    <div id={RANGE_PANEL} popover="auto" class="range">
       <ul>
-        <li>
-          <ViewLink to={{ ...view, span: { kind: 'today' } }} current={span.kind === 'today'} onFollowed={onChosen}>
-            Today
-          </ViewLink>
-        </li>
-        {Object.keys(LAST)
-          .filter(isLast)
-          .map((length) => (
-            <li key={length}>
-              <ViewLink
-                to={{ ...view, span: { kind: 'last', length } }}
-                current={span.kind === 'last' && span.length === length}
-                onFollowed={onChosen}
-              >
-                {lastText(length)}
-              </ViewLink>
-            </li>
-          ))}
+        {CHOICES.map(([words, to]) => (
+          <li key={words}>
+            <ViewLink
+              to={{ ...view, span: to }}
+              current={JSON.stringify(to) === JSON.stringify(span)}
+              onFollowed={closePanel}
+            >
+              {words}
+            </ViewLink>
+          </li>
+        ))}
       </ul>
-      <div class="own">
-        <DayForm onChoose={choose} />
-        <EndsForm onChoose={choose} />
+      <div key={`${zone} ${JSON.stringify(span)}`} class="own">
+        <FieldsForm
+          fields={[['date', `Day (${zone})`, day]]}
+          submit="Show day"
+          onSubmit={([date = '']) => choose(isCalendarDay(date) ? spanOfDay(date, now, times) : undefined)}
+        />
+        <FieldsForm
+          fields={[
+            ['datetime-local', `From (${zone})`, wall(start)],
+            ['datetime-local', `To (${zone})`, wall(end)],
+          ]}
+          submit="Show range"
+          onSubmit={(ends) => {
+            const [earlier = '', later = ''] = ends.toSorted();
+            const [first, last] = [times.typed(earlier, 'from'), times.typed(later, 'until')];
+            choose(first && last ? { kind: 'range', start: first, end: last } : undefined);
+          }}
+        />
       </div>
     </div>
   );
 };
 
-interface FormProps {
-  readonly onChoose: (span: Span) => void;
+interface FieldsFormProps {
+  readonly fields: readonly (readonly [type: 'date' | 'datetime-local', words: string, value: string])[];
+  readonly submit: string;
+  readonly onSubmit: (values: readonly string[]) => void;
 }
 
-const fieldOf = (form: HTMLFormElement, name: string): string => {
-  const value = new FormData(form).get(name);
-  return typeof value === 'string' ? value.trim() : '';
-};
-
-const DayForm = ({ onChoose }: FormProps) => {
-  const { view, times, now } = useShown();
-  const { span } = view;
-  const day = span.kind === 'day' ? span.date : times.dayOf(span.kind === 'range' ? Date.parse(span.end) : now);
-  return (
-    <form
-      class="row"
-      onSubmit={(event) => {
-        event.preventDefault();
-        const date = fieldOf(event.currentTarget, 'day');
-        if (isCalendarDay(date)) onChoose(spanOfDay(date, now, times));
-      }}
-    >
-      <label>
-        Day ({times.isUtc ? 'UTC' : 'local'}) <input name="day" type="date" required defaultValue={day} />
+const FieldsForm = ({ fields, submit, onSubmit }: FieldsFormProps) => (
+  <form
+    class="row"
+    onSubmit={(event) => {
+      event.preventDefault();
+      onSubmit(Array.from(event.currentTarget.querySelectorAll('input'), ({ value }) => value));
+    }}
+  >
+    {fields.map(([type, words, value]) => (
+      <label key={words}>
+        {words} <input type={type} step="1" required defaultValue={value} />
       </label>
-      <Button type="submit">Show day</Button>
-    </form>
-  );
-};
-
-/** Both ends of a range are included, and may come in either order. */
-const EndsForm = ({ onChoose }: FormProps) => {
-  const { view, times, now } = useShown();
-  const { start, end } = periodOf(view.span, now, times);
-  const zone = times.isUtc ? 'UTC' : 'local';
-  const ends = [
-    { name: 'from', words: `From (${zone})`, at: start },
-    { name: 'until', words: `To (${zone})`, at: end },
-  ] as const;
-  return (
-    <form
-      class="row"
-      onSubmit={(event) => {
-        event.preventDefault();
-        const [earlier = '', later = ''] = ends.map(({ name }) => fieldOf(event.currentTarget, name)).sort();
-        const [first, last] = [times.typed(earlier, 'from'), times.typed(later, 'until')];
-        if (first !== undefined && last !== undefined) onChoose({ kind: 'range', start: first, end: last });
-      }}
-    >
-      {ends.map(({ name, words, at }) => (
-        <label key={name}>
-          {words}{' '}
-          <input
-            name={name}
-            type="datetime-local"
-            step="1"
-            required
-            defaultValue={times.wall(Date.parse(at)).replace(' ', 'T')}
-          />
-        </label>
-      ))}
-      <Button type="submit">Show range</Button>
-    </form>
-  );
-};
+    ))}
+    <Button type="submit">{submit}</Button>
+  </form>
+);

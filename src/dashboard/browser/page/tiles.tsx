@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact';
 
-import { KNOWN_DAYS } from '../model/camera-states.ts';
+import { KNOWN_DAYS, STATE_WORDS } from '../model/camera-states.ts';
 import { changeText, previousPeriod } from '../model/previous-period.ts';
 import { spanOfDay } from '../model/spans.ts';
 import { type TrendFact, trendOf } from '../model/trends.ts';
 import { numbers } from '../parts/numbers.ts';
-import { usePart, useShown } from '../parts/shown.ts';
+import { useNote, usePart, useShown } from '../parts/shown.ts';
 import { ViewLink } from '../parts/view-link.tsx';
 import { Distance, JumpLink, PartNote, Time, Tip } from '../parts/words.tsx';
 
@@ -36,44 +36,41 @@ interface TileProps {
   /** Undefined before the first answer. */
   readonly of: number | string | undefined;
   /** Stands in place of `children` while the figure is not current. */
-  readonly note: string | undefined;
+  readonly note?: string | undefined;
   readonly tip?: string;
   readonly isBad?: boolean;
+  /** Points from 0 to 1. */
   readonly trend?: readonly number[];
   readonly children?: ComponentChildren;
 }
 
-const Tile = ({ name, fact, of, note, tip, isBad = false, trend = [], children }: TileProps) => (
+export const Tile = ({ name, fact, of, note, tip, isBad = false, trend = [], children }: TileProps) => (
   <div class={isBad ? 'tile card bad' : 'tile card'}>
-    <dt>
-      {name} {tip === undefined ? null : <Tip about={name}>{tip}</Tip>}
+    <dt class="row">
+      {name} {tip && <Tip about={name}>{tip}</Tip>}
     </dt>
-    <dd>
+    <dd class="row">
       <span class="count" data-fact={fact}>
-        {of === undefined ? '–' : typeof of === 'number' ? numbers.count(of) : of}
+        {typeof of === 'number' ? numbers.count(of) : (of ?? '–')}
       </span>
       {note === undefined ? <span class="note">{children}</span> : <PartNote note={note} />}
-      {trend.length === 0 ? null : <Trend of={trend} />}
+      {trend.length === 0 ? null : (
+        <svg class="trend" viewBox={`0 0 ${trend.length - 1} 1`} preserveAspectRatio="none" aria-hidden="true">
+          <polyline points={trend.map((value, at) => `${at} ${1 - value}`).join(' ')} />
+        </svg>
+      )}
     </dd>
   </div>
 );
 
-const Trend = ({ of }: { readonly of: readonly number[] }) => (
-  <svg class="trend" viewBox={`0 0 ${of.length - 1} 1`} preserveAspectRatio="none" aria-hidden="true">
-    <polyline vector-effect="non-scaling-stroke" points={of.map((value, at) => `${at} ${1 - value}`).join(' ')} />
-  </svg>
-);
-
-/** A figure, and its change against the period before. */
-const CountTile = ({
-  name,
-  fact,
-  children,
-}: {
+interface CountTileProps {
   readonly name: string;
   readonly fact: TrendFact;
   readonly children?: ComponentChildren;
-}) => {
+}
+
+/** A figure, and its change against the period before. */
+const CountTile = ({ name, fact, children }: CountTileProps) => {
   const { view, times, now } = useShown();
   const { answer, note } = usePart('activity');
   const previous = usePart('previous').answer;
@@ -83,25 +80,19 @@ const CountTile = ({
   return (
     <Tile {...{ name, fact, note }} of={answer?.[fact]} trend={series === undefined ? [] : trendOf(series, fact, now)}>
       {change === undefined ? null : (
-        <span class="change" title={`Against ${words}: ${numbers.count(previous?.[fact] ?? 0)}`}>
+        <b title={`Against ${words}: ${numbers.count(previous?.[fact] ?? 0)}`}>
           {change}
           <span class="unseen"> against {words}</span>{' '}
-        </span>
+        </b>
       )}
       {children}
     </Tile>
   );
 };
 
-/** The note of camera states that are not current. */
-export const useStatesNote = (): string | undefined => {
-  const [recent, known] = [usePart('recent'), usePart('known')];
-  return recent.note ?? known.note;
-};
-
 const NotSendingTile = () => {
   const { cameras, actions } = useShown();
-  const note = useStatesNote();
+  const note = useNote('recent', 'known');
   const count = cameras?.notSending.length;
   const gone = cameras?.notSending.filter(({ state }) => state === 'gone').length ?? 0;
   return (
@@ -123,23 +114,15 @@ const NotSendingTile = () => {
   );
 };
 
-const WORDS = { sending: 'Sending', silent: 'Silent', gone: 'Gone' } as const;
-
 const CameraTile = ({ id }: { readonly id: string }) => {
   const { cameras } = useShown();
-  const note = useStatesNote();
+  const note = useNote('recent', 'known');
   const found = cameras?.byId.get(id);
-  const words = found === undefined ? 'Unknown' : WORDS[found.state];
   const isSilent = found !== undefined && found.state !== 'sending';
+  const words = found === undefined ? 'Unknown' : STATE_WORDS[found.state];
   return (
-    <Tile
-      name="This camera now"
-      fact="camera_now"
-      of={cameras === undefined ? undefined : words}
-      note={note}
-      isBad={isSilent}
-    >
-      {found === undefined || !isSilent ? null : (
+    <Tile name="This camera now" fact="camera_now" of={cameras && words} note={note} isBad={isSilent}>
+      {isSilent && (
         <span title={found.lastEventAt}>
           for <Distance at={found.lastEventAt} as="length" />
         </span>
@@ -149,14 +132,14 @@ const CameraTile = ({ id }: { readonly id: string }) => {
   );
 };
 
-/** That the period has no frames, with a link to the day of the newest frame. */
+/** Says that the period has no frames, with a link to the day of the newest frame. */
 const Nothing = () => {
   const { view, times, now, state } = useShown();
   const { cameraId } = view;
   const known = (state.parts.known?.answer?.cameras ?? []).filter(({ camera_id: id }) => (cameraId ?? id) === id);
   const newest = known.map(({ last_event_at: at }) => at).reduce((left, right) => (left > right ? left : right), '');
   return (
-    <p class="banner" role="status">
+    <p class="banner row" role="status">
       <span>
         {cameraId === undefined ? 'No camera sent a frame' : [<bdi key="id">{cameraId}</bdi>, ' sent nothing']} in this
         time.{' '}

@@ -1,21 +1,17 @@
 import { wordingOf } from '../model/alert-state.ts';
 import type { Attempt, Notification, Recipient } from '../model/answers.ts';
 import { lengthText } from '../model/times.ts';
-import { type Wave, wavesOf } from '../model/timeline.ts';
+import { wavesOf } from '../model/timeline.ts';
 import { Distance, Mark, Time, Tip } from '../parts/words.tsx';
 
 /** Each person of an alert, wave after wave, with every call. */
 export const Timeline = ({ of }: { readonly of: Notification }) => (
   <>
-    {wavesOf(of).map((wave) => (
-      <section
-        key={wave.number ?? 0}
-        class="wave"
-        aria-label={wave.number === undefined ? 'People' : `Wave ${wave.number}`}
-      >
-        <WaveTitle of={wave} />
+    {wavesOf(of).map(({ number, startedAt, recipients }) => (
+      <section key={number ?? 0} class="wave" aria-label={number === undefined ? 'People' : `Wave ${number}`}>
+        {number === undefined ? null : <WaveTitle number={number} startedAt={startedAt} />}
         <ol class="recipients">
-          {wave.recipients.map((recipient, index) => (
+          {recipients.map((recipient, index) => (
             // Two recipients may have the same masked number.
             <Person key={index} of={recipient} />
           ))}
@@ -25,33 +21,26 @@ export const Timeline = ({ of }: { readonly of: Notification }) => (
   </>
 );
 
-const WaveTitle = ({ of: { number, startedAt } }: { readonly of: Wave }) =>
-  number === undefined ? null : (
-    <h3>
-      Wave {number}{' '}
-      <span class="note">
-        {startedAt === undefined ? (
-          'not called yet'
-        ) : (
-          <>
-            first called at <Time at={startedAt} as="clock" />
-          </>
-        )}
-      </span>{' '}
-      {number > 1 ? null : (
-        <Tip about="Wave">
-          People are called in waves. The next wave is called if too few people of the earlier waves confirm in time.
-        </Tip>
-      )}
-    </h3>
-  );
+const WaveTitle = ({ number, startedAt }: { readonly number: number; readonly startedAt: string | undefined }) => (
+  <h3>
+    Wave {number}{' '}
+    <span class="note">
+      {startedAt === undefined ? 'not called yet' : ['first called at ', <Time key="at" at={startedAt} as="clock" />]}
+    </span>{' '}
+    {number > 1 ? null : (
+      <Tip about="Wave">
+        People are called in waves. The next wave is called if too few people of the earlier waves confirm in time.
+      </Tip>
+    )}
+  </h3>
+);
 
 const Person = ({ of }: { readonly of: Recipient }) => {
   const { name, recipient, status, reason, since, attempts, next_attempt_at: next, confirmed_at: confirmed } = of;
   const isWaiting = status === 'waiting';
   return (
     <li>
-      <p class="person">
+      <p class="person row">
         <b>{name === undefined ? 'Unnamed' : <bdi>{name}</bdi>}</b> <span class="note">{recipient}</span>
         <Mark of={status} />
         {confirmed && (
@@ -94,14 +83,14 @@ const AttemptLine = ({ of }: { readonly of: Attempt }) => {
   return (
     <li>
       {placed && (
-        <span class="at">
+        <span class="note">
           <Time at={placed} as="clock" />
         </span>
       )}{' '}
       <Mark of={mark} />
       {isSaid ? null : <span>: {reason}</span>}
       <span class="note">
-        {placed === undefined || ended === undefined ? null : `, ${lengthText(Date.parse(ended) - Date.parse(placed))}`}
+        {placed && ended && `, ${lengthText(Date.parse(ended) - Date.parse(placed))}`}
         {code === undefined ? null : `, network code ${[code, sub].filter((each) => each !== undefined).join('/')}`}
       </span>
     </li>

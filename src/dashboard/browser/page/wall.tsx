@@ -1,38 +1,28 @@
-import { spanTitle, zoneOf } from '../model/spans.ts';
-import { numbers } from '../parts/numbers.ts';
+import { totalOf } from '../model/categories.ts';
 import { usePart, useShown } from '../parts/shown.ts';
+import { ViewTitle } from '../parts/words.tsx';
 import { Plots } from './plots.tsx';
+import { Tile } from './tiles.tsx';
 
 /** For a screen on the wall: four figures and one plot under health bar and alerts, without controls. */
 export const Wall = () => {
-  const { view, times, now, cameras, sound, mayScreenSleep } = useShown();
+  const { cameras, sound, mayScreenSleep } = useShown();
   const { answer } = usePart('activity');
-  const flags = Object.values(answer?.counts_per_category ?? {}).reduce((sum, count) => sum + count, 0);
-  const figures: readonly (readonly [name: string, count: number | undefined])[] = [
-    ['Camera frames', answer?.total_events],
-    ['AI detections', answer && flags],
-    ['Reviewed frames', answer?.reviewed_total_events],
-    ['Not sending now', cameras?.notSending.length],
-  ];
+  const soundNote = sound.isOn
+    ? 'The browser blocks the sound. Click once on the page, or press a key.'
+    : 'The sound is off. Turn it on in the page without ?wall.';
   return (
     <>
       <p class="note wall-notes">
-        {spanTitle(view.span, now, times)} {zoneOf(view.span, now, times)}
-        {view.cameraId === undefined ? null : <bdi> · {view.cameraId}</bdi>}
-        {mayScreenSleep ? ' · The screen may go to sleep: this browser does not keep it awake.' : null}
-        {sound.isOn
-          ? sound.isReady
-            ? null
-            : ' · The browser blocks the sound. Click once on the page, or press a key.'
-          : ' · The sound is off. Turn it on in the page without ?wall.'}
+        <ViewTitle />
+        {mayScreenSleep && ' · The screen may go to sleep: this browser does not keep it awake.'}
+        {sound.isOn && sound.isReady ? null : ` · ${soundNote}`}
       </p>
       <dl class="tiles">
-        {figures.map(([name, count]) => (
-          <div key={name} class="tile card">
-            <dt>{name}</dt>
-            <dd class="count">{count === undefined ? '–' : numbers.count(count)}</dd>
-          </div>
-        ))}
+        <Tile name="Camera frames" fact="total_events" of={answer?.total_events} />
+        <Tile name="AI detections" fact="detections" of={answer && totalOf(answer.counts_per_category)} />
+        <Tile name="Reviewed frames" fact="reviewed_total_events" of={answer?.reviewed_total_events} />
+        <Tile name="Not sending now" fact="not_sending" of={cameras?.notSending.length} />
       </dl>
       <Plots facts={['counts_per_category']} />
     </>

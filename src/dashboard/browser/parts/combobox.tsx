@@ -12,7 +12,7 @@ interface ComboboxProps {
   readonly options: readonly string[];
   /** The state of an option. */
   readonly noteOf: (option: string) => ComponentChildren;
-  /** An empty text: none. The reader may also choose a text that is no option. */
+  /** An empty text: none. The reader may also choose a text that is not an option. */
   readonly onChoose: (option: string) => void;
 }
 
@@ -39,7 +39,10 @@ export const Combobox = ({ id, label, placeholder, value, options, noteOf, onCho
   const choose = (option: string): void => {
     close();
     if (input.current !== null) input.current.value = option;
-    if (option !== value) onChoose(option);
+    if (option === value) return;
+    onChoose(option);
+    // The field is a new one.
+    document.getElementById(id)?.focus();
   };
   const move = (by: number): void => {
     if (!isOpen) return setTyped(input.current?.value ?? '');

@@ -16,6 +16,21 @@ export interface Column<Row> {
   readonly sort?: 'descending' | undefined;
 }
 
+/** A column of counts: `12,345`; `–` if there is none. */
+export const numberColumn = <Row,>(
+  name: string,
+  count: (row: Row) => number | string | undefined,
+  rest: Partial<Column<Row>> = {},
+): Column<Row> => ({
+  name,
+  isNumber: true,
+  cell: (row) => {
+    const found = count(row) ?? '–';
+    return typeof found === 'number' ? numbers.count(found) : found;
+  },
+  ...rest,
+});
+
 export interface DataTableProps<Row> {
   readonly title: string;
   readonly class?: string;
@@ -102,7 +117,7 @@ const FileButton = ({ title, file }: { readonly title: string; readonly file: Qu
   );
 };
 
-/** Without it, spreadsheets take UTF-8 for something else. */
+/** Without it, spreadsheets read UTF-8 as another encoding. */
 const BYTE_ORDER_MARK = '\uFEFF';
 
 const download = (name: string, text: string): void => {

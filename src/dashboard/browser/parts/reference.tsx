@@ -28,7 +28,7 @@ const addressOf = (text: string): URL | undefined => {
 
 const MOST_CHARACTERS = 40;
 
-/** `example.org/…/ridge-4`: the host is always whole. */
+/** `example.org/…/ridge-4`: the host is never shortened. */
 const shortened = ({ host, pathname, search }: URL): string => {
   const path = `${pathname}${search}`.replace(/\/$/, '');
   if (host.length + path.length <= MOST_CHARACTERS) return `${host}${path}`;

@@ -3,20 +3,12 @@ import { useContext, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 
 import type { ServiceClock } from '../asking/service-clock.ts';
 import type { Alerts } from '../model/alert-order.ts';
-import type { Notification } from '../model/answers.ts';
+import type { Answers, Notification, PartName } from '../model/answers.ts';
 import type { CameraStates } from '../model/camera-states.ts';
 import { type Palette, paletteOf } from '../model/categories.ts';
 import { partNote } from '../model/freshness.ts';
 import type { Health } from '../model/health.ts';
-import {
-  type Answers,
-  type Dialog,
-  isBusy,
-  type PageState,
-  type PartName,
-  type Toast,
-  type Wants,
-} from '../model/page-state.ts';
+import { type Dialog, isBusy, type PageState, type Toast, type Wants } from '../model/page-state.ts';
 import type { Question } from '../model/questions.ts';
 import type { Times } from '../model/times.ts';
 import type { View } from '../model/view.ts';
@@ -47,7 +39,7 @@ export interface Sound {
   readonly isDecided: boolean;
   /** False: the browser blocks the sound until a click. */
   readonly isReady: boolean;
-  /** Reasons that would have sounded. */
+  /** The number of reasons for which the alarm could not sound. */
   readonly missed: number;
 }
 
@@ -84,6 +76,12 @@ export const usePart = <Name extends PartName>(
 ): { readonly answer: Answers[Name] | undefined; readonly busy: boolean; readonly note: string | undefined } => {
   const { state, now } = useShown();
   return { answer: state.parts[name]?.answer, busy: isBusy(state, name), note: partNote(state, name, now) };
+};
+
+/** The note of the first of some parts that is not current. */
+export const useNote = (...names: readonly PartName[]): string | undefined => {
+  const { state, now } = useShown();
+  return names.map((name) => partNote(state, name, now)).find((note) => note !== undefined);
 };
 
 export const usePalette = (): Palette => {

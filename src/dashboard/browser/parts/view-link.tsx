@@ -26,32 +26,28 @@ export const ViewLink = ({
   to,
   class: className = 'button',
   current,
+  id,
+  label,
   onFollowed,
   children,
-  ...rest
 }: ViewLinkProps) => {
   const { actions } = useShown();
-  const named = { id: rest.id, 'aria-label': rest.label };
-  if (to === undefined) {
-    return (
-      <span class={`${className} off`} role="link" aria-disabled="true" {...named}>
-        {children}
-      </span>
-    );
-  }
   const follow = (event: MouseEvent): void => {
-    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (to === undefined || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey)
+      return;
     event.preventDefault();
     actions.show(to);
     onFollowed?.();
   };
   return (
     <a
-      class={className}
-      href={actions.addressOf(to)}
-      onClick={follow}
+      class={to === undefined ? `${className} off` : className}
+      {...(to === undefined ? { role: 'link' as const } : { href: actions.addressOf(to) })}
+      aria-disabled={to === undefined}
       aria-current={current === true ? 'true' : undefined}
-      {...named}
+      id={id}
+      aria-label={label}
+      onClick={follow}
     >
       {children}
     </a>

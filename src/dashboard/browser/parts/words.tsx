@@ -3,13 +3,14 @@ import { useId } from 'preact/hooks';
 
 import { type Wording, wordingOf } from '../model/alert-state.ts';
 import { cssColor, type Palette } from '../model/categories.ts';
+import { spanTitle, zoneOf } from '../model/spans.ts';
 import { agoText, inText, lengthText, type TimeText } from '../model/times.ts';
 import { useSeconds, useShown } from './shown.ts';
 import { goTo } from './view-link.tsx';
 
 /** A time, with the other zone in its title. */
 export const TimeWords = ({ of: { text, other }, at }: { readonly of: TimeText; readonly at?: string }) => (
-  <time {...(at === undefined ? {} : { dateTime: at })} {...(other === undefined ? {} : { title: other })}>
+  <time dateTime={at} title={other}>
     {text}
   </time>
 );
@@ -24,6 +25,17 @@ export const Time = ({ at, as = 'moment' }: { readonly at: string; readonly as?:
 export const Distance = ({ at, as }: { readonly at: string; readonly as: 'length' | 'ago' | 'in' }) => {
   const passed = useSeconds() - Date.parse(at);
   return <>{as === 'in' ? inText(-passed) : as === 'ago' ? agoText(passed) : lengthText(passed)}</>;
+};
+
+/** `Today, Saturday 21 November 2026 PST · ridge-04` */
+export const ViewTitle = () => {
+  const { view, times, now } = useShown();
+  return (
+    <>
+      {spanTitle(view.span, now, times)} {zoneOf(view.span, now, times)}
+      {view.cameraId && [' · ', <bdi key="camera">{view.cameraId}</bdi>]}
+    </>
+  );
 };
 
 /** For readers who cannot tell the colors apart. */
@@ -53,7 +65,7 @@ export const Swatch = ({ palette, of }: { readonly palette: Palette; readonly of
 
 /** Says that a part of the page is not current. */
 export const PartNote = ({ note }: { readonly note: string | undefined }) =>
-  note === undefined ? null : <span class="part-note">{note}</span>;
+  note && <span class="part-note">{note}</span>;
 
 /** A question mark that explains a label: a pointer, the keyboard and a screen reader reach it. */
 export const Tip = ({ about, children }: { readonly about: string; readonly children: string }) => {
@@ -83,20 +95,20 @@ interface CardProps {
 
 export const Card = ({ id, title, of, tip, note, busy, children }: CardProps) => (
   <section class="card" aria-labelledby={id} aria-busy={busy}>
-    <header class="card-head">
+    <header class="card-head row">
       <h2 id={id} tabIndex={-1}>
-        {title} {of === undefined ? null : <span class="note">{of}</span>}
+        {title} {of && <span class="note">{of}</span>}
       </h2>
-      {tip === undefined ? null : <Tip about={title}>{tip}</Tip>}
+      {tip && <Tip about={title}>{tip}</Tip>}
       <PartNote note={note} />
     </header>
     {busy ? <Skeleton /> : children}
   </section>
 );
 
-/** Stands in place of a table until its first answer. */
+/** Shown in place of a table until its first answer. */
 export const Skeleton = () => (
-  <div class="skeleton">
+  <div class="waiting">
     <span class="unseen">Loading…</span>
   </div>
 );
@@ -105,16 +117,14 @@ interface JumpLinkProps {
   readonly to: string;
   readonly class?: string;
   readonly onFollow?: () => void;
-  readonly title?: string;
   readonly children: ComponentChildren;
 }
 
 /** Leads to an element of the page. The address stays: it holds the view. */
-export const JumpLink = ({ to, class: className = '', onFollow, title, children }: JumpLinkProps) => (
+export const JumpLink = ({ to, class: className = '', onFollow, children }: JumpLinkProps) => (
   <a
     class={className}
     href={`#${to}`}
-    {...(title === undefined ? {} : { title })}
     onClick={(event) => {
       event.preventDefault();
       onFollow?.();

@@ -36,8 +36,8 @@ export class Alarm {
   async wake(): Promise<void> {
     if (!this.isOn || !('AudioContext' in window)) return;
     this.#sound ??= new AudioContext();
-    // Without a click, some browsers never answer.
-    if (this.#sound.state === 'suspended') await Promise.race([this.#sound.resume(), pause(500)]);
+    // A phone call interrupts the sound. Without a click, some browsers never answer.
+    if (this.#sound.state !== 'running') await Promise.race([this.#sound.resume(), pause(500)]);
   }
 
   /** @returns whether it sounded: the browser may block it */

@@ -9,7 +9,7 @@ export class WakeLock {
   }
 
   /** A browser ends the lock whenever the tab is hidden: call it again when the tab is visible. */
-  async hold(): Promise<void> {
+  async keepAwake(): Promise<void> {
     if (document.hidden || this.#held?.released === false) return;
     try {
       this.#held = await navigator.wakeLock.request('screen');
