@@ -30,7 +30,7 @@ export const appLog: Log = {
 
 /**
  * Runs the work of one invocation with its log. Each line carries the id of the invocation, which the answer has as `X-Request-Id`, and the id
- * of its trace. Work may go on after the answer. The host ignores lines of an invocation that is over, so they are written as lines of `appLog`.
+ * of its trace. Work may continue after the answer. The host ignores lines of an invocation that is over, so they are written as lines of `appLog`.
  *
  * @example inInvocation(context, async (log) => log.info('events recorded', { recorded: 12 }))
  *   // {"event":"events recorded","recorded":12,"invocation_id":"…"}

@@ -16,8 +16,8 @@ it.each([
   async (level, told) => {
     const lines: unknown[] = [];
     let log: Log = appLog;
+    const logHandler = (...line: unknown[]): number => lines.push(line);
     const run = async (traceParent: string, work: (inside: Log) => void): Promise<void> => {
-      const logHandler = (...line: unknown[]): number => lines.push(line);
       const context = new InvocationContext({ invocationId: 'i-1', logHandler, traceContext: { traceParent } });
       await inInvocation(context, async (inside) => {
         log = inside;
@@ -33,7 +33,7 @@ it.each([
     const written = vi.spyOn(console, level).mockImplementation(() => undefined);
     appLog[level]('debug build');
     appLog[level]('debug build', FIELDS);
-    // After the end of the invocation, whose lines the host ignores from then on.
+    // After the end of an invocation the host ignores its lines.
     log[level]('call placed', FIELDS);
     expect(written.mock.calls).toEqual([
       ['{"event":"debug build"}'],
