@@ -5,7 +5,7 @@ import type { PhoneProvider } from '../model/phone-provider.ts';
 import { afterCheck, checkDueAt } from '../rules/provider-check.ts';
 import { logAlert, logFailure, resultFields, resultOf } from './call-log.ts';
 import type { Context } from './notifications.ts';
-import { type Publisher, withoutExpired } from './publisher.ts';
+import { logLeft, type Publisher, withoutExpired } from './publisher.ts';
 import { linesAfter } from '../state/lines.ts';
 import { abandonedNotification, settlesAtOf } from '../state/notification.ts';
 import { type LiveCase, Store } from '../store/store.ts';
@@ -114,7 +114,7 @@ export const phoneOff = ({
       for (const live of (await store.readLive()).live) await endOne(live, log);
     };
     const now = clock.now();
-    const dropExpired = async () => void (await withoutExpired(store, 0, now, log));
-    await doEach([endAll, dropExpired, async () => store.deleteBefore(now - retentionMs)], log);
+    const logAllLeft = async () => logLeft(store, await withoutExpired(store, 0, now, log), log);
+    await doEach([endAll, logAllLeft, async () => store.deleteBefore(now - retentionMs)], log);
   };
 };

@@ -57,14 +57,18 @@ export class Publisher {
   async takeOver(log: Log): Promise<void> {
     const { store, clock } = this.#context;
     const now = clock.now();
-    const left = await withoutExpired(store, TAKEN_OVER_AFTER_MS, now, log);
-    const [oldest] = left;
+    const rows = await withoutExpired(store, TAKEN_OVER_AFTER_MS, now, log);
+    const [oldest] = rows;
     if (oldest === undefined || now < (oldest.until ?? 0)) return;
-    if (left.every(({ to }) => to.every((receiver) => this.#pauseMs(receiver) > 0))) return;
+    // Outcomes for a destination that fails must not delay the others, and above all no alert.
+    const due = rows.filter(({ to }) => to.some((receiver) => this.#pauseMs(receiver) === 0));
+    const left = [...due.filter(isForLog), ...due.filter((outcomes) => !isForLog(outcomes))];
+    if (left.length === 0) return;
     try {
       const etag = await store.noteDelivery(oldest, oldest.to, now + LEASE_MS);
-      // The oldest, which has the lease, comes last.
-      for (const outcomes of [...left.slice(1).toReversed(), { ...oldest, etag }]) {
+      // The oldest has the lease, in a new version of its row.
+      const leased = left.map((outcomes) => (outcomes === oldest ? { ...oldest, etag } : outcomes));
+      for (const outcomes of leased.slice(0, TAKEN_OVER_AT_A_TIME)) {
         const stored = await store.find(outcomes.notificationId).catch(ifUnreadable);
         if (stored === undefined || this.#isEnding) continue;
         await this.deliver(outcomes, stored, log);
@@ -143,13 +147,29 @@ export const withoutExpired = async (
   now: number,
   log: Log,
 ): Promise<readonly StoredOutcomes[]> => {
-  const rows = await store.outcomesBefore(now - olderThanMs, TAKEN_OVER_AT_A_TIME);
+  const rows = await store.outcomesBefore(now - olderThanMs);
   const expired = rows.filter(({ at }) => now - at >= TRIED_FOR_MS);
   for (const row of expired) {
     await store.noteDelivery(row, []);
     log.error('outcomes never published', { notification_id: row.notificationId, events: row.entries.length });
   }
   return rows.filter((row) => !expired.includes(row));
+};
+
+/** Whether outcomes alert an operator, and that is not yet logged. */
+const isForLog = ({ to }: StoredOutcomes): boolean => to.includes('log');
+
+/** Logs the alerts that a process has left. @throws {StorageTrouble} */
+export const logLeft = async (store: Store, outcomes: readonly StoredOutcomes[], log: Log): Promise<void> => {
+  for (const left of outcomes.filter(isForLog)) {
+    const stored = await store.find(left.notificationId).catch(ifUnreadable);
+    if (stored === undefined) continue;
+    for (const entry of left.entries) logAlert(entry, stored, log);
+    await store.noteDelivery(
+      left,
+      left.to.filter((receiver) => receiver !== 'log'),
+    );
+  }
 };
 
 /** A row that cannot be read now may be readable later. */

@@ -338,9 +338,9 @@ export class Store {
     return { earlier: isHeld ? earlier : undefined, etag: row.etag };
   }
 
-  /** The oldest outcomes that were decided before a time, oldest first. Unreadable rows are deleted. */
-  async outcomesBefore(at: number, most: number): Promise<readonly StoredOutcomes[]> {
-    const { rows } = await this.#table.page(CALLS, outcomesBefore(at), { ...LISTED, most });
+  /** The outcomes that were decided before a time, oldest first. Unreadable rows are deleted. */
+  async outcomesBefore(at: number): Promise<readonly StoredOutcomes[]> {
+    const rows = await this.#table.all(CALLS, outcomesBefore(at), LISTED);
     const readable: StoredOutcomes[] = [];
     for (const row of rows) {
       const { rowKey, etag } = row;

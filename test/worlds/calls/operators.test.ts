@@ -6,12 +6,13 @@ import type { OutcomeEvent } from '../../../src/calls/model/outcomes.ts';
 import { type CallEvent, ProviderError } from '../../../src/calls/model/phone-provider.ts';
 import type { Phone } from '../../../src/calls/phone.ts';
 import { phoneOff } from '../../../src/calls/run/housekeeping.ts';
-import { CALLS, LINES_KEY, liveKey } from '../../../src/calls/store/rows.ts';
+import type { Receiver } from '../../../src/calls/state/outcomes.ts';
+import { CALLS, LINES_KEY, liveKey, outcomesKey, outcomesProperties } from '../../../src/calls/store/rows.ts';
 import { DamagedRow } from '../../../src/storage/errors.ts';
 import { must } from '../../calls/new-case.ts';
 import { BEGINNING } from './ground.ts';
 import { ROOM, scene, SOON } from './scene.ts';
-import { idOf, someNumber, people } from './senders.ts';
+import { idOf, type SentRequest, someNumber, people } from './senders.ts';
 import { WHOLE_NUMBER } from './promises.ts';
 import { UnreliableProvider } from './unreliable-provider.ts';
 import type { World } from './world.ts';
@@ -162,7 +163,33 @@ for (const [what, downMs, logs] of [
 /** The id of an event without the id of its notification. */
 const about = ({ id }: OutcomeEvent) => id.split('/').slice(1).join('/');
 
+/** A process has died before it delivered outcomes: each says that a recipient was not reached. */
+const leaveOutcomes = async (world: World, sent: SentRequest, to: readonly Receiver[], count: number) => {
+  const notificationId = must(idOf(sent));
+  for (let nth = 0; nth < count; nth += 1) {
+    const entry = { kind: 'recipient', index: 0, status: 'not_reached' } as const;
+    const outcomes = { notificationId, at: world.now, entries: [entry], to };
+    const rowKey = outcomesKey(outcomes, String(nth));
+    await world.table.transact(CALLS, [{ kind: 'insert', rowKey, properties: outcomesProperties(outcomes) }]);
+  }
+};
+
 describe('a destination of outcomes', () => {
+  scene(
+    'that fails delays no alert, however many outcomes wait for it',
+    { ...SOON, topicFaults: 1, destinations: ['webhook'] },
+    async (world) => {
+      const sent = world.fire();
+      await world.pass(MINUTE_MS);
+      await leaveOutcomes(world, sent, ['webhook'], 100);
+      await world.pass(1);
+      await leaveOutcomes(world, sent, ['webhook', 'log'], 1);
+      await world.until(() => world.logged('recipient not reached').length > 0, 3 * MINUTE_MS);
+      await world.pass(HOUR_MS);
+      expect(world.logged('recipient not reached')).toHaveLength(1);
+    },
+  );
+
   scene(
     'may hang for an hour while a fire is called: nothing waits for it, and one process tells it of all afterwards',
     { ...SOON, instances: 3, topicFaults: 1 },
@@ -331,6 +358,19 @@ for (const phone of ['on', 'off'] as const) {
     expect(await rowsAfterWork(MINUTE_MS + 4 * earlyMs)).toBe(0);
   });
 }
+
+scene('PHONE=off: alerts that a process has left are logged once', { ...SOON, topicFaults: 1 }, async (world) => {
+  const sent = world.fire();
+  await world.pass(MINUTE_MS);
+  await leaveOutcomes(world, sent, ['webhook', 'log'], 1);
+  const alerts = vi.fn<(event: string) => void>();
+  for (let run = 0; run < 2; run += 1) {
+    await world.pass(MINUTE_MS);
+    await switchOff(world, alerts);
+  }
+  await world.pass(MINUTE_MS);
+  expect(alerts.mock.calls.map(([event]) => event)).toEqual(['recipient not reached']);
+});
 
 scene(
   'PHONE=off: what was under way ends unreached, alerts, and is published when the phone is on; nobody is called, the count of the day stays, and lines are free',
