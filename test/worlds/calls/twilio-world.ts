@@ -137,11 +137,13 @@ export class TwilioWorld extends ServiceWorld {
     const of = this.account.calls.at(-1);
     const dial = this.dialled.findLast(({ attemptId }) => address.includes(attemptId));
     if (of === undefined || dial === undefined || this.placed.at(-1)?.of === of) return;
+    // A request that is sent again may place a second call, which holds no slot. It may even come after the end of its attempt.
+    const isSecond = this.placed.some(({ attemptId }) => attemptId === dial.attemptId);
     const others = this.placed.filter(
       (one) =>
+        !isSecond &&
         one.of.state !== 'ended' &&
         one.attemptId !== dial.attemptId &&
-        // A request that is sent again may place a second call, which holds no slot.
         this.dialled.filter(({ attemptId }) => attemptId === one.attemptId).length === 1 &&
         this.now < heldUntil(this.mode, one.placedAt, one.hangUpAskedAt),
     );
