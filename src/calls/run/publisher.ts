@@ -66,12 +66,11 @@ export class Publisher {
     if (left.length === 0) return;
     try {
       const etag = await store.noteDelivery(oldest, oldest.to, now + LEASE_MS);
-      // The oldest has the lease, in a new version of its row.
-      const leased = left.map((outcomes) => (outcomes === oldest ? { ...oldest, etag } : outcomes));
-      for (const outcomes of leased.slice(0, TAKEN_OVER_AT_A_TIME)) {
+      for (const outcomes of left.slice(0, TAKEN_OVER_AT_A_TIME)) {
         const stored = await store.find(outcomes.notificationId).catch(ifUnreadable);
         if (stored === undefined || this.#isEnding) continue;
-        await this.deliver(outcomes, stored, log);
+        // The oldest has the lease, in a new version of its row.
+        await this.deliver(outcomes === oldest ? { ...oldest, etag } : outcomes, stored, log);
       }
     } catch (error) {
       // Another process delivers them.
