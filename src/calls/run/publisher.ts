@@ -62,15 +62,17 @@ export class Publisher {
     if (oldest === undefined || now < (oldest.until ?? 0)) return;
     // Outcomes for a destination that fails must not delay the others, and above all no alert.
     const due = rows.filter(({ to }) => to.some((receiver) => this.#pauseMs(receiver) === 0));
-    const left = [...due.filter(isForLog), ...due.filter((outcomes) => !isForLog(outcomes))];
-    if (left.length === 0) return;
+    if (due.length === 0) return;
+    const others = due.filter((outcomes) => outcomes !== oldest);
+    const alertsFirst = [...others.filter(isForLog), ...others.filter((outcomes) => !isForLog(outcomes))];
     try {
       const etag = await store.noteDelivery(oldest, oldest.to, now + LEASE_MS);
-      for (const outcomes of left.slice(0, TAKEN_OVER_AT_A_TIME)) {
+      // The oldest, which has the lease, comes last.
+      const last = due.includes(oldest) ? [{ ...oldest, etag }] : [];
+      for (const outcomes of [...alertsFirst.slice(0, TAKEN_OVER_AT_A_TIME), ...last]) {
         const stored = await store.find(outcomes.notificationId).catch(ifUnreadable);
         if (stored === undefined || this.#isEnding) continue;
-        // The oldest has the lease, in a new version of its row.
-        await this.deliver(outcomes === oldest ? { ...oldest, etag } : outcomes, stored, log);
+        await this.deliver(outcomes, stored, log);
       }
     } catch (error) {
       // Another process delivers them.
