@@ -33,9 +33,11 @@ const phone = async ({ groupKey, groupLabels, alerts }) => {
   const alert = { channel: 'phone', alert_type, recipients };
   let answer = await post({ ...alert, details });
   if (answer.status === 400) answer = await post(alert); // Alertmanager does not post again: words must not cost the call
-  if (!answer.ok) console.error(answer.status, await answer.text());
+  const said = await answer.text();
+  const isOfService = said.includes('"notification_id"') || said.includes('"code"'); // not of a proxy
+  if (!answer.ok || !isOfService) console.error(answer.status, said.slice(0, 1_000));
   // After a 5xx Alertmanager posts again soon, until the address or the key is right.
-  return answer.ok || [400, 422].includes(answer.status) ? answer.status : 503;
+  return isOfService && (answer.ok || [400, 422].includes(answer.status)) ? answer.status : 503;
 };
 
 createServer((request, response) => {
