@@ -11,6 +11,7 @@ const headers = { 'content-type': 'application/json', 'x-functions-key': FUNCTIO
 
 const listed = await fetch(`${SERVICE_URL}/api/analytics/cameras?counts=false&days=7&limit=5000`, {
   headers,
+  redirect: 'manual', // the key must not follow to another host
   signal: AbortSignal.timeout(60_000),
 });
 if (!listed.ok) throw new Error(await listed.text());

@@ -305,6 +305,15 @@ it('silent cameras get one call, and a further call when the next camera falls s
   // Neither a redirect nor the answer of another server is a call.
   const moved = await redirecting(new Set());
   await expect(check({ SERVICE_URL: moved.url })).rejects.toThrow('Command failed');
+  // No redirect takes the function key to another host.
+  const keys: unknown[] = [];
+  const stranger = await ScriptedService.start(({ headers }) => {
+    keys.push(headers['x-functions-key']);
+    return { status: 200, body: '{"cameras":[]}' };
+  });
+  const toStranger = await ScriptedService.start(() => ({ status: 302, headers: { location: stranger.url } }));
+  await expect(check({ SERVICE_URL: toStranger.url, FUNCTION_KEY: 'k' })).rejects.toThrow('Command failed');
+  expect(keys).toEqual([]);
   const other = await ScriptedService.start(({ method }) => ({
     status: 200,
     body: method === 'POST' ? '{"status":"ok"}' : JSON.stringify({ cameras: [SILENT] }),
