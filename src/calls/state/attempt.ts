@@ -97,8 +97,8 @@ export const attemptSchema = z.discriminatedUnion('state', [
     since: time,
     heardUntil: time.optional(),
     talk: talkSchema.optional(),
-    /** Why the service hung up before an answer. */
-    unanswered: z.enum(['no_answer', 'stopped']).optional(),
+    /** Why the service hung up before the message. */
+    beforeMessage: z.enum(['no_answer', 'stopped']).optional(),
   }),
   z.discriminatedUnion('outcome', [
     /** `hasHeardUnit` of `cut_short`: one whole unit of the message was spoken. */
@@ -247,17 +247,17 @@ export const hangingUp = (
 const REASONS = { no_answer: 'no answer', stopped: 'stopped before it was answered' } as const;
 
 /** An instance claims to hang up before the message. */
-export const unanswered = (
+export const hangingUpBeforeMessage = (
   attempt: LiveAttempt,
   why: keyof typeof REASONS,
   moment: Moment,
 ): AttemptIn<'hanging_up'> => ({
   ...hangingUp(attempt, moment, undefined, { reason: REASONS[why] }),
-  unanswered: why,
+  beforeMessage: why,
 });
 
 export const stoppedRinging = (attempt: Attempt, moment: Moment): Attempt =>
-  attempt.state === 'ringing' ? unanswered(attempt, 'stopped', moment) : attempt;
+  attempt.state === 'ringing' ? hangingUpBeforeMessage(attempt, 'stopped', moment) : attempt;
 
 export const PHONE_OFF = 'the phone was switched off';
 
@@ -291,7 +291,7 @@ export const ended = (
     endedAt,
     heardUntil: own?.heardUntil ?? own?.since ?? endedAt,
   };
-  return withOutcome(ending, talkOf(attempt), terms, own === undefined ? result.failure : own.unanswered);
+  return withOutcome(ending, talkOf(attempt), terms, own === undefined ? result.failure : own.beforeMessage);
 };
 
 /** An attempt that is over, without its outcome. */
