@@ -81,13 +81,8 @@ export class Reader {
   async activity(period: Period, cameraId?: string): Promise<Activity> {
     const pieces = await this.#read(piecesOf(period), cameraId);
     const sums = pieces.flatMap((piece) => piece.sums);
-    const active = new Set<string>();
-    for (const sum of sums) for (const id of sum.cameras()) active.add(id);
-    return {
-      period: { start: pieces[0]?.piece.start ?? period.start, end: pieces.at(-1)?.piece.end ?? period.end },
-      tally: sumOf(sums.map(({ tally }) => tally)),
-      activeCameras: [...active].sort(),
-    };
+    const covered = { start: pieces[0]?.piece.start ?? period.start, end: pieces.at(-1)?.piece.end ?? period.end };
+    return activityOf(covered, sums);
   }
 
   /**
@@ -103,6 +98,12 @@ export class Reader {
       // A camera is in one shard: no camera is counted twice.
       activeCameras: sums.reduce((count, sum) => count + sum.countCameras(), 0),
     }));
+  }
+
+  /** The counts of each minute of a period, in order, with the ids of its cameras. */
+  async minutes(period: Period): Promise<readonly Activity[]> {
+    const pieces = await this.#read(stepsOf(period, 'minute').flatMap(piecesOf), undefined);
+    return pieces.map(({ piece: { start, end }, sums }) => activityOf({ start, end }, sums));
   }
 
   /**
@@ -201,6 +202,12 @@ export class Reader {
     );
   }
 }
+
+const activityOf = (period: Period, sums: readonly ActivitySum[]): Activity => {
+  const active = new Set<string>();
+  for (const sum of sums) for (const id of sum.cameras()) active.add(id);
+  return { period, tally: sumOf(sums.map(({ tally }) => tally)), activeCameras: [...active].sort() };
+};
 
 /** The given number of days until `last`, included, newest first. The calendar begins with the year 1. */
 const daysUntil = (last: Day, days: number): readonly Day[] =>
