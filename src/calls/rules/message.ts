@@ -71,17 +71,17 @@ export const speakingTimes = (serviceName: string, alertType: AlertType, terms: 
 };
 
 /** The meaning of each key; every other key has no meaning. */
-export type Answer = 'confirms' | 'repeat' | 'cannot go';
+export type KeyMeaning = 'confirms' | 'repeat' | 'cannot go';
 
-const ANSWERS: ReadonlyMap<string, Answer> = new Map([
+const MEANINGS: ReadonlyMap<string, KeyMeaning> = new Map([
   ['1', 'confirms'],
   ['2', 'repeat'],
   ['3', 'cannot go'],
 ]);
 
 /** The meaning of a key; undefined if it has none of them. */
-export const answerOfKey = (key: string | undefined): Answer | undefined =>
-  key === undefined ? undefined : ANSWERS.get(key);
+export const meaningOfKey = (key: string | undefined): KeyMeaning | undefined =>
+  key === undefined ? undefined : MEANINGS.get(key);
 
 /** How long a call waits for keys after the last word, in milliseconds: a thumb needs 5 s, and callees hang up a silent phone after 10. */
 export const KEYS_AFTER_MS = 8_000;

@@ -213,10 +213,10 @@ const promptOverdueAt = ({ quietSince, prompt }: Talk, messageMs: number): numbe
   return unclearAt === undefined ? askedAt + LEASE_MS : unclearAt + START_WITHIN_MS;
 };
 
-/** The callee's answer by key. A 1 wins over a 3, in any order. */
-export const answerBy = (attempt: Attempt): 'confirmed' | 'cannot_go' | undefined => answerIn(talkOf(attempt));
+/** The callee's choice by key. A 1 wins over a 3, in any order. */
+export const choiceBy = (attempt: Attempt): 'confirmed' | 'cannot_go' | undefined => choiceIn(talkOf(attempt));
 
-const answerIn = (talk: Talk | undefined): 'confirmed' | 'cannot_go' | undefined => {
+const choiceIn = (talk: Talk | undefined): 'confirmed' | 'cannot_go' | undefined => {
   if (talk?.confirmedAt !== undefined) return 'confirmed';
   return talk?.cannotGoAt === undefined ? undefined : 'cannot_go';
 };
@@ -266,9 +266,9 @@ export const abandonedAttempt = (attempt: Attempt, now: number): Attempt => {
   if (!isLive(attempt)) return attempt;
   const talk = talkOf(attempt);
   const ending = { ...baseOf(attempt), state: 'over', reason: PHONE_OFF, endedAt: now, heardUntil: now } as const;
-  const answer = answerIn(talk);
-  return talk !== undefined && answer !== undefined
-    ? { ...ending, talk, outcome: answer }
+  const choice = choiceIn(talk);
+  return talk !== undefined && choice !== undefined
+    ? { ...ending, talk, outcome: choice }
     : { ...ending, talk, outcome: 'unknown' };
 };
 
@@ -309,8 +309,8 @@ export const withOutcome = (
     const outcome = OTHERS.find((other) => other === failure) ?? 'unknown';
     return { ...ending, outcome, reason: reason ?? 'the call ended before the message' };
   }
-  const answer = answerIn(talk);
-  if (answer !== undefined) return { ...ending, talk, outcome: answer, reason: undefined };
+  const choice = choiceIn(talk);
+  if (choice !== undefined) return { ...ending, talk, outcome: choice, reason: undefined };
   if (talk.completedAt !== undefined) {
     return confirm
       ? { ...ending, talk, outcome: 'unconfirmed', reason: 'neither 1 nor 3 was pressed' }

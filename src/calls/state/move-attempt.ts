@@ -9,10 +9,10 @@ import {
   promptOf,
 } from '../model/ids.ts';
 import { type CallResult, type Failure, MAX_RINGING_MS } from '../model/phone-provider.ts';
-import { answerOfKey, KEYS_AFTER_MS } from '../rules/message.ts';
+import { meaningOfKey, KEYS_AFTER_MS } from '../rules/message.ts';
 import { KEYS_COUNT_FOR_MS } from '../rules/retention.ts';
 import {
-  answerBy,
+  choiceBy,
   type Attempt,
   type AttemptEvent,
   type AttemptIn,
@@ -127,7 +127,7 @@ const afterEnd = (
     case 'tone received':
       return now - attempt.endedAt > KEYS_COUNT_FOR_MS
         ? attempt
-        : lateTalk(attempt, withAnswer(attempt, event, terms, now), terms);
+        : lateTalk(attempt, withChoice(attempt, event, terms, now), terms);
     case 'hung up':
     case 'gone':
       return attempt.action === undefined ? attempt : { ...attempt, action: undefined };
@@ -350,11 +350,11 @@ const waitingForKeys = (attempt: AttemptIn<'speaking'>, talk: Talk, { now, commi
     ? { ...attempt, action: { commit, at: now }, talk: { ...talk, quietSince: now } }
     : attempt;
 
-/** Keys always count, even during the hang-up. Only before it, the service speaks an answer. */
+/** Keys always count, even during the hang-up. Only before it, the service speaks another prompt. */
 const keyPressed = (attempt: LiveAttempt, event: CallReport, terms: CallTerms, moment: Moment): Attempt => {
   const { now } = moment;
   const before = talkOf(attempt);
-  if (terms.confirm && answerOfKey(event.key?.key) === 'repeat' && event.key !== undefined) {
+  if (terms.confirm && meaningOfKey(event.key?.key) === 'repeat' && event.key !== undefined) {
     // Without storage, no instance has noted the answer and the start of the message.
     const talk = before ?? newTalk(true, now);
     const { repeatKeys } = talk;
@@ -364,19 +364,19 @@ const keyPressed = (attempt: LiveAttempt, event: CallReport, terms: CallTerms, m
     if (!isPossible || !isNew || number === undefined) return attempt;
     return saying(attempt, { ...talk, repeatKeys: [...repeatKeys, event.key.sequence] }, number, terms, moment);
   }
-  const talk = withAnswer(attempt, event, terms, now);
+  const talk = withChoice(attempt, event, terms, now);
   if (talk === undefined || talk === before) return attempt;
   return saying(attempt, talk, talk.confirmedAt === undefined ? GOODBYE_CANNOT_GO : GOODBYE_CONFIRMED, terms, moment);
 };
 
-/** The talk with the callee's answer by key; the same object if it has that answer already. */
-const withAnswer = (attempt: Attempt, { key }: CallReport, terms: CallTerms, now: number): Talk | undefined => {
+/** The talk with the callee's choice by key; the same object if it has that choice already. */
+const withChoice = (attempt: Attempt, { key }: CallReport, terms: CallTerms, now: number): Talk | undefined => {
   const before = talkOf(attempt);
-  const answer = answerOfKey(key?.key);
+  const meaning = meaningOfKey(key?.key);
   if (!terms.confirm) return before;
   const talk = before ?? newTalk(true, now);
-  if (answer === 'confirms') return talk.confirmedAt === undefined ? { ...talk, confirmedAt: now } : before;
-  return answer === 'cannot go' && answerBy(attempt) === undefined ? { ...talk, cannotGoAt: now } : before;
+  if (meaning === 'confirms') return talk.confirmedAt === undefined ? { ...talk, confirmedAt: now } : before;
+  return meaning === 'cannot go' && choiceBy(attempt) === undefined ? { ...talk, cannotGoAt: now } : before;
 };
 
 /** Whether no prompt follows. A call that speaks by itself may have been answered at the moment of its hang-up: it is open. */
