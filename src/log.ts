@@ -19,22 +19,7 @@ const line = (event: string, fields: LogFields): string => JSON.stringify({ even
 const traceIdOf = (traceParent: string | undefined): string | undefined =>
   /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-/.exec(traceParent ?? '')?.[1];
 
-/**
- * The log of one invocation; each line carries its id, which the answer has as `X-Request-Id`, and the id of its trace.
- *
- * @example invocationLog(context).info('events recorded', { recorded: 12 })
- *   // {"event":"events recorded","recorded":12,"invocation_id":"…"}
- */
-export const invocationLog = (context: InvocationContext): Log => {
-  const own = { invocation_id: context.invocationId, trace_id: traceIdOf(context.traceContext?.traceParent) };
-  return {
-    info: (event, fields = {}) => context.info(line(event, { ...fields, ...own })),
-    warn: (event, fields = {}) => context.warn(line(event, { ...fields, ...own })),
-    error: (event, fields = {}) => context.error(line(event, { ...fields, ...own })),
-  };
-};
-
-/** The log of what happens outside any invocation: start-up, background commits. */
+/** The log of what happens outside any invocation: start-up, background commits. In Azure its lines are in the category `Host.Function.Console`. */
 /* oxlint-disable no-console -- the one place that writes to the console: the host collects these lines */
 export const appLog: Log = {
   info: (event, fields = {}) => console.info(line(event, fields)),
@@ -42,3 +27,30 @@ export const appLog: Log = {
   error: (event, fields = {}) => console.error(line(event, fields)),
 };
 /* oxlint-enable no-console */
+
+/**
+ * Runs the work of one invocation with its log. Each line carries the id of the invocation, which the answer has as `X-Request-Id`, and the id
+ * of its trace. Work may continue after the answer. The host ignores lines of an invocation that is over, so they are written as lines of `appLog`.
+ *
+ * @example inInvocation(context, async (log) => log.info('events recorded', { recorded: 12 }))
+ *   // {"event":"events recorded","recorded":12,"invocation_id":"…"}
+ */
+export const inInvocation = async <Result>(
+  context: InvocationContext,
+  work: (log: Log) => Promise<Result>,
+): Promise<Result> => {
+  const own = { invocation_id: context.invocationId, trace_id: traceIdOf(context.traceContext?.traceParent) };
+  let isOver = false;
+  const writer =
+    (level: keyof Log): Log[typeof level] =>
+    (event, fields) => {
+      const all = { ...fields, ...own };
+      if (isOver) appLog[level](event, all);
+      else context[level](line(event, all));
+    };
+  try {
+    return await work({ info: writer('info'), warn: writer('warn'), error: writer('error') });
+  } finally {
+    isOver = true;
+  }
+};

@@ -33,7 +33,7 @@ import type { Route } from './http/route/route.ts';
 import { withTable } from './http/route/table.ts';
 import { notifications } from './http/send-notification.ts';
 import { testCall } from './http/test-call.ts';
-import { appLog, invocationLog, type Log } from './log.ts';
+import { appLog, inInvocation, type Log } from './log.ts';
 import { readSettings } from './settings.ts';
 import type { PhoneSettings } from './settings/phone.ts';
 import { azureTable } from './storage/azure-table.ts';
@@ -84,7 +84,7 @@ const startPhone = (own: PhoneSettings) => {
 };
 const phone = settings.phone === undefined ? 'off' : startPhone(settings.phone);
 const sweep = phone === 'off' ? phoneOff({ table: calls, retentionMs }) : phone.runDue;
-app.timer('Sweep', { schedule: settings.sweepSchedule, handler: async (_, context) => sweep(invocationLog(context)) });
+app.timer('Sweep', { schedule: settings.sweepSchedule, handler: async (_, context) => inInvocation(context, sweep) });
 
 // Routes: the description of the API is made from the same list.
 const routes: readonly Route[] = [
@@ -117,16 +117,16 @@ for (const { name, path, methods, authLevel, handler } of routes) {
 const timer = (name: string, schedule: string, work: (log: Log) => Promise<void>): void => {
   app.timer(name, {
     schedule,
-    handler: async (_timer, context) => {
-      const log = invocationLog(context);
-      try {
-        await work(log);
-      } catch (error) {
-        // The host knows only the place in the bundle.
-        logUnexpected(error, log);
-        throw error;
-      }
-    },
+    handler: async (_timer, context) =>
+      inInvocation(context, async (log) => {
+        try {
+          await work(log);
+        } catch (error) {
+          // The host knows only the place in the bundle.
+          logUnexpected(error, log);
+          throw error;
+        }
+      }),
   });
 };
 const { eventRetentionDays: retentionDays, backupContainerUrl } = settings;

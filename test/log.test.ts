@@ -1,7 +1,7 @@
 import { InvocationContext } from '@azure/functions';
 import { expect, it, vi } from 'vitest';
 
-import { appLog, invocationLog } from '../src/log.ts';
+import { appLog, inInvocation, type Log } from '../src/log.ts';
 
 const FIELDS = { recorded: 12, camera: 'a\nb"c', fast: true, left_out: undefined };
 const SAID = '"recorded":12,"camera":"a\\nb\\"c","fast":true';
@@ -12,19 +12,20 @@ it.each([
   ['warn', 'warning'],
   ['error', 'error'],
 ] as const)(
-  'a log line is one JSON object on one line, at its level, with the ids of its request: %s',
-  (level, told) => {
+  'a log line is one JSON object on one line, at its level, with the ids of its request, also after its end: %s',
+  async (level, told) => {
     const lines: unknown[] = [];
-    const log = (traceParent: string) =>
-      invocationLog(
-        new InvocationContext({
-          invocationId: 'i-1',
-          logHandler: (...line) => lines.push(line),
-          traceContext: { traceParent },
-        }),
-      );
-    log(`00-${TRACE}-b7ad6b7169203331-01`)[level]('events recorded', FIELDS);
-    log(`00-${'0'.repeat(32)}-b7ad6b7169203331-01`)[level]('events recorded');
+    let log: Log = appLog;
+    const logHandler = (...line: unknown[]): number => lines.push(line);
+    const run = async (traceParent: string, work: (inside: Log) => void): Promise<void> => {
+      const context = new InvocationContext({ invocationId: 'i-1', logHandler, traceContext: { traceParent } });
+      await inInvocation(context, async (inside) => {
+        log = inside;
+        work(inside);
+      });
+    };
+    await run(`00-${TRACE}-b7ad6b7169203331-01`, (inside) => inside[level]('events recorded', FIELDS));
+    await run(`00-${'0'.repeat(32)}-b7ad6b7169203331-01`, (inside) => inside[level]('events recorded'));
     expect(lines).toEqual([
       [told, `{"event":"events recorded",${SAID},"invocation_id":"i-1","trace_id":"${TRACE}"}`],
       [told, '{"event":"events recorded","invocation_id":"i-1"}'],
@@ -32,6 +33,13 @@ it.each([
     const written = vi.spyOn(console, level).mockImplementation(() => undefined);
     appLog[level]('debug build');
     appLog[level]('debug build', FIELDS);
-    expect(written.mock.calls).toEqual([['{"event":"debug build"}'], [`{"event":"debug build",${SAID}}`]]);
+    // After the end of an invocation the host ignores its lines.
+    log[level]('call placed', FIELDS);
+    expect(written.mock.calls).toEqual([
+      ['{"event":"debug build"}'],
+      [`{"event":"debug build",${SAID}}`],
+      [`{"event":"call placed",${SAID},"invocation_id":"i-1"}`],
+    ]);
+    expect(lines).toHaveLength(2);
   },
 );

@@ -18,8 +18,7 @@ const start = async ({ json, ...options }: z.infer<typeof START.values>): Promis
 
   console.log('Starting …');
   const run = await startLocalRun(options, process.env, (line, isWrong = false) => {
-    const printed = json ? jsonLine(line) : readableLine(line, isWrong, new Date());
-    if (printed !== undefined) console.log(printed);
+    console.log(json ? jsonLine(line) : readableLine(line, isWrong, new Date()));
   });
   console.log(announcement(run, options, process.uptime()));
 

@@ -1,14 +1,14 @@
-import type { HttpRequest, HttpResponseInit, InvocationContext } from '@azure/functions';
+import type { HttpRequest, HttpResponseInit } from '@azure/functions';
 
 import { DayHeld } from '../analytics/errors.ts';
-import { invocationLog, type Log } from '../log.ts';
+import type { Log } from '../log.ts';
 import { DamagedRow, LaterFormat, StorageTrouble } from '../storage/errors.ts';
 import { Problem, problemResponse } from './problem.ts';
 
 /** In seconds. */
 const RETRY_AFTER = { 'retry-after': '5' };
 
-type Handler = (request: HttpRequest, context: InvocationContext) => Promise<HttpResponseInit>;
+type Handler = (request: HttpRequest, log: Log) => Promise<HttpResponseInit>;
 
 /**
  * The error edge: wraps every handler, so that every error becomes a problem. This is the one place where the errors of
@@ -16,11 +16,11 @@ type Handler = (request: HttpRequest, context: InvocationContext) => Promise<Htt
  */
 export const answeringErrors =
   (handle: Handler): Handler =>
-  async (request, context) => {
+  async (request, log) => {
     try {
-      return await handle(request, context);
+      return await handle(request, log);
     } catch (error) {
-      return problemResponse(problemFor(error, invocationLog(context)));
+      return problemResponse(problemFor(error, log));
     }
   };
 

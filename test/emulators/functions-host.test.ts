@@ -110,6 +110,13 @@ it('a function sees the URL as it is, repeated parameters joined, names of heade
   expect(streamed).toMatchObject({ body: '', headers: { 'transfer-encoding': 'chunked' } });
 });
 
+it('the log lines of an invocation that is over are lost', async () => {
+  await fetch(`${app.url}/api/logs-late`);
+  await until(() => expect(app.output()).toContain('after the end'));
+  expect(app.output()).toContain('logged in time');
+  expect(app.output()).not.toContain('logged too late');
+});
+
 it('a client that leaves in the middle of its body is no failure of a function', async () => {
   const left = await startRulesApp({ runsSchedules: false });
   const leaving = request(`${left.url}/api/echo`, { method: 'POST', headers: { 'content-length': 9 } });

@@ -1,8 +1,10 @@
+import type { HttpHandler } from '@azure/functions';
 import { expect, it } from 'vitest';
 
 import { DayHeld } from '../../src/analytics/errors.ts';
 import { answeringErrors } from '../../src/http/error-edge.ts';
 import { Problem } from '../../src/http/problem.ts';
+import { inInvocation } from '../../src/log.ts';
 import { DamagedRow, LaterFormat, StorageTrouble, WriteConflict } from '../../src/storage/errors.ts';
 import { ask, problemOf } from './asking.ts';
 
@@ -14,7 +16,8 @@ const answeredAndLogged = async (error: unknown) => {
   const throwing = answeringErrors(async () => {
     throw error;
   });
-  const answer = await ask(throwing, '/', {}, (line) => lines.push(line));
+  const handler: HttpHandler = async (request, context) => inInvocation(context, async (log) => throwing(request, log));
+  const answer = await ask(handler, '/', {}, (line) => lines.push(line));
   expect(JSON.stringify([answer.body, lines])).not.toMatch(/AccountKey|1206555/);
   return { answer, lines };
 };

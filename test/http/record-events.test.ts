@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { instantFrom, parseInstant } from '../../src/analytics/model/instant.ts';
 import { deliveryHandshake } from '../../src/http/delivery-handshake.ts';
+import { eventsIn } from '../../src/http/event-batch.ts';
 import { recordEvents } from '../../src/http/record-events.ts';
 import { MemoryStorage } from '../analytics/counting.ts';
 import { DAY } from '../analytics/oracle.ts';
@@ -144,6 +145,13 @@ describe('POST /api/events', () => {
   ])('refuses the whole request with %s', async (_what, body, status, code, headers = {}) => {
     const problem = problemOf(await post(body, { 'content-type': 'application/json', ...headers }));
     expect([problem.status, problem.code, problem.errors]).toEqual([status, code, undefined]);
+  });
+
+  it('examines no event of a request that has too many', () => {
+    const unexamined = new Proxy({}, { get: (_, name) => expect.fail(`reads ${String(name)}`) });
+    const headers = new Headers({ 'content-type': 'application/json' });
+    const batch = Array.from({ length: 5_001 }, () => unexamined);
+    expect(() => eventsIn(batch, headers)).toThrow(/5001 events/);
   });
 
   it.each([

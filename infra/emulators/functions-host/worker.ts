@@ -129,6 +129,7 @@ export class Worker {
   ): Promise<HttpAnswerMessage | undefined> {
     if (this.#model === undefined) throw new Error('The app did not load @azure/functions.');
     const { invocationId, triggerMetadata } = streamed ?? { invocationId: randomUUID() };
+    let isOver = false;
     const model = this.#model.getInvocationModel({
       invocationId,
       metadata: registered,
@@ -138,11 +139,18 @@ export class Worker {
         traceContext: { traceParent },
         ...(triggerMetadata !== undefined && { triggerMetadata }),
       },
-      log,
+      log: (level, category, message) => {
+        // The real host ignores lines of the app for an invocation that is over.
+        if (!isOver || category !== 'user') log(level, category, message);
+      },
     });
-    const { context, inputs } = await model.getArguments();
-    const result = await model.invokeFunction(context, inputs, registered.callback);
-    return (await model.getResponse(context, result)).returnValue?.http;
+    try {
+      const { context, inputs } = await model.getArguments();
+      const result = await model.invokeFunction(context, inputs, registered.callback);
+      return (await model.getResponse(context, result)).returnValue?.http;
+    } finally {
+      isOver = true;
+    }
   }
 
   /** Runs the app's terminate hooks, one after the other. */

@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import { isDamage } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { contributionOf, type EventMessage } from '../model/camera-event.ts';
-import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, startOfDay } from '../model/day.ts';
+import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, minuteOfDay, startOfDay } from '../model/day.ts';
 import { formatInstant, type Instant, instantFrom } from '../model/instant.ts';
 import { type Period, startOfMinute } from '../model/period.ts';
 import {
@@ -20,6 +20,7 @@ import type { Seal } from '../rows/day-row.ts';
 import { eventPages, type UnreadableRow } from '../rows/event-row.ts';
 import { dayPartitions, eventsOfHour } from '../rows/keys.ts';
 import { readSeal, type ShardSeal } from '../rows/seal.ts';
+import { ByteReader, readTallyBytes, writeCount, writeTally } from '../rows/stored-tally.ts';
 
 /** A number of an answer that differs from the count, or an answer that a damaged row prevents. */
 export type Difference =
@@ -86,11 +87,20 @@ type Sum = ReturnType<typeof growingTally>;
 
 /** The count of a camera on the day. */
 interface CameraDay {
+  readonly id: string;
   readonly tally: Sum;
   /** Counted from its events; on a closed day, the answer of the service. */
   readonly accuracy: ReturnType<typeof growingDayTally>;
   /** The start of its last minute with events; undefined: it sent no event. */
   last: Instant | undefined;
+  /** Its minutes of the current hour. In bytes: a network has too many of them for objects. */
+  minutes: number[];
+}
+
+/** The count of all cameras in a minute. */
+interface MinuteCount {
+  readonly tally: Sum;
+  readonly activeCameras: string[];
 }
 
 /** Counts events, asks the service, and compares. */
@@ -108,8 +118,12 @@ class DayAudit {
   #listed: ReadonlyMap<string, DayTally> | undefined;
   /** The cameras that sent events or are listed. */
   readonly #cameras = new Map<string, CameraDay>();
-  /** The tallies of the current hour, by the start of the minute and the camera. */
-  readonly #minutes = new Map<Instant, Map<string, Sum>>();
+  /** The counts of the current hour, by the start of the minute. */
+  readonly #minutes = new Map<Instant, MinuteCount>();
+  /** The tallies of a minute whose events are being read, by camera. */
+  #open = { minute: undefined as Instant | undefined, tallies: new Map<CameraDay, Sum>() };
+  /** The categories that the bytes of minutes name by their indexes. */
+  readonly #categories = new Map<string, number>();
 
   constructor(reader: Reader, day: Day, isClosed: boolean) {
     this.#reader = reader;
@@ -126,29 +140,29 @@ class DayAudit {
   }
 
   count({ ts, cameraId, facets }: EventMessage): void {
-    const contribution = contributionOf(facets);
-    this.#add(startOfMinute(ts), cameraId, contribution);
-    this.#camera(cameraId).accuracy.add(contribution);
+    const [camera, contribution] = [this.#camera(cameraId), contributionOf(facets)];
+    this.#add(startOfMinute(ts), camera, contribution);
+    camera.accuracy.add(contribution);
   }
 
   /** Compares the answers about an hour with its counts, and forgets the counts of its minutes. */
   async compareHour(hour: Hour): Promise<void> {
     const start = instantFrom(startOfDay(this.#day) + BigInt(hour) * MICROSECONDS.hour);
     const period = { start, end: instantFrom(start + MICROSECONDS.hour - 1n) };
-    await this.#limit.map([...this.#cameras.keys()], async (id) => this.#compareMinutes(period, id));
-    await this.#compareMinutes(period);
-    const active = new Set<string>();
-    const sum = growingTally();
-    for (const [minute, tallies] of this.#minutes) {
-      for (const [id, tally] of tallies) {
-        const camera = this.#camera(id);
-        camera.tally.add(tally);
-        if (camera.last === undefined || camera.last < minute) camera.last = minute;
-        active.add(id);
-        sum.add(tally);
+    this.#endMinute();
+    await this.#limit.map([...this.#cameras.values()], async (camera) => this.#compareMinutesOf(camera, period));
+    this.#endMinute();
+    await this.#ask(`all cameras, minutes of ${clockOf(start)}`, this.#reader.minutes(period), (answered) => {
+      for (const { period: minute, tally, activeCameras } of answered) {
+        const counted = this.#minutes.get(minute.start);
+        const numbers = counted ? numbersOf(counted.tally, counted.activeCameras) : NO_NUMBERS;
+        this.#compare(`all cameras, minute ${clockOf(minute.start)}`, numbers, numbersOf(tally, activeCameras));
       }
-    }
+    });
+    const counts = [...this.#minutes.values()];
     this.#minutes.clear();
+    const active = new Set(counts.flatMap(({ activeCameras }) => activeCameras));
+    const sum = sumOf(counts.map(({ tally }) => tally));
     await this.#compareActivity(`hour ${clockOf(start)}`, period, numbersOf(sum, active));
   }
 
@@ -170,7 +184,7 @@ class DayAudit {
     for (const [id, camera] of this.#listed ? counted : []) {
       const answered = this.#listed?.get(id);
       const count = numbersOf(camera.tally, last.has(id) ? 1 : 0, camera.accuracy);
-      this.#compare(`${id}, day`, count, answered ? numbersOf(answered, 1, answered) : new Map());
+      this.#compare(`${id}, day`, count, answered ? numbersOf(answered, 1, answered) : NO_NUMBERS);
     }
   }
 
@@ -180,37 +194,72 @@ class DayAudit {
     );
   }
 
-  /** Compares the minutes of an hour, of all cameras or one. The minutes of each camera of a closed day are the counts. */
-  async #compareMinutes(period: Period, cameraId?: string): Promise<void> {
-    const name = cameraId ?? 'all cameras';
-    const asking = this.#reader.series(period, 'minute', cameraId);
-    await this.#ask(`${name}, minutes of ${clockOf(period.start)}`, asking, (steps) => {
-      for (const {
-        period: { start },
-        tally,
-        activeCameras,
-      } of steps) {
-        if (this.#isClosed && cameraId !== undefined) {
-          if (activeCameras > 0) this.#add(start, cameraId, tally);
+  /** Compares the minutes of a camera in an hour. On a closed day they are the counts. */
+  async #compareMinutesOf(camera: CameraDay, hour: Period): Promise<void> {
+    const counted = this.#takeMinutes(camera);
+    const asking = this.#reader.series(hour, 'minute', camera.id);
+    await this.#ask(`${camera.id}, minutes of ${clockOf(hour.start)}`, asking, (steps) => {
+      for (const { period, tally, activeCameras } of steps) {
+        const { start } = period;
+        if (this.#isClosed) {
+          if (activeCameras > 0) this.#add(start, camera, tally);
           continue;
         }
-        const counted = [...(this.#minutes.get(start) ?? [])].filter(([id]) => (cameraId ?? id) === id);
-        const numbers = numbersOf(sumOf(counted.map(([, each]) => each)), counted.length);
-        this.#compare(`${name}, minute ${clockOf(start)}`, numbers, numbersOf(tally, activeCameras));
+        const count = counted.get(minuteOfDay(start));
+        const numbers = count ? numbersOf(count, 1) : NO_NUMBERS;
+        this.#compare(`${camera.id}, minute ${clockOf(start)}`, numbers, numbersOf(tally, activeCameras));
       }
     });
   }
 
   #camera(id: string): CameraDay {
-    const camera = this.#cameras.get(id) ?? { tally: growingTally(), accuracy: growingDayTally(), last: undefined };
-    this.#cameras.set(id, camera);
+    let camera = this.#cameras.get(id);
+    if (camera === undefined) {
+      camera = { id, tally: growingTally(), accuracy: growingDayTally(), last: undefined, minutes: [] };
+      this.#cameras.set(id, camera);
+    }
     return camera;
   }
 
-  #add(minute: Instant, cameraId: string, tally: Tally): void {
-    const ofMinute = this.#minutes.get(minute) ?? new Map<string, Sum>();
-    const sum = ofMinute.get(cameraId) ?? growingTally();
-    this.#minutes.set(minute, ofMinute.set(cameraId, sum.add(tally)));
+  /** Event rows come minute by minute: only one minute is open. */
+  #add(minute: Instant, camera: CameraDay, tally: Tally): void {
+    if (this.#open.minute !== minute) this.#endMinute(minute);
+    const { tallies } = this.#open;
+    const sum = tallies.get(camera) ?? growingTally();
+    tallies.set(camera, sum.add(tally));
+  }
+
+  #endMinute(next?: Instant): void {
+    const { minute, tallies } = this.#open;
+    this.#open = { minute: next, tallies: new Map() };
+    if (minute === undefined) return;
+    const { tally: ofAll, activeCameras } = this.#minutes.get(minute) ?? { tally: growingTally(), activeCameras: [] };
+    this.#minutes.set(minute, { tally: ofAll, activeCameras });
+    for (const [camera, tally] of tallies) {
+      ofAll.add(tally);
+      activeCameras.push(camera.id);
+      camera.tally.add(tally);
+      if (camera.last === undefined || camera.last < minute) camera.last = minute;
+      for (const category of tally.categories.keys()) {
+        if (!this.#categories.has(category)) this.#categories.set(category, this.#categories.size);
+      }
+      writeCount(camera.minutes, minuteOfDay(minute));
+      writeTally(camera.minutes, tally, this.#categories);
+    }
+  }
+
+  /** The tallies of the current hour of a camera, by minute of the day; they are forgotten. */
+  #takeMinutes(camera: CameraDay): ReadonlyMap<number, Tally> {
+    const reader = new ByteReader(Uint8Array.from(camera.minutes));
+    camera.minutes = [];
+    const counted = new Map<number, Sum>();
+    const categories = [...this.#categories.keys()];
+    while (!reader.done) {
+      const minute = reader.count();
+      const sum = counted.get(minute) ?? growingTally();
+      counted.set(minute, sum.add(readTallyBytes(reader, categories) ?? EMPTY_TALLY));
+    }
+    return counted;
   }
 
   /** Passes the answer of the service on. If a damaged row prevents it, this is a difference. */
@@ -240,6 +289,8 @@ class DayAudit {
 
 /** Numbers by their names, as answers name them. A missing number is 0. */
 type Numbers = ReadonlyMap<string, number>;
+
+const NO_NUMBERS: Numbers = new Map();
 
 /** When each camera was last seen, as numbers: `ridge-04 at 08:15:00` is 1. */
 const lastNumbers = (last: Iterable<readonly [cameraId: string, minute: Instant]>): Numbers =>

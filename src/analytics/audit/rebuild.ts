@@ -30,7 +30,7 @@ import {
   MAX_STRIPES,
 } from '../rows/keys.ts';
 import { readSeal, sealShard, unsealShard } from '../rows/seal.ts';
-import { hasRows, readStripes, type StripeRows } from '../rows/stripes.ts';
+import { hasRows, readStripes, type RowsByStripe } from '../rows/stripes.ts';
 
 /** The day cannot be rebuilt, or not now. */
 export class RebuildRefused extends Error {
@@ -137,7 +137,7 @@ class ShardRebuild {
    *
    * @param before the stored `day` rows, whose lists keep their order: a reader may resolve an index that it read before the rebuild
    */
-  async #count(before: StripeRows, left: UnreadableRow[]): Promise<readonly Stripe[]> {
+  async #count(before: RowsByStripe, left: UnreadableRow[]): Promise<readonly Stripe[]> {
     const stripes = Array.from({ length: MAX_STRIPES }, (_, stripe): Stripe => {
       const row = before.get(stripe);
       return { day: row ? listsOf(row) : EMPTY_DAY, hours: new Map(), cameras: new Map() };

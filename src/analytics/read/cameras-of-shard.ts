@@ -46,7 +46,7 @@ export const camerasOfShard = async (source: ShardSource): Promise<ReadonlyMap<s
   return tallies;
 };
 
-const pageOf = async ({ table, partition, read }: ShardSource, range: typeof ALL_CAMERAS, continuation?: string) =>
-  read(async () => table.page(partition, range, { select: CAMERA_DAY.select, continuation }));
+const pageOf = async ({ table, partition, limit }: ShardSource, range: typeof ALL_CAMERAS, continuation?: string) =>
+  limit(async () => table.page(partition, range, { select: CAMERA_DAY.select, continuation }));
 
 const cameraOf = (row: StoredRow): string => decodingRow(row, () => parseCameraKey(row.rowKey));

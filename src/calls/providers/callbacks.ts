@@ -17,7 +17,7 @@ export interface CallbackHandler {
 }
 
 /** The events of one callback. */
-export interface CallEvents {
+export interface ParsedCallback {
   /** In the order in which they came. */
   readonly events: readonly CallEvent[];
   /** How many were of a kind that is not used here: accepted and ignored. */
@@ -37,7 +37,7 @@ export type VerifyToken = (authorization: string | null) => Promise<TokenVerdict
 /** The callbacks of a provider that reports events in JSON. */
 export interface EventCallbacks {
   /** The array in a callback's body → its events. */
-  readonly parseEvents: (batch: readonly unknown[]) => CallEvents;
+  readonly parseEvents: (batch: readonly unknown[]) => ParsedCallback;
   /** Undefined: callbacks are not verified; anyone who knows the address is believed. */
   readonly verifyToken: VerifyToken | undefined;
 }

@@ -143,8 +143,9 @@ const phaseOf = ({ state }: Attempt): 'open' | 'hanging up' | 'over' =>
 const afterMove = (lines: Lines, was: Attempt, is: Attempt, now: number): Lines => {
   const hasNewPhase = phaseOf(was) !== phaseOf(is);
   const moved = hasNewPhase ? withUntil(lines, is.id, untilOf(is, now)) : lines;
-  const isNews = acceptedAtOf(is) !== undefined && (acceptedAtOf(was) === undefined || hasNewPhase);
-  return isNews ? withAccepted(moved, now) : moved;
+  // The provider has accepted the call, or an accepted call is ending: a pause is over.
+  const endsPause = acceptedAtOf(is) !== undefined && (acceptedAtOf(was) === undefined || hasNewPhase);
+  return endsPause ? withAccepted(moved, now) : moved;
 };
 
 /** Until when the slot of an attempt is taken. */

@@ -1,7 +1,7 @@
-import type { HttpHandler, HttpMethod, HttpRequest, HttpResponseInit, InvocationContext } from '@azure/functions';
+import type { HttpHandler, HttpMethod, HttpRequest, HttpResponseInit } from '@azure/functions';
 import type * as z from 'zod';
 
-import { invocationLog, type Log } from '../../log.ts';
+import { inInvocation, type Log } from '../../log.ts';
 import { answeringErrors } from '../error-edge.ts';
 import { Problem } from '../problem.ts';
 import type { ProblemCode } from '../problem-types.ts';
@@ -124,10 +124,10 @@ const REFUSED: readonly HttpMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', '
 export const route = (declared: RouteDeclaration): Route => {
   const { optionsAreElsewhere = false } = declared;
   const allow = [declared.GET && 'GET, HEAD', declared.POST && 'POST', 'OPTIONS'].filter(Boolean).join(', ');
-  const handler = answeringErrors(async (request, context) => {
+  const handler = answeringErrors(async (request, log) => {
     const method = METHODS.find((name) => name === (request.method === 'HEAD' ? 'GET' : request.method));
     const operationHere = method && declared[method];
-    if (operationHere !== undefined) return respond(operationHere, request, context);
+    if (operationHere !== undefined) return respond(operationHere, request, log);
     if (method === 'OPTIONS') return { status: 204, headers: { allow } };
     throw new Problem('method_not_allowed', { detail: `This path accepts ${allow}.`, headers: { allow } });
   });
@@ -138,7 +138,7 @@ export const route = (declared: RouteDeclaration): Route => {
       ...(optionsAreElsewhere ? [] : ['OPTIONS' as const]),
     ],
     handler: async (request, context) => {
-      const answer = await handler(request, context);
+      const answer = await inInvocation(context, async (log) => handler(request, log));
       const headers = new Headers(answer.headers);
       headers.set(REQUEST_ID, context.invocationId);
       return request.method === 'HEAD' ? withoutBody(answer, headers) : { ...answer, headers };
@@ -180,13 +180,8 @@ const bodyOf = async (
   }
 };
 
-const respond = async (
-  declared: Operation,
-  request: HttpRequest,
-  context: InvocationContext,
-): Promise<HttpResponseInit> => {
+const respond = async (declared: Operation, request: HttpRequest, log: Log): Promise<HttpResponseInit> => {
   const { demand, path, query, headers, body, conditional, answers, handle } = declared;
-  const log = invocationLog(context);
   await demand?.(request.headers, log);
   const reply = await handle({
     path: path && readPath(request, path),

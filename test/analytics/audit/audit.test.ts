@@ -39,6 +39,11 @@ describe('an audit', () => {
     ],
     ['a lost row of an hour', { 'hour|08|00': 'deleted' }, ['all cameras, minute 08:00:00: total_events', 'last seen']],
     ['a minute that lacks its cameras', { 'hour|08|00': { active_03: bytes(0) } }, ['last seen: ridge-1 at 08:01:00']],
+    [
+      'a minute of another camera',
+      { 'hour|08|00': { active_00: bytes(2) } },
+      ['all cameras, minute 08:00:00: active camera ridge-0', 'all cameras, minute 08:00:00: active camera ridge-1'],
+    ],
     ['an hour that cannot be read', { 'hour|08|00': { tally_00: bytes(9, 9) } }, ['all cameras, minutes of 08:00:00']],
     [
       'a lost row of a camera',
