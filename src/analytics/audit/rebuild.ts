@@ -105,7 +105,7 @@ class ShardRebuild {
 
   async run(): Promise<void> {
     const { sealed } = await readSeal(this.#table, this.#partition);
-    // Stripe 0 of a live day changes all the time.
+    // Recorders change stripe 0 of a live day all the time: the seal needs several tries.
     this.#etag = await untilTaken([WriteConflict, StorageTrouble], async () => {
       const seal = await readSeal(this.#table, this.#partition);
       if (seal.sealed === 'closed') throw new RebuildRefused('the day is closed, and its event rows are gone');

@@ -51,7 +51,7 @@ export class RememberedRows {
   /** The version of each row, by its key. */
   readonly etags = new Map<string, string>();
 
-  /** About how many bytes they take: nothing depends on it. */
+  /** A rough size in memory. */
   get bytes(): number {
     let bytes = 1_000 + 150 * (this.day?.cameras.size ?? 0);
     for (const buckets of [this.day?.hours ?? new Map<Hour, Bucket>(), ...this.hours.values()]) {
@@ -196,7 +196,7 @@ export class ShardWriter {
       return this.#dayToWrite();
     }
     if (row !== undefined) this.#rows.etags.set(rowKey, row.etag);
-    // Until stripe 0 is striped, each commit to another stripe asks.
+    // Until stripe 0 is known to be striped, each commit to another stripe reads both rows again.
     if (day !== undefined && (this.#choice.stripe === 0 || firstStripe === 'striped')) this.#rows.day = day;
     return { day, firstStripe };
   }

@@ -3,7 +3,7 @@ import { StorageTrouble } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 import { type Counter, counterKey, MAX_STRIPES, parseStripe, stripesOf } from './keys.ts';
 
-// The rows of a counter exist once per stripe. How they are read together, as of one moment.
+// A counter has a row in each stripe. This file reads all of them as of one moment.
 
 /** The stored rows of one counter, by stripe. */
 export type RowsByStripe = ReadonlyMap<number, StoredRow>;

@@ -10,8 +10,8 @@ export interface CallbackHandler {
   handle(events: readonly CallEvent[]): Promise<boolean>;
 
   /**
-   * The texts of the call of an attempt. If the attempt cannot be read, or is undefined because another system placed the call, that is the
-   * message of the callback path's alert type. Never throws.
+   * The texts of the call of an attempt. If the attempt cannot be read, or another system placed the call (undefined), the texts are the message of
+   * the callback path's alert type. Never throws.
    */
   messageOf(attempt: AttemptRef | undefined): Promise<CallMessage>;
 }
@@ -52,7 +52,7 @@ export interface InstructionRequest {
   readonly signature: string;
 }
 
-/** The callbacks of a provider whose calls ask by them what to do: the answer is the instruction. */
+/** The callbacks of a provider that asks for the next step of a call: the answer is the instruction. */
 export interface InstructionCallbacks {
   /** The header that holds the provider's signature. */
   readonly signatureHeader: string;

@@ -37,7 +37,7 @@ export class Dialing {
   readonly #context: Context;
   readonly #notifications: Notifications;
   readonly #alerts = new OperatorAlerts();
-  /** Of each version of a row: a run reads all rows, and most have not changed. */
+  /** The outlook of each version of a row: a run reads all rows, and most have not changed since the last run. */
   readonly #outlooks = new WeakMap<LiveCase, Outlook>();
   #running: Promise<void> | undefined;
   /** A run must follow the current run, or begin. */

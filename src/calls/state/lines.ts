@@ -98,8 +98,8 @@ export const lineFreeAt = (before: Lines, after: Lines, now: number): number | u
 };
 
 /**
- * The lines after an event of a notification. The same object only if the event concerns no slot. A process may remember lines that are older than
- * the slot: the write of an equal object is then a conflict.
+ * The lines after an event of a notification; the same object only if the event concerns no slot. Otherwise the lines are written even if they look
+ * unchanged: this process may remember lines that are older than the slot, and the write then meets a conflict.
  *
  * @param result of a call request that placed no call
  */
