@@ -140,6 +140,12 @@ describe('what is deployed', () => {
     expect(found.map((line) => line.trim())).toEqual(expect.arrayContaining(lines));
   });
 
+  it('the alert for people who were not reached stays on while the phone is off, for notifications that this ended', () => {
+    const [, notReached = ''] =
+      /name: 'not-reached'\n([^]*?)\n {2}\}/.exec(declared('modules/alerts.bicep', 'var logAlerts')) ?? [];
+    expect(notReached).toMatch(/^ {4}enabled: true$/m);
+  });
+
   it.each(['operatorReadsTables', 'operatorRebuildsTables'])('the lock does not keep the role %s', (role) => {
     expect(declared('modules/storage.bicep', `resource ${role}`)).not.toMatch(/^ {2}scope:/m);
   });
