@@ -42,7 +42,7 @@ export const watchForStop = (): StopRequest => {
 /** How npm and npx show themselves in the list of processes. */
 const NPM = /(^|[\s/])np[mx](-cli\.js)?(\s|$)/;
 
-/** Between npm or npx and this process there are only shells. */
+/** The maximum number of processes that are followed upward. Between this process and the npm or npx above it are shells, and few of them. */
 const MOST_LAUNCHERS = 8;
 
 /** The parent and the processes above it, up to the topmost npm or npx. A process whose parent ended gets another parent, except on Windows. */

@@ -97,14 +97,14 @@ export const createPhone = (parts: PhoneParts) => {
 
     runDue: async (log: Log): Promise<void> => {
       await run(log);
-      await actions.settled();
+      await actions.allAnswered();
     },
 
     /** Fulfills when the process may end: all requests are answered. Nothing is claimed from now on. */
     end: async (): Promise<void> => {
       isEnded = true;
       await dialing.end();
-      await actions.settled();
+      await actions.allAnswered();
       await publisher.end();
     },
   };

@@ -4,7 +4,7 @@ import type { AlertType } from '../calls/model/alert-types.ts';
 import type { Phone as CallsPhone } from '../calls/phone.ts';
 import type {
   CallbackHandler,
-  CallEvents,
+  ParsedCallback,
   EventCallbacks,
   InstructionCallbacks,
 } from '../calls/providers/callbacks.ts';
@@ -126,7 +126,7 @@ const parseArray = (body: unknown): readonly unknown[] => {
   return body;
 };
 
-const logIgnored = ({ otherKinds, malformedIds }: CallEvents, { name }: AlertType, log: Log): void => {
+const logIgnored = ({ otherKinds, malformedIds }: ParsedCallback, { name }: AlertType, log: Log): void => {
   if (otherKinds > 0) log.info('callback events of other kinds', { alert_type: name, events: otherKinds });
   if (malformedIds > 0) log.warn('callback events without a call id', { alert_type: name, events: malformedIds });
 };

@@ -105,8 +105,8 @@ const printSteps = async (simulatorUrl: string, what: string, number: string, pr
 const [FIRST_AREA_CODE, AREA_CODES] = [206, 784];
 
 /**
- * The first digits of the numbers of this demo. The simulator plays the scenario of the last two digits, and counts the calls to each number: so each
- * second has another area code. Numbers with 555-01 in the middle are fictional in every area code.
+ * The first digits of the numbers of this demo. The area code changes every second, so that a second demo calls new numbers: the scenario of a number
+ * depends on the number of its earlier calls. Numbers with 555-01 in the middle are fictional in every area code.
  */
 export const freshNumbers = (now: number): string =>
   `+1${FIRST_AREA_CODE + (Math.floor(now / 1_000) % AREA_CODES)}55501`;

@@ -25,7 +25,7 @@ export interface Source {
 export interface BackupFacts {
   /** The UTC day, `YYYY-MM-DD`. */
   readonly day: string;
-  /** The events that it holds and that count: none of a backup that was kept with a larger one of the same hour, and no removed ones. */
+  /** The events that it holds and that count. Removed events do not count, and a backup next to a larger backup of the same hour has 0 here. */
   readonly events: number;
   /** The rows that could not be read when it was written. */
   readonly unreadable: number;
@@ -43,7 +43,7 @@ export const fileSource = async (name: string): Promise<Source> => {
   return { name, size: found.isFile() ? found.size : undefined, open: async () => createReadStream(name) };
 };
 
-/** The name of the backup of an hour: `2026-11-20.00/08.ndjson.gz`. A backup that was kept with a larger one has a longer name. */
+/** The name of the backup of an hour: `2026-11-20.00/08.ndjson.gz`. A backup that was kept next to a larger backup has a longer name. */
 const BACKUP_NAME = /^\d{4}-\d\d-\d\d\.\d\d\/\d\d\.ndjson\.gz$/;
 
 /**

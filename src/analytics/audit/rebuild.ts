@@ -30,7 +30,7 @@ import {
   MAX_STRIPES,
 } from '../rows/keys.ts';
 import { readSeal, sealShard, unsealShard } from '../rows/seal.ts';
-import { hasRows, readStripes, type StripeRows } from '../rows/stripes.ts';
+import { hasRows, readStripes, type RowsByStripe } from '../rows/stripes.ts';
 
 /** The day cannot be rebuilt, or not now. */
 export class RebuildRefused extends Error {
@@ -105,7 +105,7 @@ class ShardRebuild {
 
   async run(): Promise<void> {
     const { sealed } = await readSeal(this.#table, this.#partition);
-    // Stripe 0 of a live day changes all the time.
+    // Recorders change stripe 0 of a live day all the time: the seal needs several tries.
     this.#etag = await untilTaken([WriteConflict, StorageTrouble], async () => {
       const seal = await readSeal(this.#table, this.#partition);
       if (seal.sealed === 'closed') throw new RebuildRefused('the day is closed, and its event rows are gone');
@@ -138,7 +138,7 @@ class ShardRebuild {
    *
    * @param before the stored `day` rows, whose lists keep their order: a reader may resolve an index that it read before the rebuild
    */
-  async #count(before: StripeRows, left: string[]): Promise<readonly Stripe[]> {
+  async #count(before: RowsByStripe, left: string[]): Promise<readonly Stripe[]> {
     const stripes = Array.from({ length: MAX_STRIPES }, (_, stripe): Stripe => {
       const row = before.get(stripe);
       return { day: row ? listsOf(row) : EMPTY_DAY, hours: new Map(), cameras: new Map() };

@@ -22,7 +22,7 @@ export const camerasOfShard = async (source: ShardSource): Promise<ReadonlyMap<s
   for (;;) {
     const page = await pageOf(source, range, continuation);
     const cameras = [...Map.groupBy(page.rows, cameraOf)];
-    // A page after an empty page may lack rows of its first camera, which were written in between.
+    // This page continues an empty page: rows of its first camera that were written since then may lie before it.
     const alone = continuation === undefined ? [] : cameras.splice(0, 1);
     const last = page.continuation === undefined ? undefined : cameras.pop();
     // A camera that fills a page is read by itself.
@@ -46,7 +46,7 @@ export const camerasOfShard = async (source: ShardSource): Promise<ReadonlyMap<s
   return tallies;
 };
 
-const pageOf = async ({ table, partition, read }: ShardSource, range: typeof ALL_CAMERAS, continuation?: string) =>
-  read(async () => table.page(partition, range, { select: CAMERA_DAY.select, continuation }));
+const pageOf = async ({ table, partition, limit }: ShardSource, range: typeof ALL_CAMERAS, continuation?: string) =>
+  limit(async () => table.page(partition, range, { select: CAMERA_DAY.select, continuation }));
 
 const cameraOf = (row: StoredRow): string => decodingRow(row, () => parseCameraKey(row.rowKey));

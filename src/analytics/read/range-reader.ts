@@ -174,14 +174,14 @@ interface EventSum {
  * @param cameraId undefined: all cameras
  */
 const readPartialMinute = async (
-  { table, partition, read }: ShardSource,
+  { table, partition, limit }: ShardSource,
   { minute, start, end }: PartialMinute,
   cameraId: string | undefined,
 ): Promise<EventSum> => {
   const tally = growingTally();
   const cameras = new Set<string>();
   const where = { property: 'ts_utc', from: sortableInstant(start), to: sortableInstant(end) };
-  await read(async () => {
+  await limit(async () => {
     for await (const rows of table.pages(partition, eventsOfMinute(minute, cameraId), { where })) {
       for (const row of rows) {
         const event = eventFrom(row);

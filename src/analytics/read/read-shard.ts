@@ -7,14 +7,14 @@ import { DayHeld } from '../errors.ts';
 import type { DayState } from '../rows/day-row.ts';
 import { type Counter, counterKey, DAY_COUNTER } from '../rows/keys.ts';
 import type { RowPart } from '../rows/properties.ts';
-import { hasRows, readStripes, type StripeRows } from '../rows/stripes.ts';
+import { hasRows, readStripes, type RowsByStripe } from '../rows/stripes.ts';
 
 /** A shard of a day, to read from. */
 export interface ShardSource {
   readonly table: Table;
   readonly partition: string;
   /** Runs reads, a fixed number at a time. */
-  readonly read: LimitFunction;
+  readonly limit: LimitFunction;
   /** The partitions that were seen to have several stripes. Others are read by keys first, and then perhaps again. */
   readonly striped: LRUCache<string, true>;
   /** The partitions that were seen to have no rows, for a minute. */
@@ -62,7 +62,7 @@ export const readShard = async <Day extends DayState, Value = never>(
 ): Promise<ShardReading<Day, Value>> => {
   const { partition, striped } = source;
   const isStriped = striped.has(partition);
-  const rowsOf = async ({ counter, part: { select } }: CounterRequest<unknown>): Promise<StripeRows> =>
+  const rowsOf = async ({ counter, part: { select } }: CounterRequest<unknown>): Promise<RowsByStripe> =>
     isStriped ? readAllStripes(source, counter, select) : readFirstStripe(source, counter, select);
   const [rows] = await Promise.all([Promise.all(requests.map(rowsOf)), earlier]);
   const dayRows = await rowsOf({ counter: DAY_COUNTER, part: day });
@@ -98,25 +98,25 @@ const missing = (partition: string, stripe: number): DamagedRow =>
 
 /** The rows of a counter in all stripes, as of one moment. */
 export const readAllStripes = async (
-  { table, partition, read }: ShardSource,
+  { table, partition, limit }: ShardSource,
   counter: Counter,
   select: readonly string[],
-): Promise<StripeRows> => read(async () => readStripes(table, partition, counter, select));
+): Promise<RowsByStripe> => limit(async () => readStripes(table, partition, counter, select));
 
 /** The row of a counter in stripe 0. */
 export const readFirstStripe = async (
-  { table, partition, read }: ShardSource,
+  { table, partition, limit }: ShardSource,
   counter: Counter,
   select: readonly string[],
-): Promise<StripeRows> => {
-  const row = await read(async () => table.get(partition, counterKey(counter, 0), { select }));
+): Promise<RowsByStripe> => {
+  const row = await limit(async () => table.get(partition, counterKey(counter, 0), { select }));
   return new Map(row && [[0, row]]);
 };
 
 /** Whether a shard has no rows. Otherwise its `day` row is lost, or was just written. */
-const isEmpty = async ({ table, partition, read, empty }: ShardSource): Promise<boolean> => {
+const isEmpty = async ({ table, partition, limit, empty }: ShardSource): Promise<boolean> => {
   if (empty.has(partition)) return true;
-  if (await read(async () => hasRows(table, partition))) return false;
+  if (await limit(async () => hasRows(table, partition))) return false;
   empty.set(partition, true);
   return true;
 };

@@ -147,13 +147,13 @@ export class Reader {
    * @param wanted the requested cameras; undefined: all of them
    */
   async lastMinutes(last: Day, days: number, wanted?: ReadonlySet<string>): Promise<ReadonlyMap<string, Instant>> {
-    const read = pLimit(PARALLEL_READS);
+    const limit = pLimit(PARALLEL_READS);
     const found = new Map<string, Instant>();
     for (const day of daysUntil(last, days)) {
       if (found.size === wanted?.size) break;
       const isAsked = (id: string): boolean => !found.has(id) && (wanted?.has(id) ?? true);
       const shards = await Promise.all(
-        this.#sources(read, [day]).map(async (source) => lastMinutesIn(source, isAsked)),
+        this.#sources(limit, [day]).map(async (source) => lastMinutesIn(source, isAsked)),
       );
       for (const ofShard of shards) {
         for (const [id, minute] of ofShard) {
@@ -166,10 +166,10 @@ export class Reader {
 
   /** Reads pieces of days, each day at once. The partial minutes of a day that is closed are read again as whole minutes. */
   async #read(pieces: readonly DayPiece[], cameraId: string | undefined): Promise<readonly PieceReading[]> {
-    const read = pLimit(PARALLEL_READS);
+    const limit = pLimit(PARALLEL_READS);
     const readDay = async (day: Day, ofDay: readonly DayPiece[]): Promise<readonly PieceReading[]> => {
       const shards = await Promise.all(
-        this.#sources(read, [day], cameraId).map(async (source) =>
+        this.#sources(limit, [day], cameraId).map(async (source) =>
           cameraId === undefined ? readPieces(source, ofDay) : readPiecesOfCamera(source, ofDay, cameraId),
         ),
       );
@@ -185,7 +185,7 @@ export class Reader {
   }
 
   /** The shards of days: all of them, or the shard of a camera. */
-  #sources(read: LimitFunction, days: readonly Day[], cameraId?: string): readonly ShardSource[] {
+  #sources(limit: LimitFunction, days: readonly Day[], cameraId?: string): readonly ShardSource[] {
     const shards =
       cameraId === undefined
         ? Array.from({ length: this.#shards }, (_, shard) => shard)
@@ -194,7 +194,7 @@ export class Reader {
       shards.map((shard) => ({
         table: this.#table,
         partition: shardPartition(day, shard),
-        read,
+        limit,
         striped: this.#striped,
         empty: this.#empty,
         whileRebuilding: this.#whileRebuilding,

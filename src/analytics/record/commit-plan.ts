@@ -51,7 +51,7 @@ export interface Counters {
   readonly cameras: ReadonlyMap<string, CameraRow>;
 }
 
-/** The state of stripe 0, for a commit to another stripe: it has no `day` row; it does not tell readers of other stripes; or it does. */
+/** The state of stripe 0, for a commit to another stripe: without a `day` row; not striped; or striped, so that readers read all stripes. */
 export type FirstStripe = 'missing' | 'alone' | 'striped';
 
 /** The rows of a shard that a commit needs. A row that is not in a map is not stored. */

@@ -117,7 +117,7 @@ export class ShardCommitter {
       rejectAll([...batch, ...this.#halves.splice(0).flat(), ...this.#queue.splice(0)], error);
     } else if (error instanceof DayClosed) {
       for (const { uncertain, resolve, reject } of batch) {
-        // If its answer was lost it may have been counted.
+        // If the answer to an earlier transaction was lost, the message may have been counted.
         if (uncertain) reject(new StorageTrouble(0, { reason: 'day closed' }));
         else resolve(CLOSED_DAY);
       }
@@ -133,7 +133,7 @@ export class ShardCommitter {
   }
 }
 
-/** Of a transaction, the stripe's `day` row, and for a new stripe the `day` row of stripe 0. */
+/** Each transaction writes the stripe's `day` row; the first transaction of a new stripe also writes the `day` row of stripe 0. */
 const RESERVED_OPERATIONS = 2;
 
 /** How many messages from the front of a queue surely fit into one transaction, by their number of operations. */

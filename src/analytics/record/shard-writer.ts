@@ -41,17 +41,17 @@ const PARALLEL_READS = 16;
 const COMMITS_A_MEASUREMENT = 16;
 
 /**
- * The counter rows of a shard that were last committed or read, all of one stripe: a steady stream of frames needs no reads. They may be
+ * The counter rows of a shard that a writer last committed or read, all of its one stripe: a steady stream of frames needs no reads. They may be
  * stale: each write carries the row's version and fails if it is.
  */
-export class ShardRows {
+export class RememberedRows {
   day: DayRow | undefined;
   readonly hours = new Map<Hour, HourRow>();
   readonly cameras = new Map<string, CameraRow>();
   /** The version of each row, by its key. */
   readonly etags = new Map<string, string>();
 
-  /** About how many bytes they take: nothing depends on it. */
+  /** A rough size in memory. */
   get bytes(): number {
     let bytes = 1_000 + 150 * (this.day?.cameras.size ?? 0);
     for (const buckets of [this.day?.hours ?? new Map<Hour, Bucket>(), ...this.hours.values()]) {
@@ -67,7 +67,7 @@ export class ShardRows {
 
 /** The rows that a process remembers. If they take too much memory, the rows of the shard that was written least recently go, all at once. */
 export class RowMemory {
-  readonly shards: LRUCache<ShardRows, true>;
+  readonly shards: LRUCache<RememberedRows, true>;
   /** The stripe of the last commit, in any shard. The process begins there in another shard, so that instances keep apart. */
   stripe = 0;
 
@@ -95,7 +95,7 @@ export class ShardWriter {
   readonly #shard: WrittenShard;
   readonly #limit = pLimit(PARALLEL_READS);
   #choice: StripeChoice;
-  #rows = new ShardRows();
+  #rows = new RememberedRows();
   #commits = 0;
   /** Whether `day|00` was seen to be striped, which is never taken back. */
   #isStriped = false;
@@ -141,8 +141,9 @@ export class ShardWriter {
 
   async #snapshot(batch: Batch): Promise<Snapshot> {
     const { table, partition, memory } = this.#shard;
+    // The memory has dropped these rows, to make room: they are read again.
     if (memory.shards.get(this.#rows) === undefined) this.#forget();
-    const { day, firstStripe } = await this.#day();
+    const { day, firstStripe } = await this.#dayToWrite();
     const [rows, { stripe }] = [this.#rows, this.#choice];
     const events = new Map<EventKey, EventRow>();
     const eventEtags = new Map<string, string>();
@@ -176,12 +177,14 @@ export class ShardWriter {
   }
 
   /**
-   * The `day` row of the stripe; undefined: the next commit inserts it. A writer that has to move skips stripes that other writers use.
+   * Settles on a stripe, and answers its `day` row; undefined: the next commit inserts it. A writer that has moved skips stripes that other writers
+   * use.
    *
    * @throws {DayClosed | DayHeld | DamagedRow}
    */
-  async #day(): Promise<Pick<Snapshot, 'day' | 'firstStripe'>> {
+  async #dayToWrite(): Promise<Pick<Snapshot, 'day' | 'firstStripe'>> {
     const { table, partition } = this.#shard;
+    // It is remembered only in stripe 0, or once stripe 0 is striped.
     if (this.#rows.day !== undefined) return { day: this.#rows.day, firstStripe: 'striped' };
     const rowKey = counterKey(DAY_COUNTER, this.#choice.stripe);
     const [row, firstStripe] = await Promise.all([table.get(partition, rowKey), this.#firstStripe()]);
@@ -190,10 +193,10 @@ export class ShardWriter {
     if (day?.sealed === 'rebuilding') throw new DayHeld(partition);
     if (leavesStripe(this.#choice, table.now() - Date.parse(String(row?.properties['timestamp'])))) {
       this.#move();
-      return this.#day();
+      return this.#dayToWrite();
     }
     if (row !== undefined) this.#rows.etags.set(rowKey, row.etag);
-    // Until stripe 0 is striped, each commit to another stripe asks.
+    // Until stripe 0 is known to be striped, each commit to another stripe reads both rows again.
     if (day !== undefined && (this.#choice.stripe === 0 || firstStripe === 'striped')) this.#rows.day = day;
     return { day, firstStripe };
   }
@@ -247,7 +250,7 @@ export class ShardWriter {
 
   #forget(): void {
     this.#shard.memory.shards.delete(this.#rows);
-    this.#rows = new ShardRows();
+    this.#rows = new RememberedRows();
     this.#measure();
   }
 

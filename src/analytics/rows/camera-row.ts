@@ -80,7 +80,7 @@ const minutesFrom = (bytes: Uint8Array, categories: readonly string[]): Map<Minu
     if (minute <= before || !isMinuteOfHour(minute)) throw new DecodeError('minutes are not in order');
     before = minute;
     const tally = readTallyBytes(reader, categories);
-    // The categories are in the same row: they cannot be older than its minutes.
+    // One row has both, as of one write: a minute without its category is damage, not an older read.
     if (tally === undefined) throw new DecodeError('a minute has a category that the day lacks');
     minutes.set(minute, tally);
   }

@@ -3,7 +3,7 @@ import { ANY_VERSION, type NewProperties, type RowWrite, unlessDamaged, writeOf 
 import type { Table } from '../../storage/table.ts';
 import { DAY_STATE, type Seal, sealProperties, stateWrite, STRIPED_PROPERTIES } from './day-row.ts';
 import { ALL_HOURS, counterKey, DAY_00, DAY_COUNTER, MAX_STRIPES } from './keys.ts';
-import { byStripe, readStripes, type StripeRows } from './stripes.ts';
+import { byStripe, readStripes, type RowsByStripe } from './stripes.ts';
 
 /** In `day|00` of a closed shard: its event rows are deleted, and timers have no more work with it. */
 const EVENTS_DELETED = 'events_deleted';
@@ -12,7 +12,7 @@ const EVENTS_DELETED = 'events_deleted';
 export interface ShardSeal {
   readonly partition: string;
   /** The rows, without their counts. */
-  readonly rows: StripeRows;
+  readonly rows: RowsByStripe;
   readonly sealed: Seal | undefined;
   readonly areEventsDeleted: boolean;
   /** When any of the rows was written last, in milliseconds since 1970 by the clock of storage; -Infinity: no row is stored. */
@@ -65,7 +65,7 @@ export const unsealShard = async (table: Table, { partition, rows }: ShardSeal):
 
 /** The writes of a seal, or of its end, into the rows of all stripes. */
 const inAllStripes = (
-  rows: StripeRows,
+  rows: RowsByStripe,
   sealed: Seal | undefined,
   isAtVersion: (stripe: number) => boolean,
   moreInFirst: NewProperties = {},

@@ -3,10 +3,10 @@ import { StorageTrouble } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 import { type Counter, counterKey, MAX_STRIPES, parseStripe, stripesOf } from './keys.ts';
 
-// The rows of a counter exist once per stripe. How they are read together, as of one moment.
+// A counter has a row in each stripe. This file reads all of them as of one moment.
 
 /** The stored rows of one counter, by stripe. */
-export type StripeRows = ReadonlyMap<number, StoredRow>;
+export type RowsByStripe = ReadonlyMap<number, StoredRow>;
 
 const PAGE_TRIES = 3;
 const KEY_TRIES = 50;
@@ -22,7 +22,7 @@ export const readStripes = async (
   partition: string,
   counter: Counter,
   select?: readonly string[],
-): Promise<StripeRows> => {
+): Promise<RowsByStripe> => {
   for (let tries = 0; tries < PAGE_TRIES; tries += 1) {
     const { rows, continuation } = await table.page(partition, stripesOf(counter), { select });
     if (continuation === undefined) return byStripe(rows);
@@ -44,7 +44,7 @@ export const readStripes = async (
 };
 
 /** The rows of one counter by stripe. @throws {DamagedRow} if a key is not the key of a counter */
-export const byStripe = (rows: readonly StoredRow[]): StripeRows =>
+export const byStripe = (rows: readonly StoredRow[]): RowsByStripe =>
   new Map(rows.map((row) => [decodingRow(row, () => parseStripe(row.rowKey)), row]));
 
 /** Whether a shard has rows: `!` comes before every character of a partition's key. */

@@ -10,14 +10,14 @@ export interface CallbackHandler {
   handle(events: readonly CallEvent[]): Promise<boolean>;
 
   /**
-   * The texts of the call of an attempt. If the attempt cannot be read, or is undefined because another system placed the call, that is the
-   * message of the callback path's alert type. Never throws.
+   * The texts of the call of an attempt. If the attempt cannot be read, or another system placed the call (undefined), the texts are the message of
+   * the callback path's alert type. Never throws.
    */
   messageOf(attempt: AttemptRef | undefined): Promise<CallMessage>;
 }
 
 /** The events of one callback. */
-export interface CallEvents {
+export interface ParsedCallback {
   /** In the order in which they came. */
   readonly events: readonly CallEvent[];
   /** How many were of a kind that is not used here: accepted and ignored. */
@@ -37,7 +37,7 @@ export type VerifyToken = (authorization: string | null) => Promise<TokenVerdict
 /** The callbacks of a provider that reports events in JSON. */
 export interface EventCallbacks {
   /** The array in a callback's body → its events. */
-  readonly parseEvents: (batch: readonly unknown[]) => CallEvents;
+  readonly parseEvents: (batch: readonly unknown[]) => ParsedCallback;
   /** Undefined: callbacks are not verified; anyone who knows the address is believed. */
   readonly verifyToken: VerifyToken | undefined;
 }
@@ -52,7 +52,7 @@ export interface InstructionRequest {
   readonly signature: string;
 }
 
-/** The callbacks of a provider whose calls ask by them what to do: the answer is the instruction. */
+/** The callbacks of a provider that asks for the next step of a call: the answer is the instruction. */
 export interface InstructionCallbacks {
   /** The header that holds the provider's signature. */
   readonly signatureHeader: string;

@@ -15,20 +15,20 @@ export interface MessageTerms {
 }
 
 /**
- * The text for a callee: the unit, and the menu after it if the message asks for keys. Both are spoken three times.
+ * The text for a callee. Its unit is spoken three times: the announcement, and the menu after it if the message asks for keys.
  *
  * @example callMessage('Ridge Watch', ConfirmedFire, { confirm: true, details: 'Antelope Ridge, camera 4' })
  *   // { unit: "… Confirmed fire has been reported. Antelope Ridge, camera 4. Press 1 to confirm, …", hasKeys: true }
  */
 export const callMessage = (serviceName: string, alertType: AlertType, terms: MessageTerms = {}): CallMessage => {
   const hasKeys = terms.confirm === true;
-  return { unit: `${messageUnit(serviceName, alertType, terms)}${hasKeys ? MENU : ''}`, hasKeys };
+  return { unit: `${announcement(serviceName, alertType, terms)}${hasKeys ? MENU : ''}`, hasKeys };
 };
 
 export const spokenMessage = ({ unit }: CallMessage): string => unit.repeat(REPETITIONS);
 
-/** The text that is repeated; without the menu. Ends with a space. */
-export const messageUnit = (serviceName: string, alertType: AlertType, { details }: MessageTerms = {}): string =>
+/** The alert and its place: the unit without the menu. Ends with a space. */
+export const announcement = (serviceName: string, alertType: AlertType, { details }: MessageTerms = {}): string =>
   `You've received a new Alert from ${serviceName}. ${alertType.phrase} ${details === undefined ? '' : sentenceOf(details)}`;
 
 const MENU = 'Press 1 to confirm, 2 to hear it again, 3 if you cannot go. ';
@@ -59,30 +59,29 @@ const speakingMs = (text: string, msPerLetter: number): number => {
 };
 
 /**
- * After `unitMs` from its start, one unit was surely spoken. After `messageMs` from the request to speak, the message has surely ended. Both
- * are in milliseconds.
+ * After `unitMs` from its start, one unit was surely spoken, apart from its menu. After `messageMs` from the request to speak, the message
+ * has surely ended. Both are in milliseconds.
  */
 export const speakingTimes = (serviceName: string, alertType: AlertType, terms: MessageTerms = {}) => {
-  const unit = messageUnit(serviceName, alertType, terms);
-  const repeated = terms.confirm === true ? `${unit}${MENU}` : unit;
+  const { unit } = callMessage(serviceName, alertType, terms);
   return {
-    unitMs: speakingMs(unit, USUAL_MS_PER_LETTER),
-    messageMs: START_OF_SPEECH_MS + REPETITIONS * speakingMs(repeated, SLOWEST_MS_PER_LETTER),
+    unitMs: speakingMs(announcement(serviceName, alertType, terms), USUAL_MS_PER_LETTER),
+    messageMs: START_OF_SPEECH_MS + REPETITIONS * speakingMs(unit, SLOWEST_MS_PER_LETTER),
   };
 };
 
 /** The meaning of each key; every other key has no meaning. */
-export type Answer = 'confirms' | 'repeat' | 'cannot go';
+export type KeyMeaning = 'confirms' | 'repeat' | 'cannot go';
 
-const ANSWERS: ReadonlyMap<string, Answer> = new Map([
+const MEANINGS: ReadonlyMap<string, KeyMeaning> = new Map([
   ['1', 'confirms'],
   ['2', 'repeat'],
   ['3', 'cannot go'],
 ]);
 
 /** The meaning of a key; undefined if it has none of them. */
-export const answerOfKey = (key: string | undefined): Answer | undefined =>
-  key === undefined ? undefined : ANSWERS.get(key);
+export const meaningOfKey = (key: string | undefined): KeyMeaning | undefined =>
+  key === undefined ? undefined : MEANINGS.get(key);
 
 /** How long a call waits for keys after the last word, in milliseconds: a thumb needs 5 s, and callees hang up a silent phone after 10. */
 export const KEYS_AFTER_MS = 8_000;

@@ -30,7 +30,7 @@ export interface Slot {
 const START_TOLERANCE_MS = 200;
 
 export type Next<Person> =
-  | { readonly kind: 'dial'; readonly who: Person }
+  | { readonly kind: 'dial'; readonly recipient: Person }
   /** Dial no recipient until the next event, or until this time. */
   | { readonly kind: 'wait'; readonly until: number | undefined };
 
@@ -69,21 +69,21 @@ export const next = <Person extends Queued>(
     const earliest = Math.min(...later, ...until);
     return { kind: 'wait', until: Number.isFinite(earliest) ? earliest : undefined };
   };
-  const inTurn = afterRefused(due.filter(({ number }) => !inUse.has(number)).sort(byTurn), pauses.refusedLast);
+  const inTurn = withRefusedSecond(due.filter(({ number }) => !inUse.has(number)).sort(byTurn), pauses.refusedLast);
   const releases = due.length === 0 ? [] : taken.map(({ until }) => until);
   if (inTurn.length === 0) return wait(...releases);
   const startsAt = Math.max(pausedUntil(pauses), (pauses.nextStartAt ?? 0) - START_TOLERANCE_MS);
   if (now < startsAt) return wait(startsAt);
   const leftAfter = callsAtOnce - taken.length - 1;
   const leftForUrgent = callsAtOnce > 1 ? 1 : 0;
-  const who = inTurn.find(({ isUrgent }) => leftAfter >= (isUrgent ? 0 : leftForUrgent));
-  return who === undefined ? wait(...releases) : { kind: 'dial', who };
+  const recipient = inTurn.find(({ isUrgent }) => leftAfter >= (isUrgent ? 0 : leftForUrgent));
+  return recipient === undefined ? wait(...releases) : { kind: 'dial', recipient };
 };
 
 /** No recipient is dialed before. */
 export const pausedUntil = ({ pauseUntil = 0, fault }: Pauses): number => Math.max(pauseUntil, fault?.until ?? 0);
 
-const afterRefused = <Person extends Queued>(
+const withRefusedSecond = <Person extends Queued>(
   inTurn: readonly Person[],
   refused: string | undefined,
 ): readonly Person[] => {

@@ -59,7 +59,7 @@ export class Actions {
   }
 
   /** Fulfills when all requests to the provider are answered: about one notification, or about all. */
-  async settled(about?: NotificationId): Promise<void> {
+  async allAnswered(about?: NotificationId): Promise<void> {
     const left = () => [...this.#underWay].flatMap(([doing, id]) => (id === (about ?? id) ? doing : []));
     while (left().length > 0) await Promise.all(left());
   }
@@ -72,10 +72,10 @@ export class Actions {
         case 'dial':
           return await this.#dial(action, attempt, live, log);
         case 'speak':
-          await Promise.all([this.#speak(action, attempt, live, log), this.#listenForKeys(action, attempt, live, log)]);
+          await Promise.all([this.#speak(action, attempt, live, log), this.#askForKeys(action, attempt, live, log)]);
           return;
-        case 'listen':
-          return this.#listen(action, attempt, live);
+        case 'wait for keys':
+          return this.#waitForKeys(action, attempt, live);
         case 'hang up':
           return await this.#hangUp(action, attempt, live, log);
       }
@@ -167,7 +167,7 @@ export class Actions {
   }
 
   /** With the message, asks the provider for keys. Never throws: if that fails, the call continues, unconfirmed. */
-  async #listenForKeys(ref: Action, attempt: Attempt, live: NotificationCase, log: Log): Promise<void> {
+  async #askForKeys(ref: Action, attempt: Attempt, live: NotificationCase, log: Log): Promise<void> {
     const callId = openCallIds(attempt).at(-1);
     const number = live.recipients[ref.index]?.number;
     const isMessage = talkOf(attempt)?.prompt.number === MESSAGE;
@@ -180,7 +180,7 @@ export class Actions {
   }
 
   /** After the last word, waits for keys, and then hangs up: even without storage, unless another prompt has begun. */
-  #listen(ref: Action, attempt: Attempt, live: NotificationCase): void {
+  #waitForKeys(ref: Action, attempt: Attempt, live: NotificationCase): void {
     const { store, clock, log } = this.#context;
     const quietSince = talkOf(attempt)?.quietSince ?? clock.now();
     const end = async (): Promise<void> => {

@@ -211,7 +211,7 @@ export const logOverdue = (live: NotificationCase, actions: readonly Action[], l
     const attempt = attemptIn(live, ref);
     const fields = attemptFields(live, ref);
     if (ref.kind === 'dial') log.warn('call request unclear', fields);
-    else if (attempt?.state !== 'hanging_up' || attempt.unanswered === undefined) {
+    else if (attempt?.state !== 'hanging_up' || attempt.beforeMessage === undefined) {
       log.warn('call overdue', { ...fields, reason: attempt?.state === 'hanging_up' ? attempt.reason : undefined });
     }
   }

@@ -37,13 +37,15 @@ export class Dialing {
   readonly #context: Context;
   readonly #notifications: Notifications;
   readonly #alerts = new OperatorAlerts();
-  /** Of each version of a row: a run reads all rows, and most have not changed. */
+  /** The outlook of each version of a row: a run reads all rows, and most have not changed since the last run. */
   readonly #outlooks = new WeakMap<LiveCase, Outlook>();
   #running: Promise<void> | undefined;
-  #isAgain = false;
+  /** A run must follow the current run, or begin. */
+  #isRequested = false;
   #isEnded = false;
   /** When this process runs next, by the reason; in milliseconds since 1970. */
   readonly #planned = new Map<string, number>();
+  /** The time of the current timer. */
   #armedFor = Infinity;
   #cancel = (): void => undefined;
 
@@ -54,19 +56,19 @@ export class Dialing {
 
   /** Runs at once, or again after the current run. Never throws. */
   async run(log: Log): Promise<void> {
-    this.#isAgain = true;
+    this.#isRequested = true;
     this.#running ??= this.#runUntilDone(log);
     return this.#running;
   }
 
   /** Plans the next check of a notification, and a run when a line is free. */
-  note({ stored, lines }: Committed): void {
-    this.#plan(stored.notification.id, this.#dueAt(stored));
+  planAfter({ stored, lines }: Committed): void {
+    this.#plan(stored.notification.id, this.#nextCheckAt(stored));
     if (lines !== undefined) this.#plan('line', lineFreeAt(lines.read.lines, lines.after, this.#context.clock.now()));
   }
 
   /** After trouble with storage. */
-  noteTrouble(): void {
+  planAfterTrouble(): void {
     this.#plan('trouble', this.#context.clock.now() + RETRY_MS);
   }
 
@@ -97,13 +99,13 @@ export class Dialing {
 
   async #runUntilDone(log: Log): Promise<void> {
     try {
-      while (this.#isAgain && !this.#isEnded) {
-        this.#isAgain = false;
+      while (this.#isRequested && !this.#isEnded) {
+        this.#isRequested = false;
         try {
           await this.#runOnce(log);
         } catch (error) {
           logFailure('due work unreachable', error, {}, log);
-          this.noteTrouble();
+          this.planAfterTrouble();
         }
       }
     } finally {
@@ -118,7 +120,7 @@ export class Dialing {
     const now = clock.now();
     const outlooks = cases.flatMap((live) => this.#outlookOf(live) ?? []);
     this.#alerts.raise(outlooks, lines, now, log);
-    const overdue = cases.filter((live) => (this.#dueAt(live) ?? Infinity) <= now);
+    const overdue = cases.filter((live) => (this.#nextCheckAt(live) ?? Infinity) <= now);
     await pLimit(CHECKED_AT_A_TIME).map(overdue, async (live) => this.#check(live, log));
     await this.#claimAll(cases, log);
     for (const { live, settlesAt = Infinity } of outlooks) if (settlesAt <= now) await this.#settle(live);
@@ -143,7 +145,7 @@ export class Dialing {
   }
 
   /** When a notification needs this loop next: for a check, or because no phone has rung. */
-  #dueAt(live: LiveCase): number | undefined {
+  #nextCheckAt(live: LiveCase): number | undefined {
     const outlook = this.#outlookOf(live);
     if (outlook === undefined) return undefined;
     const silentAt = this.#alerts.silentAt(live, this.#context.clock.now());
@@ -153,7 +155,7 @@ export class Dialing {
   /** When this process runs for a notification: at its time if it made the last commit; others a little later, if that process has died. */
   #runAt(live: LiveCase): number | undefined {
     const { clock, random, store } = this.#context;
-    const at = this.#dueAt(live);
+    const at = this.#nextCheckAt(live);
     const [least, most] = OTHERS_AFTER_MS;
     if (at === undefined) return undefined;
     // A check that stays due must not cause a busy loop.
@@ -200,7 +202,7 @@ export class Dialing {
       const queue = cases.flatMap((live) => this.#outlookOf(this.#current(live))?.queue ?? []);
       const decided = next(queue, lines.slots, lines, policy.rules, clock.now());
       if (decided.kind === 'wait') return this.#plan('queue', decided.until);
-      const { notificationId: id } = decided.who;
+      const { notificationId: id } = decided.recipient;
       const others = queue.filter(({ notificationId }) => notificationId !== id);
       const taken = await this.#take(id, { kind: 'claim', others }, log);
       if (taken?.isNews === true) continue;
@@ -208,6 +210,7 @@ export class Dialing {
       await sleepBy(clock, random() * CONFLICT_PAUSE_MS);
       break;
     }
-    this.#isAgain = true;
+    // Recipients may still be in turn: the next run reads again.
+    this.#isRequested = true;
   }
 }

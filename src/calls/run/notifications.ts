@@ -6,7 +6,7 @@ import { errorKind, logChange } from './call-log.ts';
 import type { AttemptEvent } from '../state/attempt.ts';
 import { withReleased } from '../state/lines.ts';
 import type { AnyCase } from '../state/notification.ts';
-import { type Documents, isRepeat, type NotificationEvent, type Policy, step } from '../state/step.ts';
+import { type Documents, isRepeatIn, type NotificationEvent, type Policy, step } from '../state/step.ts';
 import {
   type Commit,
   type Committed,
@@ -48,9 +48,9 @@ interface Followers {
     carryOut(claimed: Claimed, log: Log): Promise<void>;
   };
   readonly dialing: {
-    note(committed: Committed): void;
-    /** Called if events could not be stored: the loop for claims must run soon, to check their notification. */
-    noteTrouble(): void;
+    planAfter(committed: Committed): void;
+    /** Events could not be stored: the loop for claims must run soon, to check their notification. */
+    planAfterTrouble(): void;
   };
   readonly publisher: {
     deliver(outcomes: StoredOutcomes, stored: AnyCase, log: Log): Promise<void>;
@@ -124,7 +124,7 @@ export class Notifications {
   async take(id: NotificationId, event: NotificationEvent, log: Log): Promise<Taken | undefined> {
     if (this.isSetAside(id)) throw new SetAside(this.#setAside.get(id)?.error);
     return new Promise((resolve, reject) => {
-      const arrival = { event, log, until: this.#context.clock.steady() + patienceOf(event), resolve, reject };
+      const arrival = { event, log, until: this.#context.clock.steady() + waitMsOf(event), resolve, reject };
       const waiting = this.#waiting.get(id);
       if (waiting === undefined) void this.#workOff(id, [arrival]);
       else waiting.push(arrival);
@@ -166,7 +166,7 @@ export class Notifications {
    *
    * @throws {StorageTrouble} the last try failed
    */
-  async patiently<Result>(forMs: number, once: () => Promise<Result>): Promise<Result> {
+  async retryFor<Result>(forMs: number, once: () => Promise<Result>): Promise<Result> {
     const { store, clock, random } = this.#context;
     const until = clock.steady() + forMs;
     for (let tried = 1; ; tried += 1) {
@@ -189,15 +189,15 @@ export class Notifications {
       const read = await store.lines();
       await store.writeLines(withReleased(read.lines, attemptId, clock.now()), read);
     };
-    await this.patiently(CALL_EVENT_MS, async () => this.#inTurnOfLines(release));
+    await this.retryFor(CALL_EVENT_MS, async () => this.#inTurnOfLines(release));
   }
 
-  /** Logs a commit, plans what follows, and delivers its outcomes. */
-  note(committed: Committed, log: Log): void {
+  /** Logs a commit, plans the next runs, and delivers its outcomes. */
+  followUp(committed: Committed, log: Log): void {
     const { stored, outcomes } = committed;
     const { dialing, publisher } = this.#followers();
     logChange(committed, log);
-    dialing.note(committed);
+    dialing.planAfter(committed);
     if (outcomes !== undefined) void publisher.deliver(outcomes, stored, log);
   }
 
@@ -214,7 +214,7 @@ export class Notifications {
       unanswered = undefined;
       const arrivals = [...waiting];
       if (row === undefined) {
-        for (const arrival of arrivals) done(waiting, arrival).resolve(undefined);
+        for (const arrival of arrivals) removeFrom(waiting, arrival).resolve(undefined);
         return;
       }
       const write = async (decision: Decision): Promise<void> => {
@@ -222,7 +222,7 @@ export class Notifications {
         const committed = unanswered && (await store.commit(unanswered));
         unanswered = undefined;
         // This process may remember an old row: an event is dropped only after a read.
-        const isSure = remembered === undefined || arrivals.every(({ event }) => isRepeat(row, event));
+        const isSure = remembered === undefined || arrivals.every(({ event }) => isRepeatIn(row, event));
         if (committed === undefined && !isSure) store.forget(id);
         else this.#answer(waiting, decision, committed);
       };
@@ -232,12 +232,12 @@ export class Notifications {
     };
     try {
       while (waiting.length > 0) {
-        await this.patiently(Infinity, async () =>
+        await this.retryFor(Infinity, async () =>
           decideAndStore().catch((error: unknown) => {
             const isConflict = error instanceof WriteConflict;
             if (!isConflict && !(error instanceof StorageTrouble)) throw error;
             if (isConflict) unanswered = undefined;
-            // If only the lines have changed, the notification is as it was read.
+            // The second write is of the lines. If only they have changed, the notification is as it was read.
             if (!isConflict || error.index !== 1) store.forget(id);
             this.#giveUp(waiting, error);
             if (waiting.length > 0) throw error;
@@ -268,18 +268,25 @@ export class Notifications {
   /** Answers the events of a decision, and starts what follows. @param committed undefined: nothing has changed */
   #answer(waiting: Arrival[], decision: Decision, committed: Committed | undefined): void {
     const { before, moment, arrivals, news, sentAt } = decision;
-    const [{ log } = this.#context] = arrivals;
+    const { log } = arrivals[0] ?? this.#context;
     let acting = NOTHING;
     if (committed !== undefined) {
-      this.note(committed, log);
+      this.followUp(committed, log);
       acting = this.#followers().actions.carryOut({ stored: committed.stored, commit: moment.commit, sentAt }, log);
     }
     for (const [index, arrival] of arrivals.entries()) {
-      done(waiting, arrival).resolve({ stored: committed?.stored ?? before, isNews: news[index] === true, acting });
+      removeFrom(waiting, arrival).resolve({
+        stored: committed?.stored ?? before,
+        isNews: news[index] === true,
+        acting,
+      });
     }
   }
 
-  /** After a lost answer: if the write was carried out, its events are stored, and this process carries out its actions. */
+  /**
+   * After a lost answer: if the write was carried out, its events are stored, and this process carries out its actions. If another commit has
+   * followed, these are the actions that still name the commit of the write. Its outcomes wait until a process takes them over.
+   */
   #recover(unanswered: Decision, stored: LiveCase, waiting: Arrival[]): void {
     const { before, moment, lines, sentAt } = unanswered;
     if (stored.commit === moment.commit)
@@ -291,8 +298,8 @@ export class Notifications {
   #giveUp(waiting: Arrival[], error: unknown): void {
     const now = this.#context.clock.steady();
     for (const arrival of waiting.filter(({ until }) => now >= until)) {
-      done(waiting, arrival).reject(troubleOf(error));
-      this.#followers().dialing.noteTrouble();
+      removeFrom(waiting, arrival).reject(troubleOf(error));
+      this.#followers().dialing.planAfterTrouble();
     }
   }
 }
@@ -302,14 +309,14 @@ const NOTHING = Promise.resolve();
 const troubleOf = (error: unknown): unknown =>
   error instanceof WriteConflict ? new StorageTrouble(0, { reason: 'contended' }) : error;
 
-/** Removes an event from the waiting events. */
-const done = (waiting: Arrival[], arrival: Arrival): Arrival => {
+/** Removes an event from the waiting events, to answer it. */
+const removeFrom = (waiting: Arrival[], arrival: Arrival): Arrival => {
   const at = waiting.indexOf(arrival);
   if (at >= 0) waiting.splice(at, 1);
   return arrival;
 };
 
-const patienceOf = (event: NotificationEvent): number => {
+const waitMsOf = (event: NotificationEvent): number => {
   if (event.kind !== 'call') return event.kind === 'stop' || event.kind === 'acknowledge' ? REQUEST_MS : CALL_EVENT_MS;
   // An end without its duration is dated by its arrival. After a long wait, the callee would seem to have heard more than they did.
   const isEnd = event.event.kind === 'disconnected' && event.event.connectedMs !== undefined;

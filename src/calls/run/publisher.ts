@@ -8,7 +8,7 @@ import { isUnreadable, type Store, type StoredOutcomes } from '../store/store.ts
 import type { Log } from '../../log.ts';
 import { WriteConflict } from '../../storage/errors.ts';
 
-/** Until then, the process that wrote outcomes delivers them: at once, and again after each pause. Later, any process may. */
+/** For this time, only the process that wrote outcomes delivers them: at once, and again after each pause. After it, any process may deliver them. */
 const TAKEN_OVER_AFTER_MS = 60_000;
 /** The lease of a process that delivers what others have left. */
 const LEASE_MS = 30_000;

@@ -84,7 +84,7 @@ export class Requests {
     if ((waves.length - 1) * waveMs >= policy.rules.deadlineMs) return { kind: 'waves too late' };
     const use = key === undefined ? undefined : keyUse(key, request);
     const creation: Creation = { request, use, cameAt: clock.steady(), uuid: newId() };
-    const created = await this.#notifications.patiently(REQUEST_MS, async () => this.#create(creation));
+    const created = await this.#notifications.retryFor(REQUEST_MS, async () => this.#create(creation));
     switch (created.kind) {
       case 'nobody callable': {
         const calls = await this.#callsOf(request, created.refused);
@@ -100,8 +100,8 @@ export class Requests {
       }
       case 'created': {
         const { id } = created.stored.notification;
-        this.#notifications.note(created, log);
-        const dialed = this.#dialing.run(log).then(async () => this.#actions.settled(id));
+        this.#notifications.followUp(created, log);
+        const dialed = this.#dialing.run(log).then(async () => this.#actions.allAnswered(id));
         await Promise.race([dialed, sleepBy(clock, DIALED_WITHIN_MS)]);
         return { kind: 'sent', id, calls: await this.#callsOf(request, store.recall(id) ?? created.stored) };
       }
@@ -145,14 +145,14 @@ export class Requests {
     const live = await store.load(id);
     // Minutes after its last call, any process may settle it. Settle it first: otherwise the note could be lost.
     const isSettling = live !== undefined && (settlesAtOf(live) ?? Infinity) <= clock.now();
-    if (isSettling) await this.#notifications.patiently(REQUEST_MS, async () => store.settle(live).catch(ifConflict));
+    if (isSettling) await this.#notifications.retryFor(REQUEST_MS, async () => store.settle(live).catch(ifConflict));
     const taken = isSettling ? undefined : await this.#take(id, { kind: 'acknowledge', by }, log);
     return taken === undefined ? this.#acknowledgeSettled(id, by, log) : this.#describe(taken.stored);
   }
 
   async #acknowledgeSettled(id: NotificationId, by: string, log: Log): Promise<NotificationBody | undefined> {
     const { store, clock, newId } = this.#context;
-    return this.#notifications.patiently(REQUEST_MS, async () => {
+    return this.#notifications.retryFor(REQUEST_MS, async () => {
       const before = await store.loadSettled(id);
       const now = clock.now();
       const after = before && acknowledged(before, by, now);

@@ -97,8 +97,8 @@ export const attemptSchema = z.discriminatedUnion('state', [
     since: time,
     heardUntil: time.optional(),
     talk: talkSchema.optional(),
-    /** Why the service hung up before an answer. */
-    unanswered: z.enum(['no_answer', 'stopped']).optional(),
+    /** Why the service hung up before the message. */
+    beforeMessage: z.enum(['no_answer', 'stopped']).optional(),
   }),
   z.discriminatedUnion('outcome', [
     /** `hasHeardUnit` of `cut_short`: one whole unit of the message was spoken. */
@@ -213,10 +213,10 @@ const promptOverdueAt = ({ quietSince, prompt }: Talk, messageMs: number): numbe
   return unclearAt === undefined ? askedAt + LEASE_MS : unclearAt + START_WITHIN_MS;
 };
 
-/** The callee's answer by key. A 1 wins over a 3, in any order. */
-export const answerBy = (attempt: Attempt): 'confirmed' | 'cannot_go' | undefined => answerIn(talkOf(attempt));
+/** The callee's choice by key. A 1 wins over a 3, in any order. */
+export const choiceBy = (attempt: Attempt): 'confirmed' | 'cannot_go' | undefined => choiceIn(talkOf(attempt));
 
-const answerIn = (talk: Talk | undefined): 'confirmed' | 'cannot_go' | undefined => {
+const choiceIn = (talk: Talk | undefined): 'confirmed' | 'cannot_go' | undefined => {
   if (talk?.confirmedAt !== undefined) return 'confirmed';
   return talk?.cannotGoAt === undefined ? undefined : 'cannot_go';
 };
@@ -247,17 +247,17 @@ export const hangingUp = (
 const REASONS = { no_answer: 'no answer', stopped: 'stopped before it was answered' } as const;
 
 /** An instance claims to hang up before the message. */
-export const unanswered = (
+export const hangingUpBeforeMessage = (
   attempt: LiveAttempt,
   why: keyof typeof REASONS,
   moment: Moment,
 ): AttemptIn<'hanging_up'> => ({
   ...hangingUp(attempt, moment, undefined, { reason: REASONS[why] }),
-  unanswered: why,
+  beforeMessage: why,
 });
 
 export const stoppedRinging = (attempt: Attempt, moment: Moment): Attempt =>
-  attempt.state === 'ringing' ? unanswered(attempt, 'stopped', moment) : attempt;
+  attempt.state === 'ringing' ? hangingUpBeforeMessage(attempt, 'stopped', moment) : attempt;
 
 export const PHONE_OFF = 'the phone was switched off';
 
@@ -266,9 +266,9 @@ export const abandonedAttempt = (attempt: Attempt, now: number): Attempt => {
   if (!isLive(attempt)) return attempt;
   const talk = talkOf(attempt);
   const ending = { ...baseOf(attempt), state: 'over', reason: PHONE_OFF, endedAt: now, heardUntil: now } as const;
-  const answer = answerIn(talk);
-  return talk !== undefined && answer !== undefined
-    ? { ...ending, talk, outcome: answer }
+  const choice = choiceIn(talk);
+  return talk !== undefined && choice !== undefined
+    ? { ...ending, talk, outcome: choice }
     : { ...ending, talk, outcome: 'unknown' };
 };
 
@@ -291,7 +291,7 @@ export const ended = (
     endedAt,
     heardUntil: own?.heardUntil ?? own?.since ?? endedAt,
   };
-  return withOutcome(ending, talkOf(attempt), terms, own === undefined ? result.failure : own.unanswered);
+  return withOutcome(ending, talkOf(attempt), terms, own === undefined ? result.failure : own.beforeMessage);
 };
 
 /** An attempt that is over, without its outcome. */
@@ -309,8 +309,8 @@ export const withOutcome = (
     const outcome = OTHERS.find((other) => other === failure) ?? 'unknown';
     return { ...ending, outcome, reason: reason ?? 'the call ended before the message' };
   }
-  const answer = answerIn(talk);
-  if (answer !== undefined) return { ...ending, talk, outcome: answer, reason: undefined };
+  const choice = choiceIn(talk);
+  if (choice !== undefined) return { ...ending, talk, outcome: choice, reason: undefined };
   if (talk.completedAt !== undefined) {
     return confirm
       ? { ...ending, talk, outcome: 'unconfirmed', reason: 'neither 1 nor 3 was pressed' }

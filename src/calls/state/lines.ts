@@ -98,8 +98,8 @@ export const lineFreeAt = (before: Lines, after: Lines, now: number): number | u
 };
 
 /**
- * The lines after an event of a notification. The same object only if the event concerns no slot. A process may remember lines that are older than
- * the slot: the write of an equal object is then a conflict.
+ * The lines after an event of a notification; the same object only if the event concerns no slot. Otherwise the lines are written even if they look
+ * unchanged: this process may remember lines that are older than the slot, and the write then meets a conflict.
  *
  * @param result of a call request that placed no call
  */
@@ -143,8 +143,9 @@ const phaseOf = ({ state }: Attempt): 'open' | 'hanging up' | 'over' =>
 const afterMove = (lines: Lines, was: Attempt, is: Attempt, now: number): Lines => {
   const hasNewPhase = phaseOf(was) !== phaseOf(is);
   const moved = hasNewPhase ? withUntil(lines, is.id, untilOf(is, now)) : lines;
-  const isNews = acceptedAtOf(is) !== undefined && (acceptedAtOf(was) === undefined || hasNewPhase);
-  return isNews ? withAccepted(moved, now) : moved;
+  // The provider has accepted the call, or an accepted call is ending: a pause is over.
+  const endsPause = acceptedAtOf(is) !== undefined && (acceptedAtOf(was) === undefined || hasNewPhase);
+  return endsPause ? withAccepted(moved, now) : moved;
 };
 
 /** Until when the slot of an attempt is taken. */

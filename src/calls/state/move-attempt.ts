@@ -9,10 +9,10 @@ import {
   promptOf,
 } from '../model/ids.ts';
 import { type CallResult, type Failure, MAX_RINGING_MS } from '../model/phone-provider.ts';
-import { answerOfKey, KEYS_AFTER_MS } from '../rules/message.ts';
+import { meaningOfKey, KEYS_AFTER_MS } from '../rules/message.ts';
 import { KEYS_COUNT_FOR_MS } from '../rules/retention.ts';
 import {
-  answerBy,
+  choiceBy,
   type Attempt,
   type AttemptEvent,
   type AttemptIn,
@@ -29,7 +29,7 @@ import {
   openCallIds,
   type Talk,
   talkOf,
-  unanswered,
+  hangingUpBeforeMessage,
   withOutcome,
 } from './attempt.ts';
 
@@ -86,7 +86,7 @@ export const moveAttempt = (attempt: Attempt, event: AttemptEvent, terms: CallTe
 };
 
 /** Whether an event certainly changes nothing, even if this copy of the attempt is old: its report is known and final. */
-export const isOldNews = (attempt: Attempt, event: AttemptEvent): boolean => {
+export const isRepeat = (attempt: Attempt, event: AttemptEvent): boolean => {
   // The report of the end came before the answer to the hang-up.
   if (event.kind === 'hung up' || event.kind === 'gone')
     return attempt.state === 'over' && attempt.action === undefined;
@@ -127,7 +127,7 @@ const afterEnd = (
     case 'tone received':
       return now - attempt.endedAt > KEYS_COUNT_FOR_MS
         ? attempt
-        : lateTalk(attempt, withAnswer(attempt, event, terms, now), terms);
+        : lateTalk(attempt, withChoice(attempt, event, terms, now), terms);
     case 'hung up':
     case 'gone':
       return attempt.action === undefined ? attempt : { ...attempt, action: undefined };
@@ -161,7 +161,7 @@ const placed = (attempt: LiveAttempt, terms: CallTerms, moment: Moment): Attempt
   // Events of the call may arrive first.
   if (attempt.state !== 'claimed') return { ...attempt, placedAt: moment.now };
   const ringing: LiveAttempt = { ...baseOf(attempt), state: 'ringing', placedAt: moment.now };
-  return terms.isStopped ? unanswered(ringing, 'stopped', moment) : ringing;
+  return terms.isStopped ? hangingUpBeforeMessage(ringing, 'stopped', moment) : ringing;
 };
 
 const notPlaced = (attempt: LiveAttempt, result: CallResult, terms: CallTerms, { now }: Moment): Moved => {
@@ -210,13 +210,13 @@ const checked = (attempt: LiveAttempt, terms: CallTerms, moment: Moment): Attemp
   if (attempt.provider !== terms.provider.name) {
     return ended(attempt, { reason: 'the phone service was changed meanwhile' }, terms, now);
   }
-  if (terms.isStopped && attempt.state === 'ringing') return unanswered(attempt, 'stopped', moment);
+  if (terms.isStopped && attempt.state === 'ringing') return hangingUpBeforeMessage(attempt, 'stopped', moment);
   if (now < (checkAtOf(attempt, terms) ?? Infinity)) return attempt;
   switch (attempt.state) {
     case 'claimed':
       return claimOverdue(attempt, terms, moment);
     case 'ringing':
-      return unanswered(attempt, 'no_answer', moment);
+      return hangingUpBeforeMessage(attempt, 'no_answer', moment);
     case 'unexplained':
       return ended(attempt, {}, terms, attempt.disconnectedAt);
     case 'speaking':
@@ -263,7 +263,7 @@ const connected = (before: LiveAttempt, callId: CallId, terms: CallTerms, moment
   if (attempt.state === 'unexplained') return answeredAndEnded(attempt, speaksByItself, terms);
   // An earlier hang-up does not end an answered call that speaks by itself.
   if (attempt.state === 'hanging_up' && !speaksByItself) return attempt;
-  if (terms.isStopped && !speaksByItself) return unanswered(attempt, 'stopped', moment);
+  if (terms.isStopped && !speaksByItself) return hangingUpBeforeMessage(attempt, 'stopped', moment);
   const action = speaksByItself ? undefined : { commit, at: now };
   return { ...baseOf(attempt), action, state: 'speaking', talk: newTalk(speaksByItself, now) };
 };
@@ -337,7 +337,7 @@ const promptOver = (attempt: LiveAttempt, event: CallReport, terms: CallTerms, m
   const after = talk === before ? attempt : withTalk(attempt, talk);
   // The end of an earlier prompt, which a later prompt has interrupted or follows.
   if (after.state !== 'speaking' || prompt < talk.prompt.number) return after;
-  if (isWhole && terms.confirm && !terms.provider.speaksByItself) return waiting(after, talk, moment);
+  if (isWhole && terms.confirm && !terms.provider.speaksByItself) return waitingForKeys(after, talk, moment);
   if (kind !== 'play failed') return hangingUp(after, moment, now);
   // The callee has answered: the codes do not mean that the callee cannot be reached.
   const { code, subCode, reason = 'the message failed' } = result;
@@ -345,16 +345,16 @@ const promptOver = (attempt: LiveAttempt, event: CallReport, terms: CallTerms, m
 };
 
 /** The last word is spoken: an instance waits for keys. */
-const waiting = (attempt: AttemptIn<'speaking'>, talk: Talk, { now, commit }: Moment): Attempt =>
+const waitingForKeys = (attempt: AttemptIn<'speaking'>, talk: Talk, { now, commit }: Moment): Attempt =>
   talk.quietSince === undefined
     ? { ...attempt, action: { commit, at: now }, talk: { ...talk, quietSince: now } }
     : attempt;
 
-/** Keys always count, even during the hang-up. Only before it, the service speaks an answer. */
+/** Keys always count, even during the hang-up. Only before it, the service speaks another prompt. */
 const keyPressed = (attempt: LiveAttempt, event: CallReport, terms: CallTerms, moment: Moment): Attempt => {
   const { now } = moment;
   const before = talkOf(attempt);
-  if (terms.confirm && answerOfKey(event.key?.key) === 'repeat' && event.key !== undefined) {
+  if (terms.confirm && meaningOfKey(event.key?.key) === 'repeat' && event.key !== undefined) {
     // Without storage, no instance has noted the answer and the start of the message.
     const talk = before ?? newTalk(true, now);
     const { repeatKeys } = talk;
@@ -364,19 +364,19 @@ const keyPressed = (attempt: LiveAttempt, event: CallReport, terms: CallTerms, m
     if (!isPossible || !isNew || number === undefined) return attempt;
     return saying(attempt, { ...talk, repeatKeys: [...repeatKeys, event.key.sequence] }, number, terms, moment);
   }
-  const talk = withAnswer(attempt, event, terms, now);
+  const talk = withChoice(attempt, event, terms, now);
   if (talk === undefined || talk === before) return attempt;
   return saying(attempt, talk, talk.confirmedAt === undefined ? GOODBYE_CANNOT_GO : GOODBYE_CONFIRMED, terms, moment);
 };
 
-/** The talk with the callee's answer by key; the same object if it has that answer already. */
-const withAnswer = (attempt: Attempt, { key }: CallReport, terms: CallTerms, now: number): Talk | undefined => {
+/** The talk with the callee's choice by key; the same object if it has that choice already. */
+const withChoice = (attempt: Attempt, { key }: CallReport, terms: CallTerms, now: number): Talk | undefined => {
   const before = talkOf(attempt);
-  const answer = answerOfKey(key?.key);
+  const meaning = meaningOfKey(key?.key);
   if (!terms.confirm) return before;
   const talk = before ?? newTalk(true, now);
-  if (answer === 'confirms') return talk.confirmedAt === undefined ? { ...talk, confirmedAt: now } : before;
-  return answer === 'cannot go' && answerBy(attempt) === undefined ? { ...talk, cannotGoAt: now } : before;
+  if (meaning === 'confirms') return talk.confirmedAt === undefined ? { ...talk, confirmedAt: now } : before;
+  return meaning === 'cannot go' && choiceBy(attempt) === undefined ? { ...talk, cannotGoAt: now } : before;
 };
 
 /** Whether no prompt follows. A call that speaks by itself may have been answered at the moment of its hang-up: it is open. */

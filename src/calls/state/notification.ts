@@ -6,10 +6,10 @@ import { maskPhoneNumber, parsePhoneNumber } from '../model/phone-number.ts';
 import { areEnough, DEFAULT_CONFIRMATIONS_NEEDED, type PhoneRules, whyNotCallable } from '../rules/policy.ts';
 import { RANG_MS } from '../rules/redial.ts';
 import { settlesAt } from '../rules/retention.ts';
-import { acceptedAtOf, answerBy, type Attempt, checkAtOf, isLive, type Moment, talkOf } from './attempt.ts';
+import { acceptedAtOf, choiceBy, type Attempt, checkAtOf, isLive, type Moment, talkOf } from './attempt.ts';
 import {
   abandoned,
-  answerOf,
+  choiceOf,
   attemptOf,
   checked,
   givenUp,
@@ -261,8 +261,8 @@ export const hasRung = ({ recipients }: Pick<NotificationCase, 'recipients'>, no
 
 /** Whether a recipient has confirmed, or still can. */
 const canConfirm = (recipient: Recipient): boolean => {
-  const answer = answerOf(recipient);
-  return answer === 'confirmed' || (answer === undefined && !isFinal(recipient));
+  const choice = choiceOf(recipient);
+  return choice === 'confirmed' || (choice === undefined && !isFinal(recipient));
 };
 
 /** Enough confirmations in waves stop the rest. If too few are possible, the next wave begins. After the last recipient, it is completed. */
@@ -297,7 +297,7 @@ export const MAX_ATTENTION_MS = ATTENTION_AFTER_END_MS + 26 * 3_600_000;
 /** The indexes of the recipients that have confirmed. */
 export const confirmedBy = ({ recipients }: Pick<AnyCase, 'recipients'>): readonly number[] =>
   recipients.flatMap(({ attempts }, index) =>
-    attempts.some((attempt) => answerBy(attempt) === 'confirmed') ? [index] : [],
+    attempts.some((attempt) => choiceBy(attempt) === 'confirmed') ? [index] : [],
   );
 
 /** How many recipients have confirmed if the message asks for a key, otherwise how many have heard it. */

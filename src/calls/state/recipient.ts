@@ -12,7 +12,7 @@ import { afterAttempts, hasReached, type RedialTerms } from '../rules/redial.ts'
 import {
   abandonedAttempt,
   acceptedAtOf,
-  answerBy,
+  choiceBy,
   type Attempt,
   type AttemptEvent,
   type AttemptIn,
@@ -95,9 +95,9 @@ export const isFinal = <One extends AnyRecipient>(recipient: One): recipient is 
 export const attemptOf = ({ attempts }: Pick<AnyRecipient, 'attempts'>, attemptId: string): Attempt | undefined =>
   attempts.find(({ id }) => id === attemptId);
 
-export const answerOf = ({ attempts }: Pick<Recipient, 'attempts'>): ReturnType<typeof answerBy> => {
-  const answers = new Set(attempts.map(answerBy));
-  return answers.has('confirmed') ? 'confirmed' : answers.has('cannot_go') ? 'cannot_go' : undefined;
+export const choiceOf = ({ attempts }: Pick<Recipient, 'attempts'>): ReturnType<typeof choiceBy> => {
+  const choices = new Set(attempts.map(choiceBy));
+  return choices.has('confirmed') ? 'confirmed' : choices.has('cannot_go') ? 'cannot_go' : undefined;
 };
 
 const commonOf = ({ number, name, wave, attempts }: Recipient) => ({ number, name, wave, attempts });
@@ -115,7 +115,7 @@ const callTerms = (terms: ReachTerms, { attempts }: Recipient): CallTerms => ({
 });
 
 const isDoneBy = (attempt: Attempt, { confirm }: ReachTerms): boolean =>
-  (attempt.state === 'over' && hasReached(attempt, confirm)) || (confirm && answerBy(attempt) !== undefined);
+  (attempt.state === 'over' && hasReached(attempt, confirm)) || (confirm && choiceBy(attempt) !== undefined);
 
 /** A recipient after an event of an attempt; the same object if nothing changed. A request that placed no call is removed. */
 export const afterEvent = (
@@ -204,8 +204,8 @@ export const abandoned = (recipient: Recipient, now: number): Recipient => {
   const attempts = recipient.attempts.map((attempt) => abandonedAttempt(attempt, now));
   const after: Recipient = { ...recipient, attempts };
   if (isFinal(after)) return after;
-  const answer = answerOf(after);
-  if (answer !== undefined) return final(after, answer);
+  const choice = choiceOf(after);
+  if (choice !== undefined) return final(after, choice);
   const hasReason = attempts.some((attempt, index) => attempt !== recipient.attempts[index]);
   return final(hasReason ? after : withAttempt(after, withoutCall('unknown', PHONE_OFF, now)), 'not_reached');
 };

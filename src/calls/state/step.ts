@@ -14,7 +14,7 @@ import {
   withRecipient,
 } from './notification.ts';
 import { type Lines, linesAfter, type QueuedRecipient, queueOf, withClaim } from './lines.ts';
-import { isOldNews } from './move-attempt.ts';
+import { isRepeat } from './move-attempt.ts';
 import { afterEvent, claimed, postponed, type ReachTerms } from './recipient.ts';
 
 export type NotificationEvent =
@@ -117,8 +117,10 @@ const claims = (
   let { live, lines } = before;
   for (;;) {
     const decided = next([...others, ...queueOf(live)], lines.slots, lines, rules, now);
-    if (decided.kind === 'wait' || decided.who.notificationId !== live.notification.id) return { live, lines };
-    const { position: index, isUrgent } = decided.who;
+    if (decided.kind === 'wait') return { live, lines };
+    const { recipient: queued } = decided;
+    const { notificationId, position: index, isUrgent } = queued;
+    if (notificationId !== live.notification.id) return { live, lines };
     const recipient = live.recipients[index];
     if (recipient === undefined) return { live, lines };
     const isOverDayLimit = callsLeft(lines.day, rules.callsPerDay, isUrgent, now) === 0 && now < terms.deadlineAt;
@@ -127,24 +129,24 @@ const claims = (
       ? postponed(recipient, endOfDay(now), terms)
       : claimed(recipient, attemptId, terms, moment);
     live = withRecipient(live, index, after, moment);
-    if (after.state === 'calling') lines = withClaim(lines, decided.who, attemptId, provider.callsPerSecond, now);
+    if (after.state === 'calling') lines = withClaim(lines, queued, attemptId, provider.callsPerSecond, now);
   }
 };
 
-/** Whether an event certainly changes nothing, even if this copy of the notification is old. */
-export const isRepeat = (live: NotificationCase, event: NotificationEvent): boolean => {
+/** Whether an event certainly changes nothing, even if this copy of the notification is old: {@link isRepeat}. */
+export const isRepeatIn = (live: NotificationCase, event: NotificationEvent): boolean => {
   const attempt = event.kind === 'call' ? attemptIn(live, event) : undefined;
-  return event.kind === 'call' && attempt !== undefined && isOldNews(attempt, event.event);
+  return event.kind === 'call' && attempt !== undefined && isRepeat(attempt, event.event);
 };
 
 /**
  * An action for the instance whose commit claimed it.
  * - `dial`: send the call request; `speak`: speak the current prompt;
- * - `listen`: wait for keys after the last word, then report `no key`;
+ * - `wait for keys`: after the last word; then report `no key`;
  * - `hang up`: end the calls of the attempt.
  */
 export interface Action extends AttemptRef {
-  readonly kind: 'dial' | 'speak' | 'listen' | 'hang up';
+  readonly kind: 'dial' | 'speak' | 'wait for keys' | 'hang up';
 }
 
 /** The actions that a commit claimed and that are still in progress. */
@@ -161,7 +163,7 @@ const actionIn = (attempt: Attempt): Action['kind'] | undefined => {
     case 'claimed':
       return 'dial';
     case 'speaking':
-      return attempt.talk.quietSince === undefined ? 'speak' : 'listen';
+      return attempt.talk.quietSince === undefined ? 'speak' : 'wait for keys';
     // A new call of an attempt that is over is hung up, too.
     case 'hanging_up':
     case 'over':

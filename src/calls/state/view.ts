@@ -12,7 +12,7 @@ import {
   reachedOf,
   wavesOf,
 } from './notification.ts';
-import { answerOf, type AnyRecipient, FINAL_STATES, isFinal } from './recipient.ts';
+import { choiceOf, type AnyRecipient, FINAL_STATES, isFinal } from './recipient.ts';
 
 // A notification as `GET` and events show it: the names of the JSON, times as ISO 8601 in UTC, numbers masked.
 
@@ -101,8 +101,8 @@ const nextAttemptAt = (recipient: AnyRecipient, notification: Notification): num
 const recipientStatus = (recipient: AnyRecipient, notification: Notification): (typeof RECIPIENT_STATUSES)[number] => {
   if (isFinal(recipient)) return recipient.state;
   if (recipient.state !== 'calling') return 'waiting';
-  const answer = answerOf(recipient);
-  if (answer !== undefined) return answer;
+  const choice = choiceOf(recipient);
+  if (choice !== undefined) return choice;
   const live = recipient.attempts.filter(isLive);
   if (live.some((attempt) => talkOf(attempt) !== undefined)) return 'speaking';
   if (isStopped(notification)) return 'stopped';

@@ -156,7 +156,7 @@ const END = 'g';
 /** The row of the lines, and every live notification. */
 export const LINES_AND_LIVE: KeyRange = { from: LINES_KEY, before: `${LIVE}~` };
 
-/** An id is some seconds older than its row. */
+/** A row is written some seconds after the time in its id. A list since a time must not miss a row of that time. */
 const ID_IS_EARLIER_MS = 60_000;
 
 const upTo = (at: number): string => `${notificationIdPrefix(Math.max(0, at - ID_IS_EARLIER_MS))}~`;

@@ -108,7 +108,7 @@ export interface Committed extends Pick<Commit, 'before' | 'lines'> {
 
 export interface Listed<Item> {
   readonly found: readonly Item[];
-  /** The last notification that was read if there may be more. */
+  /** The last notification that was read; undefined: there are no more. */
   readonly next: NotificationId | undefined;
 }
 

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { describe, expect, it, vi } from 'vitest';
 
 import { CLOSED_DAY, ShardCommitter } from '../../../src/analytics/record/committer.ts';
-import { RowMemory, ShardRows, ShardWriter } from '../../../src/analytics/record/shard-writer.ts';
+import { RowMemory, RememberedRows, ShardWriter } from '../../../src/analytics/record/shard-writer.ts';
 import { hourOf, minuteFrom } from '../../../src/analytics/model/day.ts';
 import { EMPTY_CAMERA } from '../../../src/analytics/rows/camera-row.ts';
 import { DamagedRow, RequestRefused, StorageTrouble } from '../../../src/storage/errors.ts';
@@ -137,7 +137,7 @@ it('the counter rows that a process remembers, of all shards together, take 48 M
   const { shards } = new RowMemory();
   const minutes = new Map([[hourOf(minuteFrom(0)), new Uint8Array(524_288)]]);
   const remembered = all(200).map(() => {
-    const rows = new ShardRows();
+    const rows = new RememberedRows();
     rows.cameras.set('ridge-1', { ...EMPTY_CAMERA, hours: minutes });
     shards.set(rows, true, { size: rows.bytes });
     return rows;

@@ -12,7 +12,7 @@ import {
   callMessage,
   MAX_DETAILS_CHARACTERS,
   type MessageTerms,
-  messageUnit,
+  announcement,
   speakingTimes,
   spokenMessage,
   spokenText,
@@ -62,7 +62,7 @@ it.each<[MessageTerms, details: string, menu: string]>([
 ])('the message with %j has these in each unit', (terms, details, menu) => {
   expect(spoken(CUSTOM, terms)).toBe(`${UNIT}${details}${menu}`.repeat(3));
   // A callee does not have to hear the menu.
-  expect(messageUnit('Ridge Watch', CUSTOM, terms)).toBe(`${UNIT}${details}`);
+  expect(announcement('Ridge Watch', CUSTOM, terms)).toBe(`${UNIT}${details}`);
 });
 
 it('the service name is spoken unchanged, whatever its characters', () => {
@@ -121,7 +121,7 @@ it('a unit is surely spoken after its time, with coordinates, phone numbers and 
     fc.property(DETAILS, fc.boolean(), (details, confirm) => {
       const terms = { details, confirm };
       const { unitMs, messageMs } = speakingTimes('Ridge Watch', CUSTOM, terms);
-      expect(unitMs).toBeGreaterThanOrEqual(spelledMs(messageUnit('Ridge Watch', CUSTOM, terms)));
+      expect(unitMs).toBeGreaterThanOrEqual(spelledMs(announcement('Ridge Watch', CUSTOM, terms)));
       expect(messageMs).toBeGreaterThan(3 * unitMs);
     }),
   );

@@ -23,7 +23,7 @@ const taken = (who: string, ms = 60_000): Slot => ({ who, number: `+${who}`, unt
 /** The decision: `dial a`, `wait`, or `wait 1500` ms. */
 const said = (queue: readonly Queued[], slots: readonly Slot[], pauses: Pauses, callsAtOnce = 2): string => {
   const decided = next(queue, slots, pauses, { callsAtOnce }, NOW);
-  if (decided.kind === 'dial') return `dial ${decided.who.who}`;
+  if (decided.kind === 'dial') return `dial ${decided.recipient.who}`;
   return decided.until === undefined ? 'wait' : `wait ${decided.until - NOW}`;
 };
 

@@ -135,9 +135,9 @@ describe('late news', () => {
     // A call that is claimed and not accepted yet is hung up as soon as it rings, and not sent again.
     const late = toldOfFirst(requested, key(name), CONFIRM);
     expect(checked(late, CONFIRM, moment(at(300))).attempts[1]).toMatchObject({ state: 'claimed', sent: 1 });
-    expect(after(late, [placed], CONFIRM, at(203)).attempts[1]).toMatchObject({ unanswered: 'stopped' });
+    expect(after(late, [placed], CONFIRM, at(203)).attempts[1]).toMatchObject({ beforeMessage: 'stopped' });
     const ringing = toldOfFirst(after(requested, [placed], CONFIRM, at(200)), key(name), CONFIRM);
-    expect(ringing.attempts[1]).toMatchObject({ state: 'hanging_up', unanswered: 'stopped' });
+    expect(ringing.attempts[1]).toMatchObject({ state: 'hanging_up', beforeMessage: 'stopped' });
     expect(after(ringing, [hungUp], CONFIRM, at(203)).state).toBe(state);
   });
 

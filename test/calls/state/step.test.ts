@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { alertTypeOf } from '../../../src/calls/model/alert-types.ts';
 import { speakingTimes } from '../../../src/calls/rules/message.ts';
 import type { AttemptEvent } from '../../../src/calls/state/attempt.ts';
-import { actionsOf, isRepeat, type NotificationEvent, termsOf } from '../../../src/calls/state/step.ts';
+import { actionsOf, isRepeatIn, type NotificationEvent, termsOf } from '../../../src/calls/state/step.ts';
 import * as given from '../new-case.ts';
 import { busy, calling, CLAIMED, newCase, POLICY, RINGING, RULES, spokenTo, START } from '../new-case.ts';
 
@@ -12,7 +12,7 @@ const action = { commit: 'own', at: START };
 it.each<[kind: string | undefined, attempt: Parameters<typeof calling>[2]]>([
   ['dial', { ...CLAIMED, action }],
   ['speak', { ...spokenTo(), action }],
-  ['listen', { ...spokenTo({ quietSince: START }), action }],
+  ['wait for keys', { ...spokenTo({ quietSince: START }), action }],
   ['hang up', { ...RINGING, state: 'hanging_up', since: START, action }],
   ['hang up', { ...busy(START), action }],
   [undefined, { ...CLAIMED, action: { ...action, commit: 'of another process' } }],
@@ -33,7 +33,7 @@ it.each<[canBeDropped: boolean, what: string, attempt: Parameters<typeof calling
   [false, 'a call that is not known', CLAIMED, call(given.placed)],
   [false, 'a check', busy(START), { kind: 'check' }],
 ])('an event can change nothing, even of a newer row: %s (%s)', (canBeDropped, _, attempt, event) => {
-  expect(isRepeat(calling(fire, 0, attempt), event)).toBe(canBeDropped);
+  expect(isRepeatIn(calling(fire, 0, attempt), event)).toBe(canBeDropped);
 });
 
 const until = (deadlineMs: number) => termsOf(fire, { ...POLICY, rules: { ...RULES, deadlineMs } }).deadlineAt - START;

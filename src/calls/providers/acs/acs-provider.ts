@@ -116,9 +116,11 @@ export class AcsProvider implements PhoneProvider {
   }
 }
 
-/** Sub-codes: the call is over; it is over, or not yet in the state for the request; in the answer to a hang-up, either of these. */
+/** Sub-codes: the call is over. */
 const OVER: ReadonlySet<number | undefined> = new Set([8_522, 8_528]);
+/** The call is over, or not yet in the state for the request. */
 const NOT_IN_THAT_STATE: ReadonlySet<number | undefined> = new Set([8_500, 8_585]);
+/** The answer to a hang-up: the call is over, or not established. */
 const OVER_OR_NOT_ESTABLISHED: ReadonlySet<number | undefined> = new Set([8_501, 8_522, 8_528, 8_585]);
 /** The pause until a call that has just connected accepts speech. */
 const STATE_PAUSE_MS = 500;

@@ -11,7 +11,7 @@ import type { CallbackHandler, InstructionCallbacks, InstructionRequest } from '
 import { type Address, addressOf, readAddress } from './addresses.ts';
 import { callEvent, isStatus } from './call-events.ts';
 import { messageTwiml, NOTHING, twimlOf } from './twiml.ts';
-import { answerOfKey, goodbyeText } from '../../rules/message.ts';
+import { meaningOfKey, goodbyeText } from '../../rules/message.ts';
 import type { Log } from '../../../log.ts';
 
 /** How the callbacks of one account are verified and answered. */
@@ -116,7 +116,7 @@ export class TwilioCallbacks implements InstructionCallbacks {
   ): Promise<string> {
     const { voice } = this.#options;
     const at = { attempt, keys: keys + 1 };
-    const said = answerOfKey(key?.key);
+    const said = meaningOfKey(key?.key);
     const isStored = (await handled) === true;
     // No goodbye follows a 1 that was not stored: the callee hears the message again, and presses again.
     if (said === 'confirms' && isStored) return twimlOf({ say: goodbyeText(GOODBYE_CONFIRMED) }, voice);

@@ -117,6 +117,7 @@ export class TwilioProvider implements PhoneProvider {
     );
   }
 
+  /** Asks for the caller's number: a number of the account that can call proves the login, too. */
   async check(): Promise<void> {
     const { source } = this.#options;
     const query = new URLSearchParams({ PhoneNumber: source });

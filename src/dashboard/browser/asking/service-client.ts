@@ -32,7 +32,7 @@ interface Asking {
   readonly isUrgent?: boolean;
 }
 
-/** Asks the service. It never rejects because of the service. */
+/** Asks the service. A failure of the service or the network is a reply, not a rejection. */
 export const ask = async <Answer>(
   { base, clock }: Connection,
   schema: v.GenericSchema<unknown, Answer>,

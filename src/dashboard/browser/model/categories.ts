@@ -38,7 +38,7 @@ export interface Color {
   readonly dark: string;
 }
 
-/** Fire, smoke, structure, then four more: any two of them differ, and all from the panel by 3:1. The tests compute both. */
+/** Fire, smoke, structure, then four more: any two of them can be told apart, and each has a contrast of 3:1 to the panel. The tests compute both. */
 export const COLORS: readonly Color[] = [
   { light: '#d9480f', dark: '#ff7a3d' },
   { light: '#7a8794', dark: '#b4bfca' },

@@ -29,7 +29,7 @@ export interface Freshness {
 /** The age of the page is the age of these parts: the page polls them at least once a minute. */
 const FRESH: ReadonlySet<PartName> = new Set(['attention', 'notifications', 'activity', 'series', 'cameras']);
 
-/** They are old when they are late. */
+/** A late answer to these parts gets its note at once, even while the page asks again. */
 const ALERTS: ReadonlySet<PartName> = new Set(['attention', 'notifications']);
 
 /** A hidden tab polls these parts every 55 s, and the page judges them then. */

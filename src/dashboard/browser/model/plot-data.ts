@@ -19,7 +19,7 @@ export interface PlotData {
   /** Stacked: they add up to all counts. */
   readonly drawn: readonly PlotLine[];
   readonly columns: readonly PlotLine[];
-  /** With the frames only. One camera is active in many steps: these counts have no sum. */
+  /** Only next to the frames. The counts are not added up, because one camera is active in many steps. */
   readonly cameras?: PlotLine;
 }
 

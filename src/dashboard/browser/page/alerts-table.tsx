@@ -126,7 +126,7 @@ const OpenSection = ({ name, of, shown }: OpenSectionProps) => {
   );
 };
 
-/** It only has to be seen. */
+/** Whether a reader only has to see the alert: it is new, and its calls have succeeded or were stopped. */
 const isSeeable = (of: Notification, { unseen }: Alerts): boolean =>
   unseen.has(of.notification_id) && alertState(of).stage === 'done';
 

@@ -24,7 +24,7 @@ export interface Actions {
   readonly want: (wants: Partial<Wants>) => void;
   readonly openDialog: (dialog: Dialog | undefined) => void;
   readonly say: (toast: Toast | undefined) => void;
-  /** A person has the alert. If it no longer has the owner in `of`, the dialog opens again. */
+  /** Notes that a person handles the alert. If its owner is no longer the owner in `of`, it opens the dialog again. */
   readonly take: (of: Notification, by: string) => Promise<void>;
   readonly stop: (of: Notification, by: string) => Promise<void>;
   /** A reader has seen these alerts. */

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { ALERT_TYPES, alertTypeOf } from '../../../../src/calls/model/alert-types.ts';
 import { messageTwiml, twimlOf } from '../../../../src/calls/providers/twilio/twiml.ts';
-import { MAX_DETAILS_CHARACTERS, messageUnit } from '../../../../src/calls/rules/message.ts';
+import { MAX_DETAILS_CHARACTERS, announcement } from '../../../../src/calls/rules/message.ts';
 import { attempt } from '../stage.ts';
 
 const VOICE = 'Polly.Joanna';
@@ -30,7 +30,7 @@ const MAX_TWIML_CHARACTERS = 4_000;
 it('fits into a call request with the longest name, details and voice, all of it escaped, and not with any address', () => {
   const [name, details] = ['&'.repeat(200), '&'.repeat(MAX_DETAILS_CHARACTERS)];
   const menu = 'Press 1 to confirm, 2 to hear it again, 3 if you cannot go. ';
-  const unit = messageUnit(name, alertTypeOf('PointOfInterest'), { details }) + menu;
+  const unit = announcement(name, alertTypeOf('PointOfInterest'), { details }) + menu;
   const longest = { ...attempt, index: 49 };
   const lengthAt = (base: string): number =>
     Math.max(
