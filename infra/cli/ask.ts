@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 
 import { CommandError } from './command-line.ts';
+import { jsonIn } from './json.ts';
 
 const REQUEST_MILLISECONDS = 60_000;
 
@@ -23,6 +24,8 @@ export const ask = async <Schema extends z.ZodType>(
   { key, body }: Question = {},
 ): Promise<z.infer<Schema>> => {
   const response = await fetch(`${base}${path}`, {
+    // The key must not follow to another host.
+    redirect: 'manual',
     signal: AbortSignal.timeout(REQUEST_MILLISECONDS),
     headers: { 'content-type': 'application/json', ...(key !== undefined && { 'x-functions-key': key }) },
     ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
@@ -32,5 +35,8 @@ export const ask = async <Schema extends z.ZodType>(
   });
   const text = await response.text();
   if (!response.ok) throw new CommandError(`${path} was answered with ${response.status}: ${text}`);
-  return schema.parse(JSON.parse(text));
+  const { data } = schema.safeParse(jsonIn(text));
+  if (data === undefined)
+    throw new CommandError(`${path} has another answer than this service gives. Is the URL right?`);
+  return data;
 };

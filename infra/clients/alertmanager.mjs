@@ -7,6 +7,9 @@ const { SERVICE_URL = 'http://localhost:7071', FUNCTION_KEY = '', HOST = '127.0.
 const ALERT_TYPES = { FireConfirmed: 'ConfirmedFire', SmokeReported: 'ReportOfFire' }; // by `alertname`, otherwise Custom
 const RECIPIENTS = { north: ['+12065550100', '+12065550101'], default: ['+12065550100'] }; // by the label `team`
 
+/** Undefined for a name such as `constructor`, which every object has. */
+const entryOf = (table, name) => (Object.hasOwn(table, name) ? table[name] : undefined);
+
 const phone = async ({ groupKey, groupLabels, alerts }) => {
   const firing = alerts.filter(({ status }) => status === 'firing');
   if (firing.length === 0) return 200; // a resolved alert places no call
@@ -14,8 +17,8 @@ const phone = async ({ groupKey, groupLabels, alerts }) => {
   const key = createHash('sha256').update(`${groupKey} ${since}`).digest('hex');
   const headers = { 'content-type': 'application/json', 'x-functions-key': FUNCTION_KEY, 'idempotency-key': key };
   // The labels of a group never change, so the same key comes with the same body.
-  const alert_type = ALERT_TYPES[groupLabels.alertname] ?? 'Custom';
-  const recipients = RECIPIENTS[groupLabels.team] ?? RECIPIENTS.default;
+  const alert_type = entryOf(ALERT_TYPES, groupLabels.alertname) ?? 'Custom';
+  const recipients = entryOf(RECIPIENTS, groupLabels.team) ?? RECIPIENTS.default;
   const labels = Object.values(groupLabels)
     .join(', ')
     .replaceAll(/[<>&\p{C}\p{Z}\p{DI}\u2800]+/gu, ' ')
@@ -33,9 +36,11 @@ const phone = async ({ groupKey, groupLabels, alerts }) => {
   const alert = { channel: 'phone', alert_type, recipients };
   let answer = await post({ ...alert, details });
   if (answer.status === 400) answer = await post(alert); // Alertmanager does not post again: words must not cost the call
-  if (!answer.ok) console.error(answer.status, await answer.text());
+  const said = await answer.text();
+  const isOfService = said.includes('"notification_id"') || said.includes('"code"'); // not of a proxy
+  if (!answer.ok || !isOfService) console.error(answer.status, said.slice(0, 1_000));
   // After a 5xx Alertmanager posts again soon, until the address or the key is right.
-  return answer.ok || [400, 422].includes(answer.status) ? answer.status : 503;
+  return isOfService && (answer.ok || [400, 422].includes(answer.status)) ? answer.status : 503;
 };
 
 createServer((request, response) => {

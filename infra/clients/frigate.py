@@ -28,6 +28,7 @@ def opened(path):
 
 access, said = threading.Lock(), {}
 calls, calling = queue.SimpleQueue(), set()  # calls to repeat; the alerts whose calls have no answer yet
+answered = set()  # the alerts whose calls are answered, but whose rows may still be in the file
 counts, unsaved = threading.Event(), {}  # unsaved: id of an object → row that the file did not take
 
 def run(statement, *values):
@@ -41,6 +42,12 @@ def run(statement, *values):
 
 def keep(kind, id, value):
     return run("INSERT OR REPLACE INTO queue (kind, id, value) VALUES (?, ?, ?)", kind, id, value) is not None
+
+def forget_calls():
+    """A file that cannot be written now keeps the rows. A later start of this program must not phone about them."""
+    ids = list(answered)
+    if ids and run(f"DELETE FROM queue WHERE kind = 'call' AND id IN ({','.join('?' * len(ids))})", *ids) is not None:
+        answered.difference_update(ids)
 
 def say(text, key=None, seconds=60):
     """Prints a line; lines of one key at most once in this time."""
@@ -103,7 +110,8 @@ def reviewed(after):
         calls.put((after["id"], value))
     keep("call", after["id"], value)
     if after["id"] not in calling:  # the answer came before the row
-        run("DELETE FROM queue WHERE kind = 'call' AND id = ?", after["id"])
+        answered.add(after["id"])
+        forget_calls()
 
 def phone(review, value):
     """Asks for a call once. Without an answer, one of CALLERS asks again, however long the service asks to wait."""
@@ -111,15 +119,18 @@ def phone(review, value):
         time.sleep(CALL_PAUSE)
         return calls.put((review, value))
     calling.discard(review)
-    run("DELETE FROM queue WHERE kind = 'call' AND id = ?", review)
+    answered.add(review)
+    forget_calls()
 
 def repeat_calls():
     while True:
         phone(*calls.get())
 
 def count():
+    done = 0  # the last place that the service has answered for: a file that cannot be written still has it
     while True:
-        stored = run("SELECT place, value FROM queue WHERE kind = 'count' ORDER BY place LIMIT ?", BATCH) or []
+        forget_calls()
+        stored = run("SELECT place, value FROM queue WHERE kind = 'count' AND place > ? ORDER BY place LIMIT ?", done, BATCH) or []
         with access:
             spare = list(unsaved.items())[: BATCH - len(stored)]
         if not stored and not spare:
@@ -133,8 +144,9 @@ def count():
                 for id, value in spare:
                     if unsaved.get(id) is value:
                         del unsaved[id]
-            gone = run(f"DELETE FROM queue WHERE place IN ({','.join(str(place) for place, _ in stored)})")
-            pause = COUNT_PAUSE if gone is None else 0  # the same rows again: a repeat changes nothing
+            if stored:
+                done = stored[-1][0]
+                run("DELETE FROM queue WHERE kind = 'count' AND place <= ?", done)
         time.sleep(pause)
 
 def ask(what, request, *values):

@@ -4,14 +4,17 @@ const LONGEST_WAIT = 600; // seconds; a date in Retry-After may come from a wron
 const retryAfter = (header) => {
   const text = String(header ?? '').trim();
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  const date = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text.endsWith('GMT') ? text : `${text} GMT`) : NaN;
+  const date = /^[A-Z][a-z]{2,8},? .*\d\d:\d\d:\d\d/.test(text)
+    ? Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
+    : NaN;
   return (date - Date.now()) / 1000;
 };
 
-/** Undefined if it is the page of a proxy. */
-const jsonIn = (text) => {
+/** The answer of the service; undefined if another server answered, such as a proxy. */
+const answerIn = (text) => {
   try {
-    return JSON.parse(text);
+    const { recorded, code } = JSON.parse(text);
+    return recorded === undefined && code === undefined ? undefined : JSON.parse(text);
   } catch {
     return undefined;
   }
@@ -27,7 +30,7 @@ export const send = async (events, url = 'http://localhost:7071', key = '', paus
     const answer = await fetch(`${url}/api/events`, request).catch(() => undefined);
     const said = await answer?.text().catch(() => undefined);
     if (said !== undefined) {
-      const result = answer.status === 200 || answer.status === 400 ? jsonIn(said) : undefined;
+      const result = answer.status === 200 || answer.status === 400 ? answerIn(said) : undefined;
       if (result !== undefined) return result;
       if (![429, 500, 502, 503, 504].includes(answer.status)) throw new Error(`answered with ${answer.status}`);
     } // no answer, or half an answer: send them again

@@ -241,9 +241,7 @@ it('Frigate: a file that is locked, or cannot be written, costs no call and no c
   const broker = await startBroker();
   const cwd = ownDirectory();
   const first = await startFrigate(broker, service.url, cwd);
-  const lock = spawn('python3', ['-c', LOCK], { cwd, stdio: ['pipe', 'pipe', 'inherit'] });
-  onTestFinished(async () => end(lock));
-  await once(lock.stdout, 'data');
+  const unlock = await lockFile(cwd, 'EXCLUSIVE');
   const deep = `{"after":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
   for (const poison of [deep, object('huge', 'fire', { start_time: 1e300 }), object('x'.repeat(9_000), 'fire')]) {
     await broker.publish('events', poison);
@@ -251,8 +249,7 @@ it('Frigate: a file that is locked, or cannot be written, costs no call and no c
   await broker.publish('events', object('locked', 'fire'));
   await broker.publish('reviews', review('locked', 'alert', ['fire']));
   await until(() => called.has('locked') && service.times.has(`${START}-locked`), 'both are answered');
-  lock.stdin.end();
-  await once(lock, 'exit');
+  await unlock();
   await broker.publish('events', object('free', 'fire'));
   await until(() => service.times.has(`${START}-free`), 'it is counted');
   expect(first.child.exitCode).toBeNull();
@@ -265,10 +262,55 @@ it('Frigate: a file that is locked, or cannot be written, costs no call and no c
   await until(() => called.has('without') && service.times.has(`${START}-without`), 'both are answered');
 });
 
-/** Locks the file of the queue, as a backup of it may, until its input ends. */
+it('Frigate: while the file can be read but not written, everything in it is counted, and no call is repeated later', async () => {
+  let isAway = true;
+  const called: string[] = [];
+  const service = await ScriptedService.start(({ path, headers }) => {
+    if (path === '/api/notifications') called.push(String(headers['idempotency-key']));
+    else if (!isAway) return 'record';
+    return isAway ? { status: 503 } : PLACED;
+  });
+  const broker = await startBroker();
+  const cwd = ownDirectory();
+  const { child } = await startFrigate(broker, service.url, cwd);
+  // More than one request takes.
+  const ids = Array.from({ length: 510 }, (_, index) => `w${index}`);
+  for (const id of ids) await broker.publish('events', object(id, 'fire'));
+  await broker.publish('reviews', review('w', 'alert', ['fire']));
+  await until(() => broker.told.acknowledged === 511, 'all are in the file', 60_000);
+  const unlock = await lockFile(cwd, 'IMMEDIATE');
+  isAway = false;
+  const back = called.length;
+  await until(() => service.times.size === 510 && called.length > back, 'all are answered', 30_000);
+  await unlock();
+  const before = service.requests;
+  await broker.publish('events', object('later', 'fire'));
+  await until(() => service.times.size === 511, 'the next object is counted');
+  expect(service.requests - before).toBe(1);
+
+  await end(child);
+  const ended = called.length;
+  await startFrigate(broker, service.url, cwd);
+  await broker.publish('events', object('last', 'fire'));
+  await until(() => service.times.size === 512, 'the last object is counted');
+  expect(called.length).toBe(ended);
+});
+
+/** Locks the file of the queue, as a backup or a full disk may. @returns unlocks it */
+const lockFile = async (cwd: string, how: 'EXCLUSIVE' | 'IMMEDIATE'): Promise<() => Promise<void>> => {
+  const lock = spawn('python3', ['-c', LOCK, how], { cwd, stdio: ['pipe', 'pipe', 'inherit'] });
+  onTestFinished(async () => end(lock));
+  await once(lock.stdout, 'data');
+  return async () => {
+    lock.stdin.end();
+    await once(lock, 'exit');
+  };
+};
+
+/** `IMMEDIATE`: others may read the file, but not write it. It ends with its input. */
 const LOCK = `import sqlite3, sys
 file = sqlite3.connect("frigate-queue.db", isolation_level=None)
-file.execute("BEGIN EXCLUSIVE")
+file.execute("BEGIN " + sys.argv[1])
 print("locked", flush=True)
 sys.stdin.read()`;
 
