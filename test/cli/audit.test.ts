@@ -89,7 +89,8 @@ it('an audit of a day that was written meanwhile exits with 2, and says nothing 
     compared: 1,
     differing: 0,
     differences: [],
-    unreadable: [],
+    unreadable: 0,
+    unreadableRows: [],
   };
   const differing = {
     ...right,
@@ -98,15 +99,18 @@ it('an audit of a day that was written meanwhile exits with 2, and says nothing 
   };
   expect([right, differing, { ...differing, isStill: false }].map(exitCodeOf)).toEqual([0, 1, 2]);
   expect(reportText({ ...differing, isStill: false }, 'analytics')).not.toContain('total_events');
-  const row = { partitionKey: SHARD, rowKey: 'event', etag: '', properties: {} };
-  expect(exitCodeOf({ ...right, isStill: false, unreadable: [{ row, damage: 'is damaged' }] })).toBe(1);
+  expect(exitCodeOf({ ...right, isStill: false, unreadable: 1 })).toBe(1);
   expect(exitCodeOf({ ...right, sealed: 'rebuilding' })).toBe(2);
 });
 
 it('a report has the first lines of a list, and the number of the others', () => {
   const differences = all(30).map((at) => ({ name: `c-${at}, day: total_events`, answered: 1, counted: 2 }));
-  const report = { day: DATE, sealed: 'closed', isStill: true, events: 1, compared: 9, unreadable: [] } as const;
-  const text = reportText({ ...report, differing: 5_000, differences }, 'analytics', 20);
+  const unreadableRows = all(30).map((at) => `${SHARD} event|${at}: is damaged`);
+  const report = { day: DATE, sealed: 'closed', isStill: true, events: 1, compared: 9 } as const;
+  const lists = { differing: 5_000, differences, unreadable: 40, unreadableRows };
+  const text = reportText({ ...report, ...lists }, 'analytics', 20);
   expect(text.match(/total_events 1 → 2/g)).toHaveLength(20);
   expect(text).toContain('and 4,980 more');
+  expect(text.match(/is damaged/g)).toHaveLength(20);
+  expect(text).toContain('and 20 more');
 });

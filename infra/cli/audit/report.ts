@@ -19,13 +19,9 @@ const differenceText = (difference: Difference): string =>
  * @param most the maximum number of lines of each list
  */
 export const reportText = (report: AuditReport, table: string, most = Infinity): string => {
-  const { day, sealed, isStill, events, compared, differing, differences, unreadable } = report;
+  const { day, sealed, isStill, events, compared, differing, differences, unreadable, unreadableRows } = report;
   const lists = [
-    [
-      unreadable.length,
-      `${counted(unreadable.length, 'event row')} cannot be decoded:`,
-      unreadable.map(({ row, damage }) => `  ${row.partitionKey} ${row.rowKey}: ${damage}`),
-    ],
+    [unreadable, `${counted(unreadable, 'event row')} cannot be decoded:`, unreadableRows.map((row) => `  ${row}`)],
     [
       isStill ? differing : 0,
       `${counted(differing, 'number')} of the answers will change if the day is rebuilt:`,
@@ -65,7 +61,7 @@ const firstLines = (lines: readonly string[], count: number, most: number): read
 
 /** 0: every answer is right; 1: some differ, or an event row cannot be decoded; 2: the day was written meanwhile, or has no answers now. */
 export const exitCodeOf = ({ sealed, isStill, differing, unreadable }: AuditReport): 0 | 1 | 2 => {
-  if (unreadable.length > 0 || (isStill && differing > 0)) return 1;
+  if (unreadable > 0 || (isStill && differing > 0)) return 1;
   return isStill && sealed !== 'rebuilding' ? 0 : 2;
 };
 

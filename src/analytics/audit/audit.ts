@@ -35,8 +35,10 @@ export interface AuditReport {
   /** False: the day was written meanwhile, so its events and its answers may be of different moments. */
   readonly isStill: boolean;
   readonly events: number;
-  /** Event rows that cannot be decoded. */
-  readonly unreadable: readonly UnreadableRow[];
+  /** How many event rows cannot be decoded. */
+  readonly unreadable: number;
+  /** The first of them: each with its key and its damage. */
+  readonly unreadableRows: readonly string[];
   /** How many numbers were compared, and how many of them differ. */
   readonly compared: number;
   readonly differing: number;
@@ -44,8 +46,8 @@ export interface AuditReport {
   readonly differences: readonly Difference[];
 }
 
-/** More differences are only counted: a damaged day may have millions. */
-const MOST_DIFFERENCES = 1_000;
+/** More differences or unreadable rows are only counted: a damaged day may have millions. */
+const MOST_LISTED = 1_000;
 
 const PARALLEL_QUESTIONS = 8;
 
@@ -67,7 +69,7 @@ export const auditDay = async (table: Table, shards: number, day: Day): Promise<
   for (const hour of HOURS) {
     for (const partition of sealed === 'closed' ? [] : partitions) {
       for await (const page of eventPages(table, partition, eventsOfHour(hour))) {
-        audit.unreadable.push(...page.unreadable);
+        for (const row of page.unreadable) audit.noteUnreadable(row);
         for (const event of page.events) audit.count(event);
       }
     }
@@ -75,8 +77,8 @@ export const auditDay = async (table: Table, shards: number, day: Day): Promise<
   }
   await audit.compareDay();
   const isStill = versionsOf(before) === versionsOf(await readSeals());
-  const { events, unreadable, compared, differing, differences } = audit;
-  return { day, sealed, isStill, events, unreadable, compared, differing, differences };
+  const { events, unreadable, unreadableRows, compared, differing, differences } = audit;
+  return { day, sealed, isStill, events, unreadable, unreadableRows, compared, differing, differences };
 };
 
 /** The versions that change with every commit to the shards of a day. */
@@ -106,7 +108,8 @@ interface MinuteCount {
 /** Counts events, asks the service, and compares. */
 class DayAudit {
   events = 0;
-  readonly unreadable: UnreadableRow[] = [];
+  unreadable = 0;
+  readonly unreadableRows: string[] = [];
   compared = 0;
   differing = 0;
   readonly differences: Difference[] = [];
@@ -137,6 +140,12 @@ class DayAudit {
       this.#listed = new Map(cameras.map(({ cameraId, tally }) => [cameraId, tally]));
       for (const [id, tally] of this.#listed) this.#camera(id).accuracy.add(this.#isClosed ? tally : EMPTY_TALLY);
     });
+  }
+
+  /** Keeps no whole row: it may have hundreds of kilobytes. */
+  noteUnreadable({ row: { partitionKey, rowKey }, damage }: UnreadableRow): void {
+    this.unreadable += 1;
+    if (this.unreadableRows.length < MOST_LISTED) this.unreadableRows.push(`${partitionKey} ${rowKey}: ${damage}`);
   }
 
   count({ ts, cameraId, facets }: EventMessage): void {
@@ -283,7 +292,7 @@ class DayAudit {
 
   #note(difference: Difference): void {
     this.differing += 1;
-    if (this.differences.length < MOST_DIFFERENCES) this.differences.push(difference);
+    if (this.differences.length < MOST_LISTED) this.differences.push(difference);
   }
 }
 

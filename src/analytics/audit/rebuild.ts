@@ -16,7 +16,7 @@ import { keyed, type KeyedMessage, planCommit } from '../record/commit-plan.ts';
 import { bucketValues, type HourRow } from '../rows/buckets.ts';
 import { type CameraRow, cameraValues } from '../rows/camera-row.ts';
 import { type DayRow, dayRowFrom, dayValues, EMPTY_DAY, sealProperties, STRIPED_PROPERTIES } from '../rows/day-row.ts';
-import { eventPages, type UnreadableRow } from '../rows/event-row.ts';
+import { eventPages } from '../rows/event-row.ts';
 import {
   ALL_CAMERAS,
   ALL_EVENTS,
@@ -112,7 +112,8 @@ class ShardRebuild {
       return sealShard(this.#table, seal, 'rebuilding');
     });
     this.#options.say(`${this.#partition} is sealed: the service refuses events and questions of the day`);
-    const unreadable: UnreadableRow[] = [];
+    // Their keys: a damaged day may have more unreadable rows than memory can hold.
+    const unreadable: string[] = [];
     let stripes: readonly Stripe[];
     try {
       stripes = await this.#count(await readStripes(this.#table, this.#partition, DAY_COUNTER), unreadable);
@@ -126,7 +127,7 @@ class ShardRebuild {
       if (sealed === undefined) await unsealShard(this.#table, await readSeal(this.#table, this.#partition));
       throw error;
     }
-    for (const { row } of unreadable) await this.#setAside(row);
+    for (const rowKey of unreadable) await this.#setAside(rowKey);
     await this.#writeCounters(stripes);
     await this.#open(stripes);
     this.#options.say(`${this.#partition} is open again`);
@@ -137,7 +138,7 @@ class ShardRebuild {
    *
    * @param before the stored `day` rows, whose lists keep their order: a reader may resolve an index that it read before the rebuild
    */
-  async #count(before: RowsByStripe, left: UnreadableRow[]): Promise<readonly Stripe[]> {
+  async #count(before: RowsByStripe, left: string[]): Promise<readonly Stripe[]> {
     const stripes = Array.from({ length: MAX_STRIPES }, (_, stripe): Stripe => {
       const row = before.get(stripe);
       return { day: row ? listsOf(row) : EMPTY_DAY, hours: new Map(), cameras: new Map() };
@@ -147,7 +148,7 @@ class ShardRebuild {
       if (first !== undefined && !this.#options.withoutUnreadable) {
         throw new RebuildRefused(`${first.damage} (row ${first.row.rowKey}). Leave it out with --without-unreadable`);
       }
-      left.push(...unreadable);
+      left.push(...unreadable.map(({ row }) => row.rowKey));
       let messages = events.map(keyed);
       for (const [stripe, rows] of stripes.entries()) {
         if (messages.length > 0) messages = this.#add(messages, stripe, rows);
@@ -168,8 +169,10 @@ class ShardRebuild {
   }
 
   /** Moves an event row that cannot be decoded to another key. A key has 512 characters, and a text 32K. */
-  async #setAside({ rowKey, properties }: StoredRow): Promise<void> {
-    const content = JSON.stringify(properties);
+  async #setAside(rowKey: string): Promise<void> {
+    const row = await this.#table.get(this.#partition, rowKey);
+    if (row === undefined) return;
+    const content = JSON.stringify(row.properties);
     await this.#table.insert(this.#partition, `damaged|${rowKey}`.slice(0, 500), { content: content.slice(0, 30_000) });
     await this.#write([{ kind: 'delete', rowKey }]);
     this.#options.say(`left out ${rowKey}, which held ${content}`);

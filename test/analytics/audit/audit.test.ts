@@ -18,7 +18,7 @@ describe('an audit', () => {
     'finds no difference in %i shards that were recorded, and counts what it compares',
     async (shards) => {
       const storage = await recorded(MESSAGES, shards);
-      const right = { sealed: undefined, isStill: true, events: 4, differing: 0, differences: [], unreadable: [] };
+      const right = { sealed: undefined, isStill: true, events: 4, differing: 0, unreadable: 0 };
       expect(await audit(storage, shards)).toMatchObject(right);
       expect((await audit(storage, shards)).compared).toBeGreaterThan(60);
     },
@@ -114,9 +114,9 @@ describe('an audit', () => {
 
   it('names event rows that cannot be decoded', async () => {
     const key = 'event|0801|ridge-1|f-1';
-    expect(
-      (await audit(await damaged({ [key]: { ts_utc: 'never' } }))).unreadable.map(({ row }) => row.rowKey),
-    ).toEqual([key]);
+    const { unreadable, unreadableRows } = await audit(await damaged({ [key]: { ts_utc: 'never' } }));
+    expect(unreadable).toBe(1);
+    expect(unreadableRows).toEqual([expect.stringContaining(`${SHARD} ${key}: row`)]);
   });
 
   it.each(['event|0801|ridge-1|f-1', 'hour|08|00'])('is stopped by a later format of %s', async (key) => {
@@ -132,5 +132,15 @@ describe('an audit', () => {
     const { differing, differences } = await audit(storage);
     expect(differing).toBeGreaterThan(1_000);
     expect(differences).toHaveLength(1_000);
+  });
+
+  it('keeps the keys of no more than a thousand unreadable event rows, and counts them all', async () => {
+    const storage = await recorded(all(1_100).map((index) => frame('c', `f-${index}`, EIGHT)));
+    for (const key of storage.keys().filter((rowKey) => rowKey.startsWith('event|'))) {
+      await storage.change(key, { ts_utc: 'never' });
+    }
+    const { unreadable, unreadableRows } = await audit(storage);
+    expect(unreadable).toBe(1_100);
+    expect(unreadableRows).toHaveLength(1_000);
   });
 });
