@@ -2,6 +2,7 @@ import { odata, TableClient, type TransactionAction } from '@azure/data-tables';
 import type { TokenCredential } from '@azure/identity';
 
 import { lazily } from '../azure/lazily.ts';
+import { ONE_REQUEST } from '../azure/one-request.ts';
 import { readSdkError } from '../azure/sdk-error.ts';
 import type { Settings } from '../settings.ts';
 import type { Page, PageQuery, Selection, TableConnection } from './connection.ts';
@@ -23,15 +24,14 @@ export const azureTable = (
 ): TableConnection =>
   new AzureTable(
     lazily(() => {
-      const options = { retryOptions: { maxRetries: 0 } };
       const table = `${prefix}${name}`;
       return 'connectionString' in connection
         ? // The settings accept plain http for loopback addresses only.
           TableClient.fromConnectionString(connection.connectionString, table, {
-            ...options,
+            ...ONE_REQUEST,
             allowInsecureConnection: true,
           })
-        : new TableClient(connection.endpoint, table, credential, options);
+        : new TableClient(connection.endpoint, table, credential, ONE_REQUEST);
     }),
   );
 
@@ -40,7 +40,7 @@ export class AzureTable implements TableConnection {
   readonly #client: () => TableClient;
   readonly #clock = new StorageClock();
 
-  /** @param client without the SDK's own retries, which take longer than the callers can wait (`retryOptions: { maxRetries: 0 }`) */
+  /** @param client without the SDK's own retries, which take longer than the callers can wait ({@link ONE_REQUEST}) */
   constructor(client: () => TableClient) {
     this.#client = client;
   }

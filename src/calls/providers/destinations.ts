@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import type { TokenCredential } from '@azure/identity';
 import { withDeadline } from '../../azure/deadline.ts';
 import { lazily } from '../../azure/lazily.ts';
+import { ONE_REQUEST } from '../../azure/one-request.ts';
 import { MAX_PUBLISHING_MS, OUTCOME_SOURCE, type OutcomeEvent, type OutcomeTopic } from '../model/outcomes.ts';
 
 /** An Event Grid topic of the CloudEvents schema, and how to reach it. */
@@ -17,8 +18,7 @@ export const eventGridTopic = ({ endpoint, key }: EventGridTopic, credential: To
     // Loaded with the first outcome: it is a part of the time that the app takes to start.
     const { AzureKeyCredential, EventGridPublisherClient } = await import('@azure/eventgrid');
     const options = {
-      // The publisher tries again.
-      retryOptions: { maxRetries: 0 },
+      ...ONE_REQUEST,
       // The settings accept plain http for loopback addresses only.
       allowInsecureConnection: endpoint.startsWith('http:'),
     };

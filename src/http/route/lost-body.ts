@@ -13,7 +13,7 @@ const ONE_LINE_PER_MS = 60_000;
 const loggedAt = new Map<string, number>();
 
 /**
- * Logs a body that did not arrive because it came in chunks, if the telephone service or Event Grid may have sent it. Neither can be told to announce the
+ * Logs a body that did not arrive because it came in chunks, if the telephone service or Event Grid may have sent it. Neither can be configured to send the
  * length. Until the app runs with `HTTP_STREAMS=on`, no callee hears a message, or no event is counted. An alert reads this line.
  */
 export const noteLostBody = (

@@ -53,6 +53,18 @@ it('sends a batch to Event Grid once, and gives it 10 s: a later look sends it a
   expect(timeout.mock.calls).toEqual([[10_000]]);
 });
 
+it.each([300, 301, 303, 307])(
+  'a batch that Event Grid answers with %i fails; a redirect is not followed',
+  async (status) => {
+    const { received, url: endpoint } = await receiverOf((response) => {
+      response.writeHead(received.length > 1 ? 200 : status, { location: '/elsewhere' }).end();
+    });
+    const topic = eventGridTopic({ endpoint, key: 'a key' }, { getToken: async () => Promise.resolve(null) });
+    await expect(topic.publish(eventsOf(1))).rejects.toMatchObject({ statusCode: status });
+    expect(received).toHaveLength(1);
+  },
+);
+
 const hangs = async () => new Promise<never>(() => undefined);
 
 it('gives up a batch after 10 s although its token never comes', async () => {

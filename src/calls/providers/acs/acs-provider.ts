@@ -7,6 +7,7 @@ import {
 import type { TokenCredential } from '@azure/identity';
 import { randomUUID } from 'node:crypto';
 import type { Connection } from '../../../azure/connection.ts';
+import { ONE_REQUEST } from '../../../azure/one-request.ts';
 import { type CallId, formatCallContext, MESSAGE, parseCallId } from '../../model/ids.ts';
 import {
   type CallMedia,
@@ -22,13 +23,11 @@ import { failedCallRequest, failedRequest } from './codes.ts';
 import { hangUpRepeatedly, type Repeats, SAFE_TO_REPEAT, sendRepeatedly } from '../repeat.ts';
 
 /** A client of ACS Call Automation without the SDK's retries, which have no deadline and would speak a message twice. */
-export const connectToAcs = (connection: Connection, credential: TokenCredential): CallAutomationClient => {
-  const options = { retryOptions: { maxRetries: 0 } };
-  return 'connectionString' in connection
+export const connectToAcs = (connection: Connection, credential: TokenCredential): CallAutomationClient =>
+  'connectionString' in connection
     ? // The settings accept plain http for loopback addresses only.
-      new CallAutomationClient(connection.connectionString, { ...options, allowInsecureConnection: true })
-    : new CallAutomationClient(connection.endpoint, credential, options);
-};
+      new CallAutomationClient(connection.connectionString, { ...ONE_REQUEST, allowInsecureConnection: true })
+    : new CallAutomationClient(connection.endpoint, credential, ONE_REQUEST);
 
 const SURELY_NOT_DONE: ReadonlySet<Failure> = new Set(['capacity', 'unreachable']);
 // After a limit of capacity, the queue decides when to ask again.

@@ -11,7 +11,7 @@ export const isStatus = (form: Form, { occasion }: Address): boolean =>
   occasion === 'status' || form['CallbackSource'] === 'call-progress-events';
 
 // A row stores integers of 32 bits. Real codes are far smaller.
-const wholeNumber = (text: string | undefined): number | undefined =>
+const integerIn = (text: string | undefined): number | undefined =>
   text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 
 /** A callback → the event that it reports; undefined if it has no well-formed call id, `other` if it reports nothing that is used here. */
@@ -21,7 +21,7 @@ export const callEvent = (form: Form, address: Address): CallEvent | 'other' | u
   const { attempt, prompt, keys } = address;
   const about = { callId, attempt, result: {} };
   if (isStatus(form, address)) {
-    const codes = { code: wholeNumber(form['SipResponseCode']), subCode: wholeNumber(form['ErrorCode']) };
+    const codes = { code: integerIn(form['SipResponseCode']), subCode: integerIn(form['ErrorCode']) };
     const status = form['CallStatus'] ?? '';
     switch (status) {
       case 'initiated':
@@ -30,7 +30,7 @@ export const callEvent = (form: Form, address: Address): CallEvent | 'other' | u
       case 'in-progress':
         return { ...about, kind: 'connected' };
       case 'completed': {
-        const seconds = wholeNumber(form['CallDuration']);
+        const seconds = integerIn(form['CallDuration']);
         const connectedMs = seconds === undefined ? undefined : seconds * 1_000;
         // 200 is the network's word for a call that was established.
         const code = codes.code === 200 ? undefined : codes.code;

@@ -49,6 +49,8 @@ interface SentRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** A form. */
   readonly body?: string;
+  /** A redirect would place a second call, or its answer would pass for success. */
+  readonly redirect: 'manual';
   readonly signal: AbortSignal;
 }
 
@@ -160,6 +162,7 @@ export class TwilioProvider implements PhoneProvider {
           ...(isPost ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
         },
         ...(isPost ? { body: values.toString() } : {}),
+        redirect: 'manual',
         signal,
       });
       const { status } = response;
@@ -173,7 +176,7 @@ export class TwilioProvider implements PhoneProvider {
       throw new ProviderError(rejection(response.status, errorSchema.parse(body ?? {}).code, response.headers));
     }
     const { data, success } = answer.safeParse(body);
-    if (success) return data;
+    if (success && response.status < 300) return data;
     throw new ProviderError({ failure: 'unanswered', reason: 'unexpected answer', code: response.status });
   }
 }

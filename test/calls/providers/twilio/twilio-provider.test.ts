@@ -1,7 +1,8 @@
 import twilio from 'twilio';
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 
 import { type Send, TwilioProvider } from '../../../../src/calls/providers/twilio/twilio-provider.ts';
+import { LoopbackServer } from '../../../harness/loopback-server.ts';
 import { must } from '../../new-case.ts';
 import { ATTEMPT, CALL, callIdOf, DONE, number, outcomeOf, source, withoutPauses } from '../stage.ts';
 
@@ -52,6 +53,23 @@ it('sends a message, its addresses, its ringing and its longest time with the ca
   expect(form.get('Twiml')).toContain('<Say voice="Polly.Joanna" language="en-US" loop="3">Smoke &amp; fire. </Say>');
   expect(form.get('Twiml')).toContain(`action="${address}&amp;on=key#`);
   expect(form.get('Twiml')).toContain(`<Redirect method="POST">${address}&amp;on=end#`);
+});
+
+it('follows no redirect: a call request is sent once', async () => {
+  withoutPauses();
+  const paths: unknown[] = [];
+  const server = await LoopbackServer.start((request, response) => {
+    paths.push(request.url);
+    response.writeHead(paths.length > 1 ? 201 : 307, { location: '/elsewhere' });
+    response.end(JSON.stringify(placed.body));
+  });
+  onTestFinished(async () => server.stop());
+  const login = { accountSid: `AC${'1'.repeat(32)}`, apiKeySid: 'SK2', apiKeySecret: 'secret' };
+  const account = { ...login, apiBaseUrl: `http://127.0.0.1:${server.port}` };
+  const options = { source, callsPerSecond: 1, voice: 'Polly.Joanna', callbackBaseUrl: 'https://watch.example' };
+  const provider = new TwilioProvider(account, { ...options, ringMs: 60_000 });
+  expect(await outcomeOf(provider.call(CALL))).toMatchObject({ failure: 'unanswered' });
+  expect(paths).toHaveLength(1);
 });
 
 it("sends the requests of Twilio's own client; waits 10 s for a call and a check, and 4.5 s for a hang-up", async () => {
