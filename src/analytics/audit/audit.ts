@@ -95,7 +95,7 @@ interface CameraDay {
   readonly accuracy: ReturnType<typeof growingDayTally>;
   /** The start of its last minute with events; undefined: it sent no event. */
   last: Instant | undefined;
-  /** Its minutes of the current hour. In bytes: a network has too many of them for objects. */
+  /** Its minutes of the current hour, each number one byte of their stored form: a network has too many of them for objects. */
   minutes: number[];
 }
 

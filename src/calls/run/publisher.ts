@@ -151,6 +151,8 @@ export const withoutExpired = async (
   const rows = await store.outcomesBefore(now - olderThanMs);
   const expired = rows.filter(({ at }) => now - at >= TRIED_FOR_MS);
   for (const row of expired) {
+    // The app may have been away for a day: an alert is late, but not lost.
+    if (isForLog(row)) await logAlertsOf(row, store, log);
     await store.noteDelivery(row, []);
     log.error('outcomes never published', { notification_id: row.notificationId, events: row.entries.length });
   }
@@ -163,14 +165,21 @@ const isForLog = ({ to }: StoredOutcomes): boolean => to.includes('log');
 /** Logs the alerts that a process has left. @throws {StorageTrouble} */
 export const logLeft = async (store: Store, outcomes: readonly StoredOutcomes[], log: Log): Promise<void> => {
   for (const left of outcomes.filter(isForLog)) {
-    const stored = await store.find(left.notificationId).catch(ifUnreadable);
-    if (stored === undefined) continue;
-    for (const entry of left.entries) logAlert(entry, stored, log);
-    await store.noteDelivery(
-      left,
-      left.to.filter((receiver) => receiver !== 'log'),
-    );
+    if (!(await logAlertsOf(left, store, log))) continue;
+    const others = left.to.filter((receiver) => receiver !== 'log');
+    await store.noteDelivery(left, others).catch((error: unknown) => {
+      // Another process has logged them, too.
+      if (!(error instanceof WriteConflict)) throw error;
+    });
   }
+};
+
+/** @returns whether the notification was found @throws {StorageTrouble} */
+const logAlertsOf = async ({ notificationId, entries }: StoredOutcomes, store: Store, log: Log): Promise<boolean> => {
+  const stored = await store.find(notificationId).catch(ifUnreadable);
+  if (stored === undefined) return false;
+  for (const entry of entries) logAlert(entry, stored, log);
+  return true;
 };
 
 /** A row that cannot be read now may be readable later. */

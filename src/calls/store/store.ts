@@ -52,7 +52,7 @@ import {
   StorageTrouble,
   WriteConflict,
 } from '../../storage/errors.ts';
-import { type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
+import { type KeyRange, type RowWrite, type StoredRow, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 
 /** This process cannot use the row of a notification for a while: its calls are treated like calls without a row. `cause`: why. */
@@ -280,7 +280,9 @@ export class Store {
   /** All notifications that need attention, newest first. */
   async needingAttention(now: number): Promise<readonly AnyCase[]> {
     const where = { property: 'reachedTooFew', from: 'yes', to: 'yes' };
-    const rows = await Array.fromAsync(this.#newestFirst({ since: now - MAX_ATTENTION_MS }, where));
+    // A live notification stays listed, however old it is: the service may have been away, or its row cannot be used.
+    const ranges = { live: liveIn({}), done: doneIn({ since: now - MAX_ATTENTION_MS }) };
+    const rows = await Array.fromAsync(this.#newestFirst(ranges, where));
     return rows.flatMap((row) => this.#anyOf(row) ?? []).filter((stored) => needsAttention(stored, now));
   }
 
@@ -292,7 +294,7 @@ export class Store {
     const found: AnyCase[] = [];
     let read = 0;
     let last: NotificationId | undefined;
-    for await (const row of this.#newestFirst(query)) {
+    for await (const row of this.#newestFirst({ live: liveIn(query), done: doneIn(query) })) {
       if (found.length === most || read === MAX_LISTED) return { found, next: last };
       read += 1;
       last = idOf(row.rowKey) ?? last;
@@ -303,9 +305,12 @@ export class Store {
   }
 
   /** The rows of live and of settled notifications. A notification that settles between the two reads is in both, and comes once. */
-  async *#newestFirst(query: NotificationsQuery, where?: PageQuery['where']): AsyncGenerator<StoredRow> {
-    let live = await this.#table.all(CALLS, liveIn(query), LISTED);
-    const pages = this.#table.pages(CALLS, doneIn(query), { ...LISTED, where, most: LISTED_AT_A_TIME });
+  async *#newestFirst(
+    ranges: Readonly<Record<'live' | 'done', KeyRange>>,
+    where?: PageQuery['where'],
+  ): AsyncGenerator<StoredRow> {
+    let live = await this.#table.all(CALLS, ranges.live, LISTED);
+    const pages = this.#table.pages(CALLS, ranges.done, { ...LISTED, where, most: LISTED_AT_A_TIME });
     for await (const page of pages) {
       const end = page.at(-1);
       // Later pages have older notifications.

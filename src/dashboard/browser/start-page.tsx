@@ -60,7 +60,7 @@ export const startPage = (root: Element): (() => void) => {
     memory: readMemory(),
   });
 
-  let [derivedAt, wokenAt] = [Date.now(), -Infinity];
+  let [derivedAt, wokenAt, askedFor] = [Date.now(), -Infinity, -Infinity];
   /** Everything that follows from the state at a time. */
   const derive = () => {
     if (Date.now() - derivedAt > SLEPT_MS) wokenAt = Date.now();
@@ -76,7 +76,8 @@ export const startPage = (root: Element): (() => void) => {
     const alerts = alertsOf(listed, arrivals);
     const cameras = cameraStatesOf(state);
     const health = healthOf(state, alerts, cameras, now);
-    const outages = derivedAt - wokenAt < ASKING_MS ? new Map<string, string>() : health.outages;
+    // The clock may be set back.
+    const outages = Math.abs(derivedAt - wokenAt) < ASKING_MS ? new Map<string, string>() : health.outages;
     const reasons = reasonsOf([...alerts.worst, ...alerts.rest], arrivals, outages);
     return { now, freshest, arrivals, alerts, cameras, health, reasons };
   };
@@ -232,7 +233,10 @@ export const startPage = (root: Element): (() => void) => {
   // Answers get old, and an alarm repeats, while nothing else happens.
   const aging = setInterval(() => {
     const derived = derive();
-    if (wokenAt === derivedAt) polling.start();
+    if (wokenAt !== askedFor) {
+      askedFor = wokenAt;
+      polling.start();
+    }
     signalDue(derived);
     if (JSON.stringify(derived.health) !== drawnHealth || state.isEarly) changeNow({ isEarly: false });
   }, 1_000);

@@ -47,7 +47,7 @@ export interface Operation<
   readonly query: Query & (z.ZodObject | 'any');
   readonly headers?: Headers & z.ZodObject;
   readonly body?: RequestBody<Body>;
-  /** With it, a 200 has an ETag,  and becomes a 304 for a caller who already has it. `public`: caches that many share may store it. */
+  /** With it, a 200 has an ETag, and becomes a 304 for a caller who already has it. `public`: caches that many share may store it. */
   readonly conditional?: true | 'public';
   /**
    * Refuses a request by its headers, before the rest of it is read.

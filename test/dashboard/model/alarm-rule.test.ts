@@ -73,9 +73,9 @@ it('an alert that left the lists is not due again when it comes back', () => {
   expect([dueReasons(reasons, left, NOON + 1), newReasons(reasons, left)]).toEqual([[], []]);
 });
 
-it('keeps the latest 500 alerts that sounded', () => {
+it('keeps the latest 2,000 alerts that sounded', () => {
   const reasons = reasonsOf(
-    Array.from({ length: 501 }, (_, index) => missed(`${index}`)),
+    Array.from({ length: 2_001 }, (_, index) => missed(`${index}`)),
     [],
     NONE,
   );
@@ -117,8 +117,8 @@ it('an alert that ended at most 30 s before the tab was opened is new: clocks of
   expect(withFirstAnswer(EMPTY_MEMORY, ended, NOON).known).toEqual(['31']);
 });
 
-it('keeps the latest 500 alerts that a reader has seen', () => {
-  const ids = Array.from({ length: 501 }, (_, index) => `${index}`);
+it('keeps the latest 2,000 alerts that a reader has seen', () => {
+  const ids = Array.from({ length: 2_001 }, (_, index) => `${index}`);
   expect(withSeen(withSeen(EMPTY_MEMORY, ids), ['last']).known).toEqual([...ids.slice(2), 'last']);
 });
 

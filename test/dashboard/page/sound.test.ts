@@ -223,6 +223,20 @@ it('of a computer that slept comes only if the page gets no answer then', async 
   expect(heard.shown).toEqual(['The page cannot tell whether there are alerts.']);
 });
 
+it('is not silenced by a clock that is set back after a sleep', async () => {
+  const heard = hear();
+  const { service, press, advance, lamp } = await openPage();
+  await press('Turn the sound on');
+  vi.setSystemTime(Date.now() + 3_600_000);
+  await advance(20_000);
+
+  vi.setSystemTime(Date.now() - 3_600_000);
+  service.instead = () => 'away';
+  await advance(60_000);
+  expect(lamp('Alerts')).toBe('bad: unknown');
+  expect(heard.shown).toEqual(['No camera is sending.', 'The page cannot tell whether there are alerts.']);
+});
+
 it('comes in a hidden tab when a tenth of the cameras of 31 days is silent', async () => {
   const heard = hear();
   const sending = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`ridge-${index}`, 60]));

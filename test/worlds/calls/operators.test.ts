@@ -163,16 +163,30 @@ for (const [what, downMs, logs] of [
 /** The id of an event without the id of its notification. */
 const about = ({ id }: OutcomeEvent) => id.split('/').slice(1).join('/');
 
-/** A process has died before it delivered outcomes: each says that a recipient was not reached. */
-const leaveOutcomes = async (world: World, sent: SentRequest, to: readonly Receiver[], count: number) => {
+/** A process died some time ago before it delivered outcomes: each says that a recipient was not reached. */
+const leaveOutcomes = async (world: World, sent: SentRequest, to: readonly Receiver[], count: number, agoMs = 0) => {
   const notificationId = must(idOf(sent));
   for (let nth = 0; nth < count; nth += 1) {
     const entry = { kind: 'recipient', index: 0, status: 'not_reached' } as const;
-    const outcomes = { notificationId, at: world.now, entries: [entry], to };
+    const outcomes = { notificationId, at: world.now - agoMs, entries: [entry], to };
     const rowKey = outcomesKey(outcomes, String(nth));
     await world.table.transact(CALLS, [{ kind: 'insert', rowKey, properties: outcomesProperties(outcomes) }]);
   }
 };
+
+scene(
+  'an alert that no process has logged for a day is logged before its outcomes are dropped',
+  SOON,
+  async (world) => {
+    const sent = world.fire();
+    await world.pass(MINUTE_MS);
+    await leaveOutcomes(world, sent, ['topic', 'log'], 1, DAY_MS);
+    await world.pass(3 * MINUTE_MS);
+    expect([world.logged('recipient not reached').length, world.logged('outcomes never published').length]).toEqual([
+      1, 1,
+    ]);
+  },
+);
 
 describe('a destination of outcomes', () => {
   scene(

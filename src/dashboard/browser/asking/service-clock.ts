@@ -4,6 +4,7 @@ const TOLERANCE = 5_000;
 /** The service's time: a computer whose clock is 20 minutes fast must not report silent cameras. */
 export class ServiceClock {
   #offset = 0;
+  #last = -Infinity;
   readonly #corrected: () => void;
 
   /** @param corrected called when the offset changes */
@@ -11,8 +12,12 @@ export class ServiceClock {
     this.#corrected = corrected;
   }
 
+  /** If the computer's clock is set back, this time continues: answers must not look younger than they are. */
   now(): number {
-    return Date.now() + this.#offset;
+    const at = Date.now();
+    if (at < this.#last - TOLERANCE) this.#offset += this.#last - at;
+    this.#last = at;
+    return at + this.#offset;
   }
 
   /** Milliseconds that this computer's clock is slow; negative: it is fast. */

@@ -54,8 +54,8 @@ export const dueReasons = (reasons: readonly Reason[], { sounded }: TabMemory, n
 export const newReasons = (reasons: readonly Reason[], { sounded }: TabMemory): readonly Reason[] =>
   reasons.filter(({ id }) => !Object.hasOwn(sounded, id));
 
-/** More alerts than the service lists in a day. */
-const MOST_ALERTS = 500;
+/** More alerts than the page lists of a day: it lists 500. */
+const MOST_ALERTS = 2_000;
 
 /**
  * The alarm sounded for `heard` at `now`, and the desktop notifications of `shown` were shown. Alerts that left the lists are kept: a reloaded

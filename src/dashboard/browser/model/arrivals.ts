@@ -18,8 +18,8 @@ export interface TabMemory {
 
 export const EMPTY_MEMORY: TabMemory = { known: [], sounded: {} };
 
-/** More ids than the service lists in a day. */
-const MOST_KNOWN = 500;
+/** More ids than the page lists of a day: it lists 500. */
+const MOST_KNOWN = 2_000;
 
 /** An instance's clock may differ from the clock of the answer (milliseconds). */
 const CLOCKS_DIFFER = 30_000;

@@ -51,7 +51,7 @@ export interface PageState {
   /** Until the service accepts a key, the page polls only the alerts. `refused`: the service did not accept the last key. */
   readonly locked: { readonly refused: boolean } | undefined;
   readonly keyHeld: boolean;
-  /** A hidden tab polls only the alerts. */
+  /** A hidden tab polls only the alerts and the states of cameras. */
   readonly isHidden: boolean;
   /** This tab has had an answer about alerts: the service has, or had, a phone. */
   readonly sawPhone: boolean;

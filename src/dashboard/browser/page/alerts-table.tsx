@@ -31,6 +31,7 @@ export const AlertsTable = () => {
   const shown = new Set(view.wall ? worst.slice(0, MOST_ON_WALL) : worst);
   const more = worst.filter((each) => !shown.has(each));
   const fires = more.filter(isFire).length;
+  const isCut = (state.parts.notifications?.answer?.notifications.length ?? 0) >= MOST_NOTIFICATIONS;
   const isCalm = isOpening(state) || worst.length === 0;
   const isEmpty = isOpening(state) || (isCalm && (rest.length === 0 || view.wall));
   return (
@@ -57,7 +58,7 @@ export const AlertsTable = () => {
                 <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span> Taken and resolved{' '}
                 <span class="note">
                   {numbers.count(rest.length)}
-                  {rest.length >= MOST_NOTIFICATIONS ? ' or more' : ''} in 24 h
+                  {isCut ? ' or more' : ''} in 24 h
                 </span>
               </button>
             </Section>

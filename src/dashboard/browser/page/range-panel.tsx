@@ -27,8 +27,9 @@ export const RangePanel = () => {
   const zone = times.isUtc ? 'UTC' : 'local';
   const choose = (next: Span | undefined): void => {
     if (next === undefined) return;
-    actions.show({ ...view, span: next });
+    // While the focus is in the panel, the browser gives it back to the button. The new view removes the form.
     closePanel();
+    actions.show({ ...view, span: next });
   };
   const day = span.kind === 'day' ? span.date : times.dayOf(span.kind === 'range' ? Date.parse(end) : now);
   const wall = (at: string): string => times.wall(Date.parse(at)).replace(' ', 'T');
