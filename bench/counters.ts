@@ -1,5 +1,6 @@
 import { TableClient } from '@azure/data-tables';
 
+import { ONE_REQUEST } from '../src/azure/one-request.ts';
 import { Reader } from '../src/analytics/read/reader.ts';
 import { Recorder } from '../src/analytics/record/recorder.ts';
 import { FORMAT } from '../src/analytics/rows/properties.ts';
@@ -14,7 +15,7 @@ const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () =>
 export const bareClient = (connectionString: string, table: string): TableClient =>
   TableClient.fromConnectionString(connectionString, table, {
     allowInsecureConnection: true,
-    retryOptions: { maxRetries: 0 },
+    ...ONE_REQUEST,
   });
 
 /** Recorder and reader on one shard of a table, wired as in `main.ts`. */

@@ -1,6 +1,7 @@
 import { TableClient } from '@azure/data-tables';
 import { inject } from 'vitest';
 
+import { ONE_REQUEST } from '../../src/azure/one-request.ts';
 import { tableOfShards } from '../../src/analytics/rows/keys.ts';
 import { AzureTable } from '../../src/storage/azure-table.ts';
 import { ownTablesPrefix } from '../harness/app.ts';
@@ -21,7 +22,7 @@ export class CountingStorage {
       `${this.prefix}${tableOfShards(shards)}`,
       {
         allowInsecureConnection: true,
-        retryOptions: { maxRetries: 0 },
+        ...ONE_REQUEST,
       },
     );
   }

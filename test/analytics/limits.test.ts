@@ -1,6 +1,7 @@
 import { TableClient } from '@azure/data-tables';
 import { expect, it } from 'vitest';
 
+import { ONE_REQUEST } from '../../src/azure/one-request.ts';
 import { MAX_CAMERA_CATEGORIES } from '../../src/analytics/model/camera-event.ts';
 import { type Hour, HOURS, minuteFrom, type MinuteOfHour, MINUTES } from '../../src/analytics/model/day.ts';
 import type { DayTally } from '../../src/analytics/model/tally.ts';
@@ -96,7 +97,7 @@ class Scales extends MemoryTable {
   readonly #sdk = new AzureTable(() =>
     TableClient.fromConnectionString('UseDevelopmentStorage=true', 'weighed', {
       allowInsecureConnection: true,
-      retryOptions: { maxRetries: 0 },
+      ...ONE_REQUEST,
       additionalPolicies: [{ position: 'perRetry', policy: this.#scales }],
     }),
   );

@@ -1,6 +1,7 @@
 import { TableClient } from '@azure/data-tables';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
+import { ONE_REQUEST } from '../../src/azure/one-request.ts';
 import { AzureTable } from '../../src/storage/azure-table.ts';
 import type { RowWrite } from '../../src/storage/row.ts';
 import { LoopbackServer } from '../harness/loopback-server.ts';
@@ -42,7 +43,7 @@ it.each([
   const connection = `DefaultEndpointsProtocol=http;${account};TableEndpoint=http://127.0.0.1:${server.port}/a;`;
   const client = TableClient.fromConnectionString(connection, 'analytics', {
     allowInsecureConnection: true,
-    retryOptions: { maxRetries: 0 },
+    ...ONE_REQUEST,
   });
   const write = new AzureTable(() => client).transact('p', [WRITE], AbortSignal.timeout(60_000));
   await expect(write).rejects.toMatchObject({ name });

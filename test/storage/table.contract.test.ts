@@ -1,6 +1,7 @@
 import { TableClient, type TableServiceClientOptions } from '@azure/data-tables';
 import { describe, expect, inject, test, vi } from 'vitest';
 
+import { ONE_REQUEST } from '../../src/azure/one-request.ts';
 import { AzureTable } from '../../src/storage/azure-table.ts';
 import type { TableConnection } from '../../src/storage/connection.ts';
 import { LaterFormat, RequestRefused, TableMissing, WriteConflict } from '../../src/storage/errors.ts';
@@ -31,7 +32,7 @@ const SELECTED_NULLS: NonNullable<TableServiceClientOptions['additionalPolicies'
 const onAzurite = (): TableConnection => {
   const client = TableClient.fromConnectionString(inject('tablesConnectionString'), `${ownTablesPrefix()}contract`, {
     allowInsecureConnection: true,
-    retryOptions: { maxRetries: 0 },
+    ...ONE_REQUEST,
     additionalPolicies: [SELECTED_NULLS],
   });
   return new AzureTable(() => client);

@@ -13,18 +13,18 @@ const PLAIN = '/\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\u2028\u2029';
 const ESCAPED = '\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0\uFDD1\uFDD2\uFDD3\uFDD4\uFDD5\uFDD6\uFDD7';
 
 /** An id in the form of keys and camera lists. */
-export const escapeId = (id: string): string =>
+const escapeId = (id: string): string =>
   id.replace(/[/\\#?%|\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\u2028\u2029]/g, (plain) =>
     ESCAPED.charAt(PLAIN.indexOf(plain)),
   );
 
-export const unescapeId = (text: string): string =>
+const unescapeId = (text: string): string =>
   text.replace(/[\uFF0F\uFF3C\uFF03\uFF1F\uFF05\uFF5C\uFDD0-\uFDD7]/g, (escaped) =>
     PLAIN.charAt(ESCAPED.indexOf(escaped)),
   );
 
 /** All keys that begin with a text which ends in `|`. `}` is the next character after `|`; `~` sorts before many letters. */
-export const keysUnder = (prefix: `${string}|`): KeyRange => ({ from: prefix, before: `${prefix.slice(0, -1)}}` });
+const keysUnder = (prefix: `${string}|`): KeyRange => ({ from: prefix, before: `${prefix.slice(0, -1)}}` });
 
 // Shards and partitions
 

@@ -90,7 +90,8 @@ const send = async (url: string, init: RequestInit): Promise<{ response: Respons
   }
 };
 
-const jsonOf = (text: string): unknown => {
+/** @returns undefined if the text is not JSON */
+export const jsonOf = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch (error) {

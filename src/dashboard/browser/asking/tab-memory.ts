@@ -2,6 +2,7 @@ import * as v from 'valibot';
 
 import type { TabMemory } from '../model/arrivals.ts';
 import { keptMemory } from './kept.ts';
+import { jsonOf } from './service-client.ts';
 
 const memorySchema = v.object({
   since: v.optional(v.number()),
@@ -11,13 +12,8 @@ const memorySchema = v.object({
 
 /** The alerts that this tab showed before it was loaded again; undefined in a new tab. */
 export const readMemory = (): TabMemory | undefined => {
-  try {
-    const { success, output } = v.safeParse(memorySchema, JSON.parse(keptMemory.get() ?? 'null'));
-    return success ? output : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  const { success, output } = v.safeParse(memorySchema, jsonOf(keptMemory.get() ?? ''));
+  return success ? output : undefined;
 };
 
 export const keepMemory = (memory: TabMemory): void => keptMemory.set(JSON.stringify(memory));

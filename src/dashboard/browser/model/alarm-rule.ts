@@ -5,7 +5,7 @@ import type { TabMemory } from './arrivals.ts';
 // When the page sounds: once for each new alert and for each outage, and again every 25 s while an alert needs a person.
 
 /** Milliseconds until the alarm sounds again for an alert that no person has taken. */
-export const REPEAT_MS = 25_000;
+const REPEAT_MS = 25_000;
 
 export interface Reason {
   readonly id: string;

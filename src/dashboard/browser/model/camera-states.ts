@@ -1,11 +1,12 @@
 import type { PageState } from './page-state.ts';
 import { SILENT_MINUTES } from './spans.ts';
+import { DAY_MS } from './steps.ts';
 
 /** The page knows the cameras of this number of days, the maximum of an answer. */
 export const KNOWN_DAYS = 31;
 
 /** A camera that sent nothing for a week is gone. */
-export const GONE_DAYS = 7;
+const GONE_DAYS = 7;
 
 /** From this share of silent cameras on, a person must check. */
 const SILENT_SHARE = 0.1;
@@ -37,7 +38,7 @@ export const cameraStatesOf = ({ parts }: Pick<PageState, 'parts'>): CameraState
   const answeredAt = recent?.answeredAt ?? 0;
   const isSending = new Set(sendingIds);
   const silentFrom = answeredAt - SILENT_MINUTES * 60_000;
-  const goneFrom = answeredAt - GONE_DAYS * 86_400_000;
+  const goneFrom = answeredAt - GONE_DAYS * DAY_MS;
   const states = new Map<string, CameraState>();
   for (const { camera_id: id, last_event_at: at } of known) {
     const last = Date.parse(at);

@@ -19,7 +19,7 @@ export const countOf = (counts: CountsPerCategory, category: string): number =>
   Object.hasOwn(counts, category) ? (counts[category] ?? 0) : 0;
 
 /** The default categories, the most urgent first. */
-export const FIRST_CATEGORIES: readonly string[] = ['fire', 'smoke', 'structure'];
+const FIRST_CATEGORIES: readonly string[] = ['fire', 'smoke', 'structure'];
 
 const rank = (category: string): number => {
   const index = FIRST_CATEGORIES.indexOf(category);

@@ -1,8 +1,7 @@
 import { isLive, type PeriodEnds, periodOf } from './spans.ts';
+import { DAY_MS } from './steps.ts';
 import { endText, startText, type Times } from './times.ts';
 import { LAST, type Span } from './view.ts';
-
-const DAY_MS = 86_400_000;
 
 /** The words of the period before, under a change. */
 export interface PreviousPeriod extends PeriodEnds {

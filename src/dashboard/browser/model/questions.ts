@@ -4,7 +4,7 @@ import { FIRST_CAMERAS, orderOf, type PageState } from './page-state.ts';
 import { previousPeriod } from './previous-period.ts';
 import { type Pace, PACES } from './refresh.ts';
 import { isLive, type PeriodEnds, periodOf, recentPeriod, type UtcDays, utcDaysOf } from './spans.ts';
-import { DAY_MS, seriesStep } from './steps.ts';
+import { DAY_MS, HOUR_MS, seriesStep } from './steps.ts';
 import { startText, utcDayOf } from './times.ts';
 
 /** A path below the API's base, with its query: `analytics?ts_utc_start=…`. It never carries the key. */
@@ -39,8 +39,6 @@ export const camerasQuestion = ({ last, days }: UtcDays, orderBy: string, search
 
 /** The service lists no more notifications at once. */
 export const MOST_NOTIFICATIONS = 500;
-
-const HOUR_MS = 3_600_000;
 
 export const alertQuestion = (notificationId: string): Question =>
   `notifications/${encodeURIComponent(notificationId)}`;

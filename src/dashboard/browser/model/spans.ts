@@ -1,7 +1,7 @@
+import { HOUR_MS } from './steps.ts';
 import { daysBetween, endText, longDay, shiftDay, shortDay, startText, type Times, utcDayOf } from './times.ts';
 import { LAST, type Span } from './view.ts';
 
-const HOUR_MS = 3_600_000;
 /** The address accepts no earlier time. */
 const FIRST_TIME = Date.parse('1000-01-01T00:00:00Z');
 

@@ -3,14 +3,15 @@ export const STEPS = ['minute', '5_minutes', '10_minutes', '30_minutes', 'hour',
 
 export type Step = (typeof STEPS)[number];
 
-export const DAY_MS = 86_400_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
 
 export const STEP_MS: Readonly<Record<Step, number>> = {
   minute: 60_000,
   '5_minutes': 300_000,
   '10_minutes': 600_000,
   '30_minutes': 1_800_000,
-  hour: 3_600_000,
+  hour: HOUR_MS,
   '3_hours': 10_800_000,
   '6_hours': 21_600_000,
   day: DAY_MS,

@@ -31,7 +31,7 @@ export const numberColumn = <Row,>(
   ...rest,
 });
 
-export interface DataTableProps<Row> {
+interface DataTableProps<Row> {
   readonly title: string;
   readonly class?: string;
   /** The first column heads the rows. */
