@@ -103,12 +103,6 @@ export class Reader {
     }));
   }
 
-  /** The counts of each minute of a period, in order, with the ids of its cameras. */
-  async minutes(period: Period): Promise<readonly Activity[]> {
-    const pieces = await this.#read(stepsOf(period, 'minute').flatMap(piecesOf), undefined);
-    return pieces.map(({ piece: { start, end }, sums }) => activityOf({ start, end }, sums));
-  }
-
   /**
    * The activity of each camera over the given number of days until `last`, included; in no order.
    *
