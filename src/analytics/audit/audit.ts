@@ -35,7 +35,7 @@ export interface AuditReport {
   readonly events: number;
   /** The event rows that cannot be decoded: the key and the damage of each. */
   readonly unreadable: FirstOf<string>;
-  /** How many numbers were compared. */
+  /** How many numbers were compared, without zeros that agree. */
   readonly compared: number;
   readonly differences: FirstOf<Difference>;
 }
@@ -134,12 +134,15 @@ class DayAudit {
     const start = instantFrom(startOfDay(this.#day) + BigInt(hour) * MICROSECONDS.hour);
     const period = { start, end: instantFrom(start + MICROSECONDS.hour - 1n) };
     await this.#limit.map([...this.#cameras.keys()], async (id) => {
-      for (const { period: minute, tally, cameraIds } of await this.#series(period, 'minute', id)) {
-        const [counted, active] = [this.#minutes.get(minute.start)?.get(id), cameraIds()];
-        if (!this.#isClosed) {
-          const numbers = counted ? [...counted, ...activeOf([id])] : [];
-          this.#compare(`${id}, minute ${clockOf(minute.start)}`, numbers, numbersOf(tally, active));
-        } else if (active.size > 0) this.#count(minute.start, id, tally);
+      for (const { period: minute, tally, activeCameras } of await this.#series(period, 'minute', id)) {
+        if (this.#isClosed) {
+          if (activeCameras > 0) this.#count(minute.start, id, tally);
+          continue;
+        }
+        const counted = this.#minutes.get(minute.start)?.get(id);
+        const answered = numbersOf(tally, activeCameras > 0 ? [id] : []);
+        const name = `${id}, minute ${clockOf(minute.start)}`;
+        this.#compare(name, counted ? [...counted, ...activeOf([id])] : [], answered);
       }
     });
     for (const { period: minute, tally, cameraIds } of await this.#series(period, 'minute')) {
@@ -217,7 +220,7 @@ class DayAudit {
     const [should, is] = [new Map(counted), new Map(answered)];
     for (const name of new Set([...should.keys(), ...is.keys()])) {
       const numbers = { answered: is.get(name) ?? 0, counted: should.get(name) ?? 0 };
-      this.compared += 1;
+      if (numbers.answered !== 0 || numbers.counted !== 0) this.compared += 1;
       if (numbers.answered !== numbers.counted) note(this.differences, { name: `${counter}: ${name}`, ...numbers });
     }
   }
