@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { closeDays, type ClosingDependencies } from '../../../src/analytics/retention/close-days.ts';
 import { shardPartition } from '../../../src/analytics/rows/keys.ts';
-import { readSeal, sealShard, unsealShard } from '../../../src/analytics/rows/seal.ts';
+import { readSeal, sealShard } from '../../../src/analytics/rows/seal.ts';
 import { StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
 import { MemoryContainer } from '../../storage/memory-container.ts';
 import { all, DATE, frame, HOUR, type MemoryStorage, recorded, SHARD, START } from '../counting.ts';
@@ -88,7 +88,7 @@ describe('a seal', () => {
     const { table } = storage.process();
     const late = await readSeal(table, SHARD);
     await sealShard(table, late, 'rebuilding');
-    await unsealShard(table, await readSeal(table, SHARD));
+    await sealShard(table, await readSeal(table, SHARD), undefined);
     await expect(sealShard(table, late, 'rebuilding')).rejects.toThrow(WriteConflict);
     expect(await storage.process().record([frame('a', 'g', EIGHT)])).toEqual(['recorded']);
   });
