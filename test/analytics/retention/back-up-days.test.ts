@@ -138,7 +138,7 @@ describe('a run', () => {
     let now = performance.now();
     vi.spyOn(performance, 'now').mockImplementation(() => now);
     container.turn = (_, name) => {
-      if (name === AT_8) now += 1_000;
+      if (name === `${SHARD}/`) now += 1_000;
     };
     const ended = await backUp({ runMs: 1_000 });
     expect(ended).toMatchObject([

@@ -182,6 +182,6 @@ describe('closing a day', () => {
     const { table } = storage.process();
     const closing = closeDays({ table, shards: 1, retentionDays: 1 }, { info: log, warn: log, error: log });
     await expect(closing).rejects.toThrow('a bug');
-    expect(lines).toEqual(['day not closed', 'day closed']);
+    expect(lines).toEqual(['day is being closed', 'day not closed', 'day closed']);
   });
 });
