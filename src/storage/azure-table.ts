@@ -143,9 +143,8 @@ export class AzureTable implements TableConnection {
       await this.#client().createTable({ abortSignal, onResponse: (answer) => (status = answer.status) });
       return status !== 409;
     } catch (error) {
-      // Not allowed to create is not the same as not allowed to use.
-      if (readSdkError(error).status === 403) throw new RequestRefused(403, { cause: error });
-      throw readFailure(error);
+      // RequestRefused would say that the rows of the request are at fault.
+      throw new StorageTrouble(0, { reason: 'not created', cause: error });
     }
   }
 }

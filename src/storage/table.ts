@@ -1,5 +1,5 @@
 import type { Page, PageQuery, Selection, TableConnection } from './connection.ts';
-import { LaterFormat, RequestRefused, type RowKeys, StorageTrouble, TableMissing, WriteConflict } from './errors.ts';
+import { LaterFormat, type RowKeys, StorageTrouble, TableMissing, WriteConflict } from './errors.ts';
 import { FORMAT_PROPERTY, type KeyRange, type NewProperties, type RowWrite, type StoredRow } from './row.ts';
 
 /** How long a request may take, and how often it is made. */
@@ -15,7 +15,7 @@ export interface TableOptions extends Patience {
   readonly format: number;
   /** Rows of later formats are answered too: the reader checks each with {@link Table.checkFormat}. */
   readonly isAnyFormat?: boolean;
-  /** Whether the table is created on first use; true by default, false for clients that only read. */
+  /** Whether a missing table is created; true by default, false for clients that only read. */
   readonly isCreated?: boolean;
   /** Runs after this client has created the table. */
   readonly onCreated?: () => void;
@@ -60,7 +60,7 @@ export const untilTaken = async <Answer>(
 };
 
 /**
- * The only access to a table. The table is created when it is first needed, each request has a deadline, failed reads are repeated, and every row has
+ * The only access to a table. A missing table is created, each request has a deadline, failed reads are repeated, and every row has
  * its format.
  *
  * All requests throw StorageTrouble if storage fails: reads after bounded tries; a write may have been applied or not. They throw RequestRefused if
@@ -71,7 +71,6 @@ export const untilTaken = async <Answer>(
 export class Table {
   readonly #connection: TableConnection;
   readonly #options: Required<TableOptions>;
-  #created: Promise<void> | undefined;
 
   constructor(connection: TableConnection, options: TableOptions) {
     this.#connection = connection;
@@ -188,36 +187,21 @@ export class Table {
     return untilTaken(tries, async () => this.#request(deadlineMs, request));
   }
 
-  /** Makes one request, in a table that exists. */
+  /** Makes one request. A missing table is created, and the request is made again: nothing was applied. */
   async #request<Answer>(
     deadlineMs = this.#options.deadlineMs,
     request: (signal: AbortSignal) => Promise<Answer>,
+    isAgain = false,
   ): Promise<Answer> {
-    if (this.#options.isCreated) await this.#create(deadlineMs);
     try {
       return await withinDeadline(deadlineMs, request);
     } catch (error) {
       if (!(error instanceof TableMissing && this.#options.isCreated)) throw error;
-      // The table was deleted while this process was using it: it is created again with the next try.
-      this.#created = undefined;
-      throw new StorageTrouble(0, { reason: 'no table', cause: error });
+      if (isAgain) throw new StorageTrouble(0, { reason: 'no table', cause: error });
     }
-  }
-
-  /** Creates the table, once per process. */
-  async #create(deadlineMs: number): Promise<void> {
-    this.#created ??= withinDeadline(deadlineMs, async (signal) => this.#connection.create(signal)).then((isNew) => {
-      if (isNew) this.#options.onCreated();
-    });
-    try {
-      await this.#created;
-    } catch (error) {
-      // An identity may be allowed to use the table and not to create one: the request itself shows that.
-      const isForbidden = error instanceof RequestRefused && error.status === 403;
-      this.#created = isForbidden ? Promise.resolve() : undefined;
-      if (isForbidden) return;
-      throw error instanceof StorageTrouble ? error : new StorageTrouble(0, { reason: 'not created', cause: error });
-    }
+    const isNew = await withinDeadline(deadlineMs, async (signal) => this.#connection.create(signal));
+    if (isNew) this.#options.onCreated();
+    return this.#request(deadlineMs, request, true);
   }
 }
 
