@@ -143,8 +143,11 @@ export class AzureTable implements TableConnection {
       await this.#client().createTable({ abortSignal, onResponse: (answer) => (status = answer.status) });
       return status !== 409;
     } catch (error) {
-      // RequestRefused would say that the rows of the request are at fault.
-      throw new StorageTrouble(0, { reason: 'not created', cause: error });
+      const failure = readFailure(error);
+      // RequestRefused would say that the rows of a write are at fault.
+      throw failure instanceof RequestRefused
+        ? new StorageTrouble(0, { reason: 'not created', cause: error })
+        : failure;
     }
   }
 }

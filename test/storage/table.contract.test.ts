@@ -49,24 +49,19 @@ describe.each([
   const make = (options: Partial<TableOptions> = {}, connection = connect()): Table =>
     new Table(connection, { format: 2, ...options });
 
-  test('is created with its first use, and by readers that create none it is reported as missing', async () => {
+  test('is created by the first client that may create it, which is told; to a client that only reads it is missing', async () => {
     const connection = connect();
+    const told: string[] = [];
     const reader = make({ isCreated: false }, connection);
     await expect(reader.get('p', 'r')).rejects.toThrow(TableMissing);
     await expect(reader.transact('p', [insert('r')])).rejects.toThrow(TableMissing);
-    expect(await make({}, connection).get('p', 'r')).toBeUndefined();
-    expect(await reader.get('p', 'r')).toBeUndefined();
-  });
-
-  test('tells the client that created it, and no other', async () => {
-    const connection = connect();
-    const told: string[] = [];
     for (const name of ['first', 'second']) {
       const table = make({ onCreated: () => told.push(name) }, connection);
-      await table.get('p', 'r');
+      expect(await table.get('p', name)).toBeUndefined();
       await table.insert('p', name, {});
     }
-    expect(told).toEqual(['first']);
+    expect([told, await connection.create(AbortSignal.timeout(60_000))]).toEqual([['first'], false]);
+    expect(await reader.all('p', EVERY_KEY)).toHaveLength(2);
   });
 
   test('keeps every kind of value, and answers the time of the write', async () => {

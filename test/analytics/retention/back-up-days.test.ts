@@ -68,13 +68,6 @@ describe('a backup', () => {
     expect(await backUp()).toContainEqual(['backups looked after', { ...LOOKED, days }]);
   });
 
-  it('says which events are removed: they are not counted', async () => {
-    const { container, backUp } = await stage([frame('a', 'f', EIGHT), frame('a', 'g', EIGHT, { removed: true })]);
-    await backUp();
-    expect(container.factsOf(AT_8)).toMatchObject({ events: '2', removed: '1' });
-    expect(container.linesOf(AT_8).map((line) => JSON.parse(line).data.removed)).toEqual([undefined, true]);
-  });
-
   it('with fewer events than the one before is kept beside it, with an error, until the hour has them again', async () => {
     const frames = all(5).map((index) => frame('a', `f${index}`, EIGHT));
     const { storage, container, backUp } = await stage(frames);
@@ -103,13 +96,6 @@ describe('a backup', () => {
     await sealShard(table, await readSeal(table, SHARD), 'closed');
     await backUp();
     expect(container.names()).toEqual([]);
-  });
-
-  it('names the event rows that cannot be read', async () => {
-    const { storage, backUp } = await stage([frame('a', 'f', EIGHT), frame('a', 'g', EIGHT)]);
-    await storage.change('event|0800|a|g', { ts_utc: 'text' });
-    const first = `${SHARD} event|0800|a|g`;
-    expect(await backUp()).toContainEqual(['events not backed up', { day: DATE, shard: 0, hour: 8, events: 1, first }]);
   });
 });
 
