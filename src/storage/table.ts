@@ -211,13 +211,11 @@ const withinDeadline = async <Answer>(
   request: (signal: AbortSignal) => Promise<Answer>,
 ): Promise<Answer> => {
   const controller = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      controller.abort();
-      reject(new StorageTrouble(0, { reason: 'deadline' }));
-    }, ms);
-  });
+  const { promise: expired, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    controller.abort();
+    reject(new StorageTrouble(0, { reason: 'deadline' }));
+  }, ms);
   try {
     return await Promise.race([request(controller.signal), expired]);
   } finally {

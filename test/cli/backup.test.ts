@@ -59,10 +59,13 @@ describe('a container of backups', () => {
 
   it('lets only one of two writers replace the version that both have read', async () => {
     const { container } = await containerOf('writers');
-    const write = async (value: string) => container.write('both', Buffer.from(value), { state: 's' }, undefined);
-    const writes = await Promise.allSettled([write('one'), write('two')]);
-    expect(writes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
-    expect([...(await container.list()).keys()]).toEqual(['both']);
+    for (const round of ['new', 'replaced']) {
+      const etag = (await container.list()).get('both')?.etag;
+      const write = async (value: string) => container.write('both', Buffer.from(value), { round }, etag);
+      const writes = await Promise.allSettled([write('one'), write('two')]);
+      expect(writes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+      expect((await container.list()).get('both')?.facts).toEqual({ round });
+    }
   });
 });
 

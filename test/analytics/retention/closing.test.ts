@@ -130,6 +130,20 @@ describe('closing a day', () => {
     expect(eventKeys(storage)).toEqual([]);
   });
 
+  it('goes on when storage throttles it, and when another process deletes the same rows', async () => {
+    const storage = await stored([frame('a', 'f', EIGHT), frame('a', 'g', EIGHT)]);
+    await run(storage);
+    const failures = [new StorageTrouble(0), new WriteConflict()];
+    storage.connection.turn = async ({ kind, rowKeys: [key = ''] }) => {
+      const failure = kind === 'transact' && key.startsWith('event|') ? failures.shift() : undefined;
+      if (failure === undefined) return;
+      await storage.change('event|0800|a|f', 'deleted').catch(() => undefined);
+      throw failure;
+    };
+    expect(eventsOf(await run(storage))).toEqual(['day closed']);
+    expect([failures, eventKeys(storage)]).toEqual([[], []]);
+  });
+
   it('backs up an hour whose counter row is lost', async () => {
     const storage = await stored([frame('a', 'f', EIGHT)]);
     const container = new MemoryContainer();
