@@ -28,6 +28,8 @@ export interface StepActivity {
   readonly tally: Tally;
   /** How many distinct cameras sent events, removed or not. */
   readonly activeCameras: number;
+  /** Their ids. */
+  readonly cameraIds: () => ReadonlySet<string>;
 }
 
 /** The activity of one camera on a day, or on several days. */
@@ -97,13 +99,8 @@ export class Reader {
       tally: sumOf(sums.map(({ tally }) => tally)),
       // A camera is in one shard: no camera is counted twice.
       activeCameras: sums.reduce((count, sum) => count + sum.countCameras(), 0),
+      cameraIds: () => new Set(sums.flatMap((sum) => [...sum.cameras()])),
     }));
-  }
-
-  /** The counts of each minute of a period, in order, with the ids of its cameras. */
-  async minutes(period: Period): Promise<readonly Activity[]> {
-    const pieces = await this.#read(stepsOf(period, 'minute').flatMap(piecesOf), undefined);
-    return pieces.map(({ piece: { start, end }, sums }) => activityOf({ start, end }, sums));
   }
 
   /**

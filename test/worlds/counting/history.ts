@@ -503,7 +503,8 @@ class History {
     for (const kind of ['range', 'series'] as const) await this.#ask(instance, kind);
     for (const day of this.#chance.happens(0.1) ? this.#days.map(dayFrom) : []) {
       const report = await this.#of(instance, `audits ${day}`, [], async () => instance.audit(day));
-      if (report?.differing !== 0) this.#break(`the audit of ${day} finds ${JSON.stringify(report?.differences)}`);
+      if (report?.differences.count !== 0)
+        this.#break(`the audit of ${day} finds ${JSON.stringify(report?.differences)}`);
     }
   }
 
