@@ -75,7 +75,7 @@ const RULES_OF_COUNTING: Rules = {
     ],
   ],
   'event rows are deleted after their backup': [
-    ['retention/close-days.ts', 'if (container && !(await', 'if (table.now() < 0 && container && !(await'],
+    ['retention/close-days.ts', 'if (container && !(yield*', 'if (table.now() < 0 && container && !(yield*'],
   ],
 };
 
