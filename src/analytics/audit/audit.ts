@@ -6,15 +6,7 @@ import { contributionOf, type EventMessage } from '../model/camera-event.ts';
 import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, minuteOfDay, startOfDay } from '../model/day.ts';
 import { formatInstant, type Instant, instantFrom } from '../model/instant.ts';
 import { type Period, startOfMinute } from '../model/period.ts';
-import {
-  type DayTally,
-  EMPTY_TALLY,
-  growingDayTally,
-  growingTally,
-  sumOf,
-  sumOfDays,
-  type Tally,
-} from '../model/tally.ts';
+import { type DayTally, EMPTY_TALLY, growingDayTally, growingTally, sumOf, type Tally } from '../model/tally.ts';
 import { Reader } from '../read/reader.ts';
 import type { Seal } from '../rows/day-row.ts';
 import { eventPages, type UnreadableRow } from '../rows/event-row.ts';
@@ -183,7 +175,7 @@ class DayAudit {
     const last = new Map(counted.flatMap(([id, camera]) => (camera.last === undefined ? [] : [[id, camera.last]])));
     const whole = { start: startOfDay(day), end: endOfDay(day) };
     await this.#compareActivity('day', whole, numbersOf(tally, last.keys()));
-    const accuracy = sumOfDays(counted.map(([, camera]) => camera.accuracy));
+    const accuracy = sumOf(counted.map(([, camera]) => camera.accuracy));
     await this.#ask('accuracy', reader.accuracy(day, 1), (answered) =>
       this.#compare('accuracy', numbersOf(tally, 0, accuracy), numbersOf(answered, 0, answered)),
     );

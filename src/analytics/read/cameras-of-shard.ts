@@ -1,6 +1,6 @@
 import { decodingRow, type StoredRow } from '../../storage/row.ts';
 import { StorageTrouble } from '../../storage/errors.ts';
-import { type DayTally, sumOfDays } from '../model/tally.ts';
+import { type DayTally, sumOf } from '../model/tally.ts';
 import { CAMERA_DAY } from '../rows/camera-row.ts';
 import { DAY_STATE } from '../rows/day-row.ts';
 import { ALL_CAMERAS, cameraCounter, parseCameraKey, stripesOf } from '../rows/keys.ts';
@@ -29,9 +29,9 @@ export const camerasOfShard = async (source: ShardSource): Promise<ReadonlyMap<s
     if (last !== undefined && cameras.length === 0 && alone.length === 0) alone.push(last);
     for (const [cameraId] of alone) {
       const rows = await readAllStripes(source, cameraCounter(cameraId), CAMERA_DAY.select);
-      tallies.set(cameraId, sumOfDays(Array.from(rows.values(), CAMERA_DAY.from)));
+      tallies.set(cameraId, sumOf(Array.from(rows.values(), CAMERA_DAY.from)));
     }
-    for (const [cameraId, rows] of cameras) tallies.set(cameraId, sumOfDays(rows.map(CAMERA_DAY.from)));
+    for (const [cameraId, rows] of cameras) tallies.set(cameraId, sumOf(rows.map(CAMERA_DAY.from)));
     if (page.continuation === undefined) break;
     const next = last?.[0] ?? alone.at(-1)?.[0];
     empty = next === undefined ? empty + 1 : 0;

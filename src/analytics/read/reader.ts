@@ -7,7 +7,7 @@ import { type Instant, instantFrom, isInstant } from '../model/instant.ts';
 import { type DayPiece, type Period, piecesOf, widened } from '../model/period.ts';
 import { cameraCounter, shardOf, shardPartition } from '../rows/keys.ts';
 import { stepsOf, type Step } from '../model/steps.ts';
-import { type DayTally, growingDayTally, sumOf, sumOfDays, type Tally } from '../model/tally.ts';
+import { type DayTally, growingDayTally, sumOf, type Tally } from '../model/tally.ts';
 import { CAMERA_DAY } from '../rows/camera-row.ts';
 import { DAY_STATE, DAY_TALLY } from '../rows/day-row.ts';
 import { camerasOfShard } from './cameras-of-shard.ts';
@@ -130,14 +130,14 @@ export class Reader {
       sources.map(async (source): Promise<DayTally> => {
         if (cameraId === undefined) {
           const { stripes } = await readShard(source, DAY_TALLY);
-          return sumOfDays(stripes.map(({ day }) => day.tally));
+          return sumOf(stripes.map(({ day }) => day.tally));
         }
         const request = { counter: cameraCounter(cameraId), part: CAMERA_DAY };
         const { stripes } = await readShard(source, DAY_STATE, [request]);
-        return sumOfDays(stripes.flatMap(({ values }) => values.get(request.counter) ?? []));
+        return sumOf(stripes.flatMap(({ values }) => values.get(request.counter) ?? []));
       }),
     );
-    return sumOfDays(tallies);
+    return sumOf(tallies);
   }
 
   /**

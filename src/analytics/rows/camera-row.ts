@@ -8,7 +8,7 @@ import {
   type MinuteOfDay,
   type MinuteOfHour,
 } from '../model/day.ts';
-import { type DayTally, EMPTY_TALLY, sumOf, sumOfDays, type Tally } from '../model/tally.ts';
+import { type DayTally, EMPTY_TALLY, sumOf, type Tally } from '../model/tally.ts';
 import { twoDigits } from './keys.ts';
 import {
   ByteReader,
@@ -102,7 +102,7 @@ export const addToCamera = (
   row: CameraRow,
   changes: readonly { readonly minute: MinuteOfDay; readonly difference: DayTally }[],
 ): CameraRow => {
-  const tally = sumOfDays([row.tally, ...changes.map(({ difference }) => difference)]);
+  const tally = sumOf([row.tally, ...changes.map(({ difference }) => difference)]);
   const indexes = indexesOf(tally.categories.keys());
   const hours = new Map(row.hours);
   for (const [hour, some] of Map.groupBy(changes, ({ minute }) => hourOf(minute))) {
