@@ -153,11 +153,12 @@ class DayAudit {
     this.#endMinute();
     await this.#limit.map([...this.#cameras.values()], async (camera) => this.#compareMinutesOf(camera, period));
     this.#endMinute();
-    await this.#ask(`all cameras, minutes of ${clockOf(start)}`, this.#reader.minutes(period), (answered) => {
-      for (const { period: minute, tally, activeCameras } of answered) {
-        const counted = this.#minutes.get(minute.start);
+    await this.#ask(`all cameras, minutes of ${clockOf(start)}`, this.#reader.series(period, 'minute'), (answered) => {
+      for (const minute of answered) {
+        const { start: at } = minute.period;
+        const counted = this.#minutes.get(at);
         const numbers = counted ? numbersOf(counted.tally, counted.activeCameras) : NO_NUMBERS;
-        this.#compare(`all cameras, minute ${clockOf(minute.start)}`, numbers, numbersOf(tally, activeCameras));
+        this.#compare(`all cameras, minute ${clockOf(at)}`, numbers, numbersOf(minute.tally, minute.cameras()));
       }
     });
     const counts = [...this.#minutes.values()];
@@ -190,8 +191,8 @@ class DayAudit {
   }
 
   async #compareActivity(name: string, period: Period, counted: Numbers): Promise<void> {
-    await this.#ask(`all cameras, ${name}`, this.#reader.activity(period), ({ tally, activeCameras }) =>
-      this.#compare(`all cameras, ${name}`, counted, numbersOf(tally, activeCameras)),
+    await this.#ask(`all cameras, ${name}`, this.#reader.activity(period), (answered) =>
+      this.#compare(`all cameras, ${name}`, counted, numbersOf(answered.tally, answered.cameras())),
     );
   }
 
@@ -200,8 +201,12 @@ class DayAudit {
     const counted = this.#takeMinutes(camera);
     const asking = this.#reader.series(hour, 'minute', camera.id);
     await this.#ask(`${camera.id}, minutes of ${clockOf(hour.start)}`, asking, (steps) => {
-      for (const { period, tally, activeCameras } of steps) {
-        const { start } = period;
+      for (const step of steps) {
+        const {
+          period: { start },
+          tally,
+        } = step;
+        const activeCameras = step.cameras().size;
         if (this.#isClosed) {
           if (activeCameras > 0) this.#add(start, camera, tally);
           continue;
