@@ -15,53 +15,31 @@ import { readShard, type ShardSource } from './read-shard.ts';
 // README.md ("Reading") has the rows that each piece of a period is read from. All of one event is in one row of a
 // piece, and each row is read as of one moment over all stripes, so no event is ever half visible.
 
-/** The counts of a row, or of a part of it. */
+/** The counts of some events. */
 interface Counted {
   readonly tally: Tally;
-  /** The cameras that sent the events. Their ids are looked up on demand: the minutes of a network have more than a million. */
+  /** The ids of the cameras that sent the events. They are looked up on demand: the minutes of a network have more than a million. */
   readonly cameras: () => Iterable<string>;
 }
 
 /** The activity in a period. */
-export class Activity {
-  #period: Period;
-  readonly #tally = growingTally();
-  readonly #cameras: Counted['cameras'][] = [];
-
-  constructor(period: Period) {
-    this.#period = period;
-  }
-
+export interface Activity extends Counted {
   /** The period of the question; an end in a closed day is widened to a whole minute. */
-  get period(): Period {
-    return this.#period;
-  }
-
-  get tally(): Tally {
-    return this.#tally;
-  }
-
+  readonly period: Period;
   /** The ids of the cameras that sent events, removed or not; in no order. */
-  cameras(): ReadonlySet<string> {
-    const ids = new Set<string>();
-    for (const cameras of this.#cameras) for (const id of cameras()) ids.add(id);
-    return ids;
-  }
-
-  /** Adds counts; undefined: nothing happened. */
-  add(counted: Counted | undefined): void {
-    if (counted === undefined) return;
-    this.#tally.add(counted.tally);
-    this.#cameras.push(counted.cameras);
-  }
-
-  /** Adds the activity in the period that follows. */
-  append(next: Activity): this {
-    this.#period = { start: this.#period.start, end: next.#period.end };
-    this.add({ tally: next.#tally, cameras: () => next.cameras() });
-    return this;
-  }
+  readonly cameras: () => ReadonlySet<string>;
 }
+
+/** Adds up the counts of a period. */
+export const activityOf = (period: Period, counts: readonly Counted[]): Activity => ({
+  period,
+  tally: sumOf(counts.map(({ tally }) => tally)),
+  cameras: () => {
+    const ids = new Set<string>();
+    for (const { cameras } of counts) for (const id of cameras()) ids.add(id);
+    return ids;
+  },
+});
 
 /**
  * The activity of all cameras or one in disjoint pieces of a day, in their order. The partial minutes of a closed day are answered as whole minutes.
@@ -91,16 +69,19 @@ export const readPieces = async (
     return readPieces(sources, pieces.map(widened), cameraId);
   }
   return pieces.map((piece) => {
-    const activity = new Activity(piece);
+    const counts: (Counted | undefined)[] = [];
     for (const { stripes, events } of shards) {
       for (const { day, hour, minute } of stripes) {
-        if (piece.whole) activity.add(day);
-        for (const each of piece.hours) activity.add(hour(each));
-        for (const each of piece.minutes) activity.add(minute(each));
+        if (piece.whole) counts.push(day);
+        for (const each of piece.hours) counts.push(hour(each));
+        for (const each of piece.minutes) counts.push(minute(each));
       }
-      for (const each of piece.partialMinutes) activity.add(events.get(each));
+      for (const each of piece.partialMinutes) counts.push(events.get(each));
     }
-    return activity;
+    return activityOf(
+      piece,
+      counts.filter((each) => each !== undefined),
+    );
   });
 };
 

@@ -15,7 +15,7 @@ export interface ShardSource {
   readonly partition: string;
   /** Runs reads, a fixed number at a time. */
   readonly limit: LimitFunction;
-  /** The partitions that were seen to have several stripes. Others are read by keys first, and then perhaps again. */
+  /** The partitions that were seen to be striped. Others are read by keys first, and then perhaps again. */
   readonly striped: LRUCache<string, true>;
   /** The partitions that were seen to have no rows, for a minute. */
   readonly empty: LRUCache<string, true>;
@@ -23,7 +23,7 @@ export interface ShardSource {
   readonly whileRebuilding: boolean;
 }
 
-/** What was read of one stripe. */
+/** The rows of a stripe. */
 export interface StripeReading<Day> {
   readonly stripe: number;
   readonly day: Day;
@@ -92,7 +92,7 @@ export const readShard = async <Day extends DayState>(
 const missing = (partition: string, stripe: number): DamagedRow =>
   new DamagedRow(partition, counterKey(DAY_COUNTER, stripe), 'it is missing, and the shard has rows');
 
-/** The rows of a counter in all stripes, as of one moment; only of stripe 0 if the partition was not seen to have several. */
+/** The rows of a counter in all stripes, as of one moment. If the partition was not seen to be striped, the row of stripe 0 alone. */
 export const readCounter = async (
   { table, partition, limit, striped }: ShardSource,
   counter: Counter,

@@ -12,7 +12,7 @@ import { DAY_STATE, dayRowFrom } from '../rows/day-row.ts';
 import { cameraCounter, shardOf, shardPartition } from '../rows/keys.ts';
 import { type CameraActivity, camerasOfShard } from './cameras-of-shard.ts';
 import { lastMinutesIn } from './last-minutes.ts';
-import { type Activity, readPieces } from './range-reader.ts';
+import { type Activity, activityOf, readPieces } from './range-reader.ts';
 import { readShard, type ShardSource } from './read-shard.ts';
 
 /** The maximum number of reads of one question at a time. */
@@ -53,7 +53,10 @@ export class Reader {
   /** The activity in a period, of all cameras or one. */
   async activity(period: Period, cameraId?: string): Promise<Activity> {
     const pieces = await this.#read(piecesOf(period), cameraId);
-    return pieces.reduce((before, next) => before.append(next));
+    return activityOf(
+      { start: pieces[0]?.period.start ?? period.start, end: pieces.at(-1)?.period.end ?? period.end },
+      pieces,
+    );
   }
 
   /**

@@ -102,15 +102,8 @@ export const withIndexes = (set: Uint8Array, indexes: Iterable<number>): Uint8Ar
   return result;
 };
 
-export const unionOf = (left: Uint8Array, right: Uint8Array): Uint8Array => {
-  const [longer, shorter] = left.length < right.length ? [right, left] : [left, right];
-  const result = Uint8Array.from(longer);
-  for (const [byte, bits] of shorter.entries()) result[byte] = (result[byte] ?? 0) | bits;
-  return result;
-};
-
-/** The index after the last one in a bitset. */
-export const endOf = (set: Uint8Array): number => 8 * set.length - (Math.clz32(set.at(-1) ?? 0) - 24);
+/** The last index in a bitset, plus 1. */
+export const endOf = (set: Uint8Array): number => 8 * set.length + 24 - Math.clz32(set.at(-1) ?? 0xff);
 
 /** The indexes in a bitset, ascending. */
 export const indexesIn = (set: Uint8Array): readonly number[] => {
