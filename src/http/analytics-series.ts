@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { countSteps, STEPS } from '../analytics/model/steps.ts';
+import { countSteps, STEPS } from '../analytics/model/period.ts';
 import type { Activity } from '../analytics/read/range-reader.ts';
 import {
   activeCameras,
