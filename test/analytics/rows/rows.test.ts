@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 
 import { HOURS, minuteFrom } from '../../../src/analytics/model/day.ts';
+import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { type DayTally, EMPTY_TALLY, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
 import { addToBucket, type Buckets, endOf, indexesIn, withIndexes } from '../../../src/analytics/rows/buckets.ts';
 import {
@@ -23,10 +24,11 @@ import {
   minutesIn,
 } from '../../../src/analytics/rows/camera-row.ts';
 import { DAY_STATE, dayRowFrom, dayValues } from '../../../src/analytics/rows/day-row.ts';
-import { cameraCounter, type Counter, counterKey, DAY_COUNTER } from '../../../src/analytics/rows/keys.ts';
+import { eventFrom, eventValues } from '../../../src/analytics/rows/event-row.ts';
+import { cameraCounter, type Counter, counterKey, DAY_COUNTER, eventKey } from '../../../src/analytics/rows/keys.ts';
 import { DamagedRow } from '../../../src/storage/errors.ts';
 import { type NewProperties, type StoredRow, writeOf } from '../../../src/storage/row.ts';
-import { all, MemoryStorage, SHARD } from '../counting.ts';
+import { all, MemoryStorage, SHARD, START } from '../counting.ts';
 
 /** Tallies with counts from 0 to more than a whole network counts in a day, or differences. */
 const count = fc.oneof(fc.integer({ min: 0, max: 2 ** 40 }), fc.integer({ min: -20_000, max: 20_000 }));
@@ -157,6 +159,20 @@ it('the row of a day is read back unchanged, and a part of it is no whole row', 
 
 it.each(['soon', 1, true])('the row of a day is damaged if its seal is %o', async (sealed) => {
   expect(() => DAY_STATE.from(storedAs(DAY_COUNTER, { sealed }))).toThrow(DamagedRow);
+});
+
+it('an event is read with its own key alone', () => {
+  const event = { cameraId: 'ridge/04', eventId: 'f', ts: instantFrom(START), facets: {} };
+  const properties = eventValues(event);
+  const stored = (rowKey: string, partitionKey = SHARD): StoredRow => ({ partitionKey, rowKey, etag: '', properties });
+  const rowKey = eventKey(minuteFrom(0), event.cameraId, event.eventId);
+  expect(eventFrom(stored(rowKey))).toEqual(event);
+  // Another minute, no minute, no escaped id.
+  for (const clock of ['0001', '2400', '0060']) {
+    expect(() => eventFrom(stored(rowKey.replace('0000', clock)))).toThrow(DamagedRow);
+  }
+  expect(() => eventFrom(stored('event|0000|ridge/04|f'))).toThrow(DamagedRow);
+  expect(() => eventFrom(stored(rowKey, '2026-11-22.00'))).toThrow(DamagedRow);
 });
 
 it('the minutes of a camera are the sums of their differences, in whatever order those come, and also a minute that counts nothing stays', () => {
