@@ -7,7 +7,7 @@ import { type Instant, instantFrom, isInstant } from '../model/instant.ts';
 import { type DayPiece, type Period, piecesOf, type Step, stepsOf } from '../model/period.ts';
 import { type DayTally, sumOf } from '../model/tally.ts';
 import { cameraRowFrom } from '../rows/camera-row.ts';
-import { DAY_STATE, dayRowFrom } from '../rows/day-row.ts';
+import { DAY_STATE, DAY_TALLY } from '../rows/day-row.ts';
 import { cameraCounter, shardOf, shardPartition } from '../rows/keys.ts';
 import { type CameraActivity, camerasOfShard } from './cameras-of-shard.ts';
 import { lastMinutesIn } from './last-minutes.ts';
@@ -85,7 +85,7 @@ export class Reader {
   async accuracy(last: Day, days: number, cameraId?: string): Promise<DayTally> {
     const tallies = this.#sources(pLimit(PARALLEL_READS), daysUntil(last, days), cameraId).map(async (source) => {
       if (cameraId === undefined) {
-        const { stripes } = await readShard(source, { from: dayRowFrom });
+        const { stripes } = await readShard(source, DAY_TALLY);
         return stripes.map(({ day }) => day.tally);
       }
       const counter = cameraCounter(cameraId);
