@@ -5,10 +5,10 @@ import type { Table } from '../../storage/table.ts';
 import { contributionOf, type EventMessage } from '../model/camera-event.ts';
 import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, startOfDay } from '../model/day.ts';
 import { formatInstant, type Instant, instantFrom } from '../model/instant.ts';
-import { type Period, startOfMinute } from '../model/period.ts';
-import type { Step } from '../model/steps.ts';
+import { type Period, startOfMinute, type Step } from '../model/period.ts';
 import type { DayTally, Tally } from '../model/tally.ts';
-import { Reader, type StepActivity } from '../read/reader.ts';
+import type { Activity } from '../read/range-reader.ts';
+import { Reader } from '../read/reader.ts';
 import type { Seal } from '../rows/day-row.ts';
 import { eventPages } from '../rows/event-row.ts';
 import { dayPartitions, eventsOfHour } from '../rows/keys.ts';
@@ -134,24 +134,21 @@ class DayAudit {
     const start = instantFrom(startOfDay(this.#day) + BigInt(hour) * MICROSECONDS.hour);
     const period = { start, end: instantFrom(start + MICROSECONDS.hour - 1n) };
     await this.#limit.map([...this.#cameras.keys()], async (id) => {
-      for (const { period: minute, tally, activeCameras } of await this.#series(period, 'minute', id)) {
-        if (this.#isClosed) {
-          if (activeCameras > 0) this.#count(minute.start, id, tally);
-          continue;
-        }
-        const counted = this.#minutes.get(minute.start)?.get(id);
-        const answered = numbersOf(tally, activeCameras > 0 ? [id] : []);
-        const name = `${id}, minute ${clockOf(minute.start)}`;
-        this.#compare(name, counted ? [...counted, ...activeOf([id])] : [], answered);
+      for (const answered of await this.#series(period, 'minute', id)) {
+        const minute = answered.period.start;
+        const counted = this.#minutes.get(minute)?.get(id);
+        const numbers = counted ? [...counted, ...activeOf([id])] : [];
+        if (!this.#isClosed) this.#compare(`${id}, minute ${clockOf(minute)}`, numbers, activityOf(answered));
+        else if (answered.cameras().size > 0) this.#count(minute, id, answered.tally);
       }
     });
-    for (const { period: minute, tally, cameraIds } of await this.#series(period, 'minute')) {
-      const counted = countIn([this.#minutes.get(minute.start)]);
-      this.#compare(`all cameras, minute ${clockOf(minute.start)}`, counted, numbersOf(tally, cameraIds()));
+    for (const answered of await this.#series(period, 'minute')) {
+      const minute = answered.period.start;
+      const counted = countIn([this.#minutes.get(minute)]);
+      this.#compare(`all cameras, minute ${clockOf(minute)}`, counted, activityOf(answered));
     }
-    for (const { tally, cameraIds } of await this.#series(period, 'hour')) {
-      const counted = countIn(this.#minutes.values());
-      this.#compare(`all cameras, hour ${clockOf(start)}`, counted, numbersOf(tally, cameraIds()));
+    for (const answered of await this.#series(period, 'hour')) {
+      this.#compare(`all cameras, hour ${clockOf(start)}`, countIn(this.#minutes.values()), activityOf(answered));
     }
     this.#minutes.clear();
     this.#known.clear();
@@ -161,9 +158,8 @@ class DayAudit {
   async compareDay(): Promise<void> {
     const [reader, day] = [this.#reader, this.#day];
     const period = { start: startOfDay(day), end: endOfDay(day) };
-    for (const { tally, cameraIds } of await this.#series(period, 'day')) {
-      const counted = [...this.#sum, ...activeOf(this.#last.keys())];
-      this.#compare('all cameras, day', counted, numbersOf(tally, cameraIds()));
+    for (const answered of await this.#series(period, 'day')) {
+      this.#compare('all cameras, day', [...this.#sum, ...activeOf(this.#last.keys())], activityOf(answered));
     }
     const seen = await this.#ask('last seen', reader.lastMinutes(day, 1));
     if (seen) this.#compare('last seen', lastOf(this.#last), lastOf(seen));
@@ -173,7 +169,7 @@ class DayAudit {
     if (accuracy) this.#compare('accuracy', sum, [...numbersOf(accuracy), ...accuracyOf(accuracy)]);
     for (const [id, counted] of this.#listed ? this.#cameras : []) {
       const tally = this.#listed?.get(id);
-      const answered = tally ? [...numbersOf(tally, [id]), ...accuracyOf(tally)] : [];
+      const answered = tally ? [...numbersOf(tally), ...activeOf([id]), ...accuracyOf(tally)] : [];
       this.#compare(`${id}, day`, [...counted, ...activeOf(this.#last.has(id) ? [id] : [])], answered);
     }
   }
@@ -199,7 +195,7 @@ class DayAudit {
     cameras.set(id, equal);
   }
 
-  async #series(period: Period, step: Step, id?: string): Promise<readonly StepActivity[]> {
+  async #series(period: Period, step: Step, id?: string): Promise<readonly Activity[]> {
     const question = `${id ?? 'all cameras'}, by ${step} from ${clockOf(period.start)}`;
     return (await this.#ask(question, this.#reader.series(period, step, id))) ?? [];
   }
@@ -243,8 +239,9 @@ const countIn = (minutes: Iterable<ReadonlyMap<string, Numbers> | undefined>): N
   return [...sum, ...activeOf(active)];
 };
 
-/** The numbers of an answer. */
-function* numbersOf(tally: Tally, activeCameras: Iterable<string> = []): Numbers {
+const activityOf = ({ tally, cameras }: Activity): Numbers => [...numbersOf(tally), ...activeOf(cameras())];
+
+function* numbersOf(tally: Tally): Numbers {
   yield ['total_events', tally.events];
   yield ['reviewed_total_events', tally.reviewed];
   yield ['annotated_total_events', tally.annotated];
@@ -253,7 +250,6 @@ function* numbersOf(tally: Tally, activeCameras: Iterable<string> = []): Numbers
     yield [`reviewed_counts_per_category.${category}`, reviewed];
     yield [`annotated_counts_per_category.${category}`, annotations];
   }
-  yield* activeOf(activeCameras);
 }
 
 const activeOf = (cameraIds: Iterable<string>): Numbers => Array.from(cameraIds, (id) => [`active camera ${id}`, 1]);
