@@ -1,6 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
-
-import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import { WriteConflict } from '../../storage/errors.ts';
 import {
   ANY_VERSION,
   type NewProperties,
@@ -9,7 +7,7 @@ import {
   unlessDamaged,
   writeOf,
 } from '../../storage/row.ts';
-import { backoffMs, type Table } from '../../storage/table.ts';
+import { type Table, untilTaken } from '../../storage/table.ts';
 import type { Day, Hour } from '../model/day.ts';
 import { growingDayTally } from '../model/tally.ts';
 import { keyed, planCommit } from '../record/commit-plan.ts';
@@ -85,12 +83,13 @@ const TAKEN_OVER =
 type Rows = Map<string, NewProperties>;
 
 const rebuildShard = async (table: Table, partition: string, options: RebuildOptions): Promise<void> => {
+  const sealNow = async () => {
+    const before = await readSeal(table, partition);
+    if (before.sealed === 'closed') throw new RebuildRefused('the day is closed, and its event rows are gone');
+    return { before, seal: await sealShard(table, before, 'rebuilding') };
+  };
   // Recorders change stripe 0 of a live day all the time: the seal needs several tries.
-  const [before, seal] = await untilTaken([WriteConflict, StorageTrouble], async () => {
-    const found = await readSeal(table, partition);
-    if (found.sealed === 'closed') throw new RebuildRefused('the day is closed, and its event rows are gone');
-    return [found, await sealShard(table, found, 'rebuilding')] as const;
-  });
+  const { before, seal } = await untilTaken(TRIES, sealNow, WriteConflict);
   options.say(`${partition} is sealed: the service refuses events and questions of the day`);
   const rebuild = new ShardRebuild(table, seal, options);
   let rows: Rows;
@@ -144,8 +143,8 @@ class ShardRebuild {
       let messages = events.map(keyed);
       for (const [stripe, counters] of stripes.entries()) {
         if (messages.length === 0) break;
-        const snapshot = { partition: this.#seal.partition, stripe, ...counters, events: new Map(), etags: new Map() };
-        const plan = planCommit({ ...snapshot, firstStripe: 'striped' }, messages);
+        const empty = { events: new Map(), etags: new Map(), firstStripe: 'striped' } as const;
+        const plan = planCommit({ partition: this.#seal.partition, stripe, ...counters, ...empty }, messages);
         counters.day = plan.counters?.day ?? counters.day;
         for (const [hour, row] of plan.counters?.hours ?? []) counters.hours.set(hour, row);
         for (const [id, row] of plan.counters?.cameras ?? []) counters.cameras.set(id, row);
@@ -164,12 +163,11 @@ class ShardRebuild {
 
   /** Moves an event row that cannot be decoded to another key. A key has 512 characters, and a text 32K. */
   async #setAside(rowKey: string): Promise<void> {
-    const row = await this.#table.get(this.#seal.partition, rowKey);
+    const { partition } = this.#seal;
+    const row = await this.#table.get(partition, rowKey);
     if (row === undefined) return;
     const content = JSON.stringify(row.properties);
-    await this.#table.insert(this.#seal.partition, `damaged|${rowKey}`.slice(0, 500), {
-      content: content.slice(0, 30_000),
-    });
+    await this.#table.insert(partition, `damaged|${rowKey}`.slice(0, 500), { content: content.slice(0, 30_000) });
     await this.#write([{ kind: 'delete', rowKey }]);
     this.#options.say(`left out ${rowKey}, which held ${content}`);
   }
@@ -212,25 +210,9 @@ class ShardRebuild {
   }
 
   async #write(others: readonly RowWrite[], ...day00: [properties?: NewProperties, kind?: 'replace']): Promise<void> {
-    const write = async () => writeSealed(this.#table, this.#seal, others, ...day00);
-    this.#seal = await untilTaken([StorageTrouble], write);
+    this.#seal = await untilTaken(TRIES, async () => writeSealed(this.#table, this.#seal, others, ...day00));
   }
 }
-
-/** Repeats a request until storage takes it. @param passing the errors that may pass */
-const untilTaken = async <Result>(
-  passing: readonly (typeof WriteConflict | typeof StorageTrouble)[],
-  request: () => Promise<Result>,
-): Promise<Result> => {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await request();
-    } catch (error) {
-      if (tries === TRIES || !passing.some((kind) => error instanceof kind)) throw error;
-      await setTimeout(backoffMs(tries, 20, 3_000));
-    }
-  }
-};
 
 /** A `day` row with its lists and without counts. The categories stay, with zeros. */
 const listsOf = (row: StoredRow): DayRow => {

@@ -143,7 +143,7 @@ const RULES_OF_SEALS: Readonly<Partial<Record<Scenario, Rules>>> = {
   },
   'a closed day is not rebuilt': {
     'a closed day is refused': [
-      ['audit/rebuild.ts', "if (found.sealed === 'closed') throw", 'if (tooLate(found)) throw'],
+      ['audit/rebuild.ts', "if (before.sealed === 'closed') throw", 'if (tooLate(before)) throw'],
       [
         'audit/rebuild.ts',
         'class ShardRebuild {',
