@@ -5,10 +5,10 @@ import type { Table } from '../../storage/table.ts';
 import { contributionOf, type EventMessage } from '../model/camera-event.ts';
 import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, startOfDay } from '../model/day.ts';
 import { formatInstant, type Instant, instantFrom } from '../model/instant.ts';
-import { type Period, startOfMinute } from '../model/period.ts';
-import type { Step } from '../model/steps.ts';
+import { type Period, startOfMinute, type Step } from '../model/period.ts';
 import type { DayTally, Tally } from '../model/tally.ts';
-import { Reader, type StepActivity } from '../read/reader.ts';
+import type { Activity } from '../read/range-reader.ts';
+import { Reader } from '../read/reader.ts';
 import type { Seal } from '../rows/day-row.ts';
 import { eventPages } from '../rows/event-row.ts';
 import { dayPartitions, eventsOfHour } from '../rows/keys.ts';
@@ -134,21 +134,26 @@ class DayAudit {
     const start = instantFrom(startOfDay(this.#day) + BigInt(hour) * MICROSECONDS.hour);
     const period = { start, end: instantFrom(start + MICROSECONDS.hour - 1n) };
     await this.#limit.map([...this.#cameras.keys()], async (id) => {
-      for (const { period: minute, tally, cameraIds } of await this.#series(period, 'minute', id)) {
-        const [counted, active] = [this.#minutes.get(minute.start)?.get(id), cameraIds()];
+      for (const answered of await this.#series(period, 'minute', id)) {
+        const { period: minute, tally } = answered;
+        const [counted, active] = [this.#minutes.get(minute.start)?.get(id), answered.cameras()];
         if (!this.#isClosed) {
           const numbers = counted ? [...counted, ...activeOf([id])] : [];
           this.#compare(`${id}, minute ${clockOf(minute.start)}`, numbers, numbersOf(tally, active));
         } else if (active.size > 0) this.#count(minute.start, id, tally);
       }
     });
-    for (const { period: minute, tally, cameraIds } of await this.#series(period, 'minute')) {
+    for (const { period: minute, ...answered } of await this.#series(period, 'minute')) {
       const counted = countIn([this.#minutes.get(minute.start)]);
-      this.#compare(`all cameras, minute ${clockOf(minute.start)}`, counted, numbersOf(tally, cameraIds()));
+      this.#compare(
+        `all cameras, minute ${clockOf(minute.start)}`,
+        counted,
+        numbersOf(answered.tally, answered.cameras()),
+      );
     }
-    for (const { tally, cameraIds } of await this.#series(period, 'hour')) {
+    for (const answered of await this.#series(period, 'hour')) {
       const counted = countIn(this.#minutes.values());
-      this.#compare(`all cameras, hour ${clockOf(start)}`, counted, numbersOf(tally, cameraIds()));
+      this.#compare(`all cameras, hour ${clockOf(start)}`, counted, numbersOf(answered.tally, answered.cameras()));
     }
     this.#minutes.clear();
     this.#known.clear();
@@ -158,9 +163,9 @@ class DayAudit {
   async compareDay(): Promise<void> {
     const [reader, day] = [this.#reader, this.#day];
     const period = { start: startOfDay(day), end: endOfDay(day) };
-    for (const { tally, cameraIds } of await this.#series(period, 'day')) {
+    for (const answered of await this.#series(period, 'day')) {
       const counted = [...this.#sum, ...activeOf(this.#last.keys())];
-      this.#compare('all cameras, day', counted, numbersOf(tally, cameraIds()));
+      this.#compare('all cameras, day', counted, numbersOf(answered.tally, answered.cameras()));
     }
     const seen = await this.#ask('last seen', reader.lastMinutes(day, 1));
     if (seen) this.#compare('last seen', lastOf(this.#last), lastOf(seen));
@@ -196,7 +201,7 @@ class DayAudit {
     cameras.set(id, equal);
   }
 
-  async #series(period: Period, step: Step, id?: string): Promise<readonly StepActivity[]> {
+  async #series(period: Period, step: Step, id?: string): Promise<readonly Activity[]> {
     const question = `${id ?? 'all cameras'}, by ${step} from ${clockOf(period.start)}`;
     return (await this.#ask(question, this.#reader.series(period, step, id))) ?? [];
   }

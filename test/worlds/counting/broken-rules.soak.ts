@@ -32,7 +32,7 @@ const RULES_OF_COUNTING: Rules = {
     [
       'read/read-shard.ts',
       'const [rows] = await',
-      'const early = await rowsOf({ counter: DAY_COUNTER, part: day });\n  const [rows] = await',
+      'const early = await readCounter(source, DAY_COUNTER, day.select);\n  const [rows] = await',
     ],
     ['read/read-shard.ts', 'const dayRows = await', 'const dayRows = early ?? await'],
   ],
@@ -44,11 +44,11 @@ const RULES_OF_COUNTING: Rules = {
     ['rows/stripes.ts', 'versions === before', 'versions !== before'],
   ],
   'the last camera of a page is read again': [
-    ['read/cameras-of-shard.ts', 'undefined : cameras.pop()', 'undefined : undefined'],
-    ['read/cameras-of-shard.ts', '[] : cameras.splice(0, 1)', '[] : []'],
+    ['read/cameras-of-shard.ts', 'cameras.slice(0, -1)', 'cameras'],
+    ['read/cameras-of-shard.ts', 'isContinued ? [] : ', ''],
   ],
   'the minute in which a camera was last seen is read in all stripes': [
-    ['read/last-minutes.ts', 'striped.has(partition) ? readAllStripes', 'striped.size < 0 ? readAllStripes'],
+    ['read/last-minutes.ts', 'readCounter(source', 'readCounter({ ...source, striped: new Map() }'],
   ],
   'an answer about a closed day is widened to whole minutes': [
     ['model/period.ts', 'start: startOfMinute(piece.start), end: endOfMinute(piece.end), ', ''],
@@ -98,17 +98,17 @@ const RULES_OF_SEALS: Readonly<Partial<Record<Scenario, Rules>>> = {
   },
   'readers that had begun before a rebuild go on': {
     'questions about a day that is rebuilt are refused': [
-      ['read/read-shard.ts', 'if (isRebuilding && !source.whileRebuilding) throw', 'if (days.size > 99) throw'],
+      [
+        'read/read-shard.ts',
+        "if (seals.has('rebuilding') && !source.whileRebuilding) throw",
+        'if (days.size > 99) throw',
+      ],
     ],
     'striped is never taken back': [['audit/rebuild.ts', ', ...STRIPED_PROPERTIES }', ' }']],
   },
   'readers that had begun before a closing go on': {
     'the day rows are read after the event rows of partial minutes': [
-      [
-        'read/read-shard.ts',
-        'Promise.all([Promise.all(requests.map(rowsOf)), earlier])',
-        'Promise.all([Promise.all(requests.map(rowsOf))])',
-      ],
+      ['read/read-shard.ts', '    earlier,\n  ]);', '  ]);'],
     ],
   },
   'exports that had begun before a closing go on': {

@@ -63,9 +63,9 @@ export class Instance extends CountingProcess {
   async series({ start, end, cameraId }: Question): Promise<readonly Answered[]> {
     const step = end - start > DAY ? '6_hours' : end - start > DAY / 12n ? '30_minutes' : '5_minutes';
     const steps = await this.reader.series({ start: instantFrom(start), end: instantFrom(end) }, step, cameraId);
-    return steps.map(({ period, tally, activeCameras }) => [
-      { start: period.start, end: period.end, cameraId },
-      { counts: countsIn(tally), cameras: activeCameras },
+    return steps.map((answered) => [
+      { ...answered.period, cameraId },
+      { counts: countsIn(answered.tally), cameras: answered.cameras().size },
     ]);
   }
 
