@@ -12,7 +12,7 @@ import type { Seal } from '../rows/day-row.ts';
 import { eventPages, type UnreadableRow } from '../rows/event-row.ts';
 import { dayPartitions, eventsOfHour } from '../rows/keys.ts';
 import { readSeal, type ShardSeal } from '../rows/seal.ts';
-import { ByteReader, readTallyBytes, writeCount, writeTally } from '../rows/stored-tally.ts';
+import { ByteReader, readTallyBytes, writeCount, writeTally } from '../rows/properties.ts';
 
 /** A number of an answer that differs from the count, or an answer that a damaged row prevents. */
 export type Difference =

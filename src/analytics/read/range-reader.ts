@@ -9,7 +9,7 @@ import { cameraRowFrom, minutesIn } from '../rows/camera-row.ts';
 import { DAY_STATE, dayRowFrom, listsTooShort } from '../rows/day-row.ts';
 import { eventFrom } from '../rows/event-row.ts';
 import { cameraCounter, type Counter, counterKey, DAY_COUNTER, eventsOfMinute, hourCounter } from '../rows/keys.ts';
-import { ByteReader, readTallyBytes } from '../rows/stored-tally.ts';
+import { ByteReader, readTallyBytes } from '../rows/properties.ts';
 import { readShard, type ShardSource } from './read-shard.ts';
 
 // README.md ("Reading") has the rows that each piece of a period is read from. All of one event is in one row of a
