@@ -57,8 +57,10 @@ export const readPieces = async (
     sources.map(async (source) => {
       // Partial minutes and counters are read at the same time, and the `day` rows after them.
       const events = Promise.all(partial.map(async (minute) => readPartialMinute(source, minute, cameraId)));
-      const [counters, counted] = await Promise.all([readCounts(source, pieces, cameraId, events), events]);
-      return { ...counters, events: new Map(counted) };
+      const counters =
+        cameraId === undefined ? readAllCameras(source, pieces, events) : readCamera(source, pieces, cameraId, events);
+      const [{ stripes, isClosed }, counted] = await Promise.all([counters, events]);
+      return { stripes, isClosed, events: new Map(counted) };
     }),
   );
   // The event rows of a closed day may be gone.
@@ -93,19 +95,6 @@ interface ShardCounts {
   readonly stripes: readonly StripeCounts[];
   readonly isClosed: boolean;
 }
-
-/**
- * The counts of all cameras or one in each stripe of a shard: of the day, and of the hours and whole minutes of pieces.
- *
- * @param earlier work that must be done before the `day` rows are read
- */
-export const readCounts = async (
-  source: ShardSource,
-  pieces: readonly DayPiece[],
-  cameraId?: string,
-  earlier?: Promise<unknown>,
-): Promise<ShardCounts> =>
-  cameraId === undefined ? readAllCameras(source, pieces, earlier) : readCamera(source, pieces, cameraId, earlier);
 
 const readAllCameras = async (
   source: ShardSource,
@@ -142,7 +131,8 @@ const readAllCameras = async (
   return { stripes, isClosed };
 };
 
-const readCamera = async (
+/** The counts of a camera in each stripe. @param earlier work that must be done before the `day` rows are read */
+export const readCamera = async (
   source: ShardSource,
   pieces: readonly DayPiece[],
   cameraId: string,

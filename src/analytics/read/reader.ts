@@ -6,11 +6,12 @@ import { dayOf, type Day, MICROSECONDS, startOfDay } from '../model/day.ts';
 import { type Instant, instantFrom, isInstant } from '../model/instant.ts';
 import { type DayPiece, type Period, piecesOf, type Step, stepsOf } from '../model/period.ts';
 import { type DayTally, sumOf } from '../model/tally.ts';
+import { DAY_TALLY } from '../rows/day-row.ts';
 import { dayPartitions, shardOf, shardPartition } from '../rows/keys.ts';
 import { type CameraActivity, camerasOfShard } from './cameras-of-shard.ts';
 import { lastMinutesIn } from './last-minutes.ts';
-import { type Activity, activityOf, readCounts, readPieces } from './range-reader.ts';
-import type { ShardSource } from './read-shard.ts';
+import { type Activity, activityOf, readCamera, readPieces } from './range-reader.ts';
+import { readShard, type ShardSource } from './read-shard.ts';
 
 /** The maximum number of reads of one question at a time. */
 const PARALLEL_READS = 24;
@@ -81,9 +82,15 @@ export class Reader {
 
   /** The tally of the given number of days until `last`, included, of all cameras or one, with the figures that say how often the AI was right. */
   async accuracy(last: Day, days: number, cameraId?: string): Promise<DayTally> {
-    const sources = this.#sources(pLimit(PARALLEL_READS), daysUntil(last, days), cameraId);
-    const shards = await Promise.all(sources.map(async (source) => readCounts(source, [], cameraId)));
-    return sumOf(shards.flatMap(({ stripes }) => stripes.map(({ day }) => day.tally)));
+    const tallies = this.#sources(pLimit(PARALLEL_READS), daysUntil(last, days), cameraId).map(async (source) => {
+      if (cameraId === undefined) {
+        const shard = await readShard(source, DAY_TALLY);
+        return Array.from(shard.days.values(), ({ tally }) => tally);
+      }
+      const { stripes } = await readCamera(source, [], cameraId);
+      return stripes.map(({ day }) => day.tally);
+    });
+    return sumOf((await Promise.all(tallies)).flat());
   }
 
   /**

@@ -187,12 +187,13 @@ export class ShardWriter {
     // It is remembered only in stripe 0, or once stripe 0 is striped.
     if (this.#rows.day !== undefined) return { day: this.#rows.day, firstStripe: 'striped' };
     const rowKey = counterKey(DAY_COUNTER, this.#choice.stripe);
-    const [row, firstStripe] = await Promise.all([table.get(partition, rowKey), this.#firstStripe()]);
+    const reading = table.get(partition, rowKey);
+    const [row, firstStripe] = await Promise.all([reading, this.#firstStripe(rowKey === DAY_00 ? reading : undefined)]);
     const day = row && dayRowFrom(row);
     if (day?.sealed === 'closed') throw new DayClosed();
     if (day?.sealed === 'rebuilding') throw new DayHeld(partition);
     if (leavesStripe(this.#choice, table.now() - Date.parse(String(row?.properties['timestamp'])))) {
-      this.#move();
+      this.move();
       return this.#dayToWrite();
     }
     if (row !== undefined) this.#rows.etags.set(rowKey, row.etag);
@@ -201,16 +202,19 @@ export class ShardWriter {
     return { day, firstStripe };
   }
 
-  /** @throws {DamagedRow} its row is missing, and the shard has rows: a new row would hide them from readers */
-  async #firstStripe(): Promise<FirstStripe> {
+  /**
+   * @param reading of its row, if it is under way
+   * @throws {DamagedRow} its row is missing, and the shard has rows: a new row would hide them from readers
+   */
+  async #firstStripe(reading: Promise<StoredRow | undefined> | undefined): Promise<FirstStripe> {
     const { table, partition } = this.#shard;
-    const read = async (): Promise<FirstStripe> => {
-      const row = await table.get(partition, DAY_00, { select: DAY_STATE.select });
+    const read = async (answer = table.get(partition, DAY_00, { select: DAY_STATE.select })): Promise<FirstStripe> => {
+      const row = await answer;
       if (row === undefined) return 'missing';
       this.#isStriped = DAY_STATE.from(row).isStriped;
       return this.#isStriped ? 'striped' : 'alone';
     };
-    const first = this.#isStriped ? 'striped' : await read();
+    const first = this.#isStriped ? 'striped' : await read(reading);
     if (first !== 'missing') return first;
     if (!(await hasRows(table, partition))) return 'missing';
     // Another instance may have written it in between.
@@ -239,11 +243,12 @@ export class ShardWriter {
       const isOfEvent = batch.some(({ eventKey }) => eventKey === failed);
       if (isOfEvent || failed === undefined) for (const waiting of batch) waiting.readFirst = true;
       if (failed === DAY_00 && this.#choice.stripe !== 0) this.#isStriped = false;
-      else if (!isOfEvent) this.#move();
+      else if (!isOfEvent) this.move();
     }
   }
 
-  #move(): void {
+  /** Goes on in another stripe, because another writer is in this one. */
+  move(): void {
     this.#forget();
     this.#choice = moved(this.#choice, this.#shard.random());
   }

@@ -10,7 +10,7 @@ import {
 } from '../../storage/row.ts';
 import { type Hour, HOURS } from '../model/day.ts';
 import { type DayTally, EMPTY_TALLY } from '../model/tally.ts';
-import { indexesOf, namesValues, readNames, readTally, tallyValues } from './properties.ts';
+import { indexesOf, namesValues, readNames, readTally, TALLY_PROPERTIES, tallyValues } from './properties.ts';
 import { type Buckets, bucketValues, MAX_CAMERAS_PER_STRIPE, readBuckets } from './buckets.ts';
 import { counterKey, type CounterKey, DAY_COUNTER } from './keys.ts';
 
@@ -55,6 +55,13 @@ const readState = ({ [STRIPED]: striped = false, [SEALED]: sealed = '' }: Proper
 export const DAY_STATE = {
   select: [STRIPED, SEALED],
   from: (row: StoredRow): DayState => decodingRow(row, () => readState(row.properties)),
+} as const;
+
+/** The tally and the state: a row with thousands of cameras is a hundred times larger. */
+export const DAY_TALLY = {
+  select: [...DAY_STATE.select, ...TALLY_PROPERTIES],
+  from: (row: StoredRow): DayState & Pick<DayRow, 'tally'> =>
+    decodingRow(row, () => ({ ...readState(row.properties), tally: readTally(row.properties) })),
 } as const;
 
 /** The properties that set the seal of a day row, or take it away (undefined). */

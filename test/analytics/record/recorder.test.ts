@@ -1,24 +1,27 @@
+import { setImmediate } from 'node:timers/promises';
+
 import pLimit from 'p-limit';
 import { describe, expect, it, vi } from 'vitest';
 
 import { CLOSED_DAY, ShardCommitter } from '../../../src/analytics/record/committer.ts';
+import type { RecorderOptions } from '../../../src/analytics/record/recorder.ts';
 import { RowMemory, RememberedRows, ShardWriter } from '../../../src/analytics/record/shard-writer.ts';
 import { hourOf, minuteFrom } from '../../../src/analytics/model/day.ts';
 import { EMPTY_CAMERA } from '../../../src/analytics/rows/camera-row.ts';
 import { DamagedRow, RequestRefused, StorageTrouble } from '../../../src/storage/errors.ts';
 import type { TableRequest, Turn } from '../../storage/interposed-table.ts';
 import { all, frame, MemoryStorage, MINUTE, SECOND, SHARD, START, toEventMessage, WHOLE_DAY } from '../counting.ts';
-import { DAY, rightAnswer } from '../oracle.ts';
+import { DAY, type PlainMessage, rightAnswer } from '../oracle.ts';
 
 /** A process on a table in memory, and the lines that it logs. Between tries it does not wait. */
-const processOn = (turn: Turn = async () => undefined) => {
+const processOn = (turn: Turn = async () => undefined, options: RecorderOptions = {}) => {
   const storage = new MemoryStorage();
   const table = storage.connection;
   table.turn = turn;
   const lines: unknown[] = [];
   const note = (event: string, fields?: object): void => void lines.push([event, fields]);
   const log = { info: note, warn: note, error: note };
-  return { storage, table, lines, process: storage.process(1, { log, pause: async () => undefined }) };
+  return { storage, table, lines, process: storage.process(1, { ...options, log, pause: async () => undefined }) };
 };
 
 /** Whether a request writes to a shard. */
@@ -87,7 +90,7 @@ describe('the messages that wait to be recorded', () => {
     expect(lines[0]).toEqual(['events not recorded', { kind: 'StorageTrouble', reason: 'unknown' }]);
   });
 
-  it('of one shard have one writer, also after more shards than a process keeps idle committers for', async () => {
+  it('of one shard wait for one another, also after more shards than a process keeps idle committers for', async () => {
     const opened = Promise.withResolvers<void>();
     const { storage, process } = processOn(async (request) => {
       if (isCommit(request) && request.partition === SHARD) await opened.promise;
@@ -100,6 +103,43 @@ describe('the messages that wait to be recorded', () => {
     opened.resolve();
     expect((await Promise.all([first, second])).flat()).toEqual(['recorded', 'recorded']);
     expect(storage.keys().filter((key) => key.startsWith('day|'))).toEqual(['day|00']);
+  });
+});
+
+/** As many frames as fit into a number of transactions. */
+const framesFor = (transactions: number): readonly PlainMessage[] =>
+  all(48 * transactions).map((index) => frame(`ridge-${index}`, 'f'));
+
+describe('a shard for which messages wait all the time', () => {
+  it.each([
+    [17, ['day|00']],
+    [18, ['day|00', 'day|04']],
+  ])('is written in a second stripe after 16 of %i transactions', async (transactions, stripes) => {
+    const { storage, process } = processOn(undefined, { random: () => 0.5 });
+    const messages = framesFor(transactions);
+    await process.record(messages);
+    expect(storage.keys().filter((key) => key.startsWith('day|'))).toEqual(stripes);
+    expect(await process.answer(WHOLE_DAY)).toEqual(rightAnswer(messages, WHOLE_DAY));
+  });
+
+  it('takes the messages about one event in their order', async () => {
+    const { table, process } = processOn();
+    await process.record(framesFor(18));
+    let isFirst = true;
+    table.turn = async () => {
+      const turns = isFirst ? 50 : 0;
+      isFirst = false;
+      for (let turn = 0; turn < turns; turn += 1) await setImmediate();
+    };
+    const values = all(5).map((smoke) => frame('ridge-1', 'g', START, { detections: { smoke } }));
+    const outcomes: ReturnType<typeof process.record>[] = [];
+    for (const message of values) {
+      outcomes.push(process.record([message]));
+      // Until a writer has taken it.
+      await setImmediate();
+      await setImmediate();
+    }
+    expect((await Promise.all(outcomes)).flat()).toEqual(['recorded', ...all(4).map(() => 'superseded')]);
   });
 });
 
@@ -153,7 +193,7 @@ it('a writer whose rows find no room in memory reads them for each commit, and c
   const memory = new RowMemory(500);
   const { table } = process;
   const shard = { table, partition: SHARD, memory, configuredCategories: new Set<string>(), random: () => 0 };
-  const committer = new ShardCommitter(new ShardWriter(shard), pLimit(1));
+  const committer = new ShardCommitter(() => new ShardWriter(shard), pLimit(1));
   const messages = all(3).map((index) => frame('ridge-1', `f-${index}`));
   for (const message of messages) {
     reads.splice(0);

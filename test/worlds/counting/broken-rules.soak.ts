@@ -75,7 +75,7 @@ const RULES_OF_COUNTING: Rules = {
     ],
   ],
   'event rows are deleted after their backup': [
-    ['retention/close-days.ts', 'if (container && !(await', 'if (table.now() < 0 && container && !(await'],
+    ['retention/close-days.ts', 'if (container && !(yield*', 'if (table.now() < 0 && container && !(yield*'],
   ],
 };
 
@@ -91,13 +91,8 @@ const RULES_OF_SEALS: Readonly<Partial<Record<Scenario, Rules>>> = {
     'a seal inserts the rows of stripes that do not exist': [
       [
         'rows/seal.ts',
-        'await table.transact(\n    partition,\n    inAllStripes(rows, sealed',
-        'await table.transact(\n    partition,\n    existing(rows, sealed',
-      ],
-      [
-        'rows/seal.ts',
-        '/** Notes that the event rows',
-        'const existing: typeof inAllStripes = (rows, ...rest) =>\n  inAllStripes(rows, ...rest).filter((_, stripe) => rows.has(stripe));\n\n/** Notes that the event rows',
+        'await table.transact(before.partition, writes)',
+        'await table.transact(before.partition, writes.filter((_, stripe) => before.etags.has(stripe)))',
       ],
     ],
   },
@@ -109,7 +104,7 @@ const RULES_OF_SEALS: Readonly<Partial<Record<Scenario, Rules>>> = {
         'if (days.size > 99) throw',
       ],
     ],
-    'striped is never taken back': [['audit/rebuild.ts', 'replaced(0, STRIPED_PROPERTIES,', 'replaced(0, {},']],
+    'striped is never taken back': [['audit/rebuild.ts', ', ...STRIPED_PROPERTIES }', ' }']],
   },
   'readers that had begun before a closing go on': {
     'the day rows are read after the event rows of partial minutes': [
@@ -123,8 +118,7 @@ const RULES_OF_SEALS: Readonly<Partial<Record<Scenario, Rules>>> = {
   },
   'the day is opened as it is, and its rebuild goes on': {
     'a rebuild writes at the version of its seal': [
-      ['audit/rebuild.ts', 'rowKey: DAY_00, etag: this.#etag,', 'rowKey: DAY_00, etag: ANY_VERSION,'],
-      ['audit/rebuild.ts', 'STRIPED_PROPERTIES, this.#etag)', 'STRIPED_PROPERTIES)'],
+      ['rows/seal.ts', 'writeOf(DAY_00, seal.etags.get(0),', 'writeOf(DAY_00, ANY_VERSION,'],
     ],
   },
   'a rebuild is killed, and run again': {
@@ -145,15 +139,15 @@ const RULES_OF_SEALS: Readonly<Partial<Record<Scenario, Rules>>> = {
     ],
   },
   'a day that is written again is not closed by a seal that comes late': {
-    'a day is closed in the state that was read': [['rows/seal.ts', " || sealed === 'closed'", '']],
+    'a day is closed in the state that was read': [['rows/seal.ts', ' || isClosing ?', ' ?']],
   },
   'a closed day is not rebuilt': {
     'a closed day is refused': [
-      ['audit/rebuild.ts', "if (seal.sealed === 'closed') throw", 'if (tooLate(seal)) throw'],
+      ['audit/rebuild.ts', "if (found.sealed === 'closed') throw", 'if (tooLate(found)) throw'],
       [
         'audit/rebuild.ts',
         'class ShardRebuild {',
-        'const tooLate = (seal: { readonly rows: { readonly size: number } }) => seal.rows.size > 99;\nclass ShardRebuild {',
+        'const tooLate = (seal: { readonly etags: { readonly size: number } }) => seal.etags.size > 99;\nclass ShardRebuild {',
       ],
     ],
   },
