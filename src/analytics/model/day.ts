@@ -1,5 +1,4 @@
 import { millisecondsInDay, millisecondsInHour, millisecondsInMinute } from 'date-fns/constants';
-import { LRUCache } from 'lru-cache';
 
 import { instantFrom, parseInstant, sortableInstant, type Instant } from './instant.ts';
 
@@ -17,17 +16,17 @@ export const MICROSECONDS = {
 
 export const isDay = (text: string): text is Day => parseInstant(`${text}T00:00:00Z`) !== undefined;
 
-/** Days by their number since 1970. Formatting a day for every event is slow, and events fall in few days. */
-const DAYS = new LRUCache<bigint, Day>({ max: 1_000 });
+/** The day that was formatted last: events fall in few days, and formatting the day of each is slow. */
+let latest: { readonly start: bigint; readonly day: Day } | undefined;
 
 export const dayOf = (instant: Instant): Day => {
-  const number = (instant - offsetIn(instant, MICROSECONDS.day)) / MICROSECONDS.day;
-  const known = DAYS.get(number);
-  if (known !== undefined) return known;
-  const day = sortableInstant(instant).slice(0, 10);
-  if (!isDay(day)) throw new RangeError('an instant is always in a day');
-  DAYS.set(number, day);
-  return day;
+  const start = instant - offsetIn(instant, MICROSECONDS.day);
+  if (latest?.start !== start) {
+    const day = sortableInstant(instant).slice(0, 10);
+    if (!isDay(day)) throw new RangeError('an instant is always in a day');
+    latest = { start, day };
+  }
+  return latest.day;
 };
 
 export const startOfDay = (day: Day): Instant => {

@@ -1,9 +1,9 @@
 import { DamagedRow } from '../../storage/errors.ts';
-import { type Hour, HOURS, minuteFrom, MINUTES, type MinuteOfDay } from '../model/day.ts';
-import { type Bucket, bucketsPart, hasIndex, indexesIn } from '../rows/buckets.ts';
-import { dayPart, listsTooShort } from '../rows/day-row.ts';
+import { type Hour, minuteFrom, type MinuteOfDay } from '../model/day.ts';
+import { type Bucket, hasIndex, hourRowFrom } from '../rows/buckets.ts';
+import { dayRowFrom } from '../rows/day-row.ts';
 import { counterKey, hourCounter } from '../rows/keys.ts';
-import { readAllStripes, readFirstStripe, readShard, type ShardSource } from './read-shard.ts';
+import { readCounter, readShard, type ShardSource } from './read-shard.ts';
 
 /** How often the rows are read again if they do not fit together: a rebuild may write them in between. */
 const TRIES = 3;
@@ -21,22 +21,14 @@ export const lastMinutesIn = async (
   source: ShardSource,
   isAsked: (cameraId: string) => boolean,
 ): Promise<ReadonlyMap<string, MinuteOfDay>> => {
-  const { partition, striped } = source;
   for (let tries = 1; ; tries += 1) {
-    const { stripes } = await readShard(source, dayPart(HOURS));
-    const idsOf = new Map(stripes.map(({ stripe, day }) => [stripe, day.cameras]));
-    for (const { stripe, day } of stripes) {
-      for (const { active } of day.hours.found.values()) {
-        if ((indexesIn(active).at(-1) ?? -1) >= day.cameras.length) throw listsTooShort(partition, stripe);
-      }
-    }
-    const hours = lastOf(new Map(stripes.map(({ stripe, day }) => [stripe, day.hours.found])), idsOf, isAsked);
-    const readCounter = striped.has(partition) ? readAllStripes : readFirstStripe;
-    const minutesPart = bucketsPart(MINUTES);
+    const { stripes } = await readShard(source, { from: dayRowFrom });
+    const idsOf = new Map(stripes.map(({ stripe, day }) => [stripe, [...day.cameras.keys()]]));
+    const hours = lastOf(new Map(stripes.map(({ stripe, day }) => [stripe, day.hours])), idsOf, isAsked);
     const found = await Promise.all(
       Array.from(new Set(hours.values()), async (hour) => {
-        const rows = await readCounter(source, hourCounter(hour), minutesPart.select);
-        const minutes = new Map(Array.from(rows, ([stripe, row]) => [stripe, minutesPart.from(row).found]));
+        const rows = await readCounter(source, hourCounter(hour));
+        const minutes = new Map(Array.from(rows, ([stripe, row]) => [stripe, hourRowFrom(row)]));
         const last = lastOf(minutes, idsOf, (id) => hours.get(id) === hour);
         return Array.from(last, ([id, minute]) => [id, minuteFrom(60 * hour + minute)] as const);
       }),
@@ -46,7 +38,11 @@ export const lastMinutesIn = async (
     if (lost === undefined) return minutes;
     const [, hour] = lost;
     if (tries === TRIES) {
-      throw new DamagedRow(partition, counterKey(hourCounter(hour), 0), 'it lacks a camera that the day row has');
+      throw new DamagedRow(
+        source.partition,
+        counterKey(hourCounter(hour), 0),
+        'it lacks a camera that the day row has',
+      );
     }
   }
 };

@@ -1,38 +1,10 @@
-import { DecodeError, type Properties, type StoredRow } from '../../storage/row.ts';
+import { DecodeError, type Properties } from '../../storage/row.ts';
 
 /**
  * The format of the analytics rows that this version writes and knows. Raise it with every change of what a row holds: a version that does
  * not know a row's format refuses the row.
  */
 export const FORMAT = 4;
-
-/** A part of a row: the properties to read, and what they say. A row that was read without them cannot be decoded by mistake. */
-export interface RowPart<Value> {
-  readonly select: readonly string[];
-  /** @throws {DamagedRow} */
-  readonly from: (row: StoredRow) => Value;
-}
-
-/** The values of some hours or minutes. The others were not read: they are unknown, and not empty. */
-export class PartOf<Key, Value> {
-  readonly #asked: ReadonlySet<Key>;
-  readonly #found: ReadonlyMap<Key, Value>;
-
-  constructor(asked: Iterable<Key>, found: ReadonlyMap<Key, Value>) {
-    this.#asked = new Set(asked);
-    this.#found = found;
-  }
-
-  /** undefined: there is nothing. @throws {RangeError} if it was not read */
-  get(key: Key): Value | undefined {
-    if (!this.#asked.has(key)) throw new RangeError('this part of the row was not read');
-    return this.#found.get(key);
-  }
-
-  get found(): ReadonlyMap<Key, Value> {
-    return this.#found;
-  }
-}
 
 // The values in the properties of rows, and the split of values that are too large for one property. Reading throws a DecodeError if a property is
 // anything else.

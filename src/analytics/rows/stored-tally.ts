@@ -78,8 +78,19 @@ const BITS = 32;
 
 type AnyCounts = CategoryTally & Partial<CategoryDayTally>;
 
-/** Adds a tally to bytes; `indexes` has the index of each category in the list. @throws {RangeError} if a count is too large */
-export const writeTally = (bytes: number[], tally: Tally<AnyCounts>, indexes: ReadonlyMap<string, number>): void => {
+/**
+ * Adds a tally to bytes.
+ *
+ * @param indexes the index of each category in the list
+ * @param isOfDay whether the figures of accuracy are stored
+ * @throws {RangeError} if a count is too large
+ */
+export const writeTally = (
+  bytes: number[],
+  tally: Tally<AnyCounts>,
+  indexes: ReadonlyMap<string, number>,
+  isOfDay = false,
+): void => {
   writeCount(bytes, tally.categories.size);
   for (const count of [tally.events, tally.reviewed, tally.annotated]) writeSigned(bytes, count);
   const categories: [index: number, counts: AnyCounts][] = [];
@@ -91,7 +102,8 @@ export const writeTally = (bytes: number[], tally: Tally<AnyCounts>, indexes: Re
   if (categories.length > 1) categories.sort(([left], [right]) => left - right);
   let next = 0;
   for (const [index, { detections, reviewed, annotations, flagged = 0, confirmed = 0 }] of categories) {
-    const counts = [detections, reviewed, annotations, flagged, confirmed];
+    const counts = [detections, reviewed, annotations];
+    if (isOfDay) counts.push(flagged, confirmed);
     let bits = 0;
     for (let bit = 0; bit < counts.length; bit += 1) if (counts[bit] !== 0) bits += 1 << bit;
     writeCount(bytes, BITS * (index - next) + bits);
@@ -101,9 +113,9 @@ export const writeTally = (bytes: number[], tally: Tally<AnyCounts>, indexes: Re
 };
 
 /** A tally in bytes. @param list has its categories */
-export const tallyBytes = (tally: Tally<AnyCounts>, list: Iterable<string>): Uint8Array => {
+export const tallyBytes = (tally: Tally<AnyCounts>, list: Iterable<string>, isOfDay = false): Uint8Array => {
   const bytes: number[] = [];
-  writeTally(bytes, tally, indexesOf(list));
+  writeTally(bytes, tally, indexesOf(list), isOfDay);
   return Uint8Array.from(bytes);
 };
 
@@ -157,7 +169,7 @@ export const TALLY_PROPERTIES: readonly string[] = [
 
 /** The properties of a tally, to write. Its categories are only appended, so each keeps its index: they are written if there are new ones. */
 export const tallyValues = (tally: DayTally, before: DayTally | undefined): NewProperties => ({
-  [TALLY]: tallyBytes(tally, tally.categories.keys()),
+  [TALLY]: tallyBytes(tally, tally.categories.keys(), true),
   ...(before?.categories.size !== tally.categories.size && namesValues(CATEGORIES, tally.categories.keys())),
 });
 

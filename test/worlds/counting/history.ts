@@ -24,7 +24,7 @@ import { Activity } from './activity.ts';
 import { inWords } from './counts.ts';
 import { BEGINNING, drawForm, type Form, MAX_LATE_MS, OLD_DAY, TODAY } from './form.ts';
 import { type Answered, Instance, isUnavailable, REFUSED_AS_CLOSED } from './instance.ts';
-import { compressWithoutThreads, reachedContainer } from './reached-container.ts';
+import { reachedContainer } from './reached-container.ts';
 import { type Measure, MINUTE, Truth } from './truth.ts';
 import { WatchedTable } from './watched-table.ts';
 
@@ -53,8 +53,6 @@ const ROUNDS = 60;
 const DAYS_SEEN = 2;
 /** In days; undefined: the setting is removed. */
 const RETENTIONS = [1, 1, 1, 1, 2, 30, undefined] as const;
-
-compressWithoutThreads();
 
 /** Plays the history of a seed. */
 export const play: PlaySeed<PlayedHistory> = (seed, isLogged) =>
@@ -505,7 +503,8 @@ class History {
     for (const kind of ['range', 'series'] as const) await this.#ask(instance, kind);
     for (const day of this.#chance.happens(0.1) ? this.#days.map(dayFrom) : []) {
       const report = await this.#of(instance, `audits ${day}`, [], async () => instance.audit(day));
-      if (report?.differing !== 0) this.#break(`the audit of ${day} finds ${JSON.stringify(report?.differences)}`);
+      if (report?.differences.count !== 0)
+        this.#break(`the audit of ${day} finds ${JSON.stringify(report?.differences)}`);
     }
   }
 
