@@ -21,7 +21,7 @@ export const CLOSED_DAY: Refused = {
 const NOT_STORABLE: Refused = { code: 'not_storable', refused: 'storage cannot store this event' };
 
 /**
- * A busy shard has two writers, each in a stripe of its own: a message then seldom waits for a transaction in flight. More writers make storage busier,
+ * A busy shard has two writers, each in its own stripe: a message then seldom waits for a transaction in flight. More writers make storage busier,
  * and answers no faster.
  */
 const MAX_WRITERS = 2;
@@ -133,7 +133,7 @@ export class ShardCommitter {
   }
 
   /**
-   * Commits a batch, and settles its messages. A batch that does not fit is halved, and so is a batch that fails: an error of one message must not
+   * Commits a batch, and settles its messages. A batch that does not fit is halved, also a batch that fails: an error of one message must not
    * fail the others.
    *
    * @throws {StorageTrouble | DayHeld} the error of the whole shard
