@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 
-import { isDamage } from '../../storage/row.ts';
+import { DamagedRow } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 import { contributionOf, type EventMessage } from '../model/camera-event.ts';
 import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, startOfDay } from '../model/day.ts';
@@ -205,7 +205,7 @@ class DayAudit {
     try {
       return await asking;
     } catch (error) {
-      if (!isDamage(error)) throw error;
+      if (!(error instanceof DamagedRow)) throw error;
       note(this.differences, { name: question, damage: error.message });
       return undefined;
     }

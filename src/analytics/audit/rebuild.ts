@@ -83,13 +83,12 @@ const TAKEN_OVER =
 type Rows = Map<string, NewProperties>;
 
 const rebuildShard = async (table: Table, partition: string, options: RebuildOptions): Promise<void> => {
-  const sealNow = async () => {
-    const before = await readSeal(table, partition);
-    if (before.sealed === 'closed') throw new RebuildRefused('the day is closed, and its event rows are gone');
-    return { before, seal: await sealShard(table, before, 'rebuilding') };
-  };
   // Recorders change stripe 0 of a live day all the time: the seal needs several tries.
-  const { before, seal } = await untilTaken(TRIES, sealNow, WriteConflict);
+  const { before, seal } = await untilTaken(TRIES, WriteConflict, async () => {
+    const found = await readSeal(table, partition);
+    if (found.sealed === 'closed') throw new RebuildRefused('the day is closed, and its event rows are gone');
+    return { before: found, seal: await sealShard(table, found, 'rebuilding') };
+  });
   options.say(`${partition} is sealed: the service refuses events and questions of the day`);
   const rebuild = new ShardRebuild(table, seal, options);
   let rows: Rows;
@@ -210,7 +209,8 @@ class ShardRebuild {
   }
 
   async #write(others: readonly RowWrite[], ...day00: [properties?: NewProperties, kind?: 'replace']): Promise<void> {
-    this.#seal = await untilTaken(TRIES, async () => writeSealed(this.#table, this.#seal, others, ...day00));
+    const write = async () => writeSealed(this.#table, this.#seal, others, ...day00);
+    this.#seal = await untilTaken(TRIES, undefined, write);
   }
 }
 
