@@ -9,7 +9,7 @@ import { addToBucket, type Buckets, bucketValues, MAX_CAMERAS_PER_STRIPE } from 
 import { addToCamera, cameraValues, EMPTY_CAMERA, type CameraRow } from '../../src/analytics/rows/camera-row.ts';
 import { dayValues, hasRoom } from '../../src/analytics/rows/day-row.ts';
 import { cameraCounter, counterKey, DAY_00, hourCounter } from '../../src/analytics/rows/keys.ts';
-import { indexesOf, MAX_TALLY_CATEGORIES } from '../../src/analytics/rows/stored-tally.ts';
+import { indexesOf, MAX_TALLY_CATEGORIES } from '../../src/analytics/rows/properties.ts';
 import { readSeal, sealShard } from '../../src/analytics/rows/seal.ts';
 import { AzureTable } from '../../src/storage/azure-table.ts';
 import { type RowWrite, type StoringWrite, writeOf } from '../../src/storage/row.ts';

@@ -5,7 +5,7 @@ import { storageFailure } from '../../infra/cli/chosen-storage.ts';
 import type { AuditReport } from '../../src/analytics/audit/audit.ts';
 import { shardOf, shardPartition } from '../../src/analytics/rows/keys.ts';
 import { EMPTY_TALLY } from '../../src/analytics/model/tally.ts';
-import { tallyValues } from '../../src/analytics/rows/stored-tally.ts';
+import { tallyValues } from '../../src/analytics/rows/properties.ts';
 import { readSeal, sealShard } from '../../src/analytics/rows/seal.ts';
 import { StorageTrouble } from '../../src/storage/errors.ts';
 import { CountingStorage } from '../analytics/azurite.ts';

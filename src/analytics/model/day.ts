@@ -59,8 +59,7 @@ const numbersTo = (count: number): readonly number[] => Array.from({ length: cou
 export const isHour = (value: number): value is Hour => Number.isInteger(value) && value >= 0 && value < 24;
 export const isMinuteOfHour = (value: number): value is MinuteOfHour =>
   Number.isInteger(value) && value >= 0 && value < 60;
-export const isMinuteOfDay = (value: number): value is MinuteOfDay =>
-  Number.isInteger(value) && value >= 0 && value < 1_440;
+const isMinuteOfDay = (value: number): value is MinuteOfDay => Number.isInteger(value) && value >= 0 && value < 1_440;
 
 /** All hours of a day, minutes of an hour, and minutes of a day. */
 export const HOURS: readonly Hour[] = numbersTo(24).filter(isHour);

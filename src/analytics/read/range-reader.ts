@@ -3,13 +3,13 @@ import { contributionOf } from '../model/camera-event.ts';
 import { type Hour, hourOf, type MinuteOfDay, minuteOfHour } from '../model/day.ts';
 import { sortableInstant } from '../model/instant.ts';
 import { type DayPiece, type PartialMinute, type Period, widened } from '../model/period.ts';
-import { growingTally, sumOf, type Tally } from '../model/tally.ts';
-import { type Bucket, endOf, hourRowFrom, indexesIn } from '../rows/buckets.ts';
+import { type DayTally, growingTally, sumOf, type Tally } from '../model/tally.ts';
+import { type Bucket, endOf, type HourRow, hourRowFrom, indexesIn } from '../rows/buckets.ts';
 import { cameraRowFrom, minutesIn } from '../rows/camera-row.ts';
 import { DAY_STATE, dayRowFrom, listsTooShort } from '../rows/day-row.ts';
 import { eventFrom } from '../rows/event-row.ts';
 import { cameraCounter, type Counter, counterKey, DAY_COUNTER, eventsOfMinute, hourCounter } from '../rows/keys.ts';
-import { ByteReader, readTallyBytes } from '../rows/stored-tally.ts';
+import { ByteReader, readTallyBytes } from '../rows/properties.ts';
 import { readShard, type ShardSource } from './read-shard.ts';
 
 // README.md ("Reading") has the rows that each piece of a period is read from. All of one event is in one row of a
@@ -53,13 +53,12 @@ export const readPieces = async (
   cameraId: string | undefined,
 ): Promise<readonly Activity[]> => {
   const partial = pieces.flatMap(({ partialMinutes }) => partialMinutes);
-  const hours = new Set(pieces.flatMap((piece) => [...piece.hours, ...piece.minutes.map(hourOf)]));
   const shards = await Promise.all(
     sources.map(async (source) => {
       // Partial minutes and counters are read at the same time, and the `day` rows after them.
       const events = Promise.all(partial.map(async (minute) => readPartialMinute(source, minute, cameraId)));
       const counters =
-        cameraId === undefined ? readAllCameras(source, pieces, events) : readCamera(source, hours, cameraId, events);
+        cameraId === undefined ? readAllCameras(source, pieces, events) : readCamera(source, pieces, cameraId, events);
       const [{ stripes, isClosed }, counted] = await Promise.all([counters, events]);
       return { stripes, isClosed, events: new Map(counted) };
     }),
@@ -85,9 +84,9 @@ export const readPieces = async (
   });
 };
 
-/** The counter rows that were read of a stripe. The functions throw a DamagedRow. */
+/** The counts of a stripe. The functions throw a DamagedRow. */
 interface StripeCounts {
-  readonly day: Counted;
+  readonly day: Counted & { readonly tally: DayTally };
   readonly hour: (hour: Hour) => Counted | undefined;
   readonly minute: (minute: MinuteOfDay) => Counted | undefined;
 }
@@ -100,15 +99,19 @@ interface ShardCounts {
 const readAllCameras = async (
   source: ShardSource,
   pieces: readonly DayPiece[],
-  earlier: Promise<unknown>,
+  earlier?: Promise<unknown>,
 ): Promise<ShardCounts> => {
   const { partition } = source;
   const counters = new Set(pieces.flatMap(({ minutes }) => minutes.map((minute) => hourCounter(hourOf(minute)))));
-  const { stripes, isClosed } = await readShard(source, { from: dayRowFrom }, [...counters], earlier);
-  const counts = stripes.map(({ stripe, day, rows }): StripeCounts => {
+  const { days, rows, isClosed } = await readShard(source, { from: dayRowFrom }, [...counters], earlier);
+  const stripes = Array.from(days, ([stripe, day]): StripeCounts => {
     // Lists only grow, so a list that was read later names the indexes of other rows, too.
     const [categories, cameras] = [[...day.tally.categories.keys()], [...day.cameras.keys()]];
-    const hours = new Map(Array.from(rows, ([counter, row]) => [counter, hourRowFrom(row)]));
+    const hours = new Map<Counter, HourRow>();
+    for (const [counter, ofStripes] of rows) {
+      const row = ofStripes.get(stripe);
+      if (row !== undefined) hours.set(counter, hourRowFrom(row));
+    }
     const counted = (counter: Counter, bucket: Bucket | undefined): Counted | undefined => {
       if (bucket === undefined) return undefined;
       const row = { partitionKey: partition, rowKey: counterKey(counter, stripe) };
@@ -125,37 +128,37 @@ const readAllCameras = async (
       },
     };
   });
-  return { stripes: counts, isClosed };
+  return { stripes, isClosed };
 };
 
-const readCamera = async (
+/** The counts of a camera in each stripe. @param earlier work that must be done before the `day` rows are read */
+export const readCamera = async (
   source: ShardSource,
-  hours: Iterable<Hour>,
+  pieces: readonly DayPiece[],
   cameraId: string,
-  earlier: Promise<unknown>,
+  earlier?: Promise<unknown>,
 ): Promise<ShardCounts> => {
-  const { stripes, isClosed } = await readShard(source, DAY_STATE, [cameraCounter(cameraId)], earlier);
-  // A tally that exists says that the camera sent an event, even if it was removed.
-  const counted = (tally: Tally): Counted => ({ tally, cameras: () => [cameraId] });
-  const counts = stripes.flatMap(({ rows }) =>
-    Array.from(rows.values(), (row): StripeCounts => {
-      const camera = cameraRowFrom(row);
-      const decoded = Array.from(hours, (hour) => [hour, decodingRow(row, () => minutesIn(camera, hour))] as const);
-      const minutesOf = new Map(decoded);
-      return {
-        day: counted(camera.tally),
-        hour: (hour) => {
-          const minutes = minutesOf.get(hour);
-          return minutes && minutes.size > 0 ? counted(sumOf(minutes.values())) : undefined;
-        },
-        minute: (minute) => {
-          const tally = minutesOf.get(hourOf(minute))?.get(minuteOfHour(minute));
-          return tally && counted(tally);
-        },
-      };
-    }),
-  );
-  return { stripes: counts, isClosed };
+  const counter = cameraCounter(cameraId);
+  const { rows, isClosed } = await readShard(source, DAY_STATE, [counter], earlier);
+  const asked = new Set(pieces.flatMap(({ hours, minutes }) => [...hours, ...minutes.map(hourOf)]));
+  const cameras = (): readonly string[] => [cameraId];
+  const stripes = Array.from(rows.get(counter)?.values() ?? [], (row): StripeCounts => {
+    const camera = cameraRowFrom(row);
+    const hours = new Map(Array.from(asked, (hour) => [hour, decodingRow(row, () => minutesIn(camera, hour))]));
+    return {
+      day: { tally: camera.tally, cameras },
+      // A tally that exists says that the camera sent an event, even if it was removed.
+      hour: (hour) => {
+        const minutes = hours.get(hour);
+        return minutes && minutes.size > 0 ? { tally: sumOf(minutes.values()), cameras } : undefined;
+      },
+      minute: (minute) => {
+        const tally = hours.get(hourOf(minute))?.get(minuteOfHour(minute));
+        return tally && { tally, cameras };
+      },
+    };
+  });
+  return { stripes, isClosed };
 };
 
 /**

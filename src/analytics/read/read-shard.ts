@@ -23,17 +23,11 @@ export interface ShardSource {
   readonly whileRebuilding: boolean;
 }
 
-/** The rows of a stripe. */
-export interface StripeReading<Day> {
-  readonly stripe: number;
-  readonly day: Day;
-  /** By counter, whole. Rows that are not stored are left out. */
-  readonly rows: ReadonlyMap<Counter, StoredRow>;
-}
-
 export interface ShardReading<Day> {
-  /** None if the shard has no events. */
-  readonly stripes: readonly StripeReading<Day>[];
+  /** The `day` rows, by stripe; none if the shard has no events. */
+  readonly days: ReadonlyMap<number, Day>;
+  /** The rows of the other counters, whole. Their stripes have `day` rows. */
+  readonly rows: ReadonlyMap<Counter, RowsByStripe>;
   /** Whether the day is closed: its event rows may be gone. */
   readonly isClosed: boolean;
 }
@@ -57,15 +51,15 @@ export const readShard = async <Day extends DayState>(
 ): Promise<ShardReading<Day>> => {
   const { partition, striped } = source;
   const isStriped = striped.has(partition);
-  const [rows] = await Promise.all([
-    Promise.all(counters.map(async (counter) => readCounter(source, counter))),
+  const [read] = await Promise.all([
+    Promise.all(counters.map(async (counter) => [counter, await readCounter(source, counter)] as const)),
     earlier,
   ]);
+  const rows = new Map(read);
+  const stripes = new Set(read.flatMap(([, ofCounter]) => Array.from(ofCounter.keys())));
   const dayRows = await readCounter(source, DAY_COUNTER, day.select);
   if (!dayRows.has(0)) {
-    if (dayRows.size === 0 && rows.every(({ size }) => size === 0) && (await isEmpty(source))) {
-      return { stripes: [], isClosed: false };
-    }
+    if (dayRows.size + stripes.size === 0 && (await isEmpty(source))) return { days: new Map(), rows, isClosed: false };
     // Its first commit may have come in between.
     if (!(await readCounter(source, DAY_COUNTER, [])).has(0)) throw missing(partition, 0);
     return readShard(source, day, counters);
@@ -77,16 +71,8 @@ export const readShard = async <Day extends DayState>(
   }
   const seals = new Set(Array.from(days.values(), ({ sealed }) => sealed));
   if (seals.has('rebuilding') && !source.whileRebuilding) throw new DayHeld(partition);
-  const withoutDay = rows.flatMap((stripes) => [...stripes.keys()]).find((stripe) => !days.has(stripe));
-  if (withoutDay !== undefined) throw missing(partition, withoutDay);
-  const stripes = Array.from(days, ([stripe, value]) => {
-    const stored = counters.flatMap((counter, index) => {
-      const row = rows[index]?.get(stripe);
-      return row === undefined ? [] : [[counter, row] as const];
-    });
-    return { stripe, day: value, rows: new Map(stored) };
-  });
-  return { stripes, isClosed: seals.has('closed') };
+  for (const stripe of stripes) if (!days.has(stripe)) throw missing(partition, stripe);
+  return { days, rows, isClosed: seals.has('closed') };
 };
 
 const missing = (partition: string, stripe: number): DamagedRow =>

@@ -6,12 +6,11 @@ import { dayOf, type Day, MICROSECONDS, startOfDay } from '../model/day.ts';
 import { type Instant, instantFrom, isInstant } from '../model/instant.ts';
 import { type DayPiece, type Period, piecesOf, type Step, stepsOf } from '../model/period.ts';
 import { type DayTally, sumOf } from '../model/tally.ts';
-import { cameraRowFrom } from '../rows/camera-row.ts';
-import { DAY_STATE, DAY_TALLY } from '../rows/day-row.ts';
-import { cameraCounter, shardOf, shardPartition } from '../rows/keys.ts';
+import { DAY_TALLY } from '../rows/day-row.ts';
+import { dayPartitions, shardOf, shardPartition } from '../rows/keys.ts';
 import { type CameraActivity, camerasOfShard } from './cameras-of-shard.ts';
 import { lastMinutesIn } from './last-minutes.ts';
-import { type Activity, activityOf, readPieces } from './range-reader.ts';
+import { type Activity, activityOf, readCamera, readPieces } from './range-reader.ts';
 import { readShard, type ShardSource } from './read-shard.ts';
 
 /** The maximum number of reads of one question at a time. */
@@ -33,20 +32,20 @@ const EMPTY_MS = 60_000;
  * @example const { tally } = await reader.activity({ start, end });
  */
 export class Reader {
-  readonly #table: Table;
   readonly #shards: number;
-  readonly #whileRebuilding: boolean;
-  readonly #striped: ShardSource['striped'] = new LRUCache({ max: 10_000 });
-  readonly #empty: ShardSource['empty'] = new LRUCache({ max: 10_000, ttl: EMPTY_MS });
+  readonly #source: Omit<ShardSource, 'partition' | 'limit'>;
 
   /**
    * @param shards of the table, 1 to 64
    * @param whileRebuilding true: a day whose counters are rebuilt has answers as well, for an audit
    */
   constructor(table: Table, shards: number, { whileRebuilding = false }: { readonly whileRebuilding?: boolean } = {}) {
-    this.#table = table;
     this.#shards = shards;
-    this.#whileRebuilding = whileRebuilding;
+    const [striped, empty] = [
+      new LRUCache<string, true>({ max: 10_000 }),
+      new LRUCache<string, true>({ max: 10_000, ttl: EMPTY_MS }),
+    ];
+    this.#source = { table, striped, empty, whileRebuilding };
   }
 
   /** The activity in a period, of all cameras or one. */
@@ -85,12 +84,11 @@ export class Reader {
   async accuracy(last: Day, days: number, cameraId?: string): Promise<DayTally> {
     const tallies = this.#sources(pLimit(PARALLEL_READS), daysUntil(last, days), cameraId).map(async (source) => {
       if (cameraId === undefined) {
-        const { stripes } = await readShard(source, DAY_TALLY);
-        return stripes.map(({ day }) => day.tally);
+        const shard = await readShard(source, DAY_TALLY);
+        return Array.from(shard.days.values(), ({ tally }) => tally);
       }
-      const counter = cameraCounter(cameraId);
-      const { stripes } = await readShard(source, DAY_STATE, [counter]);
-      return stripes.flatMap(({ rows }) => Array.from(rows.values(), (row) => cameraRowFrom(row).tally));
+      const { stripes } = await readCamera(source, [], cameraId);
+      return stripes.map(({ day }) => day.tally);
     });
     return sumOf((await Promise.all(tallies)).flat());
   }
@@ -131,20 +129,12 @@ export class Reader {
 
   /** The shards of days: all of them, or the shard of a camera. */
   #sources(limit: LimitFunction, days: readonly Day[], cameraId?: string): readonly ShardSource[] {
-    const shards =
+    const partitions = days.flatMap((day) =>
       cameraId === undefined
-        ? Array.from({ length: this.#shards }, (_, shard) => shard)
-        : [shardOf(cameraId, this.#shards)];
-    return days.flatMap((day) =>
-      shards.map((shard) => ({
-        table: this.#table,
-        partition: shardPartition(day, shard),
-        limit,
-        striped: this.#striped,
-        empty: this.#empty,
-        whileRebuilding: this.#whileRebuilding,
-      })),
+        ? dayPartitions(day, this.#shards)
+        : [shardPartition(day, shardOf(cameraId, this.#shards))],
     );
+    return partitions.map((partition) => Object.assign({ partition, limit }, this.#source));
   }
 }
 

@@ -18,7 +18,7 @@ import {
   type EventKey,
   hourCounter,
 } from '../rows/keys.ts';
-import { MAX_TALLY_CATEGORIES } from '../rows/stored-tally.ts';
+import { MAX_TALLY_CATEGORIES } from '../rows/properties.ts';
 
 /**
  * The result of a message: it was counted; it changed nothing, because it was repeated or because a newer value had superseded it; or it can

@@ -2,8 +2,7 @@ import { DecodeError, decodingRow, type NewProperties, type Properties, type Sto
 import { type Hour, type MinuteOfHour, MINUTES } from '../model/day.ts';
 import { EMPTY_TALLY, sumOf, type Tally } from '../model/tally.ts';
 import { twoDigits } from './keys.ts';
-import { readBytes } from './properties.ts';
-import { ByteReader, readTallyBytes, tallyBytes } from './stored-tally.ts';
+import { ByteReader, readBytes, readTallyBytes, tallyBytes } from './properties.ts';
 
 /** An hour or a minute of a stripe, over all its cameras. */
 export interface Bucket {

@@ -13,14 +13,14 @@ import { twoDigits } from './keys.ts';
 import {
   ByteReader,
   indexesOf,
+  readBytes,
   readTally,
   readTallyBytes,
   TALLY_PROPERTIES,
   tallyValues,
   writeCount,
   writeTally,
-} from './stored-tally.ts';
-import { readBytes } from './properties.ts';
+} from './properties.ts';
 
 /** A whole `camera|ridge-04|05` row. */
 export interface CameraRow {

@@ -10,10 +10,9 @@ import {
 } from '../../storage/row.ts';
 import { type Hour, HOURS } from '../model/day.ts';
 import { type DayTally, EMPTY_TALLY } from '../model/tally.ts';
-import { indexesOf, readTally, TALLY_PROPERTIES, tallyValues } from './stored-tally.ts';
+import { indexesOf, namesValues, readNames, readTally, TALLY_PROPERTIES, tallyValues } from './properties.ts';
 import { type Buckets, bucketValues, MAX_CAMERAS_PER_STRIPE, readBuckets } from './buckets.ts';
 import { counterKey, type CounterKey, DAY_COUNTER } from './keys.ts';
-import { namesValues, readNames } from './properties.ts';
 
 /** A whole `day|05` row: the counts of one stripe of a shard on the day. */
 export interface DayRow {

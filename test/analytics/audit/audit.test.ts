@@ -2,8 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
-import { FORMAT } from '../../../src/analytics/rows/properties.ts';
-import { readTally, tallyValues } from '../../../src/analytics/rows/stored-tally.ts';
+import { FORMAT, readTally, tallyValues } from '../../../src/analytics/rows/properties.ts';
 import { LaterFormat } from '../../../src/storage/errors.ts';
 import { all, bytes, DATE, frame, type MemoryStorage, recorded, SHARD, SILENT, START } from '../counting.ts';
 import { DAY } from '../oracle.ts';

@@ -15,7 +15,7 @@ import {
   tallyValues,
   writeCount,
   writeTally,
-} from '../../../src/analytics/rows/stored-tally.ts';
+} from '../../../src/analytics/rows/properties.ts';
 import {
   addToCamera,
   cameraRowFrom,
@@ -66,9 +66,9 @@ it('a tally in bytes is read with its list of categories or one that has grown s
       }
       const skipping = new ByteReader(bytes);
       skipping.skipTally();
-      const older = new ByteReader(bytes);
-      expect(readTallyBytes(older, list.slice(0, -1)) === undefined, 'a list that is older').toBe(list.length > 1);
-      expect([skipping.count(), older.count()]).toEqual([42, 42]);
+      expect(skipping.count()).toBe(42);
+      const older = readTallyBytes(new ByteReader(bytes), list.slice(0, -1));
+      expect(older === undefined, 'a list that is older').toBe(list.length > 1);
     }),
   );
   for (const value of [-1, 0.5, 2 ** 53, Number.NaN]) {

@@ -31,8 +31,8 @@ const RULES_OF_COUNTING: Rules = {
   'the day rows are read after all others': [
     [
       'read/read-shard.ts',
-      'const [rows] = await',
-      'const early = await readCounter(source, DAY_COUNTER, day.select);\n  const [rows] = await',
+      'const [read] = await',
+      'const early = await readCounter(source, DAY_COUNTER, day.select);\n  const [read] = await',
     ],
     ['read/read-shard.ts', 'const dayRows = await', 'const dayRows = early ?? await'],
   ],

@@ -9,7 +9,7 @@ import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom, parseInstant } from '../../../src/analytics/model/instant.ts';
 import { dayOfPartition } from '../../../src/analytics/rows/keys.ts';
 import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
-import { tallyValues } from '../../../src/analytics/rows/stored-tally.ts';
+import { tallyValues } from '../../../src/analytics/rows/properties.ts';
 import { DamagedRow } from '../../../src/storage/errors.ts';
 import type { RowWrite } from '../../../src/storage/row.ts';
 import { DAY, type PlainMessage, type Question } from '../../analytics/oracle.ts';
