@@ -6,7 +6,7 @@ import { AnonymousCredential, ContainerClient } from '@azure/storage-blob';
 import { readSdkError } from '../azure/sdk-error.ts';
 import { StorageTrouble } from './errors.ts';
 
-/** How long a request may take with its retries, and a list with its pages, in milliseconds. */
+/** How long a write may take with its retries, and a list with its pages, in milliseconds. */
 const REQUEST_MS = 300_000;
 
 /** A complete backup and its properties. */
@@ -59,9 +59,10 @@ export const azureContainer = (url: string, folder: string, credential: TokenCre
       );
     },
 
+    /** Without a deadline: the connection of an operator may be slow. */
     read: async (name: string): Promise<Buffer> =>
-      asking(async (abortSignal) => {
-        const { readableStreamBody } = await blobOf(name).download(0, undefined, { abortSignal });
+      asking(async () => {
+        const { readableStreamBody } = await blobOf(name).download();
         if (readableStreamBody === undefined) throw new StorageTrouble(0, { reason: 'no body' });
         return buffer(readableStreamBody);
       }),

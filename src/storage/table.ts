@@ -38,13 +38,13 @@ const wait = async (ms: number): Promise<void> => new Promise((resolve) => void 
  * Makes a request until storage takes it.
  *
  * @param tries how often at most
- * @param passing other errors than StorageTrouble after which it is made again
+ * @param passing another error than StorageTrouble after which it is made again
  * @throws the error of the last try
  */
 export const untilTaken = async <Answer>(
   tries: number,
+  passing: typeof WriteConflict | undefined,
   request: () => Promise<Answer>,
-  passing?: typeof WriteConflict,
 ): Promise<Answer> => {
   for (let tried = 1; ; tried += 1) {
     try {
@@ -184,7 +184,7 @@ export class Table {
     { deadlineMs, tries = this.#options.tries }: Patience,
     request: (signal: AbortSignal) => Promise<Answer>,
   ): Promise<Answer> {
-    return untilTaken(tries, async () => this.#request(deadlineMs, request));
+    return untilTaken(tries, undefined, async () => this.#request(deadlineMs, request));
   }
 
   /** Makes one request. A missing table is created, and the request is made again: nothing was applied. */

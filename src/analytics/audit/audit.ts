@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 
-import { isDamage } from '../../storage/row.ts';
+import { DamagedRow } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 import { contributionOf, type EventMessage } from '../model/camera-event.ts';
 import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, startOfDay } from '../model/day.ts';
@@ -35,7 +35,7 @@ export interface AuditReport {
   readonly events: number;
   /** The event rows that cannot be decoded: the key and the damage of each. */
   readonly unreadable: FirstOf<string>;
-  /** How many numbers were compared. */
+  /** How many numbers were compared, without zeros that agree. */
   readonly compared: number;
   readonly differences: FirstOf<Difference>;
 }
@@ -135,25 +135,20 @@ class DayAudit {
     const period = { start, end: instantFrom(start + MICROSECONDS.hour - 1n) };
     await this.#limit.map([...this.#cameras.keys()], async (id) => {
       for (const answered of await this.#series(period, 'minute', id)) {
-        const { period: minute, tally } = answered;
-        const [counted, active] = [this.#minutes.get(minute.start)?.get(id), answered.cameras()];
-        if (!this.#isClosed) {
-          const numbers = counted ? [...counted, ...activeOf([id])] : [];
-          this.#compare(`${id}, minute ${clockOf(minute.start)}`, numbers, numbersOf(tally, active));
-        } else if (active.size > 0) this.#count(minute.start, id, tally);
+        const minute = answered.period.start;
+        const counted = this.#minutes.get(minute)?.get(id);
+        const numbers = counted ? [...counted, ...activeOf([id])] : [];
+        if (!this.#isClosed) this.#compare(`${id}, minute ${clockOf(minute)}`, numbers, activityOf(answered));
+        else if (answered.cameras().size > 0) this.#count(minute, id, answered.tally);
       }
     });
-    for (const { period: minute, ...answered } of await this.#series(period, 'minute')) {
-      const counted = countIn([this.#minutes.get(minute.start)]);
-      this.#compare(
-        `all cameras, minute ${clockOf(minute.start)}`,
-        counted,
-        numbersOf(answered.tally, answered.cameras()),
-      );
+    for (const answered of await this.#series(period, 'minute')) {
+      const minute = answered.period.start;
+      const counted = countIn([this.#minutes.get(minute)]);
+      this.#compare(`all cameras, minute ${clockOf(minute)}`, counted, activityOf(answered));
     }
     for (const answered of await this.#series(period, 'hour')) {
-      const counted = countIn(this.#minutes.values());
-      this.#compare(`all cameras, hour ${clockOf(start)}`, counted, numbersOf(answered.tally, answered.cameras()));
+      this.#compare(`all cameras, hour ${clockOf(start)}`, countIn(this.#minutes.values()), activityOf(answered));
     }
     this.#minutes.clear();
     this.#known.clear();
@@ -164,8 +159,7 @@ class DayAudit {
     const [reader, day] = [this.#reader, this.#day];
     const period = { start: startOfDay(day), end: endOfDay(day) };
     for (const answered of await this.#series(period, 'day')) {
-      const counted = [...this.#sum, ...activeOf(this.#last.keys())];
-      this.#compare('all cameras, day', counted, numbersOf(answered.tally, answered.cameras()));
+      this.#compare('all cameras, day', [...this.#sum, ...activeOf(this.#last.keys())], activityOf(answered));
     }
     const seen = await this.#ask('last seen', reader.lastMinutes(day, 1));
     if (seen) this.#compare('last seen', lastOf(this.#last), lastOf(seen));
@@ -175,7 +169,7 @@ class DayAudit {
     if (accuracy) this.#compare('accuracy', sum, [...numbersOf(accuracy), ...accuracyOf(accuracy)]);
     for (const [id, counted] of this.#listed ? this.#cameras : []) {
       const tally = this.#listed?.get(id);
-      const answered = tally ? [...numbersOf(tally, [id]), ...accuracyOf(tally)] : [];
+      const answered = tally ? [...numbersOf(tally), ...activeOf([id]), ...accuracyOf(tally)] : [];
       this.#compare(`${id}, day`, [...counted, ...activeOf(this.#last.has(id) ? [id] : [])], answered);
     }
   }
@@ -211,7 +205,7 @@ class DayAudit {
     try {
       return await asking;
     } catch (error) {
-      if (!isDamage(error)) throw error;
+      if (!(error instanceof DamagedRow)) throw error;
       note(this.differences, { name: question, damage: error.message });
       return undefined;
     }
@@ -222,7 +216,7 @@ class DayAudit {
     const [should, is] = [new Map(counted), new Map(answered)];
     for (const name of new Set([...should.keys(), ...is.keys()])) {
       const numbers = { answered: is.get(name) ?? 0, counted: should.get(name) ?? 0 };
-      this.compared += 1;
+      if (numbers.answered !== 0 || numbers.counted !== 0) this.compared += 1;
       if (numbers.answered !== numbers.counted) note(this.differences, { name: `${counter}: ${name}`, ...numbers });
     }
   }
@@ -245,8 +239,9 @@ const countIn = (minutes: Iterable<ReadonlyMap<string, Numbers> | undefined>): N
   return [...sum, ...activeOf(active)];
 };
 
-/** The numbers of an answer. */
-function* numbersOf(tally: Tally, activeCameras: Iterable<string> = []): Numbers {
+const activityOf = ({ tally, cameras }: Activity): Numbers => [...numbersOf(tally), ...activeOf(cameras())];
+
+function* numbersOf(tally: Tally): Numbers {
   yield ['total_events', tally.events];
   yield ['reviewed_total_events', tally.reviewed];
   yield ['annotated_total_events', tally.annotated];
@@ -255,7 +250,6 @@ function* numbersOf(tally: Tally, activeCameras: Iterable<string> = []): Numbers
     yield [`reviewed_counts_per_category.${category}`, reviewed];
     yield [`annotated_counts_per_category.${category}`, annotations];
   }
-  yield* activeOf(activeCameras);
 }
 
 const activeOf = (cameraIds: Iterable<string>): Numbers => Array.from(cameraIds, (id) => [`active camera ${id}`, 1]);

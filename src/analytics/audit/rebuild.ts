@@ -1,6 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
-
-import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import { WriteConflict } from '../../storage/errors.ts';
 import {
   ANY_VERSION,
   type NewProperties,
@@ -9,7 +7,7 @@ import {
   unlessDamaged,
   writeOf,
 } from '../../storage/row.ts';
-import { backoffMs, type Table } from '../../storage/table.ts';
+import { type Table, untilTaken } from '../../storage/table.ts';
 import type { Day, Hour } from '../model/day.ts';
 import { growingDayTally } from '../model/tally.ts';
 import { keyed, planCommit } from '../record/commit-plan.ts';
@@ -86,7 +84,7 @@ type Rows = Map<string, NewProperties>;
 
 const rebuildShard = async (table: Table, partition: string, options: RebuildOptions): Promise<void> => {
   // Recorders change stripe 0 of a live day all the time: the seal needs several tries.
-  const [before, seal] = await untilTaken([WriteConflict, StorageTrouble], async () => {
+  const [before, seal] = await untilTaken(TRIES, WriteConflict, async () => {
     const found = await readSeal(table, partition);
     if (found.sealed === 'closed') throw new RebuildRefused('the day is closed, and its event rows are gone');
     return [found, await sealShard(table, found, 'rebuilding')] as const;
@@ -213,24 +211,9 @@ class ShardRebuild {
 
   async #write(others: readonly RowWrite[], ...day00: [properties?: NewProperties, kind?: 'replace']): Promise<void> {
     const write = async () => writeSealed(this.#table, this.#seal, others, ...day00);
-    this.#seal = await untilTaken([StorageTrouble], write);
+    this.#seal = await untilTaken(TRIES, undefined, write);
   }
 }
-
-/** Repeats a request until storage takes it. @param passing the errors that may pass */
-const untilTaken = async <Result>(
-  passing: readonly (typeof WriteConflict | typeof StorageTrouble)[],
-  request: () => Promise<Result>,
-): Promise<Result> => {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await request();
-    } catch (error) {
-      if (tries === TRIES || !passing.some((kind) => error instanceof kind)) throw error;
-      await setTimeout(backoffMs(tries, 20, 3_000));
-    }
-  }
-};
 
 /** A `day` row with its lists and without counts. The categories stay, with zeros. */
 const listsOf = (row: StoredRow): DayRow => {

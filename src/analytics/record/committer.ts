@@ -21,12 +21,12 @@ export const CLOSED_DAY: Refused = {
 const NOT_STORABLE: Refused = { code: 'not_storable', refused: 'storage cannot store this event' };
 
 /**
- * A busy shard has two writers, each in a stripe of its own: a message then seldom waits for a transaction in flight. More writers make storage busier,
+ * A busy shard has two writers, each in its own stripe: a message then seldom waits for a transaction in flight. More writers make storage busier,
  * and answers no faster.
  */
 const MAX_WRITERS = 2;
 
-/** A shard is busy after this number of commits in a row at whose end messages waited. With many instances few messages come to each, and each needs one stripe only. */
+/** A shard is busy after this number of commits in a row at whose end messages waited. */
 const BUSY_COMMITS = 16;
 
 /** The maximum number of messages that wait for one shard, so that a failing shard does not use up the whole backlog. */
@@ -49,9 +49,9 @@ export class ShardCommitter {
   readonly #newWriter: () => ShardWriter;
   readonly #limit: LimitFunction;
   readonly #pause: Pause;
-  readonly #writers: ShardWriter[] = [];
+  readonly #writers: ShardWriter[];
   readonly #working = new Set<ShardWriter>();
-  /** Commits at whose end messages waited, since the last commit at whose end none did. */
+  /** Commits at whose end messages waited, since the last commit at whose end none did, or since a second writer looked for a stripe. */
   #commitsInRow = 0;
   readonly #queue: Waiting[] = [];
   #isDispatching = false;
@@ -65,6 +65,7 @@ export class ShardCommitter {
    */
   constructor(newWriter: () => ShardWriter, limit: LimitFunction, pause: Pause = setTimeout) {
     this.#newWriter = newWriter;
+    this.#writers = [newWriter()];
     this.#limit = limit;
     this.#pause = pause;
   }
@@ -95,11 +96,6 @@ export class ShardCommitter {
     // Lets every caller that was just answered queue its next messages.
     await setImmediate();
     this.#isDispatching = false;
-    if (this.#writers.length < (this.#commitsInRow < BUSY_COMMITS ? 1 : MAX_WRITERS)) {
-      const writer = this.#newWriter();
-      if (this.#writers.length > 0) writer.move();
-      this.#writers.push(writer);
-    }
     for (const writer of this.#writers.filter((each) => !this.#working.has(each))) {
       const batch = this.#queue.splice(0, fittingInFront(this.#queue, this.#inFlight));
       if (batch.length > 0) void this.#run(writer, batch);
@@ -107,6 +103,7 @@ export class ShardCommitter {
   }
 
   async #run(writer: ShardWriter, batch: Batch): Promise<void> {
+    const { stripe } = writer;
     this.#working.add(writer);
     for (const { eventKey } of batch) this.#inFlight.add(eventKey);
     try {
@@ -117,12 +114,26 @@ export class ShardCommitter {
     }
     for (const { eventKey } of batch) this.#inFlight.delete(eventKey);
     this.#working.delete(writer);
+    // Stripes are for instances first: a second writer that met another writer ends.
+    if (writer === this.#writers[1] && writer.stripe !== stripe) this.#writers.pop();
     this.#commitsInRow = this.#queue.length > 0 ? this.#commitsInRow + 1 : 0;
+    if (this.#commitsInRow === BUSY_COMMITS) void this.#addWriter();
+    void this.#dispatch();
+  }
+
+  /** Adds a writer if it finds a stripe: with many instances it finds none, and few messages come to each. */
+  async #addWriter(): Promise<void> {
+    this.#commitsInRow = 0;
+    if (this.#writers.length === MAX_WRITERS) return;
+    const writer = this.#newWriter();
+    const isFree = await writer.takesFreeStripe().catch(() => false);
+    if (!isFree || this.#writers.length === MAX_WRITERS) return;
+    this.#writers.push(writer);
     void this.#dispatch();
   }
 
   /**
-   * Commits a batch, and settles its messages. A batch that does not fit is halved, and so is a batch that fails: an error of one message must not
+   * Commits a batch, and settles its messages. A batch that does not fit is halved, also a batch that fails: an error of one message must not
    * fail the others.
    *
    * @throws {StorageTrouble | DayHeld} the error of the whole shard

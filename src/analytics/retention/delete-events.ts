@@ -39,6 +39,6 @@ export async function* deleteEvents(
     yield;
     const from = continuation;
     // The page is read again after a conflict, too: another process deleted some of its rows.
-    continuation = await untilTaken(TRIES, async () => deletePage(from), WriteConflict);
+    continuation = await untilTaken(TRIES, WriteConflict, async () => deletePage(from));
   } while (continuation !== undefined);
 }
