@@ -4,7 +4,7 @@ import { type Hour, hourOf, type MinuteOfDay, minuteOfHour } from '../model/day.
 import { sortableInstant } from '../model/instant.ts';
 import { type DayPiece, type PartialMinute, type Period, widened } from '../model/period.ts';
 import { type DayTally, growingTally, sumOf, type Tally } from '../model/tally.ts';
-import { type Bucket, endOf, type HourRow, hourRowFrom, indexesIn } from '../rows/buckets.ts';
+import { type Bucket, endOf, hasIndex, type HourRow, hourRowFrom } from '../rows/buckets.ts';
 import { cameraRowFrom, minutesIn } from '../rows/camera-row.ts';
 import { DAY_STATE, dayRowFrom, listsTooShort } from '../rows/day-row.ts';
 import { eventFrom } from '../rows/event-row.ts';
@@ -106,7 +106,7 @@ const readAllCameras = async (
   const { days, rows, isClosed } = await readShard(source, { from: dayRowFrom }, [...counters], earlier);
   const stripes = Array.from(days, ([stripe, day]): StripeCounts => {
     // Lists only grow, so a list that was read later names the indexes of other rows, too.
-    const [categories, cameras] = [[...day.tally.categories.keys()], [...day.cameras.keys()]];
+    const categories = [...day.tally.categories.keys()];
     const hours = new Map<Counter, HourRow>();
     for (const [counter, ofStripes] of rows) {
       const row = ofStripes.get(stripe);
@@ -116,11 +116,11 @@ const readAllCameras = async (
       if (bucket === undefined) return undefined;
       const row = { partitionKey: partition, rowKey: counterKey(counter, stripe) };
       const tally = decodingRow(row, () => readTallyBytes(new ByteReader(bucket.tally), categories));
-      if (tally === undefined || endOf(bucket.active) > cameras.length) throw listsTooShort(partition, stripe);
-      return { tally, cameras: () => indexesIn(bucket.active).map((index) => cameras[index] ?? '') };
+      if (tally === undefined || endOf(bucket.active) > day.cameras.size) throw listsTooShort(partition, stripe);
+      return { tally, cameras: () => [...day.cameras.keys()].filter((_, index) => hasIndex(bucket.active, index)) };
     };
     return {
-      day: { tally: day.tally, cameras: () => cameras },
+      day: { tally: day.tally, cameras: () => day.cameras.keys() },
       hour: (hour) => counted(DAY_COUNTER, day.hours.get(hour)),
       minute: (minute) => {
         const counter = hourCounter(hourOf(minute));

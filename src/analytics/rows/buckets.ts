@@ -103,13 +103,3 @@ export const withIndexes = (set: Uint8Array, indexes: Iterable<number>): Uint8Ar
 
 /** The last index in a bitset, plus 1. */
 export const endOf = (set: Uint8Array): number => 8 * set.length + 24 - Math.clz32(set.at(-1) ?? 0xff);
-
-/** The indexes in a bitset, ascending. */
-export const indexesIn = (set: Uint8Array): readonly number[] => {
-  const indexes: number[] = [];
-  for (let byte = 0; byte < set.length; byte += 1) {
-    const bits = set[byte] ?? 0;
-    for (let bit = 0; bit < 8; bit += 1) if ((bits & (1 << bit)) !== 0) indexes.push(byte * 8 + bit);
-  }
-  return indexes;
-};

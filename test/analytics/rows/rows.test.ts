@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { HOURS, minuteFrom } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { type DayTally, EMPTY_TALLY, sumOf, type Tally } from '../../../src/analytics/model/tally.ts';
-import { addToBucket, type Buckets, endOf, indexesIn, withIndexes } from '../../../src/analytics/rows/buckets.ts';
+import { addToBucket, type Buckets, endOf, hasIndex, withIndexes } from '../../../src/analytics/rows/buckets.ts';
 import {
   ByteReader,
   indexesOf,
@@ -102,6 +102,7 @@ it.each([0, 400, MAX_TALLY_CATEGORIES, MAX_TALLY_CATEGORIES + 242])(
   },
 );
 
+const indexesIn = (set: Uint8Array) => all(3_001).filter((index) => hasIndex(set, index));
 const sorted = (...some: readonly (readonly number[])[]) =>
   [...new Set(some.flat())].sort((left, right) => left - right);
 
