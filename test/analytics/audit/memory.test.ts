@@ -15,7 +15,7 @@ it('an audit of a day of 5 million events of 5,000 cameras needs less than 200 M
   const { stdout } = await promisify(execFile)(process.execPath, [...args, 'test/analytics/audit/audit-busy-hour.ts'], {
     cwd: root,
   });
-  // 155 to 175 MB. 370 MB without the options of node, and 220 MB with an object for each minute of a camera.
+  // 125 to 150 MB. 360 MB without the options of node, and 230 to 300 MB with an object for each minute of a camera.
   expect(Number(stdout)).toBeLessThan(200);
   expect(Number(stdout)).toBeGreaterThan(50);
 });
