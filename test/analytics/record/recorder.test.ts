@@ -143,8 +143,8 @@ describe('a shard for which messages wait all the time', () => {
   });
 
   it('takes the messages about one event in their order', async () => {
-    const { table, process } = processOn();
-    await process.record(framesFor(18));
+    const { table, process } = processOn(undefined, { random: () => 0.5 });
+    await process.record(framesFor(24));
     let isFirst = true;
     table.turn = async () => {
       const turns = isFirst ? 50 : 0;
