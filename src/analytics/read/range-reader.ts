@@ -77,8 +77,9 @@ export const readPieces = async (
       }
       for (const each of piece.partialMinutes) counts.push(events.get(each));
     }
+    const { start, end } = piece;
     return activityOf(
-      piece,
+      { start, end },
       counts.filter((each) => each !== undefined),
     );
   });

@@ -7,6 +7,7 @@ import type { CameraActivity } from '../../../src/analytics/read/cameras-of-shar
 import { DamagedRow } from '../../../src/storage/errors.ts';
 import {
   all,
+  bytes,
   CountingProcess,
   DATE,
   frame,
@@ -138,6 +139,13 @@ it.each<readonly [string, (process: CountingProcess) => Promise<unknown>]>([
   await storage.process().record([frame('ridge-0', 'f')]);
   await storage.change('day|00', { sealed: 'rebuilding' });
   await expect(ask(storage.process())).rejects.toThrow(DayHeld);
+});
+
+it('an hour with a camera that the list of its stripe lacks is damage', async () => {
+  const storage = await recorded([frame('ridge-0', 'f-0')]);
+  await storage.change('hour|00|00', { active_00: bytes(0b10) });
+  const asking = storage.process().answer({ start: START, end: START + MINUTE - 1n });
+  await expect(asking).rejects.toMatchObject({ rowKey: 'day|00' });
 });
 
 /** The last minute of each camera, in minutes after the start of the day. */
