@@ -10,6 +10,7 @@ import {
   writeOf,
 } from '../../storage/row.ts';
 import { backoffMs, type Table } from '../../storage/table.ts';
+import { DayClosed } from '../errors.ts';
 import type { Day, Hour } from '../model/day.ts';
 import { growingDayTally } from '../model/tally.ts';
 import { keyed, type KeyedMessage, planCommit } from '../record/commit-plan.ts';
@@ -55,16 +56,19 @@ const TRIES = 20;
  * @throws {RebuildRefused | StorageTrouble | LaterFormat}
  */
 export const rebuildDay = async (table: Table, shards: number, day: Day, options: RebuildOptions): Promise<void> => {
-  let rebuilt = 0;
+  let [rebuilt, closed] = [0, 0];
   for (const partition of dayPartitions(day, shards)) {
     if (!(await hasRows(table, partition))) continue;
     try {
       await new ShardRebuild(table, partition, options).run();
+      rebuilt += 1;
     } catch (error) {
-      throw error instanceof WriteConflict ? new RebuildRefused(TAKEN_OVER, { cause: error }) : error;
+      // A closing that came late may have sealed this shard alone: a stopped rebuild of the others goes on.
+      if (error instanceof DayClosed) closed += 1;
+      else throw error instanceof WriteConflict ? new RebuildRefused(TAKEN_OVER, { cause: error }) : error;
     }
-    rebuilt += 1;
   }
+  if (closed > 0) throw new RebuildRefused('the day is closed, and its event rows are gone');
   if (rebuilt === 0) throw new RebuildRefused('the day has no events');
 };
 
@@ -108,7 +112,7 @@ class ShardRebuild {
     // Recorders change stripe 0 of a live day all the time: the seal needs several tries.
     this.#etag = await untilTaken([WriteConflict, StorageTrouble], async () => {
       const seal = await readSeal(this.#table, this.#partition);
-      if (seal.sealed === 'closed') throw new RebuildRefused('the day is closed, and its event rows are gone');
+      if (seal.sealed === 'closed') throw new DayClosed();
       return sealShard(this.#table, seal, 'rebuilding');
     });
     this.#options.say(`${this.#partition} is sealed: the service refuses events and questions of the day`);
