@@ -63,7 +63,7 @@ export const rebuildDay = async (table: Table, shards: number, day: Day, options
       await new ShardRebuild(table, partition, options).run();
       rebuilt += 1;
     } catch (error) {
-      // A closing that came late may have sealed this shard alone: a stopped rebuild of the others goes on.
+      // A closing that came late may have sealed this shard alone. A stopped rebuild of the other shards continues.
       if (error instanceof DayClosed) closed += 1;
       else throw error instanceof WriteConflict ? new RebuildRefused(TAKEN_OVER, { cause: error }) : error;
     }

@@ -20,8 +20,7 @@ import {
   START,
   WHOLE_DAY,
 } from '../counting.ts';
-import { DAY, rightAnswer } from '../oracle.ts';
-import { inWords, isSame } from '../../worlds/counting/counts.ts';
+import { DAY, inWords, isSame, rightAnswer } from '../oracle.ts';
 import { counting, type Damage, damaged, EIGHT, MESSAGES } from './recorded-day.ts';
 
 const EVENT = 'event|0801|ridge-1|f-1';
