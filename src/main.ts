@@ -58,7 +58,7 @@ const counters = new Table(azureTable(settings.tables, countersName, credential)
   // Another number of shards is another table, which is empty: an operator must notice a mistaken setting.
   onCreated: () => appLog.warn('table created', { table: `${settings.tables.prefix}${countersName}` }),
 });
-const calls = new Table(azureTable(settings.tables, 'calls', credential), { format: CALLS_FORMAT });
+const calls = new Table(azureTable(settings.tables, 'calls', credential), { format: CALLS_FORMAT, isAnyFormat: true });
 
 // Analytics
 const recorder = new Recorder(counters, shards, appLog, { configuredCategories: categories });

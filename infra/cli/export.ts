@@ -14,7 +14,7 @@ import { DayClosed } from '../../src/analytics/errors.ts';
 import { type Day, dayOf, endOfDay } from '../../src/analytics/model/day.ts';
 import { instantFrom } from '../../src/analytics/model/instant.ts';
 import { tableOfShards } from '../../src/analytics/rows/keys.ts';
-import { type EventsRead, exportDay, noEvents } from '../../src/analytics/retention/export-day.ts';
+import { exportDay } from '../../src/analytics/retention/export-day.ts';
 import { FORMAT } from '../../src/analytics/rows/properties.ts';
 import { lazyCredential } from '../../src/azure/credential.ts';
 import { azureTable } from '../../src/storage/azure-table.ts';
@@ -53,17 +53,25 @@ const daysBetween = (first: Day, last: Day): readonly Day[] => {
   return days;
 };
 
-/** The events of some days as lines, a page of rows at a time. Rows that it cannot read go into `read`. */
-async function* linesOf(table: Table, shards: number, days: readonly Day[], read: EventsRead): AsyncGenerator<string> {
+/** The events that are exported, and the rows that cannot be read. */
+interface Exported {
+  events: number;
+  readonly unreadable: string[];
+}
+
+/** The events of some days as lines, a page of rows at a time. It adds to `exported`. */
+async function* linesOf(table: Table, shards: number, days: readonly Day[], exported: Exported) {
   const advance = startProgress('events');
   for (const [index, day] of days.entries()) {
-    // Rows come in the order of their hours.
-    const onPage = (shard: number, lastKey: string): void => {
-      const hour = Number(/^event\|(\d\d)/.exec(lastKey)?.[1] ?? 0);
-      advance({ label: day, part: (index + (shard + hour / 24) / shards) / days.length, count: read.events });
-    };
     try {
-      yield* exportDay(table, shards, day, { read, onPage });
+      for await (const { lines, events, unreadable, shard, lastKey } of exportDay(table, shards, day)) {
+        exported.events += events;
+        exported.unreadable.push(...unreadable);
+        // Rows come in the order of their hours.
+        const hour = Number(/^event\|(\d\d)/.exec(lastKey)?.[1] ?? 0);
+        advance({ label: day, part: (index + (shard + hour / 24) / shards) / days.length, count: exported.events });
+        yield lines;
+      }
     } catch (error) {
       if (!(error instanceof DayClosed)) throw error;
       throw new CommandError(`${day} is closed: its event rows are deleted. Use the backup.`, { exitCode: 1 });
@@ -81,7 +89,7 @@ const exportDays = async ({ date, to = date, out, port, settings }: z.infer<type
     isCreated: false,
   });
   const file = out ?? `${to === date ? date : `${date}_${to}`}.ndjson.gz`;
-  const exported = noEvents();
+  const exported: Exported = { events: 0, unreadable: [] };
   const lines = Readable.from(linesOf(table, shards, daysBetween(date, to), exported));
   // The file has another name until it is complete: an interrupted run must not leave a file that looks like a backup.
   const partial = `${file}.part`;

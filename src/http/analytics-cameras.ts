@@ -4,7 +4,7 @@ import { dayOf } from '../analytics/model/day.ts';
 import { CATEGORY_FORM } from '../analytics/model/camera-event.ts';
 import { formatInstant, type Instant } from '../analytics/model/instant.ts';
 import type { Tally } from '../analytics/model/tally.ts';
-import type { CameraActivity } from '../analytics/read/reader.ts';
+import type { CameraActivity } from '../analytics/read/cameras-of-shard.ts';
 import {
   accuracyMembers,
   type AnalyticsDependencies,

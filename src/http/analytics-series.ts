@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
-import { countSteps, STEPS } from '../analytics/model/steps.ts';
-import type { StepActivity } from '../analytics/read/reader.ts';
+import { countSteps, STEPS } from '../analytics/model/period.ts';
+import type { Activity } from '../analytics/read/range-reader.ts';
 import {
   activeCameras,
   type AnalyticsDependencies,
@@ -90,7 +90,7 @@ export const analyticsSeries = ({ reader, now, categories }: AnalyticsDependenci
 const tooManySteps = (count: number): string =>
   `gives ${count} steps in this range; the maximum is ${MAX_STEPS}: use a longer step or a shorter range`;
 
-const stepAnswer = ({ period, tally, activeCameras: active_cameras }: StepActivity, categories: readonly string[]) => {
-  const { total_events, ...counts } = answeredCounts(tally, categories);
-  return { ...answeredPeriod(period), total_events, active_cameras, ...counts };
+const stepAnswer = (step: Activity, categories: readonly string[]) => {
+  const { total_events, ...counts } = answeredCounts(step.tally, categories);
+  return { ...answeredPeriod(step.period), total_events, active_cameras: step.cameras().size, ...counts };
 };

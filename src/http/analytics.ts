@@ -95,15 +95,16 @@ const activity = async (
   asked: { readonly camera_id?: string | undefined; readonly active_camera_ids: boolean },
   { reader, categories }: AnalyticsDependencies,
 ) => {
-  const { period: covered, tally, activeCameras: ids } = await reader.activity(period, asked.camera_id);
-  const { total_events, ...counts } = answeredCounts(tally, categories);
+  const answered = await reader.activity(period, asked.camera_id);
+  const ids = answered.cameras();
+  const { total_events, ...counts } = answeredCounts(answered.tally, categories);
   return {
     status: 200 as const,
     jsonBody: {
-      ...answeredPeriod(covered),
+      ...answeredPeriod(answered.period),
       total_events,
-      active_cameras: ids.length,
-      ...(asked.active_camera_ids && { active_camera_ids: ids }),
+      active_cameras: ids.size,
+      ...(asked.active_camera_ids && { active_camera_ids: [...ids].sort() }),
       ...counts,
     },
   };

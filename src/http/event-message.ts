@@ -117,12 +117,8 @@ const countsOf = (value: Readonly<Record<string, number>>): Counts => {
   return entries.length === 0 ? NO_COUNTS : new Map(entries);
 };
 
-/** One element of a request: a message or its faults, and the event's ids, if they can be read. */
-export type ParsedEvent =
-  { readonly message: EventMessage; readonly about: About } | { readonly faults: Listed<Fault>; readonly about: About };
-
-/** The ids of an element: its CloudEvent, its camera and its event. */
-type About = Pick<ProblemError, 'id' | 'event_id' | 'camera_id'>;
+/** One element of a request: a message, or its faults. */
+type ParsedEvent = { readonly message: EventMessage } | { readonly faults: Listed<Fault> };
 
 const DATA_MEMBERS = Object.keys(cameraEventSchema.shape.data.shape).join(', ');
 
@@ -138,9 +134,8 @@ export const parseCameraEvent = (element: unknown, now: Instant): ParsedEvent =>
   const event = withoutNullAttributes(element);
   const overfull = overfullFacets(event);
   const parsed = cameraEventSchema.safeParse(overfull.length === 0 ? event : withoutFacets(event, overfull));
-  const about = aboutOf(event);
   const faults = listed(faultsIn(event, parsed, overfull, now), MAX_FAULTS);
-  if (!parsed.success || faults.total > 0) return { faults, about };
+  if (!parsed.success || faults.total > 0) return { faults };
   const { time, data } = parsed.data;
   const facets: Facets = {
     ...(data.detections !== undefined && { detections: { value: countsOf(data.detections), time } }),
@@ -148,7 +143,7 @@ export const parseCameraEvent = (element: unknown, now: Instant): ParsedEvent =>
     ...(data.annotations !== undefined && { annotations: { value: countsOf(data.annotations), time } }),
     ...(data.removed !== undefined && { removed: { value: data.removed, time } }),
   };
-  return { message: { eventId: data.event_id, cameraId: data.camera_id, ts: data.ts_utc, facets }, about };
+  return { message: { eventId: data.event_id, cameraId: data.camera_id, ts: data.ts_utc, facets } };
 };
 
 function* faultsIn(
@@ -189,7 +184,8 @@ const withoutFacets = (event: unknown, facets: readonly string[]): unknown => {
   return { ...objectOf(event), data: Object.fromEntries(data) };
 };
 
-const aboutOf = (element: unknown): About => {
+/** The ids of an element that can be read: its CloudEvent, its camera and its event. */
+export const idsIn = (element: unknown): Pick<ProblemError, 'id' | 'event_id' | 'camera_id'> => {
   const { id, data } = objectOf(element);
   const { event_id, camera_id } = objectOf(data);
   const valid = Object.entries({ id, event_id, camera_id }).filter(([, value]) => identifier.safeParse(value).success);

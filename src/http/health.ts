@@ -12,10 +12,13 @@ const ONE_PROBE_A_MS = 1_000;
  *
  * @param now the time in milliseconds; only differences count
  */
-export const health = (table: Pick<Table, 'answers'>, now = () => performance.now()): Route => {
+export const health = (table: Pick<Table, 'get'>, now = () => performance.now()): Route => {
   let last: { readonly at: number; readonly answer: Promise<boolean> } | undefined;
   const storageAnswers = async () => {
-    if (last === undefined || now() - last.at >= ONE_PROBE_A_MS) last = { at: now(), answer: table.answers() };
+    if (last === undefined || now() - last.at >= ONE_PROBE_A_MS) {
+      const asked = table.get('-', '-', { tries: 1 });
+      last = { at: now(), answer: asked.then(() => true).catch(() => false) };
+    }
     return last.answer;
   };
   return get('Health', 'health', {

@@ -1,10 +1,11 @@
 import * as z from 'zod';
 
+import type { EventMessage } from '../analytics/model/camera-event.ts';
 import type { Instant } from '../analytics/model/instant.ts';
 import type { Outcome } from '../analytics/record/commit-plan.ts';
 import type { Recorder } from '../analytics/record/recorder.ts';
 import { EVENTS_CONTENT, eventsIn, MAX_EVENTS, MAX_EVENTS_BYTES, type SentEvents } from './event-batch.ts';
-import { type ParsedEvent, parseCameraEvent } from './event-message.ts';
+import { idsIn, parseCameraEvent } from './event-message.ts';
 import { MAX_ERRORS, Problem, type ProblemError } from './problem.ts';
 import { count, STORAGE_PROBLEMS } from './route/answers.ts';
 import { type Fault, fieldOf, type Listed, pointerOf } from './route/faults.ts';
@@ -62,19 +63,19 @@ export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
       problems: ['events_refused', 'not_cloudevents', 'event_grid_schema', 'too_many_events', ...STORAGE_PROBLEMS],
       handle: async ({ body: { form, elements }, log }) => {
         const at = now();
-        const good: Good[] = [];
-        const refused = new RefusedEvents(form);
+        const good: { readonly index: number; readonly message: EventMessage }[] = [];
+        const refused = new RefusedEvents(form, elements);
         for (const [index, element] of elements.entries()) {
           const event = parseCameraEvent(element, at);
           if ('message' in event) good.push({ index, ...event });
-          else refused.add(index, event.about, event.faults);
+          else refused.add(index, event.faults);
         }
         const outcomes = await recorder.record(good.map(({ message }) => message));
-        for (const [position, { index, about }] of good.entries()) {
+        for (const [position, { index }] of good.entries()) {
           const outcome = outcomes[position];
           if (typeof outcome !== 'object') continue;
           const first = [{ code: outcome.code, path: [], detail: outcome.refused }];
-          refused.add(index, about, { first, total: 1 });
+          refused.add(index, { first, total: 1 });
         }
         const { events: wrong, total, errors } = refused;
         const countOf = (what: Outcome) => outcomes.filter((outcome) => outcome === what).length;
@@ -93,29 +94,32 @@ export const recordEvents = ({ recorder, now }: RecordingDependencies): Route =>
   });
 
 type Form = SentEvents['form'];
-type Good = Extract<ParsedEvent, { message: unknown }> & { readonly index: number };
 
 /** The refused events of a request. It keeps the faults that the answer lists, and counts the others. */
 class RefusedEvents {
   readonly #form: Form;
+  readonly #elements: readonly unknown[];
   #errors: (ProblemError & { readonly index: number })[] = [];
   events = 0;
   total = 0;
 
-  constructor(form: Form) {
+  /** @param elements of the request */
+  constructor(form: Form, elements: readonly unknown[]) {
     this.#form = form;
+    this.#elements = elements;
   }
 
   /** Call it once per event. */
-  add(index: number, about: ParsedEvent['about'], { first, total }: Listed<Fault>): void {
+  add(index: number, { first, total }: Listed<Fault>): void {
     this.events += 1;
     this.total += total;
     if ((this.#errors[MAX_ERRORS - 1]?.index ?? Infinity) < index) return;
+    const ids = idsIn(this.#elements[index]);
     for (const { code, path, detail } of first) {
       // The detail includes its field: in a log it stands alone.
       const field = fieldOf(path) || undefined;
       const said = field === undefined ? detail : `${field} ${detail}`;
-      this.#errors.push({ code, index, ...about, field, pointer: pointerIn(this.#form, index, path), detail: said });
+      this.#errors.push({ code, index, ...ids, field, pointer: pointerIn(this.#form, index, path), detail: said });
     }
     this.#errors = this.#errors.sort((left, right) => left.index - right.index).slice(0, MAX_ERRORS);
   }

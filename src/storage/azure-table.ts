@@ -72,8 +72,9 @@ export class AzureTable implements TableConnection {
     abortSignal: AbortSignal,
   ): Promise<Page> {
     const keys = odata`PartitionKey eq ${partitionKey} and RowKey ge ${range.from} and RowKey lt ${range.before}`;
+    // A template of `odata` quotes every value: it accepts no name of a property.
     const filter = where
-      ? `${keys} and ${where.property} ge ${quoted(where.from)} and ${where.property} le ${quoted(where.to)}`
+      ? `${keys} and ${where.property} ${odata`ge ${where.from}`} and ${where.property} ${odata`le ${where.to}`}`
       : keys;
     try {
       const pages = this.#client()
@@ -127,14 +128,9 @@ export class AzureTable implements TableConnection {
     abortSignal: AbortSignal,
   ): Promise<readonly string[]> {
     try {
-      const [write] = writes;
-      // One write needs no transaction, which is a longer request.
-      if (write !== undefined && writes.length === 1) return [await this.#single(partitionKey, write, abortSignal)];
-      const { subResponses } = await this.#client().submitTransaction(
-        writes.map((one) => actionOf(partitionKey, one)),
-        { abortSignal },
-      );
-      return writes.map(({ kind }, index) => answeredEtag(kind, subResponses[index]?.etag));
+      const actions = writes.map((write) => actionOf(partitionKey, write));
+      const { subResponses } = await this.#client().submitTransaction(actions, { abortSignal });
+      return writes.map(({ kind }, index) => (kind === 'delete' ? '' : ownEtag(subResponses[index]?.etag)));
     } catch (error) {
       throw writeFailure(error);
     }
@@ -147,23 +143,12 @@ export class AzureTable implements TableConnection {
       await this.#client().createTable({ abortSignal, onResponse: (answer) => (status = answer.status) });
       return status !== 409;
     } catch (error) {
-      // Not allowed to create is not the same as not allowed to use.
-      if (readSdkError(error).status === 403) throw new RequestRefused(403, { cause: error });
-      throw readFailure(error);
+      const failure = readFailure(error);
+      // RequestRefused would say that the rows of a write are at fault.
+      throw failure instanceof RequestRefused
+        ? new StorageTrouble(0, { reason: 'not created', cause: error })
+        : failure;
     }
-  }
-
-  async #single(partitionKey: string, write: RowWrite, abortSignal: AbortSignal): Promise<string> {
-    const [kind, entity, mode, options] = actionOf(partitionKey, write);
-    if (kind === 'delete') {
-      await this.#client().deleteEntity(partitionKey, write.rowKey, { abortSignal });
-      return '';
-    }
-    const { etag } =
-      kind === 'create'
-        ? await this.#client().createEntity(entity, { abortSignal })
-        : await this.#client().updateEntity(entity, mode, { abortSignal, ...options });
-    return answeredEtag(write.kind, etag);
   }
 }
 
@@ -181,9 +166,6 @@ const actionOf = (partitionKey: string, write: RowWrite): TransactionAction => {
   }
 };
 
-const answeredEtag = (kind: RowWrite['kind'], etag: string | undefined): string =>
-  kind === 'delete' ? '' : ownEtag(etag);
-
 /**
  * A copy of an ETag: the SDK cuts it out of the text of an answer, and V8 keeps that whole text for as long as a part of it is kept.
  *
@@ -193,9 +175,6 @@ const ownEtag = (etag: unknown): string => {
   if (typeof etag !== 'string') throw new StorageTrouble(0, { reason: 'no etag' });
   return Buffer.from(etag, 'latin1').toString('latin1');
 };
-
-/** A text in a filter. The SDK's `odata` accepts no name of a property. */
-const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 const selectOf = (select: readonly string[]): string[] => ['RowKey', ...select];
 

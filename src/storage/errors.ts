@@ -54,7 +54,8 @@ export class TableMissing extends Error {
   }
 }
 
-class RowError extends Error implements RowKeys {
+/** A stored row cannot be read. */
+export class RowError extends Error implements RowKeys {
   readonly partitionKey: string;
   readonly rowKey: string;
 

@@ -84,16 +84,12 @@ export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
-/** Whether an error says that stored data cannot be decoded. */
-export const isDamage = (error: unknown): error is DamagedRow | DecodeError =>
-  error instanceof DamagedRow || error instanceof DecodeError;
-
 /** The decoded value. If decoding fails: undefined, and `tell` gets the error. */
 export const unlessDamaged = <Value>(decode: () => Value, tell?: (damage: Error) => void): Value | undefined => {
   try {
     return decode();
   } catch (error) {
-    if (!isDamage(error)) throw error;
+    if (!(error instanceof DamagedRow || error instanceof DecodeError)) throw error;
     tell?.(error);
     return undefined;
   }

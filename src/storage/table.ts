@@ -1,5 +1,5 @@
 import type { Page, PageQuery, Selection, TableConnection } from './connection.ts';
-import { LaterFormat, RequestRefused, type RowKeys, StorageTrouble, TableMissing, WriteConflict } from './errors.ts';
+import { LaterFormat, type RowKeys, StorageTrouble, TableMissing, WriteConflict } from './errors.ts';
 import { FORMAT_PROPERTY, type KeyRange, type NewProperties, type RowWrite, type StoredRow } from './row.ts';
 
 /** How long a request may take, and how often it is made. */
@@ -8,19 +8,17 @@ export interface Patience {
   readonly deadlineMs?: number;
   /** How often a read is tried. Writes are tried once: the writer reads again and decides. */
   readonly tries?: number;
-  /** Rows of later formats are answered too: the reader checks each. */
-  readonly isAnyFormat?: boolean;
 }
 
-export interface TableOptions extends Omit<Patience, 'isAnyFormat'> {
+export interface TableOptions extends Patience {
   /** The format of the rows that this version writes and knows. */
   readonly format: number;
-  /** Whether the table is created on first use; true by default, false for clients that only read. */
+  /** Rows of later formats are answered too: the reader checks each with {@link Table.checkFormat}. */
+  readonly isAnyFormat?: boolean;
+  /** Whether a missing table is created; true by default, false for clients that only read. */
   readonly isCreated?: boolean;
   /** Runs after this client has created the table. */
   readonly onCreated?: () => void;
-  /** For the jitter of pauses between tries. */
-  readonly random?: () => number;
 }
 
 type WholeRange = Omit<PageQuery, 'continuation'> & Patience;
@@ -28,7 +26,7 @@ type WholeRange = Omit<PageQuery, 'continuation'> & Patience;
 const DEADLINE_MS = 5_000;
 const READ_TRIES = 4;
 const MOST_EMPTY_PAGES = 20;
-const MOST_RETRY_AFTER_MS = 3_000;
+const MAX_PAUSE_MS = 3_000;
 
 /** How long to wait after try `n` (1, 2, …) failed: exponential, with full jitter, in milliseconds. */
 export const backoffMs = (tries: number, baseMs: number, mostMs: number, random: () => number = Math.random): number =>
@@ -37,7 +35,32 @@ export const backoffMs = (tries: number, baseMs: number, mostMs: number, random:
 const wait = async (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
 
 /**
- * The only access to a table. The table is created when it is first needed, each request has a deadline, failed reads are repeated, and every row has
+ * Makes a request until storage takes it.
+ *
+ * @param tries how often at most
+ * @param passing another error than StorageTrouble after which it is made again
+ * @throws the error of the last try
+ */
+export const untilTaken = async <Answer>(
+  tries: number,
+  passing: typeof WriteConflict | undefined,
+  request: () => Promise<Answer>,
+): Promise<Answer> => {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await request();
+    } catch (error) {
+      const isTrouble = error instanceof StorageTrouble;
+      const isPassing = isTrouble || (passing !== undefined && error instanceof passing);
+      if (!isPassing || tried >= tries) throw error;
+      const askedMs = isTrouble ? Math.min(error.retryAfterMs, MAX_PAUSE_MS) : 0;
+      await wait(Math.max(askedMs, backoffMs(tried, 50, MAX_PAUSE_MS)));
+    }
+  }
+};
+
+/**
+ * The only access to a table. A missing table is created, each request has a deadline, failed reads are repeated, and every row has
  * its format.
  *
  * All requests throw StorageTrouble if storage fails: reads after bounded tries; a write may have been applied or not. They throw RequestRefused if
@@ -48,16 +71,15 @@ const wait = async (ms: number): Promise<void> => new Promise((resolve) => void 
 export class Table {
   readonly #connection: TableConnection;
   readonly #options: Required<TableOptions>;
-  #created: Promise<void> | undefined;
 
   constructor(connection: TableConnection, options: TableOptions) {
     this.#connection = connection;
     this.#options = {
+      isAnyFormat: false,
       isCreated: true,
       onCreated: () => undefined,
       deadlineMs: DEADLINE_MS,
       tries: READ_TRIES,
-      random: Math.random,
       ...options,
     };
   }
@@ -66,11 +88,12 @@ export class Table {
   async get(
     partitionKey: string,
     rowKey: string,
-    { select, ...rest }: Selection & Patience = {},
+    { select, ...patience }: Selection & Patience = {},
   ): Promise<StoredRow | undefined> {
-    const selection = { ...rest, select: select && [...select, FORMAT_PROPERTY] };
-    const row = await this.#read(rest, async (signal) => this.#connection.get(partitionKey, rowKey, selection, signal));
-    if (row !== undefined && rest.isAnyFormat !== true) this.checkFormat(row);
+    const selection = { select: select && [...select, FORMAT_PROPERTY] };
+    const get = async (signal: AbortSignal) => this.#connection.get(partitionKey, rowKey, selection, signal);
+    const row = await this.#read(patience, get);
+    if (row !== undefined && !this.#options.isAnyFormat) this.checkFormat(row);
     return row;
   }
 
@@ -78,7 +101,7 @@ export class Table {
   async page(partitionKey: string, range: KeyRange, { select, ...rest }: PageQuery & Patience = {}): Promise<Page> {
     const query = { ...rest, select: select && [...select, FORMAT_PROPERTY] };
     const page = await this.#read(rest, async (signal) => this.#connection.page(partitionKey, range, query, signal));
-    for (const row of rest.isAnyFormat === true ? [] : page.rows) this.checkFormat(row);
+    if (!this.#options.isAnyFormat) for (const row of page.rows) this.checkFormat(row);
     return page;
   }
 
@@ -100,9 +123,7 @@ export class Table {
 
   /** All rows of a key range; see {@link pages}. */
   async all(partitionKey: string, range: KeyRange, query: WholeRange = {}): Promise<readonly StoredRow[]> {
-    const rows: StoredRow[] = [];
-    for await (const page of this.pages(partitionKey, range, query)) rows.push(...page);
-    return rows;
+    return (await Array.fromAsync(this.pages(partitionKey, range, query))).flat();
   }
 
   /** The first partition with a row, from one key to before another; undefined: no partition. */
@@ -125,7 +146,7 @@ export class Table {
   async transact(
     partitionKey: string,
     writes: readonly RowWrite[],
-    { deadlineMs }: Pick<Patience, 'deadlineMs'> = {},
+    { deadlineMs }: Patience = {},
   ): Promise<readonly string[]> {
     const { format } = this.#options;
     const sent = writes.map((write) =>
@@ -152,24 +173,6 @@ export class Table {
     }
   }
 
-  /** Deletes 1 to 100 rows of any version, all or none. @throws {WriteConflict} if one of them is gone already */
-  async delete(partitionKey: string, rowKeys: readonly string[]): Promise<void> {
-    await this.transact(
-      partitionKey,
-      rowKeys.map((rowKey) => ({ kind: 'delete', rowKey })),
-    );
-  }
-
-  /** One cheap request: whether storage answers within a deadline. Never throws. */
-  async answers(): Promise<boolean> {
-    try {
-      await this.#request(undefined, async (signal) => this.#connection.get('-', '-', {}, signal));
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
   /** A row without a format passes: its reader finds damage if the row lacks properties. @throws {LaterFormat} */
   checkFormat(row: RowKeys & Pick<StoredRow, 'properties'>): void {
     const format = row.properties[FORMAT_PROPERTY];
@@ -181,47 +184,24 @@ export class Table {
     { deadlineMs, tries = this.#options.tries }: Patience,
     request: (signal: AbortSignal) => Promise<Answer>,
   ): Promise<Answer> {
-    for (let tried = 1; ; tried += 1) {
-      try {
-        return await this.#request(deadlineMs, request);
-      } catch (error) {
-        if (!(error instanceof StorageTrouble) || tried >= tries) throw error;
-        const asked = Math.min(error.retryAfterMs, MOST_RETRY_AFTER_MS);
-        await wait(Math.max(asked, backoffMs(tried, 50, 1_000, this.#options.random)));
-      }
-    }
+    return untilTaken(tries, undefined, async () => this.#request(deadlineMs, request));
   }
 
-  /** Makes one request, in a table that exists. */
+  /** Makes one request. A missing table is created, and the request is made again: nothing was applied. */
   async #request<Answer>(
     deadlineMs = this.#options.deadlineMs,
     request: (signal: AbortSignal) => Promise<Answer>,
+    isAgain = false,
   ): Promise<Answer> {
-    if (this.#options.isCreated) await this.#create(deadlineMs);
     try {
       return await withinDeadline(deadlineMs, request);
     } catch (error) {
       if (!(error instanceof TableMissing && this.#options.isCreated)) throw error;
-      // The table was deleted while this process was using it: it is created again with the next try.
-      this.#created = undefined;
-      throw new StorageTrouble(0, { reason: 'no table', cause: error });
+      if (isAgain) throw new StorageTrouble(0, { reason: 'no table', cause: error });
     }
-  }
-
-  /** Creates the table, once per process. */
-  async #create(deadlineMs: number): Promise<void> {
-    this.#created ??= withinDeadline(deadlineMs, async (signal) => this.#connection.create(signal)).then((isNew) => {
-      if (isNew) this.#options.onCreated();
-    });
-    try {
-      await this.#created;
-    } catch (error) {
-      // An identity may be allowed to use the table and not to create one: the request itself shows that.
-      const isForbidden = error instanceof RequestRefused && error.status === 403;
-      this.#created = isForbidden ? Promise.resolve() : undefined;
-      if (isForbidden) return;
-      throw error instanceof StorageTrouble ? error : new StorageTrouble(0, { reason: 'not created', cause: error });
-    }
+    const isNew = await withinDeadline(deadlineMs, async (signal) => this.#connection.create(signal));
+    if (isNew) this.#options.onCreated();
+    return this.#request(deadlineMs, request, true);
   }
 }
 
@@ -231,13 +211,11 @@ const withinDeadline = async <Answer>(
   request: (signal: AbortSignal) => Promise<Answer>,
 ): Promise<Answer> => {
   const controller = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      controller.abort();
-      reject(new StorageTrouble(0, { reason: 'deadline' }));
-    }, ms);
-  });
+  const { promise: expired, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    controller.abort();
+    reject(new StorageTrouble(0, { reason: 'deadline' }));
+  }, ms);
   try {
     return await Promise.race([request(controller.signal), expired]);
   } finally {

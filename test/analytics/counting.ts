@@ -84,10 +84,10 @@ export class CountingProcess {
   /** As `GET /api/analytics`: the counts, and the period that they are of. */
   async activity({ start, end, cameraId }: Question): Promise<readonly [answered: Question, answer: Counted]> {
     const asked = { start: instantFrom(start), end: instantFrom(end) };
-    const { period, tally, activeCameras } = await this.reader.activity(asked, cameraId);
+    const activity = await this.reader.activity(asked, cameraId);
     return [
-      { ...period, cameraId },
-      { counts: countsIn(tally), cameras: new Set(activeCameras) },
+      { ...activity.period, cameraId },
+      { counts: countsIn(activity.tally), cameras: activity.cameras() },
     ];
   }
 

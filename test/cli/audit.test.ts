@@ -5,7 +5,7 @@ import { storageFailure } from '../../infra/cli/chosen-storage.ts';
 import type { AuditReport } from '../../src/analytics/audit/audit.ts';
 import { shardOf, shardPartition } from '../../src/analytics/rows/keys.ts';
 import { EMPTY_TALLY } from '../../src/analytics/model/tally.ts';
-import { tallyValues } from '../../src/analytics/rows/stored-tally.ts';
+import { tallyValues } from '../../src/analytics/rows/properties.ts';
 import { readSeal, sealShard } from '../../src/analytics/rows/seal.ts';
 import { StorageTrouble } from '../../src/storage/errors.ts';
 import { CountingStorage } from '../analytics/azurite.ts';
@@ -87,19 +87,16 @@ it('an audit of a day that was written meanwhile exits with 2, and says nothing 
     isStill: true,
     events: 1,
     compared: 1,
-    differing: 0,
-    differences: [],
-    unreadable: 0,
-    unreadableRows: [],
+    differences: { count: 0, first: [] },
+    unreadable: { count: 0, first: [] },
   };
   const differing = {
     ...right,
-    differing: 1,
-    differences: [{ name: 'all cameras, day: total_events', answered: 1, counted: 2 }],
+    differences: { count: 1, first: [{ name: 'all cameras, day: total_events', answered: 1, counted: 2 }] },
   };
   expect([right, differing, { ...differing, isStill: false }].map(exitCodeOf)).toEqual([0, 1, 2]);
   expect(reportText({ ...differing, isStill: false }, 'analytics')).not.toContain('total_events');
-  expect(exitCodeOf({ ...right, isStill: false, unreadable: 1 })).toBe(1);
+  expect(exitCodeOf({ ...right, isStill: false, unreadable: { count: 1, first: [] } })).toBe(1);
   expect(exitCodeOf({ ...right, sealed: 'rebuilding' })).toBe(2);
 });
 
@@ -107,7 +104,7 @@ it('a report has the first lines of a list, and the number of the others', () =>
   const differences = all(30).map((at) => ({ name: `c-${at}, day: total_events`, answered: 1, counted: 2 }));
   const unreadableRows = all(30).map((at) => `${SHARD} event|${at}: is damaged`);
   const report = { day: DATE, sealed: 'closed', isStill: true, events: 1, compared: 9 } as const;
-  const lists = { differing: 5_000, differences, unreadable: 40, unreadableRows };
+  const lists = { differences: { count: 5_000, first: differences }, unreadable: { count: 40, first: unreadableRows } };
   const text = reportText({ ...report, ...lists }, 'analytics', 20);
   expect(text.match(/total_events 1 → 2/g)).toHaveLength(20);
   expect(text).toContain('and 4,980 more');

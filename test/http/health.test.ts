@@ -5,7 +5,12 @@ import { askRoute } from './asking.ts';
 
 it('health asks storage once a second for all callers, and says only whether it answers', async () => {
   let [now, probes] = [0, 0];
-  const route = health({ answers: async () => Promise.resolve((probes += 1) !== 2) }, () => now);
+  const get = async () => {
+    probes += 1;
+    if (probes === 2) throw new Error('storage is away');
+    return undefined;
+  };
+  const route = health({ get }, () => now);
   const answers = async () =>
     Promise.all(Array.from({ length: 20 }, async () => askRoute(route, '/api/health?probe=1&probe=2&=')));
   const well = await answers();

@@ -20,6 +20,14 @@ const coded = (code: string): string =>
   JSON.stringify({ 'odata.error': { code, message: { lang: 'en-US', value: `${code}\nRequestId:1` } } });
 const WRITE: RowWrite = { kind: 'merge', rowKey: 'r', etag: 'e', properties: { n: 1 } };
 
+const tableThatAnswers = (status: number, body: string): AzureTable => {
+  answer = { status, body };
+  const account = `AccountName=a;AccountKey=${Buffer.alloc(64).toString('base64')}`;
+  const connection = `DefaultEndpointsProtocol=http;${account};TableEndpoint=http://127.0.0.1:${server.port}/a;`;
+  const options = { allowInsecureConnection: true, ...ONE_REQUEST };
+  return new AzureTable(() => TableClient.fromConnectionString(connection, 'analytics', options));
+};
+
 it.each([
   [400, coded('PropertyValueTooLarge'), 'RequestRefused'],
   [413, coded('RequestBodyTooLarge'), 'RequestRefused'],
@@ -38,13 +46,14 @@ it.each([
   [404, coded('TableNotFound'), 'TableMissing'],
   [404, '', 'StorageTrouble'],
 ])('an answer of status %i and body %j to a write is %s', async (status, body, name) => {
-  answer = { status, body };
-  const account = `AccountName=a;AccountKey=${Buffer.alloc(64).toString('base64')}`;
-  const connection = `DefaultEndpointsProtocol=http;${account};TableEndpoint=http://127.0.0.1:${server.port}/a;`;
-  const client = TableClient.fromConnectionString(connection, 'analytics', {
-    allowInsecureConnection: true,
-    ...ONE_REQUEST,
-  });
-  const write = new AzureTable(() => client).transact('p', [WRITE], AbortSignal.timeout(60_000));
+  const write = tableThatAnswers(status, body).transact('p', [WRITE], AbortSignal.timeout(60_000));
   await expect(write).rejects.toMatchObject({ name });
+});
+
+it.each([
+  [400, 'InvalidResourceName', 'not created'],
+  [403, 'AuthorizationPermissionMismatch', 'AuthorizationPermissionMismatch'],
+])('a table that cannot be created is trouble, and no fault of the rows: %i %s', async (status, code, reason) => {
+  const created = tableThatAnswers(status, coded(code)).create(AbortSignal.timeout(60_000));
+  await expect(created).rejects.toMatchObject({ name: 'StorageTrouble', reason });
 });

@@ -15,24 +15,18 @@ export class MemoryContainer implements BackupContainer {
     return new Map([...this.#backups].filter(([name]) => name.startsWith(prefix)));
   };
 
-  readonly write: BackupContainer['write'] = async (name, chunks, facts, etag) => {
+  readonly write: BackupContainer['write'] = async (name, bytes, facts, etag) => {
     this.turn('write', name);
-    const bytes = Buffer.concat(await Array.fromAsync(chunks));
-    const written = facts();
-    if (written === undefined) return undefined;
     if (this.#backups.get(name)?.etag !== etag) throw new StorageTrouble(0, { reason: 'ConditionNotMet' });
     this.#writes += 1;
-    this.#backups.set(name, { etag: String(this.#writes), facts: written, bytes });
-    return bytes.length;
+    this.#backups.set(name, { etag: String(this.#writes), facts, bytes });
   };
 
-  readonly read = async (name: string): Promise<AsyncIterable<Buffer>> => {
+  readonly read = async (name: string): Promise<Buffer> => {
     this.turn('read', name);
     const bytes = this.#backups.get(name)?.bytes;
     if (bytes === undefined) throw new StorageTrouble(0, { reason: 'BlobNotFound' });
-    return (async function* () {
-      yield bytes;
-    })();
+    return bytes;
   };
 
   /** The names of the backups, sorted. */

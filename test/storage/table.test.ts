@@ -1,17 +1,20 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import type { TableConnection } from '../../src/storage/connection.ts';
-import { RequestRefused, StorageTrouble, WriteConflict } from '../../src/storage/errors.ts';
+import { RequestRefused, StorageTrouble, TableMissing, WriteConflict } from '../../src/storage/errors.ts';
 import { Table } from '../../src/storage/table.ts';
 import { InterposedTable, type TableRequest, type Turn } from './interposed-table.ts';
 import { MemoryTable } from './memory-table.ts';
 
-beforeEach(() => vi.useFakeTimers());
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.spyOn(Math, 'random').mockReturnValue(0.5);
+});
 afterEach(() => vi.useRealTimers());
 
-const tableOn = (connection: TableConnection): Table => new Table(connection, { format: 1, random: () => 0.5 });
+const tableOn = (connection: TableConnection): Table => new Table(connection, { format: 1 });
 
-/** A table in memory, and the kinds of requests that it got. */
+/** A table in memory that is still missing, and the kinds of requests that it got. */
 const tableWith = (turn: Turn = async () => undefined) => {
   const requests: TableRequest['kind'][] = [];
   const memory = new InterposedTable(async (request) => {
@@ -65,7 +68,8 @@ describe('a failed read', () => {
     ['waits as long as storage asks', 1, 2_000, 2_000, 2],
     ['waits no longer than is reasonable', 1, 60_000, 3_000, 2],
   ])('%s', async (_, times, retryAfterMs, ms, gets) => {
-    const { table, requests } = tableWith(failing('get', times, new StorageTrouble(retryAfterMs)));
+    const { table, requests, memory } = tableWith(failing('get', times, new StorageTrouble(retryAfterMs)));
+    await memory.memory.create();
     expect((await outcome(async () => table.get('p', 'r'))).ms).toBe(ms);
     expect(requests.filter((kind) => kind === 'get')).toHaveLength(gets);
   });
@@ -75,40 +79,20 @@ describe('a failed read', () => {
     async (error) => {
       const { table, requests } = tableWith(failing('get', 1, error));
       await expect(table.get('p', 'r')).rejects.toBe(error);
-      expect(requests).toEqual(['create', 'get']);
+      expect(requests).toEqual(['get']);
     },
   );
 });
 
-describe('the table', () => {
-  test('is created once for requests that come together', async () => {
-    const { table, requests } = tableWith();
-    await Promise.all([table.get('p', '1'), table.get('p', '2'), table.insert('p', '3', {})]);
-    expect(requests.filter((kind) => kind === 'create')).toHaveLength(1);
-    expect(vi.getTimerCount(), 'timers of deadlines').toBe(0);
-  });
-
-  test('that somebody deleted is created again: a read goes on, a write says that it may be tried again', async () => {
-    const { table, memory } = tableWith();
-    await table.insert('p', 'r', {});
-    memory.memory.drop();
-    expect((await outcome(async () => table.get('p', 'r'))).error).toBeUndefined();
-    memory.memory.drop();
-    await expect(table.insert('p', 'r', {})).rejects.toMatchObject({ name: 'StorageTrouble', reason: 'no table' });
-    expect(await table.insert('p', 'r', {})).toBeTypeOf('string');
-  });
-
-  test('that may be used and not created is used', async () => {
-    const { table, memory } = tableWith();
-    await memory.create();
-    memory.turn = failing('create', 1, new RequestRefused(403));
-    expect(await table.get('p', 'r')).toBeUndefined();
-  });
-
-  test('that cannot be created is tried again with the next request', async () => {
-    const { table } = tableWith(failing('create', 1, new StorageTrouble(0)));
-    expect([await table.answers(), await table.answers()]).toEqual([false, true]);
-  });
+test('a missing table is created, with one more try of the request; an existing table is only used', async () => {
+  const { table, requests, memory } = tableWith(failing('create', 1, new StorageTrouble(0)));
+  await expect(table.insert('p', 'r', {})).rejects.toThrow(StorageTrouble);
+  expect(await table.insert('p', 'r', {})).toBeTypeOf('string');
+  expect(await table.insert('p', 'other', {})).toBeTypeOf('string');
+  expect(requests).toEqual(['transact', 'create', 'transact', 'create', 'transact', 'transact']);
+  expect(vi.getTimerCount(), 'timers of deadlines').toBe(0);
+  memory.turn = failing('transact', 2, new TableMissing());
+  await expect(table.insert('p', 'r', {})).rejects.toMatchObject({ name: 'StorageTrouble', reason: 'no table' });
 });
 
 test('empty pages are followed, but not for ever', async () => {

@@ -19,13 +19,17 @@ const differenceText = (difference: Difference): string =>
  * @param most the maximum number of lines of each list
  */
 export const reportText = (report: AuditReport, table: string, most = Infinity): string => {
-  const { day, sealed, isStill, events, compared, differing, differences, unreadable, unreadableRows } = report;
+  const { day, sealed, isStill, events, compared, differences, unreadable } = report;
   const lists = [
-    [unreadable, `${counted(unreadable, 'event row')} cannot be decoded:`, unreadableRows.map((row) => `  ${row}`)],
     [
-      isStill ? differing : 0,
-      `${counted(differing, 'number')} of the answers will change if the day is rebuilt:`,
-      differences.map(differenceText),
+      unreadable.count,
+      `${counted(unreadable.count, 'event row')} cannot be decoded:`,
+      unreadable.first.map((row) => `  ${row}`),
+    ],
+    [
+      isStill ? differences.count : 0,
+      `${counted(differences.count, 'number')} of the answers will change if the day is rebuilt:`,
+      differences.first.map(differenceText),
     ],
   ] as const;
   return [
@@ -41,7 +45,7 @@ export const reportText = (report: AuditReport, table: string, most = Infinity):
 const lastLine = (report: AuditReport): string => {
   switch (exitCodeOf(report)) {
     case 1:
-      return `${counted(report.differing, 'difference')}. Nothing was changed.`;
+      return `${counted(report.differences.count, 'difference')}. Nothing was changed.`;
     case 2:
       return report.sealed === 'rebuilding'
         ? 'Every answer would agree with the event rows. Open the day with --unseal, or rebuild it again.'
@@ -60,8 +64,8 @@ const firstLines = (lines: readonly string[], count: number, most: number): read
 };
 
 /** 0: every answer is right; 1: some differ, or an event row cannot be decoded; 2: the day was written meanwhile, or has no answers now. */
-export const exitCodeOf = ({ sealed, isStill, differing, unreadable }: AuditReport): 0 | 1 | 2 => {
-  if (unreadable > 0 || (isStill && differing > 0)) return 1;
+export const exitCodeOf = ({ sealed, isStill, differences, unreadable }: AuditReport): 0 | 1 | 2 => {
+  if (unreadable.count > 0 || (isStill && differences.count > 0)) return 1;
   return isStill && sealed !== 'rebuilding' ? 0 : 2;
 };
 

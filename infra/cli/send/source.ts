@@ -73,7 +73,7 @@ export const backupSources = async (
     const size = Number(facts['events'] ?? 0);
     const events = BACKUP_NAME.test(name) ? size - Number(facts['removed'] ?? 0) : 0;
     const backup = { day: name.slice(0, 10), events, unreadable: Number(facts['unreadable'] ?? 0) };
-    return { name, size, open: async () => Readable.from(await container.read(name)), backup };
+    return { name, size, open: async () => Readable.from([await container.read(name)]), backup };
   });
   const chosen = sources.filter(
     ({ backup: { day = '' } = {} }) => (firstDay ?? '') <= day && day <= (lastDay ?? '9999'),

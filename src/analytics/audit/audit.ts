@@ -1,31 +1,29 @@
 import pLimit from 'p-limit';
 
-import { isDamage } from '../../storage/row.ts';
+import { DamagedRow } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 import { contributionOf, type EventMessage } from '../model/camera-event.ts';
-import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, minuteOfDay, startOfDay } from '../model/day.ts';
+import { type Day, endOfDay, type Hour, HOURS, MICROSECONDS, startOfDay } from '../model/day.ts';
 import { formatInstant, type Instant, instantFrom } from '../model/instant.ts';
-import { type Period, startOfMinute } from '../model/period.ts';
-import {
-  type DayTally,
-  EMPTY_TALLY,
-  growingDayTally,
-  growingTally,
-  sumOf,
-  sumOfDays,
-  type Tally,
-} from '../model/tally.ts';
+import { type Period, startOfMinute, type Step } from '../model/period.ts';
+import type { DayTally, Tally } from '../model/tally.ts';
+import type { Activity } from '../read/range-reader.ts';
 import { Reader } from '../read/reader.ts';
 import type { Seal } from '../rows/day-row.ts';
-import { eventPages, type UnreadableRow } from '../rows/event-row.ts';
+import { eventPages } from '../rows/event-row.ts';
 import { dayPartitions, eventsOfHour } from '../rows/keys.ts';
 import { readSeal, type ShardSeal } from '../rows/seal.ts';
-import { ByteReader, readTallyBytes, writeCount, writeTally } from '../rows/stored-tally.ts';
 
 /** A number of an answer that differs from the count, or an answer that a damaged row prevents. */
 export type Difference =
   | { readonly name: string; readonly answered: number; readonly counted: number }
   | { readonly name: string; readonly damage: string };
+
+/** How many items there are, and the first of them: a damaged day may have millions. */
+interface FirstOf<Item> {
+  count: number;
+  readonly first: Item[];
+}
 
 /** The result of an audit of a day. */
 export interface AuditReport {
@@ -35,18 +33,13 @@ export interface AuditReport {
   /** False: the day was written meanwhile, so its events and its answers may be of different moments. */
   readonly isStill: boolean;
   readonly events: number;
-  /** How many event rows cannot be decoded. */
-  readonly unreadable: number;
-  /** The first of them: each with its key and its damage. */
-  readonly unreadableRows: readonly string[];
-  /** How many numbers were compared, and how many of them differ. */
+  /** The event rows that cannot be decoded: the key and the damage of each. */
+  readonly unreadable: FirstOf<string>;
+  /** How many numbers were compared, without zeros that agree. */
   readonly compared: number;
-  readonly differing: number;
-  /** The first differences. */
-  readonly differences: readonly Difference[];
+  readonly differences: FirstOf<Difference>;
 }
 
-/** More differences or unreadable rows are only counted: a damaged day may have millions. */
 const MOST_LISTED = 1_000;
 
 const PARALLEL_QUESTIONS = 8;
@@ -57,7 +50,7 @@ const PARALLEL_QUESTIONS = 8;
  *
  * @param shards how many shards each day has
  * @throws {StorageTrouble | TableMissing | LaterFormat} there is no report of a part of a day
- * @example const { differing } = await auditDay(table, 1, day); // 0 if every answer is right
+ * @example const { differences } = await auditDay(table, 1, day); // differences.count is 0 if every answer is right
  */
 export const auditDay = async (table: Table, shards: number, day: Day): Promise<AuditReport> => {
   const partitions = dayPartitions(day, shards);
@@ -69,64 +62,52 @@ export const auditDay = async (table: Table, shards: number, day: Day): Promise<
   for (const hour of HOURS) {
     for (const partition of sealed === 'closed' ? [] : partitions) {
       for await (const page of eventPages(table, partition, eventsOfHour(hour))) {
-        for (const row of page.unreadable) audit.noteUnreadable(row);
-        for (const event of page.events) audit.count(event);
+        // Only the key: a whole row may have hundreds of kilobytes.
+        for (const { row, damage } of page.unreadable) note(audit.unreadable, `${partition} ${row.rowKey}: ${damage}`);
+        for (const event of page.events) audit.countEvent(event);
       }
     }
     await audit.compareHour(hour);
   }
   await audit.compareDay();
   const isStill = versionsOf(before) === versionsOf(await readSeals());
-  const { events, unreadable, unreadableRows, compared, differing, differences } = audit;
-  return { day, sealed, isStill, events, unreadable, unreadableRows, compared, differing, differences };
+  const { events, unreadable, compared, differences } = audit;
+  return { day, sealed, isStill, events, unreadable, compared, differences };
 };
 
 /** The versions that change with every commit to the shards of a day. */
-const versionsOf = (seals: readonly ShardSeal[]): string =>
-  seals.flatMap(({ rows }) => Array.from(rows.values(), ({ etag }) => etag)).join(' ');
+const versionsOf = (seals: readonly ShardSeal[]): string => seals.flatMap(({ etags }) => [...etags.values()]).join(' ');
 
-type Sum = ReturnType<typeof growingTally>;
+const note = <Item>(list: FirstOf<Item>, item: Item): void => {
+  list.count += 1;
+  if (list.first.length < MOST_LISTED) list.first.push(item);
+};
 
-/** The count of a camera on the day. */
-interface CameraDay {
-  readonly id: string;
-  readonly tally: Sum;
-  /** Counted from its events; on a closed day, the answer of the service. */
-  readonly accuracy: ReturnType<typeof growingDayTally>;
-  /** The start of its last minute with events; undefined: it sent no event. */
-  last: Instant | undefined;
-  /** Its minutes of the current hour, each number one byte of their stored form: a network has too many of them for objects. */
-  minutes: number[];
-}
-
-/** The count of all cameras in a minute. */
-interface MinuteCount {
-  readonly tally: Sum;
-  readonly activeCameras: string[];
-}
+/** Numbers by their names, as answers name them. A missing number is 0. */
+type Numbers = Iterable<readonly [name: string, value: number]>;
 
 /** Counts events, asks the service, and compares. */
 class DayAudit {
   events = 0;
-  unreadable = 0;
-  readonly unreadableRows: string[] = [];
+  readonly unreadable: FirstOf<string> = { count: 0, first: [] };
   compared = 0;
-  differing = 0;
-  readonly differences: Difference[] = [];
+  readonly differences: FirstOf<Difference> = { count: 0, first: [] };
   readonly #reader: Reader;
   readonly #day: Day;
   readonly #isClosed: boolean;
   readonly #limit = pLimit(PARALLEL_QUESTIONS);
   /** The cameras as the service lists them; undefined: a damaged row prevents the answer. */
   #listed: ReadonlyMap<string, DayTally> | undefined;
-  /** The cameras that sent events or are listed. */
-  readonly #cameras = new Map<string, CameraDay>();
-  /** The counts of the current hour, by the start of the minute. */
-  readonly #minutes = new Map<Instant, MinuteCount>();
-  /** The tallies of a minute whose events are being read, by camera. */
-  #open = { minute: undefined as Instant | undefined, tallies: new Map<CameraDay, Sum>() };
-  /** The categories that the bytes of minutes name by their indexes. */
-  readonly #categories = new Map<string, number>();
+  /** The count of the day. */
+  readonly #sum = new Map<string, number>();
+  /** The count of each camera that sent events or is listed, with the figures of accuracy. */
+  readonly #cameras = new Map<string, Map<string, number>>();
+  /** The start of the last minute in which each camera sent an event. */
+  readonly #last = new Map<string, Instant>();
+  /** The counts of the cameras in the current hour, by the start of the minute. */
+  readonly #minutes = new Map<Instant, Map<string, Numbers>>();
+  /** These counts by their texts. Most of them are equal, and a network has too many for an object each. */
+  readonly #known = new Map<string, Numbers>();
 
   constructor(reader: Reader, day: Day, isClosed: boolean) {
     this.#reader = reader;
@@ -136,205 +117,154 @@ class DayAudit {
 
   /** A camera with a row and without events is compared, too. */
   async listCameras(): Promise<void> {
-    await this.#ask('list of cameras', this.#reader.cameras(this.#day, 1), (cameras) => {
-      this.#listed = new Map(cameras.map(({ cameraId, tally }) => [cameraId, tally]));
-      for (const [id, tally] of this.#listed) this.#camera(id).accuracy.add(this.#isClosed ? tally : EMPTY_TALLY);
-    });
+    const cameras = await this.#ask('list of cameras', this.#reader.cameras(this.#day, 1));
+    this.#listed = cameras && new Map(cameras.map(({ cameraId, tally }) => [cameraId, tally]));
+    // The minutes of a closed day do not say how often the AI was right.
+    for (const [id, tally] of this.#listed ?? []) add(this.#camera(id), this.#isClosed ? accuracyOf(tally) : []);
   }
 
-  /** Keeps no whole row: it may have hundreds of kilobytes. */
-  noteUnreadable({ row: { partitionKey, rowKey }, damage }: UnreadableRow): void {
-    this.unreadable += 1;
-    if (this.unreadableRows.length < MOST_LISTED) this.unreadableRows.push(`${partitionKey} ${rowKey}: ${damage}`);
+  countEvent({ ts, cameraId, facets }: EventMessage): void {
+    const contribution = contributionOf(facets);
+    this.#count(startOfMinute(ts), cameraId, contribution);
+    add(this.#camera(cameraId), accuracyOf(contribution));
   }
 
-  count({ ts, cameraId, facets }: EventMessage): void {
-    const [camera, contribution] = [this.#camera(cameraId), contributionOf(facets)];
-    this.#add(startOfMinute(ts), camera, contribution);
-    camera.accuracy.add(contribution);
-  }
-
-  /** Compares the answers about an hour with its counts, and forgets the counts of its minutes. */
+  /** Compares the answers about an hour with its counts, and forgets them. On a closed day the answered minutes of each camera are the counts. */
   async compareHour(hour: Hour): Promise<void> {
     const start = instantFrom(startOfDay(this.#day) + BigInt(hour) * MICROSECONDS.hour);
     const period = { start, end: instantFrom(start + MICROSECONDS.hour - 1n) };
-    this.#endMinute();
-    await this.#limit.map([...this.#cameras.values()], async (camera) => this.#compareMinutesOf(camera, period));
-    this.#endMinute();
-    await this.#ask(`all cameras, minutes of ${clockOf(start)}`, this.#reader.minutes(period), (answered) => {
-      for (const { period: minute, tally, activeCameras } of answered) {
-        const counted = this.#minutes.get(minute.start);
-        const numbers = counted ? numbersOf(counted.tally, counted.activeCameras) : NO_NUMBERS;
-        this.#compare(`all cameras, minute ${clockOf(minute.start)}`, numbers, numbersOf(tally, activeCameras));
+    await this.#limit.map([...this.#cameras.keys()], async (id) => {
+      for (const answered of await this.#series(period, 'minute', id)) {
+        const minute = answered.period.start;
+        const counted = this.#minutes.get(minute)?.get(id);
+        const numbers = counted ? [...counted, ...activeOf([id])] : [];
+        if (!this.#isClosed) this.#compare(`${id}, minute ${clockOf(minute)}`, numbers, activityOf(answered));
+        else if (answered.cameras().size > 0) this.#count(minute, id, answered.tally);
       }
     });
-    const counts = [...this.#minutes.values()];
+    for (const answered of await this.#series(period, 'minute')) {
+      const minute = answered.period.start;
+      const counted = countIn([this.#minutes.get(minute)]);
+      this.#compare(`all cameras, minute ${clockOf(minute)}`, counted, activityOf(answered));
+    }
+    for (const answered of await this.#series(period, 'hour')) {
+      this.#compare(`all cameras, hour ${clockOf(start)}`, countIn(this.#minutes.values()), activityOf(answered));
+    }
     this.#minutes.clear();
-    const active = new Set(counts.flatMap(({ activeCameras }) => activeCameras));
-    const sum = sumOf(counts.map(({ tally }) => tally));
-    await this.#compareActivity(`hour ${clockOf(start)}`, period, numbersOf(sum, active));
+    this.#known.clear();
   }
 
   /** Compares the answers about the day. */
   async compareDay(): Promise<void> {
-    const [reader, day, counted] = [this.#reader, this.#day, [...this.#cameras]];
-    const tally = sumOf(counted.map(([, camera]) => camera.tally));
-    this.events = tally.events;
-    const last = new Map(counted.flatMap(([id, camera]) => (camera.last === undefined ? [] : [[id, camera.last]])));
-    const whole = { start: startOfDay(day), end: endOfDay(day) };
-    await this.#compareActivity('day', whole, numbersOf(tally, last.keys()));
-    const accuracy = sumOfDays(counted.map(([, camera]) => camera.accuracy));
-    await this.#ask('accuracy', reader.accuracy(day, 1), (answered) =>
-      this.#compare('accuracy', numbersOf(tally, 0, accuracy), numbersOf(answered, 0, answered)),
-    );
-    await this.#ask('last seen', reader.lastMinutes(day, 1), (seen) =>
-      this.#compare('last seen', lastNumbers(last), lastNumbers(seen)),
-    );
-    for (const [id, camera] of this.#listed ? counted : []) {
-      const answered = this.#listed?.get(id);
-      const count = numbersOf(camera.tally, last.has(id) ? 1 : 0, camera.accuracy);
-      this.#compare(`${id}, day`, count, answered ? numbersOf(answered, 1, answered) : NO_NUMBERS);
+    const [reader, day] = [this.#reader, this.#day];
+    const period = { start: startOfDay(day), end: endOfDay(day) };
+    for (const answered of await this.#series(period, 'day')) {
+      this.#compare('all cameras, day', [...this.#sum, ...activeOf(this.#last.keys())], activityOf(answered));
+    }
+    const seen = await this.#ask('last seen', reader.lastMinutes(day, 1));
+    if (seen) this.#compare('last seen', lastOf(this.#last), lastOf(seen));
+    const accuracy = await this.#ask('accuracy', reader.accuracy(day, 1));
+    const sum = new Map<string, number>();
+    for (const counted of this.#cameras.values()) add(sum, counted);
+    if (accuracy) this.#compare('accuracy', sum, [...numbersOf(accuracy), ...accuracyOf(accuracy)]);
+    for (const [id, counted] of this.#listed ? this.#cameras : []) {
+      const tally = this.#listed?.get(id);
+      const answered = tally ? [...numbersOf(tally), ...activeOf([id]), ...accuracyOf(tally)] : [];
+      this.#compare(`${id}, day`, [...counted, ...activeOf(this.#last.has(id) ? [id] : [])], answered);
     }
   }
 
-  async #compareActivity(name: string, period: Period, counted: Numbers): Promise<void> {
-    await this.#ask(`all cameras, ${name}`, this.#reader.activity(period), ({ tally, activeCameras }) =>
-      this.#compare(`all cameras, ${name}`, counted, numbersOf(tally, activeCameras)),
-    );
+  #camera(id: string): Map<string, number> {
+    const sum = this.#cameras.get(id) ?? new Map<string, number>();
+    this.#cameras.set(id, sum);
+    return sum;
   }
 
-  /** Compares the minutes of a camera in an hour. On a closed day they are the counts. */
-  async #compareMinutesOf(camera: CameraDay, hour: Period): Promise<void> {
-    const counted = this.#takeMinutes(camera);
-    const asking = this.#reader.series(hour, 'minute', camera.id);
-    await this.#ask(`${camera.id}, minutes of ${clockOf(hour.start)}`, asking, (steps) => {
-      for (const { period, tally, activeCameras } of steps) {
-        const { start } = period;
-        if (this.#isClosed) {
-          if (activeCameras > 0) this.#add(start, camera, tally);
-          continue;
-        }
-        const count = counted.get(minuteOfDay(start));
-        const numbers = count ? numbersOf(count, 1) : NO_NUMBERS;
-        this.#compare(`${camera.id}, minute ${clockOf(start)}`, numbers, numbersOf(tally, activeCameras));
-      }
-    });
+  #count(minute: Instant, id: string, tally: Tally): void {
+    const numbers = [...numbersOf(tally)];
+    this.events += tally.events;
+    add(this.#sum, numbers);
+    add(this.#camera(id), numbers);
+    if (minute >= (this.#last.get(id) ?? minute)) this.#last.set(id, minute);
+    const cameras = this.#minutes.get(minute) ?? new Map<string, Numbers>();
+    this.#minutes.set(minute, cameras);
+    const sum = [...add(new Map(cameras.get(id)), numbers)];
+    const text = JSON.stringify(sum);
+    const equal = this.#known.get(text) ?? sum;
+    this.#known.set(text, equal);
+    cameras.set(id, equal);
   }
 
-  #camera(id: string): CameraDay {
-    let camera = this.#cameras.get(id);
-    if (camera === undefined) {
-      camera = { id, tally: growingTally(), accuracy: growingDayTally(), last: undefined, minutes: [] };
-      this.#cameras.set(id, camera);
-    }
-    return camera;
+  async #series(period: Period, step: Step, id?: string): Promise<readonly Activity[]> {
+    const question = `${id ?? 'all cameras'}, by ${step} from ${clockOf(period.start)}`;
+    return (await this.#ask(question, this.#reader.series(period, step, id))) ?? [];
   }
 
-  /** Event rows come minute by minute: only one minute is open. */
-  #add(minute: Instant, camera: CameraDay, tally: Tally): void {
-    if (this.#open.minute !== minute) this.#endMinute(minute);
-    const { tallies } = this.#open;
-    const sum = tallies.get(camera) ?? growingTally();
-    tallies.set(camera, sum.add(tally));
-  }
-
-  #endMinute(next?: Instant): void {
-    const { minute, tallies } = this.#open;
-    this.#open = { minute: next, tallies: new Map() };
-    if (minute === undefined) return;
-    const { tally: ofAll, activeCameras } = this.#minutes.get(minute) ?? { tally: growingTally(), activeCameras: [] };
-    this.#minutes.set(minute, { tally: ofAll, activeCameras });
-    for (const [camera, tally] of tallies) {
-      ofAll.add(tally);
-      activeCameras.push(camera.id);
-      camera.tally.add(tally);
-      if (camera.last === undefined || camera.last < minute) camera.last = minute;
-      for (const category of tally.categories.keys()) {
-        if (!this.#categories.has(category)) this.#categories.set(category, this.#categories.size);
-      }
-      writeCount(camera.minutes, minuteOfDay(minute));
-      writeTally(camera.minutes, tally, this.#categories);
-    }
-  }
-
-  /** The tallies of the current hour of a camera, by minute of the day; they are forgotten. */
-  #takeMinutes(camera: CameraDay): ReadonlyMap<number, Tally> {
-    const reader = new ByteReader(Uint8Array.from(camera.minutes));
-    camera.minutes = [];
-    const counted = new Map<number, Sum>();
-    const categories = [...this.#categories.keys()];
-    while (!reader.done) {
-      const minute = reader.count();
-      const sum = counted.get(minute) ?? growingTally();
-      counted.set(minute, sum.add(readTallyBytes(reader, categories) ?? EMPTY_TALLY));
-    }
-    return counted;
-  }
-
-  /** Passes the answer of the service on. If a damaged row prevents it, this is a difference. */
-  async #ask<Answer>(question: string, asking: Promise<Answer>, take: (answer: Answer) => void): Promise<void> {
+  /** The answer of the service. If a damaged row prevents it, this is a difference. */
+  async #ask<Answer>(question: string, asking: Promise<Answer>): Promise<Answer | undefined> {
     try {
-      take(await asking);
+      return await asking;
     } catch (error) {
-      if (!isDamage(error)) throw error;
-      this.#note({ name: question, damage: error.message });
+      if (!(error instanceof DamagedRow)) throw error;
+      note(this.differences, { name: question, damage: error.message });
+      return undefined;
     }
   }
 
   /** @param counter its name, such as `ridge-04, minute 08:15:00` */
   #compare(counter: string, counted: Numbers, answered: Numbers): void {
-    for (const name of new Set([...counted.keys(), ...answered.keys()])) {
-      const [is, should] = [answered.get(name) ?? 0, counted.get(name) ?? 0];
-      this.compared += 1;
-      if (is !== should) this.#note({ name: `${counter}: ${name}`, answered: is, counted: should });
+    const [should, is] = [new Map(counted), new Map(answered)];
+    for (const name of new Set([...should.keys(), ...is.keys()])) {
+      const numbers = { answered: is.get(name) ?? 0, counted: should.get(name) ?? 0 };
+      if (numbers.answered !== 0 || numbers.counted !== 0) this.compared += 1;
+      if (numbers.answered !== numbers.counted) note(this.differences, { name: `${counter}: ${name}`, ...numbers });
     }
-  }
-
-  #note(difference: Difference): void {
-    this.differing += 1;
-    if (this.differences.length < MOST_LISTED) this.differences.push(difference);
   }
 }
 
-/** Numbers by their names, as answers name them. A missing number is 0. */
-type Numbers = ReadonlyMap<string, number>;
-
-const NO_NUMBERS: Numbers = new Map();
-
-/** When each camera was last seen, as numbers: `ridge-04 at 08:15:00` is 1. */
-const lastNumbers = (last: Iterable<readonly [cameraId: string, minute: Instant]>): Numbers =>
-  new Map(Array.from(last, ([id, minute]) => [`${id} at ${clockOf(minute)}`, 1]));
-
-/**
- * The numbers of an answer that are not 0.
- *
- * @param activeCameras their ids, or the number of cameras
- * @param accuracy a tally with the figures of accuracy, if the answer has them
- */
-const numbersOf = (
-  tally: Tally,
-  activeCameras: Iterable<string> | number,
-  accuracy: DayTally = EMPTY_TALLY,
-): Numbers => {
-  const numbers: [name: string, value: number][] = [
-    ['total_events', tally.events],
-    ['reviewed_total_events', tally.reviewed],
-    ['annotated_total_events', tally.annotated],
-  ];
-  if (typeof activeCameras === 'number') numbers.push(['active_cameras', activeCameras]);
-  else for (const id of activeCameras) numbers.push([`active camera ${id}`, 1]);
-  for (const [category, { detections, reviewed, annotations }] of tally.categories) {
-    numbers.push(
-      [`counts_per_category.${category}`, detections],
-      [`reviewed_counts_per_category.${category}`, reviewed],
-      [`annotated_counts_per_category.${category}`, annotations],
-    );
-  }
-  for (const [category, { flagged, confirmed }] of accuracy.categories) {
-    numbers.push([`flagged.${category}`, flagged], [`confirmed.${category}`, confirmed]);
-  }
-  return new Map(numbers.filter(([, value]) => value !== 0));
+const add = (sum: Map<string, number>, numbers: Numbers): Map<string, number> => {
+  for (const [name, value] of numbers) sum.set(name, (sum.get(name) ?? 0) + value);
+  return sum;
 };
+
+/** The count of all cameras in some minutes. */
+const countIn = (minutes: Iterable<ReadonlyMap<string, Numbers> | undefined>): Numbers => {
+  const [sum, active] = [new Map<string, number>(), new Set<string>()];
+  for (const minute of minutes) {
+    for (const [id, numbers] of minute ?? []) {
+      add(sum, numbers);
+      active.add(id);
+    }
+  }
+  return [...sum, ...activeOf(active)];
+};
+
+const activityOf = ({ tally, cameras }: Activity): Numbers => [...numbersOf(tally), ...activeOf(cameras())];
+
+function* numbersOf(tally: Tally): Numbers {
+  yield ['total_events', tally.events];
+  yield ['reviewed_total_events', tally.reviewed];
+  yield ['annotated_total_events', tally.annotated];
+  for (const [category, { detections, reviewed, annotations }] of tally.categories) {
+    yield [`counts_per_category.${category}`, detections];
+    yield [`reviewed_counts_per_category.${category}`, reviewed];
+    yield [`annotated_counts_per_category.${category}`, annotations];
+  }
+}
+
+const activeOf = (cameraIds: Iterable<string>): Numbers => Array.from(cameraIds, (id) => [`active camera ${id}`, 1]);
+
+/** How often the AI was right. */
+function* accuracyOf({ categories }: DayTally): Numbers {
+  for (const [category, { flagged, confirmed }] of categories) {
+    yield [`flagged.${category}`, flagged];
+    yield [`confirmed.${category}`, confirmed];
+  }
+}
+
+/** When each camera was last seen. */
+const lastOf = (last: Iterable<readonly [cameraId: string, minute: Instant]>): Numbers =>
+  Array.from(last, ([id, minute]) => [`${id} at ${clockOf(minute)}`, 1]);
 
 /** `08:15:00` */
 const clockOf = (instant: Instant): string => formatInstant(instant).slice('2026-11-21T'.length, -'+00:00'.length);

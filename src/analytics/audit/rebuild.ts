@@ -1,6 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
-
-import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import { WriteConflict } from '../../storage/errors.ts';
 import {
   ANY_VERSION,
   type NewProperties,
@@ -9,28 +7,26 @@ import {
   unlessDamaged,
   writeOf,
 } from '../../storage/row.ts';
-import { backoffMs, type Table } from '../../storage/table.ts';
+import { type Table, untilTaken } from '../../storage/table.ts';
 import { DayClosed } from '../errors.ts';
 import type { Day, Hour } from '../model/day.ts';
 import { growingDayTally } from '../model/tally.ts';
-import { keyed, type KeyedMessage, planCommit } from '../record/commit-plan.ts';
-import { bucketValues, type HourRow } from '../rows/buckets.ts';
-import { type CameraRow, cameraValues } from '../rows/camera-row.ts';
+import { keyed, planCommit } from '../record/commit-plan.ts';
+import type { HourRow } from '../rows/buckets.ts';
+import type { CameraRow } from '../rows/camera-row.ts';
 import { type DayRow, dayRowFrom, dayValues, EMPTY_DAY, sealProperties, STRIPED_PROPERTIES } from '../rows/day-row.ts';
 import { eventPages } from '../rows/event-row.ts';
 import {
   ALL_CAMERAS,
   ALL_EVENTS,
   ALL_HOURS,
-  cameraCounter,
   counterKey,
-  dayPartitions,
   DAY_00,
   DAY_COUNTER,
-  hourCounter,
+  dayPartitions,
   MAX_STRIPES,
 } from '../rows/keys.ts';
-import { readSeal, sealShard, unsealShard } from '../rows/seal.ts';
+import { readSeal, sealShard, type ShardSeal, writeSealed } from '../rows/seal.ts';
 import { hasRows, readStripes, type RowsByStripe } from '../rows/stripes.ts';
 
 /** The day cannot be rebuilt, or not now. */
@@ -60,7 +56,7 @@ export const rebuildDay = async (table: Table, shards: number, day: Day, options
   for (const partition of dayPartitions(day, shards)) {
     if (!(await hasRows(table, partition))) continue;
     try {
-      await new ShardRebuild(table, partition, options).run();
+      await rebuildShard(table, partition, options);
       rebuilt += 1;
     } catch (error) {
       // A closing that came late may have sealed this shard alone. A stopped rebuild of the other shards continues.
@@ -78,7 +74,7 @@ export const unsealDay = async (table: Table, shards: number, day: Day): Promise
   for (const partition of dayPartitions(day, shards)) {
     const seal = await readSeal(table, partition);
     if (seal.sealed !== 'rebuilding') continue;
-    await unsealShard(table, seal);
+    await sealShard(table, seal, undefined);
     opened += 1;
   }
   return opened;
@@ -87,54 +83,43 @@ export const unsealDay = async (table: Table, shards: number, day: Day): Promise
 const TAKEN_OVER =
   'another process took the day over, or an answer of storage was lost. The day stays sealed: run the rebuild again';
 
-/** The counter rows of one stripe, in memory. */
-interface Stripe {
-  day: DayRow;
-  readonly hours: Map<Hour, HourRow>;
-  readonly cameras: Map<string, CameraRow>;
-}
+/** The properties of counter rows, by their keys. */
+type Rows = Map<string, NewProperties>;
 
+const rebuildShard = async (table: Table, partition: string, options: RebuildOptions): Promise<void> => {
+  // Recorders change stripe 0 of a live day all the time: the seal needs several tries.
+  const [before, seal] = await untilTaken(TRIES, WriteConflict, async () => {
+    const found = await readSeal(table, partition);
+    if (found.sealed === 'closed') throw new DayClosed();
+    return [found, await sealShard(table, found, 'rebuilding')] as const;
+  });
+  options.say(`${partition} is sealed: the service refuses events and questions of the day`);
+  const rebuild = new ShardRebuild(table, seal, options);
+  let rows: Rows;
+  try {
+    rows = await rebuild.count(await readStripes(table, partition, DAY_COUNTER));
+  } catch (error) {
+    // Nothing is written yet, unless an earlier rebuild was stopped.
+    if (before.sealed === undefined) await sealShard(table, seal, undefined);
+    throw error;
+  }
+  await rebuild.write(rows);
+  options.say(`${partition} is open again`);
+};
+
+/** Counts the events of a sealed shard, writes its counter rows and opens it. */
 class ShardRebuild {
   readonly #table: Table;
-  readonly #partition: string;
   readonly #options: RebuildOptions;
-  /** The version of `day|00`. Every transaction changes it, so the transactions of an earlier rebuild fail. */
-  #etag = '';
+  /** Every write changes the version of `day|00` in it. */
+  #seal: ShardSeal;
+  /** The keys of the rows to leave out: a damaged day may have more of them than memory can hold. */
+  readonly #unreadable = new Set<string>();
 
-  constructor(table: Table, partition: string, options: RebuildOptions) {
+  constructor(table: Table, seal: ShardSeal, options: RebuildOptions) {
     this.#table = table;
-    this.#partition = partition;
     this.#options = options;
-  }
-
-  async run(): Promise<void> {
-    const { sealed } = await readSeal(this.#table, this.#partition);
-    // Recorders change stripe 0 of a live day all the time: the seal needs several tries.
-    this.#etag = await untilTaken([WriteConflict, StorageTrouble], async () => {
-      const seal = await readSeal(this.#table, this.#partition);
-      if (seal.sealed === 'closed') throw new DayClosed();
-      return sealShard(this.#table, seal, 'rebuilding');
-    });
-    this.#options.say(`${this.#partition} is sealed: the service refuses events and questions of the day`);
-    // Their keys: a damaged day may have more unreadable rows than memory can hold.
-    const unreadable: string[] = [];
-    let stripes: readonly Stripe[];
-    try {
-      stripes = await this.#count(await readStripes(this.#table, this.#partition, DAY_COUNTER), unreadable);
-      const counted = new Set(stripes.flatMap(({ cameras }) => [...cameras.keys()]));
-      // Readers count each camera of a list as active. If a listed camera has no events, the lists are made anew.
-      if (stripes.some(({ day }) => [...day.cameras.keys()].some((id) => !counted.has(id)))) {
-        stripes = await this.#count(new Map(), []);
-      }
-    } catch (error) {
-      // Nothing is written yet, unless an earlier rebuild was stopped.
-      if (sealed === undefined) await unsealShard(this.#table, await readSeal(this.#table, this.#partition));
-      throw error;
-    }
-    for (const rowKey of unreadable) await this.#setAside(rowKey);
-    await this.#writeCounters(stripes);
-    await this.#open(stripes);
-    this.#options.say(`${this.#partition} is open again`);
+    this.#seal = seal;
   }
 
   /**
@@ -142,120 +127,97 @@ class ShardRebuild {
    *
    * @param before the stored `day` rows, whose lists keep their order: a reader may resolve an index that it read before the rebuild
    */
-  async #count(before: RowsByStripe, left: string[]): Promise<readonly Stripe[]> {
-    const stripes = Array.from({ length: MAX_STRIPES }, (_, stripe): Stripe => {
+  async count(before: RowsByStripe): Promise<Rows> {
+    const rows: Rows = new Map();
+    const stripes = Array.from({ length: MAX_STRIPES }, (_, stripe) => {
       const row = before.get(stripe);
-      return { day: row ? listsOf(row) : EMPTY_DAY, hours: new Map(), cameras: new Map() };
+      const day = row ? listsOf(row) : EMPTY_DAY;
+      const rowKey = counterKey(DAY_COUNTER, stripe);
+      if (stripe === 0 || day.cameras.size > 0) rows.set(rowKey, dayValues(day, undefined, []));
+      return { day, hours: new Map<Hour, HourRow>(), cameras: new Map<string, CameraRow>() };
     });
-    for await (const { events, unreadable } of eventPages(this.#table, this.#partition, ALL_EVENTS)) {
-      const [first] = unreadable;
-      if (first !== undefined && !this.#options.withoutUnreadable) {
-        throw new RebuildRefused(`${first.damage} (row ${first.row.rowKey}). Leave it out with --without-unreadable`);
+    for await (const { events, unreadable } of eventPages(this.#table, this.#seal.partition, ALL_EVENTS)) {
+      for (const { row, damage } of unreadable) {
+        if (!this.#options.withoutUnreadable) {
+          throw new RebuildRefused(`${damage} (row ${row.rowKey}). Leave it out with --without-unreadable`);
+        }
+        this.#unreadable.add(row.rowKey);
       }
-      left.push(...unreadable.map(({ row }) => row.rowKey));
       let messages = events.map(keyed);
-      for (const [stripe, rows] of stripes.entries()) {
-        if (messages.length > 0) messages = this.#add(messages, stripe, rows);
+      for (const [stripe, counters] of stripes.entries()) {
+        if (messages.length === 0) break;
+        const snapshot = { partition: this.#seal.partition, stripe, ...counters, events: new Map(), etags: new Map() };
+        const plan = planCommit({ ...snapshot, firstStripe: 'striped' }, messages);
+        counters.day = plan.counters?.day ?? counters.day;
+        for (const [hour, row] of plan.counters?.hours ?? []) counters.hours.set(hour, row);
+        for (const [id, row] of plan.counters?.cameras ?? []) counters.cameras.set(id, row);
+        for (const { rowKey, properties } of plan.writes) {
+          if (!rowKey.startsWith(ALL_EVENTS.from)) rows.set(rowKey, { ...rows.get(rowKey), ...properties });
+        }
+        messages = messages.filter((_, index) => typeof plan.outcomes[index] !== 'string');
       }
       if (messages.length > 0) throw new RebuildRefused('the stripes have no room for all events');
     }
-    return stripes;
-  }
-
-  /** @returns the messages that a stripe has no room for */
-  #add(messages: readonly KeyedMessage[], stripe: number, rows: Stripe): KeyedMessage[] {
-    const snapshot = { partition: this.#partition, stripe, ...rows, events: new Map(), etags: new Map() };
-    const { outcomes, counters } = planCommit({ ...snapshot, firstStripe: 'striped' }, messages);
-    rows.day = counters?.day ?? rows.day;
-    for (const [hour, row] of counters?.hours ?? []) rows.hours.set(hour, row);
-    for (const [id, row] of counters?.cameras ?? []) rows.cameras.set(id, row);
-    return messages.filter((_, index) => typeof outcomes[index] !== 'string');
+    // Readers count each camera of a list as active. If a listed camera has no events, the lists are made anew.
+    const counted = new Set(stripes.flatMap(({ cameras }) => [...cameras.keys()]));
+    const areActive = stripes.every(({ day }) => [...day.cameras.keys()].every((id) => counted.has(id)));
+    return areActive ? rows : this.count(new Map());
   }
 
   /** Moves an event row that cannot be decoded to another key. A key has 512 characters, and a text 32K. */
   async #setAside(rowKey: string): Promise<void> {
-    const row = await this.#table.get(this.#partition, rowKey);
+    const row = await this.#table.get(this.#seal.partition, rowKey);
     if (row === undefined) return;
     const content = JSON.stringify(row.properties);
-    await this.#table.insert(this.#partition, `damaged|${rowKey}`.slice(0, 500), { content: content.slice(0, 30_000) });
+    await this.#table.insert(this.#seal.partition, `damaged|${rowKey}`.slice(0, 500), {
+      content: content.slice(0, 30_000),
+    });
     await this.#write([{ kind: 'delete', rowKey }]);
     this.#options.say(`left out ${rowKey}, which held ${content}`);
   }
 
-  /** Replaces the rows of hours and cameras: each counter in one transaction over all stripes, because readers read it in one page. */
-  async #writeCounters(stripes: readonly Stripe[]): Promise<void> {
-    const rebuilt = new Map<string, () => NewProperties>();
-    for (const [stripe, { hours, cameras }] of stripes.entries()) {
-      for (const [hour, row] of hours) {
-        rebuilt.set(counterKey(hourCounter(hour), stripe), () => bucketValues(row, row.keys()));
-      }
-      for (const [id, row] of cameras) {
-        rebuilt.set(counterKey(cameraCounter(id), stripe), () => cameraValues(row, undefined, row.hours.keys()));
-      }
-    }
+  /** Replaces all counter rows: each hour and camera in one transaction over all stripes, because readers read it in one page. */
+  async write(rows: Rows): Promise<void> {
+    for (const rowKey of this.#unreadable) await this.#setAside(rowKey);
     const stored = new Set<string>();
     for (const range of [ALL_HOURS, ALL_CAMERAS]) {
-      for (const { rowKey } of await this.#table.all(this.#partition, range, { select: [] })) stored.add(rowKey);
+      for (const { rowKey } of await this.#table.all(this.#seal.partition, range, { select: [] })) stored.add(rowKey);
     }
-    for (const keys of Map.groupBy(new Set([...stored, ...rebuilt.keys()]), (key) => key.slice(0, -2)).values()) {
-      const writes = keys.map((rowKey): RowWrite => {
-        const properties = rebuilt.get(rowKey)?.();
+    const keys = new Set([...stored, ...rows.keys()]);
+    for (const [counter, ofCounter] of Map.groupBy(keys, (key) => key.slice(0, -2))) {
+      if (counter === DAY_COUNTER) continue;
+      const writes = ofCounter.map((rowKey): RowWrite => {
+        const properties = rows.get(rowKey);
         if (properties === undefined) return { kind: 'delete', rowKey };
         return writeOf(rowKey, stored.has(rowKey) ? ANY_VERSION : undefined, properties, 'replace');
       });
       await this.#write(writes);
     }
+    await this.#open(rows);
   }
 
-  /** Replaces the `day` rows. The write of `day|00` comes last and opens the shard. Other stripes keep their lists. */
-  async #open(stripes: readonly Stripe[]): Promise<void> {
-    const replaced = (stripe: number, more: NewProperties, etag = ANY_VERSION): RowWrite => {
-      const day = stripes[stripe]?.day ?? EMPTY_DAY;
-      const properties = { ...dayValues(day, undefined, day.hours.keys()), ...more };
-      return { kind: 'replace', rowKey: counterKey(DAY_COUNTER, stripe), etag, properties };
-    };
-    const others: RowWrite[] = [];
-    for (const [stripe, { day }] of stripes.entries()) {
+  /** Replaces the `day` rows; the write of `day|00` comes last and opens the shard. Other stripes keep their lists. */
+  async #open(rows: Rows): Promise<void> {
+    const opening: RowWrite[] = [];
+    for (let stripe = 1; stripe < MAX_STRIPES; stripe += 1) {
       const rowKey = counterKey(DAY_COUNTER, stripe);
-      if (stripe === 0) continue;
-      if (day.cameras.size === 0) others.push({ kind: 'delete', rowKey });
-      else {
-        await this.#write([replaced(stripe, sealProperties('rebuilding'))]);
-        others.push({ kind: 'merge', rowKey, etag: ANY_VERSION, properties: sealProperties(undefined) });
+      const properties = rows.get(rowKey);
+      if (properties === undefined) {
+        opening.push({ kind: 'delete', rowKey });
+        continue;
       }
+      const sealed = { ...properties, ...sealProperties('rebuilding') };
+      await this.#write([{ kind: 'replace', rowKey, etag: ANY_VERSION, properties: sealed }]);
+      opening.push({ kind: 'merge', rowKey, etag: ANY_VERSION, properties: sealProperties(undefined) });
     }
-    await this.#write(others, replaced(0, STRIPED_PROPERTIES, this.#etag));
+    await this.#write(opening, { ...rows.get(DAY_00), ...STRIPED_PROPERTIES }, 'replace');
   }
 
-  /**
-   * Writes under the seal.
-   *
-   * @param first the write of `day|00`: it demands its version
-   * @throws {WriteConflict} if `day|00` has another version
-   */
-  async #write(
-    others: readonly RowWrite[],
-    first: RowWrite = { kind: 'merge', rowKey: DAY_00, etag: this.#etag, properties: sealProperties('rebuilding') },
-  ): Promise<void> {
-    const transact = async () => this.#table.transact(this.#partition, [first, ...others]);
-    [this.#etag = ''] = await untilTaken([StorageTrouble], transact);
+  async #write(others: readonly RowWrite[], ...day00: [properties?: NewProperties, kind?: 'replace']): Promise<void> {
+    const write = async () => writeSealed(this.#table, this.#seal, others, ...day00);
+    this.#seal = await untilTaken(TRIES, undefined, write);
   }
 }
-
-/** Repeats a request until storage takes it. @param passing the errors that may pass */
-const untilTaken = async <Result>(
-  passing: readonly (typeof WriteConflict | typeof StorageTrouble)[],
-  request: () => Promise<Result>,
-): Promise<Result> => {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await request();
-    } catch (error) {
-      if (tries === TRIES || !passing.some((kind) => error instanceof kind)) throw error;
-      await setTimeout(backoffMs(tries, 20, 3_000));
-    }
-  }
-};
 
 /** A `day` row with its lists and without counts. The categories stay, with zeros. */
 const listsOf = (row: StoredRow): DayRow => {

@@ -35,11 +35,11 @@ export interface Facet<Value> {
 
 /** The newest value of each facet of an event that any message has had so far. */
 export interface Facets {
-  readonly detections?: Facet<Counts>;
-  readonly reviewed?: Facet<boolean>;
-  readonly annotations?: Facet<Counts>;
+  readonly detections?: Facet<Counts> | undefined;
+  readonly reviewed?: Facet<boolean> | undefined;
+  readonly annotations?: Facet<Counts> | undefined;
   /** True: the event contributes nothing, such as a test frame. Its other facets are kept. */
-  readonly removed?: Facet<boolean>;
+  readonly removed?: Facet<boolean> | undefined;
 }
 
 /** A message about an event. Without facets it says only that the event exists. */

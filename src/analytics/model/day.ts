@@ -1,5 +1,4 @@
 import { millisecondsInDay, millisecondsInHour, millisecondsInMinute } from 'date-fns/constants';
-import { LRUCache } from 'lru-cache';
 
 import { instantFrom, parseInstant, sortableInstant, type Instant } from './instant.ts';
 
@@ -17,17 +16,17 @@ export const MICROSECONDS = {
 
 export const isDay = (text: string): text is Day => parseInstant(`${text}T00:00:00Z`) !== undefined;
 
-/** Days by their number since 1970. Formatting a day for every event is slow, and events fall in few days. */
-const DAYS = new LRUCache<bigint, Day>({ max: 1_000 });
+/** The day that was formatted last: events fall in few days, and formatting the day of each is slow. */
+let latest: { readonly start: bigint; readonly day: Day } | undefined;
 
 export const dayOf = (instant: Instant): Day => {
-  const number = (instant - offsetIn(instant, MICROSECONDS.day)) / MICROSECONDS.day;
-  const known = DAYS.get(number);
-  if (known !== undefined) return known;
-  const day = sortableInstant(instant).slice(0, 10);
-  if (!isDay(day)) throw new RangeError('an instant is always in a day');
-  DAYS.set(number, day);
-  return day;
+  const start = instant - offsetIn(instant, MICROSECONDS.day);
+  if (latest?.start !== start) {
+    const day = sortableInstant(instant).slice(0, 10);
+    if (!isDay(day)) throw new RangeError('an instant is always in a day');
+    latest = { start, day };
+  }
+  return latest.day;
 };
 
 export const startOfDay = (day: Day): Instant => {
@@ -60,8 +59,7 @@ const numbersTo = (count: number): readonly number[] => Array.from({ length: cou
 export const isHour = (value: number): value is Hour => Number.isInteger(value) && value >= 0 && value < 24;
 export const isMinuteOfHour = (value: number): value is MinuteOfHour =>
   Number.isInteger(value) && value >= 0 && value < 60;
-export const isMinuteOfDay = (value: number): value is MinuteOfDay =>
-  Number.isInteger(value) && value >= 0 && value < 1_440;
+const isMinuteOfDay = (value: number): value is MinuteOfDay => Number.isInteger(value) && value >= 0 && value < 1_440;
 
 /** All hours of a day, minutes of an hour, and minutes of a day. */
 export const HOURS: readonly Hour[] = numbersTo(24).filter(isHour);

@@ -10,24 +10,18 @@ const newer = <Value>(known: Facet<Value> | undefined, sent: Facet<Value> | unde
  * @returns `known` itself if the message changes nothing
  */
 export const applyFacets = (known: Facets, sent: Facets): Facets => {
-  const detections = newer(known.detections, sent.detections);
-  const reviewed = newer(known.reviewed, sent.reviewed);
-  const annotations = newer(known.annotations, sent.annotations);
-  const removed = newer(known.removed, sent.removed);
-  if (
-    detections === known.detections &&
-    reviewed === known.reviewed &&
-    annotations === known.annotations &&
-    removed === known.removed
-  ) {
-    return known;
-  }
-  return {
-    ...(detections && { detections }),
-    ...(reviewed && { reviewed }),
-    ...(annotations && { annotations }),
-    ...(removed && { removed }),
+  const newest = {
+    detections: newer(known.detections, sent.detections),
+    reviewed: newer(known.reviewed, sent.reviewed),
+    annotations: newer(known.annotations, sent.annotations),
+    removed: newer(known.removed, sent.removed),
   };
+  const isKnown =
+    newest.detections === known.detections &&
+    newest.reviewed === known.reviewed &&
+    newest.annotations === known.annotations &&
+    newest.removed === known.removed;
+  return isKnown ? known : newest;
 };
 
 /**

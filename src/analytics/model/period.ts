@@ -1,4 +1,4 @@
-import { type Day, dayOf, type Hour, isHour, minuteFrom, type MinuteOfDay, MICROSECONDS, offsetIn } from './day.ts';
+import { type Day, dayOf, type Hour, hourOf, MICROSECONDS, minuteOfDay, type MinuteOfDay, offsetIn } from './day.ts';
 import { instantFrom, type Instant } from './instant.ts';
 
 /** A period, both ends included. */
@@ -6,6 +6,52 @@ export interface Period {
   readonly start: Instant;
   readonly end: Instant;
 }
+
+// Steps
+
+/** The lengths of the steps of a series, in microseconds. Each divides a day, so that no step is in two days. */
+const LENGTHS = {
+  minute: MICROSECONDS.minute,
+  '5_minutes': 5n * MICROSECONDS.minute,
+  '10_minutes': 10n * MICROSECONDS.minute,
+  '30_minutes': 30n * MICROSECONDS.minute,
+  hour: MICROSECONDS.hour,
+  '3_hours': 3n * MICROSECONDS.hour,
+  '6_hours': 6n * MICROSECONDS.hour,
+  day: MICROSECONDS.day,
+} as const;
+
+export type Step = keyof typeof LENGTHS;
+
+const isStep = (text: string): text is Step => text in LENGTHS;
+
+/** The steps of a series. The first step of a day starts at midnight UTC. */
+export const STEPS: readonly Step[] = Object.keys(LENGTHS).filter(isStep);
+
+/** The start of the step that an instant is in, in microseconds since 1970 (UTC). */
+const startOfStep = (instant: bigint, step: Step): bigint => instant - offsetIn(instant, LENGTHS[step]);
+
+export const countSteps = ({ start, end }: Period, step: Step): number =>
+  Number((startOfStep(end, step) - startOfStep(start, step)) / LENGTHS[step]) + 1;
+
+/**
+ * Splits a period into steps: disjoint, in order, covering exactly the period. The first and the last hold only their part of the period.
+ *
+ * @example stepsOf({ start: 08:30, end: 10:00 }, 'hour') // 08:30 to 08:59:59.999999, 09:00 to 09:59:59.999999, 10:00 to 10:00
+ */
+export const stepsOf = ({ start, end }: Period, step: Step): readonly Period[] => {
+  const steps: Period[] = [];
+  for (let from: bigint = startOfStep(start, step); from <= end; from += LENGTHS[step]) {
+    const last = from + LENGTHS[step] - 1n;
+    steps.push({ start: instantFrom(from < start ? start : from), end: instantFrom(last > end ? end : last) });
+  }
+  return steps;
+};
+
+/** Whether a part of a step is the whole step. */
+const isWhole = ({ start, end }: Period, step: Step): boolean => end - start + 1n === LENGTHS[step];
+
+// Pieces
 
 /** A minute that is only partly in a period; both ends included. */
 export interface PartialMinute extends Period {
@@ -31,41 +77,24 @@ export interface DayPiece extends Period {
  * @example piecesOf({ start: 2026-11-20T18:20:00.5, end: 2026-11-22T06:00:00 })
  *   // partial minute 18:20, minutes 18:21 to 18:59, hours 19 to 23; the whole 21st; hours 0 to 5, partial minute 06:00
  */
-export const piecesOf = ({ start, end }: Period): readonly DayPiece[] => {
-  const pieces: DayPiece[] = [];
-  const afterEnd = end + 1n;
-  for (let midnight = start - offsetIn(start, MICROSECONDS.day); midnight < afterEnd; midnight += MICROSECONDS.day) {
-    const next = midnight + MICROSECONDS.day;
-    pieces.push(pieceOfDay(midnight, start > midnight ? start : midnight, afterEnd < next ? afterEnd : next));
-  }
-  return pieces;
-};
+export const piecesOf = (period: Period): readonly DayPiece[] => stepsOf(period, 'day').map(pieceOf);
 
-/** The piece from `from` to just before `until` of the day that starts at `midnight`. */
-const pieceOfDay = (midnight: bigint, from: bigint, until: bigint): DayPiece => {
-  const day = dayOf(instantFrom(midnight));
+const pieceOf = (ofDay: Period): DayPiece => {
   const hours: Hour[] = [];
   const minutes: MinuteOfDay[] = [];
   const partialMinutes: PartialMinute[] = [];
-  const whole = until - from === MICROSECONDS.day;
-  let at = whole ? until : from;
-  while (at < until) {
-    const intoDay = at - midnight;
-    const hour = Number(intoDay / MICROSECONDS.hour);
-    if (intoDay % MICROSECONDS.hour === 0n && at + MICROSECONDS.hour <= until && isHour(hour)) {
-      hours.push(hour);
-      at += MICROSECONDS.hour;
-      continue;
+  const whole = isWhole(ofDay, 'day');
+  for (const ofHour of whole ? [] : stepsOf(ofDay, 'hour')) {
+    if (isWhole(ofHour, 'hour')) hours.push(hourOf(minuteOfDay(ofHour.start)));
+    else {
+      for (const ofMinute of stepsOf(ofHour, 'minute')) {
+        const minute = minuteOfDay(ofMinute.start);
+        if (isWhole(ofMinute, 'minute')) minutes.push(minute);
+        else partialMinutes.push({ minute, ...ofMinute });
+      }
     }
-    const minute = intoDay / MICROSECONDS.minute;
-    const minuteEnd = midnight + (minute + 1n) * MICROSECONDS.minute;
-    const stop = minuteEnd < until ? minuteEnd : until;
-    if (stop - at === MICROSECONDS.minute) minutes.push(minuteFrom(Number(minute)));
-    else
-      partialMinutes.push({ minute: minuteFrom(Number(minute)), start: instantFrom(at), end: instantFrom(stop - 1n) });
-    at = stop;
   }
-  return { day, start: instantFrom(from), end: instantFrom(until - 1n), whole, hours, minutes, partialMinutes };
+  return { day: dayOf(ofDay.start), ...ofDay, whole, hours, minutes, partialMinutes };
 };
 
 /** A piece with whole minutes in place of its partial ones: a closed day keeps no event rows, and is counted by the minute. */

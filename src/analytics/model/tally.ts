@@ -32,59 +32,54 @@ export type DayTally = Tally<CategoryDayTally>;
 
 export const EMPTY_TALLY: DayTally = { events: 0, reviewed: 0, annotated: 0, categories: new Map() };
 
-// Each count by its name: a loop over the names is slower, and this runs for every event and every step of a series.
-const added = (sum: CategoryTally | undefined, more: CategoryTally, sign: 1 | -1): CategoryTally => ({
-  detections: (sum?.detections ?? 0) + sign * more.detections,
-  reviewed: (sum?.reviewed ?? 0) + sign * more.reviewed,
-  annotations: (sum?.annotations ?? 0) + sign * more.annotations,
-});
+/** A sum that grows in place: to add one tally after another would copy all categories each time. New categories come last. */
+export interface GrowingTally<Category extends CategoryTally = CategoryTally> extends Tally<Category> {
+  add(tally: Tally<Category>, sign?: 1 | -1): this;
+}
 
-const addedOfDay = (sum: CategoryDayTally | undefined, more: CategoryDayTally, sign: 1 | -1): CategoryDayTally => ({
-  detections: (sum?.detections ?? 0) + sign * more.detections,
-  reviewed: (sum?.reviewed ?? 0) + sign * more.reviewed,
-  annotations: (sum?.annotations ?? 0) + sign * more.annotations,
-  flagged: (sum?.flagged ?? 0) + sign * more.flagged,
-  confirmed: (sum?.confirmed ?? 0) + sign * more.confirmed,
-});
-
-/** A sum that grows in place. New categories come last. */
-class Sum<Category extends CategoryTally> implements Tally<Category> {
+/** A sum of any tallies. It adds up the figures of accuracy as well; they say something only if each of the tallies has them. */
+class Sum implements GrowingTally<AnyCategory> {
   events = 0;
   reviewed = 0;
   annotated = 0;
-  readonly categories = new Map<string, Category>();
-  readonly #added: (sum: Category | undefined, more: Category, sign: 1 | -1) => Category;
+  readonly categories = new Map<string, CategoryDayTally>();
 
-  constructor(add: (sum: Category | undefined, more: Category, sign: 1 | -1) => Category) {
-    this.#added = add;
-  }
-
-  add(tally: Tally<Category>, sign: 1 | -1 = 1): this {
+  add(tally: Tally<AnyCategory>, sign: 1 | -1 = 1): this {
     this.events += sign * tally.events;
     this.reviewed += sign * tally.reviewed;
     this.annotated += sign * tally.annotated;
     for (const [category, more] of tally.categories) {
-      this.categories.set(category, this.#added(this.categories.get(category), more, sign));
+      const sum = this.categories.get(category);
+      // Each count by its name: a loop over the names is slower, and this runs for every event and every step of a series.
+      this.categories.set(category, {
+        detections: (sum?.detections ?? 0) + sign * more.detections,
+        reviewed: (sum?.reviewed ?? 0) + sign * more.reviewed,
+        annotations: (sum?.annotations ?? 0) + sign * more.annotations,
+        flagged: (sum?.flagged ?? 0) + sign * (more.flagged ?? 0),
+        confirmed: (sum?.confirmed ?? 0) + sign * (more.confirmed ?? 0),
+      });
     }
     return this;
   }
 }
 
-/** A growing sum of periods: to add one tally after another would copy all categories each time. */
-export const growingTally = (): Sum<CategoryTally> => new Sum(added);
+type AnyCategory = CategoryTally & Partial<CategoryDayTally>;
+
+/** A growing sum of periods. */
+export const growingTally = (): GrowingTally => new Sum();
 
 /** A growing sum of events or whole days, with the figures of accuracy. */
-export const growingDayTally = (): Sum<CategoryDayTally> => new Sum(addedOfDay);
+export const growingDayTally = (): GrowingTally<CategoryDayTally> => new Sum();
 
-/** The sum. Its categories are in the order of the first tally; new categories of the next tallies come last. */
-export const sumOf = (tallies: Iterable<Tally>): Tally => {
-  const sum = growingTally();
-  for (const tally of tallies) sum.add(tally);
-  return sum;
-};
-
-export const sumOfDays = (tallies: Iterable<DayTally>): DayTally => {
-  const sum = growingDayTally();
+/**
+ * The sum; of tallies of events or whole days, with the figures of accuracy. Its categories are in the order of the first tally; new categories of
+ * the next tallies come last.
+ */
+export const sumOf: {
+  (tallies: Iterable<DayTally>): DayTally;
+  (tallies: Iterable<Tally>): Tally;
+} = (tallies: Iterable<Tally<AnyCategory>>): DayTally => {
+  const sum = new Sum();
   for (const tally of tallies) sum.add(tally);
   return sum;
 };
@@ -94,7 +89,7 @@ const isNothing = ({ detections, reviewed, annotations, flagged, confirmed }: Ca
 
 /** The difference `after - before`; counts may be negative. Categories without a difference are left out. */
 export const differenceOf = (after: DayTally, before: DayTally): DayTally => {
-  const difference = growingDayTally().add(after).add(before, -1);
+  const difference = new Sum().add(after).add(before, -1);
   for (const [category, counts] of difference.categories) {
     if (isNothing(counts)) difference.categories.delete(category);
   }

@@ -1,9 +1,9 @@
 import { DamagedRow } from '../../storage/errors.ts';
-import { type Hour, HOURS, minuteFrom, MINUTES, type MinuteOfDay } from '../model/day.ts';
-import { type Bucket, bucketsPart, hasIndex, indexesIn } from '../rows/buckets.ts';
-import { dayPart, listsTooShort } from '../rows/day-row.ts';
+import { type Hour, minuteFrom, type MinuteOfDay, type MinuteOfHour } from '../model/day.ts';
+import { type Buckets, hasIndex, hourRowFrom } from '../rows/buckets.ts';
+import { dayRowFrom, EMPTY_DAY } from '../rows/day-row.ts';
 import { counterKey, hourCounter } from '../rows/keys.ts';
-import { readAllStripes, readFirstStripe, readShard, type ShardSource } from './read-shard.ts';
+import { readCounter, readShard, type ShardSource } from './read-shard.ts';
 
 /** How often the rows are read again if they do not fit together: a rebuild may write them in between. */
 const TRIES = 3;
@@ -21,46 +21,39 @@ export const lastMinutesIn = async (
   source: ShardSource,
   isAsked: (cameraId: string) => boolean,
 ): Promise<ReadonlyMap<string, MinuteOfDay>> => {
-  const { partition, striped } = source;
   for (let tries = 1; ; tries += 1) {
-    const { stripes } = await readShard(source, dayPart(HOURS));
-    const idsOf = new Map(stripes.map(({ stripe, day }) => [stripe, day.cameras]));
-    for (const { stripe, day } of stripes) {
-      for (const { active } of day.hours.found.values()) {
-        if ((indexesIn(active).at(-1) ?? -1) >= day.cameras.length) throw listsTooShort(partition, stripe);
-      }
-    }
-    const hours = lastOf(new Map(stripes.map(({ stripe, day }) => [stripe, day.hours.found])), idsOf, isAsked);
-    const readCounter = striped.has(partition) ? readAllStripes : readFirstStripe;
-    const minutesPart = bucketsPart(MINUTES);
+    const { days } = await readShard(source, { from: dayRowFrom });
+    const hours = lastOf(
+      Array.from(days.values(), (day) => [day.cameras, day.hours]),
+      isAsked,
+    );
     const found = await Promise.all(
       Array.from(new Set(hours.values()), async (hour) => {
-        const rows = await readCounter(source, hourCounter(hour), minutesPart.select);
-        const minutes = new Map(Array.from(rows, ([stripe, row]) => [stripe, minutesPart.from(row).found]));
-        const last = lastOf(minutes, idsOf, (id) => hours.get(id) === hour);
+        const rows = await readCounter(source, hourCounter(hour));
+        const last = lastOf(
+          Array.from(rows, ([stripe, row]) => [days.get(stripe)?.cameras ?? EMPTY_DAY.cameras, hourRowFrom(row)]),
+          (id) => hours.get(id) === hour,
+        );
         return Array.from(last, ([id, minute]) => [id, minuteFrom(60 * hour + minute)] as const);
       }),
     );
     const minutes = new Map(found.flat());
     const lost = [...hours].find(([id]) => !minutes.has(id));
     if (lost === undefined) return minutes;
-    const [, hour] = lost;
-    if (tries === TRIES) {
-      throw new DamagedRow(partition, counterKey(hourCounter(hour), 0), 'it lacks a camera that the day row has');
-    }
+    const rowKey = counterKey(hourCounter(lost[1]), 0);
+    if (tries === TRIES) throw new DamagedRow(source.partition, rowKey, 'it lacks a camera that the day row has');
   }
 };
 
 /** The last bucket, over all stripes, in which each requested camera was active. */
-const lastOf = <Number extends number = Hour>(
-  bucketsOf: ReadonlyMap<number, ReadonlyMap<Number, Bucket>>,
-  idsOf: ReadonlyMap<number, readonly string[]>,
+const lastOf = <Number extends Hour | MinuteOfHour>(
+  stripes: readonly (readonly [cameras: ReadonlyMap<string, number>, buckets: Buckets<Number>])[],
   isAsked: (cameraId: string) => boolean,
 ): ReadonlyMap<string, Number> => {
   const last = new Map<string, Number>();
-  for (const [stripe, buckets] of bucketsOf) {
+  for (const [cameras, buckets] of stripes) {
     const newestFirst = [...buckets].sort(([left], [right]) => right - left);
-    for (const [index, id] of idsOf.get(stripe)?.entries() ?? []) {
+    for (const [id, index] of cameras) {
       if (!isAsked(id)) continue;
       const bucket = newestFirst.find(([, { active }]) => hasIndex(active, index));
       if (bucket !== undefined && bucket[0] > (last.get(id) ?? -1)) last.set(id, bucket[0]);

@@ -4,37 +4,14 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { Table } from '../../storage/table.ts';
 import { dayOf, type Day, MICROSECONDS, startOfDay } from '../model/day.ts';
 import { type Instant, instantFrom, isInstant } from '../model/instant.ts';
-import { type DayPiece, type Period, piecesOf, widened } from '../model/period.ts';
-import { cameraCounter, shardOf, shardPartition } from '../rows/keys.ts';
-import { stepsOf, type Step } from '../model/steps.ts';
-import { type DayTally, growingDayTally, sumOf, sumOfDays, type Tally } from '../model/tally.ts';
-import { CAMERA_DAY } from '../rows/camera-row.ts';
-import { DAY_STATE, DAY_TALLY } from '../rows/day-row.ts';
-import { camerasOfShard } from './cameras-of-shard.ts';
+import { type DayPiece, type Period, piecesOf, type Step, stepsOf } from '../model/period.ts';
+import { type DayTally, sumOf } from '../model/tally.ts';
+import { DAY_TALLY } from '../rows/day-row.ts';
+import { dayPartitions, shardOf, shardPartition } from '../rows/keys.ts';
+import { type CameraActivity, camerasOfShard } from './cameras-of-shard.ts';
 import { lastMinutesIn } from './last-minutes.ts';
-import { type ActivitySum, readPieces, readPiecesOfCamera } from './range-reader.ts';
+import { type Activity, activityOf, readCamera, readPieces } from './range-reader.ts';
 import { readShard, type ShardSource } from './read-shard.ts';
-
-export interface Activity {
-  /** The period of the question; an end in a closed day is widened to a whole minute. */
-  readonly period: Period;
-  readonly tally: Tally;
-  /** The distinct cameras that sent events, removed or not, ids ascending. */
-  readonly activeCameras: readonly string[];
-}
-
-export interface StepActivity {
-  readonly period: Period;
-  readonly tally: Tally;
-  /** How many distinct cameras sent events, removed or not. */
-  readonly activeCameras: number;
-}
-
-/** The activity of one camera on a day, or on several days. */
-export interface CameraActivity {
-  readonly cameraId: string;
-  readonly tally: DayTally;
-}
 
 /** The maximum number of reads of one question at a time. */
 const PARALLEL_READS = 24;
@@ -48,12 +25,6 @@ const PARALLEL_QUERIES = 6;
 /** How long a reader assumes that an empty shard is still empty. Until then it does not notice a lost `day` row. */
 const EMPTY_MS = 60_000;
 
-/** The sums of a piece of a day, one of each shard. The piece of a closed day has whole minutes at its ends. */
-interface PieceReading {
-  readonly piece: DayPiece;
-  readonly sums: readonly ActivitySum[];
-}
-
 /**
  * Answers questions about periods: the sum over disjoint pieces of days and their shards. Each event is in exactly one piece. All questions throw
  * DayHeld while the counters of a day are rebuilt.
@@ -61,49 +32,38 @@ interface PieceReading {
  * @example const { tally } = await reader.activity({ start, end });
  */
 export class Reader {
-  readonly #table: Table;
   readonly #shards: number;
-  readonly #whileRebuilding: boolean;
-  readonly #striped: ShardSource['striped'] = new LRUCache({ max: 10_000 });
-  readonly #empty: ShardSource['empty'] = new LRUCache({ max: 10_000, ttl: EMPTY_MS });
+  readonly #source: Omit<ShardSource, 'partition' | 'limit'>;
 
   /**
    * @param shards of the table, 1 to 64
    * @param whileRebuilding true: a day whose counters are rebuilt has answers as well, for an audit
    */
   constructor(table: Table, shards: number, { whileRebuilding = false }: { readonly whileRebuilding?: boolean } = {}) {
-    this.#table = table;
     this.#shards = shards;
-    this.#whileRebuilding = whileRebuilding;
+    const [striped, empty] = [
+      new LRUCache<string, true>({ max: 10_000 }),
+      new LRUCache<string, true>({ max: 10_000, ttl: EMPTY_MS }),
+    ];
+    this.#source = { table, striped, empty, whileRebuilding };
   }
 
-  /** The counts of a period, of all cameras or one. */
+  /** The activity in a period, of all cameras or one. */
   async activity(period: Period, cameraId?: string): Promise<Activity> {
     const pieces = await this.#read(piecesOf(period), cameraId);
-    const sums = pieces.flatMap((piece) => piece.sums);
-    const covered = { start: pieces[0]?.piece.start ?? period.start, end: pieces.at(-1)?.piece.end ?? period.end };
-    return activityOf(covered, sums);
+    return activityOf(
+      { start: pieces[0]?.period.start ?? period.start, end: pieces.at(-1)?.period.end ?? period.end },
+      pieces,
+    );
   }
 
   /**
-   * The counts of each step of a period, in order, of all cameras or one: every event is in exactly one step. All steps together cost
+   * The activity in each step of a period, in order, of all cameras or one: every event is in exactly one step. All steps together cost
    * no more reads than one question about the same period.
    */
-  async series(period: Period, step: Step, cameraId?: string): Promise<readonly StepActivity[]> {
+  async series(period: Period, step: Step, cameraId?: string): Promise<readonly Activity[]> {
     // No step is longer than a day, and days start with a step: each step is one piece.
-    const pieces = await this.#read(stepsOf(period, step).flatMap(piecesOf), cameraId);
-    return pieces.map(({ piece: { start, end }, sums }) => ({
-      period: { start, end },
-      tally: sumOf(sums.map(({ tally }) => tally)),
-      // A camera is in one shard: no camera is counted twice.
-      activeCameras: sums.reduce((count, sum) => count + sum.countCameras(), 0),
-    }));
-  }
-
-  /** The counts of each minute of a period, in order, with the ids of its cameras. */
-  async minutes(period: Period): Promise<readonly Activity[]> {
-    const pieces = await this.#read(stepsOf(period, 'minute').flatMap(piecesOf), undefined);
-    return pieces.map(({ piece: { start, end }, sums }) => activityOf({ start, end }, sums));
+    return this.#read(stepsOf(period, step).flatMap(piecesOf), cameraId);
   }
 
   /**
@@ -113,31 +73,24 @@ export class Reader {
    */
   async cameras(last: Day, days: number): Promise<readonly CameraActivity[]> {
     const sources = this.#sources(pLimit(PARALLEL_QUERIES), daysUntil(last, days));
-    const sums = new Map<string, ReturnType<typeof growingDayTally>>();
-    for (const ofShard of await Promise.all(sources.map(camerasOfShard))) {
-      for (const [cameraId, tally] of ofShard) {
-        const sum = sums.get(cameraId) ?? growingDayTally();
-        sums.set(cameraId, sum.add(tally));
-      }
-    }
-    return Array.from(sums, ([cameraId, tally]) => ({ cameraId, tally }));
+    const found = (await Promise.all(sources.map(camerasOfShard))).flat();
+    return Array.from(
+      Map.groupBy(found, ({ cameraId }) => cameraId),
+      ([cameraId, ofDays]) => ({ cameraId, tally: sumOf(ofDays.map(({ tally }) => tally)) }),
+    );
   }
 
   /** The tally of the given number of days until `last`, included, of all cameras or one, with the figures that say how often the AI was right. */
   async accuracy(last: Day, days: number, cameraId?: string): Promise<DayTally> {
-    const sources = this.#sources(pLimit(PARALLEL_READS), daysUntil(last, days), cameraId);
-    const tallies = await Promise.all(
-      sources.map(async (source): Promise<DayTally> => {
-        if (cameraId === undefined) {
-          const { stripes } = await readShard(source, DAY_TALLY);
-          return sumOfDays(stripes.map(({ day }) => day.tally));
-        }
-        const request = { counter: cameraCounter(cameraId), part: CAMERA_DAY };
-        const { stripes } = await readShard(source, DAY_STATE, [request]);
-        return sumOfDays(stripes.flatMap(({ values }) => values.get(request.counter) ?? []));
-      }),
-    );
-    return sumOfDays(tallies);
+    const tallies = this.#sources(pLimit(PARALLEL_READS), daysUntil(last, days), cameraId).map(async (source) => {
+      if (cameraId === undefined) {
+        const shard = await readShard(source, DAY_TALLY);
+        return Array.from(shard.days.values(), ({ tally }) => tally);
+      }
+      const { stripes } = await readCamera(source, [], cameraId);
+      return stripes.map(({ day }) => day.tally);
+    });
+    return sumOf((await Promise.all(tallies)).flat());
   }
 
   /**
@@ -164,50 +117,26 @@ export class Reader {
     return found;
   }
 
-  /** Reads pieces of days, each day at once. The partial minutes of a day that is closed are read again as whole minutes. */
-  async #read(pieces: readonly DayPiece[], cameraId: string | undefined): Promise<readonly PieceReading[]> {
+  /** The activity in pieces of days, which are read at the same time. */
+  async #read(pieces: readonly DayPiece[], cameraId: string | undefined): Promise<readonly Activity[]> {
     const limit = pLimit(PARALLEL_READS);
-    const readDay = async (day: Day, ofDay: readonly DayPiece[]): Promise<readonly PieceReading[]> => {
-      const shards = await Promise.all(
-        this.#sources(limit, [day], cameraId).map(async (source) =>
-          cameraId === undefined ? readPieces(source, ofDay) : readPiecesOfCamera(source, ofDay, cameraId),
-        ),
-      );
-      const isRagged = ofDay.some(({ partialMinutes }) => partialMinutes.length > 0);
-      if (isRagged && shards.some(({ isClosed }) => isClosed)) return readDay(day, ofDay.map(widened));
-      return ofDay.map((piece, index) => ({ piece, sums: shards.flatMap(({ sums }) => sums[index] ?? []) }));
-    };
     const days = Array.from(
       Map.groupBy(pieces, ({ day }) => day),
-      async (ofDay) => readDay(...ofDay),
+      async ([day, ofDay]) => readPieces(this.#sources(limit, [day], cameraId), ofDay, cameraId),
     );
     return (await Promise.all(days)).flat();
   }
 
   /** The shards of days: all of them, or the shard of a camera. */
   #sources(limit: LimitFunction, days: readonly Day[], cameraId?: string): readonly ShardSource[] {
-    const shards =
+    const partitions = days.flatMap((day) =>
       cameraId === undefined
-        ? Array.from({ length: this.#shards }, (_, shard) => shard)
-        : [shardOf(cameraId, this.#shards)];
-    return days.flatMap((day) =>
-      shards.map((shard) => ({
-        table: this.#table,
-        partition: shardPartition(day, shard),
-        limit,
-        striped: this.#striped,
-        empty: this.#empty,
-        whileRebuilding: this.#whileRebuilding,
-      })),
+        ? dayPartitions(day, this.#shards)
+        : [shardPartition(day, shardOf(cameraId, this.#shards))],
     );
+    return partitions.map((partition) => Object.assign({ partition, limit }, this.#source));
   }
 }
-
-const activityOf = (period: Period, sums: readonly ActivitySum[]): Activity => {
-  const active = new Set<string>();
-  for (const sum of sums) for (const id of sum.cameras()) active.add(id);
-  return { period, tally: sumOf(sums.map(({ tally }) => tally)), activeCameras: [...active].sort() };
-};
 
 /** The given number of days until `last`, included, newest first. The calendar begins with the year 1. */
 const daysUntil = (last: Day, days: number): readonly Day[] =>

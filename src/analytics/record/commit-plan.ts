@@ -3,7 +3,7 @@ import { WriteConflict } from '../../storage/errors.ts';
 import { contributionOf, type EventMessage, type Facets, MAX_CAMERA_CATEGORIES } from '../model/camera-event.ts';
 import { type Hour, hourOf, minuteOfDay, minuteOfHour, type MinuteOfDay, type MinuteOfHour } from '../model/day.ts';
 import { applyFacets, isSuperseded } from '../model/newest-wins.ts';
-import { type DayTally, differenceOf, sumOf, sumOfDays } from '../model/tally.ts';
+import { type DayTally, differenceOf, sumOf } from '../model/tally.ts';
 import { addToBucket, type Buckets, bucketValues, type HourRow } from '../rows/buckets.ts';
 import { addToCamera, type CameraRow, cameraValues, EMPTY_CAMERA } from '../rows/camera-row.ts';
 import { type DayRow, dayValues, EMPTY_DAY, hasRoom, stateWrite, STRIPED_PROPERTIES } from '../rows/day-row.ts';
@@ -18,7 +18,7 @@ import {
   type EventKey,
   hourCounter,
 } from '../rows/keys.ts';
-import { MAX_TALLY_CATEGORIES } from '../rows/stored-tally.ts';
+import { MAX_TALLY_CATEGORIES } from '../rows/properties.ts';
 
 /**
  * The result of a message: it was counted; it changed nothing, because it was repeated or because a newer value had superseded it; or it can
@@ -119,7 +119,7 @@ const planChanges = (
     return row;
   };
   const old = before.day ?? EMPTY_DAY;
-  const tally = sumOfDays([old.tally, ...changes.map(({ difference }) => difference)]);
+  const tally = sumOf([old.tally, ...changes.map(({ difference }) => difference)]);
   const categories = [...tally.categories.keys()];
   const addTo = <Number extends Hour | MinuteOfHour>(
     rowKey: CounterKey,

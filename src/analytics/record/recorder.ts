@@ -104,19 +104,19 @@ export class Recorder {
     const partition = shardPartition(dayOf(ts), shardOf(cameraId, this.#shards));
     const known = this.#committers.get(partition);
     if (known !== undefined) return known;
-    // Only idle committers are dropped, the oldest first: two working committers of one shard would conflict.
+    // Only idle committers are dropped, the oldest first.
     for (const [other, { isIdle }] of this.#committers) {
       if (this.#committers.size < IDLE_COMMITTERS) break;
       if (isIdle) this.#committers.delete(other);
     }
-    const writer = new ShardWriter({
+    const shard = {
       table: this.#table,
       partition,
       memory: this.#memory,
       configuredCategories: this.#configuredCategories,
       random: this.#random,
-    });
-    const committer = new ShardCommitter(writer, this.#limit, this.#pause);
+    };
+    const committer = new ShardCommitter(() => new ShardWriter(shard), this.#limit, this.#pause);
     this.#committers.set(partition, committer);
     return committer;
   }

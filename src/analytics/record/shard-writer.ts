@@ -37,7 +37,7 @@ export type Batch = readonly Waiting[];
 
 const PARALLEL_READS = 16;
 
-/** After this many commits the rows are measured again: to measure them takes longer than to plan a commit. */
+/** After the first commits, the rows are measured once in this many: to measure many rows takes longer than to plan a commit. */
 const COMMITS_A_MEASUREMENT = 16;
 
 /**
@@ -65,16 +65,18 @@ export class RememberedRows {
   }
 }
 
-/** The rows that a process remembers. If they take too much memory, the rows of the shard that was written least recently go, all at once. */
+/** The rows that a process remembers. If they take too much memory, the rows of the writer that wrote least recently go, all at once. */
 export class RowMemory {
-  readonly shards: LRUCache<RememberedRows, true>;
+  readonly writers: LRUCache<ShardWriter, RememberedRows>;
   /** The stripe of the last commit, in any shard. The process begins there in another shard, so that instances keep apart. */
   stripe = 0;
 
   constructor(maxBytes = 48 * 1_048_576) {
-    this.shards = new LRUCache({ maxSize: maxBytes });
+    this.writers = new LRUCache({ maxSize: maxBytes });
   }
 }
+
+const NO_ROWS = new RememberedRows();
 
 /** A shard of a day that is written to. */
 interface WrittenShard {
@@ -95,7 +97,8 @@ export class ShardWriter {
   readonly #shard: WrittenShard;
   readonly #limit = pLimit(PARALLEL_READS);
   #choice: StripeChoice;
-  #rows = new RememberedRows();
+  /** The rows of a try. Between tries only the memory has them: what it drops is gone. */
+  #rows: RememberedRows = NO_ROWS;
   #commits = 0;
   /** Whether `day|00` was seen to be striped, which is never taken back. */
   #isStriped = false;
@@ -105,6 +108,17 @@ export class ShardWriter {
     this.#choice = { stripe: shard.memory.stripe, moves: 0 };
   }
 
+  get stripe(): number {
+    return this.#choice.stripe;
+  }
+
+  /** Begins in one of the first stripes in place of the process's own. @returns whether no other writer is there */
+  async takesFreeStripe(): Promise<boolean> {
+    const { table, partition, random } = this.#shard;
+    this.#choice = moved(this.#choice, random());
+    return !this.#leaves(await table.get(partition, counterKey(DAY_COUNTER, this.stripe), { select: ['Timestamp'] }));
+  }
+
   /**
    * One try to commit a batch.
    *
@@ -112,8 +126,9 @@ export class ShardWriter {
    * @throws {DayClosed | DayHeld | WriteConflict | RequestRefused}
    */
   async commit(batch: Batch): Promise<CommitPlan | undefined> {
-    const { table, partition, configuredCategories } = this.#shard;
+    const { table, partition, configuredCategories, memory } = this.#shard;
     let plan: CommitPlan | undefined;
+    this.#rows = memory.writers.get(this) ?? this.#forget();
     try {
       plan = planCommit(await this.#snapshot(batch), batch, configuredCategories);
       if (batch.length > 1 && !fitTransaction(plan.writes)) return undefined;
@@ -123,6 +138,8 @@ export class ShardWriter {
     } catch (error) {
       this.#recover(batch, error, plan);
       throw error;
+    } finally {
+      this.#rows = NO_ROWS;
     }
   }
 
@@ -135,14 +152,14 @@ export class ShardWriter {
     for (const [index, { rowKey }] of writes.slice(0, 1 + hours.size + cameras.size).entries()) {
       rows.etags.set(rowKey, etags[index] ?? '');
     }
+    this.#commits += 1;
+    if (this.#commits < COMMITS_A_MEASUREMENT || this.#commits % COMMITS_A_MEASUREMENT === 0) this.#measure();
     this.#choice = { ...this.#choice, moves: 0 };
     this.#shard.memory.stripe = this.#choice.stripe;
   }
 
   async #snapshot(batch: Batch): Promise<Snapshot> {
-    const { table, partition, memory } = this.#shard;
-    // The memory has dropped these rows, to make room: they are read again.
-    if (memory.shards.get(this.#rows) === undefined) this.#forget();
+    const { table, partition } = this.#shard;
     const { day, firstStripe } = await this.#dayToWrite();
     const [rows, { stripe }] = [this.#rows, this.#choice];
     const events = new Map<EventKey, EventRow>();
@@ -170,8 +187,7 @@ export class ShardWriter {
       if (readFirst) add(eventKey, eventEtags, (row) => events.set(eventKey, eventRowFrom(row)));
     }
     await this.#limit.map(reads.values(), async (read) => read());
-    this.#commits += 1;
-    if (reads.size > 0 || this.#commits % COMMITS_A_MEASUREMENT === 0) this.#measure();
+    if (reads.size > 0) this.#measure();
     const etags = events.size === 0 ? rows.etags : new Map([...rows.etags, ...eventEtags]);
     return { partition, stripe, day, hours: rows.hours, cameras: rows.cameras, events, etags, firstStripe };
   }
@@ -187,11 +203,12 @@ export class ShardWriter {
     // It is remembered only in stripe 0, or once stripe 0 is striped.
     if (this.#rows.day !== undefined) return { day: this.#rows.day, firstStripe: 'striped' };
     const rowKey = counterKey(DAY_COUNTER, this.#choice.stripe);
-    const [row, firstStripe] = await Promise.all([table.get(partition, rowKey), this.#firstStripe()]);
+    const reading = table.get(partition, rowKey);
+    const [row, firstStripe] = await Promise.all([reading, this.#firstStripe(rowKey === DAY_00 ? reading : undefined)]);
     const day = row && dayRowFrom(row);
     if (day?.sealed === 'closed') throw new DayClosed();
     if (day?.sealed === 'rebuilding') throw new DayHeld(partition);
-    if (leavesStripe(this.#choice, table.now() - Date.parse(String(row?.properties['timestamp'])))) {
+    if (this.#leaves(row)) {
       this.#move();
       return this.#dayToWrite();
     }
@@ -201,16 +218,19 @@ export class ShardWriter {
     return { day, firstStripe };
   }
 
-  /** @throws {DamagedRow} its row is missing, and the shard has rows: a new row would hide them from readers */
-  async #firstStripe(): Promise<FirstStripe> {
+  /**
+   * @param reading of its row, if it is under way
+   * @throws {DamagedRow} its row is missing, and the shard has rows: a new row would hide them from readers
+   */
+  async #firstStripe(reading: Promise<StoredRow | undefined> | undefined): Promise<FirstStripe> {
     const { table, partition } = this.#shard;
-    const read = async (): Promise<FirstStripe> => {
-      const row = await table.get(partition, DAY_00, { select: DAY_STATE.select });
+    const read = async (answer = table.get(partition, DAY_00, { select: DAY_STATE.select })): Promise<FirstStripe> => {
+      const row = await answer;
       if (row === undefined) return 'missing';
       this.#isStriped = DAY_STATE.from(row).isStriped;
       return this.#isStriped ? 'striped' : 'alone';
     };
-    const first = this.#isStriped ? 'striped' : await read();
+    const first = this.#isStriped ? 'striped' : await read(reading);
     if (first !== 'missing') return first;
     if (!(await hasRows(table, partition))) return 'missing';
     // Another instance may have written it in between.
@@ -243,18 +263,26 @@ export class ShardWriter {
     }
   }
 
+  /** @param row the `day` row of its stripe */
+  #leaves(row: StoredRow | undefined): boolean {
+    return leavesStripe(this.#choice, this.#shard.table.now() - Date.parse(String(row?.properties['timestamp'])));
+  }
+
   #move(): void {
     this.#forget();
     this.#choice = moved(this.#choice, this.#shard.random());
   }
 
-  #forget(): void {
-    this.#shard.memory.shards.delete(this.#rows);
+  #forget(): RememberedRows {
     this.#rows = new RememberedRows();
     this.#measure();
+    return this.#rows;
   }
 
   #measure(): void {
-    this.#shard.memory.shards.set(this.#rows, true, { size: this.#rows.bytes });
+    const { writers } = this.#shard.memory;
+    // The cache does not change the size of a value that it has.
+    writers.delete(this);
+    writers.set(this, this.#rows, { size: this.#rows.bytes });
   }
 }

@@ -1,16 +1,14 @@
 import { createHash } from 'node:crypto';
-import { Readable } from 'node:stream';
-import { createGzip } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 
-import type { Log } from '../../log.ts';
+import type { Log, LogFields } from '../../log.ts';
 import type { Backup, BackupContainer } from '../../storage/azure-container.ts';
-import { StorageTrouble } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 import { type Day, type Hour, HOURS } from '../model/day.ts';
 import { ALL_HOURS, eventsOfHour, hourCounter, shardPartition, twoDigits } from '../rows/keys.ts';
 import { readSeal } from '../rows/seal.ts';
-import { eventLines, noEvents } from './export-day.ts';
-import { endedDays, OutOfTime, RUN_MS, withinTime } from './run.ts';
+import { exportShard } from './export-day.ts';
+import { endedDays, failureFields, RUN_MS, type Steps, withinTime } from './run.ts';
 
 /** When days are backed up (NCRONTAB). A shard of a day in which nothing has changed costs a query and a list of its backups. */
 export const BACKUP_SCHEDULE = '0 40 */6 * * *';
@@ -36,17 +34,18 @@ export const backUpDays = async (
   log: Log,
 ): Promise<void> => {
   const counted = { days: 0, days_failed: 0, days_left: 0 };
-  await withinTime(runMs, async (demandTime) => {
-    const backingUp = { table, container: await container(), demandTime, log };
+  async function* backUpEach(): Steps {
+    const backingUp = { table, container: await container(), log };
     const days = await Array.fromAsync(endedDays(table, BACKED_UP_AFTER_DAYS));
     counted.days_left = days.length;
     for (const day of days.toReversed()) {
-      const isBackedUp = await backUpDay(backingUp, day, Array.from({ length: shards }).keys());
+      const isBackedUp = yield* backUpDay(backingUp, day, Array.from({ length: shards }).keys());
       counted.days_failed += Number(!isBackedUp);
       counted.days += 1;
       counted.days_left -= 1;
     }
-  });
+  }
+  await withinTime(runMs, backUpEach());
   log.info('backups looked after', counted);
 };
 
@@ -54,8 +53,6 @@ export const backUpDays = async (
 export interface BackingUp {
   readonly table: Table;
   readonly container: BackupContainer;
-  /** @throws {OutOfTime} */
-  readonly demandTime: () => void;
   readonly log: Log;
 }
 
@@ -83,47 +80,41 @@ const backupName = ({ day, shard, hour }: Omit<DueHour, 'state' | 'backups'>, ha
  *
  * @param isLast true: the day is closed, and its event rows are about to be deleted. Otherwise sealed shards are left out.
  * @returns whether all hours are backed up
- * @throws {OutOfTime}
  */
-export const backUpDay = async (
+export async function* backUpDay(
   backingUp: BackingUp,
   day: Day,
   shards: Iterable<number>,
   isLast = false,
-): Promise<boolean> => {
-  const { demandTime, log } = backingUp;
+): Steps<boolean> {
   let isWhole = true;
-  const trying = async <Value>(what: object, doing: () => Promise<Value>): Promise<Value | undefined> => {
-    demandTime();
+  async function* trying<Result>(what: LogFields, steps: Steps<Result>): Steps<Result | undefined> {
     try {
-      return await doing();
+      return yield* steps;
     } catch (error) {
-      if (error instanceof OutOfTime) throw error;
       isWhole = false;
-      const reason = error instanceof StorageTrouble ? error.reason : undefined;
-      log.error('day not backed up', { ...what, kind: error instanceof Error ? error.name : typeof error, reason });
+      backingUp.log.error('day not backed up', { ...what, ...failureFields(error) });
       return undefined;
     }
-  };
+  }
   for (const shard of shards) {
-    const due = await trying({ day, shard }, async () => dueHours(backingUp, day, shard, isLast));
-    for (const each of due ?? []) {
-      await trying({ day, shard, hour: each.hour }, async () => backUpHour(backingUp, each));
-    }
+    const due = yield* trying({ day, shard }, dueHours(backingUp, day, shard, isLast));
+    for (const each of due ?? []) yield* trying({ day, shard, hour: each.hour }, backUpHour(backingUp, each));
   }
   return isWhole;
-};
+}
 
 /**
  * The hours of a shard that have changed since their last backup: one query asks for the versions of all rows of hours. Before the last
  * backup, damage must not hide an hour: an hour without rows is read as well.
  */
-const dueHours = async (
+async function* dueHours(
   { table, container }: BackingUp,
   day: Day,
   shard: number,
   isLast: boolean,
-): Promise<readonly DueHour[]> => {
+): Steps<readonly DueHour[]> {
+  yield;
   const partition = shardPartition(day, shard);
   const rows = await table.all(partition, ALL_HOURS, { select: [] });
   const backups = await container.list(`${partition}/`);
@@ -136,43 +127,34 @@ const dueHours = async (
   });
   // The event rows of a closed day are deleted page by page: the remaining rows are not a complete backup.
   return due.length === 0 || isLast || (await readSeal(table, partition)).sealed === undefined ? due : [];
-};
+}
 
-/** Writes the backup of an hour that has events. */
-const backUpHour = async (backingUp: BackingUp, due: DueHour): Promise<void> => {
-  const { log } = backingUp;
-  const { day, shard, hour, backups } = due;
-  const before = Number(backups.get(backupName(due))?.facts['events'] ?? 0);
-  let { read, bytes } = await writeBackup(backingUp, due, { least: before, hasFewer: false });
-  if (read.events < before) {
-    log.error('backup has fewer events', { day, shard, hour, events: read.events, before });
-    ({ read, bytes } = await writeBackup(backingUp, due, { least: 0, hasFewer: true }));
+/**
+ * Writes the backup of an hour that has events. All of it is in memory: some 70 bytes of each event. Each page is compressed by itself: the parts
+ * of a gzip file may follow one another.
+ */
+async function* backUpHour({ table, container, log }: BackingUp, due: DueHour): Steps {
+  const { day, shard, hour, state, backups } = due;
+  const parts: Buffer[] = [];
+  const unreadable: string[] = [];
+  let [events, removed] = [0, 0];
+  for await (const page of exportShard(table, shardPartition(day, shard), eventsOfHour(hour))) {
+    parts.push(gzipSync(page.lines));
+    unreadable.push(...page.unreadable);
+    events += page.events;
+    removed += page.removed;
+    yield;
   }
-  const { events, unreadable } = read;
-  if (bytes !== undefined) log.info('hour backed up', { day, shard, hour, events, bytes });
+  const before = Number(backups.get(backupName(due))?.facts['events'] ?? 0);
+  const hasFewer = events < before;
+  if (hasFewer) log.error('backup has fewer events', { day, shard, hour, events, before });
+  if (events + unreadable.length === 0) return;
+  const name = backupName(due, hasFewer);
+  const bytes = Buffer.concat(parts);
+  const counted = { events: String(events), removed: String(removed), unreadable: String(unreadable.length) };
+  await container.write(name, bytes, { state, ...counted }, backups.get(name)?.etag);
+  log.info('hour backed up', { day, shard, hour, events, bytes: bytes.length });
   if (unreadable.length > 0) {
     log.error('events not backed up', { day, shard, hour, events: unreadable.length, first: unreadable[0] });
   }
-};
-
-/** @returns the events that were read, and the size of the backup; undefined: fewer than `least` events, or none, so nothing is written */
-const writeBackup = async (
-  { table, container, demandTime }: BackingUp,
-  due: DueHour,
-  { least, hasFewer }: { readonly least: number; readonly hasFewer: boolean },
-) => {
-  const { day, shard, hour, state, backups } = due;
-  const name = backupName(due, hasFewer);
-  const read = noEvents();
-  const reading = { range: eventsOfHour(hour), read, onPage: demandTime };
-  const lines = Readable.from(eventLines(table, shardPartition(day, shard), reading));
-  const compressed = lines.pipe(createGzip());
-  lines.on('error', (error) => compressed.destroy(error));
-  const facts = () => {
-    const { events, removed, unreadable } = read;
-    if (events < least || events + unreadable.length === 0) return undefined;
-    return { state, events: String(events), removed: String(removed), unreadable: String(unreadable.length) };
-  };
-  const bytes = await container.write(name, compressed, facts, backups.get(name)?.etag).finally(() => lines.destroy());
-  return { read, bytes };
-};
+}

@@ -1,6 +1,6 @@
-import type { Log, LogFields } from '../../log.ts';
+import type { Log } from '../../log.ts';
 import type { BackupContainer } from '../../storage/azure-container.ts';
-import { DamagedRow, LaterFormat, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import { RowError, StorageTrouble, WriteConflict } from '../../storage/errors.ts';
 import type { Table } from '../../storage/table.ts';
 import { DayHeld } from '../errors.ts';
 import type { Day } from '../model/day.ts';
@@ -8,7 +8,7 @@ import { dayPartitions, shardPartition } from '../rows/keys.ts';
 import { demandDayRows, noteEventsDeleted, readSeal, sealShard, type ShardSeal } from '../rows/seal.ts';
 import { backUpDay, type BackingUp } from './back-up-days.ts';
 import { deleteEvents } from './delete-events.ts';
-import { endedDays, OutOfTime, RUN_MS, withinTime } from './run.ts';
+import { endedDays, failureFields, RUN_MS, type Steps, withinTime } from './run.ts';
 
 /** When days are closed (NCRONTAB): hourly, and not at the full hour, when many other timers run. */
 export const CLOSE_DAYS_SCHEDULE = '0 20 * * * *';
@@ -49,71 +49,64 @@ export const closeDays = async (
   log: Log,
 ): Promise<void> => {
   const unexpected: unknown[] = [];
-  await withinTime(runMs, async (demandTime) => {
-    const closing = { table, shards, container: await container?.(), demandTime, log };
+  async function* closeEach(): Steps {
+    const closing = { table, shards, container: await container?.(), log };
     for await (const day of endedDays(table, retentionDays)) {
       try {
-        await closeDay(closing, day);
+        yield* closeDay(closing, day);
       } catch (error) {
-        if (error instanceof OutOfTime) throw error;
-        log.error('day not closed', { day, ...fieldsOf(error) });
+        log.error('day not closed', { day, ...failureFields(error) });
         if (!EXPECTED.some((kind) => error instanceof kind)) unexpected.push(error);
       }
     }
-  });
+  }
+  await withinTime(runMs, closeEach());
   if (unexpected.length > 0) throw unexpected[0];
 };
 
 /** Takes a day one step further: seals it, and in a later run deletes its event rows. */
-const closeDay = async (closing: Closing, day: Day): Promise<void> => {
-  const { table, shards, demandTime, log } = closing;
+async function* closeDay(closing: Closing, day: Day): Steps {
+  const { table, shards, log } = closing;
   const seals: ShardSeal[] = [];
   for (const partition of dayPartitions(day, shards)) {
-    demandTime();
+    yield;
     seals.push(await readSeal(table, partition));
   }
   if (seals.some(({ sealed }) => sealed === 'rebuilding')) throw new DayHeld(shardPartition(day, 0));
   const open = seals.filter(({ sealed }) => sealed === undefined);
   if (open.length === 0) {
-    await deleteDay(closing, day, seals);
+    yield* deleteDay(closing, day, seals);
   } else if (table.now() - Math.max(...seals.map(({ writtenAt }) => writtenAt)) < QUIET_MS) {
     log.info('day is not quiet', { day });
   } else {
     for (const seal of open) {
-      demandTime();
+      yield;
       await demandDayRows(table, seal);
       await sealShard(table, seal, 'closed');
     }
     log.info('day sealed', { day, shards });
   }
-};
+}
 
 /** Backs a sealed day up, and then deletes its event rows. */
-const deleteDay = async (closing: Closing, day: Day, seals: readonly ShardSeal[]): Promise<void> => {
-  const { table, shards, container, demandTime, log } = closing;
+async function* deleteDay({ table, shards, container, log }: Closing, day: Day, seals: readonly ShardSeal[]): Steps {
   const left = [...seals.entries()].filter(([, { areEventsDeleted }]) => !areEventsDeleted);
   if (left.length === 0) return;
   // A failure is logged, and the event rows stay.
   const shardsLeft = left.map(([shard]) => shard);
-  if (container && !(await backUpDay({ table, container, demandTime, log }, day, shardsLeft, true))) return;
+  if (container && !(yield* backUpDay({ table, container, log }, day, shardsLeft, true))) return;
   const rows = { event_rows_deleted: 0, event_rows_kept: 0 };
+  let result = 'day is being closed';
   try {
     for (const [, seal] of left) {
-      await deleteEvents(table, seal.partition, demandTime, rows);
+      yield* deleteEvents(table, seal.partition, rows);
       await noteEventsDeleted(table, seal);
     }
-    log.info('day closed', { day, shards, ...rows });
-  } catch (error) {
-    if (error instanceof OutOfTime) log.info('day is being closed', { day, ...rows });
-    throw error;
+    result = 'day closed';
+  } finally {
+    // Even if the time is over.
+    log.info(result, { day, shards, ...rows });
   }
-};
+}
 
-const EXPECTED = [StorageTrouble, WriteConflict, DamagedRow, LaterFormat, DayHeld] as const;
-
-const fieldsOf = (error: unknown): LogFields => {
-  const kind = error instanceof Error ? error.name : typeof error;
-  return error instanceof DamagedRow || error instanceof LaterFormat
-    ? { kind, partition: error.partitionKey, row: error.rowKey }
-    : { kind };
-};
+const EXPECTED = [StorageTrouble, WriteConflict, RowError, DayHeld] as const;

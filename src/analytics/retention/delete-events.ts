@@ -1,50 +1,44 @@
-import { setTimeout } from 'node:timers/promises';
-
-import { StorageTrouble, WriteConflict } from '../../storage/errors.ts';
+import { WriteConflict } from '../../storage/errors.ts';
 import { inTransactions, unlessDamaged } from '../../storage/row.ts';
-import { backoffMs, type Table } from '../../storage/table.ts';
+import { type Table, untilTaken } from '../../storage/table.ts';
 import { eventFrom } from '../rows/event-row.ts';
 import { ALL_EVENTS } from '../rows/keys.ts';
+import type { Steps } from './run.ts';
 
-/** Tries in a row without any progress. Storage throttles a partition from which much is deleted. */
-const TRIES = 6;
+/** How often a page is tried. Storage throttles a partition from which much is deleted. */
+const TRIES = 10;
 
 /**
  * Deletes the event rows of a shard, a page at a time: the transactions of a page are sent together. Rows that cannot be decoded are kept,
  * because no backup has them.
  *
  * @param rows counts them
- * @throws {OutOfTime | StorageTrouble | WriteConflict | LaterFormat} a later run continues with the rows that are left
+ * @throws {StorageTrouble | WriteConflict | LaterFormat} a later run continues with the rows that are left
  */
-export const deleteEvents = async (
+export async function* deleteEvents(
   table: Table,
   partition: string,
-  demandTime: () => void,
   rows: { event_rows_deleted: number; event_rows_kept: number },
-): Promise<void> => {
-  let continuation: string | undefined;
-  for (let tries = 0; ;) {
-    demandTime();
-    const page = await table.page(partition, ALL_EVENTS, { continuation });
+): Steps {
+  /** @returns where the next page begins */
+  const deletePage = async (continuation: string | undefined): Promise<string | undefined> => {
+    const page = await table.page(partition, ALL_EVENTS, { continuation, tries: 1 });
     const keys = page.rows.flatMap((row) => (unlessDamaged(() => eventFrom(row)) === undefined ? [] : [row.rowKey]));
-    const deletions = await Promise.allSettled(
-      inTransactions(keys).map(async (some) => {
-        await table.delete(partition, some);
-        rows.event_rows_deleted += some.length;
-        tries = 0;
-      }),
-    );
-    const failed = deletions.find((deletion) => deletion.status === 'rejected');
-    if (failed === undefined) {
-      rows.event_rows_kept += page.rows.length - keys.length;
-      if (page.continuation === undefined) return;
-      ({ continuation } = page);
-    } else {
-      const error: unknown = failed.reason;
-      tries += 1;
-      if (!(error instanceof StorageTrouble || error instanceof WriteConflict) || tries === TRIES) throw error;
-      // The page is read again. After a conflict too: another process deleted some of its rows.
-      await setTimeout(backoffMs(tries, 100, 5_000));
-    }
-  }
-};
+    const deletions = inTransactions(keys).map(async (some) => {
+      const writes = some.map((rowKey) => ({ kind: 'delete', rowKey }) as const);
+      await table.transact(partition, writes);
+      rows.event_rows_deleted += some.length;
+    });
+    const failed = (await Promise.allSettled(deletions)).find((deletion) => deletion.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+    rows.event_rows_kept += page.rows.length - keys.length;
+    return page.continuation;
+  };
+  let continuation: string | undefined;
+  do {
+    yield;
+    const from = continuation;
+    // The page is read again after a conflict, too: another process deleted some of its rows.
+    continuation = await untilTaken(TRIES, WriteConflict, async () => deletePage(from));
+  } while (continuation !== undefined);
+}

@@ -12,38 +12,31 @@ import { readSeal } from '../rows/seal.ts';
 
 // The events of a day in the form that `POST /api/events` accepts, one per line.
 
-/** The result of reading events. */
-export interface EventsRead {
-  events: number;
+/** A page of event rows. */
+export interface ExportedPage {
+  /** Its events as CloudEvents, a line each. */
+  readonly lines: string;
+  readonly events: number;
   /** Of these, the events that are removed: they are not counted. */
-  removed: number;
+  readonly removed: number;
   /** The rows that cannot be read, and are missing. */
-  readonly unreadable: string[];
-}
-
-export const noEvents = (): EventsRead => ({ events: 0, removed: 0, unreadable: [] });
-
-/** How events are read. */
-interface Reading<Page extends readonly unknown[]> {
-  /** Counts the rows that were read. */
-  readonly read: EventsRead;
-  /** Receives the last key of each page, of a day after the shard. An error that it throws ends the reading. */
-  readonly onPage?: (...page: Page) => void;
+  readonly unreadable: readonly string[];
+  /** The key of its last row. */
+  readonly lastKey: string;
 }
 
 /**
- * The events of a day as CloudEvents, a line each, shard by shard. Each event is as of some moment since the export began.
+ * The events of a day, shard by shard. Each event is as of some moment since the export began.
  *
  * @param shards how many shards each day has
- * @throws {DayClosed} even after the last line: the day was closed meanwhile, and its event rows may have been deleted
+ * @throws {DayClosed} even after the last page: the day was closed meanwhile, and its event rows may have been deleted
  * @throws {StorageTrouble | LaterFormat}
  */
 export async function* exportDay(
   table: Table,
   shards: number,
   day: Day,
-  { read, onPage }: Reading<[shard: number, lastKey: string]>,
-): AsyncGenerator<string> {
+): AsyncGenerator<ExportedPage & { readonly shard: number }> {
   const partitions = dayPartitions(day, shards);
   const demandOpen = async (): Promise<void> => {
     for (const partition of partitions)
@@ -51,37 +44,34 @@ export async function* exportDay(
   };
   await demandOpen();
   for (const [shard, partition] of partitions.entries()) {
-    yield* eventLines(table, partition, { read, onPage: (lastKey) => onPage?.(shard, lastKey) });
+    for await (const page of exportShard(table, partition)) yield { shard, ...page };
   }
   await demandOpen();
 }
 
-/**
- * The events of a shard of a day as CloudEvents, a line each, a page of rows at a time: a few MB of memory, however many there are.
- *
- * @throws {StorageTrouble | LaterFormat}
- */
-export async function* eventLines(
+/** The events of a shard of a day, or of a range of its event rows. @throws {StorageTrouble | LaterFormat} */
+export async function* exportShard(
   table: Table,
   partition: string,
-  { range = ALL_EVENTS, read, onPage }: Reading<[lastKey: string]> & { readonly range?: KeyRange },
-): AsyncGenerator<string> {
+  range: KeyRange = ALL_EVENTS,
+): AsyncGenerator<ExportedPage> {
   for await (const { events, unreadable, lastKey = '' } of eventPages(table, partition, range)) {
-    read.events += events.length;
-    read.removed += events.filter(({ facets }) => facets.removed?.value === true).length;
-    read.unreadable.push(...unreadable.map(({ row }) => `${row.partitionKey} ${row.rowKey}`));
-    const lines = events.flatMap(messagesOf).map((message) => `${message}\n`);
-    if (lines.length > 0) yield lines.join('');
-    onPage?.(lastKey);
+    yield {
+      lines: events.flatMap(messagesOf).join(''),
+      events: events.length,
+      removed: events.filter(({ facets }) => facets.removed?.value === true).length,
+      unreadable: unreadable.map(({ row }) => `${row.partitionKey} ${row.rowKey}`),
+      lastKey,
+    };
   }
 }
 
-/** Facets of one time go into one message: an event has as many messages as its facets have times. */
+/** The lines of an event. Facets of one time go into one message: an event has as many messages as its facets have times. */
 const messagesOf = ({ cameraId, eventId, ts, facets }: EventMessage): readonly string[] => {
   const { detections, reviewed, annotations, removed } = facets;
   const times = new Set([detections, reviewed, annotations, removed].flatMap((facet) => facet?.time ?? []));
-  return (times.size === 0 ? [ts] : [...times].toSorted((one, other) => (one < other ? -1 : 1))).map((time) =>
-    JSON.stringify({
+  return (times.size === 0 ? [ts] : [...times].toSorted((one, other) => (one < other ? -1 : 1))).map((time) => {
+    const message = {
       specversion: '1.0',
       // The same for the same message, whenever it is exported.
       id: createHash('sha256')
@@ -99,8 +89,9 @@ const messagesOf = ({ cameraId, eventId, ts, facets }: EventMessage): readonly s
         ...(annotations?.time === time && { annotations: countsIn(annotations.value) }),
         ...(removed?.time === time && { removed: removed.value }),
       },
-    }),
-  );
+    };
+    return `${JSON.stringify(message)}\n`;
+  });
 };
 
 const countsIn = (counts: Counts): Readonly<Record<string, number>> => Object.fromEntries(counts);

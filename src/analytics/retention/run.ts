@@ -1,3 +1,5 @@
+import type { LogFields } from '../../log.ts';
+import { RowError, StorageTrouble } from '../../storage/errors.ts';
 import { unlessDamaged } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { type Day, dayOf, MICROSECONDS } from '../model/day.ts';
@@ -7,27 +9,21 @@ import { ALL_PARTITIONS, dayOfPartition, partitionsOf } from '../rows/keys.ts';
 /** How long a run of a timer works at most, with everything that it does: less than the 30 minutes that the host gives it. */
 export const RUN_MS = 20 * 60_000;
 
-/** The time of a run is over: the next run continues. */
-export class OutOfTime extends Error {
-  override readonly name = 'OutOfTime';
-}
+/** Work that may be stopped at each `yield`, which comes before each request that begins something. The next run continues. */
+export type Steps<Result = void> = AsyncGenerator<undefined, Result>;
 
-/**
- * Works until the work is done or the time is over.
- *
- * @param work calls `demandTime` before each request that begins something; it throws OutOfTime, which ends the work
- */
-export const withinTime = async (ms: number, work: (demandTime: () => void) => Promise<void>): Promise<void> => {
+/** Works until the work is done or the time is over, in milliseconds. */
+export const withinTime = async (ms: number, work: Steps): Promise<void> => {
   const end = performance.now() + ms;
-  const demandTime = (): void => {
-    if (performance.now() >= end) throw new OutOfTime();
-  };
-  try {
-    await work(demandTime);
-  } catch (error) {
-    if (!(error instanceof OutOfTime)) throw error;
-  }
+  for await (const _ of work) if (performance.now() >= end) return;
 };
+
+/** The fields of a log line about a failure. */
+export const failureFields = (error: unknown): LogFields => ({
+  kind: error instanceof Error ? error.name : typeof error,
+  ...(error instanceof StorageTrouble && { reason: error.reason }),
+  ...(error instanceof RowError && { partition: error.partitionKey, row: error.rowKey }),
+});
 
 /**
  * The days with rows that ended at least this number of days ago, by the clock of storage, oldest first. It hops from day to day, with a request each.

@@ -1,9 +1,8 @@
-import { DecodeError, decodingRow, type NewProperties, type StoredRow } from '../../storage/row.ts';
+import { DecodeError, decodingRow, type NewProperties, type Properties, type StoredRow } from '../../storage/row.ts';
 import { type Hour, type MinuteOfHour, MINUTES } from '../model/day.ts';
 import { EMPTY_TALLY, sumOf, type Tally } from '../model/tally.ts';
 import { twoDigits } from './keys.ts';
-import { PartOf, readBytes, type RowPart } from './properties.ts';
-import { ByteReader, readTallyBytes, tallyBytes } from './stored-tally.ts';
+import { ByteReader, readBytes, readTallyBytes, tallyBytes } from './properties.ts';
 
 /** An hour or a minute of a stripe, over all its cameras. */
 export interface Bucket {
@@ -21,28 +20,32 @@ export type HourRow = Buckets<MinuteOfHour>;
 const tallyName = (number: number): string => `tally_${twoDigits(number)}`;
 const activeName = (number: number): string => `active_${twoDigits(number)}`;
 
-/** Some buckets of a row. */
-export const bucketsPart = <Number extends Hour | MinuteOfHour>(
+/**
+ * Reads the buckets of a whole row.
+ *
+ * @param numbers all hours of a day, or all minutes of an hour
+ * @param cameras how many cameras the row knows, or at most
+ */
+export const readBuckets = <Number extends Hour | MinuteOfHour>(
   numbers: readonly Number[],
-): RowPart<PartOf<Number, Bucket>> => ({
-  select: numbers.flatMap((number) => [tallyName(number), activeName(number)]),
-  from: (row) =>
-    decodingRow(row, () => {
-      const buckets = new Map<Number, Bucket>();
-      for (const number of numbers) {
-        const tally = readBytes(tallyName(number), row.properties);
-        const active = readBytes(activeName(number), row.properties);
-        if (tally === undefined && active === undefined) continue;
-        if (tally === undefined || active === undefined) throw new DecodeError(`half of bucket ${number} is missing`);
-        if (active.length > MAX_CAMERAS_PER_STRIPE / 8) throw new DecodeError('a set of cameras is too large');
-        buckets.set(number, { tally, active });
-      }
-      return new PartOf(numbers, buckets);
-    }),
-});
+  properties: Properties,
+  cameras: number,
+): Buckets<Number> => {
+  const buckets = new Map<Number, Bucket>();
+  for (const number of numbers) {
+    const tally = readBytes(tallyName(number), properties);
+    const active = readBytes(activeName(number), properties);
+    if (tally === undefined && active === undefined) continue;
+    if (tally === undefined || active === undefined) throw new DecodeError(`half of bucket ${number} is missing`);
+    if (endOf(active) > cameras) throw new DecodeError('a set of cameras has unknown indexes');
+    buckets.set(number, { tally, active });
+  }
+  return buckets;
+};
 
-/** The minutes of a whole row of an hour. */
-export const hourRowFrom = (row: StoredRow): HourRow => bucketsPart(MINUTES).from(row).found;
+/** A whole row. */
+export const hourRowFrom = (row: StoredRow): HourRow =>
+  decodingRow(row, () => readBuckets(MINUTES, row.properties, MAX_CAMERAS_PER_STRIPE));
 
 /**
  * Buckets with a difference added to one of them.
@@ -98,19 +101,5 @@ export const withIndexes = (set: Uint8Array, indexes: Iterable<number>): Uint8Ar
   return result;
 };
 
-export const unionOf = (left: Uint8Array, right: Uint8Array): Uint8Array => {
-  const [longer, shorter] = left.length < right.length ? [right, left] : [left, right];
-  const result = Uint8Array.from(longer);
-  for (const [byte, bits] of shorter.entries()) result[byte] = (result[byte] ?? 0) | bits;
-  return result;
-};
-
-/** The indexes in a bitset, ascending. */
-export const indexesIn = (set: Uint8Array): readonly number[] => {
-  const indexes: number[] = [];
-  for (let byte = 0; byte < set.length; byte += 1) {
-    const bits = set[byte] ?? 0;
-    for (let bit = 0; bit < 8; bit += 1) if ((bits & (1 << bit)) !== 0) indexes.push(byte * 8 + bit);
-  }
-  return indexes;
-};
+/** The last index in a bitset, plus 1. */
+export const endOf = (set: Uint8Array): number => 8 * set.length + 24 - Math.clz32(set.at(-1) ?? 0xff);

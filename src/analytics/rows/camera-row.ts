@@ -8,19 +8,19 @@ import {
   type MinuteOfDay,
   type MinuteOfHour,
 } from '../model/day.ts';
-import { type DayTally, EMPTY_TALLY, sumOf, sumOfDays, type Tally } from '../model/tally.ts';
+import { type DayTally, EMPTY_TALLY, sumOf, type Tally } from '../model/tally.ts';
 import { twoDigits } from './keys.ts';
 import {
   ByteReader,
   indexesOf,
+  readBytes,
   readTally,
   readTallyBytes,
   TALLY_PROPERTIES,
   tallyValues,
   writeCount,
   writeTally,
-} from './stored-tally.ts';
-import { PartOf, readBytes, type RowPart } from './properties.ts';
+} from './properties.ts';
 
 /** A whole `camera|ridge-04|05` row. */
 export interface CameraRow {
@@ -34,33 +34,12 @@ export const EMPTY_CAMERA: CameraRow = { tally: EMPTY_TALLY, hours: new Map() };
 
 const minutesName = (hour: Hour): string => `minutes_${twoDigits(hour)}`;
 
-/** The day's tally of a camera. */
-export const CAMERA_DAY: RowPart<DayTally> = {
+/** The day's tally of a camera alone. */
+export const CAMERA_DAY = {
   select: TALLY_PROPERTIES,
-  from: (row) => decodingRow(row, () => readTally(row.properties)),
-};
+  from: (row: StoredRow): DayTally => decodingRow(row, () => readTally(row.properties)),
+} as const;
 
-/** The minutes of some hours in which a camera sent events, and its day's tally, which names their categories. */
-export const cameraPart = (
-  hours: readonly Hour[],
-): RowPart<{
-  readonly tally: DayTally;
-  readonly hours: PartOf<Hour, ReadonlyMap<MinuteOfHour, Tally>>;
-}> => ({
-  select: [...TALLY_PROPERTIES, ...hours.map(minutesName)],
-  from: (row) =>
-    decodingRow(row, () => {
-      const tally = readTally(row.properties);
-      const categories = [...tally.categories.keys()];
-      const found = hours.flatMap((hour) => {
-        const bytes = readBytes(minutesName(hour), row.properties);
-        return bytes === undefined ? [] : [[hour, minutesFrom(bytes, categories)] as const];
-      });
-      return { tally, hours: new PartOf(hours, new Map(found)) };
-    }),
-});
-
-/** A whole row. */
 export const cameraRowFrom = (row: StoredRow): CameraRow =>
   decodingRow(row, () => {
     const hours = new Map<Hour, Uint8Array>();
@@ -70,6 +49,10 @@ export const cameraRowFrom = (row: StoredRow): CameraRow =>
     }
     return { tally: readTally(row.properties), hours };
   });
+
+/** The minutes of an hour in which a camera sent events. Their bytes are decoded only if they are needed. @throws {DecodeError} */
+export const minutesIn = ({ tally, hours }: CameraRow, hour: Hour): ReadonlyMap<MinuteOfHour, Tally> =>
+  minutesFrom(hours.get(hour) ?? new Uint8Array(), [...tally.categories.keys()]);
 
 const minutesFrom = (bytes: Uint8Array, categories: readonly string[]): Map<MinuteOfHour, Tally> => {
   const minutes = new Map<MinuteOfHour, Tally>();
@@ -102,7 +85,7 @@ export const addToCamera = (
   row: CameraRow,
   changes: readonly { readonly minute: MinuteOfDay; readonly difference: DayTally }[],
 ): CameraRow => {
-  const tally = sumOfDays([row.tally, ...changes.map(({ difference }) => difference)]);
+  const tally = sumOf([row.tally, ...changes.map(({ difference }) => difference)]);
   const indexes = indexesOf(tally.categories.keys());
   const hours = new Map(row.hours);
   for (const [hour, some] of Map.groupBy(changes, ({ minute }) => hourOf(minute))) {

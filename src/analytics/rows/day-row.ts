@@ -3,17 +3,16 @@ import {
   DecodeError,
   decodingRow,
   type NewProperties,
+  type Properties,
   type StoredRow,
   type StoringWrite,
   writeOf,
 } from '../../storage/row.ts';
 import { type Hour, HOURS } from '../model/day.ts';
-import { MAX_ID_LENGTH } from '../model/camera-event.ts';
 import { type DayTally, EMPTY_TALLY } from '../model/tally.ts';
-import { indexesOf, readTally, TALLY_PROPERTIES, tallyValues } from './stored-tally.ts';
-import { type Bucket, type Buckets, bucketsPart, bucketValues, MAX_CAMERAS_PER_STRIPE } from './buckets.ts';
+import { indexesOf, namesValues, readNames, readTally, TALLY_PROPERTIES, tallyValues } from './properties.ts';
+import { type Buckets, bucketValues, MAX_CAMERAS_PER_STRIPE, readBuckets } from './buckets.ts';
 import { counterKey, type CounterKey, DAY_COUNTER } from './keys.ts';
-import { namesProperties, namesValues, type PartOf, readNames, type RowPart } from './properties.ts';
 
 /** A whole `day|05` row: the counts of one stripe of a shard on the day. */
 export interface DayRow {
@@ -45,17 +44,25 @@ export interface DayState {
 
 const [STRIPED, SEALED] = ['striped', 'sealed'];
 
-const readState = (row: StoredRow): DayState =>
-  decodingRow(row, () => {
-    const { [STRIPED]: striped = false, [SEALED]: sealed = '' } = row.properties;
-    if (typeof striped !== 'boolean') throw new DecodeError('striped is not true or false');
-    // An empty text: a seal was removed. A merge cannot remove a property.
-    if (sealed !== 'closed' && sealed !== 'rebuilding' && sealed !== '') throw new DecodeError('its seal is unknown');
-    return { isStriped: striped, sealed: sealed === '' ? undefined : sealed };
-  });
+const readState = ({ [STRIPED]: striped = false, [SEALED]: sealed = '' }: Properties): DayState => {
+  if (typeof striped !== 'boolean') throw new DecodeError('striped is not true or false');
+  // An empty text: a seal was removed. A merge cannot remove a property.
+  if (sealed !== 'closed' && sealed !== 'rebuilding' && sealed !== '') throw new DecodeError('its seal is unknown');
+  return { isStriped: striped, sealed: sealed === '' ? undefined : sealed };
+};
 
 /** The state alone. */
-export const DAY_STATE: RowPart<DayState> = { select: [STRIPED, SEALED], from: readState };
+export const DAY_STATE = {
+  select: [STRIPED, SEALED],
+  from: (row: StoredRow): DayState => decodingRow(row, () => readState(row.properties)),
+} as const;
+
+/** The tally and the state: a row with thousands of cameras is a hundred times larger. */
+export const DAY_TALLY = {
+  select: [...DAY_STATE.select, ...TALLY_PROPERTIES],
+  from: (row: StoredRow): DayState & Pick<DayRow, 'tally'> =>
+    decodingRow(row, () => ({ ...readState(row.properties), tally: readTally(row.properties) })),
+} as const;
 
 /** The properties that set the seal of a day row, or take it away (undefined). */
 export const sealProperties = (sealed: Seal | undefined): NewProperties => ({ [SEALED]: sealed ?? '' });
@@ -95,36 +102,16 @@ export const hasRoom = (cameras: ReadonlyMap<string, number>, cameraId: string):
 
 // Reading and writing
 
-/** The tally with the figures of accuracy, and the state. */
-export const DAY_TALLY: RowPart<DayState & Pick<DayRow, 'tally'>> = {
-  select: [...DAY_STATE.select, ...TALLY_PROPERTIES],
-  from: (row) => ({ ...readState(row), tally: decodingRow(row, () => readTally(row.properties)) }),
-};
-
-const CAMERA_PROPERTIES = namesProperties(CAMERAS, MAX_UNITS, MAX_ID_LENGTH + 1);
-
-/** The tally, which names the categories; the cameras; some hours; and the state. */
-export const dayPart = (
-  hours: readonly Hour[],
-): RowPart<
-  DayState & Pick<DayRow, 'tally'> & { readonly cameras: readonly string[]; readonly hours: PartOf<Hour, Bucket> }
-> => {
-  const buckets = bucketsPart(hours);
-  return {
-    select: [...DAY_TALLY.select, ...CAMERA_PROPERTIES, ...buckets.select],
-    from: (row) => ({
-      ...DAY_TALLY.from(row),
-      cameras: decodingRow(row, () => readNames(CAMERAS, row.properties)),
-      hours: buckets.from(row),
-    }),
-  };
-};
-
-/** A whole row. */
-export const dayRowFrom = (row: StoredRow): DayRow & DayState => {
-  const { hours, cameras, ...rest } = dayPart(HOURS).from(row);
-  return { ...rest, hours: hours.found, cameras: indexesOf(cameras) };
-};
+export const dayRowFrom = (row: StoredRow): DayRow & DayState =>
+  decodingRow(row, () => {
+    const cameras = indexesOf(readNames(CAMERAS, row.properties));
+    return {
+      ...readState(row.properties),
+      tally: readTally(row.properties),
+      hours: readBuckets(HOURS, row.properties, cameras.size),
+      cameras,
+    };
+  });
 
 /** The changes of a commit in the `day` row of a stripe, to write. `before`: the stored row; undefined if the write inserts it. */
 export const dayValues = (

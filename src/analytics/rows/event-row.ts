@@ -3,7 +3,6 @@ import {
   decodingRow,
   type KeyRange,
   type NewProperties,
-  type Properties,
   type StoredRow,
   unlessDamaged,
 } from '../../storage/row.ts';
@@ -52,13 +51,10 @@ const readInstant = (value: unknown): Instant => {
   return instant;
 };
 
-const isObject = (value: unknown): value is Properties =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const readObject = (value: unknown): Properties => {
+const readObject = (value: unknown): object => {
   try {
     const parsed: unknown = typeof value === 'string' ? JSON.parse(value) : undefined;
-    if (isObject(parsed)) return parsed;
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
@@ -90,17 +86,13 @@ export const eventRowFrom = (row: StoredRow): EventRow =>
       properties[name] === undefined
         ? undefined
         : { value: read(properties[name]), time: readInstant(properties[`${name}_time`]) };
-    const detections = facet('detections', readCounts);
-    const reviewed = facet('reviewed', readFlag);
-    const annotations = facet('annotations', readCounts);
-    const removed = facet('removed', readFlag);
     return {
       ts: readInstant(properties['ts_utc']),
       facets: {
-        ...(detections && { detections }),
-        ...(reviewed && { reviewed }),
-        ...(annotations && { annotations }),
-        ...(removed && { removed }),
+        detections: facet('detections', readCounts),
+        reviewed: facet('reviewed', readFlag),
+        annotations: facet('annotations', readCounts),
+        removed: facet('removed', readFlag),
       },
     };
   });
@@ -108,11 +100,12 @@ export const eventRowFrom = (row: StoredRow): EventRow =>
 /** The event of a row, as one message with all its facets. @throws {DamagedRow} even if only its key belongs to another event */
 export const eventFrom = (row: StoredRow): EventMessage =>
   decodingRow(row, () => {
-    const { minute, cameraId, eventId } = parseEventKey(row.rowKey);
+    const { cameraId, eventId } = parseEventKey(row.rowKey);
     const event = { cameraId, eventId, ...eventRowFrom(row) };
-    const isOfKey = row.partitionKey.startsWith(dayOf(event.ts)) && minuteOfDay(event.ts) === minute;
-    if (!isOfKey) throw new DecodeError('its time is not that of its key');
-    if (eventKey(minute, cameraId, eventId) !== row.rowKey) throw new DecodeError('its key is not that of its event');
+    const key = eventKey(minuteOfDay(event.ts), cameraId, eventId);
+    if (!row.partitionKey.startsWith(dayOf(event.ts)) || key !== row.rowKey) {
+      throw new DecodeError('its key is not that of its event');
+    }
     return event;
   });
 

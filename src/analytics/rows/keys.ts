@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { DecodeError, type KeyRange } from '../../storage/row.ts';
-import { type Day, type Hour, hourOf, isDay, isMinuteOfDay, minuteOfHour, type MinuteOfDay } from '../model/day.ts';
+import { type Day, type Hour, hourOf, isDay, minuteOfHour, type MinuteOfDay } from '../model/day.ts';
 
 /** A number from 0 to 99 in the form of keys and property names: `07`. */
 export const twoDigits = (value: number): string => String(value).padStart(2, '0');
@@ -57,7 +57,7 @@ export const ALL_PARTITIONS: KeyRange = { from: '0', before: ':' };
 
 /** The day in the key of a partition. */
 export const dayOfPartition = (partition: string): Day => {
-  const [, day = '', shard = ''] = /^(\d{4}-\d\d-\d\d)\.(\d\d)$/.exec(partition) ?? [];
+  const [, day = '', shard] = /^(.{10})\.(\d\d)$/.exec(partition) ?? [];
   if (!isDay(day) || Number(shard) >= MAX_SHARDS) throw new DecodeError('its partition is not a shard of a day');
   return day;
 };
@@ -128,32 +128,25 @@ export const eventsOfMinute = (minute: MinuteOfDay, cameraId?: string): KeyRange
 
 // The functions below throw a DecodeError if the key is of another kind of row.
 
-const notKeyOf = (kind: string): DecodeError => new DecodeError(`its key is not one of a row of the kind ${kind}`);
-
-/** The parts of a key after its kind, if it is of that kind and has this number of parts. */
-const partsOf = (key: string, kind: string, count: number): readonly string[] => {
-  const [first, ...parts] = key.split('|');
-  if (first !== kind || parts.length !== count) throw notKeyOf(kind);
+const partsOf = (key: string, form: RegExp): readonly string[] => {
+  const [, ...parts] = form.exec(key) ?? [];
+  if (parts.length === 0) throw new DecodeError('its key is of another kind of row');
   return parts;
 };
 
 /** The stripe in the key of a counter's row. */
 export const parseStripe = (rowKey: string): number => {
-  const stripe = Number(rowKey.slice(-2));
-  const isCounter = /^(?:day|hour\|\d\d|camera\|[^|]+)\|\d\d$/.test(rowKey);
-  if (!isCounter || stripe >= MAX_STRIPES) throw new DecodeError('its key has the ending of no stripe');
-  return stripe;
+  const [stripe] = partsOf(rowKey, /^(?:day|hour\|\d\d|camera\|[^|]+)\|(\d\d)$/);
+  if (Number(stripe) >= MAX_STRIPES) throw new DecodeError('its key has the ending of no stripe');
+  return Number(stripe);
 };
 
 /** The camera in the key of a camera's row. */
-export const parseCameraKey = (rowKey: string): string => unescapeId(partsOf(rowKey, 'camera', 2)[0] ?? '');
+export const parseCameraKey = (rowKey: string): string =>
+  unescapeId(partsOf(rowKey, /^camera\|([^|]+)\|\d\d$/)[0] ?? '');
 
-/** The minute, the camera and the event in the key of an event row. */
-export const parseEventKey = (
-  rowKey: string,
-): { readonly minute: MinuteOfDay; readonly cameraId: string; readonly eventId: string } => {
-  const [clock = '', camera = '', event = ''] = partsOf(rowKey, 'event', 3);
-  const minute = Number(clock.slice(0, 2)) * 60 + Number(clock.slice(2));
-  if (!/^([01]\d|2[0-3])[0-5]\d$/.test(clock) || !isMinuteOfDay(minute)) throw notKeyOf('event');
-  return { minute, cameraId: unescapeId(camera), eventId: unescapeId(event) };
+/** The camera and the event in the key of an event row. */
+export const parseEventKey = (rowKey: string): { readonly cameraId: string; readonly eventId: string } => {
+  const [camera = '', event = ''] = partsOf(rowKey, /^event\|\d{4}\|([^|]+)\|([^|]+)$/);
+  return { cameraId: unescapeId(camera), eventId: unescapeId(event) };
 };

@@ -1,9 +1,9 @@
 import { DamagedRow } from '../../storage/errors.ts';
-import { ANY_VERSION, type NewProperties, type RowWrite, unlessDamaged, writeOf } from '../../storage/row.ts';
+import { ANY_VERSION, type RowWrite, unlessDamaged, writeOf } from '../../storage/row.ts';
 import type { Table } from '../../storage/table.ts';
 import { DAY_STATE, type Seal, sealProperties, stateWrite, STRIPED_PROPERTIES } from './day-row.ts';
 import { ALL_HOURS, counterKey, DAY_00, DAY_COUNTER, MAX_STRIPES } from './keys.ts';
-import { byStripe, readStripes, type RowsByStripe } from './stripes.ts';
+import { byStripe, readStripes } from './stripes.ts';
 
 /** In `day|00` of a closed shard: its event rows are deleted, and timers have no more work with it. */
 const EVENTS_DELETED = 'events_deleted';
@@ -11,8 +11,8 @@ const EVENTS_DELETED = 'events_deleted';
 /** The seal of a shard of a day, by its `day|NN` rows. */
 export interface ShardSeal {
   readonly partition: string;
-  /** The rows, without their counts. */
-  readonly rows: RowsByStripe;
+  /** The version of each stored row, by its stripe. */
+  readonly etags: ReadonlyMap<number, string>;
   readonly sealed: Seal | undefined;
   readonly areEventsDeleted: boolean;
   /** When any of the rows was written last, in milliseconds since 1970 by the clock of storage; -Infinity: no row is stored. */
@@ -26,7 +26,7 @@ export const readSeal = async (table: Table, partition: string): Promise<ShardSe
   const all = [...rows.values()];
   return {
     partition,
-    rows,
+    etags: new Map(Array.from(rows, ([stripe, { etag }]) => [stripe, etag])),
     sealed: all.map((row) => unlessDamaged(() => DAY_STATE.from(row).sealed)).find((sealed) => sealed !== undefined),
     areEventsDeleted: rows.get(0)?.properties[EVENTS_DELETED] === true,
     writtenAt: Math.max(-Infinity, ...all.map(({ properties }) => Date.parse(String(properties['timestamp'])))),
@@ -34,51 +34,49 @@ export const readSeal = async (table: Table, partition: string): Promise<ShardSe
 };
 
 /**
- * Seals a shard: one transaction writes the seal into the `day|NN` rows of all stripes, and inserts missing rows. Storage then refuses every
- * commit that was planned before, however late it arrives: its stripe's row has another version, or exists already.
+ * Seals a shard, or opens it after a rebuild (undefined): one transaction writes the seal into the `day|NN` rows of all stripes, and inserts
+ * missing rows. Storage then refuses every commit that was planned before, however late it arrives: its stripe's row has another version, or
+ * exists already.
  *
  * A day is closed only in the state that was read: a write in the meantime means that it is not quiet. A rebuild seals a live day, so it
- * demands only that `day|00` has not changed: a late seal must not hold the day again.
+ * demands only that `day|00` has not changed: a late seal must not hold the day again. It leaves rows in all stripes: `day|00` becomes striped.
  *
- * @returns the version of `day|00`
+ * @returns the seal with the new versions
  * @throws {WriteConflict}
  */
-export const sealShard = async (table: Table, { partition, rows }: ShardSeal, sealed: Seal): Promise<string> => {
-  const [etag = ''] = await table.transact(
-    partition,
-    inAllStripes(rows, sealed, (stripe) => stripe === 0 || sealed === 'closed'),
-  );
-  return etag;
+export const sealShard = async (table: Table, before: ShardSeal, sealed: Seal | undefined): Promise<ShardSeal> => {
+  const isClosing = sealed === 'closed';
+  const writes = Array.from({ length: MAX_STRIPES }, (_, stripe) => {
+    const etag = before.etags.get(stripe);
+    const state = { ...sealProperties(sealed), ...(stripe === 0 && !isClosing && STRIPED_PROPERTIES) };
+    return stateWrite(counterKey(DAY_COUNTER, stripe), etag && (stripe === 0 || isClosing ? etag : ANY_VERSION), state);
+  });
+  const etags = await table.transact(before.partition, writes);
+  return { ...before, etags: new Map(etags.entries()), sealed };
 };
 
 /**
- * Opens a shard that a rebuild has sealed. Other stripes have rows now: `day|00` becomes striped.
+ * Writes under a seal, together with `day|00` at its version: late writes fail after another process has taken the shard over.
  *
- * @throws {WriteConflict} if another process took the shard over
+ * @param properties of `day|00`
+ * @returns the seal with the new version
+ * @throws {WriteConflict}
  */
-export const unsealShard = async (table: Table, { partition, rows }: ShardSeal): Promise<void> => {
-  await table.transact(
-    partition,
-    inAllStripes(rows, undefined, (stripe) => stripe === 0, STRIPED_PROPERTIES),
-  );
+export const writeSealed = async (
+  table: Table,
+  seal: ShardSeal,
+  others: readonly RowWrite[],
+  properties = sealProperties(seal.sealed),
+  kind: 'merge' | 'replace' = 'merge',
+): Promise<ShardSeal> => {
+  const writes = [writeOf(DAY_00, seal.etags.get(0), properties, kind), ...others];
+  const [etag = ''] = await table.transact(seal.partition, writes);
+  return { ...seal, etags: new Map(seal.etags).set(0, etag) };
 };
 
-/** The writes of a seal, or of its end, into the rows of all stripes. */
-const inAllStripes = (
-  rows: RowsByStripe,
-  sealed: Seal | undefined,
-  isAtVersion: (stripe: number) => boolean,
-  moreInFirst: NewProperties = {},
-): readonly RowWrite[] =>
-  Array.from({ length: MAX_STRIPES }, (_, stripe) => {
-    const state = { ...sealProperties(sealed), ...(stripe === 0 && moreInFirst) };
-    const etag = rows.get(stripe)?.etag;
-    return stateWrite(counterKey(DAY_COUNTER, stripe), etag && (isAtVersion(stripe) ? etag : ANY_VERSION), state);
-  });
-
 /** Notes that the event rows of a closed shard are deleted. @throws {WriteConflict} if another process noted it first */
-export const noteEventsDeleted = async (table: Table, { partition, rows }: ShardSeal): Promise<void> => {
-  await table.transact(partition, [writeOf(DAY_00, rows.get(0)?.etag, { [EVENTS_DELETED]: true })]);
+export const noteEventsDeleted = async (table: Table, seal: ShardSeal): Promise<void> => {
+  await writeSealed(table, seal, [], { [EVENTS_DELETED]: true });
 };
 
 /**
@@ -87,13 +85,13 @@ export const noteEventsDeleted = async (table: Table, { partition, rows }: Shard
  *
  * @throws {DamagedRow}
  */
-export const demandDayRows = async (table: Table, { partition, rows }: ShardSeal): Promise<void> => {
-  const stripes = new Set(rows.size > 0 ? [0] : []);
+export const demandDayRows = async (table: Table, { partition, etags }: ShardSeal): Promise<void> => {
+  const stripes = new Set(etags.size > 0 ? [0] : []);
   for await (const page of table.pages(partition, ALL_HOURS, { select: [] })) {
     for (const stripe of byStripe(page).keys()) stripes.add(stripe);
   }
   for (const stripe of stripes) {
-    if (rows.has(stripe)) continue;
+    if (etags.has(stripe)) continue;
     throw new DamagedRow(partition, counterKey(DAY_COUNTER, stripe), 'it is missing, and its stripe has other rows');
   }
 };

@@ -116,11 +116,11 @@ export interface Listed<Item> {
 export type Texts = Pick<Notification, 'alertType'> & MessageTerms;
 
 /** The callee hears silence during such a request. */
-const IN_A_CALL = { deadlineMs: 1_500, tries: 1, isAnyFormat: true } as const;
+const IN_A_CALL = { deadlineMs: 1_500, tries: 1 } as const;
 /** The live notifications, in pages. A slow page is better than no page. */
-const LIVE = { deadlineMs: 6_000, tries: 1, isAnyFormat: true } as const;
+const LIVE = { deadlineMs: 6_000, tries: 1 } as const;
 /** Lists for operators, and outcomes. */
-const LISTED = { tries: 2, isAnyFormat: true } as const;
+const LISTED = { tries: 2 } as const;
 const MAX_REMEMBERED = 1_000;
 const MAX_TEXTS = 10_000;
 /** A list reads this number of rows at most, in such pages. */
@@ -370,7 +370,7 @@ export class Store {
   /** Deletes settled notifications that were created before a time, with their keys, and rows that cannot be read. */
   async deleteBefore(at: number): Promise<void> {
     for (const range of [doneIn({ until: at - 1 }), liveIn({ until: at - 1 })]) {
-      for await (const page of this.#table.pages(CALLS, range, { most: DELETED_AT_A_TIME, isAnyFormat: true })) {
+      for await (const page of this.#table.pages(CALLS, range, { most: DELETED_AT_A_TIME })) {
         for (const row of page) {
           const stored = this.#anyOf(row);
           // A live notification settles first.
@@ -385,14 +385,14 @@ export class Store {
   /** Deletes the row of a key, unless a newer notification has it. */
   async #deleteKey({ id, keyHash = '' }: Pick<Notification, 'id' | 'keyHash'>): Promise<void> {
     const rowKey = idempotencyRowKey(keyHash);
-    const row = await this.#table.get(CALLS, rowKey, { isAnyFormat: true });
+    const row = await this.#table.get(CALLS, rowKey);
     const use = row && ifReadable(() => this.#read(row, parseKey));
     if (use?.notificationId === id) await this.#unlessGone(rowKey);
   }
 
   async #unlessGone(rowKey: string): Promise<void> {
     try {
-      await this.#table.delete(CALLS, [rowKey]);
+      await this.#table.transact(CALLS, [{ kind: 'delete', rowKey }]);
     } catch (error) {
       if (!(error instanceof WriteConflict)) throw error;
     }

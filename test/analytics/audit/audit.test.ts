@@ -2,8 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { auditDay } from '../../../src/analytics/audit/audit.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
-import { FORMAT } from '../../../src/analytics/rows/properties.ts';
-import { readTally, tallyValues } from '../../../src/analytics/rows/stored-tally.ts';
+import { FORMAT, readTally, tallyValues } from '../../../src/analytics/rows/properties.ts';
 import { LaterFormat } from '../../../src/storage/errors.ts';
 import { all, bytes, DATE, frame, type MemoryStorage, recorded, SHARD, SILENT, START } from '../counting.ts';
 import { DAY } from '../oracle.ts';
@@ -11,14 +10,16 @@ import { counting, type Damage, damaged, EIGHT, MESSAGES } from './recorded-day.
 
 const audit = async (storage: MemoryStorage, shards = 1) => auditDay(storage.process().table, shards, DATE);
 const namesIn = async (storage: MemoryStorage): Promise<readonly string[]> =>
-  (await audit(storage)).differences.map(({ name }) => name);
+  (await audit(storage)).differences.first.map(({ name }) => name);
+
+const NONE = { count: 0, first: [] };
 
 describe('an audit', () => {
   it.each([1, 3])(
     'finds no difference in %i shards that were recorded, and counts what it compares',
     async (shards) => {
       const storage = await recorded(MESSAGES, shards);
-      const right = { sealed: undefined, isStill: true, events: 4, differing: 0, unreadable: 0 };
+      const right = { sealed: undefined, isStill: true, events: 4, differences: NONE, unreadable: NONE };
       expect(await audit(storage, shards)).toMatchObject(right);
       expect((await audit(storage, shards)).compared).toBeGreaterThan(60);
     },
@@ -26,11 +27,11 @@ describe('an audit', () => {
 
   it('of a day without events finds no difference', async () => {
     const storage = await recorded([frame('a', 'f', START + DAY)]);
-    expect(await audit(storage)).toMatchObject({ events: 0, differing: 0, isStill: true });
+    expect(await audit(storage)).toMatchObject({ events: 0, differences: NONE, isStill: true });
   });
 
   it.each<readonly [string, Damage, names: string[]]>([
-    ['a lost row of the day', { 'day|00': 'deleted' }, ['all cameras, day']],
+    ['a lost row of the day', { 'day|00': 'deleted' }, ['all cameras, by day from 00:00:00']],
     ['another number of the day', { 'day|00': counting(11) }, ['all cameras, day: total_events']],
     [
       'lost cameras of an hour',
@@ -44,7 +45,11 @@ describe('an audit', () => {
       { 'hour|08|00': { active_00: bytes(2) } },
       ['all cameras, minute 08:00:00: active camera ridge-0', 'all cameras, minute 08:00:00: active camera ridge-1'],
     ],
-    ['an hour that cannot be read', { 'hour|08|00': { tally_00: bytes(9, 9) } }, ['all cameras, minutes of 08:00:00']],
+    [
+      'an hour that cannot be read',
+      { 'hour|08|00': { tally_00: bytes(9, 9) } },
+      ['all cameras, by minute from 08:00:00'],
+    ],
     [
       'a lost row of a camera',
       { 'camera|ridge-1|00': 'deleted' },
@@ -54,7 +59,7 @@ describe('an audit', () => {
     [
       'minutes that cannot be read',
       { 'camera|ridge-1|00': { minutes_08: bytes(77) } },
-      ['ridge-1, minutes of 08:00:00'],
+      ['ridge-1, by minute from 08:00:00'],
     ],
     [
       'a camera without events',
@@ -77,8 +82,8 @@ describe('an audit', () => {
       await storage.change(rowKey, tallyValues({ ...stored, categories: new Map(categories) }, stored));
     }
     const { differences } = await audit(storage);
-    expect(differences).toContainEqual({ name: 'accuracy: flagged.fire', answered: 3, counted: 2 });
-    expect(differences).toContainEqual({ name: 'ridge-0, day: flagged.fire', answered: 3, counted: 2 });
+    expect(differences.first).toContainEqual({ name: 'accuracy: flagged.fire', answered: 3, counted: 2 });
+    expect(differences.first).toContainEqual({ name: 'ridge-0, day: flagged.fire', answered: 3, counted: 2 });
     await storage.change('event|1000|test|f-removed', { removed: false });
     expect(await namesIn(storage)).toContain('test, minute 10:00:00: total_events');
   });
@@ -101,9 +106,9 @@ describe('an audit', () => {
     vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 400 * 86_400_000);
     for (let runs = 0; runs < 2; runs += 1) await closeDays({ table, shards: 1, retentionDays: 1 }, SILENT);
     expect(storage.keys().filter((key) => key.startsWith('event|'))).toEqual([]);
-    expect(await audit(storage)).toMatchObject({ sealed: 'closed', events: 4, differing: 0 });
+    expect(await audit(storage)).toMatchObject({ sealed: 'closed', events: 4, differences: NONE });
     for (const [rowKey, properties, name] of [
-      ['hour|08|00', { tally_00: bytes(0) }, 'all cameras, minutes of 08:00:00'],
+      ['hour|08|00', { tally_00: bytes(0) }, 'all cameras, by minute from 08:00:00'],
       ['camera|ridge-1|00', counting(9), 'ridge-1, day: total_events'],
       ['day|00', counting(9), 'all cameras, day: total_events'],
     ] as const) {
@@ -114,9 +119,8 @@ describe('an audit', () => {
 
   it('names event rows that cannot be decoded', async () => {
     const key = 'event|0801|ridge-1|f-1';
-    const { unreadable, unreadableRows } = await audit(await damaged({ [key]: { ts_utc: 'never' } }));
-    expect(unreadable).toBe(1);
-    expect(unreadableRows).toEqual([expect.stringContaining(`${SHARD} ${key}: row`)]);
+    const { unreadable } = await audit(await damaged({ [key]: { ts_utc: 'never' } }));
+    expect(unreadable).toEqual({ count: 1, first: [expect.stringContaining(`${SHARD} ${key}: row`)] });
   });
 
   it.each(['event|0801|ridge-1|f-1', 'hour|08|00'])('is stopped by a later format of %s', async (key) => {
@@ -129,9 +133,9 @@ describe('an audit', () => {
     for (const key of storage.keys().filter((rowKey) => rowKey.startsWith('camera|'))) {
       await storage.change(key, counting(7));
     }
-    const { differing, differences } = await audit(storage);
-    expect(differing).toBeGreaterThan(1_000);
-    expect(differences).toHaveLength(1_000);
+    const { differences } = await audit(storage);
+    expect(differences.count).toBeGreaterThan(1_000);
+    expect(differences.first).toHaveLength(1_000);
   });
 
   it('keeps the keys of no more than a thousand unreadable event rows, and counts them all', async () => {
@@ -139,8 +143,8 @@ describe('an audit', () => {
     for (const key of storage.keys().filter((rowKey) => rowKey.startsWith('event|'))) {
       await storage.change(key, { ts_utc: 'never' });
     }
-    const { unreadable, unreadableRows } = await audit(storage);
-    expect(unreadable).toBe(1_100);
-    expect(unreadableRows).toHaveLength(1_000);
+    const { unreadable } = await audit(storage);
+    expect(unreadable.count).toBe(1_100);
+    expect(unreadable.first).toHaveLength(1_000);
   });
 });

@@ -30,9 +30,9 @@ const rebuild = async (storage: MemoryStorage, options: Partial<RebuildOptions> 
 /** A wrong answer about the day after these messages, and the findings of an audit. */
 const wrongIn = async (storage: MemoryStorage, messages = MESSAGES, shards = 1): Promise<readonly unknown[]> => {
   const answer = await storage.process(shards).answer(WHOLE_DAY);
-  const { differences, unreadableRows, isStill } = await auditDay(storage.process().table, shards, DATE);
+  const { differences, unreadable, isStill } = await auditDay(storage.process().table, shards, DATE);
   const isRight = isStill && isSame(rightAnswer(messages, WHOLE_DAY), answer);
-  return [...(isRight ? [] : [inWords(answer)]), ...differences, ...unreadableRows];
+  return [...(isRight ? [] : [inWords(answer)]), ...differences.first, ...unreadable.first];
 };
 const sealOf = async (storage: MemoryStorage) => (await readSeal(storage.process().table, SHARD)).sealed;
 

@@ -1,5 +1,5 @@
 import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
-import { tallyValues } from '../../../src/analytics/rows/stored-tally.ts';
+import { tallyValues } from '../../../src/analytics/rows/properties.ts';
 import type { NewProperties } from '../../../src/storage/row.ts';
 import { all, frame, HOUR, type MemoryStorage, MINUTE, recorded, SHARD, START } from '../counting.ts';
 import type { PlainMessage } from '../oracle.ts';

@@ -12,8 +12,7 @@ import {
   parseInstant,
   sortableInstant,
 } from '../../../src/analytics/model/instant.ts';
-import { piecesOf } from '../../../src/analytics/model/period.ts';
-import { countSteps, STEPS, stepsOf } from '../../../src/analytics/model/steps.ts';
+import { countSteps, piecesOf, STEPS, stepsOf } from '../../../src/analytics/model/period.ts';
 import { HOUR, MINUTE } from '../counting.ts';
 import { DAY } from '../oracle.ts';
 

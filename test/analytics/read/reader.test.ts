@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
-import type { Step } from '../../../src/analytics/model/steps.ts';
+import type { Step } from '../../../src/analytics/model/period.ts';
 import { DayHeld } from '../../../src/analytics/errors.ts';
-import type { CameraActivity } from '../../../src/analytics/read/reader.ts';
+import type { CameraActivity } from '../../../src/analytics/read/cameras-of-shard.ts';
 import { DamagedRow } from '../../../src/storage/errors.ts';
 import {
   all,

@@ -4,7 +4,7 @@ import { EMPTY_TALLY, type DayTally } from '../../../src/analytics/model/tally.t
 import { keyed, planCommit, type Snapshot } from '../../../src/analytics/record/commit-plan.ts';
 import { EMPTY_CAMERA } from '../../../src/analytics/rows/camera-row.ts';
 import { type DayRow, EMPTY_DAY } from '../../../src/analytics/rows/day-row.ts';
-import { indexesOf } from '../../../src/analytics/rows/stored-tally.ts';
+import { indexesOf } from '../../../src/analytics/rows/properties.ts';
 import { all, MINUTE, SHARD, START, toEventMessage } from '../counting.ts';
 import type { PlainMessage } from '../oracle.ts';
 

@@ -14,7 +14,7 @@ class Instances {
   readonly #random: () => number;
   readonly #processes: CountingProcess[];
   #nowMs = FIRST_DAY_MS;
-  #frames = 0;
+  frames = 0;
 
   constructor(count: number, seed: number) {
     this.#random = randomFrom(`writers ${seed}`);
@@ -36,12 +36,24 @@ class Instances {
   async round({ dayStart = START, isAtOnce = false } = {}): Promise<void> {
     this.requests = [];
     const recording = this.#processes.map((process) => async () => {
-      this.#frames += 1;
-      await process.record([frame('ridge-1', `f-${this.#frames}`, dayStart)]);
+      this.frames += 1;
+      await process.record([frame('ridge-1', `f-${this.frames}`, dayStart)]);
       this.pass(20);
     });
     if (isAtOnce) await Promise.all(recording.map(async (record) => record()));
     else for (const record of recording) await record();
+  }
+
+  /** Each instance records as many new frames as fill a number of transactions, at the same time. */
+  async burst(transactions: number): Promise<void> {
+    this.requests = [];
+    await Promise.all(
+      this.#processes.map(async (process) => {
+        this.frames += 48 * transactions;
+        await process.record(all(48 * transactions).map((n) => frame(`ridge-${n}`, `f-${this.frames - n}`)));
+      }),
+    );
+    this.pass(500);
   }
 
   /** Plays rounds until each instance needs one transaction and no read. @returns how many rounds needed more */
@@ -87,6 +99,17 @@ it.each([-DAY_MS, DAY_MS])(
     expect(await new Instances(40, 1).roundsToSettle()).toBeLessThanOrEqual(5);
   },
 );
+
+it('forty busy instances keep apart: a second writer takes a free stripe among the first, or none', async () => {
+  const instances = new Instances(40, 1);
+  await instances.roundsToSettle();
+  for (let bursts = 0; bursts < 3; bursts += 1) await instances.burst(20);
+  const moves = instances.requests.filter((kind) => kind !== 'transact').length;
+  expect(moves / instances.requests.length).toBeLessThan(0.1);
+  expect(instances.storage.keys(SHARD).filter((key) => key.startsWith('day|')).length).toBeLessThanOrEqual(48);
+  const { counts } = await instances.storage.process().answer({ start: START, end: START + DAY - 1n });
+  expect(counts.get('events')).toBe(instances.frames);
+});
 
 it('more writers than stripes share them: each request ends, and no event is lost', async () => {
   const instances = new Instances(100, 1);

@@ -1,25 +1,32 @@
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
 import pLimit from 'p-limit';
 import { describe, expect, it, vi } from 'vitest';
 
+import { randomFrom } from '../../../infra/cli/demo/random.ts';
 import { CLOSED_DAY, ShardCommitter } from '../../../src/analytics/record/committer.ts';
-import { RowMemory, RememberedRows, ShardWriter } from '../../../src/analytics/record/shard-writer.ts';
-import { hourOf, minuteFrom } from '../../../src/analytics/model/day.ts';
-import { EMPTY_CAMERA } from '../../../src/analytics/rows/camera-row.ts';
+import type { RecorderOptions } from '../../../src/analytics/record/recorder.ts';
+import { type RememberedRows, RowMemory, ShardWriter } from '../../../src/analytics/record/shard-writer.ts';
 import { DamagedRow, RequestRefused, StorageTrouble } from '../../../src/storage/errors.ts';
 import type { TableRequest, Turn } from '../../storage/interposed-table.ts';
 import { all, frame, MemoryStorage, MINUTE, SECOND, SHARD, START, toEventMessage, WHOLE_DAY } from '../counting.ts';
-import { DAY, rightAnswer } from '../oracle.ts';
+import { DAY, type PlainMessage, rightAnswer } from '../oracle.ts';
 
 /** A process on a table in memory, and the lines that it logs. Between tries it does not wait. */
-const processOn = (turn: Turn = async () => undefined) => {
+const processOn = (turn: Turn = async () => undefined, options: RecorderOptions = {}) => {
   const storage = new MemoryStorage();
   const table = storage.connection;
   table.turn = turn;
   const lines: unknown[] = [];
   const note = (event: string, fields?: object): void => void lines.push([event, fields]);
   const log = { info: note, warn: note, error: note };
-  return { storage, table, lines, process: storage.process(1, { log, pause: async () => undefined }) };
+  return { storage, table, lines, process: storage.process(1, { ...options, log, pause: async () => undefined }) };
 };
+
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
 
 /** Whether a request writes to a shard. */
 const isCommit = ({ kind }: TableRequest): boolean => kind === 'transact';
@@ -87,7 +94,7 @@ describe('the messages that wait to be recorded', () => {
     expect(lines[0]).toEqual(['events not recorded', { kind: 'StorageTrouble', reason: 'unknown' }]);
   });
 
-  it('of one shard have one writer, also after more shards than a process keeps idle committers for', async () => {
+  it('of one shard wait for one another, also after more shards than a process keeps idle committers for', async () => {
     const opened = Promise.withResolvers<void>();
     const { storage, process } = processOn(async (request) => {
       if (isCommit(request) && request.partition === SHARD) await opened.promise;
@@ -100,6 +107,59 @@ describe('the messages that wait to be recorded', () => {
     opened.resolve();
     expect((await Promise.all([first, second])).flat()).toEqual(['recorded', 'recorded']);
     expect(storage.keys().filter((key) => key.startsWith('day|'))).toEqual(['day|00']);
+  });
+});
+
+/** As many frames as fit into a number of transactions. */
+const framesFor = (transactions: number, eventId = 'f'): readonly PlainMessage[] =>
+  all(48 * transactions).map((index) => frame(`ridge-${index}`, eventId));
+
+describe('a shard for which messages wait all the time', () => {
+  it.each([
+    [17, ['day|00']],
+    [18, ['day|00', 'day|04']],
+  ])('is written in a second stripe after 16 of %i transactions', async (transactions, stripes) => {
+    const { storage, process } = processOn(undefined, { random: () => 0.5 });
+    const messages = framesFor(transactions);
+    await process.record(messages);
+    expect(storage.keys().filter((key) => key.startsWith('day|'))).toEqual(stripes);
+    expect(await process.answer(WHOLE_DAY)).toEqual(rightAnswer(messages, WHOLE_DAY));
+  });
+
+  it('goes on with one writer after its second writer met another instance', async () => {
+    const { storage, process } = processOn(undefined, { random: randomFrom('second writer') });
+    const written = async (eventId: string): Promise<readonly string[]> => {
+      const before = new Map(storage.memory.rows(SHARD).map(({ rowKey, etag }) => [rowKey, etag]));
+      await process.record(framesFor(8, eventId));
+      const rows = storage.memory.rows(SHARD).filter(({ rowKey, etag }) => before.get(rowKey) !== etag);
+      return rows.map(({ rowKey }) => rowKey).filter((key) => key.startsWith('day|'));
+    };
+    await process.record(framesFor(24));
+    const stripes = await written('g');
+    expect(stripes).toHaveLength(2);
+    for (const rowKey of stripes) await storage.change(rowKey, { changed: 'by another instance' });
+    await written('h');
+    expect(await written('i')).toHaveLength(1);
+  });
+
+  it('takes the messages about one event in their order', async () => {
+    const { table, process } = processOn(undefined, { random: () => 0.5 });
+    await process.record(framesFor(24));
+    let isFirst = true;
+    table.turn = async () => {
+      const turns = isFirst ? 50 : 0;
+      isFirst = false;
+      for (let turn = 0; turn < turns; turn += 1) await setImmediate();
+    };
+    const values = all(5).map((smoke) => frame('ridge-1', 'g', START, { detections: { smoke } }));
+    const outcomes: ReturnType<typeof process.record>[] = [];
+    for (const message of values) {
+      outcomes.push(process.record([message]));
+      // Until a writer has taken it.
+      await setImmediate();
+      await setImmediate();
+    }
+    expect((await Promise.all(outcomes)).flat()).toEqual(['recorded', ...all(4).map(() => 'superseded')]);
   });
 });
 
@@ -133,16 +193,28 @@ describe('a message whose transaction was never answered', () => {
   });
 });
 
-it('the counter rows that a process remembers, of all shards together, take 48 MiB: the least recently used shards go', () => {
-  const { shards } = new RowMemory();
-  const minutes = new Map([[hourOf(minuteFrom(0)), new Uint8Array(524_288)]]);
-  const remembered = all(200).map(() => {
-    const rows = new RememberedRows();
-    rows.cameras.set('ridge-1', { ...EMPTY_CAMERA, hours: minutes });
-    shards.set(rows, true, { size: rows.bytes });
-    return rows;
+it('the counter rows that a process remembers, of all shards together, are bounded: those of the least recently used shards are freed', async () => {
+  const { process } = processOn();
+  const memory = new RowMemory(500_000);
+  const remembered: WeakRef<RememberedRows>[] = [];
+  const committers = all(60).map((index) => {
+    const partition = `2026-11-21.${index}`;
+    const shard = { table: process.table, partition, memory, configuredCategories: new Set<string>(), random: () => 0 };
+    return new ShardCommitter(() => new ShardWriter(shard), pLimit(1));
   });
-  expect(remembered.map((rows) => shards.has(rows))).toEqual(all(200).map((index) => index >= 200 - 95));
+  for (const committer of committers) {
+    await Promise.all(framesFor(1).map(async (message) => committer.submit(toEventMessage(message))));
+    remembered.push(...[...memory.writers.values()].slice(0, 1).map((rows) => new WeakRef(rows)));
+  }
+  await setImmediate();
+  collectGarbage();
+  const bytes = remembered.reduce((sum, rows) => sum + (rows.deref()?.bytes ?? 0), 0);
+  expect(bytes).toBeGreaterThan(250_000);
+  expect(bytes).toBeLessThan(500_000);
+  expect(
+    committers.every(({ isIdle }) => isIdle),
+    'the committers are kept',
+  ).toBe(true);
 });
 
 it('a writer whose rows find no room in memory reads them for each commit, and counts right', async () => {
@@ -153,7 +225,7 @@ it('a writer whose rows find no room in memory reads them for each commit, and c
   const memory = new RowMemory(500);
   const { table } = process;
   const shard = { table, partition: SHARD, memory, configuredCategories: new Set<string>(), random: () => 0 };
-  const committer = new ShardCommitter(new ShardWriter(shard), pLimit(1));
+  const committer = new ShardCommitter(() => new ShardWriter(shard), pLimit(1));
   const messages = all(3).map((index) => frame('ridge-1', `f-${index}`));
   for (const message of messages) {
     reads.splice(0);

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { health } from '../../../src/http/health.ts';
 import { ask } from '../asking.ts';
 
-const { handler } = health({ answers: async () => true });
+const { handler } = health({ get: async () => undefined });
 
 const TYPE = 'application/json';
 const ALLOW = 'GET, HEAD, OPTIONS';

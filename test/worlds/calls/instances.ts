@@ -96,7 +96,7 @@ export class Instances {
     });
     const parts = {
       provider: this.#providerOf(life),
-      table: new Table(unreliable, { format: CALLS_FORMAT }),
+      table: new Table(unreliable, { format: CALLS_FORMAT, isAnyFormat: true }),
       ...Object.fromEntries(mode.destinations.map((to) => [to, this.#destinationOf(to, life)])),
     };
     const phone = runIn(life, () => createPhone({ ...parts, serviceName: SERVICE_NAME, log, rules }));

@@ -334,13 +334,13 @@ const brokenAtOnce = (world: ServiceWorld): Broken => {
   ];
 };
 
-/** No recipient is called again while another recipient of an alert that is as urgent waits for the first call. */
-const brokenOrder = ({ senders, dialled, placed, poisoned }: ServiceWorld): Broken => {
+/** No recipient is called again while another recipient of an alert that is as urgent waits for the first call. A stop and the deadline end a wait. */
+const brokenOrder = ({ mode, senders, dialled, placed, poisoned }: ServiceWorld): Broken => {
   const attempts = new Set(placed.flatMap(({ call }) => (call.isAttempt ? call.attemptId : [])));
   const waiting = senders.sent.flatMap((sent) => {
     const id = idOf(sent);
     if (id === undefined || id === poisoned || sent.request.waveMs !== undefined) return [];
-    const until = sent.stop?.answeredAt ?? Infinity;
+    const until = Math.min(sent.stop?.answeredAt ?? Infinity, createdAtOf(id) + mode.deadlineMs);
     return numbersOf(sent.request).flatMap((number, index) => {
       if (!number.startsWith('+1')) return [];
       const calledAt = dialled.find((dial) => dial.index === index && dial.notificationId === id)?.at ?? Infinity;

@@ -3,6 +3,7 @@ import { describe, expect } from 'vitest';
 import { ProviderError } from '../../../src/calls/model/phone-provider.ts';
 import { phoneNumber } from '../../calls/new-case.ts';
 import { BEGINNING } from './ground.ts';
+import { brokenPromises } from './promises.ts';
 import { answerCalls, scene, SOON } from './scene.ts';
 import { idOf, someNumber, people } from './senders.ts';
 
@@ -126,6 +127,26 @@ scene(
     expect(times.length).toBeGreaterThan(45);
     await world.pass(200_000);
     expect(await world.outcomes(sent)).toEqual([['heard'], ['heard'], ['heard']]);
+  },
+);
+
+scene(
+  'a recipient whose deadline passed before the first call holds back no second call to another recipient',
+  {
+    callsAtOnce: 1,
+    retryMs: 5_000,
+    deadlineMs: 60_000,
+    callees: (_, earlier) => (earlier === 0 ? 'busy' : 'listens'),
+  },
+  async (world) => {
+    world.conditions.breakSetUp(70_000);
+    const late = world.fire(people(2));
+    await world.pass(50_000);
+    const other = world.fire(people(1, 1));
+    await world.pass(600_000);
+    expect(await world.statuses(late)).toEqual(['not_reached', 'not_reached']);
+    expect(await world.outcomes(other)).toEqual([['busy', 'heard']]);
+    expect(await brokenPromises(world)).toEqual([]);
   },
 );
 

@@ -82,7 +82,7 @@ export abstract class ServiceWorld extends Ground {
 
   /** The table as a process reaches it that has no faults. */
   get faultlessTable(): Table {
-    return new Table(this.table, { format: CALLS_FORMAT });
+    return new Table(this.table, { format: CALLS_FORMAT, isAnyFormat: true });
   }
 
   /** The notification of a request in the table, even during an outage. */

@@ -16,13 +16,10 @@ import { DAY } from '../../analytics/oracle.ts';
 import { MemoryContainer } from '../../storage/memory-container.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
 import { inVirtualTime } from '../virtual-time.ts';
-import { compressWithoutThreads } from './reached-container.ts';
 
 const START = 20_700n * DAY;
 const DATE = dayOf(instantFrom(START));
 const SHARD = shardPartition(DATE, 0);
-
-compressWithoutThreads();
 
 /** A tenth of 20 million events, and of the 20 minutes of a run. Every row stands for a page of a thousand. */
 const PAGES_AN_HOUR = 83;

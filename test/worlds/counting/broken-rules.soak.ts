@@ -28,8 +28,8 @@ const RULES: Readonly<Record<string, readonly Change[]>> = {
   'the day rows are read after all others': [
     [
       'read/read-shard.ts',
-      'const [rows] = await',
-      'const early = await rowsOf({ counter: DAY_COUNTER, part: day });\n  const [rows] = await',
+      'const [read] = await',
+      'const early = await readCounter(source, DAY_COUNTER, day.select);\n  const [read] = await',
     ],
     ['read/read-shard.ts', 'const dayRows = await', 'const dayRows = early ?? await'],
   ],
@@ -41,11 +41,11 @@ const RULES: Readonly<Record<string, readonly Change[]>> = {
     ['rows/stripes.ts', 'versions === before', 'versions !== before'],
   ],
   'the last camera of a page is read again': [
-    ['read/cameras-of-shard.ts', 'undefined : cameras.pop()', 'undefined : undefined'],
-    ['read/cameras-of-shard.ts', '[] : cameras.splice(0, 1)', '[] : []'],
+    ['read/cameras-of-shard.ts', 'cameras.slice(0, -1)', 'cameras'],
+    ['read/cameras-of-shard.ts', 'isContinued ? [] : ', ''],
   ],
   'the minute in which a camera was last seen is read in all stripes': [
-    ['read/last-minutes.ts', 'striped.has(partition) ? readAllStripes', 'striped.size < 0 ? readAllStripes'],
+    ['read/last-minutes.ts', 'readCounter(source', 'readCounter({ ...source, striped: new Map() }'],
   ],
   'an answer about a closed day is widened to whole minutes': [
     ['model/period.ts', 'start: startOfMinute(piece.start), end: endOfMinute(piece.end), ', ''],
@@ -72,7 +72,7 @@ const RULES: Readonly<Record<string, readonly Change[]>> = {
     ],
   ],
   'event rows are deleted after their backup': [
-    ['retention/close-days.ts', 'if (container && !(await', 'if (table.now() < 0 && container && !(await'],
+    ['retention/close-days.ts', 'if (container && !(yield*', 'if (table.now() < 0 && container && !(yield*'],
   ],
   'the seal is in all stripes': [['rows/seal.ts', '{ length: MAX_STRIPES }', '{ length: 1 }']],
   'a day that is rebuilt takes no events': [
@@ -81,25 +81,23 @@ const RULES: Readonly<Record<string, readonly Change[]>> = {
   'a seal inserts the rows of stripes that do not exist': [
     [
       'rows/seal.ts',
-      'await table.transact(\n    partition,\n    inAllStripes(rows, sealed',
-      'await table.transact(\n    partition,\n    existing(rows, sealed',
-    ],
-    [
-      'rows/seal.ts',
-      '/** Notes that the event rows',
-      'const existing: typeof inAllStripes = (rows, ...rest) =>\n  inAllStripes(rows, ...rest).filter((_, stripe) => rows.has(stripe));\n\n/** Notes that the event rows',
+      'await table.transact(before.partition, writes)',
+      'await table.transact(before.partition, writes.filter((_, stripe) => before.etags.has(stripe)))',
     ],
   ],
   'questions about a day that is rebuilt are refused': [
-    ['read/read-shard.ts', 'if (isRebuilding && !source.whileRebuilding) throw', 'if (days.size > 99) throw'],
+    [
+      'read/read-shard.ts',
+      "if (seals.has('rebuilding') && !source.whileRebuilding) throw",
+      'if (days.size > 99) throw',
+    ],
   ],
-  'striped is never taken back': [['audit/rebuild.ts', 'replaced(0, STRIPED_PROPERTIES,', 'replaced(0, {},']],
+  'striped is never taken back': [['audit/rebuild.ts', ', ...STRIPED_PROPERTIES }', ' }']],
   'an export looks for the seal after the last event': [
     ['retention/export-day.ts', '  }\n  await demandOpen();', '  }'],
   ],
   'a rebuild writes at the version of its seal': [
-    ['audit/rebuild.ts', 'rowKey: DAY_00, etag: this.#etag,', 'rowKey: DAY_00, etag: ANY_VERSION,'],
-    ['audit/rebuild.ts', 'STRIPED_PROPERTIES, this.#etag)', 'STRIPED_PROPERTIES)'],
+    ['rows/seal.ts', 'writeOf(DAY_00, seal.etags.get(0),', 'writeOf(DAY_00, ANY_VERSION,'],
   ],
   'senders learn that the day is rebuilt': [['record/recorder.ts', 'if (cause instanceof DayHeld) return cause;', '']],
   'a day that is rebuilt is not closed': [
@@ -109,13 +107,13 @@ const RULES: Readonly<Record<string, readonly Change[]>> = {
       '',
     ],
   ],
-  'a day is closed in the state that was read': [['rows/seal.ts', " || sealed === 'closed'", '']],
+  'a day is closed in the state that was read': [['rows/seal.ts', ' || isClosing ?', ' ?']],
   'a closed day is refused': [
-    ['audit/rebuild.ts', "if (seal.sealed === 'closed') throw", 'if (tooLate(seal)) throw'],
+    ['audit/rebuild.ts', "if (found.sealed === 'closed') throw", 'if (tooLate(found)) throw'],
     [
       'audit/rebuild.ts',
       'class ShardRebuild {',
-      'const tooLate = (seal: { readonly rows: { readonly size: number } }) => seal.rows.size > 99;\nclass ShardRebuild {',
+      'const tooLate = (seal: { readonly etags: { readonly size: number } }) => seal.etags.size > 99;\nclass ShardRebuild {',
     ],
   ],
 };

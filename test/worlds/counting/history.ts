@@ -6,7 +6,7 @@ import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { EMPTY_TALLY } from '../../../src/analytics/model/tally.ts';
 import { dayOfPartition } from '../../../src/analytics/rows/keys.ts';
-import { tallyValues } from '../../../src/analytics/rows/stored-tally.ts';
+import { tallyValues } from '../../../src/analytics/rows/properties.ts';
 import { DamagedRow, StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
 import type { RowWrite } from '../../../src/storage/row.ts';
 import { DAY, inWords, type PlainMessage, type Question } from '../../analytics/oracle.ts';
@@ -21,7 +21,7 @@ import { Activity } from './activity.ts';
 import { type Action, BEGINNING, drawForm, type Form, MAX_LATE_MS, OLD_DAY, TODAY } from './form.ts';
 import { type Answered, Instance, REFUSED_AS_CLOSED } from './instance.ts';
 import { messageFrom, messageText, questionText, textOf, timeText } from './lines.ts';
-import { compressWithoutThreads, reachedContainer } from './reached-container.ts';
+import { reachedContainer } from './reached-container.ts';
 import { MINUTE, Truth } from './truth.ts';
 import { WatchedTable } from './watched-table.ts';
 
@@ -44,8 +44,6 @@ const RUNS_MS = [100, 1_000, 1_200_000] as const;
 /** A question to an instance. */
 type Kind = 'range' | 'series' | 'cameras' | 'accuracy' | 'last seen';
 const KINDS: readonly Kind[] = ['range', 'range', 'range', 'range', 'series', 'cameras', 'accuracy', 'last seen'];
-
-compressWithoutThreads();
 
 /** Plays the history of a seed. */
 export const play: PlaySeed<PlayedHistory> = (seed, isLogged) =>
@@ -397,9 +395,9 @@ class History {
     if (report?.isStill !== true) return;
     this.#seen.audits += 1;
     if (report.sealed === 'rebuilding') {
-      if (report.differing > 0) return;
+      if (report.differences.count > 0) return;
       this.#seen.opened += (await this.#do(operator, `opens ${day}`, [day], async () => operator.open(day))) ?? 0;
-    } else if (report.differing > 0 && !this.#isDoubtful(day, since)) {
+    } else if (report.differences.count > 0 && !this.#isDoubtful(day, since)) {
       this.#break(`${operator.life.name} audits ${day}: ${JSON.stringify(report.differences)}`);
     }
   }

@@ -6,7 +6,7 @@ import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
 import { backUpDays } from '../../../src/analytics/retention/back-up-days.ts';
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
-import { exportDay, noEvents } from '../../../src/analytics/retention/export-day.ts';
+import { exportDay } from '../../../src/analytics/retention/export-day.ts';
 import { FORMAT } from '../../../src/analytics/rows/properties.ts';
 import type { Log } from '../../../src/log.ts';
 import type { BackupContainer } from '../../../src/storage/azure-container.ts';
@@ -58,9 +58,9 @@ export class Instance extends CountingProcess {
   async series({ start, end, cameraId }: Question): Promise<readonly Answered[]> {
     const step = end - start > DAY ? '6_hours' : end - start > DAY / 12n ? '30_minutes' : '5_minutes';
     const steps = await this.reader.series({ start: instantFrom(start), end: instantFrom(end) }, step, cameraId);
-    return steps.map(({ period, tally, activeCameras }) => [
-      { ...period, cameraId },
-      { counts: countsIn(tally), cameras: activeCameras },
+    return steps.map((answered) => [
+      { ...answered.period, cameraId },
+      { counts: countsIn(answered.tally), cameras: answered.cameras().size },
     ]);
   }
 
@@ -101,9 +101,9 @@ export class Instance extends CountingProcess {
 
   /** As `npm run export`: the lines of the events of a day. */
   async exportDay(day: Day): Promise<readonly string[] | 'closed'> {
-    const lines = exportDay(this.table, this.#parts.shards, day, { read: noEvents() });
+    const pages = exportDay(this.table, this.#parts.shards, day);
     try {
-      return (await Array.fromAsync(lines)).flatMap((text) => text.trim().split('\n'));
+      return (await Array.fromAsync(pages)).flatMap(({ lines }) => lines.split('\n').filter((line) => line !== ''));
     } catch (error) {
       if (error instanceof DayClosed) return 'closed';
       throw error;
