@@ -14,8 +14,7 @@ import { ANY_VERSION, type NewProperties } from '../../src/storage/row.ts';
 import { Table } from '../../src/storage/table.ts';
 import { InterposedTable } from '../storage/interposed-table.ts';
 import { MemoryTable } from '../storage/memory-table.ts';
-import type { Counted } from '../worlds/counting/counts.ts';
-import { DAY, type PlainMessage, type Question } from './oracle.ts';
+import { type Counted, DAY, type PlainMessage, type Question } from './oracle.ts';
 
 /** The day of the tests of this folder: its first microsecond, its name, and the partition of its first shard. */
 export const START = 20_778n * DAY;

@@ -15,8 +15,6 @@ const { values, positionals } = parseArgs({
     seeds: { type: 'string', default: '1' },
     /** Of calls, only the modes whose name begins with this text. */
     mode: { type: 'string', default: '' },
-    /** Of counting, plays this scenario of interference.ts in place of seeds. */
-    scenario: { type: 'string' },
   },
 });
 const [first, seeds] = [Number(values.seed), Number(values.seeds)];
@@ -48,24 +46,6 @@ const playSeeds = async (plays: Plays): Promise<boolean> => {
   return true;
 };
 
-/** @returns whether the scenario ends as promised */
-const playScenario = async (name: string): Promise<boolean> => {
-  const { interfere, scenarios } = await import('./counting/interference.ts');
-  const scenario = scenarios.find((one) => one === name);
-  if (scenario === undefined) throw new Error(`no scenario: ${name}`);
-  return interfere(scenario).then(
-    () => true,
-    (error: unknown) => {
-      console.log(`${scenario}: ${String(error)}`);
-      return false;
-    },
-  );
-};
-
-const { scenario } = values;
-const isWhole =
-  scenario === undefined
-    ? await playSeeds(await (positionals[0] === 'calls' ? ofCalls() : ofCounting()))
-    : await playScenario(scenario);
+const isWhole = await playSeeds(await (positionals[0] === 'calls' ? ofCalls() : ofCounting()));
 // A broken world may still wait, and would keep the process alive.
-process.exit(isWhole ? 0 : 1);
+process.stdout.write('', () => process.exit(isWhole ? 0 : 1));

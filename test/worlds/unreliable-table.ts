@@ -98,7 +98,7 @@ export class UnreliableTable implements TableConnection {
   }
 
   firstPartition(...args: Parameters<TableConnection['firstPartition']>): Promise<string | undefined> {
-    return this.#ask(`first partition from ${args[0].from}`, () => this.#parts.table.firstPartition(...args));
+    return this.#read(`first partition from ${args[0].from}`, () => this.#parts.table.firstPartition(...args));
   }
 
   create(signal: AbortSignal): Promise<boolean> {

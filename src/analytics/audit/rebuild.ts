@@ -8,6 +8,7 @@ import {
   writeOf,
 } from '../../storage/row.ts';
 import { type Table, untilTaken } from '../../storage/table.ts';
+import { DayClosed } from '../errors.ts';
 import type { Day, Hour } from '../model/day.ts';
 import { growingDayTally } from '../model/tally.ts';
 import { keyed, planCommit } from '../record/commit-plan.ts';
@@ -51,16 +52,19 @@ const TRIES = 20;
  * @throws {RebuildRefused | StorageTrouble | LaterFormat}
  */
 export const rebuildDay = async (table: Table, shards: number, day: Day, options: RebuildOptions): Promise<void> => {
-  let rebuilt = 0;
+  let [rebuilt, closed] = [0, 0];
   for (const partition of dayPartitions(day, shards)) {
     if (!(await hasRows(table, partition))) continue;
     try {
       await rebuildShard(table, partition, options);
+      rebuilt += 1;
     } catch (error) {
-      throw error instanceof WriteConflict ? new RebuildRefused(TAKEN_OVER, { cause: error }) : error;
+      // A closing that came late may have sealed this shard alone. A stopped rebuild of the other shards continues.
+      if (error instanceof DayClosed) closed += 1;
+      else throw error instanceof WriteConflict ? new RebuildRefused(TAKEN_OVER, { cause: error }) : error;
     }
-    rebuilt += 1;
   }
+  if (closed > 0) throw new RebuildRefused('the day is closed, and its event rows are gone');
   if (rebuilt === 0) throw new RebuildRefused('the day has no events');
 };
 
@@ -86,7 +90,7 @@ const rebuildShard = async (table: Table, partition: string, options: RebuildOpt
   // Recorders change stripe 0 of a live day all the time: the seal needs several tries.
   const { before, seal } = await untilTaken(TRIES, WriteConflict, async () => {
     const found = await readSeal(table, partition);
-    if (found.sealed === 'closed') throw new RebuildRefused('the day is closed, and its event rows are gone');
+    if (found.sealed === 'closed') throw new DayClosed();
     return { before: found, seal: await sealShard(table, found, 'rebuilding') };
   });
   options.say(`${partition} is sealed: the service refuses events and questions of the day`);

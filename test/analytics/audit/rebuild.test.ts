@@ -5,7 +5,7 @@ import { rebuildDay, type RebuildOptions, RebuildRefused, unsealDay } from '../.
 import { closeDays } from '../../../src/analytics/retention/close-days.ts';
 import { FORMAT } from '../../../src/analytics/rows/properties.ts';
 import { shardPartition } from '../../../src/analytics/rows/keys.ts';
-import { readSeal } from '../../../src/analytics/rows/seal.ts';
+import { readSeal, sealShard } from '../../../src/analytics/rows/seal.ts';
 import { LaterFormat, StorageTrouble } from '../../../src/storage/errors.ts';
 import {
   all,
@@ -20,8 +20,7 @@ import {
   START,
   WHOLE_DAY,
 } from '../counting.ts';
-import { DAY, rightAnswer } from '../oracle.ts';
-import { inWords, isSame } from '../../worlds/counting/counts.ts';
+import { DAY, inWords, isSame, rightAnswer } from '../oracle.ts';
 import { counting, type Damage, damaged, EIGHT, MESSAGES } from './recorded-day.ts';
 
 const EVENT = 'event|0801|ridge-1|f-1';
@@ -163,5 +162,16 @@ describe('a rebuild', () => {
     expect(await unsealDay(storage.process().table, 1, DATE)).toBe(0);
     const empty = await recorded([frame('a', 'f', START + DAY)]);
     await expect(rebuild(empty)).rejects.toThrow(new RebuildRefused('the day has no events'));
+  });
+
+  it('that was stopped continues in its shard, also if a late closing has sealed another shard', async () => {
+    const storage = await recorded(MESSAGES, 2);
+    const { table } = storage.process();
+    const seals = async () => Promise.all([0, 1].map(async (shard) => readSeal(table, shardPartition(DATE, shard))));
+    const [first, second] = await seals();
+    if (first) await sealShard(table, first, 'closed');
+    if (second) await sealShard(table, second, 'rebuilding');
+    await expect(rebuild(storage, {}, 2)).rejects.toThrow('closed');
+    expect((await seals()).map(({ sealed }) => sealed)).toEqual(['closed', undefined]);
   });
 });

@@ -1,13 +1,10 @@
 import { expect, it } from 'vitest';
 
 import type { Change } from '../break-rule.ts';
-import { BROKEN, playWithout, saidOf } from '../broken-rule.ts';
-import type { Scenario } from './interference.ts';
+import { BROKEN, playWithout } from '../broken-rule.ts';
 
-type Rules = Readonly<Record<string, readonly Change[]>>;
-
-/** Rules of recording and reading, and of days that are closed. The world finds out if one is broken. */
-const RULES_OF_COUNTING: Rules = {
+/** Rules of counting. The world finds out if a rule is broken. */
+const RULES: Readonly<Record<string, readonly Change[]>> = {
   'differences are computed again after a lost answer': [
     [
       'record/commit-plan.ts',
@@ -77,83 +74,51 @@ const RULES_OF_COUNTING: Rules = {
   'event rows are deleted after their backup': [
     ['retention/close-days.ts', 'if (container && !(yield*', 'if (table.now() < 0 && container && !(yield*'],
   ],
+  'the seal is in all stripes': [['rows/seal.ts', '{ length: MAX_STRIPES }', '{ length: 1 }']],
+  'a day that is rebuilt takes no events': [
+    ['record/shard-writer.ts', "if (day?.sealed === 'rebuilding') throw new DayHeld(partition);", ''],
+  ],
+  'a seal inserts the rows of stripes that do not exist': [
+    [
+      'rows/seal.ts',
+      'await table.transact(before.partition, writes)',
+      'await table.transact(before.partition, writes.filter((_, stripe) => before.etags.has(stripe)))',
+    ],
+  ],
+  'questions about a day that is rebuilt are refused': [
+    [
+      'read/read-shard.ts',
+      "if (seals.has('rebuilding') && !source.whileRebuilding) throw",
+      'if (days.size > 99) throw',
+    ],
+  ],
+  'striped is never taken back': [['audit/rebuild.ts', ', ...STRIPED_PROPERTIES }', ' }']],
+  'an export looks for the seal after the last event': [
+    ['retention/export-day.ts', '  }\n  await demandOpen();', '  }'],
+  ],
+  'a rebuild writes at the version of its seal': [
+    ['rows/seal.ts', 'writeOf(DAY_00, seal.etags.get(0),', 'writeOf(DAY_00, ANY_VERSION,'],
+  ],
+  'senders learn that the day is rebuilt': [['record/recorder.ts', 'if (cause instanceof DayHeld) return cause;', '']],
+  'a day that is rebuilt is not closed': [
+    [
+      'retention/close-days.ts',
+      "if (seals.some(({ sealed }) => sealed === 'rebuilding')) throw new DayHeld(shardPartition(day, 0));",
+      '',
+    ],
+  ],
+  'a day is closed in the state that was read': [['rows/seal.ts', ' || isClosing ?', ' ?']],
+  'a closed day is refused': [
+    ['audit/rebuild.ts', "if (found.sealed === 'closed') throw", 'if (tooLate(found)) throw'],
+    [
+      'audit/rebuild.ts',
+      'class ShardRebuild {',
+      'const tooLate = (seal: { readonly etags: { readonly size: number } }) => seal.etags.size > 99;\nclass ShardRebuild {',
+    ],
+  ],
 };
 
-/** Rules of seals, above all of rebuilding. Scenarios find out. */
-const RULES_OF_SEALS: Readonly<Partial<Record<Scenario, Rules>>> = {
-  'a late transaction into its own stripe of a day that is rebuilt': {
-    'the seal is in all stripes': [['rows/seal.ts', '{ length: MAX_STRIPES }', '{ length: 1 }']],
-    'a day that is rebuilt takes no events': [
-      ['record/shard-writer.ts', "if (day?.sealed === 'rebuilding') throw new DayHeld(partition);", ''],
-    ],
-  },
-  'a late transaction into a new stripe of a day that is rebuilt': {
-    'a seal inserts the rows of stripes that do not exist': [
-      [
-        'rows/seal.ts',
-        'await table.transact(before.partition, writes)',
-        'await table.transact(before.partition, writes.filter((_, stripe) => before.etags.has(stripe)))',
-      ],
-    ],
-  },
-  'readers that had begun before a rebuild go on': {
-    'questions about a day that is rebuilt are refused': [
-      [
-        'read/read-shard.ts',
-        "if (seals.has('rebuilding') && !source.whileRebuilding) throw",
-        'if (days.size > 99) throw',
-      ],
-    ],
-    'striped is never taken back': [['audit/rebuild.ts', ', ...STRIPED_PROPERTIES }', ' }']],
-  },
-  'readers that had begun before a closing go on': {
-    'the day rows are read after the event rows of partial minutes': [
-      ['read/read-shard.ts', '    earlier,\n  ]);', '  ]);'],
-    ],
-  },
-  'exports that had begun before a closing go on': {
-    'an export looks for the seal after the last event': [
-      ['retention/export-day.ts', '  }\n  await demandOpen();', '  }'],
-    ],
-  },
-  'the day is opened as it is, and its rebuild goes on': {
-    'a rebuild writes at the version of its seal': [
-      ['rows/seal.ts', 'writeOf(DAY_00, seal.etags.get(0),', 'writeOf(DAY_00, ANY_VERSION,'],
-    ],
-  },
-  'a rebuild is killed, and run again': {
-    'a sealed day takes no events': [
-      ['record/shard-writer.ts', "if (day?.sealed === 'rebuilding') throw new DayHeld(partition);", ''],
-    ],
-    'senders learn that the day is rebuilt': [
-      ['record/recorder.ts', 'if (cause instanceof DayHeld) return cause;', ''],
-    ],
-  },
-  'the timer does not close a day that is rebuilt': {
-    'a day that is rebuilt is not closed': [
-      [
-        'retention/close-days.ts',
-        "if (seals.some(({ sealed }) => sealed === 'rebuilding')) throw new DayHeld(shardPartition(day, 0));",
-        '',
-      ],
-    ],
-  },
-  'a day that is written again is not closed by a seal that comes late': {
-    'a day is closed in the state that was read': [['rows/seal.ts', ' || isClosing ?', ' ?']],
-  },
-  'a closed day is not rebuilt': {
-    'a closed day is refused': [
-      ['audit/rebuild.ts', "if (found.sealed === 'closed') throw", 'if (tooLate(found)) throw'],
-      [
-        'audit/rebuild.ts',
-        'class ShardRebuild {',
-        'const tooLate = (seal: { readonly etags: { readonly size: number } }) => seal.etags.size > 99;\nclass ShardRebuild {',
-      ],
-    ],
-  },
-};
-
-it.concurrent.each(Object.entries(RULES_OF_COUNTING))(
+it.concurrent.each(Object.entries(RULES))(
   'the world of counting finds out if it is broken that %s',
   async (_, changes) => {
     const { without, withRule } = await playWithout(changes, 10_000, 'counting');
@@ -161,10 +126,3 @@ it.concurrent.each(Object.entries(RULES_OF_COUNTING))(
     expect(withRule, 'with the rule').not.toMatch(BROKEN);
   },
 );
-
-const ofSeals = Object.entries(RULES_OF_SEALS).flatMap(([scenario, rules]) =>
-  Object.entries(rules).map(([rule, changes]) => [rule, scenario, changes] as const),
-);
-it.concurrent.each(ofSeals)('a scenario finds out if it is broken that %s: %s', async (_, scenario, changes) => {
-  expect(await saidOf(changes, ['counting', '--scenario', scenario])).toContain(`${scenario}: `);
-});

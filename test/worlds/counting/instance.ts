@@ -1,6 +1,6 @@
 import { auditDay, type AuditReport } from '../../../src/analytics/audit/audit.ts';
-import { rebuildDay, RebuildRefused } from '../../../src/analytics/audit/rebuild.ts';
-import { DayClosed, DayHeld } from '../../../src/analytics/errors.ts';
+import { rebuildDay, RebuildRefused, unsealDay } from '../../../src/analytics/audit/rebuild.ts';
+import { DayClosed } from '../../../src/analytics/errors.ts';
 import { type Day, dayOf } from '../../../src/analytics/model/day.ts';
 import { instantFrom } from '../../../src/analytics/model/instant.ts';
 import { CLOSED_DAY } from '../../../src/analytics/record/committer.ts';
@@ -11,18 +11,13 @@ import { FORMAT } from '../../../src/analytics/rows/properties.ts';
 import type { Log } from '../../../src/log.ts';
 import type { BackupContainer } from '../../../src/storage/azure-container.ts';
 import type { TableConnection } from '../../../src/storage/connection.ts';
-import { StorageTrouble, WriteConflict } from '../../../src/storage/errors.ts';
 import { Table } from '../../../src/storage/table.ts';
 import { countsIn, CountingProcess } from '../../analytics/counting.ts';
-import { DAY, type PlainMessage, type Question } from '../../analytics/oracle.ts';
+import { type Answer, DAY, type PlainMessage, type Question } from '../../analytics/oracle.ts';
 import type { Life } from '../life.ts';
-import type { Answer } from './counts.ts';
 
 /** The outcome of a message whose day is closed. */
 export const REFUSED_AS_CLOSED = `refused: ${CLOSED_DAY.refused}`;
-
-/** The end of a rebuild: the day is rebuilt; it is closed; it has no events; or it must be started again. */
-export type Rebuilt = 'done' | 'closed' | 'empty' | 'again';
 
 /** The subject of an answer, by the answer itself, and the answer. */
 export type Answered = readonly [question: Question, answer: Answer];
@@ -70,27 +65,26 @@ export class Instance extends CountingProcess {
   }
 
   /** As `GET /api/analytics/cameras`: the answer about each of these cameras on a day, and about each camera in the response. */
-  async camerasOf(start: bigint, cameraIds: readonly string[]): Promise<readonly Answered[]> {
-    const activities = await this.reader.cameras(dayOf(instantFrom(start)), 1);
+  async camerasOf(day: Question, cameraIds: readonly string[]): Promise<readonly Answered[]> {
+    const activities = await this.reader.cameras(dayOf(instantFrom(day.start)), 1);
     const counted = new Map(activities.map(({ cameraId, tally }) => [cameraId, countsIn(tally)]));
     return Array.from(new Set([...cameraIds, ...counted.keys()]), (cameraId) => {
       const counts = counted.get(cameraId);
-      const question = { start, end: start + DAY - 1n, cameraId };
       return [
-        question,
-        { counts: counts ?? new Map<string, number>(), cameras: counts === undefined ? 0 : 1 },
-      ] as const;
+        { ...day, cameraId },
+        { counts: counts ?? new Map<string, number>(), cameras: Number(counts !== undefined) },
+      ];
     });
   }
 
   /** As `GET /api/analytics/accuracy`. */
-  async accuracyOf({ start, cameraId }: Question): Promise<Answer> {
-    return { counts: await this.accuracy(dayOf(instantFrom(start)), cameraId) };
+  async accuracyOf(day: Question): Promise<readonly Answered[]> {
+    return [[day, { counts: await this.accuracy(dayOf(instantFrom(day.start)), day.cameraId) }]];
   }
 
-  /** As `GET /api/analytics/last-seen`: the first microsecond of the minute in which each camera was last seen, on `days` days: the last of them is the day of `start`. */
-  async lastSeen(start: bigint, days: number): Promise<ReadonlyMap<string, bigint>> {
-    return this.reader.lastMinutes(dayOf(instantFrom(start)), days);
+  /** As `GET /api/analytics/last-seen` of two days: the first microsecond of the minute in which each camera was last seen. */
+  async lastSeen({ end }: Question): Promise<ReadonlyMap<string, bigint>> {
+    return this.reader.lastMinutes(dayOf(instantFrom(end)), 2);
   }
 
   /** As the timers. */
@@ -100,11 +94,9 @@ export class Instance extends CountingProcess {
   }
 
   async closeDays(retentionDays: number, backsUp: boolean, runMs: number): Promise<void> {
-    const { shards, container } = this.#parts;
-    await closeDays(
-      { table: this.table, shards, retentionDays, container: backsUp ? async () => container : undefined, runMs },
-      this.#log,
-    );
+    const { shards } = this.#parts;
+    const container = backsUp ? async () => this.#parts.container : undefined;
+    await closeDays({ table: this.table, shards, retentionDays, container, runMs }, this.#log);
   }
 
   /** As `npm run export`: the lines of the events of a day. */
@@ -123,21 +115,20 @@ export class Instance extends CountingProcess {
     return auditDay(this.table, this.#parts.shards, day);
   }
 
-  /** As `npm run audit -- --rebuild`. */
-  async rebuild(day: Day): Promise<Rebuilt> {
+  /** As `npm run audit -- --unseal`. */
+  async open(day: Day): Promise<number> {
+    return unsealDay(this.table, this.#parts.shards, day);
+  }
+
+  /** As `npm run audit -- --rebuild`. @returns the reason if the rebuild is refused */
+  async rebuild(day: Day): Promise<'done' | RebuildRefused> {
     const { shards, note } = this.#parts;
     try {
       await rebuildDay(this.table, shards, day, { withoutUnreadable: false, say: (line) => note(() => line) });
       return 'done';
     } catch (error) {
-      if (!(error instanceof RebuildRefused)) throw error;
-      note(() => error.message);
-      if (error.message.includes('is closed')) return 'closed';
-      return error.message.includes('no events') ? 'empty' : 'again';
+      if (error instanceof RebuildRefused) return error;
+      throw error;
     }
   }
 }
-
-/** Whether a request may fail with an error because of what storage does; the service answers 503. */
-export const isUnavailable = (error: unknown): boolean =>
-  [StorageTrouble, WriteConflict].some((kind) => error instanceof kind) && !(error instanceof DayHeld);

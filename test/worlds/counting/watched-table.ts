@@ -1,8 +1,10 @@
+import type { Facets } from '../../../src/analytics/model/camera-event.ts';
 import { eventRowFrom } from '../../../src/analytics/rows/event-row.ts';
-import { parseEventKey } from '../../../src/analytics/rows/keys.ts';
+import { dayOfPartition, parseEventKey } from '../../../src/analytics/rows/keys.ts';
 import type { RowWrite } from '../../../src/storage/row.ts';
+import type { EventState } from '../../analytics/oracle.ts';
 import { MemoryTable } from '../../storage/memory-table.ts';
-import type { CommittedEvent, Truth } from './truth.ts';
+import type { Truth } from './truth.ts';
 
 const EVENT = 'event|';
 const QUIET_MS = 3_600_000;
@@ -10,17 +12,6 @@ const DAY_MS = 24 * QUIET_MS;
 
 /** Why a day accepts no events, as its `day|NN` rows say. */
 type Sealed = 'closed' | 'rebuilding';
-
-/** The events in the life of a day that the promises are about. */
-interface DayFacts {
-  /** When an event was last committed, in milliseconds since 1970. */
-  committedAt: number;
-  /** When a rebuild last opened it, as a number of commits. Before that its counters may have been damaged. */
-  rebuiltAt: number;
-  /** How often it was rebuilt. */
-  rebuilds: number;
-  readonly wasSealed: Set<Sealed>;
-}
 
 /**
  * The table of a world. It reports each commit of events to the truth. It demands that a sealed day accepts no commit, and that a day is
@@ -30,35 +21,29 @@ export class WatchedTable extends MemoryTable {
   readonly #truth: Truth;
   readonly #now: () => number;
   /** Told that a partition was sealed as `rebuilding`, and was not before. */
-  readonly #onRebuild: (partition: string) => Promise<void>;
-  readonly #days = new Map<string, DayFacts>();
+  readonly #onHeld: (partition: string) => Promise<void>;
+  /** When an event of a partition was last committed, in milliseconds since 1970. */
+  readonly #committedAt = new Map<string, number>();
+  /** The moment since which a partition is sealed as `rebuilding`; Infinity: it was, and is open again. */
+  readonly #heldSince = new Map<string, number>();
 
-  constructor(truth: Truth, now: () => number, onRebuild: (partition: string) => Promise<void>) {
+  constructor(truth: Truth, now: () => number, onHeld: (partition: string) => Promise<void>) {
     super(now);
     this.#truth = truth;
     this.#now = now;
-    this.#onRebuild = onRebuild;
-  }
-
-  facts(day: string): DayFacts {
-    const facts = this.#days.get(day) ?? { committedAt: -Infinity, rebuiltAt: 0, rebuilds: 0, wasSealed: new Set() };
-    this.#days.set(day, facts);
-    return facts;
+    this.#onHeld = onHeld;
   }
 
   /** The partitions of a day. */
   partitionsOf(day: string): readonly string[] {
-    return this.partitions().filter((partition) => dayIn(partition) === day);
+    return this.partitions().filter((partition) => dayOfPartition(partition) === day);
   }
 
   sealOf(partition: string): Sealed | undefined {
-    const seals = new Set(
-      this.rows(partition).flatMap(({ rowKey, properties: { sealed = '' } }) =>
-        rowKey.startsWith('day|') ? [sealed] : [],
-      ),
-    );
+    const rows = this.rows(partition).filter(({ rowKey }) => rowKey.startsWith('day|'));
+    const seals = new Set(rows.map(({ properties: { sealed = '' } }) => sealed));
     if (seals.size > 1) this.#truth.broken.push(`${partition} is sealed in part`);
-    return seals.has('closed') ? 'closed' : seals.has('rebuilding') ? 'rebuilding' : undefined;
+    return (['closed', 'rebuilding'] as const).find((seal) => seals.has(seal));
   }
 
   isClosed(day: string): boolean {
@@ -73,66 +58,60 @@ export class WatchedTable extends MemoryTable {
     );
   }
 
+  /** Whether a part of a day is sealed as `rebuilding`, and was so at that moment. */
+  isHeldSince(day: string, moment: number): boolean {
+    return this.partitionsOf(day).some((partition) => (this.#heldSince.get(partition) ?? Infinity) <= moment);
+  }
+
+  /** Whether a part of a day was ever sealed as `rebuilding`. */
+  wasHeld(day: string): boolean {
+    return this.partitionsOf(day).some((partition) => this.#heldSince.has(partition));
+  }
+
   override async transact(partition: string, writes: readonly RowWrite[]): Promise<readonly string[]> {
     const before = this.sealOf(partition);
     const etags = await super.transact(partition, writes);
-    const day = dayIn(partition);
-    const facts = this.facts(day);
+    const demand = (isRight: boolean, fault: string): void => {
+      if (!isRight) this.#truth.broken.push(`${partition} ${fault}`);
+    };
     const events = writes.filter(({ rowKey }) => rowKey.startsWith(EVENT));
-    const stored = events.flatMap((write) =>
-      write.kind === 'delete' ? [] : [committedEvent(partition, write.rowKey, write.properties)],
-    );
+    const stored = events.flatMap((write) => (write.kind === 'delete' ? [] : [committed(partition, write)]));
     if (stored.length > 0) {
-      if (before !== undefined) this.#truth.broken.push(`${partition} took events while it was ${before}`);
-      facts.committedAt = this.#now();
+      demand(before === undefined, `took events while it was ${before}`);
+      this.#committedAt.set(partition, this.#now());
       this.#truth.commit(stored);
     }
-    if (events.some(({ kind }) => kind === 'delete') && before !== 'closed') {
-      this.#truth.broken.push(`${partition} lost events and is not closed`);
-    }
+    demand(stored.length === events.length || before === 'closed', 'lost events and is not closed');
     const after = this.sealOf(partition);
-    if (before !== after) await this.#onSeal(partition, before, after, facts);
-    return etags;
-  }
-
-  async #onSeal(partition: string, before: Sealed | undefined, after: Sealed | undefined, facts: DayFacts) {
-    if (before === 'closed') this.#truth.broken.push(`${partition} was closed and is ${after ?? 'open'}`);
-    if (before === 'rebuilding' && after === undefined) {
-      this.#truth.now += 1;
-      facts.rebuiltAt = this.#truth.now;
-      facts.rebuilds += 1;
+    if (before === after) return etags;
+    demand(before !== 'closed', `was closed and is ${after ?? 'open'}`);
+    this.#truth.now += 1;
+    if (before === 'rebuilding') this.#heldSince.set(partition, Infinity);
+    if (after === 'rebuilding') {
+      this.#heldSince.set(partition, this.#truth.now);
+      await this.#onHeld(partition);
     }
-    if (after !== undefined) facts.wasSealed.add(after);
-    if (after === 'rebuilding') await this.#onRebuild(partition);
     if (after === 'closed') {
-      if (before === 'rebuilding') this.#truth.broken.push(`${partition} was closed while it was rebuilt`);
+      demand(before !== 'rebuilding', 'was closed while it was rebuilt');
       // The shortest retention is one whole day.
-      if (this.#now() < Date.parse(dayIn(partition)) + 2 * DAY_MS)
-        this.#truth.broken.push(`${partition} closed before its time`);
+      demand(this.#now() >= Date.parse(dayOfPartition(partition)) + 2 * DAY_MS, 'closed before its time');
       // An hour by the clock of storage, whose `Date` has whole seconds.
-      if (this.#now() - facts.committedAt < QUIET_MS - 1_000) this.#truth.broken.push(`${partition} closed too early`);
+      demand(this.#now() - (this.#committedAt.get(partition) ?? 0) >= QUIET_MS - 1_000, 'closed too early');
     }
+    return etags;
   }
 }
 
-const dayIn = (partition: string): string => partition.slice(0, 10);
-
-const committedEvent = (
-  partition: string,
-  rowKey: string,
-  properties: Readonly<Record<string, unknown>>,
-): CommittedEvent => {
-  const { facets, ...event } = eventRowFrom({ partitionKey: partition, rowKey, etag: '', properties });
-  const { detections, reviewed, annotations, removed } = facets;
-  return {
-    partition,
-    ...parseEventKey(rowKey),
-    ts: event.ts,
-    state: {
-      ...(detections && { detections: { value: Object.fromEntries(detections.value), time: detections.time } }),
-      ...(reviewed && { reviewed }),
-      ...(annotations && { annotations: { value: Object.fromEntries(annotations.value), time: annotations.time } }),
-      ...(removed && { removed }),
-    },
-  };
+/** The event of a write, as it is stored. */
+const committed = (partitionKey: string, { rowKey, properties }: Exclude<RowWrite, { readonly kind: 'delete' }>) => {
+  const { ts, facets } = eventRowFrom({ partitionKey, rowKey, etag: '', properties });
+  return { partition: partitionKey, ...parseEventKey(rowKey), ts, state: plainState(facets) };
 };
+
+/** Facets in plain values. */
+export const plainState = ({ detections, reviewed, annotations, removed }: Facets): EventState => ({
+  detections: detections && { ...detections, value: Object.fromEntries(detections.value) },
+  reviewed,
+  annotations: annotations && { ...annotations, value: Object.fromEntries(annotations.value) },
+  removed,
+});
