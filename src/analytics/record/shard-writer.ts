@@ -71,7 +71,8 @@ export class RowMemory {
   /** The stripe of the last commit, in any shard. The process begins there in another shard, so that instances keep apart. */
   stripe = 0;
 
-  constructor(maxBytes = 48 * 1_048_576) {
+  /** @param maxBytes enough for a day of 5,000 cameras that send each minute, some 14 KB each */
+  constructor(maxBytes = 128 * 1_048_576) {
     this.writers = new LRUCache({ maxSize: maxBytes });
   }
 }
