@@ -106,17 +106,31 @@ export class Table {
   }
 
   /**
-   * The rows of a key range in order, page by page; every continuation is followed, even after an empty page. Only the rows of
-   * one page were read together. StorageTrouble even if storage answers only empty pages.
+   * The first page that has rows; an empty page if the range has no more. Every continuation is followed, even after an empty page.
+   *
+   * @returns `isContinued`: empty pages came before. Rows that were written since then may lie before this page.
+   * @throws {StorageTrouble} even if storage answers only empty pages
    */
+  async pageWithRows(
+    partitionKey: string,
+    range: KeyRange,
+    query: PageQuery & Patience = {},
+  ): Promise<Page & { readonly isContinued: boolean }> {
+    let { continuation } = query;
+    for (let empty = 0; empty <= MOST_EMPTY_PAGES; empty += 1) {
+      const page = await this.page(partitionKey, range, { ...query, continuation });
+      ({ continuation } = page);
+      if (page.rows.length > 0 || continuation === undefined) return { ...page, isContinued: empty > 0 };
+    }
+    throw new StorageTrouble(0, { reason: 'empty pages' });
+  }
+
+  /** The rows of a key range in order, page by page; see {@link pageWithRows}. Only the rows of one page were read together. */
   async *pages(partitionKey: string, range: KeyRange, query: WholeRange = {}): AsyncGenerator<readonly StoredRow[]> {
     let continuation: string | undefined;
-    let empty = 0;
     do {
-      const page = await this.page(partitionKey, range, { ...query, continuation });
-      empty = page.rows.length === 0 ? empty + 1 : 0;
-      if (empty > MOST_EMPTY_PAGES) throw new StorageTrouble(0, { reason: 'empty pages' });
-      continuation = page.continuation;
+      const page = await this.pageWithRows(partitionKey, range, { ...query, continuation });
+      ({ continuation } = page);
       yield page.rows;
     } while (continuation !== undefined);
   }

@@ -1,13 +1,10 @@
-import { decodingRow, type KeyRange, type StoredRow } from '../../storage/row.ts';
-import { StorageTrouble } from '../../storage/errors.ts';
+import { decodingRow, type StoredRow } from '../../storage/row.ts';
 import { type DayTally, sumOf } from '../model/tally.ts';
 import { CAMERA_DAY } from '../rows/camera-row.ts';
 import { DAY_STATE } from '../rows/day-row.ts';
 import { ALL_CAMERAS, cameraCounter, parseCameraKey, stripesOf } from '../rows/keys.ts';
 import { readStripes } from '../rows/stripes.ts';
 import { readShard, type ShardSource } from './read-shard.ts';
-
-const MOST_EMPTY_PAGES = 20;
 
 /** The activity of one camera on a day, or on several days. */
 export interface CameraActivity {
@@ -27,13 +24,15 @@ export const camerasOfShard = async (source: ShardSource): Promise<readonly Came
   const add = (cameraId: string, some: Iterable<StoredRow>): void => {
     activities.push({ cameraId, tally: sumOf(Array.from(some, CAMERA_DAY.from)) });
   };
+  const { select } = CAMERA_DAY;
   let range = ALL_CAMERAS;
   for (;;) {
-    const { rows, isCutOff, isContinued } = await pageOf(source, range);
+    const reading = limit(async () => table.pageWithRows(partition, range, { select }));
+    const { rows, continuation, isContinued } = await reading;
     const cameras = [...Map.groupBy(rows, cameraOf)];
     // A page that is cut off may lack rows of its last camera. A page that continues an empty page may lack rows of its first camera, which were
     // written since then.
-    const complete = isContinued ? [] : isCutOff ? cameras.slice(0, -1) : cameras;
+    const complete = isContinued ? [] : continuation === undefined ? cameras : cameras.slice(0, -1);
     for (const camera of complete) add(...camera);
     const [next] = cameras[complete.length] ?? [];
     if (next === undefined) break;
@@ -41,7 +40,7 @@ export const camerasOfShard = async (source: ShardSource): Promise<readonly Came
     let { from, before } = stripesOf(counter);
     if (complete.length === 0) {
       // A camera that fills a page is read by itself.
-      const alone = await limit(async () => readStripes(table, partition, counter, CAMERA_DAY.select));
+      const alone = await limit(async () => readStripes(table, partition, counter, select));
       add(next, alone.values());
       from = before;
     }
@@ -49,19 +48,6 @@ export const camerasOfShard = async (source: ShardSource): Promise<readonly Came
   }
   await readShard(source, DAY_STATE);
   return activities;
-};
-
-/** The first page of a range that has rows. */
-const pageOf = async ({ table, partition, limit }: ShardSource, range: KeyRange) => {
-  let continuation: string | undefined;
-  for (let empty = 0; empty <= MOST_EMPTY_PAGES; empty += 1) {
-    const query = { select: CAMERA_DAY.select, continuation };
-    const page = await limit(async () => table.page(partition, range, query));
-    continuation = page.continuation;
-    const isCutOff = continuation !== undefined;
-    if (page.rows.length > 0 || !isCutOff) return { rows: page.rows, isCutOff, isContinued: empty > 0 };
-  }
-  throw new StorageTrouble(0, { reason: 'empty pages' });
 };
 
 const cameraOf = (row: StoredRow): string => decodingRow(row, () => parseCameraKey(row.rowKey));
