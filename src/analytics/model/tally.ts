@@ -16,6 +16,9 @@ export interface CategoryDayTally extends CategoryTally {
   readonly confirmed: number;
 }
 
+/** The counts of one category, with or without the figures of accuracy. */
+export type AnyCategory = CategoryTally & Partial<CategoryDayTally>;
+
 /**
  * The counters of a minute, an hour or a longer period, of all cameras or one. A category that was counted once stays in a stored tally, with
  * zeros when its counts are taken back.
@@ -62,8 +65,6 @@ class Sum implements GrowingTally<AnyCategory> {
     return this;
   }
 }
-
-type AnyCategory = CategoryTally & Partial<CategoryDayTally>;
 
 /** A growing sum of periods. */
 export const growingTally = (): GrowingTally => new Sum();

@@ -1,5 +1,5 @@
 import { DecodeError, type NewProperties, type Properties } from '../../storage/row.ts';
-import type { CategoryDayTally, CategoryTally, DayTally, Tally } from '../model/tally.ts';
+import type { AnyCategory, CategoryDayTally, DayTally, Tally } from '../model/tally.ts';
 
 /**
  * The format of the analytics rows that this version writes and knows. Raise it with every change of what a row holds: a version that does
@@ -114,8 +114,6 @@ export class ByteReader {
 /** A bit for each of the five counts of a category. Only tallies of days have the last two counts. */
 const BITS = 32;
 
-type AnyCounts = CategoryTally & Partial<CategoryDayTally>;
-
 /**
  * Adds a tally to bytes.
  *
@@ -125,13 +123,13 @@ type AnyCounts = CategoryTally & Partial<CategoryDayTally>;
  */
 export const writeTally = (
   bytes: number[],
-  tally: Tally<AnyCounts>,
+  tally: Tally<AnyCategory>,
   indexes: ReadonlyMap<string, number>,
   isOfDay = false,
 ): void => {
   writeCount(bytes, tally.categories.size);
   for (const count of [tally.events, tally.reviewed, tally.annotated]) writeSigned(bytes, count);
-  const categories: [index: number, counts: AnyCounts][] = [];
+  const categories: [index: number, counts: AnyCategory][] = [];
   for (const [category, counts] of tally.categories) {
     const index = indexes.get(category);
     if (index === undefined) throw new RangeError('a category is not in the list of categories');
@@ -151,7 +149,7 @@ export const writeTally = (
 };
 
 /** A tally in bytes. @param list has its categories */
-export const tallyBytes = (tally: Tally<AnyCounts>, list: Iterable<string>, isOfDay = false): Uint8Array => {
+export const tallyBytes = (tally: Tally<AnyCategory>, list: Iterable<string>, isOfDay = false): Uint8Array => {
   const bytes: number[] = [];
   writeTally(bytes, tally, indexesOf(list), isOfDay);
   return Uint8Array.from(bytes);

@@ -109,7 +109,7 @@ const committed = (partitionKey: string, { rowKey, properties }: Exclude<RowWrit
 };
 
 /** Facets in plain values. */
-export const plainState = ({ detections, reviewed, annotations, removed }: Facets): EventState => ({
+const plainState = ({ detections, reviewed, annotations, removed }: Facets): EventState => ({
   detections: detections && { ...detections, value: Object.fromEntries(detections.value) },
   reviewed,
   annotations: annotations && { ...annotations, value: Object.fromEntries(annotations.value) },
